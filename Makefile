@@ -1,0 +1,30 @@
+# Each target does all of its own set-up: a virtual environment in .venv, with the versions of constraints.txt.
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/pip --disable-pip-version-check -q install -c constraints.txt
+
+.PHONY: demo test bench clean
+
+demo: .venv/.cli
+	$(BIN)/trust-recourse demo
+
+test: .venv/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/pytest -n 2
+
+bench: .venv/.bench
+	$(BIN)/python benchmarks/machine.py
+
+clean:
+	rm -rf .venv
+
+.venv/bin/pip:
+	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed; this is " + sys.version + ". Set PYTHON=...") if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv .venv
+
+.venv/.%: pyproject.toml constraints.txt | .venv/bin/pip
+	$(PIP) -e '.[$*]'
+	touch $@

@@ -1,0 +1,45 @@
+"""TRUST: the least a refused person must change to be accepted with a confidence they name.
+
+The names below load on first use, so that `import trust_recourse` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from trust_recourse.data import haberman as haberman
+    from trust_recourse.report import model_report as model_report
+    from trust_recourse.schema import AtMost as AtMost
+    from trust_recourse.schema import Feature as Feature
+    from trust_recourse.schema import Forces as Forces
+    from trust_recourse.schema import Schema as Schema
+    from trust_recourse.tsetlin.machines import PTMClassifier as PTMClassifier
+    from trust_recourse.tsetlin.machines import TMClassifier as TMClassifier
+    from trust_recourse.tsetlin.machines import load as load
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "AtMost": "schema",
+    "Feature": "schema",
+    "Forces": "schema",
+    "PTMClassifier": "tsetlin.machines",
+    "Schema": "schema",
+    "TMClassifier": "tsetlin.machines",
+    "haberman": "data",
+    "load": "tsetlin.machines",
+    "model_report": "report",
+}
+__all__ = sorted([*_HOMES, "__version__"])  # noqa: PLE0605
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,1 @@
+"""The machine: literals, training, exact inference, the estimators."""

@@ -1,0 +1,85 @@
+"""Calibration: one increasing map on top of the machine's raw M(x).
+
+Because the map is increasing, a target on the calibrated scale is an interval on the raw one, and
+everything that is proved about raw confidence holds for calibrated confidence too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Method = Literal["isotonic", "sigmoid"]
+
+
+@dataclass(frozen=True, eq=False)
+class Calibrator:
+    """An increasing map of [0, 1] into [0, 1].
+
+    isotonic: straight lines between the points (x, y); sigmoid: 1 / (1 + exp(−(x[0]·m + y[0]))).
+
+    >>> c = Calibrator("isotonic", np.array([0.2, 0.8]), np.array([0.0, 1.0]))
+    >>> c(np.array([0.1, 0.5, 0.9]))
+    array([0. , 0.5, 1. ])
+    >>> c.least_raw(0.5)
+    0.5
+    """
+
+    method: Method
+    x: NDArray[np.float64]
+    y: NDArray[np.float64]
+
+    @classmethod
+    def fit(cls, method: Method, raw: NDArray[np.float64], y: NDArray[Any]) -> Calibrator:
+        """Fit on raw confidences of rows that the machine has not seen, and their classes, 0 or 1."""
+        if method == "isotonic":
+            from sklearn.isotonic import IsotonicRegression
+
+            iso = IsotonicRegression(y_min=0.0, y_max=1.0, increasing=True).fit(raw, y)
+            return cls(method, iso.X_thresholds_.astype(float), iso.y_thresholds_.astype(float))
+        from sklearn.linear_model import LogisticRegression
+
+        line = LogisticRegression(C=1e4).fit(raw[:, None], y)
+        slope, offset = float(line.coef_[0, 0]), float(line.intercept_[0])
+        if slope <= 0:  # a machine no better than chance: say the base rate everywhere
+            rate = float(np.clip(np.mean(y), 1e-6, 1 - 1e-6))
+            slope, offset = 0.0, float(np.log(rate / (1 - rate)))
+        return cls(method, np.array([slope]), np.array([offset]))
+
+    def __call__(self, raw: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Calibrated confidence."""
+        if self.method == "isotonic":
+            return np.asarray(np.interp(raw, self.x, self.y))
+        return np.asarray(1.0 / (1.0 + np.exp(-(self.x[0] * raw + self.y[0]))))
+
+    def least_raw(self, target: float) -> float | None:
+        """The least raw confidence whose calibrated value is at least the target; None if none."""
+        return _first_float(lambda m: bool(self(np.array(m)) >= target))
+
+    def greatest_raw(self, target: float) -> float | None:
+        """The greatest raw confidence whose calibrated value is at most the target."""
+        above = _first_float(lambda m: bool(self(np.array(m)) > target))
+        if above is None:
+            return 1.0
+        return None if above == 0.0 else float(np.nextafter(above, 0.0))
+
+
+def _first_float(holds: Callable[[float], bool]) -> float | None:
+    """The least float in [0, 1] where an increasing condition holds, by bisecting the floats.
+
+    The bits of non-negative floats, read as integers, are in the order of the floats.
+    """
+    low, high = 0, int(np.float64(1.0).view(np.int64))
+    if not holds(1.0):
+        return None
+    while low < high:
+        middle = (low + high) // 2
+        if holds(float(np.int64(middle).view(np.float64))):
+            high = middle
+        else:
+            low = middle + 1
+    return float(np.int64(low).view(np.float64))

@@ -1,0 +1,212 @@
+"""Thresholds → literals → cells: how a value becomes something a clause can test.
+
+A numeric feature with thresholds t_1 < … < t_m has the literals `x ≤ t_i` and their negations
+`x > t_i`, and m + 1 cells, (t_i, t_{i+1}]: the model is constant on a cell. A category has
+`x = c` and `x ≠ c`, and a cell per value. A feature that may be missing has one more literal,
+`x is missing`, and one more cell, the last; a missing value meets no other condition, neither
+`x ≤ t` nor `x > t`.
+
+`Literals.cells` is the only map from values to cells, so it agrees with itself everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trust_recourse.schema import Feature, Schema
+
+Thresholds = int | Literal["unique"]
+
+
+class LiteralName(NamedTuple):
+    """One literal: the column it owns in `inclusion_`, its feature and its words."""
+
+    column: int
+    feature: str
+    text: str
+
+
+def choose_thresholds(values: NDArray[np.float64], most: Thresholds) -> NDArray[np.float64]:
+    """Every distinct value but the largest, or at most `most` of them, quantile-spaced.
+
+    The largest is left out because `x ≤ largest` holds of every row that was seen.
+
+    >>> choose_thresholds(np.array([3.0, 1.0, 2.0, 2.0]), "unique")
+    array([1., 2.])
+    >>> choose_thresholds(np.arange(100.0), 3)
+    array([24., 49., 74.])
+    """
+    known = values[~np.isnan(values)]
+    distinct = np.unique(known)
+    inner = distinct[:-1]
+    if most == "unique" or len(inner) <= most:
+        return inner
+    levels = np.arange(1, most + 1) / (most + 1)
+    chosen = np.unique(np.quantile(known, levels, method="inverted_cdf"))
+    return chosen[chosen < distinct[-1]]
+
+
+@dataclass(frozen=True, eq=False)
+class Literals:
+    """The literals of a table, and the cells they cut each feature into.
+
+    `thresholds[f]` is ascending for an ordered feature and empty for a category.
+    """
+
+    schema: Schema
+    thresholds: tuple[NDArray[np.float64], ...]
+
+    @classmethod
+    def fit(cls, schema: Schema, codes: NDArray[np.float64], most: Thresholds) -> Literals:
+        """Choose the thresholds of a table of codes, as `Schema.encode` gives it."""
+        none = np.empty(0)
+        return cls(
+            schema,
+            tuple(
+                none if feature.kind == "category" else choose_thresholds(codes[:, f], most)
+                for f, feature in enumerate(schema)
+            ),
+        )
+
+    @cached_property
+    def layout(self) -> tuple[Any, Any, Any, Any, int]:
+        """First column, literals, order and gap of each feature, and o: for the kernels."""
+        ordered = np.array([feature.kind != "category" for feature in self.schema])
+        gap = np.array([len(feature.missing) > 0 for feature in self.schema])
+        size = np.array(
+            [
+                len(feature.values) if feature.kind == "category" else len(thresholds)
+                for feature, thresholds in zip(self.schema, self.thresholds, strict=True)
+            ],
+            dtype=np.int64,
+        )
+        ends = np.cumsum(size + gap)
+        return ends - (size + gap), size, ordered, gap, int(ends[-1])
+
+    @property
+    def n_literals(self) -> int:
+        """o: the literals, not counting their negations."""
+        return int(self.layout[4])
+
+    @cached_property
+    def n_cells(self) -> NDArray[np.int64]:
+        """Cells of each feature, that of missing values included."""
+        _, size, ordered, gap, _ = self.layout
+        return np.asarray(size + ordered + gap)
+
+    @cached_property
+    def first_cell(self) -> NDArray[np.int64]:
+        """Where each feature's cells begin when all are laid in one row."""
+        return np.asarray(np.cumsum(self.n_cells) - self.n_cells)
+
+    def cells(self, codes: NDArray[np.float64]) -> NDArray[np.int32]:
+        """The cell of each value: for thresholds t, the number of them below it."""
+        cells = np.empty(codes.shape, np.int32)
+        for f, feature in enumerate(self.schema):
+            column = codes[:, f]
+            if feature.kind == "category":
+                cells[:, f] = np.nan_to_num(column, nan=len(feature.values))
+            else:
+                cells[:, f] = np.searchsorted(self.thresholds[f], column, side="left")
+            if feature.missing:
+                cells[np.isnan(column), f] = self.n_cells[f] - 1
+        return cells
+
+    def factors(self, inclusion: NDArray[np.float64]) -> NDArray[np.float64]:
+        """F: for each cell and clause, Π (1 − π) over the feature's literals false there.
+
+        (Σ cells, C). For cell c of an ordered feature that is Π_{i<c} (1 − π of x ≤ t_i) times
+        Π_{i≥c} (1 − π of x > t_i), so two running products serve all its cells.
+        """
+        first, size, ordered, gap, o = self.layout
+        out = 1.0 - inclusion.T  # (2o, C)
+        table = np.ones((int(self.n_cells.sum()), len(inclusion)))
+        for f in range(len(self.schema)):
+            a, n, c = int(first[f]), int(size[f]), int(self.first_cell[f])
+            said, denied = out[a : a + n], out[o + a : o + a + n]
+            known = n + int(ordered[f])
+            if ordered[f]:
+                table[c + 1 : c + known] = np.cumprod(said, axis=0)
+                table[c : c + n] *= np.cumprod(denied[::-1], axis=0)[::-1]
+            else:
+                for value in range(n):
+                    others = np.delete(said, value, axis=0)
+                    table[c + value] = others.prod(axis=0) * denied[value]
+            if gap[f]:
+                table[c : c + known] *= out[a + n]
+                table[c + known] = said.prod(axis=0) * denied.prod(axis=0) * out[o + a + n]
+        return table
+
+    def names(self) -> tuple[LiteralName, ...]:
+        """All literals in the order of the columns of `inclusion_`, negations last."""
+        said, denied = [], []
+        for f, feature in enumerate(self.schema):
+            for yes, no in self._words(f, feature):
+                said.append((feature.name, yes))
+                denied.append((feature.name, no))
+        return tuple(LiteralName(i, *name) for i, name in enumerate(said + denied))
+
+    def _words(self, f: int, feature: Feature) -> Iterator[tuple[str, str]]:
+        title = feature.title
+        if feature.kind == "category":
+            for value in feature.values:
+                yield f"{title} = {value}", f"{title} ≠ {value}"
+        elif feature.kind == "boolean":
+            for _ in self.thresholds[f]:
+                yield f"{title} = False", f"{title} = True"
+        else:
+            for t in self.thresholds[f]:
+                shown = self.schema.describe(feature.name, t)
+                yield f"{title} ≤ {shown}", f"{title} > {shown}"
+        if feature.missing:
+            yield f"{title} is missing", f"{title} is known"
+
+    def statement(self, f: int, cells: NDArray[np.bool_]) -> str:
+        """A set of one feature's cells in words: `2 < nodes ≤ 4`, `housing ≠ rent`; '' if all."""
+        feature = self.schema[f]
+        if cells.all():
+            return ""
+        known = cells[: len(cells) - 1] if feature.missing else cells
+        parts = []
+        if feature.kind in ("category", "boolean"):
+            values = feature.values if feature.kind == "category" else (False, True)
+            parts += _value_words(feature.title, values, known)
+        elif not known.all():
+            parts += [self._interval(f, a, b) for a, b in _runs(known)]
+        if feature.missing and known.all():
+            return f"{feature.title} is known"
+        if feature.missing and cells[-1]:
+            parts.append(f"{feature.title} is missing")
+        return " or ".join(parts)
+
+    def _interval(self, f: int, first: int, last: int) -> str:
+        feature, t = self.schema[f], self.thresholds[f]
+        low = self.schema.describe(feature.name, t[first - 1]) if first > 0 else ""
+        high = self.schema.describe(feature.name, t[last]) if last < len(t) else ""
+        if low and high:
+            return f"{low} < {feature.title} ≤ {high}"
+        return f"{feature.title} > {low}" if low else f"{feature.title} ≤ {high}"
+
+
+def _runs(mask: NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """First and last index of each run of True."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]).astype(np.int8)))
+    return [(int(a), int(b) - 1) for a, b in edges.reshape(-1, 2)]
+
+
+def _value_words(title: str, values: Any, chosen: NDArray[np.bool_]) -> list[str]:
+    inside = [str(v) for v, yes in zip(values, chosen, strict=False) if yes]
+    outside = [str(v) for v, yes in zip(values, chosen, strict=False) if not yes]
+    if not outside or not inside:
+        return []
+    if len(inside) == 1:
+        return [f"{title} = {inside[0]}"]
+    if len(outside) == 1:
+        return [f"{title} ≠ {outside[0]}"]
+    return [f"{title} in {{{', '.join(inside)}}}"]

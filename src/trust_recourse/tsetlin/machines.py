@@ -1,0 +1,644 @@
+"""The estimators: `PTMClassifier`, whose rules have probabilities, and `TMClassifier`.
+
+Both end training as the same thing, an inclusion probability for every automaton (0 or 1 in the
+ordinary machine), and everything after training is a function of those: it lives in `_Machine`.
+"""
+
+from __future__ import annotations
+
+import numbers
+import os
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.model_selection import StratifiedKFold
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from trust_recourse import files
+from trust_recourse.progress import Progress
+from trust_recourse.schema import Schema
+from trust_recourse.tsetlin import kernels
+from trust_recourse.tsetlin.calibration import Calibrator, Method
+from trust_recourse.tsetlin.literals import Literals, Thresholds
+from trust_recourse.tsetlin.training import (
+    BlockLearner,
+    IntegerLearner,
+    Learner,
+    PlainLearner,
+    inclusion_of_vectors,
+    start_integers,
+    start_vectors,
+)
+
+Floats = NDArray[np.float64]
+Seed = int | np.random.Generator | np.random.RandomState | None
+
+MOST_STATES = 16_000  # per action: rows of a state vector are counted in 16 bits
+CALIBRATION_FOLDS = 5
+SHOWN_LITERALS = 4  # the strongest literals named beside a rule
+
+
+def _generator(seed: Seed) -> np.random.Generator:
+    if isinstance(seed, np.random.RandomState):
+        return np.random.default_rng(seed.randint(0, 2**31, 4))
+    return np.random.default_rng(seed)
+
+
+class _Machine(ClassifierMixin, BaseEstimator):
+    """What both machines share: settings, data, exact inference, calibration and files."""
+
+    _choices: ClassVar[dict[str, tuple[Any, ...]]] = {
+        "link": ("margin", "vote"),
+        "calibration": (None, "isotonic", "sigmoid"),
+        "na_cells": ("move", "keep"),
+    }
+
+    # ------------------------------------------------------------ what a subclass adds
+
+    def _start(self, automata: int, rng: np.random.Generator) -> NDArray[Any]:
+        """States to begin with."""
+        raise AssertionError("each machine has its own")
+
+    def _learner(self) -> Learner:
+        """What learns `states_`."""
+        raise AssertionError("each machine has its own")
+
+    def _included(self) -> Floats:
+        """Inclusion probabilities of `states_`."""
+        raise AssertionError("each machine has its own")
+
+    # ------------------------------------------------------------ learning
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from a table X, array or DataFrame, and its labels y, of two classes."""
+        self._check_settings()
+        codes, target = self._training_data(X, y, classes=None)
+        rng = _generator(self.random_state)
+        self.calibrator_ = None
+        if self.calibration is not None:
+            self.calibrator_ = self._calibrate(X, y, target, rng)
+        self._begin(codes, rng)
+        self._learn(codes, target, self.epochs, rng)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+        """Learn one more epoch from these rows; the first call fixes thresholds and classes.
+
+        The first call needs `classes` unless y holds both. Calibration needs held-out folds and so
+        the whole table: with it set, use `fit`.
+        """
+        self._check_settings()
+        if self.calibration is not None:
+            raise ValueError(
+                f"partial_fit was called with calibration={self.calibration!r}, which needs the "
+                "whole table at once; set calibration=None or use fit"
+            )
+        if not hasattr(self, "inclusion_"):
+            codes, target = self._training_data(X, y, classes)
+            self._rng = _generator(self.random_state)
+            self.calibrator_ = None
+            self._begin(codes, self._rng)
+        else:
+            codes, target = self._codes(X), self._known_classes(y)
+            if len(codes) != len(target):
+                raise ValueError(f"X has {len(codes)} rows, y has {len(target)}; give them equal")
+        if self.states_ is None:
+            raise ValueError("the states were dropped, so the machine cannot learn on; fit it anew")
+        if not hasattr(self, "_rng"):
+            self._rng = _generator(self.random_state)
+        self._learn(codes, target, 1, self._rng)
+        return self
+
+    def drop_states(self) -> Self:
+        """Forget the automata's states: prediction needs only `inclusion_`. No more learning."""
+        check_is_fitted(self)
+        self.states_ = None
+        return self
+
+    def _begin(self, codes: Floats, rng: np.random.Generator) -> None:
+        self._literals = Literals.fit(self.schema_, codes, self.thresholds)
+        if self._literals.n_literals == 0:
+            # every column constant: one automaton pair that no row can tell apart is still none
+            self.states_ = self._start(0, rng)
+        else:
+            self.states_ = self._start(2 * self._literals.n_literals, rng)
+        self.n_iter_ = 0
+
+    def _learn(
+        self, codes: Floats, target: NDArray[np.int8], epochs: int, rng: np.random.Generator
+    ) -> None:
+        cells = self._literals.cells(codes)
+        learner = self._learner()
+        bar = Progress(epochs, type(self).__name__, show=bool(self.verbose))
+        for _ in range(epochs):
+            accuracy = learner.epoch(cells, target, rng)
+            bar.step(f"accuracy {accuracy:.3f}")
+        learner.finish()
+        self.n_iter_ += epochs
+        self._conclude(self._included())
+
+    def _conclude(self, inclusion: Floats) -> None:
+        """Set all that prediction needs from the inclusion probabilities."""
+        self.inclusion_ = inclusion
+        self.polarity_ = np.where(np.arange(len(inclusion)) % 2 == 0, 1, -1)
+        self.thresholds_ = self._literals.thresholds
+        self.literals_ = [name.text for name in self._literals.names()]
+        self._factors = self._literals.factors(inclusion)
+        self._empty = np.prod(1.0 - inclusion, axis=1)
+
+    def _calibrate(
+        self, X: Any, y: Any, target: NDArray[np.int8], rng: np.random.Generator
+    ) -> Calibrator:
+        """One calibrator for the one final machine, from scores of rows held out of learning."""
+        folds = min(CALIBRATION_FOLDS, int(np.bincount(target, minlength=2).min()))
+        if folds < 2:
+            raise ValueError(
+                f"calibration={self.calibration!r} needs at least 2 rows of each class to hold some "
+                f"out, given {folds}; set calibration=None"
+            )
+        raw = np.empty(len(target))
+        rows = X if isinstance(X, pd.DataFrame) else np.asarray(X)
+        labels = np.asarray(y)
+        split = StratifiedKFold(folds, shuffle=True, random_state=int(rng.integers(2**31)))
+        for learnt, held in split.split(np.zeros(len(target)), target):
+            machine = clone(self).set_params(
+                calibration=None, random_state=int(rng.integers(2**31)), schema=self.schema_
+            )
+            take = rows.iloc if isinstance(rows, pd.DataFrame) else rows
+            machine.fit(take[learnt], labels[learnt])
+            raw[held] = machine.raw_confidence(take[held])
+        return Calibrator.fit(self.calibration, raw, target)
+
+    # ------------------------------------------------------------ exact inference
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Exact class probabilities, (n, 2): the K → ∞ limit of `predict_proba_mc`, no noise."""
+        p = self._calibrated(self.raw_confidence(X))
+        return np.column_stack([1.0 - p, p])
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class with the larger probability; a tie goes to `classes_[1]`."""
+        return np.asarray(self.classes_[(self.predict_proba(X)[:, 1] >= 0.5).astype(int)])
+
+    def raw_confidence(self, X: Any) -> Floats:
+        """M(x) = E[g(v)] for `classes_[1]`, before any calibration."""
+        return np.clip(self._vote_law(X) @ self._link_values(), 0.0, 1.0)
+
+    def predict_proba_mc(self, X: Any, n_passes: int = 50, random_state: Seed = None) -> Floats:
+        """The paper's estimate: the mean over passes, each drawing every automaton's state anew.
+
+        Of a drawn state only its half matters, include or exclude, so that is what is drawn.
+        """
+        if not isinstance(n_passes, numbers.Integral) or n_passes < 1:
+            raise ValueError(f"n_passes={n_passes!r}; expected a whole number of at least 1")
+        codes = self._codes(X)
+        p = np.empty(len(codes))
+        kernels.monte_carlo(
+            self._literals.cells(codes), self._literals.layout, self.inclusion_,
+            self._link_values(), int(n_passes), _generator(random_state), p,
+        )  # fmt: skip
+        p = self._calibrated(p)
+        return np.column_stack([1.0 - p, p])
+
+    def clause_proba(self, X: Any) -> Floats:
+        """q_j(x), (n, C): the probability that each clause fires; an empty clause does not."""
+        codes = self._codes(X)
+        q = np.empty((len(codes), len(self.inclusion_)))
+        cells = self._literals.cells(codes)
+        kernels.firing(cells, self._literals.first_cell, self._factors, self._empty, q)
+        return q
+
+    def vote_distribution(self, X: Any) -> pd.DataFrame:
+        """The exact law of the vote v: one row per row of X, one column per possible v."""
+        return pd.DataFrame(
+            self._vote_law(X),
+            index=X.index if isinstance(X, pd.DataFrame) else None,
+            columns=pd.Index(self._votes(), name="v"),
+        )
+
+    def uncertainty(self, X: Any) -> pd.DataFrame:
+        """Entropy of the prediction and its two parts, in nats, from the law of v.
+
+        `epistemic` is what knowing the vote would tell about the class (their mutual information),
+        `aleatoric` what would remain.
+        """
+        law, g = self._vote_law(X), self._link_values()
+        entropy, aleatoric = _entropy(np.clip(law @ g, 0.0, 1.0)), law @ _entropy(g)
+        return pd.DataFrame(
+            {
+                "entropy": entropy,
+                "epistemic": np.maximum(entropy - aleatoric, 0.0),
+                "aleatoric": aleatoric,
+            },
+            index=X.index if isinstance(X, pd.DataFrame) else None,
+        )
+
+    def rules(self) -> pd.DataFrame:
+        """Each clause as a rule in the data's own units.
+
+        A rule states, per feature, the values at which the feature lets the clause fire with at
+        least half its best probability; beside it stand the clause's strongest literals with their
+        inclusion probabilities. A clause that no feature holds back so far is weak.
+        """
+        check_is_fitted(self)
+        first, sizes = self._literals.first_cell, self._literals.n_cells
+        rows = []
+        for j, inclusion in enumerate(self.inclusion_):
+            parts = []
+            for f in range(len(sizes)):
+                F = self._factors[first[f] : first[f] + sizes[f], j]
+                parts.append(self._literals.statement(f, F >= 0.5 * F.max()))
+            rule = " and ".join(part for part in parts if part)
+            strongest = np.argsort(-inclusion, kind="stable")[:SHOWN_LITERALS]
+            rows.append(
+                {
+                    "clause": j,
+                    "votes_for": self.classes_[1 if self.polarity_[j] > 0 else 0],
+                    "rule": rule,
+                    "weak": not rule,
+                    "strongest": "; ".join(
+                        f"{self.literals_[k]} ({inclusion[k]:.2f})" for k in strongest
+                    ),
+                }
+            )
+        return pd.DataFrame(rows).set_index("clause")
+
+    def _vote_law(self, X: Any) -> Floats:
+        q = self.clause_proba(X)
+        law = np.empty((len(q), q.shape[1] + 1))
+        kernels.vote_law(q, law)
+        return law
+
+    def _votes(self) -> NDArray[np.int64]:
+        half = len(self.inclusion_) // 2
+        return np.arange(-half, half + 1)
+
+    def _link_values(self) -> Floats:
+        """g at every possible vote."""
+        v = self._votes()
+        if self.link == "vote":
+            return (v >= 0).astype(float)
+        return np.asarray((np.clip(v, -self.T, self.T) + self.T) / (2.0 * self.T))
+
+    def _calibrated(self, raw: Floats) -> Floats:
+        return raw if self.calibrator_ is None else self.calibrator_(raw)
+
+    # ------------------------------------------------------------ data and settings
+
+    def _training_data(self, X: Any, y: Any, classes: Any) -> tuple[Floats, NDArray[np.int8]]:
+        """Codes of X and y as 0 or 1; sets `schema_`, `classes_` and what scikit-learn asks for."""
+        if isinstance(X, pd.DataFrame):
+            validate_data(self, X, y, skip_check_array=True)
+            if len(X) != len(y):
+                raise ValueError(f"X has {len(X)} rows, y has {len(y)}; give them equal")
+            self.schema_ = self.schema if self.schema is not None else Schema.infer(X)
+        else:
+            X, y = validate_data(self, X, y, dtype=np.float64)
+            self.schema_ = self.schema if self.schema is not None else Schema.infer(X)
+        check_classification_targets(y)
+        labels = np.unique(np.asarray(y if classes is None else classes))
+        kind = type_of_target(labels, input_name="classes")
+        if len(labels) > 2:
+            raise ValueError(
+                f"Only binary classification is supported. The type of the target is {kind}, with "
+                f"{len(labels)} classes: {', '.join(map(str, labels[:5]))}"
+            )
+        if len(labels) < 2:
+            raise ValueError(
+                f"y holds only one class, {labels[0]!r}; a classifier needs rows of two"
+            )
+        self.classes_ = labels
+        return self.schema_.encode(X), self._known_classes(y)
+
+    def _known_classes(self, y: Any) -> NDArray[np.int8]:
+        labels = np.asarray(y).ravel()
+        unknown = np.setdiff1d(labels, self.classes_)
+        if len(unknown):
+            raise ValueError(
+                f"y holds the class {unknown[0]!r}; this machine knows {list(self.classes_)}"
+            )
+        return (labels == self.classes_[1]).astype(np.int8)
+
+    def _codes(self, X: Any) -> Floats:
+        check_is_fitted(self)
+        if isinstance(X, pd.DataFrame):
+            validate_data(self, X, reset=False, skip_check_array=True)
+        else:
+            X = validate_data(self, X, reset=False, dtype=np.float64)
+        return self.schema_.encode(X)
+
+    def _check_settings(self) -> None:
+        whole = {"n_clauses": 2, "n_states": 1, "epochs": 1}
+        for name, least in whole.items():
+            value = getattr(self, name)
+            if not isinstance(value, numbers.Integral) or value < least:
+                raise ValueError(f"{name}={value!r}; expected a whole number of at least {least}")
+        if self.n_clauses % 2:
+            raise ValueError(
+                f"n_clauses={self.n_clauses}; expected an even number, half to vote for each class"
+            )
+        if self.n_states > MOST_STATES:
+            raise ValueError(f"n_states={self.n_states}; expected at most {MOST_STATES}")
+        for name, floor in {"s": 1, "T": 0}.items():
+            value = getattr(self, name)
+            if not isinstance(value, numbers.Real) or not floor < value < np.inf:
+                raise ValueError(f"{name}={value!r}; expected a finite number above {floor}")
+        if self.thresholds != "unique" and not (
+            isinstance(self.thresholds, numbers.Integral) and self.thresholds >= 1
+        ):
+            raise ValueError(
+                f"thresholds={self.thresholds!r}; expected 'unique' (every training value) or the "
+                "most to use per feature, at least 1"
+            )
+        for name, allowed in self._choices.items():
+            value = getattr(self, name, allowed[0])
+            if value not in allowed:
+                raise ValueError(f"{name}={value!r}; expected one of {', '.join(map(repr, allowed))}")
+        if self.schema is not None and not isinstance(self.schema, Schema):
+            raise TypeError(f"schema is {type(self.schema).__name__}; expected a Schema or None")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    # ------------------------------------------------------------ files
+
+    def save(self, path: str | os.PathLike[str], *, states: bool = True) -> None:
+        """Write the model to one file; without `states` it is smaller and cannot learn on."""
+        check_is_fitted(self)
+        arrays, header = self._content()
+        if states and self.states_ is not None:
+            arrays["states"] = self.states_
+        files.write(path, arrays, header)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a model file; one of another class of machine is refused."""
+        model = load(path)
+        if not isinstance(model, cls):
+            raise files.ModelFileError(
+                f"{path}: holds a {type(model).__name__}; load it with {type(model).__name__}.load"
+            )
+        return model
+
+    @property
+    def fingerprint_(self) -> str:
+        """SHA-256 of all that prediction depends on: the model's identity in a certificate."""
+        check_is_fitted(self)
+        return files.fingerprint(*self._content())
+
+    def _content(self) -> tuple[files.Arrays, dict[str, Any]]:
+        settings = self.get_params(deep=False)
+        settings.pop("schema")
+        seed = settings["random_state"]
+        settings["random_state"] = int(seed) if isinstance(seed, numbers.Integral) else None
+        header = {
+            "machine": type(self).__name__,
+            "settings": {k: v.item() if isinstance(v, np.generic) else v for k, v in settings.items()},
+            "schema": self.schema_.to_dict(),
+            "own_schema": self.schema is not None,
+            "named": hasattr(self, "feature_names_in_"),
+            "classes": self.classes_.tolist(),
+            "classes_dtype": self.classes_.dtype.str,
+            "n_iter": self.n_iter_,
+            "calibration": None if self.calibrator_ is None else self.calibrator_.method,
+        }
+        arrays: files.Arrays = {
+            "inclusion": self.inclusion_,
+            "thresholds": np.concatenate([np.empty(0), *self.thresholds_]),
+            "n_thresholds": np.array([len(t) for t in self.thresholds_], np.int64),
+        }
+        if self.calibrator_ is not None:
+            arrays["calibration_x"] = self.calibrator_.x
+            arrays["calibration_y"] = self.calibrator_.y
+        return arrays, header
+
+
+class PTMClassifier(_Machine):
+    """Probabilistic Tsetlin Machine with exact probabilities.
+
+    Parameters
+    ----------
+    n_clauses : clauses, an even number; clause 0, 2, … vote for `classes_[1]`, the others against.
+    n_states : N, the states of an automaton per action.
+    s : specificity, above 1; larger gives longer rules.
+    T : the vote at which learning rests.
+    epochs : passes over the training rows.
+    thresholds : the most thresholds per numeric feature, or "unique" for every training value.
+    link : how the vote v becomes a confidence: "margin" is linear in v between −T and T, "vote" is
+        the paper's v ≥ 0.
+    na_cells : what becomes of include-half mass when a clause fires on a false literal, a case the
+        paper's tables leave open: "move" it like the rest, or "keep" it.
+    calibration : None, "isotonic" or "sigmoid", fitted on held-out folds.
+    schema : kinds, categories and missing codes of the columns; inferred if None.
+    n_jobs : threads; the model does not depend on it.
+    random_state : seed of all chance in `fit`.
+    verbose : show a progress bar with running accuracy.
+
+    Attributes
+    ----------
+    classes_, schema_, inclusion_ (C, 2o), polarity_ (C,), literals_ (2o names), thresholds_ (per
+    feature), states_ (C, 2o, 2N) or None once dropped, calibrator_, fingerprint_.
+
+    Examples
+    --------
+    >>> from trust_recourse import PTMClassifier, haberman
+    >>> X, y = haberman()
+    >>> model = PTMClassifier(epochs=20, random_state=0).fit(X, y)
+    >>> model.predict_proba(X.head(2)).shape
+    (2, 2)
+    >>> exact = model.predict_proba(X)[:, 1]
+    >>> paper = model.predict_proba_mc(X, n_passes=2000, random_state=0)[:, 1]
+    >>> bool(abs(exact - paper).max() < 0.05)
+    True
+    """
+
+    def __init__(
+        self,
+        n_clauses: int = 20,
+        n_states: int = 100,
+        s: float = 1.5,
+        T: float = 5,
+        epochs: int = 60,
+        thresholds: Thresholds = 20,
+        *,
+        link: Literal["margin", "vote"] = "margin",
+        na_cells: Literal["move", "keep"] = "move",
+        calibration: Method | None = None,
+        schema: Schema | None = None,
+        n_jobs: int = 1,
+        random_state: Seed = None,
+        verbose: bool = False,
+    ) -> None:
+        self.n_clauses = n_clauses
+        self.n_states = n_states
+        self.s = s
+        self.T = T
+        self.epochs = epochs
+        self.thresholds = thresholds
+        self.link = link
+        self.na_cells = na_cells
+        self.calibration = calibration
+        self.schema = schema
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        jobs = self.n_jobs
+        if not isinstance(jobs, numbers.Integral) or (jobs < 1 and jobs != -1):
+            raise ValueError(f"n_jobs={jobs!r}; expected a number of threads, or -1 for all cores")
+
+    def _start(self, automata: int, rng: np.random.Generator) -> NDArray[Any]:  # noqa: ARG002
+        return start_vectors(self.n_clauses, automata, self.n_states)
+
+    def _learner(self) -> Learner:
+        keep = self.na_cells == "keep"
+        if keep or self.n_states < BlockLearner.LEAST_STATES:
+            return PlainLearner(self.states_, self._literals, self.s, self.T, keep)
+        jobs = (os.cpu_count() or 1) if self.n_jobs == -1 else int(self.n_jobs)
+        return BlockLearner(self.states_, self._literals, self.s, self.T, jobs)
+
+    def _included(self) -> Floats:
+        return inclusion_of_vectors(self.states_)
+
+
+class TMClassifier(_Machine):
+    """The ordinary Tsetlin Machine (Granmo 2018): integer states, rules that are in or out.
+
+    The settings are those of `PTMClassifier`, as far as they apply; probabilities come from the
+    margin of the vote.
+
+    >>> from trust_recourse import TMClassifier, haberman
+    >>> X, y = haberman()
+    >>> model = TMClassifier(epochs=5, random_state=0).fit(X, y)
+    >>> sorted(set(model.inclusion_.ravel()))
+    [np.float64(0.0), np.float64(1.0)]
+    """
+
+    def __init__(
+        self,
+        n_clauses: int = 20,
+        n_states: int = 100,
+        s: float = 3.0,
+        T: float = 10,
+        epochs: int = 60,
+        thresholds: Thresholds = 20,
+        *,
+        link: Literal["margin", "vote"] = "margin",
+        calibration: Method | None = None,
+        schema: Schema | None = None,
+        random_state: Seed = None,
+        verbose: bool = False,
+    ) -> None:
+        self.n_clauses = n_clauses
+        self.n_states = n_states
+        self.s = s
+        self.T = T
+        self.epochs = epochs
+        self.thresholds = thresholds
+        self.link = link
+        self.calibration = calibration
+        self.schema = schema
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _start(self, automata: int, rng: np.random.Generator) -> NDArray[Any]:
+        return start_integers(self.n_clauses, automata, self.n_states, rng)
+
+    def _learner(self) -> Learner:
+        return IntegerLearner(self.states_, self.n_states, self._literals, self.s, self.T)
+
+    def _included(self) -> Floats:
+        return (self.states_ >= self.n_states).astype(np.float64)
+
+
+def _entropy(p: Floats) -> Floats:
+    """Entropy of a yes with probability p, in nats; 0 at 0 and 1."""
+    q = np.clip(p, 1e-300, 1.0)
+    r = np.clip(1.0 - p, 1e-300, 1.0)
+    return np.asarray(-(p * np.log(q) + (1.0 - p) * np.log(r)))
+
+
+def load(path: str | os.PathLike[str]) -> PTMClassifier | TMClassifier:
+    """Read a model file written by `save`; every part of it is checked before it is used."""
+    arrays, header = files.read(path)
+    machines: dict[str, type[PTMClassifier | TMClassifier]] = {
+        "PTMClassifier": PTMClassifier,
+        "TMClassifier": TMClassifier,
+    }
+    try:
+        model = machines[header["machine"]](**header["settings"])
+        model._check_settings()
+        _restore(model, arrays, header)
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        raise files.ModelFileError(
+            f"{path}: its contents do not make a model ({type(error).__name__}: {error})"
+        ) from error
+    return model
+
+
+def _restore(model: _Machine, arrays: files.Arrays, header: dict[str, Any]) -> None:
+    model.schema_ = Schema.from_dict(header["schema"], source="the model file")
+    if header["own_schema"]:
+        model.schema = model.schema_
+    model.n_features_in_ = len(model.schema_)
+    if header["named"]:
+        model.feature_names_in_ = np.array(model.schema_.names, dtype=object)
+    dtype = np.dtype(header["classes_dtype"])
+    _require(dtype.kind in "biufUO" and len(header["classes"]) == 2, "classes", "two plain labels")
+    model.classes_ = np.array(header["classes"], dtype=dtype)
+    model.n_iter_ = int(header["n_iter"])
+
+    sizes, flat = arrays["n_thresholds"], arrays["thresholds"]
+    _require(
+        sizes.shape == (len(model.schema_),) and sizes.min() >= 0 and sizes.sum() == len(flat),
+        "n_thresholds", "one count per feature, adding up to the thresholds",
+    )  # fmt: skip
+    thresholds = tuple(np.split(flat.astype(np.float64), np.cumsum(sizes)[:-1]))
+    for t in thresholds:
+        _require(bool(np.isfinite(t).all() and (np.diff(t) > 0).all()), "thresholds", "ascending")
+    model._literals = Literals(model.schema_, thresholds)
+
+    inclusion = arrays["inclusion"]
+    shape = (model.n_clauses, 2 * model._literals.n_literals)
+    _require(
+        inclusion.dtype == np.float64 and inclusion.shape == shape, "inclusion", f"float64 {shape}"
+    )
+    _require(bool(((inclusion >= 0) & (inclusion <= 1)).all()), "inclusion", "numbers from 0 to 1")
+
+    model.calibrator_ = None
+    if header["calibration"] is not None:
+        x, y = arrays["calibration_x"], arrays["calibration_y"]
+        _require(x.shape == y.shape and x.ndim == 1 and len(x) >= 1, "calibration", "equal lengths")
+        rising = (np.diff(x) >= 0).all() and (np.diff(y) >= 0).all()
+        if header["calibration"] == "sigmoid":
+            rising = len(x) == 1 and x[0] >= 0
+        _require(
+            bool(np.isfinite(x).all() and np.isfinite(y).all() and rising),
+            "calibration", "an increasing map",
+        )  # fmt: skip
+        model.calibrator_ = Calibrator(header["calibration"], x, y)
+
+    model.states_ = arrays.get("states")
+    if model.states_ is not None:
+        like = model._start(0, np.random.default_rng(0))
+        expected = (shape[0], shape[1], *like.shape[2:])
+        _require(
+            model.states_.dtype == like.dtype and model.states_.shape == expected,
+            "states", f"{like.dtype} {expected}",
+        )  # fmt: skip
+        _require(bool(np.isfinite(model.states_).all()), "states", "finite numbers")
+        model.states_ = model.states_.copy()  # safetensors hands out read-only memory
+    model._conclude(inclusion.copy())
+
+
+def _require(holds: bool, name: str, expected: str) -> None:
+    if not holds:
+        raise ValueError(f"array '{name}': expected {expected}")

@@ -1,0 +1,198 @@
+"""Learning, an epoch at a time, in place on the automata's states.
+
+A learner takes the states as they are, learns epoch after epoch and, once it is finished, leaves
+them up to date. Its chance comes from the generator it is given: the same generator gives the same
+states whatever the number of threads.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trust_recourse.tsetlin import kernels
+from trust_recourse.tsetlin.kernels import BLOCK, LANES, MARGIN
+from trust_recourse.tsetlin.literals import Literals
+
+SAMPLES_A_CALL = 256  # draws are made for so many samples at a time, which bounds their memory
+DUE = 12  # a clause is settled along with a full one from so many steps on
+SMALL = 1_000_000  # states below which handing work to a thread costs more than it saves
+
+
+def start_vectors(n_clauses: int, automata: int, n_states: int) -> NDArray[np.float32]:
+    """State vectors (C, 2o, 2N) with ½ in each of the two middle states."""
+    states = np.zeros((n_clauses, automata, 2 * n_states), np.float32)
+    states[:, :, n_states - 1 : n_states + 1] = 0.5
+    return states
+
+
+def start_integers(
+    n_clauses: int, automata: int, n_states: int, rng: np.random.Generator
+) -> NDArray[np.int16]:
+    """States (C, 2o) from 0 to 2N−1, each beside the middle on a side drawn for it."""
+    side = rng.integers(0, 2, (n_clauses, automata), dtype=np.int16)
+    return side + np.int16(n_states - 1)
+
+
+def inclusion_of_vectors(states: NDArray[np.float32]) -> NDArray[np.float64]:
+    """π: the share of each vector's mass that lies in its include half."""
+    upper = states[:, :, states.shape[2] // 2 :].sum(axis=2, dtype=np.float64)
+    return np.asarray(upper / states.sum(axis=2, dtype=np.float64))
+
+
+class Learner:
+    """What all learners share: the order of the samples, and where the draws come from."""
+
+    def __init__(self, n_clauses: int, literals: Literals, s: float, T: float) -> None:
+        self.clauses = n_clauses
+        self.layout = literals.layout
+        self.T = float(T)
+        self.qs = (np.float32((s - 1) / s), np.float32(1 / s))
+        self.fired = np.zeros(n_clauses, np.bool_)
+        self.right = np.zeros(1, np.int64)
+
+    def epoch(
+        self, cells: NDArray[np.int32], y: NDArray[np.int8], rng: np.random.Generator
+    ) -> float:
+        """Learn every sample once; return the share whose drawn vote had the right sign."""
+        self.right[0] = 0
+        order = rng.permutation(len(y))
+        for start in range(0, len(y), SAMPLES_A_CALL):
+            part = order[start : start + SAMPLES_A_CALL]
+            self.samples(cells[part], y[part], rng)
+        return float(self.right[0] / len(y))
+
+    def samples(
+        self, cells: NDArray[np.int32], y: NDArray[np.int8], rng: np.random.Generator
+    ) -> None:
+        """Learn these samples in this order."""
+        draws = rng.random((len(y), 2, self.clauses), dtype=np.float32)
+        self.drawn(cells, y, draws)
+
+    def drawn(
+        self, cells: NDArray[np.int32], y: NDArray[np.int8], draws: NDArray[np.float32]
+    ) -> None:
+        """Learn these samples with these draws: (n, 2, C), for the outputs and the feedback."""
+        raise AssertionError(f"{type(self).__name__} draws for itself")
+
+    def finish(self) -> None:
+        """Bring the states up to date with all that was learnt."""
+
+
+class IntegerLearner(Learner):
+    """The ordinary machine: one integer state per automaton (Granmo 2018)."""
+
+    def __init__(
+        self, states: NDArray[np.int16], n_states: int, literals: Literals, s: float, T: float
+    ) -> None:
+        super().__init__(len(states), literals, s, T)
+        self.states, self.N, self.s = states, n_states, float(s)
+        self.truth = np.empty(states.shape[1], np.uint8)
+
+    def samples(
+        self, cells: NDArray[np.int32], y: NDArray[np.int8], rng: np.random.Generator
+    ) -> None:
+        """Learn these samples in this order, drawing for each automaton as it comes."""
+        kernels.learn_integer(
+            cells, y, self.layout, rng, self.T, self.s, self.N,
+            self.states, self.truth, self.fired, self.right,
+        )  # fmt: skip
+
+
+class PlainLearner(Learner):
+    """State vectors, step by step: for `na_cells="keep"` and for machines of a few states."""
+
+    def __init__(
+        self, states: NDArray[np.float32], literals: Literals, s: float, T: float, keep: bool
+    ) -> None:
+        super().__init__(len(states), literals, s, T)
+        self.states, self.keep = states, keep
+        self.pi = inclusion_of_vectors(states).astype(np.float32).ravel()
+        self.truth = np.empty(states.shape[1], np.uint8)
+
+    def drawn(
+        self, cells: NDArray[np.int32], y: NDArray[np.int8], draws: NDArray[np.float32]
+    ) -> None:
+        """Learn these samples with these draws."""
+        _, automata, rows = self.states.shape
+        kernels.learn_plain(
+            cells, y, self.layout, draws, self.T, self.qs, self.keep, rows // 2, automata,
+            self.states.reshape(-1), self.pi, self.truth, self.fired, self.right,
+        )  # fmt: skip
+
+
+class BlockLearner(Learner):
+    """State vectors, by steps on a window around the middle, settled in blocks: see `kernels`."""
+
+    LEAST_STATES = 4  # per action: below, the two ends of a vector are too close for the tables
+
+    def __init__(
+        self, states: NDArray[np.float32], literals: Literals, s: float, T: float, n_jobs: int = 1
+    ) -> None:
+        super().__init__(len(states), literals, s, T)
+        C, self.automata, rows = states.shape
+        tiles = -(-self.automata // LANES)
+        K = tiles * LANES
+        self.states = states
+        self.N = rows // 2
+        self.block = min(BLOCK, self.N)
+        self.due = min(DUE, self.block)
+        self.tables = kernels.step_tables(s)
+        self.pi = np.zeros(C * K, np.float32)
+        self.pi.reshape(C, K)[:, : self.automata] = inclusion_of_vectors(states)
+        self.window = np.zeros(C * tiles * 2 * BLOCK * LANES, np.float32)
+        self.live = np.zeros((C, tiles), np.bool_)
+        self.history = np.zeros(C * K, np.uint32)
+        self.steps = np.zeros(C, np.int64)
+        self.band = np.empty((C, self.automata, 2), np.int16)
+        for clause, band in zip(states, self.band, strict=True):
+            band[:, 0] = (clause > 0).argmax(axis=1)
+            band[:, 1] = rows - 1 - (clause[:, ::-1] > 0).argmax(axis=1)
+        self.scratch = (
+            np.ones(K, np.uint8),  # truth; padding counts as true, so it never stops a clause
+            np.zeros(K, np.float32),
+            np.zeros(K, np.float32),
+            np.zeros(K, np.float32),
+            np.zeros(3 * K, np.uint32),
+            self.fired,
+        )
+        self.threads = n_jobs if states.size >= SMALL else 1
+        self.pool = ThreadPoolExecutor(self.threads) if self.threads > 1 else None
+        self.buffers = np.zeros((self.threads, 2, rows + 2 * MARGIN), np.float32)
+        self._settle(due=0)
+
+    def drawn(
+        self, cells: NDArray[np.int32], y: NDArray[np.int8], draws: NDArray[np.float32]
+    ) -> None:
+        """Learn these samples with these draws."""
+        i = 0
+        while i < len(y):
+            i = kernels.advance(
+                i, cells, y, self.layout, draws, self.T, self.qs, self.block, self.pi, self.window,
+                self.live, self.history, self.steps, self.scratch, self.right,
+            )  # fmt: skip
+            if self.steps.max() == self.block:
+                self._settle(self.due)
+
+    def finish(self) -> None:
+        """Settle what is still in the histories."""
+        self._settle(due=1)
+        if self.pool is not None:
+            self.pool.shutdown()
+
+    def _settle(self, due: int) -> None:
+        if self.pool is None:
+            self._settle_part(0, due)
+        else:
+            list(self.pool.map(self._settle_part, range(self.threads), [due] * self.threads))
+
+    def _settle_part(self, thread: int, due: int) -> None:
+        """The clauses of one thread; they share nothing with another's."""
+        begin, end = (self.clauses * (thread + step) // self.threads for step in (0, 1))
+        kernels.settle(
+            (begin, end), due, self.N, self.automata, self.tables, self.states.reshape(-1),
+            self.band, self.pi, self.window, self.live, self.history, self.steps,
+            self.buffers[thread, 0], self.buffers[thread, 1],
+        )  # fmt: skip

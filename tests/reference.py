@@ -1,0 +1,130 @@
+"""The paper in plain NumPy: slow, literal, and the judge of every fast kernel.
+
+Written from Appendix B: explicit 2N × 2N transition matrices, one automaton at a time, enumeration
+where the package computes. It shares no code with the package beyond plain arrays.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+
+def literal_truth(x, thresholds, categories, missing):
+    """Literals then negations of one row; thresholds[f] or categories[f] says what f is.
+
+    A missing value (NaN) meets no condition but `is missing`.
+    """
+    said, denied = [], []
+    for f, value in enumerate(x):
+        gone = bool(np.isnan(value))
+        if categories[f] is not None:
+            tests = [value == c for c in range(categories[f])]
+        else:
+            tests = [value <= t for t in thresholds[f]]
+        said += [t and not gone for t in tests]
+        denied += [not t and not gone for t in tests]
+        if missing[f]:
+            said.append(gone)
+            denied.append(not gone)
+    return np.array(said + denied, dtype=bool)
+
+
+def shift_matrix(rows, way, q):
+    """A transition matrix: one state up or down with probability q, saturating at both ends."""
+    matrix = np.zeros((rows, rows))
+    for state in range(rows):
+        matrix[state, min(max(state + way, 0), rows - 1)] += q
+        matrix[state, state] += 1 - q
+    return matrix
+
+
+def kept(matrix):
+    """The same for the exclude half alone: mass in the include half stays where it is."""
+    result = matrix.copy()
+    half = len(matrix) // 2
+    result[half:] = np.eye(len(matrix))[half:]
+    return result
+
+
+def transition(feedback, fired, truth, rows, s, keep):
+    """The transition matrix of Tables 3 and 4 for one automaton; None for inaction."""
+    if feedback == 1:
+        if fired and truth:
+            return shift_matrix(rows, +1, (s - 1) / s)
+        matrix = shift_matrix(rows, -1, 1 / s)
+        return kept(matrix) if keep and fired else matrix
+    if fired and not truth:
+        matrix = shift_matrix(rows, +1, 1.0)
+        return kept(matrix) if keep else matrix
+    return None
+
+
+def learn_sample(spv, truth, y, draws, s, T, keep=False):
+    """One sample: spv (C, 2o, 2N) is changed in place; draws is (2, C). Returns the vote."""
+    n_clauses, automata, rows = spv.shape
+    polarity = np.where(np.arange(n_clauses) % 2 == 0, 1, -1)
+    pi = spv[:, :, rows // 2 :].sum(axis=2)
+    fired = draws[0] < np.prod(np.where(truth, 1.0, 1.0 - pi), axis=1)
+    vote = int((polarity * fired).sum())
+    v = min(max(vote, -T), T)
+    give = (T - v) / (2 * T) if y == 1 else (T + v) / (2 * T)
+    for j in range(n_clauses):
+        if draws[1, j] >= give:
+            continue
+        feedback = 1 if (polarity[j] > 0) == (y == 1) else 2
+        for k in range(automata):
+            matrix = transition(feedback, fired[j], truth[k], rows, s, keep)
+            if matrix is not None:
+                spv[j, k] = spv[j, k] @ matrix
+    return vote
+
+
+def learn_integer_sample(states, truth, y, rng, s, T, N):
+    """One sample of the ordinary machine: states (C, 2o) in 0 … 2N−1, changed in place."""
+    n_clauses, automata = states.shape
+    fired = [not np.any((states[j] >= N) & ~truth) for j in range(n_clauses)]
+    v = sum(1 if j % 2 == 0 else -1 for j in range(n_clauses) if fired[j])
+    v = min(max(v, -T), T)
+    give = (T - v) / (2 * T) if y == 1 else (T + v) / (2 * T)
+    for j in range(n_clauses):
+        if rng.random() >= give:
+            continue
+        own = (j % 2 == 0) == (y == 1)
+        if not own and not fired[j]:
+            continue
+        for k in range(automata):
+            if own and fired[j] and truth[k]:
+                up, q = 1, (s - 1) / s
+            elif own:
+                up, q = -1, 1 / s
+            elif not truth[k]:
+                up, q = 1, None
+            else:
+                continue
+            if q is None or rng.random() < q:
+                states[j, k] = min(max(states[j, k] + up, 0), 2 * N - 1)
+
+
+def link_value(v, link, T):
+    return float(v >= 0) if link == "vote" else (min(max(v, -T), T) + T) / (2 * T)
+
+
+def confidence_by_enumeration(inclusion, truth, link, T):
+    """M(x), the law of v and q, over every combination of automaton actions."""
+    n_clauses, automata = inclusion.shape
+    q = np.zeros(n_clauses)
+    for j in range(n_clauses):
+        for actions in itertools.product([False, True], repeat=automata):
+            included = np.array(actions)
+            weight = np.prod(np.where(included, inclusion[j], 1 - inclusion[j]))
+            if included.any() and truth[included].all():
+                q[j] += weight
+    law = {}
+    for outputs in itertools.product([0, 1], repeat=n_clauses):
+        weight = np.prod([q[j] if outputs[j] else 1 - q[j] for j in range(n_clauses)])
+        v = sum(outputs[0::2]) - sum(outputs[1::2])
+        law[v] = law.get(v, 0.0) + weight
+    confidence = sum(weight * link_value(v, link, T) for v, weight in law.items())
+    return confidence, law, q
