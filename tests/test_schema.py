@@ -1,4 +1,5 @@
 """The laws of the schema, then its words: each law counts what it judged."""
+# ruff: noqa: PD011 (Feature.values is a tuple)
 
 from __future__ import annotations
 
@@ -39,24 +40,9 @@ often = settings(law, max_examples=300)
 
 STEPS = [1.0, 0.1, 0.25, 0.05, 0.01, 0.3, 2.5, 10.0, 1e-05, 7.0]
 hundredths = st.integers(-500, 500).map(lambda k: k / 100)
-texts = st.text(min_size=1, max_size=6) | st.sampled_from(
-    [
-        "no",
-        "yes",
-        "null",
-        "~",
-        "1",
-        "1.5",
-        "1e5",
-        "0x1F",
-        "017",
-        "1_000",
-        "12:30",
-        ".nan",
-        "<<",
-        "=",
-    ]
-)
+TRAPS = ["no", "yes", "null", "~", "1", "1.5", "1e5", "1.e5", "0x1F", "017", "1_000", "12:30"]
+TRAPS += [".nan", "<<", "=", "-", "#", ":", "a:b", "\x85", "\u2028"]
+texts = st.text(min_size=1, max_size=6) | st.sampled_from(TRAPS)
 names = texts.filter(lambda name: name.strip())
 finite = st.floats(allow_nan=False, allow_infinity=False)
 positive = st.floats(min_value=0, exclude_min=True, allow_infinity=False)
@@ -524,7 +510,7 @@ def codes_of(feature: Feature) -> st.SearchStrategy[float]:
     if feature.kind == "number":
         known = finite.filter(lambda value: value not in feature.missing)
     elif feature.kind == "integer":
-        known = st.integers(-(2**53), 2**53).filter(lambda value: value not in feature.missing)
+        known = st.integers(1 - 2**53, 2**53 - 1).filter(lambda value: value not in feature.missing)
     else:
         known = st.integers(0, 1 if feature.kind == "boolean" else len(feature.values) - 1)
     return (st.just(NAN) | known if feature.missing else known).map(float)
@@ -679,11 +665,8 @@ def test_schemas_are_values_that_change_into_others():
     schema = Schema.infer(np.array([[1, 2], [3, 4]]))
     changed = schema.update("x0", direction="increase", step=2).lock("x1").relate("x0 <= x1")
     assert schema == Schema.infer(np.array([[1, 2], [3, 4]]))
-    assert (changed["x0"].direction, changed["x0"].step, changed[1].mutable) == (
-        "increase",
-        2,
-        False,
-    )
+    assert (changed["x0"].direction, changed["x0"].step) == ("increase", 2.0)
+    assert (changed["x0"].mutable, changed[1].mutable) == (True, False)
     assert changed.relations == (AtMost("x0", "x1"),)
     assert len({schema, changed}) == 2
     assert (len(schema), [f.name for f in schema], "x1" in schema) == (2, ["x0", "x1"], True)
@@ -805,10 +788,7 @@ def test_a_file_with_a_fault_is_named_with_feature_and_field(tmp_path, text, wor
         ("features: [{name: 1}]", "feature name: given 1, expected text"),
         ("features: [{name: ' '}]", "feature name: given ' ', expected text"),
         ("features: [{name: a}, {name: a}]", "features: given 'a' more than once"),
-        (
-            "features: [{name: a, lower: 1, lower: 2}]",
-            "'lower' is given twice in the entry at line",
-        ),
+        ("features: [{name: a, lower: 1, lower: 2}]", "'lower' is given twice in the entry"),
         ("features: [{name: a}]\nrelation: []", "unknown entry 'relation'"),
         ("features: [{name: a}]\nrelations: a <= b", "relations: given 'a <= b', expected a list"),
         ("features: [{name: a}]\nrelations: [a <= b]", "relation a <= b: no feature 'b'"),
@@ -903,7 +883,7 @@ def with_cell(name: str, value: object) -> pd.DataFrame:
         (with_cell("job", None), "column 'job', row 'q': given a blank"),
         (with_cell("income", INF), "column 'income', row 'q': given inf, expected a finite number"),
         (with_cell("age", 1.5), "column 'age', row 'q': given 1.5, expected a whole number"),
-        (with_cell("age", 2**60), "expected a whole number below 2**53"),
+        (with_cell("age", 2**53 + 1), "expected a whole number below 2**53"),
         (with_cell("age", "30"), "column 'age', row 'q': given '30', expected a number"),
         (with_cell("home", 2), "column 'home', row 'q': given 2.0, expected a whole number from 0"),
         (ROWS.drop(columns="age"), "columns: absent 'age'; expected just 'age', 'income'"),
@@ -950,7 +930,7 @@ def test_infer_refuses_what_is_no_table():
         Schema.infer(pd.DataFrame([[1, 2]], columns=["a", "a"]))
     with pytest.raises(SchemaError, match="expected a DataFrame or a 2-D array"):
         Schema.infer(np.zeros(3))
-    with pytest.raises(SchemaError, match="missing: no column 'aeg'; did you mean 'age'?"):
+    with pytest.raises(SchemaError, match="missing: no column 'aeg'; did you mean 'age'"):
         Schema.infer(pd.DataFrame({"age": [1]}), missing={"aeg": -9})
     with pytest.raises(SchemaError, match="column 'a': every value is missing"):
         Schema.infer(pd.DataFrame({"a": [NAN]}), missing=NAN)

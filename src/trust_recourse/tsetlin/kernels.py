@@ -28,7 +28,7 @@ from numba import njit
 BLOCK = 16  # steps between two settlements: the history of one automaton fills 32 bits
 LANES = 32  # automata that share a tile of the window
 MARGIN = 8  # rows kept zero around a state vector while it is settled
-FAINT = np.float32(1e-10)  # mass at the rim of a vector below which it is not carried further
+FAINT = np.float32(1e-9)  # mass at the rim of a vector below which it is not carried further
 NONE, DOWN, UP, SURE = 0, 1, 2, 3  # the letters of a history
 
 _MATHS = {"contract", "nsz"}
@@ -40,6 +40,7 @@ _u = np.uint64
 _f = np.float32
 _LANES, _EIGHT, _U32, _FOUR, _FIVE = _u(LANES), _u(8), _u(32), _u(4), _u(5)
 _ONE, _TWO, _THREE, _ZERO = _u(1), _u(2), _u(3), _u(0)
+_TWO_BITS, _NO_LETTER = np.uint32(2), np.uint32(NONE)
 
 
 # ---------------------------------------------------------------- literals of one row
@@ -70,10 +71,10 @@ def literal_row(rows: Any, i: int, layout: tuple[Any, Any, Any, Any, int], out: 
 
 
 @_reduce
-def _none_of(pi: Any, a: Any, false: Any, b: Any) -> Any:
+def _none_of(pi: Any, a: Any, false: Any, b: Any, n: Any) -> Any:
     """Π (1 − π) over the false literals of one tile."""
     t = _f(1)
-    for i in range(_LANES):
+    for i in range(n):
         t *= _f(1) - pi[a + i] * false[b + i]
     return t
 
@@ -87,7 +88,7 @@ def _fires(pi: Any, a: Any, false: Any, K: Any, u: Any) -> bool:
     p = _f(1)
     g = _ZERO
     while g < K:
-        p *= _none_of(pi, a + g, false, g)
+        p *= _none_of(pi, a + g, false, g, _LANES)
         if p <= u:
             return False
         g += _LANES
@@ -109,33 +110,40 @@ def _sink(window: Any, a: Any, n: Any, q: Any) -> None:
 
 
 @_inline
-def _fall(window: Any, a: Any, q: Any, b: Any) -> None:
+def _fall(window: Any, a: Any, q: Any, b: Any, n: Any) -> None:
     """Row a after a step down with probability q of each lane."""
-    for i in range(_LANES):
+    for i in range(n):
         window[a + i] += q[b + i] * (window[a + i + _LANES] - window[a + i])
 
 
 @_inline
-def _rise(window: Any, a: Any, q: Any, b: Any) -> None:
+def _rise(window: Any, a: Any, q: Any, b: Any, n: Any) -> None:
     """Row a after a step up with probability q of each lane."""
     below = a - _LANES
-    for i in range(_LANES):
+    for i in range(n):
         window[a + i] += q[b + i] * (window[below + i] - window[a + i])
 
 
 @_inline
-def _cross(pi: Any, a: Any, q: Any, b: Any, window: Any, m: Any, sign: Any) -> None:
+def _cross(pi: Any, a: Any, q: Any, b: Any, window: Any, m: Any, sign: Any, n: Any) -> None:
     """What crosses the middle: π changes by ± q · mass of window row m."""
-    for i in range(_LANES):
+    for i in range(n):
         pi[a + i] += sign * q[b + i] * window[m + i]
+
+
+@_inline
+def _lose(pi: Any, a: Any, q: Any, window: Any, m: Any, n: Any) -> None:
+    """The same with one q for all lanes, downwards."""
+    for i in range(n):
+        pi[a + i] -= q * window[m + i]
 
 
 @_inline
 def _note(history: Any, a: Any, letters: Any, b: Any, K: Any) -> None:
     """Append one letter to each automaton's history; NONE appends nothing."""
     for i in range(K):
-        h = history[a + i]
-        history[a + i] = (h << np.uint32(2)) | letters[b + i] if letters[b + i] > 0 else h
+        h, letter = history[a + i], letters[b + i]
+        history[a + i] = (h << _TWO_BITS) | letter if letter != _NO_LETTER else h
 
 
 @_kernel
@@ -198,20 +206,19 @@ def advance(
                 upper = _u(base + BLOCK * LANES)
                 lower = upper - _LANES
                 if kind == 0:
-                    for k in range(_LANES):
-                        pi[a + b + k] -= q_down * window[upper + k]
+                    _lose(pi, a + b, q_down, window, upper, _LANES)
                     _sink(window, _u(base + low * LANES), _u((high - low) * LANES), q_down)
                 elif kind == 1:
-                    _cross(pi, a + b, up, b, window, lower, _f(1))
-                    _cross(pi, a + b, down, b, window, upper, _f(-1))
+                    _cross(pi, a + b, up, b, window, lower, _f(1), _LANES)
+                    _cross(pi, a + b, down, b, window, upper, _f(-1), _LANES)
                     for w in range(high, low, -1):
-                        _rise(window, _u(base + w * LANES), up, b)
+                        _rise(window, _u(base + w * LANES), up, b, _LANES)
                     for w in range(low, high):
-                        _fall(window, _u(base + w * LANES), down, b)
+                        _fall(window, _u(base + w * LANES), down, b, _LANES)
                 else:
-                    _cross(pi, a + b, false, b, window, lower, _f(1))
+                    _cross(pi, a + b, false, b, window, lower, _f(1), _LANES)
                     for w in range(high, low, -1):
-                        _rise(window, _u(base + w * LANES), false, b)
+                        _rise(window, _u(base + w * LANES), false, b, _LANES)
         i += 1
         if full:
             break
@@ -222,35 +229,29 @@ def advance(
 
 
 def step_tables(s: float) -> tuple[Any, Any, Any, Any]:
-    """Taps, their offset, and the two ends' matrices, for each history of four letters."""
-    moves = {DOWN: (-1, 1 / s), UP: (1, (s - 1) / s), SURE: (1, 1.0)}
+    """Taps, their offset, and the two ends' matrices, for each history of four letters.
 
-    def after(code: int, row: int, rows: int) -> Any:
-        p = np.zeros(rows)
-        p[row] = 1.0
-        for letter in ((code >> shift) & 3 for shift in (6, 4, 2, 0)):
-            if letter != NONE:
-                way, q = moves[letter]
-                moved = np.zeros(rows)
-                target = np.clip(np.arange(rows) + way, 0, rows - 1)
-                np.add.at(moved, target, p)
-                p = (1 - q) * p + q * moved
-        return p
+    Read off the products of four transition matrices of a vector long enough that its middle row
+    feels neither end.
+    """
+    rows, middle = 33, 16
+    stay = np.eye(rows)
+    up, down = np.eye(rows, k=1), np.eye(rows, k=-1)
+    up[-1, -1] = down[0, 0] = 1.0
+    one = np.stack([stay, stay + (down - stay) / s, stay + (up - stay) * ((s - 1) / s), up])
+    two = (one[:, None] @ one[None]).reshape(16, rows, rows)
+    four = (two[:, None] @ two[None]).reshape(256, rows, rows)
 
-    taps = np.zeros((256, 5), np.float32)
-    offset = np.zeros(256, np.uint64)
-    bottom = np.zeros((256, 8, 4), np.float32)
-    top = np.zeros((256, 8, 4), np.float32)
-    for code in range(256):
-        downs = sum((code >> shift) & 3 == DOWN for shift in (6, 4, 2, 0))
-        offset[code] = downs
-        taps[code] = after(code, 16, 33)[16 - downs : 21 - downs]
-        # float32 taps that sum to exactly 1 keep the mass from drifting over many steps
-        taps[code, taps[code].argmax()] += np.float32(1.0 - taps[code].sum(dtype=np.float64))
-        for r in range(8):
-            bottom[code, r] = after(code, r, 16)[:4]
-            top[code, r] = after(code, 8 + r, 16)[12:]
-    return taps.ravel(), offset, bottom.ravel(), top.ravel()
+    codes = np.arange(256)
+    downs = sum(((codes >> shift) & 3 == DOWN).astype(int) for shift in (6, 4, 2, 0))
+    reach = middle - downs[:, None] + np.arange(5)
+    taps = np.take_along_axis(four[:, middle], reach, axis=1).astype(np.float32)
+    # float32 taps that sum to exactly 1 keep the mass from drifting over many steps
+    largest = taps.argmax(axis=1)
+    taps[codes, largest] += (1.0 - taps.sum(axis=1, dtype=np.float64)).astype(np.float32)
+    bottom = four[:, :8, :4].astype(np.float32)
+    top = four[:, -8:, -4:].astype(np.float32)
+    return taps.ravel(), downs.astype(np.uint64), bottom.ravel(), top.ravel()
 
 
 @_inline
@@ -293,6 +294,18 @@ def _four(x: Any, y: Any, a: Any, n: Any, low: bool, high: bool, S: Any, c: Any,
 def _copy(y: Any, d: Any, x: Any, s: Any, n: Any) -> None:
     for i in range(n):
         y[d + i] = x[s + i]
+
+
+@_inline
+def _clear(x: Any, a: Any, n: Any) -> None:
+    for i in range(n):
+        x[a + i] = _f(0)
+
+
+@_inline
+def _scatter(window: Any, d: Any, x: Any, s: Any, n: Any) -> None:
+    for i in range(n):
+        window[d + i * _LANES] = x[s + i]
 
 
 @_reduce
@@ -378,11 +391,9 @@ def settle(
                 r0 = max(low - n_steps, 0) & ~7
                 r1 = min((high + n_steps + 8) & ~7, S)
                 a, n = _u(MARGIN + r0), _u(r1 - r0)
-                for i in range(_EIGHT):
-                    x[_u(r0) + i] = _f(0)
-                    y[_u(r0) + i] = _f(0)
-                    x[_u(MARGIN + r1) + i] = _f(0)
-                    y[_u(MARGIN + r1) + i] = _f(0)
+                for end in (_u(r0), _u(MARGIN + r1)):
+                    _clear(x, end, _EIGHT)
+                    _clear(y, end, _EIGHT)
                 _copy(x, a, states, _u(base + r0), n)
                 if _replay(x, y, h, a, n, r0 < 4, r1 > S - 4, _u(S), tables):
                     _copy(states, _u(base + r0), y, a, n)
@@ -393,12 +404,13 @@ def settle(
                 band[j, k, 1] = high
                 m = max(N, low)
                 pi[at] = _sum(states, _u(base + m), _u(high + 1 - m)) if high >= m else _f(0)
-            g = k // LANES
             if high >= N - half and low < N + half:
-                live[j, g] = True
-            to = _u((j * tiles + g) * 2 * BLOCK * LANES + (BLOCK - half) * LANES + k - g * LANES)
-            for w in range(_u(2 * half)):
-                window[to + w * _LANES] = states[_u(base + N - half) + w]
+                live[j, k // LANES] = True
+        for k in range(automata):  # a window is read only where its tile is live
+            g = k // LANES
+            if live[j, g]:
+                at = _u((j * tiles + g) * 2 * BLOCK * LANES + (BLOCK - half) * LANES + k % LANES)
+                _scatter(window, at, states, _u((j * automata + k) * S + N - half), _u(2 * half))
 
 
 # ---------------------------------------------------------------- the plain machines
