@@ -303,6 +303,18 @@ def test_any_number_reads_back_as_described(value, step):
     assert float(Feature("x", step=step).describe(value)) == value
 
 
+def test_of_two_equally_near_values_the_smaller_is_taken():
+    gone = Feature("x", "integer", lower=-5, upper=5, missing=(0,)).moves(NAN)
+    assert gone.nearest(-INF, INF) == -1.0
+    assert gone.nearest(-1, INF) == 1.0
+
+
+def test_there_is_one_zero():
+    feature = Feature("x", lower=-0.0, missing=(-0.0,), step=0.5, upper=1)
+    assert [repr(value) for value in (feature.lower, feature.missing[0])] == ["0.0", "0.0"]
+    assert repr(Moves(own=2.0, lower=-1.0, upper=0.4, step=0.5).nearest(-1, 1)) == "0.0"
+
+
 def test_a_sum_of_decimals_is_the_decimal():
     # In floats 0.7 + 0.1 is below 0.8, which a person may reach with a change of 0.1.
     assert Feature("x", step=0.1, max_change=0.1).moves(0.7).values().tolist() == [0.6, 0.7, 0.8]
@@ -959,3 +971,16 @@ def test_infer_refuses_what_is_no_table():
 def test_values_are_described_for_people(feature, value, words):
     assert Schema((feature,)).describe("x", value) == words
     assert Feature("x", label="the x").title == "the x"
+
+
+def test_codes_are_described_as_the_values_they_stand_for():
+    level = Feature("x", "ordinal", values=("low", "high"), missing=(-9,))
+    assert [level.describe_code(code) for code in (1.0, NAN)] == ["high", "missing"]
+    assert Feature("x", "boolean").describe_code(1.0) == "yes"
+    assert Feature("x", "category", values=(20, 10)).describe_code(0.0) == "10"
+    assert Feature("x", "integer", unit="years").describe_code(2.5) == "2.5 years"
+
+
+def test_numbers_beyond_all_floats_are_refused():
+    with pytest.raises(SchemaError, match="feature 'x0', field 'scale': given inf"):
+        Schema.infer(np.array([[-1.7e308], [1.7e308]]))

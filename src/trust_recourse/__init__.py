@@ -32,7 +32,7 @@ _HOMES = {
     "load": "tsetlin.machines",
     "model_report": "report",
 }
-__all__ = sorted([*_HOMES, "__version__"])  # noqa: PLE0605
+__all__ = sorted([*_HOMES, "__version__"])
 
 
 def __getattr__(name: str) -> Any:

@@ -95,7 +95,7 @@ def read(path: str | os.PathLike[str]) -> tuple[Arrays, dict[str, Any]]:
 
 
 def _metadata(source: Path, data: bytes) -> dict[str, str]:
-    """The safetensors metadata, read by hand so that a newer format is named before it is parsed."""
+    """The metadata, read by hand so that a newer format is named before it is parsed."""
     length = int.from_bytes(data[:8], "little") if len(data) >= 8 else len(data)
     raw = data[8 : 8 + length]
     try:

@@ -66,7 +66,10 @@ def _ratio(value: float) -> tuple[int, int]:
 
 def _plus(a: float, b: float) -> float:
     """Add two floats as a person would: 0.7 and 0.1 make 0.8."""
-    return float(Fraction(*_ratio(a)) + Fraction(*_ratio(b)))
+    try:
+        return float(Fraction(*_ratio(a)) + Fraction(*_ratio(b)))
+    except OverflowError:
+        return a + b
 
 
 def _multiple_below(step: float | None, limit: float) -> float:
@@ -413,6 +416,12 @@ class Feature:
                 raise SchemaError(f"feature {self.name!r}: given {value!r}, expected a number")
             value = _print(float(value), self.step)
         return f"{value} {self.unit}" if self.unit else str(value)
+
+    def describe_code(self, code: float) -> str:
+        """Write an encoded value, such as a threshold, for people."""
+        if self._numeric or math.isnan(code):
+            return self.describe(code)
+        return self.describe((self.values or (False, True))[int(code)])
 
     def amount(self, change: float) -> str:
         """Write the size of a change for people: `2 years`, `1 level`."""

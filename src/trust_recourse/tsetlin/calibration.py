@@ -35,7 +35,7 @@ class Calibrator:
 
     @classmethod
     def fit(cls, method: Method, raw: NDArray[np.float64], y: NDArray[Any]) -> Calibrator:
-        """Fit on raw confidences of rows that the machine has not seen, and their classes, 0 or 1."""
+        """Fit on raw confidences of rows the machine has not seen, and their classes, 0 or 1."""
         if method == "isotonic":
             from sklearn.isotonic import IsotonicRegression
 

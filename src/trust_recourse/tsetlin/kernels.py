@@ -31,10 +31,15 @@ MARGIN = 8  # rows kept zero around a state vector while it is settled
 FAINT = np.float32(1e-9)  # mass at the rim of a vector below which it is not carried further
 NONE, DOWN, UP, SURE = 0, 1, 2, 3  # the letters of a history
 
-_MATHS = {"contract", "nsz"}
-_kernel = njit(cache=True, nogil=True, fastmath=_MATHS, _nrt=False)
-_inline = njit(cache=True, nogil=True, fastmath=_MATHS, _nrt=False, forceinline=True)
-_reduce = njit(cache=True, nogil=True, fastmath=_MATHS | {"reassoc"}, _nrt=False, forceinline=True)
+_fast: dict[str, Any] = {
+    "cache": True,
+    "nogil": True,
+    "fastmath": {"contract", "nsz"},
+    "_nrt": False,
+}
+_kernel = njit(**_fast)
+_inline = njit(**_fast, forceinline=True)
+_reduce = njit(**_fast | {"fastmath": {"contract", "nsz", "reassoc"}}, forceinline=True)
 
 _u = np.uint64
 _f = np.float32
@@ -280,7 +285,9 @@ def _end(x: Any, s: Any, y: Any, d: Any, matrix: Any, m: Any) -> None:
 
 
 @_inline
-def _four(x: Any, y: Any, a: Any, n: Any, low: bool, high: bool, S: Any, c: Any, tables: Any) -> None:
+def _four(
+    x: Any, y: Any, a: Any, n: Any, low: bool, high: bool, S: Any, c: Any, tables: Any
+) -> None:
     """Four steps of history c on n rows from index a, x to y."""
     taps, offset, bottom, top = tables
     _convolve(x, a + offset[c] - _FOUR, y, a, n, taps, c * _FIVE)
@@ -317,7 +324,9 @@ def _sum(x: Any, a: Any, n: Any) -> Any:
 
 
 @_inline
-def _replay(x: Any, y: Any, h: Any, a: Any, n: Any, low: bool, high: bool, S: Any, tables: Any) -> bool:
+def _replay(
+    x: Any, y: Any, h: Any, a: Any, n: Any, low: bool, high: bool, S: Any, tables: Any
+) -> bool:
     """All steps of history h, to and fro between x and y; whether the result lies in y."""
     shift = _u(24)
     while (h >> shift) == _ZERO:

@@ -44,12 +44,12 @@ def choose_thresholds(values: NDArray[np.float64], most: Thresholds) -> NDArray[
     """
     known = values[~np.isnan(values)]
     distinct = np.unique(known)
-    inner = distinct[:-1]
+    inner: NDArray[np.float64] = distinct[:-1]
     if most == "unique" or len(inner) <= most:
         return inner
     levels = np.arange(1, most + 1) / (most + 1)
     chosen = np.unique(np.quantile(known, levels, method="inverted_cdf"))
-    return chosen[chosen < distinct[-1]]
+    return np.asarray(chosen[chosen < distinct[-1]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,14 +155,16 @@ class Literals:
     def _words(self, f: int, feature: Feature) -> Iterator[tuple[str, str]]:
         title = feature.title
         if feature.kind == "category":
-            for value in feature.values:
+            for code in range(len(feature.values)):
+                value = feature.describe_code(code)
                 yield f"{title} = {value}", f"{title} ≠ {value}"
         elif feature.kind == "boolean":
-            for _ in self.thresholds[f]:
-                yield f"{title} = False", f"{title} = True"
+            for t in self.thresholds[f]:
+                no, yes = feature.describe_code(t), feature.describe_code(1 - t)
+                yield f"{title} = {no}", f"{title} = {yes}"
         else:
             for t in self.thresholds[f]:
-                shown = self.schema.describe(feature.name, t)
+                shown = feature.describe_code(t)
                 yield f"{title} ≤ {shown}", f"{title} > {shown}"
         if feature.missing:
             yield f"{title} is missing", f"{title} is known"
@@ -175,8 +177,7 @@ class Literals:
         known = cells[: len(cells) - 1] if feature.missing else cells
         parts = []
         if feature.kind in ("category", "boolean"):
-            values = feature.values if feature.kind == "category" else (False, True)
-            parts += _value_words(feature.title, values, known)
+            parts += _value_words(feature, known)
         elif not known.all():
             parts += [self._interval(f, a, b) for a, b in _runs(known)]
         if feature.missing and known.all():
@@ -187,8 +188,8 @@ class Literals:
 
     def _interval(self, f: int, first: int, last: int) -> str:
         feature, t = self.schema[f], self.thresholds[f]
-        low = self.schema.describe(feature.name, t[first - 1]) if first > 0 else ""
-        high = self.schema.describe(feature.name, t[last]) if last < len(t) else ""
+        low = feature.describe_code(t[first - 1]) if first > 0 else ""
+        high = feature.describe_code(t[last]) if last < len(t) else ""
         if low and high:
             return f"{low} < {feature.title} ≤ {high}"
         return f"{feature.title} > {low}" if low else f"{feature.title} ≤ {high}"
@@ -200,13 +201,15 @@ def _runs(mask: NDArray[np.bool_]) -> list[tuple[int, int]]:
     return [(int(a), int(b) - 1) for a, b in edges.reshape(-1, 2)]
 
 
-def _value_words(title: str, values: Any, chosen: NDArray[np.bool_]) -> list[str]:
-    inside = [str(v) for v, yes in zip(values, chosen, strict=False) if yes]
-    outside = [str(v) for v, yes in zip(values, chosen, strict=False) if not yes]
+def _value_words(feature: Feature, chosen: NDArray[np.bool_]) -> list[str]:
+    """A choice among the values of a category or boolean: `=` one, `≠` one, or `in` several."""
+    words = [feature.describe_code(code) for code in range(len(chosen))]
+    inside = [word for word, yes in zip(words, chosen, strict=True) if yes]
+    outside = [word for word, yes in zip(words, chosen, strict=True) if not yes]
     if not outside or not inside:
         return []
     if len(inside) == 1:
-        return [f"{title} = {inside[0]}"]
+        return [f"{feature.title} = {inside[0]}"]
     if len(outside) == 1:
-        return [f"{title} ≠ {outside[0]}"]
-    return [f"{title} in {{{', '.join(inside)}}}"]
+        return [f"{feature.title} ≠ {outside[0]}"]
+    return [f"{feature.title} in {{{', '.join(inside)}}}"]

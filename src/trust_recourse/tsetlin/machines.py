@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numbers
 import os
+from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -21,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from trust_recourse import files
 from trust_recourse.progress import Progress
 from trust_recourse.schema import Schema
-from trust_recourse.tsetlin import kernels
+from trust_recourse.tsetlin import kernels, store
 from trust_recourse.tsetlin.calibration import Calibrator, Method
 from trust_recourse.tsetlin.literals import Literals, Thresholds
 from trust_recourse.tsetlin.training import (
@@ -48,8 +49,22 @@ def _generator(seed: Seed) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-class _Machine(ClassifierMixin, BaseEstimator):
+class _Machine(ClassifierMixin, BaseEstimator, ABC):
     """What both machines share: settings, data, exact inference, calibration and files."""
+
+    n_clauses: int
+    n_states: int
+    s: float
+    T: float
+    epochs: int
+    thresholds: Thresholds
+    link: Literal["margin", "vote"]
+    calibration: Method | None
+    schema: Schema | None
+    random_state: Seed
+    verbose: bool
+    states_: NDArray[Any] | None
+    calibrator_: Calibrator | None
 
     _choices: ClassVar[dict[str, tuple[Any, ...]]] = {
         "link": ("margin", "vote"),
@@ -59,17 +74,17 @@ class _Machine(ClassifierMixin, BaseEstimator):
 
     # ------------------------------------------------------------ what a subclass adds
 
+    @abstractmethod
     def _start(self, automata: int, rng: np.random.Generator) -> NDArray[Any]:
         """States to begin with."""
-        raise AssertionError("each machine has its own")
 
-    def _learner(self) -> Learner:
-        """What learns `states_`."""
-        raise AssertionError("each machine has its own")
+    @abstractmethod
+    def _learner(self, states: NDArray[Any]) -> Learner:
+        """What learns these states, in place."""
 
-    def _included(self) -> Floats:
-        """Inclusion probabilities of `states_`."""
-        raise AssertionError("each machine has its own")
+    @abstractmethod
+    def _included(self, states: NDArray[Any]) -> Floats:
+        """Inclusion probabilities of these states."""
 
     # ------------------------------------------------------------ learning
 
@@ -80,7 +95,7 @@ class _Machine(ClassifierMixin, BaseEstimator):
         rng = _generator(self.random_state)
         self.calibrator_ = None
         if self.calibration is not None:
-            self.calibrator_ = self._calibrate(X, y, target, rng)
+            self.calibrator_ = self._calibrate(self.calibration, X, y, target, rng)
         self._begin(codes, rng)
         self._learn(codes, target, self.epochs, rng)
         return self
@@ -106,8 +121,6 @@ class _Machine(ClassifierMixin, BaseEstimator):
             codes, target = self._codes(X), self._known_classes(y)
             if len(codes) != len(target):
                 raise ValueError(f"X has {len(codes)} rows, y has {len(target)}; give them equal")
-        if self.states_ is None:
-            raise ValueError("the states were dropped, so the machine cannot learn on; fit it anew")
         if not hasattr(self, "_rng"):
             self._rng = _generator(self.random_state)
         self._learn(codes, target, 1, self._rng)
@@ -121,25 +134,23 @@ class _Machine(ClassifierMixin, BaseEstimator):
 
     def _begin(self, codes: Floats, rng: np.random.Generator) -> None:
         self._literals = Literals.fit(self.schema_, codes, self.thresholds)
-        if self._literals.n_literals == 0:
-            # every column constant: one automaton pair that no row can tell apart is still none
-            self.states_ = self._start(0, rng)
-        else:
-            self.states_ = self._start(2 * self._literals.n_literals, rng)
+        self.states_ = self._start(2 * self._literals.n_literals, rng)
         self.n_iter_ = 0
 
     def _learn(
         self, codes: Floats, target: NDArray[np.int8], epochs: int, rng: np.random.Generator
     ) -> None:
         cells = self._literals.cells(codes)
-        learner = self._learner()
+        if self.states_ is None:
+            raise ValueError("the states were dropped, so the machine cannot learn on; fit it anew")
+        learner = self._learner(self.states_)
         bar = Progress(epochs, type(self).__name__, show=bool(self.verbose))
         for _ in range(epochs):
             accuracy = learner.epoch(cells, target, rng)
             bar.step(f"accuracy {accuracy:.3f}")
         learner.finish()
         self.n_iter_ += epochs
-        self._conclude(self._included())
+        self._conclude(self._included(self.states_))
 
     def _conclude(self, inclusion: Floats) -> None:
         """Set all that prediction needs from the inclusion probabilities."""
@@ -151,14 +162,14 @@ class _Machine(ClassifierMixin, BaseEstimator):
         self._empty = np.prod(1.0 - inclusion, axis=1)
 
     def _calibrate(
-        self, X: Any, y: Any, target: NDArray[np.int8], rng: np.random.Generator
+        self, method: Method, X: Any, y: Any, target: NDArray[np.int8], rng: np.random.Generator
     ) -> Calibrator:
         """One calibrator for the one final machine, from scores of rows held out of learning."""
         folds = min(CALIBRATION_FOLDS, int(np.bincount(target, minlength=2).min()))
         if folds < 2:
             raise ValueError(
-                f"calibration={self.calibration!r} needs at least 2 rows of each class to hold some "
-                f"out, given {folds}; set calibration=None"
+                f"calibration={method!r} needs at least 2 rows of each class to hold some out, "
+                f"given {folds}; set calibration=None"
             )
         raw = np.empty(len(target))
         rows = X if isinstance(X, pd.DataFrame) else np.asarray(X)
@@ -171,18 +182,18 @@ class _Machine(ClassifierMixin, BaseEstimator):
             take = rows.iloc if isinstance(rows, pd.DataFrame) else rows
             machine.fit(take[learnt], labels[learnt])
             raw[held] = machine.raw_confidence(take[held])
-        return Calibrator.fit(self.calibration, raw, target)
+        return Calibrator.fit(method, raw, target)
 
     # ------------------------------------------------------------ exact inference
 
     def predict_proba(self, X: Any) -> Floats:
         """Exact class probabilities, (n, 2): the K → ∞ limit of `predict_proba_mc`, no noise."""
-        p = self._calibrated(self.raw_confidence(X))
-        return np.column_stack([1.0 - p, p])
+        return _both(self._calibrated(self.raw_confidence(X)))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class with the larger probability; a tie goes to `classes_[1]`."""
-        return np.asarray(self.classes_[(self.predict_proba(X)[:, 1] >= 0.5).astype(int)])
+        yes = self.predict_proba(X)[:, 1] >= 0.5
+        return np.asarray(self.classes_[yes.astype(int)])
 
     def raw_confidence(self, X: Any) -> Floats:
         """M(x) = E[g(v)] for `classes_[1]`, before any calibration."""
@@ -201,8 +212,7 @@ class _Machine(ClassifierMixin, BaseEstimator):
             self._literals.cells(codes), self._literals.layout, self.inclusion_,
             self._link_values(), int(n_passes), _generator(random_state), p,
         )  # fmt: skip
-        p = self._calibrated(p)
-        return np.column_stack([1.0 - p, p])
+        return _both(self._calibrated(p))
 
     def clause_proba(self, X: Any) -> Floats:
         """q_j(x), (n, C): the probability that each clause fires; an empty clause does not."""
@@ -251,7 +261,7 @@ class _Machine(ClassifierMixin, BaseEstimator):
             parts = []
             for f in range(len(sizes)):
                 F = self._factors[first[f] : first[f] + sizes[f], j]
-                parts.append(self._literals.statement(f, F >= 0.5 * F.max()))
+                parts.append(self._literals.statement(f, 0.5 * F.max() <= F))
             rule = " and ".join(part for part in parts if part)
             strongest = np.argsort(-inclusion, kind="stable")[:SHOWN_LITERALS]
             rows.append(
@@ -278,7 +288,7 @@ class _Machine(ClassifierMixin, BaseEstimator):
         return np.arange(-half, half + 1)
 
     def _link_values(self) -> Floats:
-        """g at every possible vote."""
+        """G at every possible vote."""
         v = self._votes()
         if self.link == "vote":
             return (v >= 0).astype(float)
@@ -295,10 +305,10 @@ class _Machine(ClassifierMixin, BaseEstimator):
             validate_data(self, X, y, skip_check_array=True)
             if len(X) != len(y):
                 raise ValueError(f"X has {len(X)} rows, y has {len(y)}; give them equal")
-            self.schema_ = self.schema if self.schema is not None else Schema.infer(X)
+            X = _named(X)
         else:
             X, y = validate_data(self, X, y, dtype=np.float64)
-            self.schema_ = self.schema if self.schema is not None else Schema.infer(X)
+        self.schema_ = self.schema if self.schema is not None else Schema.infer(X)
         check_classification_targets(y)
         labels = np.unique(np.asarray(y if classes is None else classes))
         kind = type_of_target(labels, input_name="classes")
@@ -309,7 +319,7 @@ class _Machine(ClassifierMixin, BaseEstimator):
             )
         if len(labels) < 2:
             raise ValueError(
-                f"y holds only one class, {labels[0]!r}; a classifier needs rows of two"
+                f"y holds only one class, {labels.tolist()[0]!r}; a classifier needs rows of two"
             )
         self.classes_ = labels
         return self.schema_.encode(X), self._known_classes(y)
@@ -319,14 +329,16 @@ class _Machine(ClassifierMixin, BaseEstimator):
         unknown = np.setdiff1d(labels, self.classes_)
         if len(unknown):
             raise ValueError(
-                f"y holds the class {unknown[0]!r}; this machine knows {list(self.classes_)}"
+                f"y holds the class {unknown.tolist()[0]!r}; this machine knows "
+                f"{self.classes_.tolist()}"
             )
-        return (labels == self.classes_[1]).astype(np.int8)
+        return np.asarray(labels == self.classes_[1], dtype=np.int8)
 
     def _codes(self, X: Any) -> Floats:
         check_is_fitted(self)
         if isinstance(X, pd.DataFrame):
             validate_data(self, X, reset=False, skip_check_array=True)
+            X = _named(X)
         else:
             X = validate_data(self, X, reset=False, dtype=np.float64)
         return self.schema_.encode(X)
@@ -345,10 +357,10 @@ class _Machine(ClassifierMixin, BaseEstimator):
             raise ValueError(f"n_states={self.n_states}; expected at most {MOST_STATES}")
         for name, floor in {"s": 1, "T": 0}.items():
             value = getattr(self, name)
-            if not isinstance(value, numbers.Real) or not floor < value < np.inf:
+            if not isinstance(value, numbers.Real) or not floor < float(value) < np.inf:
                 raise ValueError(f"{name}={value!r}; expected a finite number above {floor}")
         if self.thresholds != "unique" and not (
-            isinstance(self.thresholds, numbers.Integral) and self.thresholds >= 1
+            isinstance(self.thresholds, numbers.Integral) and int(self.thresholds) >= 1
         ):
             raise ValueError(
                 f"thresholds={self.thresholds!r}; expected 'unique' (every training value) or the "
@@ -357,7 +369,9 @@ class _Machine(ClassifierMixin, BaseEstimator):
         for name, allowed in self._choices.items():
             value = getattr(self, name, allowed[0])
             if value not in allowed:
-                raise ValueError(f"{name}={value!r}; expected one of {', '.join(map(repr, allowed))}")
+                raise ValueError(
+                    f"{name}={value!r}; expected one of {', '.join(map(repr, allowed))}"
+                )
         if self.schema is not None and not isinstance(self.schema, Schema):
             raise TypeError(f"schema is {type(self.schema).__name__}; expected a Schema or None")
 
@@ -371,7 +385,7 @@ class _Machine(ClassifierMixin, BaseEstimator):
     def save(self, path: str | os.PathLike[str], *, states: bool = True) -> None:
         """Write the model to one file; without `states` it is smaller and cannot learn on."""
         check_is_fitted(self)
-        arrays, header = self._content()
+        arrays, header = store.content(self)
         if states and self.states_ is not None:
             arrays["states"] = self.states_
         files.write(path, arrays, header)
@@ -390,33 +404,7 @@ class _Machine(ClassifierMixin, BaseEstimator):
     def fingerprint_(self) -> str:
         """SHA-256 of all that prediction depends on: the model's identity in a certificate."""
         check_is_fitted(self)
-        return files.fingerprint(*self._content())
-
-    def _content(self) -> tuple[files.Arrays, dict[str, Any]]:
-        settings = self.get_params(deep=False)
-        settings.pop("schema")
-        seed = settings["random_state"]
-        settings["random_state"] = int(seed) if isinstance(seed, numbers.Integral) else None
-        header = {
-            "machine": type(self).__name__,
-            "settings": {k: v.item() if isinstance(v, np.generic) else v for k, v in settings.items()},
-            "schema": self.schema_.to_dict(),
-            "own_schema": self.schema is not None,
-            "named": hasattr(self, "feature_names_in_"),
-            "classes": self.classes_.tolist(),
-            "classes_dtype": self.classes_.dtype.str,
-            "n_iter": self.n_iter_,
-            "calibration": None if self.calibrator_ is None else self.calibrator_.method,
-        }
-        arrays: files.Arrays = {
-            "inclusion": self.inclusion_,
-            "thresholds": np.concatenate([np.empty(0), *self.thresholds_]),
-            "n_thresholds": np.array([len(t) for t in self.thresholds_], np.int64),
-        }
-        if self.calibrator_ is not None:
-            arrays["calibration_x"] = self.calibrator_.x
-            arrays["calibration_y"] = self.calibrator_.y
-        return arrays, header
+        return files.fingerprint(*store.content(self))
 
 
 class PTMClassifier(_Machine):
@@ -456,6 +444,7 @@ class PTMClassifier(_Machine):
     >>> paper = model.predict_proba_mc(X, n_passes=2000, random_state=0)[:, 1]
     >>> bool(abs(exact - paper).max() < 0.05)
     True
+
     """
 
     def __init__(
@@ -498,15 +487,15 @@ class PTMClassifier(_Machine):
     def _start(self, automata: int, rng: np.random.Generator) -> NDArray[Any]:  # noqa: ARG002
         return start_vectors(self.n_clauses, automata, self.n_states)
 
-    def _learner(self) -> Learner:
+    def _learner(self, states: NDArray[Any]) -> Learner:
         keep = self.na_cells == "keep"
         if keep or self.n_states < BlockLearner.LEAST_STATES:
-            return PlainLearner(self.states_, self._literals, self.s, self.T, keep)
+            return PlainLearner(states, self._literals, self.s, self.T, keep)
         jobs = (os.cpu_count() or 1) if self.n_jobs == -1 else int(self.n_jobs)
-        return BlockLearner(self.states_, self._literals, self.s, self.T, jobs)
+        return BlockLearner(states, self._literals, self.s, self.T, jobs)
 
-    def _included(self) -> Floats:
-        return inclusion_of_vectors(self.states_)
+    def _included(self, states: NDArray[Any]) -> Floats:
+        return inclusion_of_vectors(states)
 
 
 class TMClassifier(_Machine):
@@ -552,11 +541,23 @@ class TMClassifier(_Machine):
     def _start(self, automata: int, rng: np.random.Generator) -> NDArray[Any]:
         return start_integers(self.n_clauses, automata, self.n_states, rng)
 
-    def _learner(self) -> Learner:
-        return IntegerLearner(self.states_, self.n_states, self._literals, self.s, self.T)
+    def _learner(self, states: NDArray[Any]) -> Learner:
+        return IntegerLearner(states, self.n_states, self._literals, self.s, self.T)
 
-    def _included(self) -> Floats:
-        return (self.states_ >= self.n_states).astype(np.float64)
+    def _included(self, states: NDArray[Any]) -> Floats:
+        return np.asarray(states >= self.n_states, dtype=np.float64)
+
+
+def _named(X: pd.DataFrame) -> pd.DataFrame:
+    """Columns numbered rather than named get the names that columns of an array have."""
+    if any(isinstance(name, str) for name in X.columns):
+        return X
+    return X.set_axis([f"x{f}" for f in range(X.shape[1])], axis=1)
+
+
+def _both(p: Floats) -> Floats:
+    """Columns for both classes; at a tie class 0 gets the float below ½, so argmax agrees too."""
+    return np.column_stack([np.where(p == 0.5, np.nextafter(0.5, 0.0), 1.0 - p), p])
 
 
 def _entropy(p: Floats) -> Floats:
@@ -576,69 +577,9 @@ def load(path: str | os.PathLike[str]) -> PTMClassifier | TMClassifier:
     try:
         model = machines[header["machine"]](**header["settings"])
         model._check_settings()
-        _restore(model, arrays, header)
+        store.restore(model, arrays, header)
     except (KeyError, TypeError, ValueError, IndexError) as error:
         raise files.ModelFileError(
             f"{path}: its contents do not make a model ({type(error).__name__}: {error})"
         ) from error
     return model
-
-
-def _restore(model: _Machine, arrays: files.Arrays, header: dict[str, Any]) -> None:
-    model.schema_ = Schema.from_dict(header["schema"], source="the model file")
-    if header["own_schema"]:
-        model.schema = model.schema_
-    model.n_features_in_ = len(model.schema_)
-    if header["named"]:
-        model.feature_names_in_ = np.array(model.schema_.names, dtype=object)
-    dtype = np.dtype(header["classes_dtype"])
-    _require(dtype.kind in "biufUO" and len(header["classes"]) == 2, "classes", "two plain labels")
-    model.classes_ = np.array(header["classes"], dtype=dtype)
-    model.n_iter_ = int(header["n_iter"])
-
-    sizes, flat = arrays["n_thresholds"], arrays["thresholds"]
-    _require(
-        sizes.shape == (len(model.schema_),) and sizes.min() >= 0 and sizes.sum() == len(flat),
-        "n_thresholds", "one count per feature, adding up to the thresholds",
-    )  # fmt: skip
-    thresholds = tuple(np.split(flat.astype(np.float64), np.cumsum(sizes)[:-1]))
-    for t in thresholds:
-        _require(bool(np.isfinite(t).all() and (np.diff(t) > 0).all()), "thresholds", "ascending")
-    model._literals = Literals(model.schema_, thresholds)
-
-    inclusion = arrays["inclusion"]
-    shape = (model.n_clauses, 2 * model._literals.n_literals)
-    _require(
-        inclusion.dtype == np.float64 and inclusion.shape == shape, "inclusion", f"float64 {shape}"
-    )
-    _require(bool(((inclusion >= 0) & (inclusion <= 1)).all()), "inclusion", "numbers from 0 to 1")
-
-    model.calibrator_ = None
-    if header["calibration"] is not None:
-        x, y = arrays["calibration_x"], arrays["calibration_y"]
-        _require(x.shape == y.shape and x.ndim == 1 and len(x) >= 1, "calibration", "equal lengths")
-        rising = (np.diff(x) >= 0).all() and (np.diff(y) >= 0).all()
-        if header["calibration"] == "sigmoid":
-            rising = len(x) == 1 and x[0] >= 0
-        _require(
-            bool(np.isfinite(x).all() and np.isfinite(y).all() and rising),
-            "calibration", "an increasing map",
-        )  # fmt: skip
-        model.calibrator_ = Calibrator(header["calibration"], x, y)
-
-    model.states_ = arrays.get("states")
-    if model.states_ is not None:
-        like = model._start(0, np.random.default_rng(0))
-        expected = (shape[0], shape[1], *like.shape[2:])
-        _require(
-            model.states_.dtype == like.dtype and model.states_.shape == expected,
-            "states", f"{like.dtype} {expected}",
-        )  # fmt: skip
-        _require(bool(np.isfinite(model.states_).all()), "states", "finite numbers")
-        model.states_ = model.states_.copy()  # safetensors hands out read-only memory
-    model._conclude(inclusion.copy())
-
-
-def _require(holds: bool, name: str, expected: str) -> None:
-    if not holds:
-        raise ValueError(f"array '{name}': expected {expected}")

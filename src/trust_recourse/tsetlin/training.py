@@ -7,6 +7,7 @@ states whatever the number of threads.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -42,7 +43,7 @@ def inclusion_of_vectors(states: NDArray[np.float32]) -> NDArray[np.float64]:
     return np.asarray(upper / states.sum(axis=2, dtype=np.float64))
 
 
-class Learner:
+class Learner(ABC):
     """What all learners share: the order of the samples, and where the draws come from."""
 
     def __init__(self, n_clauses: int, literals: Literals, s: float, T: float) -> None:
@@ -64,20 +65,13 @@ class Learner:
             self.samples(cells[part], y[part], rng)
         return float(self.right[0] / len(y))
 
+    @abstractmethod
     def samples(
         self, cells: NDArray[np.int32], y: NDArray[np.int8], rng: np.random.Generator
     ) -> None:
         """Learn these samples in this order."""
-        draws = rng.random((len(y), 2, self.clauses), dtype=np.float32)
-        self.drawn(cells, y, draws)
 
-    def drawn(
-        self, cells: NDArray[np.int32], y: NDArray[np.int8], draws: NDArray[np.float32]
-    ) -> None:
-        """Learn these samples with these draws: (n, 2, C), for the outputs and the feedback."""
-        raise AssertionError(f"{type(self).__name__} draws for itself")
-
-    def finish(self) -> None:
+    def finish(self) -> None:  # noqa: B027 - most learners have nothing left to do
         """Bring the states up to date with all that was learnt."""
 
 
@@ -101,7 +95,23 @@ class IntegerLearner(Learner):
         )  # fmt: skip
 
 
-class PlainLearner(Learner):
+class VectorLearner(Learner):
+    """State vectors: two draws a clause and sample, one for its output and one for its feedback."""
+
+    def samples(
+        self, cells: NDArray[np.int32], y: NDArray[np.int8], rng: np.random.Generator
+    ) -> None:
+        """Learn these samples in this order."""
+        self.drawn(cells, y, rng.random((len(y), 2, self.clauses), dtype=np.float32))
+
+    @abstractmethod
+    def drawn(
+        self, cells: NDArray[np.int32], y: NDArray[np.int8], draws: NDArray[np.float32]
+    ) -> None:
+        """Learn these samples with these draws, (n, 2, C)."""
+
+
+class PlainLearner(VectorLearner):
     """State vectors, step by step: for `na_cells="keep"` and for machines of a few states."""
 
     def __init__(
@@ -123,7 +133,7 @@ class PlainLearner(Learner):
         )  # fmt: skip
 
 
-class BlockLearner(Learner):
+class BlockLearner(VectorLearner):
     """State vectors, by steps on a window around the middle, settled in blocks: see `kernels`."""
 
     LEAST_STATES = 4  # per action: below, the two ends of a vector are too close for the tables

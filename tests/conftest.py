@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, settings
+
+from trust_recourse import PTMClassifier, haberman
+
+settings.register_profile(
+    "laws",
+    deadline=None,
+    max_examples=60,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("laws")
+
+
+@pytest.fixture(scope="session")
+def patients() -> tuple[pd.DataFrame, pd.Series[int]]:
+    return haberman()
+
+
+@pytest.fixture(scope="session")
+def mixed() -> tuple[pd.DataFrame, np.ndarray]:
+    """Every kind of column, and a class that depends on three of them."""
+    rng = np.random.default_rng(0)
+    n = 200
+    X = pd.DataFrame(
+        {
+            "income": rng.normal(30, 8, n).round(1),
+            "children": rng.integers(0, 4, n),
+            "housing": rng.choice(["own", "rent", "free"], n),
+            "grade": pd.Categorical(
+                rng.choice(["low", "mid", "high"], n), ["low", "mid", "high"], ordered=True
+            ),
+            "employed": rng.random(n) < 0.7,
+        }
+    )
+    score = (X.income > 30).astype(int) + (X.housing == "own") + X.employed
+    return X, np.where(score >= 2, "yes", "no")
+
+
+@pytest.fixture(scope="session")
+def model(patients) -> PTMClassifier:
+    return PTMClassifier(epochs=30, random_state=0).fit(*patients)

@@ -1,0 +1,192 @@
+"""Model files: what is saved comes back, and nothing else is believed."""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from safetensors.numpy import save
+
+from trust_recourse import PTMClassifier, Schema, TMClassifier, files, load
+from trust_recourse.files import ModelFileError
+from trust_recourse.tsetlin import store
+
+KEPT = Path(__file__).parent / "data" / "format-1.safetensors"
+
+
+@pytest.mark.parametrize("machine", [PTMClassifier, TMClassifier])
+@pytest.mark.parametrize("calibration", [None, "isotonic", "sigmoid"])
+def test_what_is_saved_comes_back(machine, calibration, mixed, tmp_path):
+    X, y = mixed
+    schema = Schema.infer(X).update("income", unit="k€").update("children", missing=(-1,))
+    model = machine(
+        4, 8, epochs=5, calibration=calibration, schema=schema, random_state=0, link="vote"
+    ).fit(X, y)
+    model.save(tmp_path / "m.safetensors")
+    again = load(tmp_path / "m.safetensors")
+    assert type(again) is machine
+    assert again.get_params() == model.get_params()
+    assert again.fingerprint_ == model.fingerprint_
+    assert again.schema_ == model.schema_
+    assert again.literals_ == model.literals_
+    assert list(again.classes_) == ["no", "yes"]
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    np.testing.assert_array_equal(again.states_, model.states_)
+    with pytest.raises(ValueError, match="feature names"):
+        again.predict(X.rename(columns={"income": "pay"}))
+    if calibration is None:
+        again.partial_fit(X, y)
+
+
+@pytest.mark.parametrize("labels", [[0, 1], [False, True], [0.0, 1.0], ["a", "b"]])
+def test_labels_keep_their_type_and_numbered_columns_stay_numbered(labels, tmp_path):
+    X = np.random.default_rng(0).random((20, 2))
+    y = np.array(labels)[np.arange(20) % 2]
+    model = PTMClassifier(2, 4, epochs=1, random_state=0).fit(X, y)
+    model.save(tmp_path / "m")
+    again = load(tmp_path / "m")
+    assert again.classes_.dtype == model.classes_.dtype
+    assert not hasattr(again, "feature_names_in_")
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+def test_without_states_a_file_is_small_and_the_model_the_same(model, patients, tmp_path):
+    X, y = patients
+    model.save(tmp_path / "whole")
+    model.save(tmp_path / "light", states=False)
+    assert (tmp_path / "light").stat().st_size * 5 < (tmp_path / "whole").stat().st_size
+    light = PTMClassifier.load(tmp_path / "light")
+    assert light.states_ is None
+    assert light.fingerprint_ == model.fingerprint_
+    np.testing.assert_array_equal(light.predict_proba(X), model.predict_proba(X))
+    with pytest.raises(ValueError, match="dropped"):
+        light.partial_fit(X, y)
+    with pytest.raises(ModelFileError, match=r"holds a PTMClassifier; load it with PTM"):
+        TMClassifier.load(tmp_path / "light")
+
+
+def test_the_file_of_format_1_kept_for_good():
+    model = load(KEPT)
+    expected = json.loads(KEPT.with_suffix(".json").read_text())
+    assert model.fingerprint_ == expected["fingerprint"]
+    confidence = model.predict_proba(pd.DataFrame(expected["rows"]))[:, 1]
+    np.testing.assert_allclose(confidence, expected["confidence"], atol=1e-12)
+    assert model.literals_ == expected["literals"]
+
+
+def test_writing_is_whole_or_not_at_all(model, tmp_path, monkeypatch):
+    path = tmp_path / "m"
+    model.save(path)
+    before = path.read_bytes()
+
+    def broken(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(files.os, "fsync", broken)
+    with pytest.raises(OSError, match="No space"):
+        model.save(path)
+    assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == ["m"]
+    with pytest.raises(ModelFileError, match="does not exist; make it first"):
+        model.save(tmp_path / "nowhere" / "m")
+
+
+def test_a_cut_or_changed_file_is_refused_wherever_it_was_cut(model, tmp_path):
+    model.save(tmp_path / "m", states=False)
+    data = (tmp_path / "m").read_bytes()
+    bad = tmp_path / "bad"
+    for length in [0, 1, 7, 8, 9, 200, len(data) // 2, len(data) - 1]:
+        bad.write_bytes(data[:length])
+        with pytest.raises(ModelFileError, match="cut short|damaged"):
+            load(bad)
+    bad.write_bytes(data + b"tail")
+    with pytest.raises(ModelFileError, match="damaged"):
+        load(bad)
+    rng = np.random.default_rng(0)
+    for at in rng.integers(0, len(data), 200):
+        changed = bytearray(data)
+        changed[at] ^= 1 << int(rng.integers(8))
+        bad.write_bytes(changed)
+        with pytest.raises(ModelFileError):
+            load(bad)
+
+
+def test_foreign_future_and_oversized_files(model, tmp_path, monkeypatch):
+    bad = tmp_path / "bad"
+    with pytest.raises(ModelFileError, match="no such file"):
+        load(bad)
+    bad.write_bytes(b"\x80\x04\x95 a pickle" * 20)
+    with pytest.raises(ModelFileError, match="not a trust-recourse model"):
+        load(bad)
+    bad.write_bytes(save({"w": np.zeros(3)}))
+    with pytest.raises(ModelFileError, match="not a trust-recourse model"):
+        load(bad)
+    bad.write_bytes(struct.pack("<Q", 2**60) + b"{}")
+    with pytest.raises(ModelFileError, match="cut short"):
+        load(bad)
+    monkeypatch.setattr(files, "FORMAT", 2)
+    model.save(bad)
+    monkeypatch.undo()
+    with pytest.raises(ModelFileError, match="format 2; this version reads format 1.*Update"):
+        load(bad)
+    model.save(bad)
+    monkeypatch.setattr(files, "MOST_BYTES", 100)
+    with pytest.raises(ModelFileError, match="bytes; a model file has at most 100"):
+        load(bad)
+
+
+@pytest.mark.parametrize(
+    ("name", "spoil", "message"),
+    [
+        ("inclusion", lambda a: a[:, :-1], "array 'inclusion': expected float64"),
+        ("inclusion", lambda a: a.astype(np.float32), "array 'inclusion': expected float64"),
+        ("inclusion", lambda a: a * np.nan, "array 'inclusion': expected numbers from 0 to 1"),
+        ("inclusion", lambda a: a + 1.5, "array 'inclusion': expected numbers from 0 to 1"),
+        ("thresholds", lambda a: a[::-1].copy(), "array 'thresholds': expected ascending"),
+        ("thresholds", lambda a: a * np.nan, "array 'thresholds'"),
+        ("thresholds", lambda a: a[:-1], "array 'n_thresholds'"),
+        ("n_thresholds", lambda a: -a, "array 'n_thresholds'"),
+        ("states", lambda a: a[:, :, :-1], "array 'states'"),
+        ("states", lambda a: a * np.nan, "array 'states': expected finite"),
+        ("calibration_y", lambda a: a[::-1].copy(), "array 'calibration': expected an increasing"),
+        ("calibration_x", lambda a: a[:-1], "array 'calibration': expected equal"),
+    ],
+)
+def test_arrays_that_make_no_model_are_named(name, spoil, message, patients, tmp_path):
+    model = PTMClassifier(4, 8, epochs=3, calibration="isotonic", random_state=0).fit(*patients)
+    arrays, header = store.content(model)
+    arrays["states"] = model.states_
+    arrays[name] = spoil(arrays[name])
+    files.write(tmp_path / "bad", arrays, header)
+    with pytest.raises(ModelFileError, match=message):
+        load(tmp_path / "bad")
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("machine", "os.system"),
+        ("settings", {"n_clauses": 7}),
+        ("settings", {"rm": "-rf"}),
+        ("settings", None),
+        ("schema", {"features": 3}),
+        ("classes", [1]),
+        ("classes_dtype", "V8"),
+        ("calibration", "isotonic"),
+    ],
+)
+def test_headers_that_make_no_model(field, value, model, tmp_path):
+    arrays, header = store.content(model)
+    files.write(tmp_path / "bad", arrays, {**header, field: value})
+    with pytest.raises(ModelFileError, match="do not make a model"):
+        load(tmp_path / "bad")
+    del header[field]
+    files.write(tmp_path / "bad", arrays, header)
+    with pytest.raises(ModelFileError, match="do not make a model"):
+        load(tmp_path / "bad")

@@ -1,0 +1,219 @@
+"""The machines as scikit-learn estimators, and what they make of bad input."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from trust_recourse import Feature, PTMClassifier, Schema, TMClassifier
+
+MACHINES = [PTMClassifier, TMClassifier]
+
+
+@parametrize_with_checks([PTMClassifier(epochs=20), TMClassifier(epochs=20)])
+def test_scikit_learn_conventions(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_pipelines_searches_and_clones(machine):
+    X, y = load_iris(return_X_y=True)
+    pipeline = make_pipeline(MinMaxScaler(), machine(epochs=5, random_state=0))
+    assert cross_val_score(pipeline, X, y > 0, cv=3).mean() > 0.9
+    search = GridSearchCV(machine(epochs=5, random_state=0), {"T": [3, 5]}, cv=3, n_jobs=2)
+    assert search.fit(X, y > 0).best_score_ > 0.9
+    fitted = machine(epochs=2, random_state=3).fit(X, y > 0)
+    copy = clone(fitted)
+    assert copy.get_params() == fitted.get_params()
+    assert not hasattr(copy, "inclusion_")
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_every_kind_of_column(machine, mixed):
+    X, y = mixed
+    model = machine(epochs=40, random_state=0).fit(X, y)
+    assert model.score(X, y) > 0.85
+    assert list(model.classes_) == ["no", "yes"]
+    assert list(model.feature_names_in_) == list(X.columns)
+    kinds = [f.kind for f in model.schema_]
+    assert kinds == ["number", "integer", "category", "ordinal", "boolean"]
+    assert {"housing = own", "housing ≠ own", "employed = yes", "grade ≤ low"} <= set(
+        model.literals_
+    )
+    as_category = X.assign(housing=X.housing.astype("category"))
+    np.testing.assert_array_equal(model.predict_proba(as_category), model.predict_proba(X))
+
+
+def test_integers_floats_and_bools_give_one_model_and_frames_are_like_arrays():
+    rng = np.random.default_rng(0)
+    bits = rng.integers(0, 2, (60, 4))
+    y = bits[:, 0] ^ bits[:, 1]
+    models = [
+        PTMClassifier(epochs=5, random_state=1).fit(X, y)
+        for X in (bits, bits.astype(float), bits.astype(np.float32), pd.DataFrame(bits))
+    ]
+    for other in models[1:]:
+        np.testing.assert_array_equal(models[0].inclusion_, other.inclusion_)
+    booleans = pd.DataFrame(bits.astype(bool), columns=list("abcd"))
+    np.testing.assert_array_equal(
+        models[0].inclusion_, PTMClassifier(epochs=5, random_state=1).fit(booleans, y).inclusion_
+    )
+
+
+@pytest.mark.parametrize("na_cells", ["move", "keep"])
+def test_the_same_seed_gives_the_same_model_whatever_the_threads(na_cells):
+    rng = np.random.default_rng(0)
+    X = rng.random((300, 60))
+    y = X[:, 0] > X[:, 1]
+    epochs = 2 if na_cells == "move" else 1
+
+    def states(n_jobs, seed=0):
+        machine = PTMClassifier(
+            40, epochs=epochs, na_cells=na_cells, n_jobs=n_jobs, random_state=seed
+        )
+        return machine.fit(X, y).states_
+
+    one = states(1)
+    assert one.size > 1_000_000, "too small for threads to be used"
+    for n_jobs in (2, 3, -1):
+        np.testing.assert_array_equal(one, states(n_jobs))
+    assert not np.array_equal(one, states(1, seed=1))
+
+
+def test_partial_fit_goes_on_where_fit_stopped(patients):
+    X, y = patients
+    whole = PTMClassifier(epochs=3, random_state=0).fit(X, y)
+    parts = PTMClassifier(random_state=0)
+    for _ in range(3):
+        parts.partial_fit(X, y)
+    np.testing.assert_allclose(parts.inclusion_, whole.inclusion_, atol=1e-5)
+    assert parts.n_iter_ == 3
+    first = PTMClassifier(random_state=0).partial_fit(X[y == 1], y[y == 1], classes=[0, 1])
+    first.partial_fit(X[y == 0], y[y == 0])
+    with pytest.raises(ValueError, match=r"class 7; this machine knows \[0, 1\]"):
+        first.partial_fit(X.head(1), [7])
+    with pytest.raises(ValueError, match="rows"):
+        first.partial_fit(X.head(2), [1])
+    with pytest.raises(ValueError, match="dropped"):
+        whole.drop_states().partial_fit(X, y)
+    with pytest.raises(ValueError, match="calibration='isotonic'.*use fit"):
+        PTMClassifier(calibration="isotonic").partial_fit(X, y)
+
+
+def test_dropping_the_states_changes_no_prediction(model, patients):
+    X, y = patients
+    light = PTMClassifier(epochs=30, random_state=0).fit(X, y).drop_states()
+    assert light.states_ is None
+    np.testing.assert_array_equal(light.predict_proba(X), model.predict_proba(X))
+    assert light.fingerprint_ == model.fingerprint_
+
+
+def test_a_progress_bar_with_running_accuracy(patients, capsys):
+    PTMClassifier(epochs=3, random_state=0, verbose=True).fit(*patients)
+    line = capsys.readouterr().err
+    assert "3/3" in line
+    assert "accuracy 0." in line
+    PTMClassifier(epochs=3, random_state=0).fit(*patients)
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"n_clauses": 7}, "n_clauses=7; expected an even number"),
+        ({"n_clauses": 0}, "n_clauses=0; expected a whole number of at least 2"),
+        ({"n_clauses": 2.5}, "n_clauses=2.5"),
+        ({"n_states": 0}, "n_states=0"),
+        ({"n_states": 10**6}, "expected at most"),
+        ({"s": 1.0}, "s=1.0; expected a finite number above 1"),
+        ({"s": 0.5}, "s=0.5"),
+        ({"s": float("nan")}, "s=nan"),
+        ({"T": 0}, "T=0; expected a finite number above 0"),
+        ({"T": -3}, "T=-3"),
+        ({"epochs": 0}, "epochs=0"),
+        ({"thresholds": 0}, "thresholds=0"),
+        ({"thresholds": "all"}, "thresholds='all'"),
+        ({"link": "logit"}, "link='logit'; expected one of 'margin', 'vote'"),
+        ({"calibration": "beta"}, "calibration='beta'"),
+        ({"schema": {"age": 1}}, "schema is dict"),
+    ],
+)
+def test_bad_settings_say_what_was_given_and_expected(machine, settings, message, patients):
+    with pytest.raises((ValueError, TypeError), match=message.replace("(", r"\(")):
+        machine(**settings).fit(*patients)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [({"na_cells": "drop"}, "na_cells='drop'"), ({"n_jobs": 0}, "n_jobs=0")],
+)
+def test_bad_settings_of_the_probabilistic_machine(settings, message, patients):
+    with pytest.raises(ValueError, match=message):
+        PTMClassifier(**settings).fit(*patients)
+
+
+def test_bad_tables_name_the_column(patients, mixed):
+    X, y = patients
+    with pytest.raises(ValueError, match="nodes"):
+        PTMClassifier(epochs=1).fit(X.assign(nodes=[np.nan] + [1.0] * 305), y)
+    with pytest.raises(ValueError, match="nodes"):
+        PTMClassifier(epochs=1).fit(X.assign(nodes=[np.inf] + [1.0] * 305), y)
+    for bad in (np.nan, np.inf):
+        with pytest.raises(ValueError, match="NaN|infinity"):
+            PTMClassifier(epochs=1).fit([[bad], [1.0]], [0, 1])
+    model = PTMClassifier(epochs=1, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(X.rename(columns={"nodes": "knots"}))
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(X[["nodes", "age", "year"]])
+    with pytest.raises(ValueError, match="nodes"):
+        model.predict(X.assign(nodes=np.nan))
+    table, labels = mixed
+    model = PTMClassifier(epochs=1, random_state=0).fit(table, labels)
+    with pytest.raises(ValueError, match="housing.*castle.*'free', 'own', 'rent'"):
+        model.predict(table.assign(housing="castle"))
+    with pytest.raises(ValueError, match="rows"):
+        PTMClassifier(epochs=1).fit(table, labels[:-1])
+
+
+def test_classes(patients):
+    X, y = patients
+    with pytest.raises(ValueError, match="only one class, 1"):
+        PTMClassifier(epochs=1).fit(X, np.ones(306, int))
+    with pytest.raises(ValueError, match="Only binary classification.*3 classes: 0, 1, 2"):
+        PTMClassifier(epochs=1).fit(X, np.arange(306) % 3)
+    with pytest.raises(ValueError, match="one class|1 row|one row|minimum"):
+        PTMClassifier(epochs=1).fit(X.head(1), y.head(1))
+
+
+def test_constant_columns_carry_no_literals_and_a_table_of_them_says_one_half(patients):
+    X, y = patients
+    with_constant = PTMClassifier(epochs=5, random_state=0).fit(X.assign(age=50), y)
+    assert len(with_constant.thresholds_[0]) == 0
+    assert not any(name.startswith("age") for name in with_constant.literals_)
+    nothing = PTMClassifier(epochs=2, random_state=0).fit(np.ones((10, 3)), np.arange(10) % 2)
+    assert (nothing.predict_proba(np.ones((2, 3)))[:, 1] == 0.5).all()
+    assert len(nothing.rules()) == 20
+
+
+def test_a_given_schema_decides_kinds_and_missing_codes():
+    X = np.array([[1, -9.0], [2, 0.5], [3, 0.1], [1, -9.0]] * 10)
+    y = (X[:, 0] == 2).astype(int)
+    schema = Schema(
+        (
+            Feature("region", kind="category", values=(1, 2, 3)),
+            Feature("ratio", missing=(-9.0,), step=0.1),
+        )
+    )
+    model = PTMClassifier(epochs=30, schema=schema, random_state=0).fit(X, y)
+    assert "region = 2" in model.literals_
+    assert "ratio is missing" in model.literals_
+    assert model.score(X, y) == 1.0
