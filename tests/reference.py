@@ -6,6 +6,7 @@ where the package computes. It shares no code with the package beyond plain arra
 
 from __future__ import annotations
 
+import functools
 import itertools
 
 import numpy as np
@@ -48,6 +49,7 @@ def kept(matrix):
     return result
 
 
+@functools.cache  # a matrix depends on nothing that learning changes
 def transition(feedback, fired, truth, rows, s, keep):
     """The transition matrix of Tables 3 and 4 for one automaton; None for inaction."""
     if feedback == 1:
@@ -75,7 +77,7 @@ def learn_sample(spv, truth, y, draws, s, T, keep=False):
             continue
         feedback = 1 if (polarity[j] > 0) == (y == 1) else 2
         for k in range(automata):
-            matrix = transition(feedback, fired[j], truth[k], rows, s, keep)
+            matrix = transition(feedback, bool(fired[j]), bool(truth[k]), rows, s, keep)
             if matrix is not None:
                 spv[j, k] = spv[j, k] @ matrix
     return vote

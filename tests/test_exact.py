@@ -92,7 +92,7 @@ def test_the_law_of_the_vote_gives_the_confidence_and_the_uncertainty(model, pat
 
 def test_an_ordinary_machine_is_certain_of_its_clauses(patients):
     X, y = patients
-    machine = TMClassifier(epochs=10, random_state=0).fit(X, y)
+    machine = TMClassifier(epochs=10, T=10, random_state=0).fit(X, y)
     assert set(np.unique(machine.clause_proba(X))) <= {0.0, 1.0}
     votes = machine.clause_proba(X) @ machine.polarity_
     np.testing.assert_allclose(machine.raw_confidence(X), (np.clip(votes, -10, 10) + 10) / 20)

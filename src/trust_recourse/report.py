@@ -30,7 +30,7 @@ Splits = list[tuple[Ints, Ints]]
 
 BASELINE = "logistic regression"
 TITLES = {"accuracy": "accuracy", "log_loss": "log-loss", "brier": "Brier", "ece": "ECE"}
-SCORES = """Class {0.label}: probabilities for {0.rows} rows held out of learning, in {0.folds} folds.
+SCORES = """Class {0.label}: probabilities of {0.rows} rows held out of learning in {0.folds} folds.
 Mean ± standard deviation over the folds; accuracy is better high, the others low."""
 CURVES = "Reliability: the mean probability in a bin, and the share that was of the class."
 

@@ -46,6 +46,7 @@ _f = np.float32
 _LANES, _EIGHT, _U32, _FOUR, _FIVE = _u(LANES), _u(8), _u(32), _u(4), _u(5)
 _ONE, _TWO, _THREE, _ZERO = _u(1), _u(2), _u(3), _u(0)
 _TWO_BITS, _NO_LETTER = np.uint32(2), np.uint32(NONE)
+_LOW_BITS = _u(0x55555555)
 
 
 # ---------------------------------------------------------------- literals of one row
@@ -345,6 +346,14 @@ def _replay(
 
 
 @_inline
+def _count(bits: Any) -> int:
+    """How many of the even bits are set: sums of neighbours, twice as wide each time."""
+    bits = (bits & _u(0x33333333)) + ((bits >> _TWO) & _u(0x33333333))
+    bits = (bits + (bits >> _FOUR)) & _u(0x0F0F0F0F)
+    return np.int64(((bits * _u(0x01010101)) >> _u(24)) & _u(0xFF))
+
+
+@_inline
 def _trim(states: Any, base: int, low: int, high: int) -> tuple[int, int]:
     """The rows that hold mass; what is FAINT at the rim stays behind in the first row kept."""
     a, b = low, high
@@ -384,8 +393,7 @@ def settle(
     tiles = live.shape[1]
     K = tiles * LANES
     for j in range(clauses[0], clauses[1]):
-        n_steps = steps[j]
-        if n_steps < due:
+        if steps[j] < due:
             continue
         steps[j] = 0
         for g in range(tiles):
@@ -397,8 +405,9 @@ def settle(
             base = (j * automata + k) * S
             low, high = np.int64(band[j, k, 0]), np.int64(band[j, k, 1])
             if h > _ZERO:
-                r0 = max(low - n_steps, 0) & ~7
-                r1 = min((high + n_steps + 8) & ~7, S)
+                ups = (h >> _ONE) & _LOW_BITS  # a letter's high bit says up, its low bit alone down
+                r0 = max(low - _count(h & ~ups & _LOW_BITS), 0) & ~7
+                r1 = min((high + _count(ups) + 8) & ~7, S)
                 a, n = _u(MARGIN + r0), _u(r1 - r0)
                 for end in (_u(r0), _u(MARGIN + r1)):
                     _clear(x, end, _EIGHT)

@@ -1,0 +1,251 @@
+"""Speed and memory of the machine, as ratios measured side by side in one run.
+
+`make bench` prints the table and writes it, with the machine and the versions, to
+benchmarks/results/machine.json. Times are CPU seconds of one process, threads included.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import sys
+import time
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from sklearn.datasets import load_iris
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent / "tests"))
+
+import reference  # noqa: E402
+
+from trust_recourse import PTMClassifier, haberman  # noqa: E402
+from trust_recourse.tsetlin.literals import Literals  # noqa: E402
+from trust_recourse.tsetlin.training import PlainLearner, start_vectors  # noqa: E402
+
+PAPER = {"n_clauses": 20, "n_states": 100, "s": 1.5, "T": 5}
+
+
+def cpu(work, *args, repeat=1, **kwargs):
+    """Least CPU seconds of several runs."""
+    spent = []
+    for _ in range(repeat):
+        start = time.process_time()
+        work(*args, **kwargs)
+        spent.append(time.process_time() - start)
+    return min(spent)
+
+
+def xor(rows, bits, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 2, (rows, bits))
+    return X, X[:, 0] ^ X[:, 1]
+
+
+def synthetic_5d(rows=400, seed=42):
+    """Normal, Laplace, clipped Cauchy, uniform and Poisson marginals, shifted between classes."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(rows) % 2
+    X = np.column_stack(
+        [
+            rng.normal(0, 1, rows) + 2 * y,
+            rng.laplace(0, 1, rows) + 2 * y,
+            np.clip(rng.standard_cauchy(rows), -50, 50) + 2 * y,
+            rng.uniform(0, 1, rows) + 0.5 * y,
+            rng.poisson(3, rows) + 2 * y,
+        ]
+    )
+    return (X - X.min(axis=0)) / np.ptp(X, axis=0), y
+
+
+def plain_numba(X, y, settings, samples):
+    """CPU seconds per sample of the loop over all 2N states, compiled but with nothing clever."""
+    fitted = PTMClassifier(**settings | {"epochs": 1}, random_state=0).fit(X[:50], y[:50])
+    codes = fitted.schema_.encode(X)
+    literals = Literals.fit(fitted.schema_, codes, settings.get("thresholds", 20))
+    states = start_vectors(settings["n_clauses"], 2 * literals.n_literals, settings["n_states"])
+    learner = PlainLearner(states, literals, settings["s"], settings["T"], keep=False)
+    cells, target = literals.cells(codes), y.astype(np.int8)
+    rng = np.random.default_rng(0)
+    learner.samples(cells[:1], target[:1], rng)
+    return cpu(learner.samples, cells[:samples], target[:samples], rng) / samples
+
+
+def training_against_numpy():
+    X, y = load_iris(return_X_y=True)
+    y = (y > 0).astype(int)
+    epochs = 60
+    model = PTMClassifier(**PAPER, epochs=epochs, random_state=0).fit(X, y)
+    ours = cpu(model.fit, X, y, repeat=3) / (epochs * len(y))
+    rng = np.random.default_rng(0)
+    spv = start_vectors(20, model.inclusion_.shape[1], 100).astype(float)
+    order = rng.permutation(len(y))[:20]
+    truths = [
+        reference.literal_truth(X[i], model.thresholds_, [None] * 4, [False] * 4) for i in order
+    ]
+
+    def plain():
+        for i, truth in zip(order, truths, strict=True):
+            reference.learn_sample(spv, truth, y[i], rng.random((2, 20)), 1.5, 5)
+
+    theirs = cpu(plain) / len(order)
+    return {
+        "work": "training on Iris, paper's settings: plain NumPy reference / ours",
+        "ratio": theirs / ours,
+        "target": "≥ 300",
+        "detail": f"{theirs * 1e3:.1f} ms against {ours * 1e6:.1f} µs a sample",
+    }
+
+
+def training_against_green():
+    import green_tsetlin
+
+    X, y = xor(5000, 100)
+    epochs = 60
+    settings = {"n_clauses": 200, "n_states": 100, "s": 3.0, "T": 50}
+    model = PTMClassifier(**settings, random_state=0).partial_fit(X[:50], y[:50])
+    model = PTMClassifier(**settings, random_state=0)
+    ours = [cpu(model.partial_fit, X, y) for _ in range(epochs)]
+
+    machine = green_tsetlin.TsetlinMachine(100, 200, 2, s=3.0, threshold=50)
+    trainer = green_tsetlin.Trainer(
+        machine, n_jobs=1, n_epochs=epochs, seed=1, early_exit_acc=2.0, progress_bar=False,
+        load_best_state=False,
+    )  # fmt: skip
+    bits, labels = X.astype(np.uint8), y.astype(np.uint32)
+    trainer.set_train_data(bits, labels)
+    trainer.set_eval_data(bits[:10], labels[:10])
+    theirs = cpu(trainer.train) / epochs
+    plain = plain_numba(X, y, settings, 100) * len(y)
+    return {
+        "work": "XOR, 5,000 × 100 bits, 200 clauses, 60 epochs: CPU per epoch, ours / green-tsetlin",
+        "ratio": float(np.mean(ours)) / theirs,
+        "target": "≤ 25",
+        "detail": (
+            f"{np.mean(ours):.3f} s against {theirs * 1e3:.1f} ms; our first epoch "
+            f"{ours[0] / theirs:.0f}×, our last {ours[-1] / theirs:.0f}×, "
+            f"a plain numba loop at first {plain / theirs:.0f}×"
+        ),
+    }
+
+
+def training_every_value_a_threshold():
+    X, y = synthetic_5d()
+    settings = PAPER | {"thresholds": "unique"}
+    model = PTMClassifier(**settings, epochs=1, random_state=0).fit(X, y)
+    epochs = 80
+    ours = cpu(model.set_params(epochs=epochs).fit, X, y)
+    plain = plain_numba(X, y, settings, len(y)) * len(y) * epochs
+    return [
+        {
+            "work": f"Synthetic 5D, {model.inclusion_.shape[1]:,} literals, 80 epochs: CPU seconds",
+            "ratio": ours,
+            "target": "< 30",
+            "detail": f"train accuracy {model.score(X, y):.3f}",
+        },
+        {
+            "work": "the same: plain numba loop over all 2N states / ours",
+            "ratio": plain / ours,
+            "target": "≥ 20",
+            "detail": f"{plain:.0f} s, from its first epoch, against {ours:.1f} s",
+        },
+    ]
+
+
+def exact_against_monte_carlo():
+    X, y = haberman()
+    rows = X.sample(10_000, replace=True, random_state=0)
+    model = PTMClassifier(**PAPER, random_state=0).fit(X, y)
+    model.predict_proba_mc(X.head(1), 1, random_state=0)
+    exact = cpu(model.predict_proba, rows, repeat=5)
+    drawn = cpu(model.predict_proba_mc, rows, 50, random_state=0)
+    costs = {}
+    for most in (5, 10, 20, "unique"):
+        other = PTMClassifier(**PAPER, thresholds=most, epochs=2, random_state=0).fit(X, y)
+        costs[other.inclusion_.shape[1]] = cpu(other.predict_proba, rows, repeat=5)
+    spread = ", ".join(f"{n} literals {t * 1e2:.2f} µs" for n, t in costs.items())
+    return [
+        {
+            "work": "10,000 Haberman rows: Monte Carlo, 50 passes / exact",
+            "ratio": drawn / exact,
+            "target": "≥ 200",
+            "detail": f"{drawn:.2f} s against {exact * 1e3:.2f} ms",
+        },
+        {
+            "work": "exact, cost per row: most literals / fewest",
+            "ratio": costs[max(costs)] / costs[min(costs)],
+            "target": "about 1",
+            "detail": spread,
+        },
+    ]
+
+
+def peak_memory():
+    """In a process of its own, so that the peak is the training's."""
+    script = f"import sys; sys.path.insert(0, {str(HERE)!r}); import machine; machine.measure_peak()"
+    out = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    peak, states = json.loads(out.stdout.splitlines()[-1])
+    return {
+        "work": "peak memory of training / state vectors in float32",
+        "ratio": peak / states,
+        "target": "≤ 1.3",
+        "detail": f"{peak / 1e6:.0f} MB for {states / 1e6:.0f} MB of states",
+    }
+
+
+def measure_peak():
+    """Print the peak of resident memory during training, above what was there before."""
+    X, y = synthetic_5d()
+    settings = PAPER | {"thresholds": "unique", "epochs": 3, "random_state": 0}
+    # the same code on little data first, so that compiling and importing are not counted
+    PTMClassifier(**settings | {"thresholds": 2}).fit(X, y).predict_proba(X)
+    Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew from here
+    before = resident("VmRSS")
+    model = PTMClassifier(**settings).fit(X, y)
+    print(json.dumps([resident("VmHWM") - before, model.states_.nbytes]))
+
+
+def resident(field):
+    status = Path("/proc/self/status").read_text()
+    return int(status.split(f"{field}:")[1].split()[0]) * 1024
+
+
+def main():
+    rows = [
+        training_against_numpy(),
+        training_against_green(),
+        *training_every_value_a_threshold(),
+        *exact_against_monte_carlo(),
+        peak_memory(),
+    ]
+    packages = ("numpy", "numba", "scikit-learn", "pandas", "green-tsetlin")
+    result = {
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores, {processor()}",
+        "python": platform.python_version(),
+        "versions": {name: version(name) for name in packages},
+        "rows": rows,
+    }
+    (HERE / "results").mkdir(exist_ok=True)
+    text = json.dumps(result, indent=1, ensure_ascii=False)
+    (HERE / "results" / "machine.json").write_text(text + "\n")
+    print(result["machine"], result["versions"])
+    table = pd.DataFrame(rows)[["work", "ratio", "target", "detail"]]
+    table["ratio"] = table["ratio"].map("{:,.2f}".format)
+    for row in table.itertuples():
+        print(f"\n{row.work}\n    {row.ratio:>10}   wanted {row.target:8}  {row.detail}")
+
+
+def processor():
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.split(":")[1].strip()
+    return platform.processor()
+
+
+if __name__ == "__main__":
+    main()

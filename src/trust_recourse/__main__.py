@@ -1,0 +1,24 @@
+"""The console script: `trust-recourse`, or `python -m trust_recourse`."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """Run the command line, or say how to install what it needs."""
+    try:
+        from trust_recourse.cli import app
+    except ModuleNotFoundError as error:
+        if error.name not in ("typer", "rich"):
+            raise
+        sys.stderr.write(
+            f"The command line needs {error.name}, which is not installed: "
+            "pip install 'trust-recourse[cli]'\n"
+        )
+        raise SystemExit(2) from None
+    app(prog_name="trust-recourse")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,216 @@
+"""The model report: its calibration measures obey their laws, its scores are those of sklearn."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import accuracy_score, brier_score_loss, log_loss
+from sklearn.model_selection import StratifiedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from trust_recourse import PTMClassifier, Schema, TMClassifier, model_report
+from trust_recourse.report import BASELINE, expected_calibration_error, reliability_curve
+
+SCORES = ["accuracy", "log_loss", "brier", "ece"]
+
+predictions = st.lists(
+    st.tuples(st.integers(0, 1), st.floats(0, 1) | st.sampled_from([0.1, 0.3, 0.7])), min_size=1
+)
+
+
+@pytest.fixture(scope="module")
+def small() -> PTMClassifier:
+    return PTMClassifier(n_clauses=6, n_states=20, epochs=4, random_state=3)
+
+
+@pytest.fixture(scope="module")
+def report(small, patients):
+    return model_report(small, *patients, folds=4, random_state=1)
+
+
+# ------------------------------------------------------------------ calibration in bins
+
+
+@given(pairs=predictions, bins=st.integers(1, 30), seed=st.integers(0, 99))
+def test_calibration_error_is_a_share_and_does_not_depend_on_order(pairs, bins, seed):
+    y, p = (np.array(column) for column in zip(*pairs, strict=True))
+    error = expected_calibration_error(y, p, bins)
+    assert 0 <= error <= 1
+    order = np.random.default_rng(seed).permutation(len(y))
+    assert expected_calibration_error(y[order], p[order], bins) == pytest.approx(error, abs=1e-12)
+
+
+@given(pairs=predictions, bins=st.integers(1, 30))
+def test_the_curve_counts_every_row_in_the_bin_of_its_probability(pairs, bins):
+    y, p = (np.array(column) for column in zip(*pairs, strict=True))
+    curve = reliability_curve(y, p, bins)
+    assert curve["count"].sum() == len(y)
+    assert (curve["count"] * curve["observed"]).sum() == pytest.approx(y.sum())
+    assert (curve["count"] * curve["confidence"]).sum() == pytest.approx(p.sum())
+    for name, row in curve.iterrows():
+        low, high = map(float, str(name).split("–"))
+        assert low - 1e-4 <= row["confidence"] <= high + 1e-4
+
+
+@given(
+    bins=st.dictionaries(
+        st.integers(0, 9), st.tuples(st.integers(1, 9), st.integers(0, 9)), min_size=1
+    )
+)
+def test_a_perfectly_calibrated_forecast_has_no_error(bins):
+    y, p = [], []
+    for yes, more in bins.values():
+        y += [1] * yes + [0] * more
+        p += [yes / (yes + more)] * (yes + more)
+    assert expected_calibration_error(y, p, bins=1000) == pytest.approx(0, abs=1e-12)
+
+
+def test_calibration_error_by_hand():
+    y, p = [1, 0, 1, 1], [0.15, 0.15, 0.9, 1.0]  # two bins: |0.5 − 0.15| and |1 − 0.95|
+    assert expected_calibration_error(y, p) == pytest.approx((2 * 0.35 + 2 * 0.05) / 4)
+
+
+def test_a_probability_on_an_edge_belongs_to_the_bin_above_and_one_to_the_last():
+    curve = reliability_curve([0, 0, 0, 1], [0.3, 0.7, 0.29, 1.0])
+    assert curve.index.tolist() == ["0.2–0.3", "0.3–0.4", "0.7–0.8", "0.9–1"]
+
+
+@pytest.mark.parametrize(
+    ("y", "p", "bins", "message"),
+    [
+        ([0, 1], [0.5], 10, r"y is \(2,\) and p \(1,\); expected equal lists"),
+        ([], [], 10, "not empty"),
+        ([0, 2], [0.5, 0.5], 10, "y holds 2; expected only 0 and 1"),
+        ([0, 1], [0.5, 1.5], 10, "p holds 1.5; expected probabilities"),
+        ([0, 1], [0.5, np.nan], 10, "p holds nan; expected probabilities"),
+        ([0, 1], [0.5, 0.5], 0, "bins=0; expected a whole number"),
+        ([0, 1], [0.5, 0.5], 2.5, "bins=2.5; expected a whole number"),
+    ],
+)
+def test_wrong_predictions_are_refused_in_words(y, p, bins, message):
+    with pytest.raises(ValueError, match=message):
+        expected_calibration_error(y, p, bins)
+
+
+# ------------------------------------------------------------------ the report
+
+
+def test_scores_equal_a_recomputation_by_hand_on_the_same_folds(report, small, patients):
+    X, y = patients
+    models = {
+        "PTMClassifier": small,
+        BASELINE: make_pipeline(StandardScaler(), LogisticRegression()),
+    }
+    for name, model in models.items():
+        found = []
+        for learnt, held in StratifiedKFold(4, shuffle=True, random_state=1).split(X, y):
+            fitted = clone(model).fit(X.iloc[learnt], y.iloc[learnt])
+            p, truth = fitted.predict_proba(X.iloc[held])[:, 1], y.iloc[held]
+            found.append(
+                [
+                    accuracy_score(truth, fitted.predict(X.iloc[held])),
+                    log_loss(truth, p),
+                    brier_score_loss(truth, p),
+                    expected_calibration_error(truth, p),
+                ]
+            )
+        mean, std = np.mean(found, axis=0), np.std(found, axis=0, ddof=1)
+        assert report.scores.loc[name].xs("mean", level=1)[SCORES].tolist() == pytest.approx(mean)
+        assert report.scores.loc[name].xs("std", level=1)[SCORES].tolist() == pytest.approx(std)
+
+
+def test_reliability_holds_every_row_once_per_model(report, patients):
+    X, y = patients
+    for name in ("PTMClassifier", BASELINE):
+        curve = report.reliability.loc[name]
+        assert curve["count"].sum() == len(X)
+        assert (curve["count"] * curve["observed"]).sum() == pytest.approx(y.sum())
+
+
+def test_it_reads_as_text_html_and_json(report):
+    told = json.loads(json.dumps(report.to_dict()))
+    assert told["rows"] == 306
+    assert told["label"] == 1
+    accuracy = report.scores.loc["PTMClassifier", ("accuracy", "mean")]
+    assert told["scores"]["PTMClassifier"]["accuracy"]["mean"] == accuracy
+    assert sum(row["count"] for row in told["reliability"][BASELINE]) == 306
+    for text in (str(report), report._repr_html_()):
+        assert f"{accuracy:.3f} ±" in text
+        assert BASELINE in text
+        assert "306 rows" in text
+    assert max(map(len, str(report).splitlines())) <= 100
+    assert report._repr_html_().count("<table") == report._repr_html_().count("</table>") == 2
+
+
+def test_every_kind_of_column_and_text_labels(mixed):
+    X, y = mixed
+    report = model_report(PTMClassifier(n_clauses=10, epochs=5, random_state=0), X, y, folds=3)
+    assert report.label == "yes"
+    # three columns make the class, so both must beat the larger class
+    larger = max(np.mean(y == "yes"), np.mean(y == "no"))
+    assert (report.scores["accuracy", "mean"] > larger + 0.05).all()
+    json.dumps(report.to_dict())
+
+
+def test_an_array_gives_what_the_same_frame_gives(small, patients):
+    X, y = patients
+    array = model_report(small, X.to_numpy(), y.to_numpy(), folds=3)
+    pd.testing.assert_frame_equal(array.scores, model_report(small, X, y, folds=3).scores)
+
+
+def test_a_category_seen_once_is_unknown_to_one_fold_and_breaks_nothing(mixed, small):
+    X, y = mixed
+    X = X.assign(housing=X["housing"].astype(object))
+    X.loc[7, "housing"] = "tent"
+    scores = model_report(small, X, y, folds=3).scores
+    assert np.isfinite(scores.to_numpy()).all()
+
+
+def test_missing_codes_of_the_schema_are_missing_to_the_regression_too(patients):
+    X, y = patients
+    machine = TMClassifier(n_clauses=4, n_states=10, epochs=2, random_state=0)
+    scores = []
+    for code in (-9, -999_999):  # were it taken for a number, the second would drown the column
+        holed = X.copy()
+        holed.loc[::5, "nodes"] = code
+        machine.set_params(schema=Schema.infer(holed, missing=code))
+        scores.append(model_report(machine, holed, y, folds=3).scores)
+    pd.testing.assert_frame_equal(*scores)
+
+
+def test_a_model_without_a_seed_gets_the_reports_and_stays_as_it_was(patients):
+    model = PTMClassifier(n_clauses=4, n_states=10, epochs=2)
+    first, second = (model_report(model, *patients, folds=2, random_state=5) for _ in range(2))
+    pd.testing.assert_frame_equal(first.scores, second.scores)
+    assert model.random_state is None
+    assert model.schema is None
+    assert not hasattr(model, "classes_")
+
+
+def test_any_classifier_with_probabilities_can_be_reported(patients):
+    scores = model_report(make_pipeline(StandardScaler(), LogisticRegression()), *patients).scores
+    assert scores.index.tolist() == ["Pipeline", BASELINE]
+    assert scores.loc["Pipeline"].tolist() == pytest.approx(scores.loc[BASELINE].tolist())
+
+
+@pytest.mark.parametrize(
+    ("labels", "folds", "message"),
+    [
+        ([0, 0, 0, 0, 1, 1], 3, "folds=3; expected a whole number from 2 to 2, .*smaller class"),
+        ([0, 0, 0, 1, 1, 1], 1, "folds=1; expected a whole number from 2 to 3"),
+        ([0, 0, 0, 1, 1, 1], 2.0, "folds=2.0; expected a whole number"),
+        ([0, 0, 1, 1, 2, 2], 2, "y holds 3 classes; expected two"),
+        ([0, 1], 2, r"y has shape \(2,\) and X 6 rows; expected one label a row"),
+    ],
+)
+def test_wrong_questions_are_refused_in_words(small, labels, folds, message):
+    with pytest.raises(ValueError, match=message):
+        model_report(small, np.arange(6.0)[:, None], labels, folds=folds)
