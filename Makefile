@@ -16,7 +16,7 @@ test: .venv/.dev
 	$(BIN)/pytest -n 2
 
 bench: .venv/.bench
-	$(BIN)/python benchmarks/machine.py
+	PYTHONPATH=$(CURDIR)/tests $(BIN)/python benchmarks/machine.py
 
 clean:
 	rm -rf .venv

@@ -74,8 +74,9 @@ def test_a_perfectly_calibrated_forecast_has_no_error(bins):
 
 
 def test_calibration_error_by_hand():
-    y, p = [1, 0, 1, 1], [0.15, 0.15, 0.9, 1.0]  # two bins: |0.5 − 0.15| and |1 − 0.95|
-    assert expected_calibration_error(y, p) == pytest.approx((2 * 0.35 + 2 * 0.05) / 4)
+    # two rows at |0.5 − 0.15|, three at |1 − 0.95|
+    y, p = [1, 0, 1, 1, 1], [0.15, 0.15, 0.9, 0.95, 1.0]
+    assert expected_calibration_error(y, p) == pytest.approx((2 * 0.35 + 3 * 0.05) / 5)
 
 
 def test_a_probability_on_an_edge_belongs_to_the_bin_above_and_one_to_the_last():

@@ -22,11 +22,11 @@ class Calibrator:
 
     isotonic: straight lines between the points (x, y); sigmoid: 1 / (1 + exp(−(x[0]·m + y[0]))).
 
-    >>> c = Calibrator("isotonic", np.array([0.2, 0.8]), np.array([0.0, 1.0]))
-    >>> c(np.array([0.1, 0.5, 0.9]))
-    array([0. , 0.5, 1. ])
-    >>> c.least_raw(0.5)
-    0.5
+    >>> c = Calibrator("isotonic", np.array([0.0, 1.0]), np.array([0.0, 0.5]))
+    >>> c(np.array([0.0, 0.5, 1.0]))
+    array([0.  , 0.25, 0.5 ])
+    >>> c.least_raw(0.25), c.least_raw(0.75)
+    (0.5, None)
     """
 
     method: Method

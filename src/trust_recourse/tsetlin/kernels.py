@@ -346,7 +346,7 @@ def _replay(
 
 
 @_inline
-def _count(bits: Any) -> int:
+def _count(bits: Any) -> Any:
     """How many of the even bits are set: sums of neighbours, twice as wide each time."""
     bits = (bits & _u(0x33333333)) + ((bits >> _TWO) & _u(0x33333333))
     bits = (bits + (bits >> _FOUR)) & _u(0x0F0F0F0F)
