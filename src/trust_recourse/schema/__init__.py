@@ -1,0 +1,19 @@
+"""What a row means and where it may go: features, relations between them, and Ω(x).
+
+A `Schema` is the only place that knows which values a person's features may take. It reads rows
+in people's own values into plain floats (`encode`), back again (`decode`), into words
+(`describe`), and says what one person may reach (`reach`).
+
+Encoded units: a number or integer is itself, a boolean 0 or 1, an ordinal the index of its level,
+a category the index of its value, and every missing value NaN.
+"""
+
+from __future__ import annotations
+
+from trust_recourse.schema.feature import Feature
+from trust_recourse.schema.moves import Moves
+from trust_recourse.schema.relations import AtMost, Forces, Relation
+from trust_recourse.schema.table import Reach, Schema
+from trust_recourse.schema.values import SchemaError
+
+__all__ = ["AtMost", "Feature", "Forces", "Moves", "Reach", "Relation", "Schema", "SchemaError"]

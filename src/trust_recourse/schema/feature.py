@@ -1,0 +1,350 @@
+"""What one column means, and how a person may change it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, NoReturn, TypeAlias, get_args
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from pandas.api.types import infer_dtype
+
+from trust_recourse.schema.moves import Moves
+from trust_recourse.schema.values import (
+    INF,
+    Floats,
+    SchemaError,
+    Value,
+    is_number,
+    near,
+    plain,
+    plus,
+    scalars,
+    some,
+    written,
+)
+
+Kind = Literal["number", "integer", "ordinal", "category", "boolean"]
+Direction = Literal["increase", "decrease"]
+Labels: TypeAlias = "pd.Index[Any] | range"
+
+_MEANINGLESS: dict[str, tuple[str, ...]] = {
+    "number": ("values",),
+    "integer": ("values",),
+    "ordinal": (),
+    "category": ("lower", "upper", "step", "direction", "max_change"),
+    "boolean": ("values", "lower", "upper", "step", "max_change"),
+}
+_NUMBERS_HELD = ("integer", "floating", "mixed-integer-float", "decimal", "boolean", "empty")
+
+
+@dataclass(frozen=True)
+class Feature:
+    """One column: what its values mean and how a person may change it.
+
+    Bounds limit moves, never factuals: a person outside them may stay, or move inside. A missing
+    value may be a person's own, never a destination; with a direction or a max_change it must
+    stay, as there is no number to count from.
+
+    >>> nodes = Feature("nodes", "integer", lower=0, upper=52, direction="decrease", unit="nodes")
+    >>> nodes.moves(3.0).values()
+    array([0., 1., 2., 3.])
+    >>> nodes.describe(3)
+    '3 nodes'
+    >>> Feature("job", "ordinal", values=("low", "medium", "high"), lower="medium").bounds
+    (1.0, 2.0)
+
+    The fields::
+
+        name        the column
+        kind        number (the default), integer, ordinal, category or boolean
+        values      a category's values, or an ordinal's levels from low to high
+        lower       where moves may end: a number, or a level of an ordinal
+        upper       the same from above
+        step        moves end on its multiples, counted from 0; none is continuous, integers have 1
+        scale       a change is divided by it in the cost; separate from the bounds
+        unit        for people, after the value
+        label       for people, in place of the name
+        mutable     false: it never moves
+        direction   increase or decrease: the only way it may move
+        max_change  the furthest it may move, in its own units (levels, for an ordinal)
+        weight      a change is multiplied by it in the cost
+        protected   true: known to the report and the audit, so it never moves
+        missing     codes that mean missing, such as -9; blanks (.nan in YAML) are kept as None
+    """
+
+    name: str
+    kind: Kind = "number"
+    values: tuple[Value, ...] = ()
+    lower: Value | None = None
+    upper: Value | None = None
+    step: float | None = None
+    scale: float = 1.0
+    unit: str = ""
+    label: str = ""
+    mutable: bool = True
+    direction: Direction | None = None
+    max_change: float | None = None
+    weight: float = 1.0
+    protected: bool = False
+    missing: tuple[Value | None, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name.strip():
+            raise SchemaError(f"feature name: given {self.name!r}, expected text, not empty")
+        self._expect_one_of("kind", get_args(Kind))
+        for field in _MEANINGLESS[self.kind]:
+            if getattr(self, field) not in (None, ()):
+                self._fault(field, f"nothing: it has no meaning for kind {self.kind}")
+        if self.direction is not None:
+            self._expect_one_of("direction", get_args(Direction))
+        for field, kind in {"unit": str, "label": str, "mutable": bool, "protected": bool}.items():
+            if not isinstance(getattr(self, field), kind):
+                self._fault(field, "text" if kind is str else "true or false")
+        self._settle_values()
+        self._settle_missing()
+        self._settle_amounts()
+        self._settle_bounds()
+
+    def _fault(self, field: str, expected: str) -> NoReturn:
+        given = getattr(self, field)
+        where = f"feature {self.name!r}, field {field!r}"
+        raise SchemaError(f"{where}: given {given!r}, expected {expected}")
+
+    def _expect_one_of(self, field: str, known: tuple[str, ...]) -> None:
+        if getattr(self, field) not in known:
+            self._fault(field, f"one of {', '.join(known)}{near(getattr(self, field), known)}")
+
+    def _set(self, field: str, value: object) -> None:
+        object.__setattr__(self, field, value)
+
+    def _scalars(self, field: str) -> tuple[Any, ...]:
+        items = scalars(getattr(self, field))
+        odd = [i for i in items if not (i is None or isinstance(i, (str, bool)) or is_number(i))]
+        if odd:
+            self._fault(field, "a list of texts, finite numbers or booleans")
+        if len(set(items)) < len(items):
+            self._fault(field, "each of them once")
+        return items
+
+    def _settle_values(self) -> None:
+        values = self._scalars("values")
+        if self._listed:
+            types = {float if type(value) is int else type(value) for value in values}
+            if len(types) != 1 or None in values:
+                self._fault("values", "at least one, all texts, all numbers or all booleans")
+            if float in map(type, values):
+                values = tuple(float(value) + 0.0 for value in values)  # no negative zero
+        self._set("values", tuple(sorted(values)) if self.kind == "category" else values)
+
+    def _settle_missing(self) -> None:
+        codes = self._scalars("missing")
+        if not self._listed:
+            read = float if self.kind == "number" else int
+            if not all(code is None or (is_number(code) and read(code) == code) for code in codes):
+                self._fault("missing", f"a list of {'whole ' * (read is int)}numbers or NaN")
+            codes = tuple(None if code is None else read(code) + 0 for code in codes)
+        if set(codes) & set((False, True) if self.kind == "boolean" else self.values):
+            self._fault("missing", "codes that are not values too")
+        self._set("missing", codes)
+
+    def _settle_amounts(self) -> None:
+        whole = {"ordinal": ("step", "max_change"), "integer": ("step",)}.get(self.kind, ())
+        for field in ("scale", "weight", "step", "max_change"):
+            given = plain(getattr(self, field))
+            if given is None and field in ("step", "max_change"):
+                continue
+            if not is_number(given) or given <= 0:
+                self._fault(field, "a finite number above 0")
+            if field in whole and int(given) != given:
+                self._fault(field, f"a whole number, for kind {self.kind}")
+            self._set(field, float(given))
+        if self.kind == "integer" and self.step is None:
+            self._set("step", 1.0)
+
+    def _settle_bounds(self) -> None:
+        for field in ("lower", "upper"):
+            given = plain(getattr(self, field))
+            if self.kind == "ordinal" and given is not None:
+                if given not in self.values:
+                    self._fault(field, f"one of its levels: {some(self.values)}")
+                self._set(field, self.values[self.values.index(given)])
+            elif given is not None:
+                if not is_number(given):
+                    self._fault(field, "a finite number")
+                self._set(field, given + 0.0)
+        if self.bounds[0] > self.bounds[1]:
+            self._fault("lower", f"at most upper, which is {self.upper!r}")
+
+    @property
+    def title(self) -> str:
+        """The label, or the name where there is none."""
+        return self.label or self.name
+
+    @property
+    def movable(self) -> bool:
+        """Whether a change of it may ever be suggested."""
+        return self.mutable and not self.protected
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Where moves may end, in encoded units; infinite where nothing limits them."""
+        least, most = (-INF, INF) if self._numeric else (0.0, self._size - 1.0)
+        at = float if self._numeric else self.values.index
+        low = least if self.lower is None else float(at(self.lower))
+        return low, most if self.upper is None else float(at(self.upper))
+
+    @property
+    def measure(self) -> tuple[Value, ...]:
+        """What its codes count: two features with the same measure can be compared."""
+        return ("number",) if self._numeric else (self.kind, *self.values)
+
+    @property
+    def _numeric(self) -> bool:
+        return self.kind in ("number", "integer")
+
+    @property
+    def _listed(self) -> bool:
+        return self.kind in ("category", "ordinal")
+
+    @property
+    def _size(self) -> int:
+        return 2 if self.kind == "boolean" else len(self.values)
+
+    def describe(self, value: object) -> str:
+        """Write a value for people, with its unit; a number reads back as the same float."""
+        value = plain(value)
+        if value is None:
+            return "missing"
+        if value in self.missing:
+            return f"missing ({written(value) if isinstance(value, float) else value})"
+        if self.kind == "boolean":
+            return "yes" if value else "no"
+        if self._numeric:
+            if not isinstance(value, (int, float)):
+                raise SchemaError(f"feature {self.name!r}: given {value!r}, expected a number")
+            value = written(float(value), self.step)
+        return f"{value} {self.unit}" if self.unit else str(value)
+
+    def describe_code(self, code: float) -> str:
+        """Write an encoded value, such as a threshold, for people."""
+        if self._numeric or math.isnan(code):
+            return self.describe(code)
+        return self.describe((self.values or (False, True))[int(code)])
+
+    def amount(self, change: float) -> str:
+        """Write the size of a change for people: `2 years`, `1 level`."""
+        unit = ("level" if change == 1 else "levels") if self.kind == "ordinal" else self.unit
+        return f"{written(change)} {unit}".rstrip()
+
+    def moves(self, own: float) -> Moves:
+        """Say where it may go from a person's own value, encoded."""
+        lows, highs, _ = zip(*self._limits(own), strict=True)
+        lower, upper = max(lows), min(highs)
+        if self._numeric:
+            never = tuple(float(code) for code in self.missing if code is not None)
+            return Moves(own, lower, upper, self.step, None, self.scale, never)
+        stride = self.step or 1.0
+        every = map(float, range(self._size))
+        choices = tuple(c for c in every if c == own or (lower <= c <= upper and c % stride == 0))
+        return Moves(own, lower, upper, self.step, choices, self.scale)
+
+    def why_not(self, own: float, value: float) -> tuple[str, ...]:
+        """Name every rule that moving from own to value breaks, as a sentence; none if allowed."""
+        moves = self.moves(own)
+        if moves.allows(value):
+            return ()
+        if math.isnan(value) or value in moves.never:
+            return (f"{self.title} may not become missing",)
+        if math.isinf(value) or not (self._numeric or value in range(self._size)):
+            return (f"{self.title} has no value {written(value)}",)
+        words = {
+            "title": self.title,
+            "lower": self.describe(self.lower),
+            "upper": self.describe(self.upper),
+            "change": self.amount(self.max_change or 0.0),
+            "step": self.amount(self.step or 1.0),
+        }
+        rules = [rule for low, high, rule in self._limits(own) if not low <= value <= high]
+        rules = rules or ["{title} must be a multiple of {step}"]
+        return tuple(rule.format(**words) for rule in rules)
+
+    def _limits(self, own: float) -> Iterator[tuple[float, float, str]]:
+        """Yield the rules on a destination: the interval that each leaves, and its sentence."""
+        stay = (INF, -INF) if math.isnan(own) else (own, own)
+        if not self.movable:
+            yield *stay, "{title} may not change"
+        elif math.isnan(own) and (self.direction or self.max_change):
+            yield *stay, "{title} is missing, so a limited change cannot be counted from it"
+        else:
+            low, high = self.bounds
+            yield low, INF, "{title} must not fall below {lower}"
+            yield -INF, high, "{title} must not rise above {upper}"
+            if self.direction == "increase":
+                yield own, INF, "{title} may only increase"
+            if self.direction == "decrease":
+                yield -INF, own, "{title} may only decrease"
+            if self.max_change is not None:
+                least, most = plus(own, -self.max_change), plus(own, self.max_change)
+                yield least, most, "{title} may change by at most {change}"
+
+    def encode(self, column: NDArray[Any], rows: Labels | None = None) -> Floats:
+        """Read a column in people's own values into codes; every missing one is NaN."""
+        blank = pd.isna(column)
+        if None not in self.missing:
+            hint = "a value (if blanks mean missing, declare missing=float('nan'))"
+            self._refuse(blank, column, rows, hint)
+        if self._listed:
+            found = self._known.get_indexer(pd.Index(column, dtype=object))
+            unknown = (found < 0) & ~blank
+            self._refuse(unknown, column, rows, f"one of {some(self.values)}")
+            return np.where(blank | (found >= self._size), np.nan, found)
+        if infer_dtype(column, skipna=True) not in _NUMBERS_HELD:
+            odd = [not isinstance(value, (int, float, np.number)) for value in column]
+            self._refuse(np.array(odd) & ~blank, column, rows, "a number")
+        return self.check(np.where(blank, np.nan, column).astype(np.float64), rows)
+
+    def decode(self, codes: Floats) -> NDArray[Any]:
+        """Write codes in people's own values; NaN becomes the first missing code."""
+        codes = self.check(codes)
+        code = self.missing[0] if self.missing else None
+        if self._numeric:
+            filled = np.where(np.isnan(codes), np.nan if code is None else float(code), codes)
+            whole = self.kind == "integer" and not np.isnan(filled).any()
+            return filled.astype(np.int64) if whole else filled
+        known = np.array([*(self.values or (False, True)), code], dtype=object)
+        return known[np.where(np.isnan(codes), self._size, codes).astype(np.int64)]
+
+    def check(self, codes: Floats, rows: Labels | None = None) -> Floats:
+        """Refuse codes without a meaning; a number that means missing becomes NaN."""
+        codes = np.array(codes, dtype=np.float64)
+        for code in () if self._listed else self.missing:
+            codes[codes == code] = np.nan
+        # From 2**53 on floats skip integers, so such a number (of an account, say) would change.
+        most = {"number": INF, "integer": 2.0**53 - 1}.get(self.kind, self._size - 1.0)
+        good = np.isfinite(codes) & (codes <= most) & (codes >= (-most if self._numeric else 0))
+        if self.kind != "number":
+            good &= codes == np.rint(codes)
+        if self.missing:
+            good |= np.isnan(codes)
+        expected = {"number": "a finite number", "integer": "a whole number below 2**53"}
+        coded = f"a whole number from 0 to {self._size - 1}"
+        self._refuse(~good, codes, rows, expected.get(self.kind, coded))
+        return codes
+
+    @cached_property
+    def _known(self) -> pd.Index[Any]:
+        return pd.Index([*self.values, *self.missing], dtype=object)
+
+    def _refuse(
+        self, bad: NDArray[np.bool_], given: NDArray[Any], rows: Labels | None, expected: str
+    ) -> None:
+        if bad.any():
+            at = int(np.argmax(bad))
+            row = "" if rows is None else f", row {plain(rows[at])!r}"
+            value = "a blank" if plain(given[at]) is None else repr(plain(given[at]))
+            raise SchemaError(f"column {self.name!r}{row}: given {value}, expected {expected}")

@@ -1,0 +1,111 @@
+"""A first schema from data: kinds by dtype, observed bounds and scales, decimal steps."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from pandas.api.types import infer_dtype, is_float_dtype
+
+from trust_recourse.schema.feature import Feature, Kind
+from trust_recourse.schema.values import (
+    Floats,
+    SchemaError,
+    is_number,
+    plain,
+    plus,
+    refuse_repeated,
+    some,
+)
+
+_KIND_HELD: dict[str, Kind] = {
+    "boolean": "boolean",
+    "integer": "integer",
+    "floating": "number",
+    "mixed-integer-float": "number",
+    "decimal": "number",
+    "string": "category",
+}
+
+
+def as_table(X: pd.DataFrame | NDArray[Any]) -> pd.DataFrame:
+    """Data with a name for each column, or an error that says what is wrong with it."""
+    if isinstance(X, np.ndarray) and X.ndim == 2:
+        X = pd.DataFrame(X, columns=[f"x{at}" for at in range(X.shape[1])])
+    if not isinstance(X, pd.DataFrame):
+        raise SchemaError(f"data: given {type(X).__name__}, expected a DataFrame or a 2-D array")
+    if X.empty:
+        raise SchemaError(f"data: given shape {X.shape}, expected at least one row and column")
+    refuse_repeated("columns", X.columns)
+    if odd := [name for name in X.columns if not isinstance(name, str)]:
+        hint = "rename them: X.columns = X.columns.astype(str)"
+        raise SchemaError(f"columns: given {some(odd)}, expected names as text; {hint}")
+    return X
+
+
+def refuse_unfinished(table: pd.DataFrame, codes: Mapping[str, tuple[Any, ...]]) -> None:
+    """Refuse blanks that were not declared missing, and infinities, by column."""
+    blank = [name for name in table if None not in codes[str(name)] and table[name].isna().any()]
+    if blank:
+        hint = "fill them, or declare them missing: Schema.infer(X, missing=float('nan'))"
+        raise SchemaError(f"columns with blanks (NaN): {some(blank)}; {hint}")
+    floats = [name for name in table if is_float_dtype(table[name].dtype)]
+    infinite = [n for n in floats if np.isinf(table[n].to_numpy(float, na_value=0)).any()]
+    if infinite:
+        raise SchemaError(f"columns with infinite values: {some(infinite)}; expected finite ones")
+
+
+def inferred(column: pd.Series[Any], codes: tuple[Any, ...], everywhere: bool) -> Feature:
+    """The feature that a column of data suggests."""
+    name = str(column.name)
+    gone = column.isna() | column.isin([code for code in codes if code is not None])
+    found = {plain(code) for code in column[gone].unique()}
+    known = column[~gone]
+    if known.empty:
+        raise SchemaError(f"column {name!r}: every value is missing; drop the column")
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        values = [plain(value) for value in column.dtype.categories if value not in codes]
+        kind: Kind = "ordinal" if column.dtype.ordered else "category"
+    else:
+        kind, values = _kind_held(name, known), []
+    if everywhere:
+        counts = kind in ("number", "integer")
+        codes = tuple(code for code in codes if code in found or (counts and is_number(code)))
+    if kind == "category":
+        return Feature(name, kind, tuple(values or map(plain, known.unique())), missing=codes)
+    if kind == "ordinal":
+        return Feature(name, kind, tuple(values), scale=max(len(values) - 1.0, 1.0), missing=codes)
+    if kind == "boolean":
+        return Feature(name, kind, missing=codes)
+    numbers = known.to_numpy(dtype=np.float64)
+    low, high = float(numbers.min()), float(numbers.max())
+    scale = plus(high, -low) or 1.0
+    raw = known.to_numpy().dtype
+    rounding = 4 * float(np.finfo(raw if raw.kind == "f" else np.float64).eps)
+    step = _decimal_step(numbers, scale, rounding) if kind == "number" else 1.0
+    return Feature(name, kind, lower=low, upper=high, step=step, scale=scale, missing=codes)
+
+
+def _kind_held(name: str, known: pd.Series[Any]) -> Kind:
+    held = infer_dtype(known, skipna=True)
+    if held not in _KIND_HELD:
+        hint = "convert it to one type: numbers, text, booleans or a categorical"
+        if held.startswith(("date", "time", "period", "interval")):
+            hint = "convert it to a number, such as the days since a date"
+        raise SchemaError(f"column {name!r}: given {held} values of dtype {known.dtype}; {hint}")
+    return _KIND_HELD[held]
+
+
+def _decimal_step(numbers: Floats, scale: float, rounding: float) -> float:
+    """Find the largest 10^-k, k ≤ 9, that divides every number; else about scale / 10^4."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        for places in range(10):
+            tens = 10.0**places
+            off = np.abs(np.rint(numbers * tens) / tens - numbers)
+            if (off <= rounding * np.abs(numbers)).all():
+                return float(f"1e-{places}")
+    return float(f"1e{max(math.floor(math.log10(scale)) - 4, -300)}")

@@ -1,0 +1,108 @@
+"""Where one feature of one person may go."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from trust_recourse.schema.values import (
+    INF,
+    Floats,
+    SchemaError,
+    multiple_above,
+    multiple_below,
+    ratio,
+    same,
+)
+
+
+@dataclass(frozen=True)
+class Moves:
+    """Where one feature of one person may go, in encoded units.
+
+    Allowed are the person's own value, always, and the destinations: `choices` where there are
+    any, else the multiples of `step` (counted from 0) within [lower, upper], or that whole
+    interval when step is None. `never` holds numbers that mean missing, so are no destination.
+
+    >>> Moves(own=0.34, lower=0.0, upper=1.0, step=0.1).nearest(0.4, 0.9)
+    0.5
+    """
+
+    own: float
+    lower: float = -INF
+    upper: float = INF
+    step: float | None = None
+    choices: tuple[float, ...] | None = None
+    scale: float = 1.0
+    never: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        # One NaN object for all, so that equal moves compare equal.
+        object.__setattr__(self, "own", math.nan if math.isnan(self.own) else float(self.own))
+
+    def allows(self, value: float) -> bool:
+        """Say whether this value may be taken; NaN stands for missing."""
+        if same(value, self.own):
+            return True
+        if self.choices is not None:
+            return value in self.choices
+        within = self.lower <= value <= self.upper and math.isfinite(value)
+        return within and value not in self.never and multiple_below(self.step, value) == value
+
+    def nearest(self, a: float, b: float) -> float | None:
+        """Find the allowed value in (a, b] nearest to own (of two, the smaller), or None.
+
+        A missing own value counts from 0. A continuous feature leaves an open end a behind by
+        1e-9 of its scale.
+        """
+        if a < self.own <= b:
+            return self.own
+        anchor = 0.0 if math.isnan(self.own) else self.own
+        below = self._destinations(a, min(b, anchor)) if a < anchor else None
+        above = self._destinations(max(a, anchor), b) if b > anchor else None
+        found = ([below[1]] if below else []) + ([above[0]] if above else [])
+        return min(found, key=lambda value: (abs(value - anchor), value), default=None)
+
+    def extent(self, a: float, b: float) -> tuple[float, float] | None:
+        """Find the least and the greatest allowed value in (a, b]; infinite where unlimited."""
+        ends = self._destinations(a, b)
+        if not a < self.own <= b:
+            return ends
+        low, high = ends or (self.own, self.own)
+        return min(low, self.own), max(high, self.own)
+
+    def values(self, limit: int = 10_000) -> Floats:
+        """List all allowed values, ascending; a missing own value comes last."""
+        known = list(self.choices or ())
+        if self.choices is None and (ends := self._destinations(-INF, INF)):
+            known = list(ends if ends[0] == ends[1] else self._multiples(*ends, limit))
+        return np.unique([self.own, *(value for value in known if value not in self.never)])
+
+    def _multiples(self, low: float, high: float, limit: int) -> list[float]:
+        if self.step is None or math.isinf(high - low):
+            raise SchemaError("values cannot be listed: give step, lower and upper first")
+        p, q = ratio(self.step)
+        first, last = (round(Fraction(end) * q / p) for end in (low, high))
+        if last - first >= limit:
+            raise SchemaError(f"given {last - first + 1} values, expected at most {limit}")
+        return [k * p / q for k in range(first, last + 1)]
+
+    def _destinations(self, a: float, b: float) -> tuple[float, float] | None:
+        """Find the least and the greatest destination in (a, b]."""
+        if self.choices is not None:
+            inside = [choice for choice in self.choices if a < choice <= b]
+            return (inside[0], inside[-1]) if inside else None
+        low, high = self.lower, min(b, self.upper)
+        if a >= low and a > -INF:
+            low = math.nextafter(a, INF)
+            if self.step is None:
+                low = max(low, min(a + 1e-9 * self.scale, high))
+        low, high = multiple_above(self.step, low), multiple_below(self.step, high)
+        while low in self.never and low <= high:
+            low = multiple_above(self.step, math.nextafter(low, INF))
+        while high in self.never and low <= high:
+            high = multiple_below(self.step, math.nextafter(high, -INF))
+        return (low, high) if low <= high else None

@@ -1,0 +1,362 @@
+"""The whole table, and where one person in it may go."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import pandas as pd
+import yaml
+from numpy.typing import NDArray
+from pandas.api.types import is_numeric_dtype
+
+from trust_recourse.schema.feature import Feature, Labels
+from trust_recourse.schema.infer import as_table, inferred, refuse_unfinished
+from trust_recourse.schema.moves import Moves
+from trust_recourse.schema.relations import AtMost, Relation, read_relation
+from trust_recourse.schema.text import (
+    feature_from_dict,
+    feature_to_dict,
+    from_yaml,
+    refuse_unknown_fields,
+    to_yaml,
+)
+from trust_recourse.schema.values import (
+    Floats,
+    SchemaError,
+    Value,
+    near,
+    plain,
+    refuse_repeated,
+    same,
+    scalars,
+    some,
+)
+
+Codes: TypeAlias = Value | Sequence[Value | None]
+Rows: TypeAlias = "pd.DataFrame | pd.Series[Any] | Mapping[str, Any] | NDArray[Any]"
+
+
+@dataclass(frozen=True)
+class Reach:
+    """Ω(x) for one person: `Moves` per feature, in the schema's order, and the relations.
+
+    Staying exactly as one is, is always allowed, even where a relation is broken already; whoever
+    changes anything must end with every relation kept.
+
+    >>> schema = Schema((Feature("age", "integer", mutable=False), Feature("income", unit="€")))
+    >>> reach = schema.reach({"age": 40, "income": 900})
+    >>> reach.allows([40, 1200])
+    True
+    >>> reach.why_not([41, 1200])
+    ('age may not change',)
+    """
+
+    schema: Schema
+    moves: tuple[Moves, ...]
+
+    def __getitem__(self, key: str | int) -> Moves:
+        return self.moves[self.schema.position(key)]
+
+    @property
+    def relations(self) -> tuple[Relation, ...]:
+        """The relations that every change must keep."""
+        return self.schema.relations
+
+    @property
+    def own(self) -> Floats:
+        """The person's own codes."""
+        return np.array([moves.own for moves in self.moves])
+
+    def allows(self, codes: Sequence[float] | Floats) -> bool:
+        """Say whether this person may become the row with these codes."""
+        return next(self._broken(codes), None) is None
+
+    def why_not(self, codes: Sequence[float] | Floats) -> tuple[str, ...]:
+        """Name every rule that becoming this row breaks, as a sentence; none if it is allowed."""
+        return tuple(self._broken(codes))
+
+    def _broken(self, codes: Sequence[float] | Floats) -> Iterator[str]:
+        before, after = [moves.own for moves in self.moves], [float(code) for code in codes]
+        if len(after) != len(before):
+            raise SchemaError(f"given {len(after)} codes, expected {len(before)}")
+        if all(map(same, before, after)):
+            return
+        for feature, moves, value in zip(self.schema, self.moves, after, strict=True):
+            if not moves.allows(value):
+                yield from feature.why_not(moves.own, value)
+        for relation in self.relations:
+            i, j = self.schema.position(relation.a), self.schema.position(relation.b)
+            if not relation.holds((before[i], before[j]), (after[i], after[j])):
+                yield relation.sentence(self.schema[i], self.schema[j])
+
+
+@dataclass(frozen=True)
+class Schema:
+    """What a table's columns mean, and what one person may change in it.
+
+    `features` has one `Feature` per column, in order; `relations` are `AtMost`, `Forces`, or
+    their text.
+
+    >>> people = pd.DataFrame({"age": [30, 64], "income": [900.5, 2100.0], "job": ["none", "day"]})
+    >>> schema = Schema.infer(people).lock("age").update("income", direction="increase", unit="€")
+    >>> schema["income"].step, schema["income"].scale
+    (0.1, 1199.5)
+    >>> schema.encode(people).tolist()
+    [[30.0, 900.5, 1.0], [64.0, 2100.0, 0.0]]
+    >>> schema.reach(people.iloc[0]).why_not([30, 800, 0])
+    ('income must not fall below 900.5 €', 'income may only increase')
+    """
+
+    features: tuple[Feature, ...]
+    relations: tuple[Relation, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "features", tuple(self.features))
+        if not self.features or not all(isinstance(f, Feature) for f in self.features):
+            raise SchemaError(f"features: given {self.features!r}, expected at least one Feature")
+        refuse_repeated("features", self.names)
+        object.__setattr__(self, "relations", tuple(map(read_relation, self.relations)))
+        for relation in self.relations:
+            self._check_relation(relation)
+
+    def _check_relation(self, relation: Relation) -> None:
+        where = f"relation {relation}"
+        if unknown := [name for name in (relation.a, relation.b) if name not in self]:
+            raise SchemaError(f"{where}: {self._no_feature(unknown[0])}")
+        a, b = self[relation.a], self[relation.b]
+        if a is b:
+            raise SchemaError(f"{where}: expected two different features")
+        if b.kind == "category":
+            raise SchemaError(f"{where}: expected {b.name!r} to have an order, not a category")
+        if isinstance(relation, AtMost) and a.measure != b.measure:
+            alike = "two numbers, two booleans, or two ordinals with the same levels"
+            raise SchemaError(f"{where}: expected {alike}")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The features' names, in order."""
+        return tuple(feature.name for feature in self.features)
+
+    @cached_property
+    def _positions(self) -> dict[str, int]:
+        return {name: index for index, name in enumerate(self.names)}
+
+    def position(self, key: str | int) -> int:
+        """Find the column of a feature by its name."""
+        if isinstance(key, str) and key not in self:
+            raise SchemaError(self._no_feature(key))
+        return self._positions[key] if isinstance(key, str) else key
+
+    def _no_feature(self, name: str) -> str:
+        hint = near(name, self.names) or f"; the features are {some(self.names)}"
+        return f"no feature {name!r}{hint}"
+
+    def __getitem__(self, key: str | int) -> Feature:
+        return self.features[self.position(key)]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._positions
+
+    def __len__(self) -> int:
+        return len(self.features)
+
+    def __iter__(self) -> Iterator[Feature]:
+        return iter(self.features)
+
+    @classmethod
+    def infer(
+        cls,
+        X: pd.DataFrame | NDArray[Any],
+        missing: Codes | Mapping[str, Codes] | None = None,
+    ) -> Schema:
+        """Make a first schema of data: kinds by dtype, observed bounds and scales, decimal steps.
+
+        `missing` gives the codes that mean missing: for all columns, or by name. A number given
+        for all holds in every number column; any other code only where it occurs, since
+        elsewhere it would be refused as unknown.
+
+        >>> schema = Schema.infer(np.array([[1.5, 20], [-9, 40], [4, 30]]), missing=-9)
+        >>> schema["x0"].lower, schema["x0"].step, schema["x0"].missing
+        (1.5, 0.1, (-9.0,))
+        """
+        table = as_table(X)
+        everywhere = not isinstance(missing, Mapping)
+        if missing is None or isinstance(missing, Mapping):
+            named = missing or {}
+        else:
+            named = dict.fromkeys(table.columns, missing)
+        if unknown := [name for name in named if name not in table.columns]:
+            hint = near(unknown[0], table.columns)
+            raise SchemaError(f"missing: no column {unknown[0]!r}{hint}")
+        codes = {n: scalars(named[n]) if n in named else () for n in table.columns}
+        refuse_unfinished(table, codes)
+        return cls(tuple(inferred(table[n], codes[n], everywhere) for n in table.columns))
+
+    def update(self, name: str, /, **changes: Any) -> Schema:
+        """Change some fields of one feature, in a new schema.
+
+        >>> Schema((Feature("age"),)).update("age", mutable=False)["age"].mutable
+        False
+        """
+        at = self.position(name)
+        refuse_unknown_fields(name, changes)
+        changed = replace(self.features[at], **changes)
+        return replace(self, features=(*self.features[:at], changed, *self.features[at + 1 :]))
+
+    def lock(self, *names: str) -> Schema:
+        """Make these features immutable, in a new schema."""
+        schema = self
+        for name in names:
+            schema = schema.update(name, mutable=False)
+        return schema
+
+    def relate(self, *relations: Relation | str) -> Schema:
+        """Add relations such as "a <= b" or `Forces("a", "b", by=2)`, in a new schema."""
+        return replace(self, relations=(*self.relations, *map(read_relation, relations)))
+
+    def encode(self, X: Rows) -> Floats:
+        """Read rows in people's own values into an (n, d) array of codes.
+
+        Takes a DataFrame (its columns in any order), a 2-D array in the schema's order, or one
+        person as a Series, a dict or a 1-D array.
+        """
+        columns, rows = self._columns(X)
+        each = zip(self.features, columns, strict=True)
+        return np.column_stack([feature.encode(column, rows) for feature, column in each])
+
+    def decode(self, codes: Floats | Sequence[Any]) -> pd.DataFrame:
+        """Write codes in people's own values; NaN becomes its feature's first missing code.
+
+        >>> job = Feature("job", "category", values=("day", "none"), missing=("?", "-"))
+        >>> Schema((job,)).decode([[1.0], [float("nan")]])["job"].tolist()
+        ['none', '?']
+        """
+        rows = self._shaped(np.asarray(codes, dtype=np.float64))
+        table = {f.name: f.decode(rows[:, at]) for at, f in enumerate(self.features)}
+        return pd.DataFrame(table).infer_objects()
+
+    def row(self, x: Rows) -> pd.Series[Any]:
+        """Check one person and give a Series in the schema's order and in natural types."""
+        codes, (columns, rows) = self._one(self.encode(x)), self._columns(x)
+        values = [
+            # A missing value keeps the person's own code: a feature may have several.
+            plain(column[0]) if math.isnan(code) else feature.decode(np.array([code])).item()
+            for feature, column, code in zip(self.features, columns, codes, strict=True)
+        ]
+        label = x.name if isinstance(x, pd.Series) else rows[0] if rows is not None else None
+        return pd.Series(values, index=list(self.names), name=label, dtype=object)
+
+    def describe(self, name: str, value: object) -> str:
+        """Write a value for people, with its unit.
+
+        >>> Schema((Feature("rate", step=0.05, unit="%"),)).describe("rate", 1.5)
+        '1.50 %'
+        """
+        return self[name].describe(value)
+
+    def reach(self, x: Rows) -> Reach:
+        """Say where a person may go, given as `row` takes them or as a 1-D float array of codes."""
+        if isinstance(x, np.ndarray) and x.ndim == 1 and x.dtype == np.float64:
+            each = zip(self.features, self._shaped(x).T, strict=True)
+            codes = [float(feature.check(code)[0]) for feature, code in each]
+        else:
+            codes = self._one(self.encode(x))
+        moves = (f.moves(code) for f, code in zip(self.features, codes, strict=True))
+        return Reach(self, tuple(moves))
+
+    def _shaped(self, array: NDArray[Any]) -> NDArray[Any]:
+        array = np.atleast_2d(array)
+        if array.ndim != 2 or array.shape[1] != len(self):
+            raise SchemaError(f"array: given shape {array.shape}, expected (n, {len(self)})")
+        return array
+
+    @staticmethod
+    def _one(codes: Floats) -> list[float]:
+        if len(codes) != 1:
+            raise SchemaError(f"given {len(codes)} rows, expected one person")
+        return [float(code) for code in codes[0]]
+
+    def _columns(self, X: Rows) -> tuple[list[NDArray[Any]], Labels | None]:
+        """Take the schema's columns out of rows, and the rows' labels where they have some."""
+        if isinstance(X, np.ndarray):
+            return list(self._shaped(X).T), range(len(np.atleast_2d(X)))
+        if isinstance(X, pd.DataFrame):
+            self._match(X.columns)
+            return [_array(X[name]) for name in self.names], X.index
+        if not isinstance(X, (pd.Series, Mapping)):
+            kinds = "a DataFrame, a Series, a dict or an array"
+            raise SchemaError(f"rows: given {type(X).__name__}, expected {kinds}")
+        self._match(X.keys())
+        one = np.empty((len(self), 1), dtype=object)
+        one[:, 0] = [X[name] for name in self.names]
+        return list(one), None
+
+    def _match(self, columns: Collection[Any]) -> None:
+        refuse_repeated("columns", columns)
+        absent = [name for name in self.names if name not in columns]
+        unknown = [name for name in columns if name not in self._positions]
+        if absent or unknown:
+            pairs = (("absent", absent), ("unknown", unknown))
+            given = "; ".join(f"{word} {some(names)}" for word, names in pairs if names)
+            raise SchemaError(f"columns: {given}; expected just {some(self.names)}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Write the schema in lists, texts and numbers that JSON can hold, defaults left out."""
+        features = [feature_to_dict(feature) for feature in self.features]
+        relations = {"relations": [str(relation) for relation in self.relations]}
+        return {"features": features} | (relations if self.relations else {})
+
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Any], source: str = "schema") -> Schema:
+        """Read what `to_dict` wrote; errors name the source, the feature and the field."""
+        try:
+            if not isinstance(given, Mapping) or not isinstance(given.get("features"), list):
+                raise SchemaError("expected a list of features under 'features'")
+            if extra := sorted(map(str, set(given) - {"features", "relations"})):
+                raise SchemaError(f"unknown entry {extra[0]!r}, expected features and relations")
+            if not isinstance(given.get("relations", []), list):
+                raise SchemaError(f"relations: given {given['relations']!r}, expected a list")
+            features = [feature_from_dict(*item) for item in enumerate(given["features"], 1)]
+            return cls(tuple(features), tuple(given.get("relations", [])))
+        except SchemaError as error:
+            raise SchemaError(f"{source}: {error}") from None
+
+    def to_yaml(self, path: str | Path | None = None) -> str:
+        """Write YAML headed by a comment on the fields; a file is written whole or not at all.
+
+        >>> Schema((Feature("age", "integer", lower=18),)).to_yaml().splitlines()[-4:]
+        ['features:', '- name: age', '  kind: integer', '  lower: 18']
+        """
+        text = to_yaml(self.to_dict())
+        if path is not None:
+            beside = Path(path).with_name(f".{Path(path).name}.{os.getpid()}")
+            try:
+                beside.write_text(text, encoding="utf-8")
+                beside.replace(path)
+            finally:
+                beside.unlink(missing_ok=True)
+        return text
+
+    @classmethod
+    def from_yaml(cls, path: str | Path) -> Schema:
+        """Read a YAML file, as YAML 1.2 does: `no` is text, not false."""
+        try:
+            given = from_yaml(Path(path).read_text(encoding="utf-8"))
+        except (yaml.YAMLError, UnicodeDecodeError) as error:
+            raise SchemaError(f"{path}: not YAML: {error}") from None
+        return cls.from_dict(given, source=str(path))
+
+
+def _array(column: pd.Series[Any]) -> NDArray[Any]:
+    if isinstance(column.dtype, np.dtype):
+        return column.to_numpy()
+    if is_numeric_dtype(column.dtype):
+        return column.to_numpy(dtype=np.float64, na_value=np.nan)
+    return column.to_numpy(dtype=object)

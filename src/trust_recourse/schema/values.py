@@ -1,0 +1,113 @@
+"""Single values: exact multiples of a step, and how a value is read, written and named."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections import Counter
+from collections.abc import Collection
+from decimal import Decimal
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+Value: TypeAlias = str | int | float | bool
+Floats: TypeAlias = NDArray[np.float64]
+
+INF = math.inf
+
+
+class SchemaError(ValueError):
+    """What was given to a schema is not what it can hold; the message says what to do."""
+
+
+@lru_cache(maxsize=4096)
+def ratio(value: float) -> tuple[int, int]:
+    """Give the ratio a person means by a float: 0.1 is 1/10, 0.25 a quarter, 1/3 a third.
+
+    Python divides integers with correct rounding, so `k * p / q` is the float nearest to the k-th
+    multiple: the one that printing and reading back gives again.
+    """
+    meant = Fraction(repr(value))
+    if len(Decimal(repr(value)).as_tuple().digits) > 15:
+        simple = meant.limit_denominator(1000)
+        meant = simple if float(simple) == value else Fraction(value)
+    return meant.numerator, meant.denominator
+
+
+def plus(a: float, b: float) -> float:
+    """Add two floats as a person would: 0.7 and 0.1 make 0.8."""
+    try:
+        return float(Fraction(*ratio(a)) + Fraction(*ratio(b)))
+    except OverflowError:
+        return a + b
+
+
+def multiple_below(step: float | None, limit: float) -> float:
+    """Find the greatest multiple of step, as a float, up to limit (without a step, limit)."""
+    if step is None or math.isinf(limit):
+        return limit
+    p, q = ratio(step)
+    n, d = limit.as_integer_ratio()
+    k = n * q // (d * p)
+    # The next multiple lies above the limit as a real number, but its float may fall onto it.
+    following = (k + 1) * p / q
+    return following if following <= limit else k * p / q
+
+
+def multiple_above(step: float | None, limit: float) -> float:
+    """Find the least multiple of step, as a float, from limit on."""
+    return 0.0 - multiple_below(step, -limit)  # multiples mirror at 0
+
+
+def written(value: float, step: float | None = None) -> str:
+    """Write a value with its step's decimals, or all it needs, so that it reads back the same."""
+    exponent = Decimal(repr(step or 1.0)).normalize().as_tuple().exponent
+    decimals = -int(exponent) if -9 <= int(exponent) < 0 else 0
+    text = f"{value + 0.0:.{decimals}f}" if abs(value) < 1e16 else "nan"
+    return text if float(text) == value else repr(value)
+
+
+def plain(value: Any) -> Any:
+    """Give a Python scalar for a NumPy one, and None for every way of writing a blank."""
+    value = value.item() if isinstance(value, np.generic) else value
+    blank = value is pd.NA or value is pd.NaT or (isinstance(value, float) and math.isnan(value))
+    return None if blank else value
+
+
+def scalars(given: object) -> tuple[Any, ...]:
+    """Give one value or a list of them as a tuple of Python scalars."""
+    return tuple(map(plain, given if isinstance(given, (tuple, list, np.ndarray)) else (given,)))
+
+
+def same(a: float, b: float) -> bool:
+    """Say whether two codes are equal, or both missing."""
+    return a == b or (math.isnan(a) and math.isnan(b))
+
+
+def is_number(value: object) -> bool:
+    """Say whether this is a finite number, and not a boolean."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def near(word: object, known: Collection[str]) -> str:
+    """Suggest the known word that was probably meant, for the end of an error."""
+    close = difflib.get_close_matches(str(word), known, n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def some(values: Collection[object]) -> str:
+    """List values for an error, not too many of them."""
+    shown = ", ".join(repr(value) for value in list(values)[:8])
+    return shown + (f", … ({len(values)} in all)" if len(values) > 8 else "")
+
+
+def refuse_repeated(what: str, names: Collection[Any]) -> None:
+    """Refuse names that occur more than once."""
+    if len(set(names)) < len(names):
+        twice = sorted(str(name) for name, times in Counter(names).items() if times > 1)
+        raise SchemaError(f"{what}: given {some(twice)} more than once, expected each name once")
