@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from trust_recourse.data import haberman as haberman
+    from trust_recourse.recourse import Recourse as Recourse
     from trust_recourse.report import model_report as model_report
     from trust_recourse.schema import AtMost as AtMost
     from trust_recourse.schema import Feature as Feature
@@ -26,6 +27,7 @@ _HOMES = {
     "Feature": "schema",
     "Forces": "schema",
     "PTMClassifier": "tsetlin.machines",
+    "Recourse": "recourse",
     "Schema": "schema",
     "TMClassifier": "tsetlin.machines",
     "haberman": "data",

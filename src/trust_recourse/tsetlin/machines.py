@@ -9,6 +9,7 @@ from __future__ import annotations
 import numbers
 import os
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -40,6 +41,7 @@ Seed = int | np.random.Generator | np.random.RandomState | None
 
 MOST_STATES = 16_000  # per action: rows of a state vector are counted in 16 bits
 CALIBRATION_FOLDS = 5
+ROUNDING = 1e-12
 SHOWN_LITERALS = 4  # the strongest literals named beside a rule
 
 
@@ -197,7 +199,7 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
 
     def raw_confidence(self, X: Any) -> Floats:
         """M(x) = E[g(v)] for `classes_[1]`, before any calibration."""
-        return np.clip(self._vote_law(X) @ self._link_values(), 0.0, 1.0)
+        return self._expected(self.clause_proba(X))
 
     def predict_proba_mc(self, X: Any, n_passes: int = 50, random_state: Seed = None) -> Floats:
         """The paper's estimate: the mean over passes, each drawing every automaton's state anew.
@@ -216,16 +218,12 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
 
     def clause_proba(self, X: Any) -> Floats:
         """q_j(x), (n, C): the probability that each clause fires; an empty clause does not."""
-        codes = self._codes(X)
-        q = np.empty((len(codes), len(self.inclusion_)))
-        cells = self._literals.cells(codes)
-        kernels.firing(cells, self._literals.first_cell, self._factors, self._empty, q)
-        return q
+        return self._firing(self._literals.cells(self._codes(X)))
 
     def vote_distribution(self, X: Any) -> pd.DataFrame:
         """The exact law of the vote v: one row per row of X, one column per possible v."""
         return pd.DataFrame(
-            self._vote_law(X),
+            self._vote_law(self.clause_proba(X)),
             index=X.index if isinstance(X, pd.DataFrame) else None,
             columns=pd.Index(self._votes(), name="v"),
         )
@@ -236,7 +234,7 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         `epistemic` is what knowing the vote would tell about the class (their mutual information),
         `aleatoric` what would remain.
         """
-        law, g = self._vote_law(X), self._link_values()
+        law, g = self._vote_law(self.clause_proba(X)), self._link_values()
         entropy, aleatoric = _entropy(np.clip(law @ g, 0.0, 1.0)), law @ _entropy(g)
         return pd.DataFrame(
             {
@@ -246,6 +244,43 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
             },
             index=X.index if isinstance(X, pd.DataFrame) else None,
         )
+
+    # ------------------------------------------------------------ what the exact engine asks
+
+    def cell_edges(self) -> tuple[Floats, ...]:
+        """Thresholds of each ordered feature, ascending; empty for a category."""
+        check_is_fitted(self)
+        return self._literals.thresholds
+
+    def cells_of(self, codes: Floats) -> NDArray[np.int32]:
+        """The cell of each code, one column per feature."""
+        check_is_fitted(self)
+        return self._literals.cells(codes)
+
+    def confidence_at(self, cells: NDArray[np.int32]) -> Floats:
+        """Confidence of `classes_[1]` at rows of cells: the very floats of `predict_proba`."""
+        return self._calibrated(self._expected(self._firing(cells)))
+
+    def bounds_on(self, box: Sequence[NDArray[np.int32]]) -> tuple[float, float]:
+        """Bounds on the confidence where feature f is in one of the cells box[f].
+
+        M rises in every clause that votes for `classes_[1]` and falls in every other, and each
+        clause's q lies between the products of its least and its greatest factors.
+        """
+        low, high = np.ones(len(self.inclusion_)), np.ones(len(self.inclusion_))
+        for first, cells in zip(self._literals.first_cell, box, strict=True):
+            factors = self._factors[first + cells]
+            low *= factors.min(axis=0)
+            high *= factors.max(axis=0)
+        low, high = np.maximum(low - self._empty, 0.0), np.maximum(high - self._empty, 0.0)
+        up = self.polarity_ > 0
+        least, most = self._expected(np.stack([np.where(up, low, high), np.where(up, high, low)]))
+        # products in another order may differ from a prediction's by rounding
+        raw = np.array([max(least - ROUNDING, 0.0), min(most + ROUNDING, 1.0)])
+        bounds = self._calibrated(raw)
+        return float(bounds[0]), float(bounds[1])
+
+    # ------------------------------------------------------------ the rules
 
     def rules(self) -> pd.DataFrame:
         """Each clause as a rule in the data's own units.
@@ -277,11 +312,19 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
             )
         return pd.DataFrame(rows).set_index("clause")
 
-    def _vote_law(self, X: Any) -> Floats:
-        q = self.clause_proba(X)
+    def _firing(self, cells: NDArray[np.int32]) -> Floats:
+        q = np.empty((len(cells), len(self.inclusion_)))
+        kernels.firing(cells, self._literals.first_cell, self._factors, self._empty, q)
+        return q
+
+    def _vote_law(self, q: Floats) -> Floats:
         law = np.empty((len(q), q.shape[1] + 1))
         kernels.vote_law(q, law)
         return law
+
+    def _expected(self, q: Floats) -> Floats:
+        """M = E[g(v)] of clauses that fire with these probabilities."""
+        return np.clip(self._vote_law(q) @ self._link_values(), 0.0, 1.0)
 
     def _votes(self) -> NDArray[np.int64]:
         half = len(self.inclusion_) // 2

@@ -1,0 +1,182 @@
+"""The question and the answer: targets, costs, options, and what a model must offer.
+
+A problem is a person x, a wanted confidence and a cost; an option is one way to reach it, in
+numbers alone. Costs are separable: a sum over features, with a root on top for L2.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Literal, Protocol
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from trust_recourse.schema import Feature
+
+Floats = NDArray[np.float64]
+Mode = Literal["at_least", "band"]
+
+SLACK = 1e-9  # a target counts as met when it is missed by no more than this
+
+
+class Status(StrEnum):
+    """What is known about an answer; `sentence` says it to a person."""
+
+    OPTIMAL = "optimal"
+    FEASIBLE = "feasible"
+    INFEASIBLE = "infeasible"
+    NOT_FOUND = "not_found"
+    ALREADY_MET = "already_met"
+
+    @property
+    def sentence(self) -> str:
+        """The status, as a clerk could read it out."""
+        return {
+            Status.OPTIMAL: "This is the cheapest allowed change; nothing cheaper reaches it.",
+            Status.FEASIBLE: "This change reaches it; a cheaper one was not ruled out.",
+            Status.INFEASIBLE: "No allowed change reaches this confidence; that is proved.",
+            Status.NOT_FOUND: "No change was found; that one exists was not ruled out.",
+            Status.ALREADY_MET: "Nothing needs to change: the confidence is there already.",
+        }[self]
+
+
+@dataclass(frozen=True)
+class Target:
+    """A confidence of the wanted class to reach: at least τ, or within a band around it.
+
+    >>> Target(0.8).met(0.81), Target(0.8, "band", 0.05).met(0.9)
+    (True, False)
+    """
+
+    confidence: float
+    mode: Mode = "at_least"
+    tolerance: float = 0.1
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.confidence, (int, float)) and 0 < self.confidence < 1):
+            raise ValueError(
+                f"confidence={self.confidence!r}; expected a number between 0 and 1, such as 0.85"
+            )
+        if self.mode not in ("at_least", "band"):
+            raise ValueError(f"mode={self.mode!r}; expected 'at_least' or 'band'")
+        if not (isinstance(self.tolerance, (int, float)) and 0 <= self.tolerance < 1):
+            raise ValueError(f"tolerance={self.tolerance!r}; expected a number from 0 to below 1")
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The confidences that meet it, slack included."""
+        if self.mode == "at_least":
+            return self.confidence - SLACK, math.inf
+        low, high = self.confidence - self.tolerance, self.confidence + self.tolerance
+        return low - SLACK, high + SLACK
+
+    def met(self, confidence: float) -> bool:
+        """Whether this confidence is enough."""
+        low, high = self.interval
+        return low <= confidence <= high
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a change costs: a mixture of L0, L1 and squared L2 over scaled changes; L2 its root.
+
+    A change of a number is |to − from| · weight / scale with the feature's own weight and scale; a
+    change of a category, or away from a missing value, is its weight.
+
+    >>> age = Feature("age", scale=50.0)
+    >>> Cost.named("l1").change(age, 30.0, 40.0)
+    0.2
+    """
+
+    l0: float = 0.0
+    l1: float = 0.0
+    l2: float = 0.0
+    root: bool = False
+
+    def __post_init__(self) -> None:
+        parts = (self.l0, self.l1, self.l2)
+        numbers = all(isinstance(p, (int, float)) and 0 <= p < math.inf for p in parts)
+        if not numbers or not any(parts):
+            given = f"l0={self.l0!r}, l1={self.l1!r}, l2={self.l2!r}"
+            raise ValueError(f"cost: given {given}; expected numbers from 0 up, not all 0")
+
+    @classmethod
+    def named(cls, cost: str | Mapping[str, float] | Cost) -> Cost:
+        """A cost by its name, "l0", "l1" or "l2", or a mixture such as {"l0": 0.1, "l1": 1}."""
+        if isinstance(cost, Cost):
+            return cost
+        known = {"l0": cls(l0=1.0), "l1": cls(l1=1.0), "l2": cls(l2=1.0, root=True)}
+        if isinstance(cost, str) and cost in known:
+            return known[cost]
+        if isinstance(cost, Mapping) and set(cost) <= set(known):
+            l0, l1, l2 = (cost.get(part, 0.0) for part in known)
+            return cls(l0, l1, l2)
+        raise ValueError(
+            f"cost={cost!r}; expected 'l0', 'l1', 'l2', or a mixture such as {{'l0': 0.1, 'l1': 1}}"
+        )
+
+    def change(self, feature: Feature, own: float, value: float) -> float:
+        """What one feature's change adds, in encoded units, before the root."""
+        if own == value or (math.isnan(own) and math.isnan(value)):
+            return 0.0
+        if feature.kind == "category" or math.isnan(own):
+            moved = feature.weight
+        else:
+            moved = abs(value - own) * feature.weight / feature.scale
+        return self.l0 * feature.weight + self.l1 * moved + self.l2 * moved * moved
+
+    def total(self, added: float) -> float:
+        """d(x, x') from the sum of what the features add."""
+        return math.sqrt(added) if self.root else added
+
+    def between(self, features: Sequence[Feature], own: Floats, other: Floats) -> float:
+        """d(x, x') of two rows of codes."""
+        parts = zip(features, own.tolist(), other.tolist(), strict=True)
+        return self.total(math.fsum(self.change(*part) for part in parts))
+
+
+@dataclass(frozen=True, eq=False)
+class Option:
+    """One way to be accepted: numbers alone, in the person's own units.
+
+    `cost` is d(x, x'), `confidence` the model's for the wanted class at exactly these values,
+    `lower_bound` what no allowed change that meets the target can cost less than.
+    """
+
+    x: pd.Series[Any]
+    changes: dict[str, tuple[Any, Any]] = field(default_factory=dict)
+    cost: float = 0.0
+    confidence: float = 0.0
+    status: Status = Status.NOT_FOUND
+    target: Target = Target(0.5)
+    lower_bound: float = 0.0
+
+    @property
+    def gap(self) -> float:
+        """How much cheaper another answer could still be, in the units of `cost`."""
+        return max(self.cost - self.lower_bound, 0.0)
+
+
+class CellModel(Protocol):
+    """A model that is constant on products of cells and can bound itself on a box of them.
+
+    That is all the exact engine asks: any model that offers it can be searched with proof.
+    Confidence is that of `classes_[1]`, calibrated if the model is.
+    """
+
+    def cell_edges(self) -> Sequence[Floats]:
+        """Thresholds of each ordered feature, ascending; empty for a category."""
+
+    def cells_of(self, codes: Floats) -> NDArray[np.int32]:
+        """The cell of each code, one column per feature."""
+
+    def confidence_at(self, cells: NDArray[np.int32]) -> Floats:
+        """Confidence at rows of cells: the very floats of `predict_proba`."""
+
+    def bounds_on(self, box: Sequence[NDArray[np.int32]]) -> tuple[float, float]:
+        """Least and greatest confidence, or safely beyond them, where feature f is in box[f]."""

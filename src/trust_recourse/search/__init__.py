@@ -1,0 +1,1 @@
+"""Ways to search for the cheapest change: one engine a file."""
