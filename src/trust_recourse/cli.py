@@ -31,6 +31,12 @@ WIDEST = 100
 SHOWN_RULES = 5
 BAR = 40  # characters of the histogram's longest bar
 LEAST_CHANCE = 0.005  # rarer votes are left out of the histogram
+PROVED = {
+    "optimal": "nothing cheaper does",
+    "infeasible": "out of reach",
+    "already_met": "met already",
+}
+CONFIDENCES = (0.5, 0.7, 0.85, 0.95)
 PASSES = (50, 500, 5000)
 COMPARED = 30  # patients in the comparison with Monte Carlo, which takes a second or two
 OUTCOMES = ("died", "survived")
@@ -94,8 +100,9 @@ def demo(
     model = _learnt(console, X, y, seed, epochs)
     _honesty(console, model, X, y, seed)
     _rules(console, model, X, y)
-    _one_patient(console, model, X, y)
+    patient = _one_patient(console, model, X, y)
     _exactness(console, model, X, seed)
+    _recourse(console, model, patient)
     console.print("\nAll of this is about the model, not about the world. Read on in README.md.")
 
 
@@ -198,7 +205,7 @@ def _rules(console: Console, model: PTMClassifier, X: pd.DataFrame, y: pd.Series
 
 def _one_patient(
     console: Console, model: PTMClassifier, X: pd.DataFrame, y: pd.Series[int]
-) -> None:
+) -> pd.DataFrame:
     ages = X["age"]
     ordinary = X[ages.between(ages.quantile(0.25), ages.quantile(0.75))]
     least = int(model.predict_proba(ordinary)[:, 1].argmin())
@@ -221,6 +228,7 @@ def _one_patient(
         f"{doubt['entropy'] / coin:.0%} of a coin's (entropy {doubt['entropy']:.3f} of {coin:.3f} "
         f"nats). Of it {doubt['epistemic']:.3f}, the epistemic part, would go were the vote known."
     )
+    return patient
 
 
 def _histogram(console: Console, law: pd.Series[float]) -> None:
@@ -251,6 +259,31 @@ def _exactness(console: Console, model: PTMClassifier, X: pd.DataFrame, seed: in
     table.add_row("exact", "none", "", f"{1000 * seconds:,.1f} ms")
     console.print(table)
     console.print("\nThe error falls like 1/√K: a tenth of it costs a hundred times the passes.")
+
+
+def _recourse(console: Console, model: PTMClassifier, patient: pd.DataFrame) -> None:
+    from trust_recourse import Recourse
+
+    schema = model.schema_.lock("age", "year").update("nodes", direction="decrease")
+    recourse = Recourse(model, schema, cost="l1")
+    result, seconds = _timed(partial(recourse.find, patient.iloc[0], CONFIDENCES))
+    _chapter(console, "7  What would have to be different")
+    console.print(
+        "The least change at which the model would say yes to the patient of chapter 5, with the "
+        "confidence asked for. Age and year stay as they are, nodes may only fall; the cost is "
+        f"the change as a share of {schema['nodes'].scale:g} nodes."
+    )
+    table = _table("asked for", "nodes", "confidence", "cost", "what is proved", text=1)
+    for target, status in result.status.items():
+        found = [o for o in result.options if o.target == target]
+        row = [f"{o.x['nodes']}|{o.confidence:.3f}|{o.cost:.3f}" for o in found] or ["|none|"]
+        table.add_row(f"at least {target.confidence:.0%}", *row[0].split("|"), PROVED[status])
+    console.print(table)
+    furthest = recourse.reachable(patient.iloc[0])
+    console.print(
+        f"\nNo allowed change brings more than {furthest.confidence:.1%}. Each line is proved, by "
+        f"ruling out everything cheaper; all of them took {1000 * seconds:.0f} ms."
+    )
 
 
 # ------------------------------------------------------------------ the page
