@@ -123,7 +123,7 @@ def test_the_demo_fits_the_page(told):
     width, text = told
     assert max(map(len, text.splitlines())) <= width
     assert "…" not in text  # no cell was cut
-    assert 50 <= len(text.splitlines()) <= 85
+    assert 50 <= len(text.splitlines()) <= 95
 
 
 def test_a_wrong_option_is_refused_before_anything_is_learnt():
