@@ -119,14 +119,16 @@ def test_the_furthest_reach_and_the_frontier(seed, relations, wanted):
 def test_bounds_hold_on_random_boxes(seed):
     model, X, rng = machine(seed)
     codes = model.schema_.encode(X)
-    box = [
-        rng.choice(n, int(rng.integers(1, n + 1)), replace=False).astype(np.int32)
-        for n in model._literals.n_cells
-    ]
-    low, high = model.bounds_on(box)
+    cells = [rng.permutation(n).astype(np.int32) for n in model._literals.n_cells]
+    ends = np.sort([rng.integers(0, len(c), 2) for c in cells], axis=1)
+    (low,), (high,), loose = model.boxes(cells).bounds(ends[:, 0][None], ends[:, 1][None])
+    box = [c[a : b + 1] for c, (a, b) in zip(cells, ends, strict=True)]
     inside = model.confidence_at(np.array(list(itertools.product(*box)), np.int32))
     assert low <= inside.min()
     assert inside.max() <= high
+    assert ((loose[0] > 0) <= (ends[:, 0] < ends[:, 1])).all()
+    if inside.size == 1:
+        assert high - low < 1e-11
     p = model.predict_proba(X)[:, 1]
     np.testing.assert_array_equal(model.confidence_at(model.cells_of(codes)), p)
 
@@ -209,7 +211,7 @@ def test_bad_questions(model, patients):
         Cost(0, 0, 0)
     with pytest.raises(ValueError, match=r"wanted=9; the model's classes are \[0, 1\]|classes"):
         Recourse(model, wanted=9)
-    with pytest.raises(TypeError, match="without .*bounds_on"):
+    with pytest.raises(TypeError, match="without .*boxes"):
         Recourse(object())
     with pytest.raises(ValueError, match="decision_threshold=2"):
         Recourse(model, decision_threshold=2)

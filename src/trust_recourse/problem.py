@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from trust_recourse.schema import Feature
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 Mode = Literal["at_least", "band"]
 
 SLACK = 1e-9  # a target counts as met when it is missed by no more than this
@@ -162,8 +163,19 @@ class Option:
         return max(self.cost - self.lower_bound, 0.0)
 
 
+class Boxes(Protocol):
+    """Bounds on a model over boxes: for each feature a range of its candidates, first to last."""
+
+    def bounds(self, first: Ints, last: Ints) -> tuple[Floats, Floats, Floats]:
+        """Least and greatest confidence on each box, and how loose each feature makes them.
+
+        The bounds may lie beyond the true ones, never within; on boxes (n, d) they are (n,), (n,)
+        and (n, d). The feature of greatest looseness is split first.
+        """
+
+
 class CellModel(Protocol):
-    """A model that is constant on products of cells and can bound itself on a box of them.
+    """A model that is constant on products of cells and can bound itself on boxes of them.
 
     That is all the exact engine asks: any model that offers it can be searched with proof.
     Confidence is that of `classes_[1]`, calibrated if the model is.
@@ -178,5 +190,5 @@ class CellModel(Protocol):
     def confidence_at(self, cells: NDArray[np.int32]) -> Floats:
         """Confidence at rows of cells: the very floats of `predict_proba`."""
 
-    def bounds_on(self, box: Sequence[NDArray[np.int32]]) -> tuple[float, float]:
-        """Least and greatest confidence, or safely beyond them, where feature f is in box[f]."""
+    def boxes(self, cells: Sequence[NDArray[np.int32]]) -> Boxes:
+        """Bounds over ranges of candidates; cells[f] says in which cell each candidate of f is."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -15,6 +14,8 @@ from trust_recourse.problem import Cost, Floats, Mode, Option, Status, Target
 from trust_recourse.progress import Progress
 from trust_recourse.schema import Schema
 from trust_recourse.search.exact import ExactSearch, Point
+
+ABOVE = 1e-12  # confidences closer than this differ by rounding, not by a step of the frontier
 
 
 class Recourse:
@@ -135,14 +136,14 @@ class Recourse:
         search = self._search(self.schema.reach(x))
         start = self._confidence(search.reach.own)
         points = [Point(search.reach.own, 0.0, start)]
-        stream = search.cheapest(math.nextafter(start, 2.0))
+        stream = search.cheapest(start + ABOVE)
         point = next(stream, None)
         while point is not None:
             if point.cost <= points[-1].cost:  # of equal cost, the larger confidence stays
                 points.pop()
             points.append(point)
             try:
-                point = stream.send(math.nextafter(point.confidence, 2.0))
+                point = stream.send(point.confidence + ABOVE)
             except StopIteration:
                 point = None
         table = self.schema.decode(np.array([p.codes for p in points]))
@@ -230,7 +231,7 @@ class Recourse:
         )
 
 
-_ASKED = ("classes_", "schema_", "cell_edges", "cells_of", "confidence_at", "bounds_on")
+_ASKED = ("classes_", "schema_", "cell_edges", "cells_of", "confidence_at", "boxes")
 
 
 @dataclass(frozen=True, eq=False)

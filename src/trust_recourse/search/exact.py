@@ -14,16 +14,19 @@ import heapq
 import itertools
 import math
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trust_recourse.problem import CellModel, Cost, Floats
+from trust_recourse.problem import CellModel, Cost, Floats, Ints
 from trust_recourse.schema import AtMost, Feature, Moves, Reach, Relation, SchemaError
 
-Box = tuple[tuple[int, int], ...]  # first and last candidate of each feature
+MOST_AT_ONCE = 64  # boxes opened together, so that the model bounds their parts in one call
+
+Range = tuple[Ints, Ints]  # first and last candidate of each feature
 
 
 @dataclass(frozen=True)
@@ -35,17 +38,29 @@ class Point:
     confidence: float
 
 
+class Box(NamedTuple):
+    """A range of candidates for each feature that may hold an answer."""
+
+    added: float  # what its points cost at least, before the root
+    order: int  # ties are opened in the order of their making
+    first: Ints
+    last: Ints
+    corner: Ints
+    split: int  # the feature to split it at
+    high: float  # no confidence in it is greater
+
+
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """The values of one feature worth trying, ascending: codes, their cells and their costs."""
+    """The values of one feature worth trying: codes, their cells and their costs.
+
+    They are in an order in which the costs fall to the cheapest and rise from there, so the
+    cheapest of a range is the one nearest to the cheapest of all.
+    """
 
     codes: Floats
     cells: NDArray[np.int32]
     costs: Floats
-
-    def cheapest(self, first: int, last: int) -> int:
-        """The cheapest candidate of a range."""
-        return first + int(np.argmin(self.costs[first : last + 1]))
 
 
 class ExactSearch:
@@ -67,159 +82,175 @@ class ExactSearch:
         self.nodes = 0
         self.stopped = False  # whether a limit ended the search before it was complete
         self.bound = 0.0  # the cost that every answer still to come has at least
+        self.order = itertools.count()
         self.features = _candidates(model, reach, cost)
-        related = (
-            (reach.schema.position(r.a), reach.schema.position(r.b)) for r in reach.relations
-        )
-        self.relations = list(zip(reach.relations, related, strict=True))
+        self.boxes = model.boxes([f.cells for f in self.features])
+        sizes = np.array([len(f.codes) for f in self.features])
+        self.offset = np.cumsum(sizes) - sizes
+        self.whole = (np.zeros_like(sizes), sizes - 1)
+        self.cheapest_of_all = np.array([int(np.argmin(f.costs)) for f in self.features])
+        self.codes = np.concatenate([f.codes for f in self.features])
+        self.cells = np.concatenate([f.cells for f in self.features])
+        self.costs = np.concatenate([f.costs for f in self.features])
+        at = reach.schema.position
+        self.relations = [(r, at(r.a), at(r.b)) for r in reach.relations]
 
     # ------------------------------------------------------------ the two searches
 
     def cheapest(self, low: float, high: float = math.inf) -> Generator[Point, float | None, None]:
         """Allowed points with a confidence in [low, high], one a product of cells, by cost.
 
-        `send` a higher `low` to the iterator to raise it for all that follows.
+        `send` a higher `low` to the iterator to raise it for all that follows. A corner that meets
+        the target waits in the heap until nothing cheaper is left unopened.
         """
-        order = itertools.count()
-        heap: list[tuple[float, int, Box]] = []
-        root: Box = tuple((0, len(f.codes) - 1) for f in self.features)
-        heapq.heappush(heap, (self._added(root), next(order), root))
+        heap: list[tuple[float, int, Box | Point]] = []
+        self._push(heap, self._kept([self.whole], low, high))
         while heap:
-            added, _, box = heapq.heappop(heap)
-            self.bound = self.cost.total(added)
-            if self._out_of_time():
-                return
-            least, most = self._bounds(box)
-            if most < low or least > high or not self._related(box):
+            self.bound = self.cost.total(heap[0][0])
+            if isinstance(heap[0][2], Point):
+                point = heapq.heappop(heap)[2]
+                if isinstance(point, Point) and low <= point.confidence:
+                    raised = yield point
+                    low = low if raised is None else max(low, raised)
                 continue
-            corner = self._corner(box)
-            point = self._point(corner)
-            children = self._split(box, corner)
-            if low <= point.confidence <= high and self.reach.allows(point.codes):
-                raised = yield point
-                low = low if raised is None else max(low, raised)
-                children = _without(box, corner)
-            for child in children:
-                heapq.heappush(heap, (self._added(child), next(order), child))
+            opened = self._pop(heap, low)
+            if self._limit_reached(len(opened)):
+                return
+            parts: list[Range] = []
+            for box, point in zip(opened, self._corners(opened), strict=True):
+                if low <= point.confidence <= high and self.reach.allows(point.codes):
+                    heapq.heappush(heap, (box.added, next(self.order), point))
+                    parts += _without(box)
+                else:
+                    parts += _halves(box)
+            self._push(heap, self._kept(parts, low, high))
         self.bound = math.inf
 
     def furthest(self) -> Point:
-        """The allowed point of greatest confidence; among equals, the cheaper one met first."""
-        best = self._point(self._corner_of(self.reach.own))
-        order = itertools.count()
-        root: Box = tuple((0, len(f.codes) - 1) for f in self.features)
-        heap: list[tuple[float, float, int, Box]] = [(-math.inf, 0.0, next(order), root)]
-        while heap:
-            bound, _, _, box = heapq.heappop(heap)
-            if -bound <= best.confidence or self._out_of_time():
+        """The allowed point of greatest confidence; if a limit ended the search, the best seen."""
+        own = self.reach.own
+        confidence = float(self.model.confidence_at(self.model.cells_of(own[None]))[0])
+        best = Point(own, 0.0, confidence if self.wanted == 1 else 1.0 - confidence)
+        heap = [(-box.high, box.order, box) for box in self._kept([self.whole], best.confidence)]
+        while heap and -heap[0][0] > best.confidence:
+            opened = [heapq.heappop(heap)[2] for _ in range(min(len(heap), MOST_AT_ONCE))]
+            if self._limit_reached(len(opened)):
                 break
-            most = self._bounds(box)[1]
-            if most <= best.confidence or not self._related(box):
-                continue
-            corner = self._corner(box)
-            point = self._point(corner)
-            if point.confidence > best.confidence and self.reach.allows(point.codes):
-                best = point
-            for child in self._split(box, corner):
-                heapq.heappush(heap, (-most, self._added(child), next(order), child))
+            for point in self._corners(opened):
+                if point.confidence > best.confidence and self.reach.allows(point.codes):
+                    best = point
+            parts = [part for box in opened for part in _halves(box)]
+            for box in self._kept(parts, math.nextafter(best.confidence, 2.0)):
+                heapq.heappush(heap, (-box.high, box.order, box))
         return best
 
     # ------------------------------------------------------------ boxes
 
-    def _out_of_time(self) -> bool:
-        self.nodes += 1
+    def _limit_reached(self, opened: int) -> bool:
+        self.nodes += opened
         self.stopped = self.nodes > self.node_limit or time.monotonic() > self.deadline
         return self.stopped
 
-    def _added(self, box: Box) -> float:
-        """What every point of a box costs at least, before the root."""
-        pairs = zip(self.features, box, strict=True)
-        return math.fsum(float(f.costs[a : b + 1].min()) for f, (a, b) in pairs)
+    @staticmethod
+    def _push(heap: list[tuple[float, int, Box | Point]], boxes: Iterable[Box]) -> None:
+        for box in boxes:
+            heapq.heappush(heap, (box.added, box.order, box))
 
-    def _corner(self, box: Box) -> tuple[int, ...]:
-        return tuple(f.cheapest(a, b) for f, (a, b) in zip(self.features, box, strict=True))
+    @staticmethod
+    def _pop(heap: list[tuple[float, int, Box | Point]], low: float) -> list[Box]:
+        """The cheapest boxes, at most half of those there are, up to the first answer."""
+        most = min(MOST_AT_ONCE, 1 + len(heap) // 2)
+        opened: list[Box] = []
+        while heap and len(opened) < most and isinstance(heap[0][2], Box):
+            box = heapq.heappop(heap)[2]
+            if isinstance(box, Box) and box.high >= low:
+                opened.append(box)
+        return opened
 
-    def _corner_of(self, codes: Floats) -> tuple[int, ...]:
-        """The candidates that are the person's own values."""
-        return tuple(
-            int(np.flatnonzero((f.codes == c) | (np.isnan(f.codes) & np.isnan(c)))[0])
-            for f, c in zip(self.features, codes, strict=True)
-        )
+    def _kept(self, ranges: list[Range], low: float, high: float = math.inf) -> list[Box]:
+        """The boxes of these ranges that may hold a confidence in [low, high]."""
+        if not ranges:
+            return []
+        first, last = (np.array(ends) for ends in zip(*ranges, strict=True))
+        least, most, loose = self.boxes.bounds(first, last)
+        if self.wanted == 0:
+            least, most = 1.0 - most, 1.0 - least
+        corner = np.clip(self.cheapest_of_all, first, last)
+        added = self.costs[self.offset + corner].sum(axis=1)
+        split = np.where(last > first, loose, -1.0).argmax(axis=1)
+        return [
+            Box(added[i], next(self.order), first[i], last[i], corner[i], split[i], most[i])
+            for i in np.flatnonzero((most >= low) & (least <= high))
+            if self._related(first[i], last[i])
+        ]
 
-    def _point(self, corner: tuple[int, ...]) -> Point:
-        pairs = list(zip(self.features, corner, strict=True))
-        cells = np.array([[f.cells[at] for f, at in pairs]], np.int32)
-        yes = float(self.model.confidence_at(cells)[0])
-        return Point(
-            np.array([f.codes[at] for f, at in pairs]),
-            self.cost.total(math.fsum(float(f.costs[at]) for f, at in pairs)),
-            yes if self.wanted == 1 else 1.0 - yes,
-        )
+    def _corners(self, boxes: list[Box]) -> list[Point]:
+        """The cheapest point of each box."""
+        if not boxes:
+            return []
+        at = self.offset + np.array([box.corner for box in boxes])
+        yes = self.model.confidence_at(self.cells[at])
+        confidence = yes if self.wanted == 1 else 1.0 - yes
+        costs = (self.cost.total(math.fsum(row)) for row in self.costs[at].tolist())
+        return [
+            Point(codes, cost, float(p))
+            for codes, cost, p in zip(self.codes[at], costs, confidence, strict=True)
+        ]
 
-    def _bounds(self, box: Box) -> tuple[float, float]:
-        """Confidence of the wanted class on a box."""
-        cells = [f.cells[a : b + 1] for f, (a, b) in zip(self.features, box, strict=True)]
-        low, high = self.model.bounds_on(cells)
-        return (low, high) if self.wanted == 1 else (1.0 - high, 1.0 - low)
-
-    def _related(self, box: Box) -> bool:
+    def _related(self, first: Ints, last: Ints) -> bool:
         """Whether some point of a box may keep each relation, one relation at a time."""
         return all(
-            _may_hold(r, self.features[i], box[i], self.features[j], box[j], self.reach.own[[i, j]])
-            for r, (i, j) in self.relations
+            _may_hold(
+                relation,
+                self.features[i].codes[first[i] : last[i] + 1],
+                self.features[j].codes[first[j] : last[j] + 1],
+                self.reach.own[[i, j]],
+            )
+            for relation, i, j in self.relations
         )
 
-    def _split(self, box: Box, corner: tuple[int, ...]) -> list[Box]:
-        """Two halves of a box, at the feature whose range loosens its bounds most."""
-        wide = [f for f, (a, b) in enumerate(box) if a < b]
-        if not wide:
-            return []
-        narrowed = [self._bounds(_with(box, f, corner[f], corner[f])) for f in wide]
-        spread = [high - low for low, high in narrowed]
-        f = wide[int(np.argmin(spread))]
-        (a, b), at = box[f], corner[f]
-        cut = at - 1 if a < at else at if at == a and b - a == 1 else (a + b) // 2
-        return [_with(box, f, a, cut), _with(box, f, cut + 1, b)]
+
+def _with(first: Ints, last: Ints, f: int, ends: tuple[int, int]) -> Range:
+    first, last = first.copy(), last.copy()
+    first[f], last[f] = ends
+    return first, last
 
 
-def _with(box: Box, f: int, first: int, last: int) -> Box:
-    return (*box[:f], (first, last), *box[f + 1 :])
+def _halves(box: Box) -> list[Range]:
+    """A box cut in two at its loosest feature; none if it is a single point."""
+    f = box.split
+    a, b, at = int(box.first[f]), int(box.last[f]), int(box.corner[f])
+    if a == b:
+        return []
+    cut = at - 1 if a < at else (a + b) // 2
+    return [_with(box.first, box.last, f, ends) for ends in ((a, cut), (cut + 1, b))]
 
 
-def _without(box: Box, corner: tuple[int, ...]) -> list[Box]:
-    """Boxes that together hold every point of a box but its corner."""
+def _without(box: Box) -> list[Range]:
+    """Ranges that together hold every point of a box but its corner."""
     parts = []
-    for f, at in enumerate(corner):
-        a, b = box[f]
+    first, last = box.first, box.last
+    for f, at in enumerate(box.corner.tolist()):
+        a, b = int(first[f]), int(last[f])
         if a < at:
-            parts.append(_with(box, f, a, at - 1))
+            parts.append(_with(first, last, f, (a, at - 1)))
         if at < b:
-            parts.append(_with(box, f, at + 1, b))
-        box = _with(box, f, at, at)
+            parts.append(_with(first, last, f, (at + 1, b)))
+        first, last = _with(first, last, f, (at, at))
     return parts
 
 
-def _may_hold(
-    relation: Relation,
-    fa: Candidates,
-    a: tuple[int, int],
-    fb: Candidates,
-    b: tuple[int, int],
-    own: Floats,
-) -> bool:
-    """Whether a relation can hold for some pair of candidates in two ranges."""
-    codes_a, codes_b = fa.codes[a[0] : a[1] + 1], fb.codes[b[0] : b[1] + 1]
+def _may_hold(relation: Relation, a: Floats, b: Floats, own: Floats) -> bool:
+    """Whether a relation can hold for some pair of these codes of its two features."""
     a_stays, b_stays = (
-        bool(((codes == was) | np.isnan(codes)).any())
-        for codes, was in ((codes_a, own[0]), (codes_b, own[1]))
+        bool(((codes == was) | np.isnan(codes)).any()) for codes, was in ((a, own[0]), (b, own[1]))
     )
     if isinstance(relation, AtMost):
         # it is not asked of missing values, nor of whoever changes nothing at all
-        missing = np.isnan(codes_a).any() or np.isnan(codes_b).any()
-        return bool(missing or (a_stays and b_stays) or codes_a.min() <= codes_b.max())
+        missing = np.isnan(a).any() or np.isnan(b).any()
+        return bool(missing or (a_stays and b_stays) or a.min() <= b.max())
     return a_stays or any(
-        relation.holds((own[0], own[1]), (math.inf, float(end)))
-        for end in (codes_b.min(), codes_b.max())
+        relation.holds((own[0], own[1]), (math.inf, float(end))) for end in (b.min(), b.max())
     )
 
 
@@ -239,7 +270,11 @@ def _candidates(model: CellModel, reach: Reach, cost: Cost) -> list[Candidates]:
         codes[:, f] = values
         cells = model.cells_of(codes)[:, f]
         costs = np.array([cost.change(feature, moves.own, v) for v in values])
-        found.append(Candidates(np.array(values), cells, costs))
+        order = np.arange(len(values))
+        falling, cheapest = np.diff(costs) < 0, int(np.argmin(costs))
+        if falling[cheapest:].any() or not falling[:cheapest].all():
+            order = np.argsort(costs, kind="stable")
+        found.append(Candidates(np.array(values)[order], cells[order], costs[order]))
     return found
 
 

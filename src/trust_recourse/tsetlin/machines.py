@@ -24,6 +24,7 @@ from trust_recourse import files
 from trust_recourse.progress import Progress
 from trust_recourse.schema import Schema
 from trust_recourse.tsetlin import kernels, store
+from trust_recourse.tsetlin.boxes import Boxes
 from trust_recourse.tsetlin.calibration import Calibrator, Method
 from trust_recourse.tsetlin.literals import Literals, Thresholds
 from trust_recourse.tsetlin.training import (
@@ -41,7 +42,6 @@ Seed = int | np.random.Generator | np.random.RandomState | None
 
 MOST_STATES = 16_000  # per action: rows of a state vector are counted in 16 bits
 CALIBRATION_FOLDS = 5
-ROUNDING = 1e-12
 SHOWN_LITERALS = 4  # the strongest literals named beside a rule
 
 
@@ -261,24 +261,12 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         """Confidence of `classes_[1]` at rows of cells: the very floats of `predict_proba`."""
         return self._calibrated(self._expected(self._firing(cells)))
 
-    def bounds_on(self, box: Sequence[NDArray[np.int32]]) -> tuple[float, float]:
-        """Bounds on the confidence where feature f is in one of the cells box[f].
-
-        M rises in every clause that votes for `classes_[1]` and falls in every other, and each
-        clause's q lies between the products of its least and its greatest factors.
-        """
-        low, high = np.ones(len(self.inclusion_)), np.ones(len(self.inclusion_))
-        for first, cells in zip(self._literals.first_cell, box, strict=True):
-            factors = self._factors[first + cells]
-            low *= factors.min(axis=0)
-            high *= factors.max(axis=0)
-        low, high = np.maximum(low - self._empty, 0.0), np.maximum(high - self._empty, 0.0)
-        up = self.polarity_ > 0
-        least, most = self._expected(np.stack([np.where(up, low, high), np.where(up, high, low)]))
-        # products in another order may differ from a prediction's by rounding
-        raw = np.array([max(least - ROUNDING, 0.0), min(most + ROUNDING, 1.0)])
-        bounds = self._calibrated(raw)
-        return float(bounds[0]), float(bounds[1])
+    def boxes(self, cells: Sequence[NDArray[np.int32]]) -> Boxes:
+        """Bounds on the confidence over ranges of candidates, given by the cells they lie in."""
+        check_is_fitted(self)
+        firsts = self._literals.first_cell
+        factors = [self._factors[a + of] for a, of in zip(firsts, cells, strict=True)]
+        return Boxes(factors, self._empty, self._link_values(), self._calibrated)
 
     # ------------------------------------------------------------ the rules
 
