@@ -217,3 +217,45 @@ def test_a_given_schema_decides_kinds_and_missing_codes():
     assert "region = 2" in model.literals_
     assert "ratio is missing" in model.literals_
     assert model.score(X, y) == 1.0
+
+
+def test_settings_changed_after_fitting_change_no_prediction(model, patients):
+    X, y = patients
+    machine = PTMClassifier(epochs=5, random_state=0).fit(X, y)
+    before, name = machine.predict_proba(X), machine.fingerprint_
+    machine.set_params(T=50, link="vote", n_jobs=2, epochs=1, s=9.0, random_state=3)
+    np.testing.assert_array_equal(machine.predict_proba(X), before)
+    assert machine.fingerprint_ == name
+    assert machine.fingerprint_ != model.fingerprint_
+
+
+def test_numbered_columns_are_checked_too():
+    X = pd.DataFrame(np.random.default_rng(0).random((40, 3)))
+    model = PTMClassifier(epochs=2, random_state=0).fit(X, X[0] > 0.5)
+    with pytest.raises(ValueError, match=r"columns \[2, 1, 0\]; fitted were \[0, 1, 2\]"):
+        model.predict(X[[2, 1, 0]])
+
+
+def test_arrays_with_blanks_and_text_need_a_schema():
+    rng = np.random.default_rng(0)
+    X = rng.random((40, 2)).round(1)
+    X[:5, 0] = np.nan
+    y = np.isnan(X[:, 0]).astype(int)
+    schema = Schema.infer(X, missing=float("nan"))
+    model = PTMClassifier(epochs=20, schema=schema, random_state=0).fit(X, y)
+    assert model.score(X, y) == 1.0
+    text = np.array([["own", 1.0], ["rent", 2.0]] * 10, dtype=object)
+    named = Schema.infer(pd.DataFrame({"home": text[:, 0], "n": text[:, 1].astype(float)}))
+    model = PTMClassifier(epochs=5, schema=named, random_state=0).fit(text, [0, 1] * 10)
+    assert model.score(text, [0, 1] * 10) == 1.0
+
+
+def test_labels_of_two_columns_and_calls_without_rows(patients):
+    X, y = patients
+    with pytest.raises(ValueError, match="1d array"):
+        PTMClassifier(epochs=1).fit(X, np.column_stack([y, y]))
+    model = PTMClassifier(epochs=1, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match=r"classes=\['a', 'b'\]; the first call gave"):
+        model.partial_fit(X, y, classes=["a", "b"])
+    with pytest.raises(ValueError, match="no rows"):
+        model.partial_fit(X.head(0), y.head(0))

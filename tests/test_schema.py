@@ -982,5 +982,19 @@ def test_codes_are_described_as_the_values_they_stand_for():
 
 
 def test_numbers_beyond_all_floats_are_refused():
-    with pytest.raises(SchemaError, match="feature 'x0', field 'scale': given inf"):
+    with pytest.raises(SchemaError, match="column 'x0': values from"):
         Schema.infer(np.array([[-1.7e308], [1.7e308]]))
+
+
+@pytest.mark.parametrize("field", ["lower", "upper", "step", "max_change", "scale", "weight"])
+def test_a_nan_limits_nothing_and_is_refused(field):
+    with pytest.raises(SchemaError, match=f"feature 'a', field '{field}': given nan"):
+        Feature("a", **{field: NAN})
+
+
+def test_a_reach_reads_rows_by_name_and_prints_itself():
+    schema = Schema((Feature("age", "integer", mutable=False), Feature("pay", lower=0, unit="€")))
+    reach = schema.reach({"age": 40, "pay": 5.0})
+    assert reach.allows({"age": 40, "pay": 7.0})
+    assert reach.why_not({"pay": 7.0, "age": 41}) == ("age may not change",)
+    assert repr(reach) == "age: 40, fixed\npay: 5 €, may be 0 € to any"

@@ -103,6 +103,7 @@ class Feature:
         if self.direction is not None:
             self._expect_one_of("direction", get_args(Direction))
         for field, kind in {"unit": str, "label": str, "mutable": bool, "protected": bool}.items():
+            self._set(field, plain(getattr(self, field)))
             if not isinstance(getattr(self, field), kind):
                 self._fault(field, "text" if kind is str else "true or false")
         self._settle_values()
@@ -155,9 +156,10 @@ class Feature:
     def _settle_amounts(self) -> None:
         whole = {"ordinal": ("step", "max_change"), "integer": ("step",)}.get(self.kind, ())
         for field in ("scale", "weight", "step", "max_change"):
-            given = plain(getattr(self, field))
+            given = getattr(self, field)
             if given is None and field in ("step", "max_change"):
                 continue
+            given = plain(given)  # a NaN is no number, so it becomes None and is refused
             if not is_number(given) or given <= 0:
                 self._fault(field, "a finite number above 0")
             if field in whole and int(given) != given:
@@ -168,12 +170,14 @@ class Feature:
 
     def _settle_bounds(self) -> None:
         for field in ("lower", "upper"):
+            if getattr(self, field) is None:
+                continue
             given = plain(getattr(self, field))
-            if self.kind == "ordinal" and given is not None:
+            if self.kind == "ordinal":
                 if given not in self.values:
                     self._fault(field, f"one of its levels: {some(self.values)}")
                 self._set(field, self.values[self.values.index(given)])
-            elif given is not None:
+            else:
                 if not is_number(given):
                     self._fault(field, "a finite number")
                 self._set(field, given + 0.0)

@@ -83,6 +83,10 @@ def inferred(column: pd.Series[Any], codes: tuple[Any, ...], everywhere: bool) -
         return Feature(name, kind, missing=codes)
     numbers = known.to_numpy(dtype=np.float64)
     low, high = float(numbers.min()), float(numbers.max())
+    if not np.isfinite(high - low):
+        raise SchemaError(
+            f"column {name!r}: values from {low} to {high}; expected finite ones, less far apart"
+        )
     scale = plus(high, -low) or 1.0
     raw = known.to_numpy().dtype
     rounding = 4 * float(np.finfo(raw if raw.kind == "f" else np.float64).eps)

@@ -28,6 +28,7 @@ from trust_recourse.schema.text import (
     to_yaml,
 )
 from trust_recourse.schema.values import (
+    INF,
     Floats,
     SchemaError,
     Value,
@@ -64,6 +65,20 @@ class Reach:
     def __getitem__(self, key: str | int) -> Moves:
         return self.moves[self.schema.position(key)]
 
+    def __repr__(self) -> str:
+        lines = []
+        for feature, moves in zip(self.schema, self.moves, strict=True):
+            ends = moves.extent(-INF, INF) or (moves.own, moves.own)
+            own = feature.describe_code(moves.own)
+            if moves.choices is not None:
+                goes = ", ".join(map(feature.describe_code, moves.choices))
+            else:
+                words = ("any" if abs(end) == INF else feature.describe_code(end) for end in ends)
+                goes = " to ".join(words)
+            fixed = ends[0] == ends[1]
+            lines.append(f"{feature.title}: {own}" + (", fixed" if fixed else f", may be {goes}"))
+        return "\n".join([*lines, *map(repr, self.relations)])
+
     @property
     def relations(self) -> tuple[Relation, ...]:
         """The relations that every change must keep."""
@@ -74,16 +89,19 @@ class Reach:
         """The person's own codes."""
         return np.array([moves.own for moves in self.moves])
 
-    def allows(self, codes: Sequence[float] | Floats) -> bool:
-        """Say whether this person may become the row with these codes."""
+    def allows(self, codes: Rows | Sequence[float]) -> bool:
+        """Say whether this person may become this row, given as values by name or as codes."""
         return next(self._broken(codes), None) is None
 
-    def why_not(self, codes: Sequence[float] | Floats) -> tuple[str, ...]:
+    def why_not(self, codes: Rows | Sequence[float]) -> tuple[str, ...]:
         """Name every rule that becoming this row breaks, as a sentence; none if it is allowed."""
         return tuple(self._broken(codes))
 
-    def _broken(self, codes: Sequence[float] | Floats) -> Iterator[str]:
-        before, after = [moves.own for moves in self.moves], [float(code) for code in codes]
+    def _broken(self, codes: Rows | Sequence[float]) -> Iterator[str]:
+        row: Any = codes
+        if isinstance(codes, (pd.DataFrame, pd.Series, Mapping)):
+            row = self.schema.encode(codes)[0]
+        before, after = [moves.own for moves in self.moves], [float(code) for code in row]
         if len(after) != len(before):
             raise SchemaError(f"given {len(after)} codes, expected {len(before)}")
         if all(map(same, before, after)):

@@ -80,7 +80,9 @@ def plain(value: Any) -> Any:
 
 
 def scalars(given: object) -> tuple[Any, ...]:
-    """Give one value or a list of them as a tuple of Python scalars."""
+    """Give one value or several of them as a tuple of Python scalars."""
+    if isinstance(given, (set, frozenset)):
+        given = sorted(given, key=repr)
     return tuple(map(plain, given if isinstance(given, (tuple, list, np.ndarray)) else (given,)))
 
 

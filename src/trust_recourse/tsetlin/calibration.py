@@ -39,7 +39,9 @@ class Calibrator:
         if method == "isotonic":
             from sklearn.isotonic import IsotonicRegression
 
-            iso = IsotonicRegression(y_min=0.0, y_max=1.0, increasing=True).fit(raw, y)
+            # n rows never show that a chance is 0 or 1: keep as far from both as one row more
+            least = 1.0 / (len(y) + 2.0)
+            iso = IsotonicRegression(y_min=least, y_max=1.0 - least, increasing=True).fit(raw, y)
             return cls(method, iso.X_thresholds_.astype(float), iso.y_thresholds_.astype(float))
         from sklearn.linear_model import LogisticRegression
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from trust_recourse import files
 from trust_recourse.progress import Progress
@@ -42,6 +42,8 @@ Seed = int | np.random.Generator | np.random.RandomState | None
 
 MOST_STATES = 16_000  # per action: rows of a state vector are counted in 16 bits
 CALIBRATION_FOLDS = 5
+ROWS_A_CALL = 200  # of Monte Carlo, so that it can be interrupted
+LEAST_SHOWN = 0.005  # literals of less inclusion are not named beside a rule
 SHOWN_LITERALS = 4  # the strongest literals named beside a rule
 
 
@@ -120,7 +122,11 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
             self.calibrator_ = None
             self._begin(codes, self._rng)
         else:
+            if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+                raise ValueError(f"classes={classes!r}; the first call gave {list(self.classes_)}")
             codes, target = self._codes(X), self._known_classes(y)
+            if not len(codes):
+                raise ValueError("X has no rows; expected at least one")
             if len(codes) != len(target):
                 raise ValueError(f"X has {len(codes)} rows, y has {len(target)}; give them equal")
         if not hasattr(self, "_rng"):
@@ -162,6 +168,8 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         self.literals_ = [name.text for name in self._literals.names()]
         self._factors = self._literals.factors(inclusion)
         self._empty = np.prod(1.0 - inclusion, axis=1)
+        # the link of the machine as it was fitted: settings changed later are for the next fit
+        self._g = self._link_values()
 
     def _calibrate(
         self, method: Method, X: Any, y: Any, target: NDArray[np.int8], rng: np.random.Generator
@@ -210,15 +218,20 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
             raise ValueError(f"n_passes={n_passes!r}; expected a whole number of at least 1")
         codes = self._codes(X)
         p = np.empty(len(codes))
-        kernels.monte_carlo(
-            self._literals.cells(codes), self._literals.layout, self.inclusion_,
-            self._link_values(), int(n_passes), _generator(random_state), p,
-        )  # fmt: skip
+        rng, cells = _generator(random_state), self._literals.cells(codes)
+        for part in np.array_split(np.arange(len(p)), len(p) // ROWS_A_CALL + 1):
+            drawn = np.empty(len(part))
+            kernels.monte_carlo(
+                cells[part], self._literals.layout, self.inclusion_, self._g, int(n_passes), rng,
+                drawn,
+            )  # fmt: skip
+            p[part] = drawn
         return _both(self._calibrated(p))
 
     def clause_proba(self, X: Any) -> Floats:
         """q_j(x), (n, C): the probability that each clause fires; an empty clause does not."""
-        return self._firing(self._literals.cells(self._codes(X)))
+        codes = self._codes(X)
+        return self._firing(self._literals.cells(codes))
 
     def vote_distribution(self, X: Any) -> pd.DataFrame:
         """The exact law of the vote v: one row per row of X, one column per possible v."""
@@ -229,12 +242,12 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         )
 
     def uncertainty(self, X: Any) -> pd.DataFrame:
-        """Entropy of the prediction and its two parts, in nats, from the law of v.
+        """Entropy of the raw confidence M(x) and its two parts, in nats, from the law of v.
 
         `epistemic` is what knowing the vote would tell about the class (their mutual information),
         `aleatoric` what would remain.
         """
-        law, g = self._vote_law(self.clause_proba(X)), self._link_values()
+        law, g = self._vote_law(self.clause_proba(X)), self._g
         entropy, aleatoric = _entropy(np.clip(law @ g, 0.0, 1.0)), law @ _entropy(g)
         return pd.DataFrame(
             {
@@ -266,7 +279,7 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         check_is_fitted(self)
         firsts = self._literals.first_cell
         factors = [self._factors[a + of] for a, of in zip(firsts, cells, strict=True)]
-        return Boxes(factors, self._empty, self._link_values(), self._calibrated)
+        return Boxes(factors, self._empty, self._g, self._calibrated)
 
     # ------------------------------------------------------------ the rules
 
@@ -294,7 +307,9 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
                     "rule": rule,
                     "weak": not rule,
                     "strongest": "; ".join(
-                        f"{self.literals_[k]} ({inclusion[k]:.2f})" for k in strongest
+                        f"{self.literals_[k]} ({inclusion[k]:.2f})"
+                        for k in strongest
+                        if inclusion[k] >= LEAST_SHOWN
                     ),
                 }
             )
@@ -312,7 +327,7 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
 
     def _expected(self, q: Floats) -> Floats:
         """M = E[g(v)] of clauses that fire with these probabilities."""
-        return np.clip(self._vote_law(q) @ self._link_values(), 0.0, 1.0)
+        return np.clip(self._vote_law(q) @ self._g, 0.0, 1.0)
 
     def _votes(self) -> NDArray[np.int64]:
         half = len(self.inclusion_) // 2
@@ -334,11 +349,13 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         """Codes of X and y as 0 or 1; sets `schema_`, `classes_` and what scikit-learn asks for."""
         if isinstance(X, pd.DataFrame):
             validate_data(self, X, y, skip_check_array=True)
+            y = column_or_1d(y)
             if len(X) != len(y):
                 raise ValueError(f"X has {len(X)} rows, y has {len(y)}; give them equal")
+            self._columns = list(X.columns)
             X = _named(X)
         else:
-            X, y = validate_data(self, X, y, dtype=np.float64)
+            X, y = validate_data(self, X, y, **self._array_checks(self.schema))
         self.schema_ = self.schema if self.schema is not None else Schema.infer(X)
         check_classification_targets(y)
         labels = np.unique(np.asarray(y if classes is None else classes))
@@ -350,10 +367,18 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
             )
         if len(labels) < 2:
             raise ValueError(
-                f"y holds only one class, {labels.tolist()[0]!r}; a classifier needs rows of two"
+                f"y holds only one class, {labels.tolist()[0]!r}; a classifier needs rows of two "
+                "(a first partial_fit may name them: classes=[...])"
             )
         self.classes_ = labels
         return self.schema_.encode(X), self._known_classes(y)
+
+    @staticmethod
+    def _array_checks(schema: Schema | None) -> dict[str, Any]:
+        """With a schema given, arrays may hold what it knows: text, and declared blanks."""
+        if schema is None:
+            return {"dtype": np.float64}
+        return {"dtype": None, "ensure_all_finite": False}
 
     def _known_classes(self, y: Any) -> NDArray[np.int8]:
         labels = np.asarray(y).ravel()
@@ -369,9 +394,12 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         check_is_fitted(self)
         if isinstance(X, pd.DataFrame):
             validate_data(self, X, reset=False, skip_check_array=True)
+            if list(X.columns) != getattr(self, "_columns", list(X.columns)):
+                given = list(X.columns)
+                raise ValueError(f"X has the columns {given}; fitted were {self._columns}")
             X = _named(X)
         else:
-            X = validate_data(self, X, reset=False, dtype=np.float64)
+            X = validate_data(self, X, reset=False, **self._array_checks(self.schema))
         return self.schema_.encode(X)
 
     def _check_settings(self) -> None:
@@ -435,7 +463,7 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
     def fingerprint_(self) -> str:
         """SHA-256 of all that prediction depends on: the model's identity in a certificate."""
         check_is_fitted(self)
-        return files.fingerprint(*store.content(self))
+        return files.fingerprint(*store.identity(self))
 
 
 class PTMClassifier(_Machine):
@@ -452,7 +480,7 @@ class PTMClassifier(_Machine):
     link : how the vote v becomes a confidence: "margin" is linear in v between −T and T, "vote" is
         the paper's v ≥ 0.
     na_cells : what becomes of include-half mass when a clause fires on a false literal, a case the
-        paper's tables leave open: "move" it like the rest, or "keep" it.
+        paper's tables leave open: "move" it like the rest, or "keep" it (for comparison; slower).
     calibration : None, "isotonic" or "sigmoid", fitted on held-out folds.
     schema : kinds, categories and missing codes of the columns; inferred if None.
     n_jobs : threads; the model does not depend on it.
@@ -491,7 +519,7 @@ class PTMClassifier(_Machine):
         na_cells: Literal["move", "keep"] = "move",
         calibration: Method | None = None,
         schema: Schema | None = None,
-        n_jobs: int = 1,
+        n_jobs: int | None = 1,
         random_state: Seed = None,
         verbose: bool = False,
     ) -> None:
@@ -511,7 +539,7 @@ class PTMClassifier(_Machine):
 
     def _check_settings(self) -> None:
         super()._check_settings()
-        jobs = self.n_jobs
+        jobs = 1 if self.n_jobs is None else self.n_jobs
         if not isinstance(jobs, numbers.Integral) or (jobs < 1 and jobs != -1):
             raise ValueError(f"n_jobs={jobs!r}; expected a number of threads, or -1 for all cores")
 
@@ -522,7 +550,7 @@ class PTMClassifier(_Machine):
         keep = self.na_cells == "keep"
         if keep or self.n_states < BlockLearner.LEAST_STATES:
             return PlainLearner(states, self._literals, self.s, self.T, keep)
-        jobs = (os.cpu_count() or 1) if self.n_jobs == -1 else int(self.n_jobs)
+        jobs = (os.cpu_count() or 1) if self.n_jobs == -1 else int(self.n_jobs or 1)
         return BlockLearner(states, self._literals, self.s, self.T, jobs)
 
     def _included(self, states: NDArray[Any]) -> Floats:

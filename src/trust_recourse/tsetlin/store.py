@@ -18,7 +18,7 @@ from trust_recourse.tsetlin.literals import Literals
 
 
 def content(model: Any) -> tuple[Arrays, dict[str, Any]]:
-    """All that prediction depends on; the states, which only learning needs, are not part of it."""
+    """Everything but the states, which only learning needs."""
     settings = model.get_params(deep=False)
     settings.pop("schema")
     seed = settings["random_state"]
@@ -43,6 +43,16 @@ def content(model: Any) -> tuple[Arrays, dict[str, Any]]:
         arrays["calibration_x"] = model.calibrator_.x
         arrays["calibration_y"] = model.calibrator_.y
     return arrays, header
+
+
+def identity(model: Any) -> tuple[Arrays, dict[str, Any]]:
+    """All that prediction depends on and nothing else: how values are read, and the machine."""
+    arrays, header = content(model)
+    arrays["link"] = model._g
+    return arrays, {
+        "reads": [[f.name, f.kind, list(f.values), list(f.missing)] for f in model.schema_],
+        **{part: header[part] for part in ("classes", "classes_dtype", "calibration")},
+    }
 
 
 def restore(model: Any, arrays: Arrays, header: dict[str, Any]) -> None:
