@@ -232,3 +232,36 @@ def test_a_related_feature_needs_values_that_can_be_listed(model, patients):
     schema = model.schema_.update("age", upper=None, lower=None).relate("nodes <= age")
     with pytest.raises(ValueError, match="feature 'age' has a relation, but its values cannot be"):
         ExactSearch(model, schema.reach(X.iloc[0]), Cost.named("l1"))
+
+
+@law
+@given(
+    seed=st.integers(0, 10**6), wanted=st.sampled_from([0, 1]), power=st.sampled_from([1, 4, 20])
+)
+def test_the_relaxation_holds_at_every_point_that_reaches_the_confidence(seed, wanted, power):
+    model, _, rng = machine(seed)
+    inclusion = rng.random(model.inclusion_.shape) ** power
+    inclusion[rng.random(inclusion.shape) < 0.1] = 1.0  # factors of 0, logarithms of −∞
+    model._conclude(inclusion)
+    cells = [rng.permutation(n).astype(np.int32) for n in model._literals.n_cells]
+    ends = np.sort([rng.integers(0, len(c), 2) for c in cells], axis=1)
+    box = [range(a, b + 1) for a, b in ends]
+    points = np.array(list(itertools.product(*box)))
+    inside = np.column_stack([c[points[:, f]] for f, c in enumerate(cells)])
+    p = model.confidence_at(inside)
+    p = p if wanted == 1 else 1 - p
+    level = float(np.quantile(p, 0.7, method="nearest"))
+    (needed,), (g,) = model.boxes(cells).relaxation(
+        ends[:, 0][None], ends[:, 1][None], wanted, level
+    )
+    offset = np.cumsum([0, *map(len, cells)])[:-1]
+    sums = g[offset + points].sum(axis=1)
+    assert (p >= level).any()
+    assert (sums[p >= level] >= needed - 1e-9 * (1 + abs(needed))).all()
+
+
+def test_other_links_have_no_relaxation_and_need_none():
+    model, _, _ = machine(0, link="vote")
+    cells = [np.arange(n, dtype=np.int32) for n in model._literals.n_cells]
+    ends = np.array([[0, len(c) - 1] for c in cells])
+    assert model.boxes(cells).relaxation(ends[:, 0][None], ends[:, 1][None], 1, 0.5) is None

@@ -173,6 +173,15 @@ class Boxes(Protocol):
         and (n, d). The feature of greatest looseness is split first.
         """
 
+    def relaxation(
+        self, first: Ints, last: Ints, wanted: int, confidence: float
+    ) -> tuple[Floats, Floats] | None:
+        """A linear condition on the points of each box that reach this confidence, if there is one.
+
+        (n,) and (n, candidates of all features): the sum of g over a point's candidates must be at
+        least what is needed.
+        """
+
 
 class CellModel(Protocol):
     """A model that is constant on products of cells and can bound itself on boxes of them.

@@ -26,6 +26,9 @@ from trust_recourse.schema import AtMost, Feature, Moves, Reach, Relation, Schem
 
 MOST_AT_ONCE = 64  # boxes opened together, so that the model bounds their parts in one call
 
+PRICES = 2.0 ** np.arange(-5, 6)  # tried around the price that served best so far
+ROUNDING = 1e-9
+
 Range = tuple[Ints, Ints]  # first and last candidate of each feature
 
 
@@ -41,11 +44,12 @@ class Point:
 class Box(NamedTuple):
     """A range of candidates for each feature that may hold an answer."""
 
-    added: float  # what its points cost at least, before the root
+    bound: float  # what a point in it that meets the target costs at least, before the root
     order: int  # ties are opened in the order of their making
     first: Ints
     last: Ints
     corner: Ints
+    added: float  # what its corner costs, before the root
     split: int  # the feature to split it at
     high: float  # no confidence in it is greater
 
@@ -92,6 +96,9 @@ class ExactSearch:
         self.codes = np.concatenate([f.codes for f in self.features])
         self.cells = np.concatenate([f.cells for f in self.features])
         self.costs = np.concatenate([f.costs for f in self.features])
+        self.feature = np.repeat(np.arange(len(sizes)), sizes)
+        self.within = np.arange(sizes.sum()) - self.offset[self.feature]
+        self.price = 0.1  # the price λ that served best so far
         at = reach.schema.position
         self.relations = [(r, at(r.a), at(r.b)) for r in reach.relations]
 
@@ -154,7 +161,7 @@ class ExactSearch:
     @staticmethod
     def _push(heap: list[tuple[float, int, Box | Point]], boxes: Iterable[Box]) -> None:
         for box in boxes:
-            heapq.heappush(heap, (box.added, box.order, box))
+            heapq.heappush(heap, (box.bound, box.order, box))
 
     @staticmethod
     def _pop(heap: list[tuple[float, int, Box | Point]], low: float) -> list[Box]:
@@ -177,12 +184,47 @@ class ExactSearch:
             least, most = 1.0 - most, 1.0 - least
         corner = np.clip(self.cheapest_of_all, first, last)
         added = self.costs[self.offset + corner].sum(axis=1)
+        bound = np.maximum(added, self._relaxed(first, last, low))
         split = np.where(last > first, loose, -1.0).argmax(axis=1)
         return [
-            Box(added[i], next(self.order), first[i], last[i], corner[i], split[i], most[i])
-            for i in np.flatnonzero((most >= low) & (least <= high))
+            Box(
+                bound[i],
+                next(self.order),
+                first[i],
+                last[i],
+                corner[i],
+                added[i],
+                split[i],
+                most[i],
+            )
+            for i in np.flatnonzero((most >= low) & (least <= high) & (bound < math.inf))
             if self._related(first[i], last[i])
         ]
+
+    def _relaxed(self, first: Ints, last: Ints, low: float) -> Floats:
+        """A second bound on the cost: the linear condition, priced at several prices λ.
+
+        Every λ ≥ 0 gives one: λ·needed + Σ_f min (cost − λ·g) over the feature's candidates.
+        """
+        relaxed = self.boxes.relaxation(first, last, self.wanted, low)
+        if relaxed is None:
+            return np.full(len(first), -math.inf)
+        needed, g = relaxed
+        inside = (self.within >= first[:, self.feature]) & (self.within <= last[:, self.feature])
+        most = np.maximum.reduceat(np.where(inside, g, -math.inf), self.offset, axis=1).sum(axis=1)
+        costs = np.where(inside, self.costs, math.inf)
+        prices = self.price * PRICES
+        found = np.stack(
+            [
+                price * needed
+                + np.minimum.reduceat(costs - price * g, self.offset, axis=1).sum(axis=1)
+                for price in prices
+            ]
+        )
+        self.price = float(np.median(prices[found.argmax(axis=0)]))
+        best = found.max(axis=0)
+        safe = best - ROUNDING * (1.0 + np.abs(best) + np.abs(prices.max() * needed))
+        return np.where(most < needed - ROUNDING * (1.0 + np.abs(needed)), math.inf, safe)
 
     def _corners(self, boxes: list[Box]) -> list[Point]:
         """The cheapest point of each box."""

@@ -170,6 +170,7 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         self._empty = np.prod(1.0 - inclusion, axis=1)
         # the link of the machine as it was fitted: settings changed later are for the next fit
         self._g = self._link_values()
+        self._margin = float(self.T) if self.link == "margin" else None
 
     def _calibrate(
         self, method: Method, X: Any, y: Any, target: NDArray[np.int8], rng: np.random.Generator
@@ -279,7 +280,9 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         check_is_fitted(self)
         firsts = self._literals.first_cell
         factors = [self._factors[a + of] for a, of in zip(firsts, cells, strict=True)]
-        return Boxes(factors, self._empty, self._g, self._calibrated)
+        plain = self._margin is not None and self.calibrator_ is None
+        T = self._margin if plain else None
+        return Boxes(factors, self._empty, self._g, self._calibrated, T)
 
     # ------------------------------------------------------------ the rules
 
