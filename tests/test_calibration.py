@@ -77,3 +77,16 @@ def test_too_few_rows_to_hold_any_out(patients):
     few = np.flatnonzero(y == 1)[:5].tolist() + np.flatnonzero(y == 0)[:1].tolist()
     with pytest.raises(ValueError, match="calibration='isotonic' needs at least 2 rows of each"):
         PTMClassifier(epochs=1, calibration="isotonic").fit(X.iloc[few], y.iloc[few])
+
+
+def test_calibration_is_fitted_on_rows_the_machine_has_not_seen():
+    """A machine that learns pure chance by heart is sure of its rows, its calibrator is not."""
+    rng = np.random.default_rng(0)
+    X, y = rng.random((40, 30)), rng.integers(0, 2, 40)
+    model = PTMClassifier(60, T=15, s=3, epochs=100, calibration="sigmoid", random_state=0)
+    model.fit(X, y)
+    raw = model.raw_confidence(X)
+    assert np.mean((raw >= 0.5) == y) > 0.9
+    assert np.ptp(model.predict_proba(X)[:, 1]) < 0.35
+    seen = Calibrator.fit("sigmoid", raw, y)
+    assert np.ptp(seen(raw)) > 0.9

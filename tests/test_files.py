@@ -144,25 +144,29 @@ def test_foreign_future_and_oversized_files(model, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("name", "spoil", "message"),
     [
-        ("inclusion", lambda a: a[:, :-1], "array 'inclusion': expected float64"),
-        ("inclusion", lambda a: a.astype(np.float32), "array 'inclusion': expected float64"),
-        ("inclusion", lambda a: a * np.nan, "array 'inclusion': expected numbers from 0 to 1"),
-        ("inclusion", lambda a: a + 1.5, "array 'inclusion': expected numbers from 0 to 1"),
-        ("thresholds", lambda a: a[::-1].copy(), "array 'thresholds': expected ascending"),
-        ("thresholds", lambda a: a * np.nan, "array 'thresholds'"),
-        ("thresholds", lambda a: a[:-1], "array 'n_thresholds'"),
-        ("n_thresholds", lambda a: -a, "array 'n_thresholds'"),
-        ("states", lambda a: a[:, :, :-1], "array 'states'"),
-        ("states", lambda a: a * np.nan, "array 'states': expected finite"),
-        ("calibration_y", lambda a: a[::-1].copy(), "array 'calibration': expected an increasing"),
-        ("calibration_x", lambda a: a[:-1], "array 'calibration': expected equal"),
+        ("inclusion", lambda a: a[:, :-1], "'inclusion': expected float64"),
+        ("inclusion", lambda a: a.astype(np.float32), "'inclusion': expected float64"),
+        ("inclusion", lambda a: a * np.nan, "'inclusion': expected numbers from 0 to 1"),
+        ("inclusion", lambda a: a + 1.5, "'inclusion': expected numbers from 0 to 1"),
+        ("thresholds", lambda a: a[::-1].copy(), "'thresholds': expected ascending"),
+        ("thresholds", lambda a: a * np.nan, "'thresholds'"),
+        ("thresholds", lambda a: a[:-1], "'n_thresholds'"),
+        ("n_thresholds", lambda a: -a, "'n_thresholds'"),
+        ("states", lambda a: a[:, :, :-1], "'states'"),
+        ("states", lambda a: a * np.nan, "'states': expected prob"),
+        ("calibration_y", lambda a: a[::-1].copy(), "'calibration': expected an increasing"),
+        ("calibration_y", lambda a: a * 7, "'calibration': expected values from 0 to 1"),
+        ("states", lambda a: a * 0, "'states': expected prob"),
+        ("states", lambda a: a[:, :, ::-1].copy(), "'states': expected the inclusion"),
+        ("extra", lambda a: a, "'arrays': expected just"),
+        ("calibration_x", lambda a: a[:-1], "'calibration': expected equal"),
     ],
 )
 def test_arrays_that_make_no_model_are_named(name, spoil, message, patients, tmp_path):
     model = PTMClassifier(4, 8, epochs=3, calibration="isotonic", random_state=0).fit(*patients)
     arrays, header = store.content(model)
     arrays["states"] = model.states_
-    arrays[name] = spoil(arrays[name])
+    arrays[name] = spoil(arrays.get(name, np.zeros(3)))
     files.write(tmp_path / "bad", arrays, header)
     with pytest.raises(ModelFileError, match=message):
         load(tmp_path / "bad")
@@ -177,7 +181,17 @@ def test_arrays_that_make_no_model_are_named(name, spoil, message, patients, tmp
         ("settings", None),
         ("schema", {"features": 3}),
         ("classes", [1]),
+        ("classes", [1, 1]),
+        ("classes", [1, 0]),
+        ("classes", "ab"),
+        ("classes", [{"a": 1}, {}]),
         ("classes_dtype", "V8"),
+        ("classes_dtype", "<U400000000"),
+        ("n_iter", -5),
+        ("n_iter", "7"),
+        ("columns", ["age", "year", "knots"]),
+        ("settings", {"random_state": "x"}),
+        ("settings", {"T": 10**400}),
         ("calibration", "isotonic"),
     ],
 )
@@ -190,3 +204,15 @@ def test_headers_that_make_no_model(field, value, model, tmp_path):
     files.write(tmp_path / "bad", arrays, header)
     with pytest.raises(ModelFileError, match="do not make a model"):
         load(tmp_path / "bad")
+
+
+def test_the_order_of_columns_and_the_fitted_settings_are_saved(patients, tmp_path):
+    X, y = patients
+    inferred = Schema.infer(X)
+    schema = Schema(tuple(inferred[name] for name in ("nodes", "age", "year")))
+    model = PTMClassifier(epochs=2, schema=schema, random_state=0).fit(X, y)
+    before = model.predict_proba(X)
+    model.set_params(n_clauses=40, link="vote").save(tmp_path / "m")
+    again = load(tmp_path / "m")
+    assert again.n_clauses == 20
+    np.testing.assert_array_equal(again.predict_proba(X), before)

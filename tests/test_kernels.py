@@ -14,6 +14,7 @@ from trust_recourse.tsetlin.literals import Literals
 from trust_recourse.tsetlin.training import (
     BlockLearner,
     IntegerLearner,
+    Learner,
     PlainLearner,
     inclusion_of_vectors,
     start_integers,
@@ -70,6 +71,61 @@ def test_learning_agrees_with_the_paper_step_by_step(seed, n_states, s, T, learn
             atol=2e-6,
         )
     assert moved > 0.1, "nothing was learnt, so nothing was compared"
+
+
+@given(seed=st.integers(0, 10**6), n_states=st.sampled_from([4, 15, 16, 17, 40]))
+def test_blocks_agree_with_the_paper_from_any_start_and_over_full_histories(seed, n_states):
+    """Narrow vectors anywhere, several tiles of automata, and nothing settled by hand."""
+    rng = np.random.default_rng(seed)
+    codes, literals, cells = table(seed, rows=60, features=3, levels=8)
+    y = (codes.sum(axis=1) > 10).astype(np.int8)
+    automata, rows = 2 * literals.n_literals, 2 * n_states
+    assert automata > kernels.LANES
+    states = np.zeros((2, automata, rows), np.float32)
+    for vector in states.reshape(-1, rows):
+        first = int(rng.integers(0, rows))
+        width = int(rng.integers(1, 4))
+        vector[first : first + width] = 1.0
+        vector /= vector.sum()
+    expected = states.astype(np.float64)
+    draws = rng.random((len(y), 2, 2), dtype=np.float32)
+    draws[:, 1] *= 0.5  # feedback often enough to fill histories
+    block = BlockLearner(states, literals, 2.0, 5)
+    block.drawn(cells, y, draws)
+    for i, truth in enumerate(truths(codes, literals)):
+        reference.learn_sample(expected, truth, y[i], draws[i], 2.0, 5)
+    block.finish()
+    np.testing.assert_allclose(states, expected, atol=5e-6)
+    np.testing.assert_allclose(states.sum(axis=2), 1.0, atol=1e-6)
+
+
+class Recorder(Learner):
+    """Learns nothing, but remembers what it was given."""
+
+    def __init__(self, literals):
+        super().__init__(2, literals, 2.0, 5)
+        self.seen = []
+
+    def samples(self, cells, y, rng):  # noqa: ARG002
+        self.seen += list(y)
+        self.right[0] += 3
+
+
+def test_an_epoch_takes_every_sample_once_in_a_new_order():
+    _, literals, cells = table(0, rows=40)
+    y = np.arange(40, dtype=np.int8)
+    rng, recorder = np.random.default_rng(0), Recorder(literals)
+    assert recorder.epoch(cells, y, rng) == 3 / 40
+    recorder.epoch(cells, y, rng)
+    first, second = recorder.seen[:40], recorder.seen[40:]
+    assert sorted(first) == sorted(second) == list(range(40))
+    assert first != second != list(range(40))
+
+
+def test_integer_states_start_on_either_side_of_the_middle():
+    states = start_integers(10, 100, 50, np.random.default_rng(0))
+    assert set(np.unique(states)) == {49, 50}
+    assert 0.4 < (states == 50).mean() < 0.6
 
 
 def test_long_learning_in_blocks_stays_with_plain_learning_and_keeps_its_mass():

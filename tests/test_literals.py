@@ -37,6 +37,9 @@ def test_thresholds_are_training_values_and_leave_out_the_largest():
     assert set(few) <= set(np.arange(999.0))
     assert np.ptp(np.diff(few)) <= 1
     assert len(choose_thresholds(np.full(5, 4.0), "unique")) == 0
+    crowded = np.r_[np.ones(970), np.linspace(0, 0.9, 30)]  # most rows hold the largest value
+    assert len(choose_thresholds(crowded, 20)) == 20
+    assert list(choose_thresholds(-crowded, 20)) != []
     assert len(choose_thresholds(np.full(5, NAN), 3)) == 0
 
 

@@ -67,17 +67,13 @@ def test_integers_floats_and_bools_give_one_model_and_frames_are_like_arrays():
     )
 
 
-@pytest.mark.parametrize("na_cells", ["move", "keep"])
-def test_the_same_seed_gives_the_same_model_whatever_the_threads(na_cells):
+def test_the_same_seed_gives_the_same_model_whatever_the_threads():
     rng = np.random.default_rng(0)
     X = rng.random((300, 60))
     y = X[:, 0] > X[:, 1]
-    epochs = 2 if na_cells == "move" else 1
 
     def states(n_jobs, seed=0):
-        machine = PTMClassifier(
-            40, epochs=epochs, na_cells=na_cells, n_jobs=n_jobs, random_state=seed
-        )
+        machine = PTMClassifier(40, epochs=2, n_jobs=n_jobs, random_state=seed)
         return machine.fit(X, y).states_
 
     one = states(1)
@@ -119,7 +115,10 @@ def test_a_progress_bar_with_running_accuracy(patients, capsys):
     PTMClassifier(epochs=3, random_state=0, verbose=True).fit(*patients)
     line = capsys.readouterr().err
     assert "3/3" in line
-    assert "accuracy 0." in line
+    shown = float(line.split("accuracy ")[-1])
+    rows = patients[0].head(200)
+    PTMClassifier(epochs=3, random_state=0, verbose=True).fit(rows, rows.age > 50)
+    assert float(capsys.readouterr().err.split("accuracy ")[-1]) > shown > 0.5
     PTMClassifier(epochs=3, random_state=0).fit(*patients)
     assert capsys.readouterr().err == ""
 
@@ -259,3 +258,46 @@ def test_labels_of_two_columns_and_calls_without_rows(patients):
         model.partial_fit(X, y, classes=["a", "b"])
     with pytest.raises(ValueError, match="no rows"):
         model.partial_fit(X.head(0), y.head(0))
+
+
+def test_a_prediction_is_a_function_of_the_row_alone(model, patients):
+    X, _ = patients
+    p = model.predict_proba(X)
+    for i in (0, 17, 305):
+        for copies in (1, 2, 13):
+            alone = model.predict_proba(X.iloc[[i] * copies])
+            np.testing.assert_array_equal(alone, np.repeat(p[[i]], copies, axis=0))
+    twin = PTMClassifier(20, 4, epochs=1, random_state=0).fit(X, np.arange(306) % 2)
+    inclusion = np.random.default_rng(0).random(twin.inclusion_.shape) ** 3
+    inclusion[1::2] = inclusion[0::2]  # each clause has its opposite: every vote is balanced
+    twin._conclude(inclusion)
+    assert (twin.predict_proba(X)[:, 1] == 0.5).all()
+    assert (twin.predict(X) == 1).all()
+
+
+def test_learning_on_after_fit_draws_anew_and_refuses_another_machine(patients):
+    X, y = patients
+    settings = {"epochs": 2, "random_state": 0}
+    a = PTMClassifier(**settings).fit(X, y).partial_fit(X, y)
+    b = PTMClassifier(epochs=3, random_state=0).fit(X, y)
+    np.testing.assert_allclose(a.inclusion_, b.inclusion_, atol=1e-5)
+    c = PTMClassifier(random_state=0).partial_fit(X, y).set_params(**settings).fit(X, y)
+    np.testing.assert_array_equal(c.partial_fit(X, y).inclusion_, a.inclusion_)
+    with pytest.raises(ValueError, match="n_states was 100 when fitted and is 10 now"):
+        a.set_params(n_states=10).partial_fit(X, y)
+    calibrated = PTMClassifier(calibration="sigmoid", **settings).fit(X, y)
+    with pytest.raises(ValueError, match="calibrated by fit"):
+        calibrated.set_params(calibration=None).partial_fit(X, y)
+
+
+def test_an_interrupted_machine_is_whole(patients, monkeypatch):
+    X, y = patients
+    machine = PTMClassifier(epochs=2, random_state=0).fit(X, y)
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("trust_recourse.tsetlin.training.Learner.epoch", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        machine.partial_fit(X, y)
+    np.testing.assert_allclose(machine._included(machine.states_), machine.inclusion_, atol=1e-12)

@@ -391,7 +391,7 @@ def test_reach_equals_the_plain_rules_and_says_why_not():
     @given(people())
     def check(person):
         schema, before = person
-        reach = schema.reach(np.array(before))
+        reach = schema.reach_codes(np.array(before))
         for after in itertools.product([*tries, before[0]], [*tries, before[1]]):
             expected = plainly_reachable(schema, before, list(after))
             assert reach.allows(after) == expected
@@ -503,14 +503,14 @@ def test_reach_takes_a_person_in_any_form():
     )
     frame = pd.DataFrame({"b": ["y"], "a": [4]})
     forms = [frame, frame.iloc[0], {"a": 4, "b": "y"}, np.array([4, "y"], dtype=object)]
-    reaches = [schema.reach(form) for form in [*forms, np.array([4.0, 1.0])]]
+    reaches = [*map(schema.reach, forms), schema.reach_codes(np.array([4.0, 1.0]))]
     assert len(set(reaches)) == 1
-    assert math.isnan(schema.reach(np.array([-9.0, 1.0]))["a"].own)
+    assert math.isnan(schema.reach_codes(np.array([-9.0, 1.0]))["a"].own)
     for bad, words in {(4.5, 1): "whole number", (4, 2): "from 0 to 1", (INF, 0): "2"}.items():
         with pytest.raises(SchemaError, match=words):
-            schema.reach(np.array(bad, dtype=float))
+            schema.reach_codes(np.array(bad, dtype=float))
     with pytest.raises(SchemaError, match="column 'b': given a blank"):
-        schema.reach(np.array([4.0, NAN]))
+        schema.reach_codes(np.array([4.0, NAN]))
     with pytest.raises(SchemaError, match="given 2 rows, expected one person"):
         schema.reach(pd.concat([frame, frame]))
 

@@ -86,7 +86,11 @@ def read(path: str | os.PathLike[str]) -> tuple[Arrays, dict[str, Any]]:
             f"{source}: damaged or cut short ({error}); save the model again"
         ) from error
     header = _parse(source, meta.get("header", ""))
-    if meta.get("fingerprint") != fingerprint(arrays, header):
+    try:
+        expected = fingerprint(arrays, header)
+    except ValueError as error:
+        raise ModelFileError(f"{source}: its header holds {error}") from error
+    if meta.get("fingerprint") != expected:
         raise ModelFileError(
             f"{source}: the contents do not match the fingerprint; the file was changed after it "
             "was saved"

@@ -280,14 +280,14 @@ class Schema:
         return self[name].describe(value)
 
     def reach(self, x: Rows) -> Reach:
-        """Say where a person may go, given as `row` takes them or as a 1-D float array of codes."""
-        if isinstance(x, np.ndarray) and x.ndim == 1 and x.dtype == np.float64:
-            each = zip(self.features, self._shaped(x).T, strict=True)
-            codes = [float(feature.check(code)[0]) for feature, code in each]
-        else:
-            codes = self._one(self.encode(x))
-        moves = (f.moves(code) for f, code in zip(self.features, codes, strict=True))
-        return Reach(self, tuple(moves))
+        """Say where a person may go, given as `row` takes them."""
+        return self.reach_codes(self._one(self.encode(x)))
+
+    def reach_codes(self, codes: Sequence[float] | Floats) -> Reach:
+        """Say where a person may go, given as codes."""
+        each = zip(self.features, self._shaped(np.asarray(codes, float)).T, strict=True)
+        checked = ((feature, float(feature.check(code)[0])) for feature, code in each)
+        return Reach(self, tuple(feature.moves(code) for feature, code in checked))
 
     def _shaped(self, array: NDArray[Any]) -> NDArray[Any]:
         array = np.atleast_2d(array)
@@ -367,7 +367,13 @@ class Schema:
         """Read a YAML file, as YAML 1.2 does: `no` is text, not false."""
         try:
             given = from_yaml(Path(path).read_text(encoding="utf-8"))
-        except (yaml.YAMLError, UnicodeDecodeError) as error:
+        except (
+            yaml.YAMLError,
+            ValueError,
+            ArithmeticError,
+            AttributeError,
+            RecursionError,
+        ) as error:
             raise SchemaError(f"{path}: not YAML: {error}") from None
         return cls.from_dict(given, source=str(path))
 

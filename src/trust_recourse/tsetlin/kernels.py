@@ -14,8 +14,9 @@ bits a step). After at most BLOCK steps `settle` carries the history over to the
 steps at a time: away from the two ends four shifts compose into one convolution of five taps, and
 at an end into one 8 × 4 matrix, both tabulated for each of the 256 histories of four.
 
-Indices are unsigned and arrays stay flat, because numba then proves them in range and the loops
-become vector instructions; `_nrt=False` keeps reference counting out of the inner loops.
+Indices are unsigned and arrays stay flat, so that numba need not look for negative ones and the
+loops become vector instructions; nothing checks them, so `training` must lay the arrays out.
+`_nrt=False` keeps reference counting out of the inner loops.
 """
 
 from __future__ import annotations
@@ -252,9 +253,6 @@ def step_tables(s: float) -> tuple[Any, Any, Any, Any]:
     downs = sum(((codes >> shift) & 3 == DOWN).astype(int) for shift in (6, 4, 2, 0))
     reach = middle - downs[:, None] + np.arange(5)
     taps = np.take_along_axis(four[:, middle], reach, axis=1).astype(np.float32)
-    # float32 taps that sum to exactly 1 keep the mass from drifting over many steps
-    largest = taps.argmax(axis=1)
-    taps[codes, largest] += (1.0 - taps.sum(axis=1, dtype=np.float64)).astype(np.float32)
     bottom = four[:, :8, :4].astype(np.float32)
     top = four[:, -8:, -4:].astype(np.float32)
     return taps.ravel(), downs.astype(np.uint64), bottom.ravel(), top.ravel()
@@ -322,6 +320,14 @@ def _sum(x: Any, a: Any, n: Any) -> Any:
     for i in range(n):
         t += x[a + i]
     return t
+
+
+@_inline
+def _restore(y: Any, d: Any, x: Any, s: Any, n: Any) -> None:
+    """Copy with a mass of exactly 1: rounding, step after step, would let it drift."""
+    scale = _f(1) / _sum(x, s, n)
+    for i in range(n):
+        y[d + i] = scale * x[s + i]
 
 
 @_inline
@@ -413,10 +419,10 @@ def settle(
                     _clear(x, end, _EIGHT)
                     _clear(y, end, _EIGHT)
                 _copy(x, a, states, _u(base + r0), n)
-                if _replay(x, y, h, a, n, r0 < 4, r1 > S - 4, _u(S), tables):
-                    _copy(states, _u(base + r0), y, a, n)
+                if _replay(x, y, h, a, n, r0 == 0, r1 == S, _u(S), tables):
+                    _restore(states, _u(base + r0), y, a, n)
                 else:
-                    _copy(states, _u(base + r0), x, a, n)
+                    _restore(states, _u(base + r0), x, a, n)
                 low, high = _trim(states, base, r0, r1 - 1)
                 band[j, k, 0] = low
                 band[j, k, 1] = high
@@ -594,6 +600,16 @@ def vote_law(q: Any, out: Any) -> None:
                 for w in range(low - 1, high):
                     law[w] += p * (law[w + 1] - law[w])
                 law[high] *= 1.0 - p
+
+
+@_kernel
+def expectation(law: Any, g: Any, out: Any) -> None:
+    """E[g(v)] of each row, added up in one order, so that a row's value is its own alone."""
+    for i in range(law.shape[0]):
+        m = 0.0
+        for w in range(g.shape[0]):
+            m += law[i, w] * g[w]
+        out[i] = m
 
 
 @njit(cache=True, nogil=True)

@@ -48,8 +48,8 @@ def choose_thresholds(values: NDArray[np.float64], most: Thresholds) -> NDArray[
     if most == "unique" or len(inner) <= most:
         return inner
     levels = np.arange(1, most + 1) / (most + 1)
-    chosen = np.unique(np.quantile(known, levels, method="inverted_cdf"))
-    return np.asarray(chosen[chosen < distinct[-1]])
+    below = known[known < distinct[-1]]  # so that a frequent largest value leaves some over
+    return np.unique(np.quantile(below, levels, method="inverted_cdf"))
 
 
 @dataclass(frozen=True, eq=False)

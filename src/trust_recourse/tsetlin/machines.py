@@ -42,6 +42,7 @@ Seed = int | np.random.Generator | np.random.RandomState | None
 
 MOST_STATES = 16_000  # per action: rows of a state vector are counted in 16 bits
 CALIBRATION_FOLDS = 5
+TIE = 1e-13  # a vote balanced but for rounding is a tie
 ROWS_A_CALL = 200  # of Monte Carlo, so that it can be interrupted
 LEAST_SHOWN = 0.005  # literals of less inclusion are not named beside a rule
 SHOWN_LITERALS = 4  # the strongest literals named beside a rule
@@ -96,7 +97,7 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         """Learn from a table X, array or DataFrame, and its labels y, of two classes."""
         self._check_settings()
         codes, target = self._training_data(X, y, classes=None)
-        rng = _generator(self.random_state)
+        self._rng = rng = _generator(self.random_state)
         self.calibrator_ = None
         if self.calibration is not None:
             self.calibrator_ = self._calibrate(self.calibration, X, y, target, rng)
@@ -108,7 +109,8 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         """Learn one more epoch from these rows; the first call fixes thresholds and classes.
 
         The first call needs `classes` unless y holds both. Calibration needs held-out folds and so
-        the whole table: with it set, use `fit`.
+        the whole table: with it set, use `fit`. Chance goes on where the last call left it; after
+        loading from a file it begins anew from `random_state`.
         """
         self._check_settings()
         if self.calibration is not None:
@@ -122,6 +124,7 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
             self.calibrator_ = None
             self._begin(codes, self._rng)
         else:
+            self._refuse_other_machine()
             if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
                 raise ValueError(f"classes={classes!r}; the first call gave {list(self.classes_)}")
             codes, target = self._codes(X), self._known_classes(y)
@@ -134,6 +137,17 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         self._learn(codes, target, 1, self._rng)
         return self
 
+    def _refuse_other_machine(self) -> None:
+        """Learning on needs the machine as it is: its size, its literals, and no calibrator."""
+        if self.calibrator_ is not None:
+            raise ValueError(
+                "this machine was calibrated by fit, which learning on would undo; fit it anew"
+            )
+        for name in ("n_clauses", "n_states", "thresholds"):
+            now, then = getattr(self, name), self._settings[name]
+            if now != then:
+                raise ValueError(f"{name} was {then!r} when fitted and is {now!r} now; fit anew")
+
     def drop_states(self) -> Self:
         """Forget the automata's states: prediction needs only `inclusion_`. No more learning."""
         check_is_fitted(self)
@@ -142,6 +156,7 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
 
     def _begin(self, codes: Floats, rng: np.random.Generator) -> None:
         self._literals = Literals.fit(self.schema_, codes, self.thresholds)
+        self.states_ = None  # an earlier fit's memory, before new memory is taken
         self.states_ = self._start(2 * self._literals.n_literals, rng)
         self.n_iter_ = 0
 
@@ -153,12 +168,15 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
             raise ValueError("the states were dropped, so the machine cannot learn on; fit it anew")
         learner = self._learner(self.states_)
         bar = Progress(epochs, type(self).__name__, show=bool(self.verbose))
-        for _ in range(epochs):
-            accuracy = learner.epoch(cells, target, rng)
-            bar.step(f"accuracy {accuracy:.3f}")
-        learner.finish()
-        self.n_iter_ += epochs
-        self._conclude(self._included(self.states_))
+        try:
+            for _ in range(epochs):
+                accuracy = learner.epoch(cells, target, rng)
+                bar.step(f"accuracy {accuracy:.3f}")
+                self.n_iter_ += 1
+        finally:  # also when interrupted, what was learnt is whole
+            learner.finish()
+            self._settings = self.get_params(deep=False)
+            self._conclude(self._included(self.states_))
 
     def _conclude(self, inclusion: Floats) -> None:
         """Set all that prediction needs from the inclusion probabilities."""
@@ -330,7 +348,10 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
 
     def _expected(self, q: Floats) -> Floats:
         """M = E[g(v)] of clauses that fire with these probabilities."""
-        return np.clip(self._vote_law(q) @ self._g, 0.0, 1.0)
+        m = np.empty(len(q))
+        kernels.expectation(self._vote_law(q), self._g, m)
+        m[np.abs(m - 0.5) < TIE] = 0.5
+        return np.clip(m, 0.0, 1.0)
 
     def _votes(self) -> NDArray[np.int64]:
         half = len(self.inclusion_) // 2
@@ -640,7 +661,7 @@ def load(path: str | os.PathLike[str]) -> PTMClassifier | TMClassifier:
         model = machines[header["machine"]](**header["settings"])
         model._check_settings()
         store.restore(model, arrays, header)
-    except (KeyError, TypeError, ValueError, IndexError) as error:
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError) as error:
         raise files.ModelFileError(
             f"{path}: its contents do not make a model ({type(error).__name__}: {error})"
         ) from error

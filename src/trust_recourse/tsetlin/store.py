@@ -7,6 +7,7 @@ an error names the part.
 from __future__ import annotations
 
 import numbers
+import re
 from typing import Any
 
 import numpy as np
@@ -19,16 +20,15 @@ from trust_recourse.tsetlin.literals import Literals
 
 def content(model: Any) -> tuple[Arrays, dict[str, Any]]:
     """Everything but the states, which only learning needs."""
-    settings = model.get_params(deep=False)
-    settings.pop("schema")
+    settings = {k: v for k, v in model._settings.items() if k != "schema"}  # as it was fitted
     seed = settings["random_state"]
     settings["random_state"] = int(seed) if isinstance(seed, numbers.Integral) else None
     header = {
         "machine": type(model).__name__,
         "settings": {k: v.item() if isinstance(v, np.generic) else v for k, v in settings.items()},
         "schema": model.schema_.to_dict(),
-        "own_schema": model.schema is not None,
-        "named": hasattr(model, "feature_names_in_"),
+        "own_schema": model._settings["schema"] is not None,
+        "columns": list(model.feature_names_in_) if hasattr(model, "feature_names_in_") else None,
         "classes": model.classes_.tolist(),
         "classes_dtype": model.classes_.dtype.str,
         "n_iter": model.n_iter_,
@@ -55,9 +55,21 @@ def identity(model: Any) -> tuple[Arrays, dict[str, Any]]:
     }
 
 
+HEADER = {
+    "machine", "settings", "schema", "own_schema", "columns", "classes", "classes_dtype", "n_iter",
+    "calibration",
+}  # fmt: skip
+ARRAYS = {"inclusion", "thresholds", "n_thresholds"}
+CALIBRATION = {"calibration_x", "calibration_y"}
+
+
 def restore(model: Any, arrays: Arrays, header: dict[str, Any]) -> None:
     """Make a machine with the header's settings the one that was saved."""
+    _require(set(header) == HEADER, "header", f"just {', '.join(sorted(HEADER))}")
+    wanted = ARRAYS | (set() if header["calibration"] is None else CALIBRATION)
+    _require(set(arrays) - {"states"} == wanted, "arrays", f"just {', '.join(sorted(wanted))}")
     _restore_table(model, header)
+    model._settings = model.get_params(deep=False)
     model._literals = Literals(model.schema_, _thresholds(arrays, len(model.schema_)))
     model.calibrator_ = _calibrator(arrays, header["calibration"])
 
@@ -67,19 +79,27 @@ def restore(model: Any, arrays: Arrays, header: dict[str, Any]) -> None:
         inclusion.dtype == np.float64 and inclusion.shape == shape, "inclusion", f"float64 {shape}"
     )
     _require(bool(((inclusion >= 0) & (inclusion <= 1)).all()), "inclusion", "numbers from 0 to 1")
-
-    model.states_ = arrays.get("states")
-    if model.states_ is not None:
-        like = model._start(0, np.random.default_rng(0))
-        expected = (*shape, *like.shape[2:])
-        _require(
-            model.states_.dtype == like.dtype and model.states_.shape == expected,
-            "states",
-            f"{like.dtype} {expected}",
-        )
-        _require(bool(np.isfinite(model.states_).all()), "states", "finite numbers")
-        model.states_ = model.states_.copy()  # safetensors hands out read-only memory
+    model.states_ = _states(model, arrays["states"], inclusion) if "states" in arrays else None
     model._conclude(inclusion.copy())
+
+
+def _states(model: Any, states: Any, inclusion: Any) -> Any:
+    like = model._start(0, np.random.default_rng(0))
+    expected = (*inclusion.shape, *like.shape[2:])
+    _require(
+        states.dtype == like.dtype and states.shape == expected,
+        "states",
+        f"{like.dtype} {expected}",
+    )
+    if states.ndim == 3:
+        mass = states.sum(axis=2, dtype=np.float64)
+        sound = (states >= 0).all() and (np.abs(mass - 1) < 1e-3).all()
+    else:
+        sound = (states >= 0).all() and (states < 2 * model.n_states).all()
+    _require(bool(sound), "states", "probabilities that sum to 1, or states from 0 to 2N − 1")
+    agrees = np.allclose(model._included(states), inclusion, rtol=0, atol=1e-6)
+    _require(agrees, "states", "the inclusion probabilities of the array 'inclusion'")
+    return states.copy()  # safetensors hands out read-only memory
 
 
 def _restore_table(model: Any, header: dict[str, Any]) -> None:
@@ -88,12 +108,25 @@ def _restore_table(model: Any, header: dict[str, Any]) -> None:
     if header["own_schema"]:
         model.schema = model.schema_
     model.n_features_in_ = len(model.schema_)
-    if header["named"]:
-        model.feature_names_in_ = np.array(model.schema_.names, dtype=object)
-    dtype = np.dtype(header["classes_dtype"])
-    _require(dtype.kind in "biufUO" and len(header["classes"]) == 2, "classes", "two plain labels")
-    model.classes_ = np.array(header["classes"], dtype=dtype)
-    model.n_iter_ = int(header["n_iter"])
+    columns = header["columns"]
+    if columns is not None:
+        _require(sorted(columns) == sorted(model.schema_.names), "columns", "the schema's features")
+        model.feature_names_in_ = np.array(columns, dtype=object)
+    classes, kind = header["classes"], str(header["classes_dtype"])
+    plain = isinstance(classes, list) and len(classes) == 2
+    plain = plain and all(isinstance(c, (bool, int, float, str)) for c in classes)
+    _require(plain and classes[0] < classes[1], "classes", "two plain labels, ascending")
+    text = isinstance(classes[0], str)
+    _require(
+        bool(re.fullmatch(r"\|O|<U\d+" if text else r"\|b1|[<|][iuf][1248]", kind)),
+        "classes_dtype",
+        "one that fits the labels",
+    )
+    model.classes_ = np.array(classes, dtype=object if kind == "|O" else str if text else kind)
+    _require(isinstance(header["n_iter"], int) and header["n_iter"] >= 0, "n_iter", "a count")
+    model.n_iter_ = header["n_iter"]
+    seed = header["settings"].get("random_state")
+    _require(seed is None or isinstance(seed, int), "random_state", "a whole number or null")
 
 
 def _thresholds(arrays: Arrays, features: int) -> tuple[Any, ...]:
@@ -114,10 +147,12 @@ def _calibrator(arrays: Arrays, method: Any) -> Calibrator | None:
         return None
     x, y = arrays["calibration_x"], arrays["calibration_y"]
     _require(x.shape == y.shape and x.ndim == 1 and len(x) >= 1, "calibration", "equal lengths")
+    _require(x.dtype == y.dtype == np.float64, "calibration", "float64")
     if method == "sigmoid":
         rising = len(x) == 1 and bool(x[0] >= 0)
     else:
         rising = method == "isotonic" and bool((np.diff(x) >= 0).all() and (np.diff(y) >= 0).all())
+        _require(bool(y[0] >= 0 and y[-1] <= 1), "calibration", "values from 0 to 1")
     finite = bool(np.isfinite(x).all() and np.isfinite(y).all())
     _require(finite and rising, "calibration", "an increasing map")
     return Calibrator(method, x.copy(), y.copy())
@@ -125,4 +160,4 @@ def _calibrator(arrays: Arrays, method: Any) -> Calibrator | None:
 
 def _require(holds: bool, name: str, expected: str) -> None:
     if not holds:
-        raise ValueError(f"array '{name}': expected {expected}")
+        raise ValueError(f"'{name}': expected {expected}")
