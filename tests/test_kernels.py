@@ -73,8 +73,12 @@ def test_learning_agrees_with_the_paper_step_by_step(seed, n_states, s, T, learn
     assert moved > 0.1, "nothing was learnt, so nothing was compared"
 
 
-@given(seed=st.integers(0, 10**6), n_states=st.sampled_from([4, 15, 16, 17, 40]))
-def test_blocks_agree_with_the_paper_from_any_start_and_over_full_histories(seed, n_states):
+@given(
+    seed=st.integers(0, 10**6),
+    n_states=st.sampled_from([4, 15, 16, 17, 40]),
+    start=st.sampled_from(["anywhere", "below the middle", "above the middle"]),
+)
+def test_blocks_agree_with_the_paper_from_any_start_and_over_full_histories(seed, n_states, start):
     """Narrow vectors anywhere, several tiles of automata, and nothing settled by hand."""
     rng = np.random.default_rng(seed)
     codes, literals, cells = table(seed, rows=60, features=3, levels=8)
@@ -83,8 +87,12 @@ def test_blocks_agree_with_the_paper_from_any_start_and_over_full_histories(seed
     assert automata > kernels.LANES
     states = np.zeros((2, automata, rows), np.float32)
     for vector in states.reshape(-1, rows):
-        first = int(rng.integers(0, rows))
         width = int(rng.integers(1, 4))
+        first = {
+            "anywhere": int(rng.integers(0, rows)),
+            "below the middle": n_states - width,
+            "above the middle": n_states,
+        }[start]
         vector[first : first + width] = 1.0
         vector /= vector.sum()
     expected = states.astype(np.float64)

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,14 +22,6 @@ from numpy.typing import NDArray
 from trust_recourse.schema import Feature, Schema
 
 Thresholds = int | Literal["unique"]
-
-
-class LiteralName(NamedTuple):
-    """One literal: the column it owns in `inclusion_`, its feature and its words."""
-
-    column: int
-    feature: str
-    text: str
 
 
 def choose_thresholds(values: NDArray[np.float64], most: Thresholds) -> NDArray[np.float64]:
@@ -143,14 +135,10 @@ class Literals:
                 table[c + known] = said.prod(axis=0) * denied.prod(axis=0) * out[o + a + n]
         return table
 
-    def names(self) -> tuple[LiteralName, ...]:
-        """All literals in the order of the columns of `inclusion_`, negations last."""
-        said, denied = [], []
-        for f, feature in enumerate(self.schema):
-            for yes, no in self._words(f, feature):
-                said.append((feature.name, yes))
-                denied.append((feature.name, no))
-        return tuple(LiteralName(i, *name) for i, name in enumerate(said + denied))
+    def names(self) -> list[str]:
+        """All literals in words, in the order of the columns of `inclusion_`, negations last."""
+        pairs = [pair for f, feature in enumerate(self.schema) for pair in self._words(f, feature)]
+        return [said for said, _ in pairs] + [denied for _, denied in pairs]
 
     def _words(self, f: int, feature: Feature) -> Iterator[tuple[str, str]]:
         title = feature.title

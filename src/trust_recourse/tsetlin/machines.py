@@ -183,7 +183,7 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         self.inclusion_ = inclusion
         self.polarity_ = np.where(np.arange(len(inclusion)) % 2 == 0, 1, -1)
         self.thresholds_ = self._literals.thresholds
-        self.literals_ = [name.text for name in self._literals.names()]
+        self.literals_ = self._literals.names()
         self._factors = self._literals.factors(inclusion)
         self._empty = np.prod(1.0 - inclusion, axis=1)
         # the link of the machine as it was fitted: settings changed later are for the next fit
