@@ -22,7 +22,7 @@ from sklearn.datasets import load_iris
 import reference
 from trust_recourse import PTMClassifier, haberman
 from trust_recourse.tsetlin.literals import Literals
-from trust_recourse.tsetlin.training import PlainLearner, start_vectors
+from trust_recourse.tsetlin.training import BlockLearner, PlainLearner, start_vectors
 
 HERE = Path(__file__).parent
 PAPER = {"n_clauses": 20, "n_states": 100, "s": 1.5, "T": 5}
@@ -105,9 +105,12 @@ def training_against_green():
     X, y = xor(5000, 100)
     epochs = 60
     settings = {"n_clauses": 200, "n_states": 100, "s": 3.0, "T": 50}
-    model = PTMClassifier(**settings, random_state=0).partial_fit(X[:50], y[:50])
-    model = PTMClassifier(**settings, random_state=0)
-    ours = [cpu(model.partial_fit, X, y) for _ in range(epochs)]
+    model = PTMClassifier(**settings, epochs=1, random_state=0).fit(X[:50], y[:50])
+    cells = model.cells_of(model.schema_.encode(X))
+    states = start_vectors(200, model.inclusion_.shape[1], 100)
+    learner = BlockLearner(states, model._literals, settings["s"], settings["T"])
+    rng, target = np.random.default_rng(0), y.astype(np.int8)
+    ours = [cpu(learner.epoch, cells, target, rng) for _ in range(epochs)]
 
     machine = green_tsetlin.TsetlinMachine(100, 200, 2, s=3.0, threshold=50)
     trainer = green_tsetlin.Trainer(

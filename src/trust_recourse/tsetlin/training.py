@@ -18,7 +18,6 @@ from trust_recourse.tsetlin.kernels import BLOCK, LANES, MARGIN
 from trust_recourse.tsetlin.literals import Literals
 
 SAMPLES_A_CALL = 256  # draws are made for so many samples at a time, which bounds their memory
-DUE = 12  # a clause is settled along with a full one from so many steps on
 SMALL = 1_000_000  # states below which handing work to a thread costs more than it saves
 
 
@@ -148,7 +147,6 @@ class BlockLearner(VectorLearner):
         self.states = states
         self.N = rows // 2
         self.block = min(BLOCK, self.N)
-        self.due = min(DUE, self.block)
         self.tables = kernels.step_tables(s)
         self.pi = np.zeros(C * K, np.float32)
         self.pi.reshape(C, K)[:, : self.automata] = inclusion_of_vectors(states)
@@ -184,7 +182,7 @@ class BlockLearner(VectorLearner):
                 self.live, self.history, self.steps, self.scratch, self.right,
             )  # fmt: skip
             if self.steps.max() == self.block:
-                self._settle(self.due)
+                self._settle(due=self.block)
 
     def finish(self) -> None:
         """Settle what is still in the histories."""
