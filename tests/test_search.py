@@ -14,7 +14,7 @@ from trust_recourse import PTMClassifier, Recourse, Schema, TMClassifier
 from trust_recourse.problem import Cost, Status, Target
 from trust_recourse.search.exact import ExactSearch
 
-law = settings(max_examples=60)
+law = settings(max_examples=100)
 
 
 def machine(seed, link="margin", calibration=None):

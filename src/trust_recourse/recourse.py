@@ -15,7 +15,7 @@ from trust_recourse.progress import Progress
 from trust_recourse.schema import Schema
 from trust_recourse.search.exact import ExactSearch, Point
 
-ABOVE = 1e-12  # confidences closer than this differ by rounding, not by a step of the frontier
+ABOVE = 1e-12  # numbers closer than this differ by rounding, not by a step of the frontier
 
 
 class Recourse:
@@ -139,7 +139,7 @@ class Recourse:
         stream = search.cheapest(start + ABOVE)
         point = next(stream, None)
         while point is not None:
-            if point.cost <= points[-1].cost:  # of equal cost, the larger confidence stays
+            if point.cost <= points[-1].cost + ABOVE:  # of equal cost, the larger confidence stays
                 points.pop()
             points.append(point)
             try:
