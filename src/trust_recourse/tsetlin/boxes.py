@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from trust_recourse.tsetlin import kernels
+from trust_recourse.tsetlin import inference
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -45,7 +45,7 @@ class Boxes:
         """Least and greatest confidence on each box, and how loose each feature makes them."""
         out = np.empty((len(first), 2))
         loose = np.empty(first.shape)
-        kernels.box_bounds(
+        inference.box_bounds(
             first, last, self.start, self.size, self.least, self.most, self.empty, self.link,
             self.q, self.law, out, loose,
         )  # fmt: skip
@@ -70,7 +70,7 @@ class Boxes:
         up = np.arange(len(self.empty)) % 2 == (0 if wanted == 1 else 1)
         q = np.maximum(np.where(up, least, most) - self.empty, 0.0)
         law = np.empty((len(q), q.shape[1] + 1))
-        kernels.vote_law(q, law)
+        inference.vote_law(q, law)
         lowest = law @ self.link if wanted == 1 else 1.0 - law @ self.link
         needed = 2.0 * self.T * (confidence - ROUNDING - lowest) + q @ np.where(up, 1.0, -1.0)
 

@@ -1,4 +1,4 @@
-"""The loops of the machine, compiled: learning, exact inference, Monte Carlo.
+"""The loops of learning, compiled.
 
 Notation, as in the paper's Appendix B and throughout this folder:
 
@@ -38,8 +38,8 @@ _fast: dict[str, Any] = {
     "fastmath": {"contract", "nsz"},
     "_nrt": False,
 }
-_kernel = njit(**_fast)
-_inline = njit(**_fast, forceinline=True)
+kernel = njit(**_fast)
+inline = njit(**_fast, forceinline=True)
 _reduce = njit(**_fast | {"fastmath": {"contract", "nsz", "reassoc"}}, forceinline=True)
 
 _u = np.uint64
@@ -53,7 +53,7 @@ _LOW_BITS = _u(0x55555555)
 # ---------------------------------------------------------------- literals of one row
 
 
-@_kernel
+@kernel
 def literal_row(rows: Any, i: int, layout: tuple[Any, Any, Any, Any, int], out: Any) -> None:
     """Truth of every literal at row i of cells: out[:o] the literals, out[o:2o] the negations.
 
@@ -86,7 +86,7 @@ def _none_of(pi: Any, a: Any, false: Any, b: Any, n: Any) -> Any:
     return t
 
 
-@_inline
+@inline
 def _fires(pi: Any, a: Any, false: Any, K: Any, u: Any) -> bool:
     """Draw a clause's output: 1 with probability Π (1 − π) over the false literals.
 
@@ -102,28 +102,28 @@ def _fires(pi: Any, a: Any, false: Any, K: Any, u: Any) -> bool:
     return True
 
 
-@_inline
+@inline
 def _feedback(v: int, y: int, T: float) -> float:
     """The probability that a clause gets feedback: (T ∓ v)/2T with v clipped to [−T, T]."""
     clipped = min(max(float(v), -T), T)
     return (T - clipped) / (2.0 * T) if y == 1 else (T + clipped) / (2.0 * T)
 
 
-@_inline
+@inline
 def _sink(window: Any, a: Any, n: Any, q: Any) -> None:
     """Every lane one row down with probability q; n values from index a."""
     for i in range(n):
         window[a + i] += q * (window[a + i + _LANES] - window[a + i])
 
 
-@_inline
+@inline
 def _fall(window: Any, a: Any, q: Any, b: Any, n: Any) -> None:
     """Row a after a step down with probability q of each lane."""
     for i in range(n):
         window[a + i] += q[b + i] * (window[a + i + _LANES] - window[a + i])
 
 
-@_inline
+@inline
 def _rise(window: Any, a: Any, q: Any, b: Any, n: Any) -> None:
     """Row a after a step up with probability q of each lane."""
     below = a - _LANES
@@ -131,21 +131,21 @@ def _rise(window: Any, a: Any, q: Any, b: Any, n: Any) -> None:
         window[a + i] += q[b + i] * (window[below + i] - window[a + i])
 
 
-@_inline
+@inline
 def _cross(pi: Any, a: Any, q: Any, b: Any, window: Any, m: Any, sign: Any, n: Any) -> None:
     """What crosses the middle: π changes by ± q · mass of window row m."""
     for i in range(n):
         pi[a + i] += sign * q[b + i] * window[m + i]
 
 
-@_inline
+@inline
 def _lose(pi: Any, a: Any, q: Any, window: Any, m: Any, n: Any) -> None:
     """The same with one q for all lanes, downwards."""
     for i in range(n):
         pi[a + i] -= q * window[m + i]
 
 
-@_inline
+@inline
 def _note(history: Any, a: Any, letters: Any, b: Any, K: Any) -> None:
     """Append one letter to each automaton's history; NONE appends nothing."""
     for i in range(K):
@@ -153,7 +153,7 @@ def _note(history: Any, a: Any, letters: Any, b: Any, K: Any) -> None:
         history[a + i] = (h << _TWO_BITS) | letter if letter != _NO_LETTER else h
 
 
-@_kernel
+@kernel
 def advance(
     i: int,
     rows: Any,  # (n, F) cells of the samples, in the order of learning
@@ -258,7 +258,7 @@ def step_tables(s: float) -> tuple[Any, Any, Any, Any]:
     return taps.ravel(), downs.astype(np.uint64), bottom.ravel(), top.ravel()
 
 
-@_inline
+@inline
 def _convolve(x: Any, s: Any, y: Any, d: Any, n: Any, taps: Any, t: Any) -> None:
     """y[d + i] = Σ_t taps[t] · x[s + 4 − t + i]."""
     k0, k1, k2, k3, k4 = taps[t], taps[t + _ONE], taps[t + _TWO], taps[t + _THREE], taps[t + _FOUR]
@@ -269,7 +269,7 @@ def _convolve(x: Any, s: Any, y: Any, d: Any, n: Any, taps: Any, t: Any) -> None
         )
 
 
-@_inline
+@inline
 def _end(x: Any, s: Any, y: Any, d: Any, matrix: Any, m: Any) -> None:
     """The four rows at an end, from the eight rows there before."""
     y0, y1, y2, y3 = _f(0), _f(0), _f(0), _f(0)
@@ -283,7 +283,7 @@ def _end(x: Any, s: Any, y: Any, d: Any, matrix: Any, m: Any) -> None:
     y[d], y[d + _ONE], y[d + _TWO], y[d + _THREE] = y0, y1, y2, y3
 
 
-@_inline
+@inline
 def _four(
     x: Any, y: Any, a: Any, n: Any, low: bool, high: bool, S: Any, c: Any, tables: Any
 ) -> None:
@@ -296,19 +296,19 @@ def _four(
         _end(x, _u(MARGIN - 8) + S, y, _u(MARGIN - 4) + S, top, c * _U32)
 
 
-@_inline
+@inline
 def _copy(y: Any, d: Any, x: Any, s: Any, n: Any) -> None:
     for i in range(n):
         y[d + i] = x[s + i]
 
 
-@_inline
+@inline
 def _clear(x: Any, a: Any, n: Any) -> None:
     for i in range(n):
         x[a + i] = _f(0)
 
 
-@_inline
+@inline
 def _scatter(window: Any, d: Any, x: Any, s: Any, n: Any) -> None:
     for i in range(n):
         window[d + i * _LANES] = x[s + i]
@@ -322,7 +322,7 @@ def _sum(x: Any, a: Any, n: Any) -> Any:
     return t
 
 
-@_inline
+@inline
 def _restore(y: Any, d: Any, x: Any, s: Any, n: Any) -> None:
     """Copy with a mass of exactly 1: rounding, step after step, would let it drift."""
     scale = _f(1) / _sum(x, s, n)
@@ -330,7 +330,7 @@ def _restore(y: Any, d: Any, x: Any, s: Any, n: Any) -> None:
         y[d + i] = scale * x[s + i]
 
 
-@_inline
+@inline
 def _replay(
     x: Any, y: Any, h: Any, a: Any, n: Any, low: bool, high: bool, S: Any, tables: Any
 ) -> bool:
@@ -351,7 +351,7 @@ def _replay(
         shift -= _EIGHT
 
 
-@_inline
+@inline
 def _count(bits: Any) -> Any:
     """How many of the even bits are set: sums of neighbours, twice as wide each time."""
     bits = (bits & _u(0x33333333)) + ((bits >> _TWO) & _u(0x33333333))
@@ -359,7 +359,7 @@ def _count(bits: Any) -> Any:
     return np.int64(((bits * _u(0x01010101)) >> _u(24)) & _u(0xFF))
 
 
-@_inline
+@inline
 def _trim(states: Any, base: int, low: int, high: int) -> tuple[int, int]:
     """The rows that hold mass; what is FAINT at the rim stays behind in the first row kept."""
     a, b = low, high
@@ -376,7 +376,7 @@ def _trim(states: Any, base: int, low: int, high: int) -> tuple[int, int]:
     return a, b
 
 
-@_kernel
+@kernel
 def settle(
     clauses: tuple[int, int],
     due: int,
@@ -440,7 +440,7 @@ def settle(
 # ---------------------------------------------------------------- the plain machines
 
 
-@_kernel
+@kernel
 def shift(states: Any, base: int, way: int, q: Any, low: int, high: int) -> None:
     """Rows low … high of one vector one row up or down with probability q, in place.
 
@@ -459,7 +459,7 @@ def shift(states: Any, base: int, way: int, q: Any, low: int, high: int) -> None
             states[base + w - 1] += m
 
 
-@_kernel
+@kernel
 def learn_plain(
     rows: Any,
     y: Any,
@@ -558,148 +558,3 @@ def learn_integer(
                         states[j, k] = max(states[j, k] - 1, 0)
                 elif truth[k] == 0:
                     states[j, k] = min(states[j, k] + 1, 2 * N - 1)
-
-
-# ---------------------------------------------------------------- inference
-
-
-@_kernel
-def firing(cells: Any, first_cell: Any, factors: Any, empty: Any, out: Any) -> None:
-    """q_j(x) = Π_f F_jf[cell_f(x)] − E_j for each row; factors is (Σ cells, C)."""
-    for i in range(cells.shape[0]):
-        for j in range(empty.shape[0]):
-            out[i, j] = 1.0
-        for f in range(cells.shape[1]):
-            c = first_cell[f] + cells[i, f]
-            for j in range(empty.shape[0]):
-                out[i, j] *= factors[c, j]
-        for j in range(empty.shape[0]):
-            out[i, j] = max(out[i, j] - empty[j], 0.0)
-
-
-@_kernel
-def vote_law(q: Any, out: Any) -> None:
-    """The law of v for each row of q: out[i, C/2 + v], by convolving one clause at a time.
-
-    Clause j adds to a vector that so far reaches from −⌊j/2⌋ to ⌈j/2⌉ around the middle.
-    """
-    half = q.shape[1] // 2
-    for i in range(q.shape[0]):
-        law = out[i]
-        for w in range(law.shape[0]):
-            law[w] = 0.0
-        law[half] = 1.0
-        for j in range(q.shape[1]):
-            p = q[i, j]
-            low, high = half - j // 2, half + (j + 1) // 2
-            if (j & 1) == 0:
-                for w in range(high + 1, low, -1):
-                    law[w] += p * (law[w - 1] - law[w])
-                law[low] *= 1.0 - p
-            else:
-                for w in range(low - 1, high):
-                    law[w] += p * (law[w + 1] - law[w])
-                law[high] *= 1.0 - p
-
-
-@_kernel
-def expectation(law: Any, g: Any, out: Any) -> None:
-    """E[g(v)] of each row, added up in one order, so that a row's value is its own alone."""
-    for i in range(law.shape[0]):
-        m = 0.0
-        for w in range(g.shape[0]):
-            m += law[i, w] * g[w]
-        out[i] = m
-
-
-@njit(cache=True, nogil=True)
-def monte_carlo(
-    rows: Any,
-    layout: tuple[Any, Any, Any, Any, int],
-    inclusion: Any,  # (C, 2o)
-    g: Any,  # (C + 1,) the link at v = −C/2 … C/2
-    n_passes: int,
-    rng: Any,
-    out: Any,
-) -> None:
-    """The paper's M(x): the mean of g(v) over passes that draw every automaton anew."""
-    C, automata = inclusion.shape
-    truth = np.empty(automata, np.uint8)
-    for i in range(rows.shape[0]):
-        literal_row(rows, i, layout, truth)
-        total = 0.0
-        for _ in range(n_passes):
-            v = 0
-            for j in range(C):
-                any_included, all_true = False, True
-                for k in range(automata):
-                    included = rng.random() < inclusion[j, k]
-                    any_included |= included
-                    all_true &= not included or truth[k] == 1
-                if any_included and all_true:
-                    v += 1 - 2 * (j & 1)
-            total += g[C // 2 + v]
-        out[i] = total / n_passes
-
-
-# ---------------------------------------------------------------- bounds on boxes of cells
-
-
-@_kernel
-def box_bounds(
-    first: Any,  # (n, F) first and last candidate of each feature, per box
-    last: Any,
-    start: Any,  # (F,) where each feature's rows of the two tables begin
-    size: Any,  # (F,) its candidates, so the rows of each of its levels
-    least: Any,  # (rows, C) least factor of 2^level candidates, level by level
-    most: Any,
-    empty: Any,  # (C,)
-    g: Any,  # (C + 1,) the link at v = −C/2 … C/2
-    q: Any,  # scratch, (2, C) and (2, C + 1)
-    law: Any,
-    out: Any,  # (n, 2) bounds on M
-    loose: Any,  # (n, F) how much of the spread of the q_j each feature brings
-) -> None:
-    """M on boxes: each clause between its least and greatest firing, each vote at its worst.
-
-    Minima over a range of candidates are read off two overlapping ranges of 2^level.
-    """
-    F, C = start.shape[0], empty.shape[0]
-    for i in range(first.shape[0]):
-        for j in range(C):
-            q[0, j] = 1.0
-            q[1, j] = 1.0
-        for f in range(F):
-            n = last[i, f] - first[i, f] + 1
-            level = 0
-            while (2 << level) <= n:
-                level += 1
-            a = start[f] + level * size[f] + first[i, f]
-            b = a + n - (1 << level)
-            for j in range(C):
-                q[0, j] *= min(least[a, j], least[b, j])
-                q[1, j] *= max(most[a, j], most[b, j])
-        for f in range(F):
-            n = last[i, f] - first[i, f] + 1
-            loose[i, f] = 0.0
-            if n > 1:
-                level = 0
-                while (2 << level) <= n:
-                    level += 1
-                a = start[f] + level * size[f] + first[i, f]
-                b = a + n - (1 << level)
-                for j in range(C):
-                    top = max(most[a, j], most[b, j])
-                    if top > 0.0:
-                        loose[i, f] += q[1, j] * (1.0 - min(least[a, j], least[b, j]) / top)
-        for j in range(C):
-            low = max(q[0, j] - empty[j], 0.0)
-            high = max(q[1, j] - empty[j], 0.0)
-            q[0, j] = low if (j & 1) == 0 else high
-            q[1, j] = high if (j & 1) == 0 else low
-        vote_law(q, law)
-        for side in range(2):
-            m = 0.0
-            for w in range(C + 1):
-                m += law[side, w] * g[w]
-            out[i, side] = m

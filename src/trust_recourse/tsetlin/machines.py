@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from trust_recourse import files
 from trust_recourse.progress import Progress
 from trust_recourse.schema import Schema
-from trust_recourse.tsetlin import kernels, store
+from trust_recourse.tsetlin import inference, store
 from trust_recourse.tsetlin.boxes import Boxes
 from trust_recourse.tsetlin.calibration import Calibrator, Method
 from trust_recourse.tsetlin.literals import Literals, Thresholds
@@ -240,7 +240,7 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         rng, cells = _generator(random_state), self._literals.cells(codes)
         for part in np.array_split(np.arange(len(p)), len(p) // ROWS_A_CALL + 1):
             drawn = np.empty(len(part))
-            kernels.monte_carlo(
+            inference.monte_carlo(
                 cells[part], self._literals.layout, self.inclusion_, self._g, int(n_passes), rng,
                 drawn,
             )  # fmt: skip
@@ -338,18 +338,18 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
 
     def _firing(self, cells: NDArray[np.int32]) -> Floats:
         q = np.empty((len(cells), len(self.inclusion_)))
-        kernels.firing(cells, self._literals.first_cell, self._factors, self._empty, q)
+        inference.firing(cells, self._literals.first_cell, self._factors, self._empty, q)
         return q
 
     def _vote_law(self, q: Floats) -> Floats:
         law = np.empty((len(q), q.shape[1] + 1))
-        kernels.vote_law(q, law)
+        inference.vote_law(q, law)
         return law
 
     def _expected(self, q: Floats) -> Floats:
         """M = E[g(v)] of clauses that fire with these probabilities."""
         m = np.empty(len(q))
-        kernels.expectation(self._vote_law(q), self._g, m)
+        inference.expectation(self._vote_law(q), self._g, m)
         m[np.abs(m - 0.5) < TIE] = 0.5
         return np.clip(m, 0.0, 1.0)
 
