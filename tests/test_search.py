@@ -265,3 +265,17 @@ def test_other_links_have_no_relaxation_and_need_none():
     cells = [np.arange(n, dtype=np.int32) for n in model._literals.n_cells]
     ends = np.array([[0, len(c) - 1] for c in cells])
     assert model.boxes(cells).relaxation(ends[:, 0][None], ends[:, 1][None], 1, 0.5) is None
+
+
+def test_prices_stay_sound_however_long_the_search():
+    """Boxes that cannot reach the target, and boxes that need nothing, thousands of times over."""
+    model, X, _ = machine(3)
+    search = ExactSearch(model, model.schema_.reach(X.iloc[0]), Cost.named("l1"))
+    first, last = (ends[None] for ends in search.whole)
+    honest = search._relaxed(first, last, 0.3)
+    for low in [0.999] * 400 + [0.001] * 400:
+        search._relaxed(first, last, low)
+        assert 0 < search.price < np.inf
+    later = search._relaxed(first, last, 0.3)
+    assert not np.isnan(later).any()
+    assert (honest < np.inf).all() == (later < np.inf).all()

@@ -12,7 +12,7 @@ import pandas as pd
 
 from trust_recourse.problem import Cost, Floats, Mode, Option, Status, Target
 from trust_recourse.progress import Progress
-from trust_recourse.schema import Schema
+from trust_recourse.schema import Reach, Schema
 from trust_recourse.search.exact import ExactSearch, Point
 
 ABOVE = 1e-12  # numbers closer than this differ by rounding, not by a step of the frontier
@@ -109,7 +109,7 @@ class Recourse:
 
         With `n_options`, further options change a different set of features each; they are the
         cheapest among the cheapest points of the model's cells. A limit, in opened boxes or
-        seconds, may end the search early, and then the status says so.
+        seconds for each confidence, may end the search early, and then the status says so.
         """
         if not isinstance(n_options, int) or n_options < 1:
             raise ValueError(f"n_options={n_options!r}; expected a whole number of at least 1")
@@ -154,13 +154,19 @@ class Recourse:
     # ------------------------------------------------------------ many people
 
     def find_many(
-        self, X: pd.DataFrame, confidence: float = 0.5, *, verbose: bool = False, **limits: Any
+        self,
+        X: pd.DataFrame,
+        confidence: float = 0.5,
+        *,
+        node_limit: int | None = None,
+        time_limit: float | None = None,
+        verbose: bool = False,
     ) -> pd.DataFrame:
         """One row per person: status, cost, confidence and the values of the cheapest option."""
         bar = Progress(len(X), "recourse", show=verbose)
         rows = []
         for label, x in bar.over(X.iterrows()):
-            result = self.find(x, confidence, **limits)
+            result = self.find(x, confidence, node_limit=node_limit, time_limit=time_limit)
             first = result.options[0] if result.options else None
             row: dict[str, Any] = {"status": str(next(iter(result.status.values())))}
             if first is not None:
@@ -172,8 +178,9 @@ class Recourse:
 
     # ------------------------------------------------------------ inside
 
-    def _search(self, reach: Any, *limits: Any) -> ExactSearch:
-        node_limit, time_limit = limits or (None, None)
+    def _search(
+        self, reach: Reach, node_limit: int | None = None, time_limit: float | None = None
+    ) -> ExactSearch:
         return ExactSearch(
             self.model, reach, self.cost, wanted=self._wanted,
             node_limit=node_limit, time_limit=time_limit,

@@ -27,6 +27,7 @@ from trust_recourse.schema import AtMost, Feature, Moves, Reach, Relation, Schem
 MOST_AT_ONCE = 64  # boxes opened together, so that the model bounds their parts in one call
 
 PRICES = 2.0 ** np.arange(-5, 6)  # tried around the price that served best so far
+PRICE_RANGE = (1e-6, 1e6)
 ROUNDING = 1e-9
 
 Range = tuple[Ints, Ints]  # first and last candidate of each feature
@@ -221,10 +222,13 @@ class ExactSearch:
                 for price in prices
             ]
         )
-        self.price = float(np.median(prices[found.argmax(axis=0)]))
+        possible = most >= needed - ROUNDING * (1.0 + np.abs(needed))
+        if possible.any():  # no price is too high for a box that cannot reach the target
+            served = np.median(prices[found[:, possible].argmax(axis=0)])
+            self.price = float(np.clip(served, *PRICE_RANGE))
         best = found.max(axis=0)
         safe = best - ROUNDING * (1.0 + np.abs(best) + np.abs(prices.max() * needed))
-        return np.where(most < needed - ROUNDING * (1.0 + np.abs(needed)), math.inf, safe)
+        return np.where(possible, safe, math.inf)
 
     def _corners(self, boxes: list[Box]) -> list[Point]:
         """The cheapest point of each box."""

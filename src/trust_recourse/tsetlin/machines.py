@@ -70,6 +70,7 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
     verbose: bool
     states_: NDArray[Any] | None
     calibrator_: Calibrator | None
+    _columns: list[Any] | None
 
     _choices: ClassVar[dict[str, tuple[Any, ...]]] = {
         "link": ("margin", "vote"),
@@ -358,7 +359,7 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         return np.arange(-half, half + 1)
 
     def _link_values(self) -> Floats:
-        """G at every possible vote."""
+        """The link at every possible vote."""
         v = self._votes()
         if self.link == "vote":
             return (v >= 0).astype(float)
@@ -380,6 +381,7 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
             X = _named(X)
         else:
             X, y = validate_data(self, X, y, **self._array_checks(self.schema))
+            self._columns = None
         self.schema_ = self.schema if self.schema is not None else Schema.infer(X)
         check_classification_targets(y)
         labels = np.unique(np.asarray(y if classes is None else classes))
@@ -418,9 +420,9 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         check_is_fitted(self)
         if isinstance(X, pd.DataFrame):
             validate_data(self, X, reset=False, skip_check_array=True)
-            if list(X.columns) != getattr(self, "_columns", list(X.columns)):
-                given = list(X.columns)
-                raise ValueError(f"X has the columns {given}; fitted were {self._columns}")
+            given, fitted = list(X.columns), getattr(self, "_columns", None)
+            if fitted is not None and given != fitted:
+                raise ValueError(f"X has the columns {given}; fitted were {fitted}")
             X = _named(X)
         else:
             X = validate_data(self, X, reset=False, **self._array_checks(self.schema))
