@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from trust_recourse.schema import Feature
+from trust_recourse.schema import Feature, Reach
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -139,6 +139,25 @@ class Cost:
         """d(x, x') of two rows of codes."""
         parts = zip(features, own.tolist(), other.tolist(), strict=True)
         return self.total(math.fsum(self.change(*part) for part in parts))
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """One question, free of any model: who asks, for what, and what a change costs them."""
+
+    reach: Reach  # the person's own codes, and where they may go
+    target: Target
+    cost: Cost
+    wanted: int = 1  # the position of the wanted class in `classes_`, 0 or 1
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """A row in codes, what it costs to become it, and the wanted class's confidence there."""
+
+    codes: Floats
+    cost: float
+    confidence: float
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from trust_recourse.problem import Cost, Floats, Mode, Option, Status, Target
+from trust_recourse.problem import Cost, Floats, Mode, Option, Point, Status, Target
 from trust_recourse.progress import Progress
 from trust_recourse.schema import Reach, Schema
-from trust_recourse.search.exact import ExactSearch, Point
+from trust_recourse.search.exact import ExactSearch
 
 ABOVE = 1e-12  # numbers closer than this differ by rounding, not by a step of the frontier
 

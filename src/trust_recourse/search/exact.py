@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from trust_recourse.problem import CellModel, Cost, Floats, Ints
+from trust_recourse.problem import CellModel, Cost, Floats, Ints, Point
 from trust_recourse.schema import AtMost, Feature, Moves, Reach, Relation, SchemaError
 
 MOST_AT_ONCE = 64  # boxes opened together, so that the model bounds their parts in one call
@@ -31,15 +31,6 @@ PRICE_RANGE = (1e-6, 1e6)
 ROUNDING = 1e-9
 
 Range = tuple[Ints, Ints]  # first and last candidate of each feature
-
-
-@dataclass(frozen=True)
-class Point:
-    """An answer of the engine: codes, what they cost and the wanted class's confidence there."""
-
-    codes: Floats
-    cost: float
-    confidence: float
 
 
 class Box(NamedTuple):
