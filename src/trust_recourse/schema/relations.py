@@ -62,10 +62,12 @@ class Forces:
         """Say whether a change of the codes of (a, b) keeps the relation."""
         if same(before[0], after[0]):
             return True
-        if math.isnan(before[1]):
-            return False
-        goal = plus(before[1], self.by)
+        goal = self.goal(before[1])
         return after[1] >= goal if self.by > 0 else after[1] <= goal
+
+    def goal(self, before: float) -> float:
+        """Where b must get to; out of reach if it is missing."""
+        return math.copysign(math.inf, self.by) if math.isnan(before) else plus(before, self.by)
 
     def sentence(self, a: Feature, b: Feature) -> str:
         """Write the relation for people."""

@@ -4,55 +4,35 @@ On a product of cells the model is constant, so in each cell only a feature's ch
 value matters: its **candidates**. A **box** is a range of candidates for each feature; it costs at
 least the sum of its cheapest candidates, its **corner**. Boxes are opened in the order of that
 bound; one whose confidences all miss the target is discarded, a corner that meets it is an answer
-(nothing unopened is cheaper), and any other box is split. The engine knows the model only through
-`CellModel`.
+(nothing unopened is cheaper), and any other box is cut. The engine knows the model only through
+`CellModel`; the loop is in `branch`.
 """
 
 from __future__ import annotations
 
-import heapq
 import itertools
 import math
 import time
-from collections.abc import Generator, Iterable
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trust_recourse.problem import CellModel, Cost, Floats, Ints, Point
-from trust_recourse.schema import AtMost, Feature, Moves, Reach, Relation, SchemaError
+from trust_recourse.problem import CellModel, Cost, Floats, Ints
+from trust_recourse.schema import AtMost, Feature, Moves, Reach, SchemaError
+from trust_recourse.search import branch
 
-MOST_AT_ONCE = 64  # boxes opened together, so that the model bounds their parts in one call
-
-PRICES = 2.0 ** np.arange(-5, 6)  # tried around the price that served best so far
-PRICE_RANGE = (1e-6, 1e6)
-ROUNDING = 1e-9
-
-Range = tuple[Ints, Ints]  # first and last candidate of each feature
-
-
-class Box(NamedTuple):
-    """A range of candidates for each feature that may hold an answer."""
-
-    bound: float  # what a point in it that meets the target costs at least, before the root
-    order: int  # ties are opened in the order of their making
-    first: Ints
-    last: Ints
-    corner: Ints
-    added: float  # what its corner costs, before the root
-    split: int  # the feature to split it at
-    high: float  # no confidence in it is greater
+NODES_A_CALL = 4096  # between two looks at the clock
+MOST_BOXES = 3_000_000  # held at once; a search that needs more ends as if by a limit
+FIRST_BOXES = 512
+ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """The values of one feature worth trying: codes, their cells and their costs.
-
-    They are in an order in which the costs fall to the cheapest and rise from there, so the
-    cheapest of a range is the one nearest to the cheapest of all.
-    """
+    """The values of one feature worth trying, ascending: codes, their cells and their costs."""
 
     codes: Floats
     cells: NDArray[np.int32]
@@ -60,235 +40,204 @@ class Candidates:
 
 
 class ExactSearch:
-    """All exact answers for one person: the cheapest changes in order, and the furthest reach."""
+    """One search over candidates: the cheapest points that meet a target, or the furthest reach."""
 
     def __init__(
         self,
         model: CellModel,
-        reach: Reach,
-        cost: Cost,
+        features: Sequence[Candidates],
         *,
-        wanted: int = 1,
+        greatest: bool = False,  # the cost is the greatest of the features', not their sum
+        relations: tuple[Ints, Floats] | None = None,
         node_limit: int | None = None,
         time_limit: float | None = None,
     ) -> None:
-        self.model, self.reach, self.cost, self.wanted = model, reach, cost, wanted
+        self.boxes = model.boxes()
         self.node_limit = math.inf if node_limit is None else node_limit
         self.deadline = math.inf if time_limit is None else time.monotonic() + time_limit
-        self.nodes = 0
         self.stopped = False  # whether a limit ended the search before it was complete
-        self.bound = 0.0  # the cost that every answer still to come has at least
-        self.order = itertools.count()
-        self.features = _candidates(model, reach, cost)
-        self.boxes = model.boxes([f.cells for f in self.features])
-        sizes = np.array([len(f.codes) for f in self.features])
-        self.offset = np.cumsum(sizes) - sizes
-        self.whole = (np.zeros_like(sizes), sizes - 1)
-        self.cheapest_of_all = np.array([int(np.argmin(f.costs)) for f in self.features])
-        self.codes = np.concatenate([f.codes for f in self.features])
-        self.cells = np.concatenate([f.cells for f in self.features])
-        self.costs = np.concatenate([f.costs for f in self.features])
-        self.feature = np.repeat(np.arange(len(sizes)), sizes)
-        self.within = np.arange(sizes.sum()) - self.offset[self.feature]
-        self.price = 0.1  # the price λ that served best so far
-        at = reach.schema.position
-        self.relations = [(r, at(r.a), at(r.b)) for r in reach.relations]
+        sizes = [len(f.codes) for f in features]
+        self.d = d = len(sizes)
+        self.offset = np.array([0, *itertools.accumulate(sizes)], np.int64)
+        self.codes = np.concatenate([f.codes for f in features])
+        self.costs = np.concatenate([f.costs for f in features])
+        self.cells = np.concatenate([f.cells for f in features]).astype(np.int64)
+        self.valley = np.array([_valley(f.costs) for f in features], np.int64)
+        self.relations = relations or (np.empty(0, np.int64), np.empty(0))
+        self.how = np.array([1, greatest, 0, 0, NODES_A_CALL, 1 - greatest, 0], np.int64)
+        self.want = np.array([0.0, 1.0, 0.0, 1.0, math.inf, 0.1, 0.0, math.inf, 0.0])
+        self.state = np.zeros(6, np.int64)
+        self.nothing = np.zeros(0, np.int64)
+        self.work = (
+            np.empty(2 * d, np.int64),
+            np.empty(2 + d),
+            self.boxes.scratch.copy(),
+            np.empty(int(self.boxes.n_cells.sum()) + 1),
+            np.empty(int(self.boxes.n_cells.sum())),
+            np.empty(d, np.int64),
+            np.empty(d, np.int64),
+        )
+
+    @property
+    def nodes(self) -> int:
+        """Boxes opened so far."""
+        return int(self.state[branch.NODES])
+
+    @property
+    def bound(self) -> float:
+        """What every answer still to come costs at least, before the root."""
+        if self.state[branch.HELD] >= 0:
+            return float(self.store["key"][self.state[branch.HELD]])
+        return float(self.store["key"][self.store["heap"][0]]) if self.state[0] else math.inf
 
     # ------------------------------------------------------------ the two searches
 
-    def cheapest(self, low: float, high: float = math.inf) -> Generator[Point, float | None, None]:
-        """Allowed points with a confidence in [low, high], one a product of cells, by cost.
+    def cheapest(self, low: float, high: float, side: int) -> Iterator[NDArray[np.int64]]:
+        """Candidates of points whose raw confidence may lie in [low, high], in the order of cost.
 
-        `send` a higher `low` to the iterator to raise it for all that follows. A corner that meets
-        the target waits in the heap until nothing cheaper is left unopened.
+        The caller judges each by the model's own confidence; either way the search goes on without
+        it. `raise_low` asks more of all that follow.
         """
-        heap: list[tuple[float, int, Box | Point]] = []
-        self._push(heap, self._kept([self.whole], low, high))
-        while heap:
-            self.bound = self.cost.total(heap[0][0])
-            if isinstance(heap[0][2], Point):
-                point = heapq.heappop(heap)[2]
-                if isinstance(point, Point) and low <= point.confidence:
-                    raised = yield point
-                    low = low if raised is None else max(low, raised)
-                continue
-            opened = self._pop(heap, low)
-            if self._limit_reached(len(opened)):
-                return
-            parts: list[Range] = []
-            for box, point in zip(opened, self._corners(opened), strict=True):
-                if low <= point.confidence <= high and self.reach.allows(point.codes):
-                    heapq.heappush(heap, (box.added, next(self.order), point))
-                    parts += _without(box)
-                else:
-                    parts += _halves(box)
-            self._push(heap, self._kept(parts, low, high))
-        self.bound = math.inf
+        self.want[branch.LOW], self.want[branch.HIGH] = low - ROUNDING, high + ROUNDING
+        self.how[branch.SIDE] = side
+        self._begin()
+        while self._run() == branch.FOUND:
+            yield self.work[6].copy()
 
-    def furthest(self) -> Point:
-        """The allowed point of greatest confidence; if a limit ended the search, the best seen."""
-        own = self.reach.own
-        confidence = float(self.model.confidence_at(self.model.cells_of(own[None]))[0])
-        best = Point(own, 0.0, confidence if self.wanted == 1 else 1.0 - confidence)
-        heap = [(-box.high, box.order, box) for box in self._kept([self.whole], best.confidence)]
-        while heap and -heap[0][0] > best.confidence:
-            opened = [heapq.heappop(heap)[2] for _ in range(min(len(heap), MOST_AT_ONCE))]
-            if self._limit_reached(len(opened)):
-                break
-            for point in self._corners(opened):
-                if point.confidence > best.confidence and self.reach.allows(point.codes):
-                    best = point
-            parts = [part for box in opened for part in _halves(box)]
-            for box in self._kept(parts, math.nextafter(best.confidence, 2.0)):
-                heapq.heappush(heap, (-box.high, box.order, box))
-        return best
+    def best(self, low: float, high: float, side: int, accept: Any) -> Any:
+        self.want[branch.LOW], self.want[branch.HIGH] = low - ROUNDING, high + ROUNDING
+        self.how[branch.SIDE] = side
+        self.how[branch.DIVE] = 1
+        self._begin()
+        found = None
+        while (said := self._run()) in (branch.FOUND, branch.BETTER):
+            point = self.work[6].copy()
+            if accept(point):
+                found = point
+                cost = self.costs[self.offset[:-1] + point].sum()
+                if said == branch.FOUND:
+                    break
+                self.want[branch.CUTOFF] = cost
+        return found
 
-    # ------------------------------------------------------------ boxes
+    def furthest(self, side: int) -> Iterator[NDArray[np.int64]]:
+        """Candidates of points of ever greater raw confidence (ever smaller, if side is −1).
 
-    def _limit_reached(self, opened: int) -> bool:
-        self.nodes += opened
-        self.stopped = self.nodes > self.node_limit or time.monotonic() > self.deadline
-        return self.stopped
-
-    @staticmethod
-    def _push(heap: list[tuple[float, int, Box | Point]], boxes: Iterable[Box]) -> None:
-        for box in boxes:
-            heapq.heappush(heap, (box.bound, box.order, box))
-
-    @staticmethod
-    def _pop(heap: list[tuple[float, int, Box | Point]], low: float) -> list[Box]:
-        """The cheapest boxes, at most half of those there are, up to the first answer."""
-        most = min(MOST_AT_ONCE, 1 + len(heap) // 2)
-        opened: list[Box] = []
-        while heap and len(opened) < most and isinstance(heap[0][2], Box):
-            box = heapq.heappop(heap)[2]
-            if isinstance(box, Box) and box.high >= low:
-                opened.append(box)
-        return opened
-
-    def _kept(self, ranges: list[Range], low: float, high: float = math.inf) -> list[Box]:
-        """The boxes of these ranges that may hold a confidence in [low, high]."""
-        if not ranges:
-            return []
-        first, last = (np.array(ends) for ends in zip(*ranges, strict=True))
-        least, most, loose = self.boxes.bounds(first, last)
-        if self.wanted == 0:
-            least, most = 1.0 - most, 1.0 - least
-        corner = np.clip(self.cheapest_of_all, first, last)
-        added = self.costs[self.offset + corner].sum(axis=1)
-        bound = np.maximum(added, self._relaxed(first, last, low))
-        split = np.where(last > first, loose, -1.0).argmax(axis=1)
-        return [
-            Box(
-                bound[i],
-                next(self.order),
-                first[i],
-                last[i],
-                corner[i],
-                added[i],
-                split[i],
-                most[i],
-            )
-            for i in np.flatnonzero((most >= low) & (least <= high) & (bound < math.inf))
-            if self._related(first[i], last[i])
-        ]
-
-    def _relaxed(self, first: Ints, last: Ints, low: float) -> Floats:
-        """A second bound on the cost: the linear condition, priced at several prices λ.
-
-        Every λ ≥ 0 gives one: λ·needed + Σ_f min (cost − λ·g) over the feature's candidates.
+        The caller says `reached` for those it allows.
         """
-        relaxed = self.boxes.relaxation(first, last, self.wanted, low)
-        if relaxed is None:
-            return np.full(len(first), -math.inf)
-        needed, g = relaxed
-        inside = (self.within >= first[:, self.feature]) & (self.within <= last[:, self.feature])
-        most = np.maximum.reduceat(np.where(inside, g, -math.inf), self.offset, axis=1).sum(axis=1)
-        costs = np.where(inside, self.costs, math.inf)
-        prices = self.price * PRICES
-        found = np.stack(
-            [
-                price * needed
-                + np.minimum.reduceat(costs - price * g, self.offset, axis=1).sum(axis=1)
-                for price in prices
-            ]
-        )
-        possible = most >= needed - ROUNDING * (1.0 + np.abs(needed))
-        if possible.any():  # no price is too high for a box that cannot reach the target
-            served = np.median(prices[found[:, possible].argmax(axis=0)])
-            self.price = float(np.clip(served, *PRICE_RANGE))
-        best = found.max(axis=0)
-        safe = best - ROUNDING * (1.0 + np.abs(best) + np.abs(prices.max() * needed))
-        return np.where(possible, safe, math.inf)
+        self.how[branch.SIDE], self.how[branch.FURTHEST] = side, 1
+        self.want[branch.LOW], self.want[branch.HIGH] = -1.0, 2.0
+        self._begin()
+        while self._run() == branch.FOUND:
+            yield self.work[6].copy()
 
-    def _corners(self, boxes: list[Box]) -> list[Point]:
-        """The cheapest point of each box."""
-        if not boxes:
-            return []
-        at = self.offset + np.array([box.corner for box in boxes])
-        yes = self.model.confidence_at(self.cells[at])
-        confidence = yes if self.wanted == 1 else 1.0 - yes
-        costs = (self.cost.total(math.fsum(row)) for row in self.costs[at].tolist())
-        return [
-            Point(codes, cost, float(p))
-            for codes, cost, p in zip(self.codes[at], costs, confidence, strict=True)
-        ]
+    def reached(self, raw: float) -> None:
+        """Ask of the furthest search only what goes beyond this raw confidence."""
+        if self.how[branch.SIDE] > 0:
+            self.want[branch.LOW] = raw
+            self.want[branch.REACHED] = raw + 2 * ROUNDING
+        else:
+            self.want[branch.HIGH] = raw
+            self.want[branch.REACHED] = 1.0 - raw + 2 * ROUNDING
 
-    def _related(self, first: Ints, last: Ints) -> bool:
-        """Whether some point of a box may keep each relation, one relation at a time."""
-        return all(
-            _may_hold(
-                relation,
-                self.features[i].codes[first[i] : last[i] + 1],
-                self.features[j].codes[first[j] : last[j] + 1],
-                self.reach.own[[i, j]],
-            )
-            for relation, i, j in self.relations
-        )
+    # ------------------------------------------------------------ the arrays of the loop
+
+    def _begin(self) -> None:
+        d, first = self.d, np.zeros(self.d, np.int64)
+        last = np.diff(self.offset) - 1
+        spans = self.cells[self.offset[:-1] + first][None], self.cells[self.offset[:-1] + last][None]
+        loose = np.where(last > 0, self.boxes.bounds(*spans)[2][0], -1.0)
+        self.store: dict[str, Any] = {
+            "box": np.empty(FIRST_BOXES * 2 * d, np.int32),
+            "key": np.empty(FIRST_BOXES),
+            "split": np.empty(FIRST_BOXES, np.int32),
+            "where": np.full(FIRST_BOXES, -1, np.int32),
+            "mark": np.zeros(FIRST_BOXES, np.int8),
+            "node": np.empty(FIRST_BOXES, np.int32),
+            "heap": np.empty(FIRST_BOXES, np.int32),
+            "spare": np.arange(FIRST_BOXES - 1, -1, -1, dtype=np.int32),
+        }
+        self.tree: dict[str, Any] = {
+            "feature": np.empty(4 * FIRST_BOXES, np.int32),
+            "cut": np.empty(4 * FIRST_BOXES, np.int32),
+            "left": np.empty(4 * FIRST_BOXES, np.int32),
+            "price": np.empty(4 * FIRST_BOXES),
+            "bound": np.empty(4 * FIRST_BOXES),
+        }
+        store, tree = self.store, self.tree
+        store["box"][: 2 * d] = np.concatenate([first, last])
+        store["key"][0] = -1.0 if self.how[branch.FURTHEST] else 0.0
+        store["split"][0] = int(loose.argmax())
+        store["node"][0] = store["heap"][0] = 0
+        tree["feature"][0], tree["bound"][0], tree["price"][0] = -1, 0.0, 0.0
+        self.state[:] = [1, FIRST_BOXES - 1, 0, 1, -1, 0]
+        if self.how[branch.FURTHEST]:
+            self.want[branch.REACHED] = -1.0
+
+    def _run(self) -> int:
+        """Go on with the loop until it has something to say, or a limit ends it."""
+        advance, boxes = branch.advance(), self.boxes
+        while True:
+            left = self.node_limit - self.nodes
+            self.how[branch.PAUSE] = int(min(NODES_A_CALL, left))
+            said = advance(
+                boxes.interval, boxes.relaxation, boxes.errors, boxes.numbers, boxes.layout, self.offset,
+                self.codes, self.costs, self.cells, boxes.first_cell, self.valley, self.nothing,
+                self.nothing, self.nothing, *self.relations, self.how, self.want, self.state,
+                *self.store.values(), *self.tree.values(), *self.work,
+            )  # fmt: skip
+            if said in (branch.DONE, branch.FOUND, branch.BETTER):
+                return int(said)
+            if said == branch.FULL:
+                self.stopped = not self._grow()
+            if self.nodes >= self.node_limit or time.monotonic() > self.deadline:
+                self.stopped = True
+            if self.stopped:
+                return branch.DONE
+
+    def _grow(self) -> bool:
+        held = len(self.store["key"])
+        if held >= MOST_BOXES:
+            return False
+        if self.state[branch.SPARE] < 2 * self.d + 2:
+            for name, array in self.store.items():
+                self.store[name] = np.concatenate([array, np.zeros_like(array)])
+            free = self.state[branch.SPARE]
+            fresh = np.arange(2 * held - 1, held - 1, -1, dtype=np.int32)
+            self.store["spare"][free : free + held] = fresh
+            self.state[branch.SPARE] += held
+        if self.state[branch.MADE] + 4 * self.d + 4 > len(self.tree["cut"]):
+            for name, array in self.tree.items():
+                self.tree[name] = np.concatenate([array, np.zeros_like(array)])
+        return True
 
 
-def _with(first: Ints, last: Ints, f: int, ends: tuple[int, int]) -> Range:
-    first, last = first.copy(), last.copy()
-    first[f], last[f] = ends
-    return first, last
+def _valley(costs: Floats) -> int:
+    """Where costs that fall and then rise are least; −1 if they do otherwise."""
+    least = int(np.argmin(costs))
+    step = costs[1:] - costs[:-1]
+    falls = (step[:least] <= 0).all() and (step[least:] >= 0).all()
+    return least if falls else -1
 
 
-def _halves(box: Box) -> list[Range]:
-    """A box cut in two at its loosest feature; none if it is a single point."""
-    f = box.split
-    a, b, at = int(box.first[f]), int(box.last[f]), int(box.corner[f])
-    if a == b:
-        return []
-    cut = at - 1 if a < at else (a + b) // 2
-    return [_with(box.first, box.last, f, ends) for ends in ((a, cut), (cut + 1, b))]
+def relations_of(reach: Reach, features: Sequence[Candidates]) -> tuple[Ints, Floats]:
+    """The relations of a schema as the loop reads them, see `branch`."""
+    rows, goals = [], []
+    own = reach.own
+    for relation in reach.relations:
+        i, j = reach.schema.position(relation.a), reach.schema.position(relation.b)
+        at = [int(np.flatnonzero(_same(features[f].codes, own[f]))[0]) for f in (i, j)]
+        sign, goal = 0, 0.0
+        if not isinstance(relation, AtMost):
+            sign = 1 if relation.by > 0 else -1
+            goal = relation.goal(own[j])
+        rows.append([sign, i, j, *at])
+        goals.append(goal)
+    return np.array(rows, np.int64).ravel(), np.array(goals, np.float64)
 
 
-def _without(box: Box) -> list[Range]:
-    """Ranges that together hold every point of a box but its corner."""
-    parts = []
-    first, last = box.first, box.last
-    for f, at in enumerate(box.corner.tolist()):
-        a, b = int(first[f]), int(last[f])
-        if a < at:
-            parts.append(_with(first, last, f, (a, at - 1)))
-        if at < b:
-            parts.append(_with(first, last, f, (at + 1, b)))
-        first, last = _with(first, last, f, (at, at))
-    return parts
-
-
-def _may_hold(relation: Relation, a: Floats, b: Floats, own: Floats) -> bool:
-    """Whether a relation can hold for some pair of these codes of its two features."""
-    a_stays, b_stays = (
-        bool(((codes == was) | np.isnan(codes)).any()) for codes, was in ((a, own[0]), (b, own[1]))
-    )
-    if isinstance(relation, AtMost):
-        # it is not asked of missing values, nor of whoever changes nothing at all
-        missing = np.isnan(a).any() or np.isnan(b).any()
-        return bool(missing or (a_stays and b_stays) or a.min() <= b.max())
-    return a_stays or any(
-        relation.holds((own[0], own[1]), (math.inf, float(end))) for end in (b.min(), b.max())
-    )
+def _same(codes: Floats, own: float) -> NDArray[np.bool_]:
+    return np.isnan(codes) if math.isnan(own) else codes == own
 
 
 # ---------------------------------------------------------------- candidates
@@ -307,10 +256,7 @@ def _candidates(model: CellModel, reach: Reach, cost: Cost) -> list[Candidates]:
         codes[:, f] = values
         cells = model.cells_of(codes)[:, f]
         costs = np.array([cost.change(feature, moves.own, v) for v in values])
-        order = np.arange(len(values))
-        falling, cheapest = np.diff(costs) < 0, int(np.argmin(costs))
-        if falling[cheapest:].any() or not falling[:cheapest].all():
-            order = np.argsort(costs, kind="stable")
+        order = np.argsort(values)
         found.append(Candidates(np.array(values)[order], cells[order], costs[order]))
     return found
 

@@ -1,104 +1,89 @@
-"""Bounds on the machine's confidence over boxes of cells: what the exact engine searches with."""
+"""The machine on boxes of cells: tables made once, and bounds read off them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trust_recourse.tsetlin import inference
+from trust_recourse.tsetlin import bounds
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-FLOOR = 1e-9  # factors below it are taken as this where a logarithm is needed
-ROUNDING = 1e-12  # products in another order may differ from a prediction's by rounding
-
 
 class Boxes:
-    """Candidates for each feature, by their cells, and M's bounds on ranges of them.
+    """Bounds on M over boxes of cells; what it holds is fixed, so threads may share it.
 
-    For each feature the least and the greatest factor of every run of 1, 2, 4, … candidates is
+    For each feature the least and the greatest factor of every run of 1, 2, 4, … cells is
     tabulated, so a range of any length costs two look-ups a clause.
     """
 
     def __init__(
         self,
-        factors: Sequence[Floats],  # per feature (candidates, C): F at each candidate's cell
+        factors: Floats,  # (cells of all features, C)
+        n_cells: Ints,
         empty: Floats,
         link: Floats,
         calibrated: Callable[[Floats], Floats],
-        T: float | None,  # of a margin link without calibration, else None: see `relaxation`
+        raw_interval: Callable[[float, float], tuple[float, float]],
     ) -> None:
-        self.empty, self.link, self.calibrated, self.T = empty, link, calibrated, T
-        self.logs = np.log(np.maximum(np.concatenate(factors), FLOOR))
-        self.size = np.array([len(table) for table in factors], np.int64)
-        least = [_runs(table, np.minimum) for table in factors]
-        most = [_runs(table, np.maximum) for table in factors]
-        self.start = np.cumsum([0, *map(len, least)])[:-1].astype(np.int64)
-        self.least, self.most = np.concatenate(least), np.concatenate(most)
-        self.q = np.empty((2, len(empty)))
-        self.law = np.empty((2, len(empty) + 1))
+        self.calibrated, self.raw_interval = calibrated, raw_interval
+        self.n_cells = n_cells
+        self.first_cell = np.cumsum(n_cells) - n_cells
+        d, C = len(n_cells), len(empty)
+        tables = np.split(factors, self.first_cell[1:])
+        least = [_runs(table, np.minimum) for table in tables]
+        most = [_runs(table, np.maximum) for table in tables]
+        rows = np.cumsum([0, *map(len, least)])[:-1]
+        steps = np.append(np.diff(link), 0.0)
+        logs = np.log(np.maximum(factors, bounds.FLOOR))
+        parts = [
+            empty,
+            link,
+            np.maximum.accumulate(steps),
+            np.maximum.accumulate(steps[::-1])[::-1],
+            np.concatenate(least),
+            np.concatenate(most),
+            logs,
+            logs.T,
+            *(np.log(np.maximum(np.concatenate(t), bounds.FLOOR)) for t in (least, most)),
+        ]
+        starts = np.cumsum([0, *(part.size for part in parts)])[:-1]
+        uneven = int(np.count_nonzero(steps) == 1)  # the vote link: one step, so slopes matter
+        each = np.column_stack([n_cells, rows, self.first_cell])
+        heads = [*starts[:7], uneven, starts[7], len(factors), *starts[8:]]
+        self.layout = np.array([d, C, *heads, *each.ravel()], np.int64)
+        self.numbers = np.concatenate([part.ravel() for part in parts])
+        self.scratch = np.ones(14 * C + 8)  # where a search starts from
+
+    @property
+    def interval(self) -> Any:
+        """The compiled bounds on one box, see `bounds`."""
+        return bounds.interval()
+
+    @property
+    def relaxation(self) -> Any:
+        """The compiled separable bound on one box, see `bounds`."""
+        return bounds.relaxation()
+
+    @property
+    def errors(self) -> Any:
+        """Where the separable bound errs, see `bounds`."""
+        return bounds.errors()
 
     def bounds(self, first: Ints, last: Ints) -> tuple[Floats, Floats, Floats]:
         """Least and greatest confidence on each box, and how loose each feature makes them."""
-        out = np.empty((len(first), 2))
-        loose = np.empty(first.shape)
-        inference.box_bounds(
-            first, last, self.start, self.size, self.least, self.most, self.empty, self.link,
-            self.q, self.law, out, loose,
+        n, d = first.shape
+        out = np.empty((n, 2 + d))
+        bounds.intervals(
+            self.numbers, self.layout, first, last,
+            np.empty(2 * d, np.int64), np.empty(2 + d), self.scratch.copy(), out,
         )  # fmt: skip
-        low = self.calibrated(np.clip(out[:, 0] - ROUNDING, 0.0, 1.0))
-        high = self.calibrated(np.clip(out[:, 1] + ROUNDING, 0.0, 1.0))
-        return low, high, loose
-
-    def relaxation(
-        self, first: Ints, last: Ints, wanted: int, confidence: float
-    ) -> tuple[Floats, Floats] | None:
-        """A linear condition that every point of a box with this confidence fulfils.
-
-        Gives (n,) and (n, candidates): Σ over the features of g[their candidate] ≥ needed. One
-        candidate serves all clauses together, which the bounds above do not ask for. S_j = Σ_f log
-        F_jf is additive and q_j + E_j = exp(S_j) convex in it: a secant bounds the clauses that
-        vote for the wanted class from above, a tangent the others from below. With the margin link
-        clip(v) − v never rises with v, so its mean is greatest where v is least.
-        """
-        if self.T is None:
-            return None
-        least, most = self._extremes(first, last)
-        up = np.arange(len(self.empty)) % 2 == (0 if wanted == 1 else 1)
-        q = np.maximum(np.where(up, least, most) - self.empty, 0.0)
-        law = np.empty((len(q), q.shape[1] + 1))
-        inference.vote_law(q, law)
-        lowest = law @ self.link if wanted == 1 else 1.0 - law @ self.link
-        needed = 2.0 * self.T * (confidence - ROUNDING - lowest) + q @ np.where(up, 1.0, -1.0)
-
-        low, high = np.maximum(least, FLOOR ** len(self.size)), np.maximum(most, FLOOR)
-        span = np.log(high) - np.log(low)
-        flat = span < 1e-9
-        slope = np.where(flat, high, (high - low) / np.where(flat, 1.0, span))
-        # at the floor a tangent would no longer lie below, so such a clause gets its least value
-        lost = ~up & (least < 2 * FLOOR)
-        slope = np.where(lost | (up & flat), 0.0, slope)
-        at = np.where(slope > 0, np.log(np.where(slope > 0, slope, 1.0)), 0.0)
-        secant = np.where(flat, high, low - slope * np.log(low)) - self.empty
-        tangent = np.where(lost, least, slope * (1.0 - at)) - self.empty
-        sign = np.where(up, 1.0, -1.0)
-        constant = (sign * np.where(up, secant, tangent)).sum(axis=1)
-        return needed - constant, (sign * slope) @ self.logs.T
-
-    def _extremes(self, first: Ints, last: Ints) -> tuple[Floats, Floats]:
-        """Least and greatest q_j + E_j on each box."""
-        least, most = np.ones((2, len(first), len(self.empty)))
-        for f, (start, size) in enumerate(zip(self.start, self.size, strict=True)):
-            length = last[:, f] - first[:, f] + 1
-            level = np.frexp(length.astype(float))[1] - 1
-            a = start + level * size + first[:, f]
-            b = a + length - (1 << level)
-            least *= np.minimum(self.least[a], self.least[b])
-            most *= np.maximum(self.most[a], self.most[b])
-        return least, most
+        low, high = self.calibrated(np.clip(out[:, :2], 0.0, 1.0)).T
+        return low, high, out[:, 2:]
 
 
 def _runs(table: Floats, extreme: np.ufunc) -> Floats:

@@ -1,4 +1,4 @@
-"""The loops of inference, compiled: firing, the law of the vote, Monte Carlo, bounds on boxes.
+"""The loops of inference, compiled: firing, the law of the vote, Monte Carlo.
 
 Notation as in `kernels`: C clauses, j; F features, f; q_j the probability that clause j fires; g
 the link, tabulated at v = −C/2 … C/2.
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from trust_recourse.tsetlin.kernels import inline, kernel, literal_row
+from trust_recourse.tsetlin.kernels import kernel, literal_row
 
 
 @kernel
@@ -91,68 +91,3 @@ def monte_carlo(
                     v += 1 - 2 * (j & 1)
             total += g[C // 2 + v]
         out[i] = total / n_passes
-
-
-# ---------------------------------------------------------------- bounds on boxes of cells
-
-
-@inline
-def _two_runs(n: int, at: int, size: int) -> tuple[int, int]:
-    """Rows of the two runs of 2^level candidates that together cover n of them from `at` on."""
-    level = 0
-    while (2 << level) <= n:
-        level += 1
-    a = at + level * size
-    return a, a + n - (1 << level)
-
-
-@kernel
-def box_bounds(
-    first: Any,  # (n, F) first and last candidate of each feature, per box
-    last: Any,
-    start: Any,  # (F,) where each feature's rows of the two tables begin
-    size: Any,  # (F,) its candidates, so the rows of each of its levels
-    least: Any,  # (rows, C) least factor of 2^level candidates, level by level
-    most: Any,
-    empty: Any,  # (C,)
-    g: Any,  # (C + 1,) the link at v = −C/2 … C/2
-    q: Any,  # scratch, (2, C) and (2, C + 1)
-    law: Any,
-    out: Any,  # (n, 2) bounds on M
-    loose: Any,  # (n, F) how much of the spread of the q_j each feature brings
-) -> None:
-    """M on boxes: each clause between its least and greatest firing, each vote at its worst.
-
-    Minima over a range of candidates are read off two overlapping ranges of 2^level.
-    """
-    F, C = start.shape[0], empty.shape[0]
-    for i in range(first.shape[0]):
-        for j in range(C):
-            q[0, j] = 1.0
-            q[1, j] = 1.0
-        for f in range(F):
-            n = last[i, f] - first[i, f] + 1
-            a, b = _two_runs(n, start[f] + first[i, f], size[f])
-            for j in range(C):
-                q[0, j] *= min(least[a, j], least[b, j])
-                q[1, j] *= max(most[a, j], most[b, j])
-        for f in range(F):
-            n = last[i, f] - first[i, f] + 1
-            loose[i, f] = 0.0
-            if n > 1:
-                a, b = _two_runs(n, start[f] + first[i, f], size[f])
-                for j in range(C):
-                    top = max(most[a, j], most[b, j])
-                    if top > 0.0:
-                        loose[i, f] += q[1, j] * (1.0 - min(least[a, j], least[b, j]) / top)
-        for j in range(C):
-            low = max(q[0, j] - empty[j], 0.0)
-            high = max(q[1, j] - empty[j], 0.0)
-            q[0, j] = low if (j & 1) == 0 else high
-            q[1, j] = high if (j & 1) == 0 else low
-        vote_law(q, law)
-        for side in range(2):
-            m = 0.0
-            for w in range(C + 1):
-                m += law[side, w] * g[w]
-            out[i, side] = m

@@ -40,7 +40,15 @@ _fast: dict[str, Any] = {
 }
 kernel = njit(**_fast)
 inline = njit(**_fast, forceinline=True)
+
+
+def typed(signature: Any) -> Any:
+    """Compile for one signature, so that other compiled code can be handed the function."""
+    return njit(signature, **_fast)
+
+
 _reduce = njit(**_fast | {"fastmath": {"contract", "nsz", "reassoc"}}, forceinline=True)
+lanes = njit(**_fast | {"fastmath": {"contract", "nsz", "nnan", "reassoc"}}, forceinline=True)
 
 _u = np.uint64
 _f = np.float32

@@ -6,6 +6,7 @@ ordinary machine), and everything after training is a function of those: it live
 
 from __future__ import annotations
 
+import math
 import numbers
 import os
 from abc import ABC, abstractmethod
@@ -189,7 +190,7 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         self._empty = np.prod(1.0 - inclusion, axis=1)
         # the link of the machine as it was fitted: settings changed later are for the next fit
         self._g = self._link_values()
-        self._margin = float(self.T) if self.link == "margin" else None
+        self._boxes: Boxes | None = None
 
     def _calibrate(
         self, method: Method, X: Any, y: Any, target: NDArray[np.int8], rng: np.random.Generator
@@ -294,14 +295,15 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         """Confidence of `classes_[1]` at rows of cells: the very floats of `predict_proba`."""
         return self._calibrated(self._expected(self._firing(cells)))
 
-    def boxes(self, cells: Sequence[NDArray[np.int32]]) -> Boxes:
-        """Bounds on the confidence over ranges of candidates, given by the cells they lie in."""
+    def boxes(self) -> Boxes:
+        """Bounds on the confidence over boxes of cells."""
         check_is_fitted(self)
-        firsts = self._literals.first_cell
-        factors = [self._factors[a + of] for a, of in zip(firsts, cells, strict=True)]
-        plain = self._margin is not None and self.calibrator_ is None
-        T = self._margin if plain else None
-        return Boxes(factors, self._empty, self._g, self._calibrated, T)
+        if self._boxes is None:
+            self._boxes = Boxes(
+                self._factors, self._literals.n_cells, self._empty, self._g,
+                self._calibrated, self._raw_interval,
+            )  # fmt: skip
+        return self._boxes
 
     # ------------------------------------------------------------ the rules
 
@@ -367,6 +369,13 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
 
     def _calibrated(self, raw: Floats) -> Floats:
         return raw if self.calibrator_ is None else self.calibrator_(raw)
+
+    def _raw_interval(self, low: float, high: float) -> tuple[float, float]:
+        """The raw confidences whose calibrated value lies in [low, high]; empty if low > high."""
+        if self.calibrator_ is None:
+            return low, high
+        least, most = self.calibrator_.least_raw(low), self.calibrator_.greatest_raw(high)
+        return (math.inf if least is None else least), (-math.inf if most is None else most)
 
     # ------------------------------------------------------------ data and settings
 

@@ -1,0 +1,398 @@
+"""Bounds on M over boxes of cells, compiled: an interval, and one separable upper bound.
+
+Notation as in `inference`: C clauses, j; d features, f; F_jf the factor of a cell; q_j + E_j = Π_f
+F_jf; g the link. A **span** is a box: the first cell of each feature, then the last of each. What a
+function needs to know of the model comes in two flat arrays, `numbers` and `layout`, so that its
+signature is the same for every model and the search, which calls it, reads neither.
+
+    layout    d, C, where the tables below begin in `numbers`, and then for each feature its number
+              of cells, the first row of its range tables and its first cell
+    numbers   E (C) · g (C + 1) · rise (C + 1) · fall (C + 1) · least and most factor of every run of
+              1, 2, 4, … cells (rows, C) · log F (cells, C)
+
+Indices are unsigned so that the loops become vector instructions; nothing checks them.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numba import types
+
+from trust_recourse.tsetlin.kernels import inline, kernel, lanes, typed
+
+ROUNDING = 1e-12  # products in another order may differ from a prediction's by rounding
+FLOOR = 1e-30  # factors below it are taken as this where a logarithm is needed
+HEAD = 14  # entries of `layout` before those of the features
+
+_u = np.uint64
+_numbers, _layout = types.float64[::1], types.int64[::1]
+INTERVAL = types.void(_numbers, _layout, _layout, _numbers, _numbers)
+ERRORS = types.void(_numbers, _layout, _layout, _layout, types.int64, _numbers, _numbers)
+RELAXATION = types.float64(
+    _numbers, _layout, _layout, types.int64, types.float64, _numbers, types.float64, _numbers,
+    _numbers,
+)
+
+
+@inline
+def _runs(layout: Any, span: Any, f: int, d: int) -> tuple[Any, Any]:
+    """Rows of the two runs of 2^level cells that together cover a feature's range."""
+    size, row = layout[HEAD + 3 * f], layout[HEAD + 3 * f + 1]
+    n = span[d + f] - span[f] + 1
+    level = 0
+    while (2 << level) <= n:
+        level += 1
+    a = row + level * size + span[f]
+    return _u(a), _u(a + n - (1 << level))
+
+
+@inline
+def _products(numbers: Any, layout: Any, span: Any, q: Any) -> None:
+    """q[:C] and q[C:2C]: least and greatest q_j + E_j on the span."""
+    d, C = layout[0], _u(layout[1])
+    least, most = _u(layout[6]), _u(layout[7])
+    for j in range(_u(2) * C):
+        q[j] = 1.0
+    for f in range(d):
+        a, b = _runs(layout, span, f, d)
+        a1, b1, a2, b2 = least + a * C, least + b * C, most + a * C, most + b * C
+        for j in range(C):
+            q[j] *= min(numbers[a1 + j], numbers[b1 + j])
+            q[C + j] *= max(numbers[a2 + j], numbers[b2 + j])
+
+
+@inline
+def _looseness(numbers: Any, layout: Any, span: Any, q: Any, loose: Any, at: int) -> None:
+    """How much of the spread of the greatest products each feature brings."""
+    d, C = layout[0], _u(layout[1])
+    least, most = _u(layout[6]), _u(layout[7])
+    for f in range(d):
+        total = 0.0
+        if span[d + f] > span[f]:
+            a, b = _runs(layout, span, f, d)
+            a1, b1, a2, b2 = least + a * C, least + b * C, most + a * C, most + b * C
+            for j in range(C):
+                top = max(numbers[a2 + j], numbers[b2 + j]) + 1e-300
+                total += q[C + j] * (1.0 - min(numbers[a1 + j], numbers[b1 + j]) / top)
+        loose[at + f] = total
+
+
+@inline
+def _law(q: Any, at: Any, C: Any, law: Any, to: Any) -> None:
+    """The law of v at law[to …], for the firing probabilities q[at …]; even clauses vote for."""
+    half = C >> _u(1)
+    for w in range(C + _u(1)):
+        law[to + w] = 0.0
+    law[to + half] = 1.0
+    for j in range(C):
+        p = q[at + j]
+        low, high = to + half - (j >> _u(1)), to + half + ((j + _u(1)) >> _u(1))
+        if (j & _u(1)) == _u(0):
+            before = 0.0
+            for w in range(low, high + _u(2)):
+                here = law[w]
+                law[w] = here + p * (before - here)
+                before = here
+        else:
+            for w in range(low - _u(1), high):
+                law[w] += p * (law[w + _u(1)] - law[w])
+            law[high] *= 1.0 - p
+
+
+@inline
+def _mean(numbers: Any, g: Any, law: Any, at: Any, C: Any) -> float:
+    m = 0.0
+    for w in range(C + _u(1)):
+        m += law[at + w] * numbers[g + w]
+    return m
+
+
+@inline
+def _extremes(numbers: Any, layout: Any, q: Any) -> None:
+    """From products to votes: q[:C] where v is least on the span, q[C:2C] where it is greatest."""
+    C, empty = _u(layout[1]), _u(layout[2])
+    for j in range(C):
+        low = max(q[j] - numbers[empty + j], 0.0)
+        high = max(q[C + j] - numbers[empty + j], 0.0)
+        votes_for = (j & _u(1)) == _u(0)
+        q[j] = low if votes_for else high
+        q[C + j] = high if votes_for else low
+
+
+def _interval(numbers: Any, layout: Any, span: Any, out: Any, scratch: Any) -> None:
+    """out[0] ≤ M ≤ out[1] on the span, and out[2 + f]: how loose each feature makes that.
+
+    Each clause lies between its least and its greatest firing, and M rises with every clause that
+    votes for class 1 and falls with every other.
+    """
+    C, g = _u(layout[1]), _u(layout[3])
+    _products(numbers, layout, span, scratch)
+    _looseness(numbers, layout, span, scratch, out, 2)
+    _extremes(numbers, layout, scratch)
+    law = _u(2) * C
+    for side in range(_u(2)):
+        _law(scratch, side * C, C, scratch, law)
+        out[side] = _mean(numbers, g, scratch, law, C)
+    out[0] -= ROUNDING
+    out[1] += ROUNDING
+
+
+_interval_inline = inline(_interval)
+
+
+@inline
+def _left_out(law: Any, at: Any, C: Any, keep: float, numbers: Any, gain: Any) -> float:
+    """E[gain] under the law of the other clauses: law[w] = keep · b[w] + (1 − keep) · b[w − 1].
+
+    b is recovered from the end at which the recursion does not magnify errors.
+    """
+    other, total, b = 1.0 - keep, 0.0, 0.0
+    if keep >= 0.5:
+        scale = 1.0 / keep
+        for w in range(C):
+            b = (law[at + w] - other * b) * scale
+            total += b * numbers[gain + w]
+        return total
+    scale = 1.0 / other
+    for back in range(C):
+        w = C - back
+        b = (law[at + w] - keep * b) * scale
+        total += b * numbers[gain + w - _u(1)]
+    return total
+
+
+@inline
+def _slopes(numbers: Any, layout: Any, scratch: Any, laws: Any, to: Any) -> None:
+    """scratch[to + j]: more than M can change on the span when q_j changes by 1.
+
+    With Δ the steps of the link, that is E[Δ(v of the other clauses)], at most E[max Δ up to v] at
+    the greatest votes and E[max Δ from v on] at the least.
+    """
+    C, rise, fall = _u(layout[1]), _u(layout[4]), _u(layout[5])
+    steepest = numbers[rise + C - _u(1)]
+    for j in range(C):
+        bound = steepest
+        if layout[9] == 1:
+            votes_for = (j & _u(1)) == _u(0)
+            low, high = scratch[j], scratch[C + j]
+            upper = _left_out(
+                scratch, laws + C + _u(1), C, 1.0 - high if votes_for else high, numbers, rise
+            )
+            lower = _left_out(scratch, laws, C, 1.0 - low if votes_for else low, numbers, fall)
+            bound = min(bound, max(min(upper, lower), 0.0) + ROUNDING)
+        scratch[to + j] = bound
+
+
+@lanes
+def _best_of(numbers: Any, at: Any, spend: Any, a: Any, b: Any, sign: float, rate: float) -> float:
+    """The greatest sign · log F − rate · spend of the cells a … b − 1."""
+    best = -np.inf
+    for c in range(a, b):
+        best = max(best, sign * numbers[at + c] - rate * spend[c])
+    return best
+
+
+@inline
+def _within_budget(
+    numbers: Any, layout: Any, span: Any, spend: Any, budget: float, sign: float, scratch: Any,
+    top: Any, rates: Any,
+) -> None:  # fmt: skip
+    """Lower scratch[top + j], a bound on sign · S_j, by what the budget allows.
+
+    For every rate μ ≥ 0, sign · S_j ≤ μ · budget + Σ_f max (sign · log F_jf − μ · spend). Of two
+    rates the better is remembered in scratch[rates + j], so that they find the best in time.
+    """
+    d, C, across = layout[0], _u(layout[1]), _u(layout[10])
+    cells = _u(layout[11])
+    for j in range(C):
+        rate = scratch[rates + j]
+        one, two = rate * budget, 2.0 * rate * budget
+        at = across + j * cells
+        for f in range(d):
+            first = _u(layout[HEAD + 3 * f + 2])
+            a, b = first + _u(span[f]), first + _u(span[d + f]) + _u(1)
+            one += _best_of(numbers, at, spend, a, b, sign, rate)
+            two += _best_of(numbers, at, spend, a, b, sign, 2.0 * rate)
+        scratch[top + j] = min(scratch[top + j], min(one, two) + ROUNDING)
+        scratch[rates + j] = min(max(rate * (2.0 if two < one else 0.5), 1e-6), 1e9)
+
+
+@lanes
+def _dot(numbers: Any, a: Any, scratch: Any, b: Any, n: Any) -> float:
+    total = 0.0
+    for j in range(n):
+        total += numbers[a + j] * scratch[b + j]
+    return total
+
+
+def _relaxation(
+    numbers: Any, layout: Any, span: Any, side: int, level: float, spend: Any, budget: float,
+    gains: Any, scratch: Any,
+) -> float:  # fmt: skip
+    """M ≤ base + Σ_f gains[cell of f] (1 − M, if side is −1) on the span within a budget.
+
+    Gives base. `spend` is what each cell costs; only points that cost no more than the budget
+    together count; a cell beyond reach costs ∞ and gains −∞. One cell of a feature serves all
+    clauses, which `_interval` does not ask for. S_j = Σ_f log F_jf is additive and q_j + E_j =
+    exp(S_j) convex in it: a secant bounds the clauses that vote for this side from above, a tangent
+    the others from below; `_slopes` turns clauses into M.
+    """
+    d, C, empty, g = layout[0], _u(layout[1]), _u(layout[2]), _u(layout[3])
+    logs = _u(layout[8])
+    laws = _u(2) * C
+    slopes = laws + _u(2) * C + _u(2)
+    low, high, spare = slopes + C, slopes + _u(2) * C, slopes + _u(3) * C
+    rates = spare + _u(2) * C
+    _products(numbers, layout, span, scratch)
+    lowest = d * np.log(FLOOR)
+    for j in range(C):
+        scratch[low + j] = -max(np.log(max(scratch[j], 1e-300)), lowest)
+        scratch[high + j] = np.log(max(scratch[C + j], 1e-300))
+    if budget < np.inf:
+        _within_budget(numbers, layout, span, spend, budget, 1.0, scratch, high, rates)
+        _within_budget(numbers, layout, span, spend, budget, -1.0, scratch, low, rates + C)
+    for j in range(C):
+        if budget < np.inf:
+            scratch[j] = max(scratch[j], np.exp(-scratch[low + j]) * (1.0 - 1e-9) - 1e-30)
+            scratch[C + j] = min(scratch[C + j], np.exp(scratch[high + j]))
+        # products from here on; the votes' extremes follow
+        scratch[spare + j] = scratch[j]
+        scratch[spare + C + j] = scratch[C + j]
+    _extremes(numbers, layout, scratch)
+    _law(scratch, _u(0), C, scratch, laws)
+    _law(scratch, C, C, scratch, laws + C + _u(1))
+    _slopes(numbers, layout, scratch, laws, slopes)
+    if side > 0:
+        base = _mean(numbers, g, scratch, laws, C)
+        most_there = _mean(numbers, g, scratch, laws + C + _u(1), C)
+    else:
+        base = 1.0 - _mean(numbers, g, scratch, laws + C + _u(1), C)
+        most_there = 1.0 - _mean(numbers, g, scratch, laws, C)
+    steepest = numbers[_u(layout[4]) + C - _u(1)]
+    variance = 0.0
+    constants = 0.0
+    for j in range(C):
+        least, most = scratch[spare + j], scratch[spare + C + j]
+        for_side = ((j & _u(1)) == _u(0)) == (side > 0)
+        weight, slope, constant = scratch[slopes + j], 0.0, 0.0
+        u, l = scratch[high + j], -scratch[low + j]
+        flat = u - l < 1e-9 or most < 1e-12
+        if for_side:
+            from_ = max(least - numbers[empty + j], 0.0)
+            if flat:
+                constant = most
+            else:
+                slope = (most - np.exp(l)) / (u - l)
+                constant = most - slope * u
+            base += weight * (constant - numbers[empty + j] - from_)
+            constants += constant - numbers[empty + j]
+        else:
+            from_ = max(most - numbers[empty + j], 0.0)
+            if flat or least < FLOOR:  # at the floor a tangent would no longer lie below
+                constant = least
+            else:
+                slope = (most - least) / (u - l)
+                constant = slope * (1.0 - np.log(slope))
+            base -= weight * (constant - numbers[empty + j] - from_)
+            slope = -slope
+            constants -= constant - numbers[empty + j]
+        a, b = max(least - numbers[empty + j], 0.0), max(most - numbers[empty + j], 0.0)
+        variance += 0.25 if a < 0.5 < b else max(a * (1.0 - a), b * (1.0 - b))
+        scratch[slopes + j] = weight * slope
+    for f in range(d):
+        first = _u(layout[HEAD + 3 * f + 2])
+        for c in range(first + _u(span[f]), first + _u(span[d + f]) + _u(1)):
+            total = -np.inf
+            if spend[c] < np.inf:
+                total = _dot(numbers, logs + c * C, scratch, slopes, C)
+            gains[c] = total
+    gains[_u(gains.shape[0] - 1)] = most_there + ROUNDING
+    needed = level - base - ROUNDING
+    if layout[9] == 0 and level > 0.0:
+        # margin: 2T·g(v) ≤ (v + T)⁺ and E[y⁺] ≤ (E[y] + √(E[y]² + Var v))/2 (Scarf's bound)
+        two_t = 1.0 / steepest
+        votes = two_t * level - variance / (4.0 * two_t * level) - 0.5 * two_t
+        needed = max(needed, steepest * (votes - constants) - ROUNDING)
+    return needed
+
+
+@lanes
+def _spread(
+    numbers: Any, a1: Any, b1: Any, a2: Any, b2: Any, scratch: Any, error: Any, C: Any
+) -> float:
+    total = 0.0
+    for j in range(C):
+        top = max(numbers[a2 + j], numbers[b2 + j])
+        total += scratch[error + j] * (top - min(numbers[a1 + j], numbers[b1 + j]))
+    return total
+
+
+def _errors(
+    numbers: Any, layout: Any, span: Any, point: Any, side: int, out: Any, scratch: Any
+) -> None:
+    """out[f]: what of the last `_relaxation`'s error at a point each feature's range brings.
+
+    The error of a clause, its secant or tangent less exp, is shared out by the features' ranges of
+    log F.
+    """
+    d, C, logs = layout[0], _u(layout[1]), _u(layout[8])
+    least, most = _u(layout[12]), _u(layout[13])
+    slopes = _u(4) * C + _u(2)
+    low, high, error = slopes + C, slopes + _u(2) * C, slopes + _u(3) * C
+    for j in range(C):
+        scratch[error + j] = 0.0
+    for f in range(d):
+        c = _u(layout[HEAD + 3 * f + 2] + point[f])
+        for j in range(C):
+            scratch[error + j] += numbers[logs + c * C + j]
+    for j in range(C):
+        S, u, l = scratch[error + j], scratch[high + j], -scratch[low + j]
+        slope = scratch[slopes + j]
+        missed = 0.0
+        if u - l > 1e-9:
+            rate = (np.exp(u) - np.exp(l)) / (u - l)
+            line = np.exp(u) - rate * (u - S) if slope > 0 else rate * (1.0 + S - np.log(rate))
+            missed = abs(slope) / rate * abs(line - np.exp(S)) / (u - l)
+        scratch[error + j] = missed
+    for f in range(d):
+        total = 0.0
+        if span[d + f] > span[f]:
+            a, b = _runs(layout, span, f, d)
+            a1, b1, a2, b2 = least + a * C, least + b * C, most + a * C, most + b * C
+            total = _spread(numbers, a1, b1, a2, b2, scratch, error, C)
+        out[f] = total
+
+
+@cache
+def errors() -> Any:
+    """`_errors` as a function that compiled code can be handed."""
+    return typed(ERRORS)(_errors)
+
+
+@cache
+def interval() -> Any:
+    """`_interval` as a function that compiled code can be handed."""
+    return typed(INTERVAL)(_interval)
+
+
+@cache
+def relaxation() -> Any:
+    """`_relaxation` as a function that compiled code can be handed."""
+    return typed(RELAXATION)(_relaxation)
+
+
+@kernel
+def intervals(
+    numbers: Any, layout: Any, first: Any, last: Any, span: Any, one: Any, scratch: Any, out: Any
+) -> None:
+    """`_interval` of many boxes: out (n, 2 + d)."""
+    d = first.shape[1]
+    for i in range(first.shape[0]):
+        for f in range(d):
+            span[f], span[d + f] = first[i, f], last[i, f]
+        _interval_inline(numbers, layout, span, one, scratch)
+        for k in range(2 + d):
+            out[i, k] = one[k]
