@@ -189,7 +189,8 @@ class Boxes(Protocol):
         """Least and greatest confidence on each box, and how loose each feature makes them.
 
         The bounds may lie beyond the true ones, never within; on boxes (n, d) they are (n,), (n,)
-        and (n, d). The feature of greatest looseness is split first.
+        and (n, d). The feature of greatest looseness is split first; where none is above 0 the
+        confidence is one and the same on the whole box.
         """
 
     def relaxation(

@@ -1,0 +1,472 @@
+"""Functions of an answer: does it survive noise, and is it like the people the model has seen.
+
+**Noise.** Every number x'_f is disturbed by N(0, (σ · scale_f)²), independently, continuous and
+unclipped, immutable ones too; categories, ordinals, booleans and missing values stay. The decision
+is kept where the confidence of the wanted class, as `predict_proba` gives it, is at least the
+threshold. `noise` computes the probability of that on a model with cells, up to an error it
+states; `copies` estimates it from noisy copies, for any model.
+
+**Plausibility.** A test is any function of a table, rows in the data's own values, that says for
+each row whether it is plausible: `NearNeighbours`, `Isolation`, a function of one row in `EachRow`,
+or the user's own.
+"""
+
+from __future__ import annotations
+
+import bisect
+import heapq
+import itertools
+import math
+import numbers
+from collections.abc import Callable
+from dataclasses import InitVar, dataclass, field, replace
+from functools import cached_property
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from trust_recourse.problem import CellModel, Floats, Ints
+from trust_recourse.schema import Schema
+
+Confidence: TypeAlias = Callable[[Floats], Floats]  # rows of codes → the wanted class's confidence
+Plausible: TypeAlias = Callable[[pd.DataFrame], NDArray[np.bool_]]
+Rows: TypeAlias = pd.DataFrame | NDArray[Any]
+
+MOST_AT_ONCE = 256  # boxes split together, so that the model bounds their parts in one call
+ROUNDING = 1e-12  # of all the masses added up, with room to spare
+ROWS_AT_ONCE = 256  # whose distances to all known rows are held in memory together
+
+
+# ---------------------------------------------------------------- noise
+
+
+@dataclass(frozen=True)
+class Noise:
+    """The probability that noise keeps a decision: surely in [probability ± error]."""
+
+    probability: float
+    error: float
+    boxes: int  # that were bounded to find it
+
+
+def wanted_confidence(yes: Floats, wanted: int) -> Floats:
+    """Confidence of the wanted class, 0 or 1, from that of class 1; a tie goes to class 1.
+
+    At a tie class 0 has the float below ½, as in `predict_proba`, so that "at least ½" is just
+    what `predict` says of either class.
+
+    >>> (wanted_confidence(np.array([0.25, 0.5]), 0) >= 0.5).tolist()
+    [True, False]
+    """
+    if wanted == 1:
+        return yes
+    return np.where(yes == 0.5, np.nextafter(0.5, 0.0), 1.0 - yes)
+
+
+def noise(
+    model: CellModel,
+    codes: Floats,
+    schema: Schema,
+    sigma: float,
+    *,
+    wanted: int = 1,
+    threshold: float = 0.5,
+    tolerance: float = 1e-4,
+    max_boxes: int = 100_000,
+) -> Noise:
+    """The probability that x' keeps its decision under noise of σ, in units of each scale.
+
+    Boxes of cells are split, those of most probability first, until each lies wholly on one side
+    of the threshold; what is still undecided when `tolerance` or `max_boxes` ends it is the error:
+    at most `tolerance` (but for rounding, 1e-12) unless `max_boxes` came first. The threshold has
+    no slack: a confidence just below it is a decision lost.
+
+    >>> from trust_recourse import PTMClassifier, haberman
+    >>> X, y = haberman()
+    >>> model = PTMClassifier(epochs=30, random_state=0).fit(X, y)
+    >>> codes = model.schema_.encode({"age": 40, "year": 62, "nodes": 2})[0]
+    >>> kept = noise(model, codes, model.schema_, sigma=0.05)
+    >>> kept.probability > 0.9, kept.error <= 1e-4
+    (True, True)
+    """
+    deviation = _deviations(codes, schema, sigma)
+    _check_decision(wanted, threshold)
+    if not _is_number(tolerance) or not 0 <= tolerance < 1:
+        raise ValueError(f"tolerance={tolerance!r}; expected a number from 0 to below 1")
+    _check_count("max_boxes", max_boxes)
+    spread = _spreads(model, codes, deviation, tolerance / (2 * len(codes)))
+    split = _Splitting(model, spread, wanted, threshold)
+    while split.error > tolerance and split.heap and split.boxes + 2 <= max_boxes:
+        split.step(min(MOST_AT_ONCE, (max_boxes - split.boxes) // 2))
+    middle = (split.kept + 1.0 - split.lost) / 2
+    return Noise(min(max(middle, 0.0), 1.0), split.error, split.boxes)
+
+
+def copies(
+    confidence: Confidence,
+    codes: Floats,
+    schema: Schema,
+    sigma: float,
+    *,
+    threshold: float = 0.5,
+    n_copies: int = 50,
+    random_state: int | np.random.Generator = 0,
+) -> float:
+    """The paper's estimate: the fraction of noisy copies of x' that keep the decision.
+
+    `confidence` takes rows of codes to the wanted class's confidence. Noise makes an integer a real
+    number, so a model that wants a table gets it from `noisy_table`.
+
+    >>> from trust_recourse.schema import Feature
+    >>> schema = Schema((Feature("age", "integer", scale=50), Feature("owner", "boolean")))
+    >>> def confidence(rows):
+    ...     table = noisy_table(rows, schema)
+    ...     return np.where(table.owner & (table.age > 30), 0.9, 0.1)
+    >>> copies(confidence, np.array([40.0, 1.0]), schema, sigma=0.01)
+    1.0
+    """
+    deviation = _deviations(codes, schema, sigma)
+    _check_decision(1, threshold)
+    _check_count("n_copies", n_copies)
+    rng = np.random.default_rng(random_state)
+    rows = codes + deviation * rng.standard_normal((n_copies, len(codes)))
+    found = np.asarray(confidence(rows), dtype=np.float64)
+    if found.shape != (n_copies,) or np.isnan(found).any():
+        raise ValueError(
+            f"confidence gave an array of shape {found.shape}, {int(np.isnan(found).sum())} of it "
+            f"NaN; expected a number for each of {n_copies} rows, such as predict_proba(rows)[:, 1]"
+        )
+    return float(np.mean(found >= threshold))
+
+
+def noisy_table(codes: Floats, schema: Schema) -> pd.DataFrame:
+    """Codes in people's own values, like `Schema.decode`, but integers may be any real number."""
+    real = (replace(f, kind="number") if f.kind == "integer" else f for f in schema)
+    return Schema(tuple(real)).decode(codes)
+
+
+class _Spread(NamedTuple):
+    """Where noise takes one feature: a row of candidate cells, and the probability before each."""
+
+    cells: NDArray[np.int32]
+    before: Floats  # one longer, so that its differences are the cells' probabilities
+
+
+class _Box(NamedTuple):
+    """A range of candidates for each feature on which the decision is not yet known."""
+
+    rank: float  # minus its probability: a heap gives the least first
+    order: int  # of equal ones the first made comes first
+    first: Ints
+    last: Ints
+    split: int  # the feature to split it at
+
+
+class _Splitting:
+    """The probability found so far to be kept and to be lost, and a heap of undecided boxes."""
+
+    def __init__(
+        self, model: CellModel, spread: list[_Spread], wanted: int, threshold: float
+    ) -> None:
+        self.model, self.wanted, self.threshold = model, wanted, threshold
+        self.bounds = model.boxes([s.cells for s in spread]).bounds
+        self.cells = np.concatenate([s.cells for s in spread])
+        self.before = np.concatenate([s.before for s in spread])
+        sizes = np.array([len(s.cells) for s in spread])
+        self.start = np.cumsum(sizes) - sizes  # of each feature in `cells`
+        self.start_before = self.start + np.arange(len(sizes))
+        self.kept = self.lost = 0.0
+        self.boxes = 0
+        self.order = itertools.count()
+        self.heap: list[_Box] = []
+        self._judge(np.zeros_like(sizes)[None], sizes[None] - 1)
+
+    @property
+    def error(self) -> float:
+        """Half of all probability not yet decided: in the heap, or too far out to look at."""
+        return max(1.0 - self.kept - self.lost, 0.0) / 2 + ROUNDING
+
+    def step(self, most: int) -> None:
+        """Halve the most probable boxes, up to so many, each at its loosest feature."""
+        opened = [heapq.heappop(self.heap) for _ in range(min(most, len(self.heap)))]
+        first = np.repeat([box.first for box in opened], 2, axis=0)
+        last = np.repeat([box.last for box in opened], 2, axis=0)
+        lower, at = 2 * np.arange(len(opened)), np.array([box.split for box in opened])
+        middle = (first[lower, at] + last[lower, at]) // 2
+        last[lower, at] = middle
+        first[lower + 1, at] = middle + 1
+        self._judge(first, last)
+
+    def _judge(self, first: Ints, last: Ints) -> None:
+        """Add each box's probability to what is kept or lost, or put the box on the heap."""
+        self.boxes += len(first)
+        low, high, loose = self.bounds(first, last)
+        loose = np.where(last > first, loose, 0.0)
+        # Bounds have room for rounding; where nothing is loose the model's own value decides.
+        alike = ~(loose > 0).any(axis=1)
+        low[alike] = high[alike] = self.model.confidence_at(self.cells[self.start + first[alike]])
+        least, most = (low, high) if self.wanted == 1 else (high, low)
+        kept = wanted_confidence(least, self.wanted) >= self.threshold
+        lost = wanted_confidence(most, self.wanted) < self.threshold
+        ends = self.before[self.start_before + last + 1] - self.before[self.start_before + first]
+        mass = ends.prod(axis=1)
+        self.kept += math.fsum(mass[kept])
+        self.lost += math.fsum(mass[lost])
+        split = loose.argmax(axis=1)
+        for i in np.flatnonzero(~(kept | lost) & (mass > 0)):
+            heapq.heappush(self.heap, _Box(-mass[i], next(self.order), first[i], last[i], split[i]))
+
+
+def _spreads(
+    model: CellModel, codes: Floats, deviation: Floats, negligible: float
+) -> list[_Spread]:
+    """The cells that noise takes each feature to, less negligible ones at either end."""
+    reached = [
+        _cells_reached(edges, code, each, negligible) if each > 0 else ([code], [0.0, 1.0])
+        for edges, code, each in zip(model.cell_edges(), codes, deviation, strict=True)
+    ]
+    sizes = [len(values) for values, _ in reached]
+    feature = np.repeat(np.arange(len(codes)), sizes)
+    rows = np.repeat(codes[None], len(feature), axis=0)
+    row = np.arange(len(feature))
+    rows[row, feature] = np.concatenate([values for values, _ in reached])
+    cells = np.split(model.cells_of(rows)[row, feature], np.cumsum(sizes)[:-1])
+    return [
+        _Spread(each, np.asarray(before)) for each, (_, before) in zip(cells, reached, strict=True)
+    ]
+
+
+def _cells_reached(
+    edges: Floats, code: float, deviation: float, negligible: float
+) -> tuple[list[float], list[float]]:
+    """A value in each cell that noise may reach, and the probabilities before and after each."""
+    if not len(edges):
+        return [code], [0.0, 1.0]
+    # Cells are (t_i, t_{i+1}], so each threshold lies in the cell that it ends.
+    values = [*edges.tolist(), math.nextafter(edges[-1], math.inf)]
+    z = (edges - code) / (deviation * math.sqrt(2.0))
+    before = [0.0, *(0.5 * math.erfc(-each) for each in z.tolist()), 1.0]
+    a = bisect.bisect_right(before, negligible, 1, len(values)) - 1
+    b = max(bisect.bisect_left(before, 1.0 - negligible, 1, len(values)), a + 1)
+    return values[a:b], before[a : b + 1]
+
+
+def _deviations(codes: Floats, schema: Schema, sigma: float) -> Floats:
+    """The standard deviation of the noise on each feature; 0 where a value stays."""
+    if not _is_number(sigma) or not 0 < sigma < math.inf:
+        raise ValueError(f"sigma={sigma!r}; expected a number above 0, such as 0.01")
+    if np.shape(codes) != (len(schema),):
+        raise ValueError(
+            f"codes of shape {np.shape(codes)}; expected one row of {len(schema)} numbers, such as "
+            "schema.encode(x)[0]"
+        )
+    numeric = np.array([feature.kind in ("number", "integer") for feature in schema])
+    scale = np.array([feature.scale for feature in schema])
+    return np.where(numeric & ~np.isnan(codes), sigma * scale, 0.0)
+
+
+# ---------------------------------------------------------------- plausibility
+
+
+@dataclass(frozen=True, eq=False)
+class NearNeighbours:
+    """Plausible is a row that has known rows about it, as most known rows have.
+
+    The distance from a row to its k-th nearest known row must be no greater than it is, to the
+    k-th nearest other row, for this quantile of the known rows. A difference of a number counts in
+    units of its scale, one of a category, or between missing and not, counts 1; the distance is the
+    root of their squares. `schema` says how to read the rows, of data with codes for missing values
+    above all; without one it is inferred, and blanks are missing values.
+
+    >>> people = pd.DataFrame({"age": [30, 31, 33, 34, 60], "job": ["day"] * 5})
+    >>> near = NearNeighbours(people, quantile=0.8, k=1)
+    >>> near(pd.DataFrame({"age": [32, 50], "job": ["day", None]})).tolist()
+    [True, False]
+    """
+
+    X: InitVar[Rows]
+    quantile: float = 0.95
+    k: int = 5
+    schema: InitVar[Schema | None] = None
+    limit: float = field(init=False)  # the greatest distance that is plausible
+    _known: _Points = field(init=False, repr=False)
+
+    def __post_init__(self, X: Rows, schema: Schema | None) -> None:
+        _check_quantile(self.quantile)
+        _check_count("k", self.k)
+        if len(X) <= self.k:
+            raise ValueError(f"X has {len(X)} rows; expected more than k={self.k} of them")
+        known = _Points.of(X, schema)
+        among = known.nearest(known.codes, self.k + 1)  # the nearest of all is the row itself
+        limit = float(np.quantile(among, self.quantile, method="higher"))
+        object.__setattr__(self, "_known", known)
+        object.__setattr__(self, "limit", limit)
+
+    def __call__(self, rows: Rows) -> NDArray[np.bool_]:
+        """Whether each row is plausible."""
+        # squares, since rounding is that of the squares
+        return np.asarray(self.distance(rows) ** 2 <= self.limit**2 + ROUNDING)
+
+    def distance(self, rows: Rows) -> Floats:
+        """From each row to the k-th nearest known row."""
+        return self._known.nearest(self._known.schema.encode(rows), self.k)
+
+
+@dataclass(frozen=True, eq=False)
+class Isolation:
+    """Plausible is a row that an isolation forest finds no easier to set apart than most.
+
+    The forest (Liu, Ting and Zhou 2008, as in scikit-learn) learns from the known rows, and this
+    quantile of them is plausible. `schema` as in `NearNeighbours`.
+
+    >>> people = pd.DataFrame({"age": [*range(20, 60), 95], "children": [0, 1] * 20 + [9]})
+    >>> usual = Isolation(people)
+    >>> usual(pd.DataFrame({"age": [40, 95], "children": [1, 9]})).tolist()
+    [True, False]
+    """
+
+    X: InitVar[Rows]
+    quantile: float = 0.95
+    n_trees: int = 100
+    random_state: int = 0
+    schema: InitVar[Schema | None] = None
+    limit: float = field(init=False)  # the least score that is plausible
+    _known: _Points = field(init=False, repr=False)
+    _forest: Any = field(init=False, repr=False)
+
+    def __post_init__(self, X: Rows, schema: Schema | None) -> None:
+        from sklearn.ensemble import IsolationForest
+
+        _check_quantile(self.quantile)
+        _check_count("n_trees", self.n_trees)
+        known = _Points.of(X, schema)
+        points = np.hstack(known.place(known.codes))
+        forest = IsolationForest(n_estimators=self.n_trees, random_state=self.random_state)
+        forest.fit(points)
+        scores = forest.score_samples(points)
+        limit = float(np.quantile(scores, 1.0 - self.quantile, method="lower"))
+        object.__setattr__(self, "_known", known)
+        object.__setattr__(self, "_forest", forest)
+        object.__setattr__(self, "limit", limit)
+
+    def __call__(self, rows: Rows) -> NDArray[np.bool_]:
+        """Whether each row is plausible."""
+        points = np.hstack(self._known.place(self._known.schema.encode(rows)))
+        return np.asarray(self._forest.score_samples(points) >= self.limit - ROUNDING)
+
+
+@dataclass(frozen=True)
+class EachRow:
+    """A test from a function of one row, a Series in the person's own values.
+
+    >>> grown = EachRow(lambda row: row["age"] >= 18 and row["job"] != "pupil")
+    >>> grown(pd.DataFrame({"age": [12, 40], "job": ["pupil", "day"]})).tolist()
+    [False, True]
+    """
+
+    function: Callable[[pd.Series[Any]], bool]
+
+    def __call__(self, rows: pd.DataFrame) -> NDArray[np.bool_]:
+        """Whether each row is plausible."""
+        whole = rows.astype(object)  # or an integer beside a float would become one
+        return np.array([bool(self.function(row)) for _, row in whole.iterrows()], dtype=bool)
+
+
+def are_plausible(test: Plausible, rows: pd.DataFrame) -> NDArray[np.bool_]:
+    """What a test says of each row; an answer of another shape or kind is refused.
+
+    >>> people = pd.DataFrame({"age": [12, 40]})
+    >>> are_plausible(lambda rows: rows.age >= 18, people).tolist()
+    [False, True]
+    """
+    found = np.asarray(test(rows))
+    said = found.tolist() if found.shape == (len(rows),) else [None]
+    if not all(isinstance(each, (bool, np.bool_)) for each in said):
+        raise ValueError(
+            f"the plausibility test gave {found.dtype} of shape {found.shape}; expected True or "
+            f"False for each of {len(rows)} rows of a table (a function of one row: "
+            "EachRow(function); an outlier detector: lambda rows: detector.predict(rows) == 1)"
+        )
+    return found.astype(bool)
+
+
+@dataclass(frozen=True, eq=False)
+class _Points:
+    """Known rows as points, whose squared distances to others are products of two matrices."""
+
+    schema: Schema
+    codes: Floats
+    centre: Floats  # of each feature; numbers are counted from it, lest rounding swamp squares
+
+    @classmethod
+    def of(cls, X: Rows, schema: Schema | None) -> _Points:
+        if schema is None:
+            first = Schema.infer(X, missing=math.nan)
+            blank = (f if None in f.missing else replace(f, missing=(None,)) for f in first)
+            schema = Schema(tuple(blank))
+        codes = schema.encode(X)
+        gone = np.isnan(codes)
+        centre = np.where(gone, 0.0, codes).sum(axis=0) / np.maximum((~gone).sum(axis=0), 1)
+        return cls(schema, codes, centre)
+
+    def place(self, codes: Floats) -> tuple[Floats, Floats]:
+        """Coordinates of each row, 0 where a value is missing, and 1 for each value that is not."""
+        parts = []
+        for f, feature in enumerate(self.schema):
+            column = codes[:, f, None]
+            if feature.kind == "category":  # two different corners of this are 1 apart
+                parts.append((column == np.arange(len(feature.values))) * math.sqrt(0.5))
+            else:
+                parts.append(np.nan_to_num((column - self.centre[f]) / feature.scale))
+        return np.hstack(parts), (~np.isnan(codes)).astype(np.float64)
+
+    def nearest(self, codes: Floats, k: int) -> Floats:
+        """The distance from each row to the k-th nearest known row.
+
+        With coordinates u, v of two rows, and a, b 1 where their values are known and 0 elsewhere,
+        its square is Σ a·b·(u − v)² + a·(1 − b) + (1 − a)·b.
+        """
+        found = np.empty(len(codes))
+        for part in np.array_split(np.arange(len(codes)), len(codes) // ROWS_AT_ONCE + 1):
+            u, a = self.place(codes[part])
+            left = np.hstack([u * u, a[:, self._feature], -2.0 * u, a, 1.0 - a])
+            found[part] = np.partition(left @ self._right, k - 1, axis=1)[:, k - 1]
+        return np.sqrt(np.maximum(found, 0.0))
+
+    @cached_property
+    def _right(self) -> Floats:
+        """The known rows' side of the product in `nearest`."""
+        v, b = self.place(self.codes)
+        return np.hstack([b[:, self._feature], v * v, v, 1.0 - b, b]).T
+
+    @cached_property
+    def _feature(self) -> Ints:
+        """The feature of each coordinate."""
+        sizes = [len(f.values) if f.kind == "category" else 1 for f in self.schema]
+        return np.repeat(np.arange(len(sizes)), sizes)
+
+
+# ---------------------------------------------------------------- what may be asked
+
+
+def _check_decision(wanted: int, threshold: float) -> None:
+    if wanted not in (0, 1):
+        raise ValueError(f"wanted={wanted!r}; expected 0 or 1, the class's place in classes_")
+    if not _is_number(threshold) or not 0 < threshold < 1:
+        raise ValueError(f"threshold={threshold!r}; expected a number between 0 and 1")
+
+
+def _check_count(name: str, given: int) -> None:
+    if not isinstance(given, numbers.Integral) or isinstance(given, bool) or given < 1:
+        raise ValueError(f"{name}={given!r}; expected a whole number of at least 1")
+
+
+def _check_quantile(given: float) -> None:
+    if not _is_number(given) or not 0 < given <= 1:
+        raise ValueError(f"quantile={given!r}; expected a number above 0, up to 1, such as 0.95")
+
+
+def _is_number(given: object) -> bool:
+    return isinstance(given, numbers.Real) and not isinstance(given, bool)
