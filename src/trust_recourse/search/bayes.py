@@ -12,15 +12,16 @@ that breaks a relation between features is moved to a row nearby that keeps it.
 from __future__ import annotations
 
 import heapq
+import importlib
 import itertools
 import logging
 import math
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from trust_recourse.problem import Floats, Point, Problem, Target
 from trust_recourse.progress import Progress
@@ -28,17 +29,14 @@ from trust_recourse.schema import AtMost, Feature, Forces, Moves, Reach, SchemaE
 from trust_recourse.schema.values import plus
 
 if TYPE_CHECKING:
-    from bayes_opt import BayesianOptimization
     from optuna import Study, Trial
 
 Confidence: TypeAlias = Callable[[Floats], Floats]
-Real: TypeAlias = NDArray[np.floating[Any]]  # what the Gaussian processes' library calls numbers
 
 STAYS = 0.005  # of a continuous range: a smaller move is none, or chance would never leave it alone
 MISSING = 0.05  # of a continuous axis, at its end: stands for a person's own missing value
 MOST_REPAIRS = 64  # rows looked at to repair one suggestion
-MOST_REDRAWS = 200  # features drawn anew to turn a row that was tried before into a new one
-MOVED = 0.5  # the chance of a feature to move in a row drawn by chance
+CANDIDATES = 200  # rows of which the Gaussian processes choose the next to try
 
 
 # ---------------------------------------------------------------- the two engines
@@ -66,8 +64,9 @@ def tpe(
     >>> pareto(points, problem.target)[-1]
     Point(codes=array([12.]), cost=0.35, confidence=0.6)
     """
-    _check_trials(n_trials)
-    space, tried = Space.of(problem), Tried(problem, confidence)
+    _check(n_trials, "tpe", "optuna", "optuna")
+    space = Space.of(problem)
+    tried = Tried(space, confidence)
     if not space.axes:
         return [tried.point(space.reach.own)]
     study = _study(random_state)
@@ -88,28 +87,26 @@ def gp(
 ) -> list[Point]:
     """The distinct allowed points that constrained expected improvement tried, in their order.
 
-    One Gaussian process models the cost, one the confidence. The next point has the greatest
-    expected saving times the probability to meet the target; as long as none met it, the greatest
-    probability alone. It starts from the person as they are and some rows by chance, tries no row
-    twice, and ends early when no new one is left. `confidence` is as for `tpe`.
+    A Gaussian process models the confidence; the cost needs no model, as it is known. Among
+    candidates drawn by chance and around the best points so far, the next to try has the greatest
+    saving times the probability to meet the target; as long as none met it, the greatest
+    probability alone. It starts from the person as they are and some rows by chance, and tries no
+    row twice, nor one that saves nothing. `confidence` is as for `tpe`.
     """
-    _check_trials(n_trials)
-    space, tried = Space.of(problem), Tried(problem, confidence)
+    _check(n_trials, "gp", "bayesian-optimization", "bayes_opt")
+    space = Space.of(problem)
+    tried = Tried(space, confidence)
+    tried.point(space.reach.own)
     if not space.axes:
-        return [tried.point(space.reach.own)]
-    optimizer = _optimizer(space.width, problem.target, random_state)
+        return tried.points
     rng = np.random.default_rng(random_state)
     n_start = min(2 * len(space.axes), n_trials // 3)
-    codes: Floats | None = space.reach.own
-    for trial in Progress(n_trials, "gp", show=verbose).over(range(n_trials)):
-        if trial > 0:
-            by_chance = trial <= n_start
-            row = space.draw(rng) if by_chance else space.at(_suggestion(optimizer))
-            codes = _untried(space, row, tried, rng)
-        if codes is None:
-            break
-        point = tried.point(codes)
-        optimizer.register(space.place(codes), -point.cost, point.confidence)
+    for trial in Progress(n_trials - 1, "gp", show=verbose).over(range(1, n_trials)):
+        by_chance = trial <= n_start
+        rows = _candidates(space, tried, rng, 8 if by_chance else CANDIDATES)
+        if rows:
+            first = 0 if by_chance else _most_promising(space, tried, rows, random_state)
+            tried.point(rows[first])
     return tried.points
 
 
@@ -133,16 +130,31 @@ def _shortfall(target: Target, confidence: float) -> float:
     return abs(missed) if target.mode == "band" else max(missed, 0.0)
 
 
-def _check_trials(n_trials: int) -> None:
+def _least_met(points: Iterable[Point], target: Target) -> float:
+    """The cost of the cheapest point that meets the target; infinite if none does."""
+    return min((p.cost for p in points if target.met(p.confidence)), default=math.inf)
+
+
+def _check(n_trials: int, engine: str, package: str, module: str) -> None:
     if not isinstance(n_trials, int) or n_trials < 1:
         raise ValueError(f"n_trials={n_trials!r}; expected a whole number of at least 1")
+    try:
+        importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name != module:
+            raise
+        raise ModuleNotFoundError(
+            f"engine {engine!r} needs {package}, which is not installed: "
+            "pip install 'trust-recourse[bayes]'",
+            name=module,
+        ) from None
 
 
 class Tried:
     """The points tried so far: each row is asked of the model once."""
 
-    def __init__(self, problem: Problem, confidence: Confidence) -> None:
-        self.problem, self.confidence = problem, confidence
+    def __init__(self, space: Space, confidence: Confidence) -> None:
+        self.space, self.confidence = space, confidence
         self.found: dict[bytes, Point] = {}
 
     def __contains__(self, codes: Floats) -> bool:
@@ -163,43 +175,36 @@ class Tried:
                     f"confidence: given {given!r} for one row of codes, expected an array of one "
                     "number from 0 to 1, the wanted class's column of predict_proba"
                 )
-            reach = self.problem.reach
-            cost = self.problem.cost.between(reach.schema.features, reach.own, codes)
-            self.found[codes.tobytes()] = Point(codes, cost, float(given[0]))
+            self.found[codes.tobytes()] = Point(codes, self.space.cost(codes), float(given[0]))
         return self.found[codes.tobytes()]
 
 
-def _untried(space: Space, codes: Floats, tried: Tried, rng: np.random.Generator) -> Floats | None:
-    """The row, or one that was not tried: one more feature is drawn anew until there is one."""
-    for _ in range(MOST_REDRAWS):
-        kept = space.kept(codes)
-        if kept is not None and kept not in tried:
-            return kept
-        axis = space.axes[int(rng.integers(len(space.axes)))]
-        codes = codes.copy()
-        codes[axis.at] = axis.draw(rng)
-    return None
+def _candidates(space: Space, tried: Tried, rng: np.random.Generator, draws: int) -> list[Floats]:
+    """Allowed rows that were not tried: every other by chance, the rest near undominated points.
+
+    The cost is known beforehand, so none is dearer than the cheapest that met the target.
+    """
+    front = pareto(tried.points, space.problem.target)
+    most = _least_met(front, space.problem.target)
+    rows: dict[bytes, Floats] = {}
+    for n in range(draws):
+        near = front[int(rng.integers(len(front)))].codes
+        codes = space.kept(space.draw(rng) if n % 2 == 0 else space.near(near, rng))
+        if codes is not None and codes not in tried and space.cost(codes) < most:
+            rows[codes.tobytes()] = codes
+    return list(rows.values())
 
 
 # ---------------------------------------------------------------- the libraries, here alone
 
 
-def _absent(engine: str, package: str) -> ModuleNotFoundError:
-    return ModuleNotFoundError(
-        f"engine {engine!r} needs {package}, which is not installed: "
-        "pip install 'trust-recourse[bayes]'"
-    )
-
-
 def _study(seed: int) -> Study:
     """A study of two objectives, every setting of its sampler that may be given written out.
 
-    The others are deprecated in Optuna 5, which warns of whoever gives them: each keeps one value.
+    The others are deprecated in Optuna 5, which warns whoever gives them: each keeps its default.
     """
-    try:
-        import optuna
-    except ModuleNotFoundError:
-        raise _absent("tpe", "optuna") from None
+    import optuna
+
     sampler = optuna.samplers.TPESampler(
         n_startup_trials=10,
         n_ei_candidates=24,
@@ -227,50 +232,25 @@ def _tell(study: Study, trial: Trial, point: Point | None, target: Target) -> No
         study.tell(trial, [_shortfall(target, point.confidence), point.cost])
 
 
-def _optimizer(width: int, target: Target, seed: int) -> BayesianOptimization:
-    """Two Gaussian processes on the unit cube, and constrained expected improvement over them."""
-    try:
-        from bayes_opt import BayesianOptimization
-        from bayes_opt.acquisition import ExpectedImprovement
-    except ModuleNotFoundError:
-        raise _absent("gp", "bayesian-optimization") from None
-    from scipy.optimize import NonlinearConstraint
+def _most_promising(space: Space, tried: Tried, rows: list[Floats], seed: int) -> int:
+    """Which of these rows to try: constrained expected improvement, after Gardner et al. 2014."""
+    from bayes_opt.constraint import ConstraintModel
+    from threadpoolctl import threadpool_limits
 
-    class ConstrainedImprovement(ExpectedImprovement):
-        """Gardner's: without a point that meets the target, feasibility is all that counts."""
-
-        def base_acq(self, mean: Real, std: Real) -> Real:
-            if self.y_max is None:
-                return np.ones_like(mean)
-            return super().base_acq(mean, np.maximum(std, 1e-12))
-
-        def suggest(
-            self,
-            gp: Any,
-            target_space: Any,
-            n_random: int = 2000,
-            n_smart: int = 3,
-            fit_gp: bool = True,
-            random_state: Any = None,
-        ) -> Real:
-            met = target_space.mask.any()
-            suggest = super().suggest if met else super(ExpectedImprovement, self).suggest
-            return suggest(gp, target_space, n_random, n_smart, fit_gp, random_state)
-
-    return BayesianOptimization(
-        f=None,
-        pbounds={f"u{i:05}": (0.0, 1.0) for i in range(width)},
-        acquisition_function=ConstrainedImprovement(xi=0.0),
-        constraint=NonlinearConstraint(None, *target.interval),
-        random_state=seed,
-        verbose=0,
-        allow_duplicate_points=False,
-    )
-
-
-def _suggestion(optimizer: BayesianOptimization) -> Floats:
-    """The next point of the unit cube to try."""
-    return np.array(list(optimizer.suggest().values()), dtype=np.float64)
+    points, target = tried.points, space.problem.target
+    known = np.array([space.place(point.codes) for point in points])
+    asked = np.array([space.place(codes) for codes in rows])
+    model = ConstraintModel(None, *target.interval, random_state=seed)
+    # Threads cost more than they save on matrices this small. The warnings are of length scales at
+    # their limits and of variances of 0.
+    with threadpool_limits(1, "blas"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(known, np.array([point.confidence for point in points]))
+        chance = np.nan_to_num(model.predict(asked))
+    best = _least_met(points, target)
+    if math.isinf(best):
+        return int(np.argmax(chance))
+    return int(np.argmax(chance * [best - space.cost(codes) for codes in rows]))
 
 
 # ---------------------------------------------------------------- Ω(x) as a space to search
@@ -283,7 +263,6 @@ class Levels:
     at: int  # the feature's position
     name: str
     values: Floats
-    width: int = 1  # coordinates in the unit cube
 
     def suggest(self, trial: Trial) -> float:
         """The value that Optuna's sampler suggests."""
@@ -310,11 +289,6 @@ class Choice:
     name: str
     values: Floats
 
-    @property
-    def width(self) -> int:
-        """Coordinates in the unit cube."""
-        return len(self.values)
-
     def suggest(self, trial: Trial) -> float:
         """The value that Optuna's sampler suggests."""
         ranks = list(range(len(self.values)))
@@ -326,7 +300,9 @@ class Choice:
 
     def place(self, value: float) -> Floats:
         """The place of a value in the unit cube."""
-        return np.array([rank == _rank(self.values, value) for rank in range(self.width)], float)
+        return np.array(
+            [rank == _rank(self.values, value) for rank in range(len(self.values))], float
+        )
 
     def draw(self, rng: np.random.Generator) -> float:
         """A value by chance."""
@@ -346,7 +322,6 @@ class Span:
     moves: Moves
     low: float
     high: float
-    width: int = 1
 
     @property
     def _end(self) -> float:
@@ -419,6 +394,8 @@ def _at_most(moves: Moves, limit: float) -> float | None:
 
 def _at_least(moves: Moves, limit: float) -> float | None:
     """The least allowed value from a limit on."""
+    if moves.allows(limit):
+        return limit
     ends = moves.extent(math.nextafter(limit, -math.inf), math.inf)
     return ends[0] if ends else None
 
@@ -442,10 +419,9 @@ class Space:
         """Where the person may go."""
         return self.problem.reach
 
-    @property
-    def width(self) -> int:
-        """How many coordinates a row has in the unit cube."""
-        return sum(axis.width for axis in self.axes)
+    def cost(self, codes: Floats) -> float:
+        """What it costs to become this row."""
+        return self.problem.cost.between(self.reach.schema.features, self.reach.own, codes)
 
     def row(self, values: Iterable[float]) -> Floats:
         """The person's row with these values, one for each axis."""
@@ -453,21 +429,31 @@ class Space:
         codes[[axis.at for axis in self.axes]] = list(values)
         return codes
 
-    def at(self, place: Floats) -> Floats:
-        """The row at a place of the unit cube."""
-        parts = np.split(place, np.cumsum([axis.width for axis in self.axes])[:-1])
-        return self.row(axis.value(part) for axis, part in zip(self.axes, parts, strict=True))
-
     def place(self, codes: Floats) -> Floats:
         """The place of a row in the unit cube."""
         return np.concatenate([axis.place(float(codes[axis.at])) for axis in self.axes])
 
     def draw(self, rng: np.random.Generator) -> Floats:
-        """A row by chance, in which about half the features stay."""
-        own = self.reach.own
+        """A row by chance: few features move, or many."""
+        own, share = self.reach.own, rng.random()
         return self.row(
-            axis.draw(rng) if rng.random() < MOVED else own[axis.at] for axis in self.axes
+            axis.draw(rng) if rng.random() < share else own[axis.at] for axis in self.axes
         )
+
+    def near(self, codes: Floats, rng: np.random.Generator) -> Floats:
+        """A row around this one: some features on the way between it and the own row, one anew."""
+        own = self.reach.own
+        parts = [(axis, axis.place(own[axis.at]), axis.place(codes[axis.at])) for axis in self.axes]
+        row = self.row(
+            axis.value(np.clip(a + (b - a) * rng.uniform(0.0, 1.2), 0.0, 1.0))
+            if rng.random() < 1 / 2
+            else codes[axis.at]
+            for axis, a, b in parts
+        )
+        if rng.random() < 1 / 2:
+            anew = self.axes[int(rng.integers(len(self.axes)))]
+            row[anew.at] = anew.draw(rng)
+        return row
 
     def kept(self, codes: Floats) -> Floats | None:
         """The row itself if it keeps every relation, else one nearby that does, or None.
@@ -477,7 +463,7 @@ class Space:
         """
         features = self.reach.schema.features
         order = itertools.count()
-        heap = [(0.0, next(order), codes)]
+        heap, seen = [(0.0, next(order), codes)], {codes.tobytes()}
         for _ in range(MOST_REPAIRS):
             if not heap:
                 return None
@@ -485,8 +471,10 @@ class Space:
             if self.reach.allows(row):
                 return row
             for mended in _mended(self.reach, row):
-                far = self.problem.cost.between(features, mended, codes)
-                heapq.heappush(heap, (far, next(order), mended))
+                if mended.tobytes() not in seen:
+                    seen.add(mended.tobytes())
+                    far = self.problem.cost.between(features, mended, codes)
+                    heapq.heappush(heap, (far, next(order), mended))
         return None
 
 
