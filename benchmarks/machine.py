@@ -20,6 +20,7 @@ import pandas as pd
 from sklearn.datasets import load_iris
 
 import reference
+from data import synthetic_5d
 from trust_recourse import PTMClassifier, haberman
 from trust_recourse.tsetlin.literals import Literals
 from trust_recourse.tsetlin.training import BlockLearner, PlainLearner, start_vectors
@@ -42,22 +43,6 @@ def xor(rows, bits, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 2, (rows, bits))
     return X, X[:, 0] ^ X[:, 1]
-
-
-def synthetic_5d(rows=400, seed=42):
-    """Normal, Laplace, clipped Cauchy, uniform and Poisson marginals, shifted between classes."""
-    rng = np.random.default_rng(seed)
-    y = np.arange(rows) % 2
-    X = np.column_stack(
-        [
-            rng.normal(0, 1, rows) + 2 * y,
-            rng.laplace(0, 1, rows) + 2 * y,
-            np.clip(rng.standard_cauchy(rows), -50, 50) + 2 * y,
-            rng.uniform(0, 1, rows) + 0.5 * y,
-            rng.poisson(3, rows) + 2 * y,
-        ]
-    )
-    return (X - X.min(axis=0)) / np.ptp(X, axis=0), y
 
 
 def plain_numba(X, y, settings, samples):
@@ -136,7 +121,7 @@ def training_against_green():
 
 
 def training_every_value_a_threshold():
-    X, y = synthetic_5d()
+    X, y, _ = synthetic_5d()
     settings = PAPER | {"thresholds": "unique"}
     model = PTMClassifier(**settings, epochs=1, random_state=0).fit(X, y)
     epochs = 80
@@ -201,7 +186,7 @@ def peak_memory():
 
 def measure_peak():
     """Print the peak of resident memory during training, above what was there before."""
-    X, y = synthetic_5d()
+    X, y, _ = synthetic_5d()
     settings = PAPER | {"thresholds": "unique", "epochs": 3, "random_state": 0}
     # the same code on little data first, so that compiling and importing are not counted
     PTMClassifier(**settings | {"thresholds": 2}).fit(X, y).predict_proba(X)
