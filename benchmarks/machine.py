@@ -7,12 +7,8 @@ benchmarks/results/machine.json. Times are CPU seconds of one process, threads i
 from __future__ import annotations
 
 import json
-import os
-import platform
 import subprocess
 import sys
-import time
-from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -21,22 +17,13 @@ from sklearn.datasets import load_iris
 
 import reference
 from data import synthetic_5d
+from measured import RESULTS, cpu, surroundings
 from trust_recourse import PTMClassifier, haberman
 from trust_recourse.tsetlin.literals import Literals
 from trust_recourse.tsetlin.training import BlockLearner, PlainLearner, start_vectors
 
 HERE = Path(__file__).parent
 PAPER = {"n_clauses": 20, "n_states": 100, "s": 1.5, "T": 5}
-
-
-def cpu(work, *args, repeat=1, **kwargs):
-    """Least CPU seconds of several runs."""
-    spent = []
-    for _ in range(repeat):
-        start = time.process_time()
-        work(*args, **kwargs)
-        spent.append(time.process_time() - start)
-    return min(spent)
 
 
 def xor(rows, bits, seed=0):
@@ -209,28 +196,16 @@ def main():
         *exact_against_monte_carlo(),
         peak_memory(),
     ]
-    packages = ("numpy", "numba", "scikit-learn", "pandas", "green-tsetlin")
-    result = {
-        "machine": f"{platform.machine()}, {os.cpu_count()} cores, {processor()}",
-        "python": platform.python_version(),
-        "versions": {name: version(name) for name in packages},
-        "rows": rows,
-    }
-    (HERE / "results").mkdir(exist_ok=True)
+    result = surroundings("numpy", "numba", "scikit-learn", "pandas", "green-tsetlin")
+    result["rows"] = rows
+    RESULTS.mkdir(exist_ok=True)
     text = json.dumps(result, indent=1, ensure_ascii=False)
-    (HERE / "results" / "machine.json").write_text(text + "\n")
+    (RESULTS / "machine.json").write_text(text + "\n")
     print(result["machine"], result["versions"])
     table = pd.DataFrame(rows)[["work", "ratio", "target", "detail"]]
     table["ratio"] = table["ratio"].map("{:,.2f}".format)
     for row in table.itertuples():
         print(f"\n{row.work}\n    {row.ratio:>10}   wanted {row.target:8}  {row.detail}")
-
-
-def processor():
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            return line.split(":")[1].strip()
-    return platform.processor()
 
 
 if __name__ == "__main__":
