@@ -75,7 +75,10 @@ def _asked(recourse, people):
 
 
 def draw(points, path):
-    """Boxes opened above, milliseconds below; a line for each link, quartiles shaded."""
+    """Boxes opened above, milliseconds below; a line for each link, quartiles shaded.
+
+    A hollow mark says that the limit ended some of its searches, so that more was needed.
+    """
     from matplotlib.figure import Figure
 
     with mpl.rc_context({"font.size": 9, "axes.spines.top": False, "axes.spines.right": False}):
@@ -89,18 +92,21 @@ def draw(points, path):
         panels[0, 0].set_ylabel("boxes opened")
         panels[1, 0].set_ylabel("milliseconds")
         panels[0, 0].legend(frameon=False, title="link")
-        figure.suptitle(
-            f"Exact search on breast cancer, at least {LEVEL}: median and quartiles of "
-            f"{ASKED} refused rows"
-        )
+        title = f"Exact search on breast cancer, at least {LEVEL}: "
+        title += f"median and quartiles of {ASKED} refused rows"
+        if (points.proved < points.asked).any():
+            title += f"\n(hollow: some searches were ended after {AT_MOST_SECONDS} s)"
+        figure.suptitle(title)
         figure.savefig(path, dpi=150)
 
 
 def _panel(ax, points, name):
     for link, part in points.groupby("link"):
         style = {"color": COLOURS[link]}
-        ax.plot(part["at"], part[name], marker=MARKS[link], markersize=4, label=link, **style)
+        ax.plot(part["at"], part[name], marker=MARKS[link], markersize=5, label=link, **style)
         ax.fill_between(part["at"], part[f"{name}_low"], part[f"{name}_high"], alpha=0.2, **style)
+        cut = part[part.proved < part.asked]
+        ax.plot(cut["at"], cut[name], MARKS[link], markersize=5, markerfacecolor="white", **style)
     ax.set_yscale("log")
     ax.grid(axis="y", alpha=0.3)
 
