@@ -102,7 +102,7 @@ def against_tpe(table, setting, through_find, kernel=None, level=0.85, asked=50,
         theirs = [by_tpe(recourse, x, level) for x in people[:slow]]
         tpe_time = median(seconds for _, seconds in theirs)
         faster = f"one TPE search / find, {len(people)} rows"
-        detail = f"{tpe_time:.2f} s ({slow} rows) against {milliseconds(found['find'])}"
+        detail = f"{tpe_time:.2f} s ({len(theirs)} searches) against {milliseconds(found['find'])}"
         ratio = tpe_time / median(found["find"])
         rows.append(row(f"{what}: {faster}", ratio, ">=", through_find, detail))
         if kernel is not None:
@@ -178,7 +178,9 @@ def proof_and_pace(section, what, recourse, people, levels, share=1.0):
     # the first person's answers, level by level, as TPE was asked
     firsts = [result for result, _ in asked[: len(levels)]]
     ours = [r.options[0].cost if r.options else float("inf") for r in firsts]
-    pace = f"{median(theirs):.1f} s ({len(theirs)} rows) against {milliseconds(times)}"
+    pace = (
+        f"{median(theirs):.1f} s ({len(theirs)} searches, one person) against {milliseconds(times)}"
+    )
     ratio = median(theirs) / median(times)
     return [
         row_of_proofs(what, asked, share),
@@ -203,7 +205,7 @@ def row_of_proofs(what, asked, share=1.0):
     beyond = sum(proved(result) and not result.options for result in results)
     slowest = max(seconds for _, seconds in asked)
     detail = f"{sum(done)} of {len(done)}, {beyond} of them proved unreachable; "
-    detail += f"median {milliseconds([s for _, s in asked])}, slowest {slowest:.2f} s"
+    detail += f"median {milliseconds([s for _, s in asked])}, slowest {slowest:.2f} s of CPU"
     if gaps := [gap_of(result) for result in results if not proved(result)]:
         detail += f"; gaps of the rest: {', '.join(gaps)}"
     limit = f"proved within {AT_MOST_SECONDS} s each"
