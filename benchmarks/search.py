@@ -1,0 +1,399 @@
+"""Speed of the exact search, as ratios measured side by side in one run.
+
+`make bench` runs every section; `python benchmarks/search.py small frontier` only those. Each
+section prints its table and replaces its own part of benchmarks/results/search.json, with the
+machine and the versions it ran on.
+
+One machine is learnt for each table at the paper's settings (20 clauses, 100 states, s = 1.5,
+T = 5, 60 epochs, 20 thresholds) and read by both links. Asked about are rows it refuses. Times are
+CPU seconds of one process, threads included; of the least of three runs where a run is short.
+`find` is the front door; the kernel is the engine's search alone, the person's candidates ready.
+TPE is slow, so it is timed on a few of the rows: a ratio is of medians, and costs are compared
+where its answer meets the target.
+"""
+
+from __future__ import annotations
+
+import json
+import operator
+import sys
+import time
+from functools import partial
+from statistics import median
+
+import growth
+from asking import (
+    LINKS,
+    SEED,
+    TRIALS,
+    by_find,
+    by_kernel,
+    by_tpe,
+    learnt,
+    proved,
+    read_by,
+    refused,
+    rows_of,
+)
+from data import (
+    breast_cancer,
+    german_credit,
+    haberman,
+    heloc,
+    iris,
+    synthetic_2d,
+    synthetic_5d,
+    unlimited,
+)
+from measured import RESULTS, surroundings, timed
+from trust_recourse import Recourse
+
+AT_MOST_SECONDS = 60  # for each question, of wall clock
+HELOC_ROWS = 2_000  # to learn 100 clauses from: from all rows that takes some seven minutes
+MET = {">=": operator.ge, "<=": operator.le, "<": operator.lt}
+SAME_COST = 1e-9
+PAPER_L2 = {iris: 0.507, synthetic_2d: 0.372}  # its Table 2, at 0.85
+START = time.monotonic()
+
+
+def say(*words):
+    print(f"[{time.monotonic() - START:5.0f} s]", *words, flush=True)
+
+
+def row(what, measured, relation, bound, detail=""):
+    return {
+        "what": what,
+        "measured": float(measured),
+        "wanted": f"{relation} {bound:,}",
+        "met": bool(MET[relation](measured, bound)),
+        "detail": detail,
+    }
+
+
+def shown(what, measured, detail):
+    """A row of which nothing is asked."""
+    return {"what": what, "measured": measured, "wanted": "-", "met": None, "detail": detail}
+
+
+def milliseconds(seconds):
+    return f"{median(seconds) * 1e3:,.3g} ms"
+
+
+# ---------------------------------------------------------------- against one search of TPE
+
+
+def small():
+    """The paper's tables, every feature free to move both ways, Haberman's age and year too."""
+    rows = []
+    for table in (iris, synthetic_2d, haberman):
+        rows += against_tpe(table, "paper", through_find=1_000, kernel=5_000)
+    return rows + against_tpe(synthetic_5d, "every value", through_find=100)
+
+
+def against_tpe(table, setting, through_find, kernel=None, level=0.85, asked=50, slow=3):
+    X, model = learnt(table, setting)
+    rows = []
+    for link in LINKS:
+        recourse = Recourse(read_by(link, model))
+        people = rows_of(refused(recourse, X, asked))
+        what = f"{table.__name__}, {setting}, {link}, at least {level}"
+        say("small:", what)
+        found = exact_on(recourse, people, level)
+        theirs = [by_tpe(recourse, x, level) for x in people[:slow]]
+        tpe_time = median(seconds for _, seconds in theirs)
+        faster = f"one TPE search / find, {len(people)} rows"
+        detail = f"{tpe_time:.2f} s ({len(theirs)} searches) against {milliseconds(found['find'])}"
+        ratio = tpe_time / median(found["find"])
+        rows.append(row(f"{what}: {faster}", ratio, ">=", through_find, detail))
+        if kernel is not None:
+            ratio, detail = tpe_time / median(found["kernel"]), milliseconds(found["kernel"])
+            detail += f", {median(found['nodes']):,.0f} boxes"
+            rows.append(row(f"{what}: one TPE search / kernel", ratio, ">=", kernel, detail))
+        rows.append(row_of_costs(what, found["cost"], [cost for cost, _ in theirs]))
+    return rows
+
+
+def exact_on(recourse, people, level):
+    """Seconds through the front door and of the kernel, costs and boxes, a list of each."""
+    by_find(recourse, people[0], level)  # compiles what is compiled on first use
+    found = {"find": [], "kernel": [], "cost": [], "nodes": []}
+    for x in people:
+        result, seconds = by_find(recourse, x, level, repeat=3)
+        _, search, alone = by_kernel(recourse, x, level, repeat=3)
+        found["find"].append(seconds)
+        found["kernel"].append(alone)
+        found["nodes"].append(search.nodes)
+        found["cost"].append(result.options[0].cost if result.options else float("inf"))
+    return found
+
+
+def row_of_costs(what, ours, theirs):
+    """The worst of exact / TPE in cost, where TPE met the target."""
+    ratios = [a / b for a, b in zip(ours, theirs, strict=False) if b < float("inf")]
+    what, detail = (
+        f"{what}: cost of exact / TPE, the worst",
+        f"TPE met {len(ratios)} of {len(theirs)}",
+    )
+    if not ratios:
+        return shown(what, None, f"{detail}: nothing to compare")
+    detail += f", at {median(1 / r for r in ratios):.2f} times the least cost (median)"
+    return row(what, max(ratios), "<=", 1 + SAME_COST, detail)
+
+
+def breast():
+    X, model = learnt(breast_cancer)
+    rows = []
+    for link in LINKS:
+        recourse = Recourse(read_by(link, model))
+        people = rows_of(refused(recourse, X, 20))
+        for level in (0.5, 0.85, 0.95):
+            what = f"breast_cancer, {link}, at least {level}"
+            rows += proof_and_pace("breast", what, recourse, people, (level,))
+    return rows
+
+
+def hundred():
+    """A hundred clauses, margin link, every feature free to move both ways."""
+    rows = []
+    for table, learn_from in ((breast_cancer, None), (heloc, HELOC_ROWS)):
+        say("hundred: learning", table.__name__)
+        X, model = learnt(table, "hundred", learn_from)
+        recourse = Recourse(model, unlimited(model.schema_))
+        people = rows_of(refused(recourse, X, 20))
+        what = f"{table.__name__}, 100 clauses, at least 0.5, 0.7, 0.85"
+        rows += proof_and_pace("hundred", what, recourse, people, (0.5, 0.7, 0.85), share=0.95)
+    return rows
+
+
+def proof_and_pace(section, what, recourse, people, levels, share=1.0):
+    """How many questions are proved in time, and the pace against one TPE search a level."""
+    asked = answers(section, what, recourse, people, levels)
+    times = [seconds for _, seconds in asked]
+    theirs, costs = [], []
+    for level in levels:
+        say(f"{section}: TPE, {what}, {level}")
+        cost, seconds = by_tpe(recourse, people[0], level)
+        theirs.append(seconds)
+        costs.append(cost)
+    # the first person's answers, level by level, as TPE was asked
+    firsts = [result for result, _ in asked[: len(levels)]]
+    ours = [r.options[0].cost if r.options else float("inf") for r in firsts]
+    pace = (
+        f"{median(theirs):.1f} s ({len(theirs)} searches, one person) against {milliseconds(times)}"
+    )
+    ratio = median(theirs) / median(times)
+    return [
+        row_of_proofs(what, asked, share),
+        row(f"{what}: one TPE search / find, {len(asked)} questions", ratio, ">=", 20, pace),
+        row_of_costs(what, ours, costs),
+    ]
+
+
+def answers(section, what, recourse, people, levels):
+    """Results and CPU seconds, the levels of each person together."""
+    by_find(recourse, people[0], levels[0], time_limit=AT_MOST_SECONDS)  # compiles
+    asked = []
+    for number, x in enumerate(people, 1):
+        say(f"{section}: {what}, row {number} of {len(people)}")
+        asked += [by_find(recourse, x, level, time_limit=AT_MOST_SECONDS) for level in levels]
+    return asked
+
+
+def row_of_proofs(what, asked, share=1.0):
+    results = [result for result, _ in asked]
+    done = [proved(result) for result in results]
+    beyond = sum(proved(result) and not result.options for result in results)
+    slowest = max(seconds for _, seconds in asked)
+    detail = f"{sum(done)} of {len(done)}, {beyond} of them proved unreachable; "
+    detail += f"median {milliseconds([s for _, s in asked])}, slowest {slowest:.2f} s of CPU"
+    if gaps := [gap_of(result) for result in results if not proved(result)]:
+        detail += f"; gaps of the rest: {', '.join(gaps)}"
+    limit = f"proved within {AT_MOST_SECONDS} s each"
+    return row(f"{what}: share {limit}", sum(done) / len(done), ">=", share, detail)
+
+
+def gap_of(result):
+    if not result.options:
+        return "no answer yet"
+    option = result.options[0]
+    return f"{option.gap / option.cost:.1%}"
+
+
+# ---------------------------------------------------------------- what lenders would ask
+
+
+def credit():
+    rows = []
+    for table in (german_credit, heloc):
+        say("credit: learning", table.__name__)
+        X, model = learnt(table)
+        for link in LINKS:
+            recourse = Recourse(read_by(link, model))
+            people = rows_of(refused(recourse, X, 20))
+            what = f"{table.__name__}, a lender's schema, {link}, at least 0.5, 0.7, 0.85"
+            asked = answers("credit", what, recourse, people, (0.5, 0.7, 0.85))
+            rows.append(row_of_proofs(what, asked))
+    return rows
+
+
+def many():
+    """All refused rows of HELOC on one core and on two, in wall clock."""
+    X, model = learnt(heloc)
+    recourse = Recourse(model)
+    people = refused(recourse, X)
+    recourse.find_many(people.head(2), 0.5)  # compiles
+    spent, tables = {}, {}
+    for cores in (1, 2):
+        say(f"many: {len(people):,} rows on {cores} of the cores")
+        start = time.perf_counter()
+        tables[cores] = recourse.find_many(people, 0.5, n_jobs=cores)
+        spent[cores] = time.perf_counter() - start
+    same = tables[1].equals(tables[2])
+    detail = f"{spent[1]:.1f} s against {spent[2]:.1f} s for {len(people):,} rows"
+    detail += f"; {len(people) / spent[2]:,.0f} rows a second on two"
+    detail += f"; answers {'the same' if same else 'DIFFERENT'}"
+    what = "heloc, find_many over all refused rows: one core / two"
+    return [row(what, spent[1] / spent[2] if same else 0.0, ">=", 1.7, detail)]
+
+
+# ---------------------------------------------------------------- more than one answer
+
+
+def radius():
+    """At least 0.85 that holds within a radius of 0.05, against the plain answer and the paper."""
+    rows = []
+    for table in (iris, synthetic_2d):
+        X, model = learnt(table)
+        for link in LINKS:
+            recourse = Recourse(read_by(link, model))
+            people = rows_of(refused(recourse, X, 20))
+            what = f"{table.__name__}, {link}, at least 0.85 within 0.05"
+            say("radius:", what)
+            rows += safe_and_cheap(what, recourse, people, PAPER_L2[table])
+    return rows
+
+
+def safe_and_cheap(what, recourse, people, paper):
+    safe = partial(by_find, recourse, level=0.85, repeat=3, min_radius=0.05)
+    plain = partial(by_find, recourse, level=0.85, repeat=3)
+    safe(people[0]), plain(people[0])  # compiles
+    with_radius, without = [safe(x) for x in people], [plain(x) for x in people]
+    options = [result.options[0] for result, _ in with_radius]
+    kept = [result.robustness(0, sigma=0.01) for result, _ in with_radius]
+    least = min(noise.probability - noise.error for noise in kept)
+    costs = [option.cost for option in options]
+    l2 = sum(costs) / len(costs)
+    cheapest = [result.options[0].cost for result, _ in without]
+    asked, alone = (median(seconds for _, seconds in part) for part in (with_radius, without))
+    against = f"plain {sum(cheapest) / len(cheapest):.3f}; {len(people)} rows, L2 by row "
+    against += f"{min(costs):.3f} to {max(costs):.3f}"
+    return [
+        row(f"{what}: confidence, the least", min(o.confidence for o in options), ">=", 0.85),
+        row(f"{what}: chance to keep the class under noise 0.01, the least", least, ">=", 0.999),
+        row(f"{what}: L2, mean, the paper's in `wanted`", l2, "<", paper, against),
+        row(
+            f"{what}: time / the plain search", asked / alone, "<", 30,
+            f"{asked * 1e3:,.3g} ms against {alone * 1e3:,.3g} ms",
+        ),
+    ]  # fmt: skip
+
+
+def frontier():
+    """The whole staircase in units of one search at 0.85 for the same person."""
+    rows = []
+    for table in (iris, haberman):
+        X, model = learnt(table)
+        for link in LINKS:
+            recourse = Recourse(read_by(link, model))
+            what = f"{table.__name__}, {link}: frontier / one plain search"
+            say("frontier:", what)
+            rows.append(staircase(what, recourse, rows_of(refused(recourse, X, 20))))
+    return rows
+
+
+def staircase(what, recourse, people):
+    by_frontier(recourse, people[0]), by_find(recourse, people[0], 0.85)  # compiles
+    stairs = [by_frontier(recourse, x) for x in people]
+    alone = [by_find(recourse, x, 0.85, repeat=3)[1] for x in people]
+    times = [seconds for _, seconds in stairs]
+    steps = [len(table) - 1 for table, _ in stairs]
+    detail = f"{milliseconds(times)} against {milliseconds(alone)}, {len(people)} rows; "
+    detail += f"{median(steps):.0f} steps ({min(steps)} to {max(steps)})"
+    return row(what, median(times) / median(alone), "<", 50, detail)
+
+
+def by_frontier(recourse, x):
+    return timed(lambda: recourse.frontier(x))
+
+
+# ---------------------------------------------------------------- growth
+
+
+def grown():
+    """No bound is asked of growth: it is plotted, and its points are kept with the results."""
+    points = growth.measure(say)
+    path = RESULTS / "growth.png"
+    growth.draw(points, path)
+    say("growth: drawn to", path)
+    return [
+        shown(
+            f"{part.at} {part.axis}, {part.link}",
+            part.milliseconds,
+            f"ms, median; {part.nodes:,.0f} boxes; {part.proved} of {part.asked} proved",
+        )
+        for part in points.itertuples()
+    ]
+
+
+# ---------------------------------------------------------------- all of it
+
+SECTIONS = {
+    "small": small,
+    "breast": breast,
+    "hundred": hundred,
+    "credit": credit,
+    "radius": radius,
+    "frontier": frontier,
+    "many": many,
+    "growth": grown,
+}
+
+
+def write(name, rows, seconds):
+    """Replace one section of the file of results."""
+    path = RESULTS / "search.json"
+    held = json.loads(path.read_text()) if path.exists() else {}
+    packages = ("numpy", "numba", "scikit-learn", "pandas", "optuna")
+    held[name] = surroundings(*packages) | {
+        "seed": SEED,
+        "trials of TPE": TRIALS,
+        "seconds": round(seconds, 1),
+        "rows": rows,
+    }
+    RESULTS.mkdir(exist_ok=True)
+    ordered = {section: held[section] for section in SECTIONS if section in held}
+    path.write_text(json.dumps(ordered, indent=1, ensure_ascii=False) + "\n")
+
+
+def show(name, rows):
+    print(f"\n{name}")
+    for r in rows:
+        verdict = {True: "met", False: "MISSED", None: ""}[r["met"]]
+        print(f"  {r['what']}")
+        number = "-" if r["measured"] is None else f"{r['measured']:,.4g}"
+        print(f"    {number:>12}   wanted {r['wanted']:10} {verdict:7} {r['detail']}")
+    print(flush=True)
+
+
+def main(names):
+    if unknown := [name for name in names if name not in SECTIONS]:
+        sys.exit(f"no section {unknown[0]!r}; the sections are {' '.join(SECTIONS)}")
+    for name in names or SECTIONS:
+        start = time.monotonic()
+        rows = SECTIONS[name]()
+        write(name, rows, time.monotonic() - start)
+        show(name, rows)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
