@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -18,6 +19,15 @@ from trust_recourse.search.certificate.machine import Machine, moved
 ROUNDING = 1e-12  # confidences computed in another order differ by no more
 FLOOR = 1e-9  # factors below it are taken as this where a logarithm is needed
 FLAT = 1e-9  # a clause whose logarithm varies by less over a box is taken as constant
+
+# whether each clause has a slope of its own, and what bounds the clauses against the wanted class;
+# each makes a true bound, none is always the best, and the first costs the least
+RELAXATIONS = (
+    (False, "tangent"),
+    (True, "tangent"),
+    (True, "free where bare"),
+    (True, "free"),
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,20 +60,27 @@ class Candidates:
             calibrated(np.clip(high + ROUNDING, 0.0, 1.0)),
         )
 
-    def priced(self, first: Ints, last: Ints, price: Floats, raw: float) -> Floats:
+    def priced(
+        self, first: Ints, last: Ints, price: Floats, raw: float, enough: float = math.inf
+    ) -> Floats:
         """What a point of each box with at least this raw confidence costs, before the root.
 
         For each point M ≤ constant + Σ_f g_f, with one candidate per feature for all clauses
         together; so at every price λ > 0 it costs at least λ (raw − constant) + Σ_f min (cost −
-        λ g). At an infinite price: infinitely much, if even the greatest g are not enough.
+        λ g). At an infinite price: infinitely much, if even the greatest g are not enough. The
+        several relaxations are tried one after the other until a box's cost is enough.
         """
-        if math.isinf(raw):
-            return np.full(len(first), math.inf)
-        found = [
-            self._priced_by(first, last, price, raw, constant, gains)
-            for constant, gains in self._relaxations(first, last)
-        ]
-        return np.asarray(np.max(found, axis=0))
+        found = np.full(len(first), -math.inf if math.isfinite(raw) else math.inf)
+        for own_slopes, against in RELAXATIONS:
+            left = np.flatnonzero(found < enough)
+            if not len(left):
+                break
+            ends = first[left], last[left]
+            relaxed = self._relaxation(*ends, own_slopes, against)
+            found[left] = np.maximum(
+                found[left], self._priced_by(*ends, price[left], raw, *relaxed)
+            )
+        return found
 
     def _priced_by(
         self,
@@ -93,25 +110,30 @@ class Candidates:
             ends = first[:, f], last[:, f]
             yield _extreme(np.minimum, factors, *ends), _extreme(np.maximum, factors, *ends)
 
-    def _relaxations(self, first: Ints, last: Ints) -> Iterator[tuple[Floats, list[Floats]]]:
-        """Separable bounds on M: constants (n,), and for each feature g, (n, candidates).
+    def _relaxation(
+        self, first: Ints, last: Ints, own_slopes: bool, against: str
+    ) -> tuple[Floats, list[Floats]]:
+        """A separable bound on M: constants (n,), and for each feature g, (n, candidates).
 
-        M ≤ M_low + Σ_j D_j |q_j − low_j|, and S_j = log (q_j + E_j) = Σ_f log F_jf. On a box exp
-        lies below its secant, which bounds the clauses for the wanted class, and above the tangent
-        parallel to it, which bounds the others. Where a factor may be 0, and has no logarithm, a
-        clause against is bounded by its least value, or by most · (1 − Σ_f (1 − F_jf / most F_jf)),
-        which serves without logarithms for any. Which is best depends on the box, so each is tried.
+        M ≤ M_low + Σ_j D_j |q_j − low_j|, D_j the greatest step of the link or `slopes`, and
+        S_j = log (q_j + E_j) = Σ_f log F_jf. On a box exp lies below its secant, which bounds the
+        clauses for the wanted class, and above the tangent parallel to it, which bounds the others.
+        Where a factor may be 0, and has no logarithm, a clause against has its least value or, as
+        all may have, most · (1 − Σ_f (1 − F_jf / most F_jf)): see `RELAXATIONS`.
         """
         up, shape = self.machine.up, (len(first), len(self.machine.empty))
         least, most = np.ones((2, *shape))
         low, high = np.zeros((2, *shape))  # of S, with factors no smaller than the floor
         tops = []
         for a, b in self._extreme_factors(first, last):
-            least, most = least * a, most * b
-            low, high = low + np.log(np.maximum(a, FLOOR)), high + np.log(np.maximum(b, FLOOR))
-            tops.append(np.where(b > 0, b, 1.0))
+            least *= a
+            most *= b
+            low += np.log(np.maximum(a, FLOOR))
+            high += np.log(np.maximum(b, FLOOR))
+            tops.append(b)
         q_low, q_high = _firing(self.machine, least, most)
-        lowest, D = self.machine.mean(q_low), slopes(self.machine, q_low, q_high)
+        steepest = np.full(shape, np.diff(self.machine.link).max())
+        D = slopes(self.machine, q_low, q_high) if own_slopes else steepest
 
         flat = high - low < FLAT
         secant = (np.exp(high) - np.exp(low)) / np.where(flat, 1.0, high - low)
@@ -119,20 +141,21 @@ class Candidates:
         above = np.where(flat, np.exp(high), np.exp(low) - secant * low) - least
         below = most - slope * (1.0 - np.log(np.maximum(slope, 1e-300)))
         bare = ~up & (least < 2 * FLOOR)  # for all others no factor lies below the floor
-        none = np.zeros(shape, dtype=bool)
-        for fixed, free in ((bare, none), (none, bare), (none, none | ~up)):
-            tangent = ~up & ~fixed & ~free
-            rest = np.where(fixed, most - least, 0.0)
-            constant = D * np.where(up, above, np.where(tangent, below, rest))
-            per_log = D * np.where(up, np.where(flat, 0.0, secant), np.where(tangent, -slope, 0.0))
-            per_share = D * np.where(free, most, 0.0)
-            gains = [
-                per_log @ np.log(np.maximum(factors, FLOOR)).T
-                + per_share.sum(axis=1)[:, None]
-                - (per_share / top) @ factors.T
-                for factors, top in zip(self.factors, tops, strict=True)
-            ]
-            yield lowest + constant.sum(axis=1), gains
+        free = ~up & (bare if against == "free where bare" else against == "free")
+        tangent = ~up & ~bare & ~free
+        rest = np.where(bare & ~free, most - least, 0.0)
+        constant = D * np.where(up, above, np.where(tangent, below, rest))
+        per_log = D * np.where(up, np.where(flat, 0.0, secant), np.where(tangent, -slope, 0.0))
+        gains = [per_log @ logs.T for logs in self._logs]
+        if free.any():
+            share = D * np.where(free, most, 0.0)
+            for g, factors, top in zip(gains, self.factors, tops, strict=True):
+                g += share.sum(axis=1)[:, None] - (share / np.where(top > 0, top, 1.0)) @ factors.T
+        return self.machine.mean(q_low) + constant.sum(axis=1), gains
+
+    @cached_property
+    def _logs(self) -> list[Floats]:
+        return [np.log(np.maximum(factors, FLOOR)) for factors in self.factors]
 
 
 def slopes(machine: Machine, low: Floats, high: Floats) -> Floats:

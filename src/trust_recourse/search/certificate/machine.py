@@ -79,12 +79,12 @@ class Machine:
 
 def moved(law: Floats, p: Floats, up: bool) -> Floats:
     """A law after a clause that with probability p moves the vote by one, up or down."""
-    shifted = np.zeros_like(law)
+    after = law * (1.0 - p[:, None])
     if up:
-        shifted[:, 1:] = law[:, :-1]
+        after[:, 1:] += p[:, None] * law[:, :-1]
     else:
-        shifted[:, :-1] = law[:, 1:]
-    return law + p[:, None] * (shifted - law)
+        after[:, :-1] += p[:, None] * law[:, 1:]
+    return after
 
 
 def cells_of(feature: Feature, thresholds: Floats, codes: Floats) -> Ints:

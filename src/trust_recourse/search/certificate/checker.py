@@ -145,10 +145,11 @@ class _Case:
         asked = table.to_numpy() if names is None else table[list(names)]
         return np.asarray(self.model.predict_proba(asked)[:, self.problem.wanted])
 
-    def dear(self, added: Floats) -> Bools:
-        """Whether these costs, before the root, are the lower bound at least."""
+    @property
+    def enough(self) -> float:
+        """The lower bound, before the root and less what rounding may take."""
         slack = RELATIVE * abs(self.goal) if math.isfinite(self.goal) else 0.0
-        return added >= self.goal - slack
+        return self.goal - slack
 
 
 def _check_claim(certificate: Certificate, case: _Case) -> None:
@@ -339,7 +340,7 @@ Judgement = tuple[Bools, Callable[[int], str]]  # whether each reason is true, a
 def _by_cost(case: _Case, boxes: _Boxes) -> Judgement:
     added = case.candidates.cheapest(boxes.first, boxes.last)
     total = case.problem.cost.total
-    return case.dear(added), lambda i: f"it may cost only {total(float(added[i])):.6g}"
+    return added >= case.enough, lambda i: f"it may cost only {total(float(added[i])):.6g}"
 
 
 def _by_confidence(case: _Case, boxes: _Boxes) -> Judgement:
@@ -350,13 +351,13 @@ def _by_confidence(case: _Case, boxes: _Boxes) -> Judgement:
 
 def _by_price(case: _Case, boxes: _Boxes) -> Judgement:
     raw = case.candidates.machine.least_raw(case.problem.target.interval[0])
-    added = case.candidates.priced(boxes.first, boxes.last, boxes.price, raw)
+    added = case.candidates.priced(boxes.first, boxes.last, boxes.price, raw, case.enough)
 
     def why(i: int) -> str:
         cost = case.problem.cost.total(max(float(added[i]), 0.0))
         return f"at the price {boxes.price[i]:.6g} it may cost only {cost:.6g}"
 
-    return case.dear(added), why
+    return added >= case.enough, why
 
 
 def _by_relation(case: _Case, boxes: _Boxes) -> Judgement:
