@@ -467,19 +467,16 @@ def test_too_few_candidates_are_refused(asked, data):
 
     refuse(np.delete(proof.candidates[f], at), "own value is no candidate|serves in its place")
     refuse([*proof.candidates[f], 77.25], "77.25 is not allowed")
-    moves = asked.problem.reach.moves[f]
-    for value in moves.values():  # one that is dearer, from the same cell
-        cell = proved.cells[f][at]
+    feature, moves = asked.problem.reach.schema[f], asked.problem.reach.moves[f]
+    chosen = proof.candidates[f][at]
+    paid = asked.problem.cost.change(feature, moves.own, chosen)
+    for value in moves.values():
         row = asked.problem.reach.own.copy()
         row[f] = value
-        if value not in proof.candidates[f] and asked.model.cells_of(row[None])[0, f] == cell:
-            codes = proof.candidates[f].copy()
-            codes[at] = value
-            feature = asked.problem.reach.schema[f]
-            change = asked.problem.cost.change
-            dearer = change(feature, moves.own, value) > change(feature, moves.own, codes[at])
-            if dearer or proof.candidates[f][at] == moves.own:
-                refuse(codes, "own value is no candidate|serves in its place")
+        same_cell = asked.model.cells_of(row[None])[0, f] == proved.cells[f][at]
+        if same_cell and asked.problem.cost.change(feature, moves.own, value) > paid:
+            codes = np.where(proof.candidates[f] == chosen, value, proof.candidates[f])
+            refuse(codes, "own value is no candidate|serves in its place")
 
 
 @law
