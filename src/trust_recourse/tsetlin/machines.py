@@ -495,6 +495,12 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         return model
 
     @property
+    def link_values_(self) -> Floats:
+        """The link as fitted, at every possible vote, ascending from −C/2 to C/2."""
+        check_is_fitted(self)
+        return self._g.copy()
+
+    @property
     def fingerprint_(self) -> str:
         """SHA-256 of all that prediction depends on: the model's identity in a certificate."""
         check_is_fitted(self)
@@ -525,7 +531,8 @@ class PTMClassifier(_Machine):
     Attributes
     ----------
     classes_, schema_, inclusion_ (C, 2o), polarity_ (C,), literals_ (2o names), thresholds_ (per
-    feature), states_ (C, 2o, 2N) or None once dropped, calibrator_, fingerprint_.
+    feature), states_ (C, 2o, 2N) or None once dropped, calibrator_, link_values_ (C + 1),
+    fingerprint_.
 
     Examples
     --------

@@ -1,0 +1,406 @@
+"""The checker: reads a certificate, computes everything again, and believes none of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from trust_recourse.problem import Cost, Floats, Ints, Point, Problem, Status, Target
+from trust_recourse.schema import AtMost, Relation, Schema, SchemaError
+from trust_recourse.search.certificate.bounds import ROUNDING, Candidates
+from trust_recourse.search.certificate.machine import Bools, Machine, cells_of
+from trust_recourse.search.certificate.record import (
+    CERTIFIED,
+    REASONS,
+    Certificate,
+    CertificateError,
+    Proof,
+    cost_parts,
+)
+
+RELATIVE = 1e-9  # costs that differ by less, relatively, are the same
+AT_ONCE = 256  # boxes judged together, so that their laws of the vote stay in fast memory
+PRICED = REASONS.index("priced")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a check confirmed: the status, and how many boxes were discarded for each reason."""
+
+    status: Status
+    lower_bound: float
+    leaves: Mapping[str, int]
+
+    def __str__(self) -> str:
+        parts = ", ".join(f"{count} by {reason}" for reason, count in self.leaves.items() if count)
+        return f"{self.status.sentence} Boxes discarded and checked: {parts}."
+
+
+def check(
+    certificate: Certificate,
+    model: Any,
+    *,
+    schema: Schema | None = None,
+    cost: Cost | None = None,
+    x: Any = None,
+    target: Target | None = None,
+    wanted: Any = None,
+) -> Verdict:
+    """Confirm a certificate on a model, or raise `CertificateError` with what is wrong.
+
+    What the verifier gives, the schema, the cost, the person x in their own values, the target and
+    the label of the wanted class, must be what the certificate says; what is left out is believed.
+    """
+    problem = _same_question(certificate, model, schema, cost, x, target, wanted)
+    case = _case(certificate, problem, model)
+    _check_claim(certificate, case)
+    boxes = _leaves(certificate.proof)
+    leaves = {}
+    for reason, (name, judge) in enumerate(zip(REASONS, _JUDGES, strict=True)):
+        at = np.flatnonzero(boxes.reason == reason)
+        leaves[name] = len(at)
+        for start in range(0, len(at), AT_ONCE):
+            part = boxes.at(at[start : start + AT_ONCE])
+            true, why = judge(case, part)
+            if not true.all():
+                worst = int(np.argmin(true))
+                told = f"leaf {part.node[worst]}: {why(worst)}, so it cannot be discarded"
+                raise CertificateError(told)
+    return Verdict(certificate.status, certificate.lower_bound, leaves)
+
+
+# ---------------------------------------------------------------- the question
+
+
+def _same_question(
+    certificate: Certificate,
+    model: Any,
+    schema: Schema | None,
+    cost: Cost | None,
+    x: Any,
+    target: Target | None,
+    wanted: Any,
+) -> Problem:
+    """The certificate's problem, once it is the verifier's own and one that the model can read."""
+    problem, reach = certificate.problem, certificate.problem.reach
+    ours, theirs = certificate.fingerprint, model.fingerprint_
+    if ours != theirs:
+        raise CertificateError(f"it is about the model {ours[:12]}…, not about {theirs[:12]}…")
+    if _reading(reach.schema) != _reading(model.schema_):
+        raise CertificateError("its schema reads values otherwise than the model does")
+    if schema is not None and schema != reach.schema:
+        raise CertificateError("its schema is not the one given")
+    if x is not None and not _same(reach.schema.reach(x).own, reach.own).all():
+        raise CertificateError("it is about another person: their values are not those given")
+    if target is not None and target != problem.target:
+        raise CertificateError(f"its target is {problem.target}, not {target}")
+    label = model.classes_[problem.wanted]
+    if wanted is not None and wanted != label:
+        raise CertificateError(f"its wanted class is {label!r}, not {wanted!r}")
+    if cost is not None and not _same_cost(certificate, cost):
+        raise CertificateError(f"its cost is {problem.cost}, not {cost}")
+    if cost is None and certificate.given_again:
+        parts = ", ".join(certificate.given_again)
+        raise CertificateError(f"its cost has {parts}, which no file holds; give the cost again")
+    return Problem(reach, problem.target, cost or problem.cost, problem.wanted)
+
+
+def _reading(schema: Schema) -> list[tuple[Any, ...]]:
+    return [(f.name, f.kind, f.values, f.missing) for f in schema]
+
+
+def _same(a: Floats, b: Floats | float) -> Bools:
+    return np.asarray((a == b) | (np.isnan(a) & np.isnan(b)))
+
+
+def _same_cost(certificate: Certificate, cost: Cost) -> bool:
+    """Whether two costs are alike in all that a file can say of them."""
+    told, untold = cost_parts(certificate.problem.cost)
+    ours, untold_ours = cost_parts(cost)
+    return told == ours and {*untold, *certificate.given_again} == set(untold_ours)
+
+
+# ---------------------------------------------------------------- the claim
+
+
+@dataclass(frozen=True, eq=False)
+class _Case:
+    """All that the claim and the leaves are judged by."""
+
+    problem: Problem
+    model: Any
+    codes: tuple[Floats, ...]  # of the candidates of each feature
+    candidates: Candidates
+    goal: float  # the lower bound, before the root
+
+    def predicted(self, rows: Floats) -> Floats:
+        """What `predict_proba` says of the wanted class at rows of codes."""
+        table = self.problem.reach.schema.decode(rows)
+        names = getattr(self.model, "feature_names_in_", None)
+        asked = table.to_numpy() if names is None else table[list(names)]
+        return np.asarray(self.model.predict_proba(asked)[:, self.problem.wanted])
+
+    @property
+    def enough(self) -> float:
+        """The lower bound, before the root and less what rounding may take."""
+        slack = RELATIVE * abs(self.goal) if math.isfinite(self.goal) else 0.0
+        return self.goal - slack
+
+
+def _check_claim(certificate: Certificate, case: _Case) -> None:
+    """What the certificate says of its answer, and whether its status follows."""
+    status, answer, bound = certificate.status, certificate.answer, certificate.lower_bound
+    if status not in CERTIFIED:
+        raise CertificateError(f"it says {status}, which is nothing that can be proved")
+    if math.isnan(bound):
+        raise CertificateError("its lower bound is not a number")
+    if status is Status.INFEASIBLE:
+        if answer is not None or bound != math.inf:
+            raise CertificateError("it says infeasible, but has an answer or a finite lower bound")
+        return
+    if answer is None:
+        raise CertificateError(f"it says {status}, but has no answer")
+    _check_answer(answer, case)
+    slack = RELATIVE * abs(answer.cost)
+    if bound > answer.cost + slack:
+        raise CertificateError(f"its lower bound, {bound!r}, is above its cost, {answer.cost!r}")
+    if status is Status.OPTIMAL and bound < answer.cost - slack:
+        raise CertificateError(f"it says optimal, but by its lower bound {bound!r} may be enough")
+    if status is Status.ALREADY_MET and not _same(answer.codes, case.problem.reach.own).all():
+        raise CertificateError("it says already met, but its answer changes something")
+
+
+def _check_answer(answer: Point, case: _Case) -> None:
+    """The answer lies in Ω(x), costs what it says, and meets the target by the model's own word."""
+    reach, target = case.problem.reach, case.problem.target
+    if len(answer.codes) != len(reach.moves):
+        given = f"its answer has {len(answer.codes)} values"
+        raise CertificateError(f"{given}, the schema {len(reach.moves)} features")
+    if broken := reach.why_not(answer.codes.tolist()):
+        raise CertificateError(f"its answer is not allowed: {broken[0]}")
+    cost = case.problem.cost.between(reach.schema.features, reach.own, answer.codes)
+    if not math.isclose(cost, answer.cost, rel_tol=RELATIVE):
+        raise CertificateError(f"its answer costs {cost!r}, not {answer.cost!r}")
+    confidence = float(case.predicted(answer.codes[None])[0])
+    if not abs(confidence - answer.confidence) <= ROUNDING:
+        given = f"the model's confidence in its answer is {confidence!r}"
+        raise CertificateError(f"{given}, not {answer.confidence!r}")
+    if not target.met(confidence):
+        raise CertificateError(f"its answer has the confidence {confidence!r}, short of {target}")
+
+
+# ---------------------------------------------------------------- the candidates
+
+
+def _case(certificate: Certificate, problem: Problem, model: Any) -> _Case:
+    """What everything is judged by, once the candidates are allowed and enough."""
+    reach, codes = problem.reach, certificate.proof.candidates
+    if len(codes) != len(reach.schema):
+        given = f"it has candidates for {len(codes)} features"
+        raise CertificateError(f"{given}, the schema has {len(reach.schema)}")
+    machine = Machine.read(model, problem.wanted)
+    related = {name for relation in reach.relations for name in (relation.a, relation.b)}
+    costs, factors = [], []
+    for f, (feature, table) in enumerate(zip(reach.schema, machine.tables, strict=True)):
+        offered = _Offered(f, problem, model.thresholds_[f], codes[f])
+        offered.check_allowed()
+        (offered.check_every_value if feature.name in related else offered.check_every_cell)()
+        costs.append(offered.costs(codes[f]))
+        factors.append(table[offered.cells(codes[f])])
+    bound = certificate.lower_bound
+    goal = math.copysign(bound * bound, bound) if problem.cost.root else bound
+    return _Case(problem, model, codes, Candidates(machine, tuple(costs), tuple(factors)), goal)
+
+
+class _Offered:
+    """The candidates of one feature, beside all that the person may choose."""
+
+    def __init__(self, f: int, problem: Problem, thresholds: Floats, codes: Floats) -> None:
+        self.feature, self.moves = problem.reach.schema[f], problem.reach.moves[f]
+        self.cost, self.thresholds, self.codes = problem.cost, thresholds, codes
+
+    def costs(self, codes: Floats) -> Floats:
+        own = self.moves.own
+        return np.array([self.cost.change(self.feature, own, code) for code in codes.tolist()])
+
+    def cells(self, codes: Floats) -> Ints:
+        return cells_of(self.feature, self.thresholds, codes)
+
+    def check_allowed(self) -> None:
+        """Each candidate may be chosen, and so may staying: that is allowed to everyone."""
+        for code in self.codes.tolist():
+            if not self.moves.allows(code):
+                raise CertificateError(
+                    f"{self.feature.title}: its candidate {code!r} is not allowed to this person"
+                )
+        if not _same(self.codes, self.moves.own).any():
+            raise CertificateError(f"{self.feature.title}: the person's own value is no candidate")
+
+    def check_every_value(self) -> None:
+        """A relation tells the values of a cell apart, so all of them must be candidates."""
+        values = self._every_value()
+        self._expect(values, (_same(self.codes, value).any() for value in values.tolist()))
+
+    def check_every_cell(self) -> None:
+        """To the model the values of a cell are one, so each needs a candidate that is no dearer.
+
+        The nearest value of a cell is its cheapest, unless the cost has a function of its own.
+        """
+        values = self._every_value() if cost_parts(self.cost)[1] else self._nearest()
+        cells, costs = self.cells(self.codes), self.costs(self.codes) * (1.0 - RELATIVE)
+        needs = zip(self.cells(values), self.costs(values), strict=True)
+        self._expect(values, (((cells == cell) & (costs <= c)).any() for cell, c in needs))
+
+    def _expect(self, values: Floats, served: Iterable[np.bool_]) -> None:
+        for value, yes in zip(values.tolist(), served, strict=True):
+            if not yes:
+                said = self.feature.describe_code(value)
+                raise CertificateError(
+                    f"{self.feature.title}: {said} is allowed, and no candidate serves in its place"
+                )
+
+    def _every_value(self) -> Floats:
+        try:
+            return self.moves.values()
+        except SchemaError as error:
+            raise CertificateError(f"{self.feature.title}: {error}") from None
+
+    def _nearest(self) -> Floats:
+        """The allowed value nearest to the person's own in each cell."""
+        if self.feature.kind == "category":
+            return np.array(self.moves.choices or ())
+        ends = [-math.inf, *self.thresholds.tolist(), math.inf]
+        found = [self.moves.nearest(a, b) for a, b in pairwise(ends)]
+        return np.array([value for value in found if value is not None], dtype=np.float64)
+
+
+# ---------------------------------------------------------------- the tree
+
+
+class _Boxes(NamedTuple):
+    """Leaves of the tree: their nodes, reasons, ranges of candidates and prices."""
+
+    node: Ints
+    reason: Ints
+    first: Ints  # (n, features)
+    last: Ints
+    price: Floats
+
+    def at(self, rows: Ints) -> _Boxes:
+        ranges = self.first[rows], self.last[rows]
+        return _Boxes(self.node[rows], self.reason[rows], *ranges, self.price[rows])
+
+
+def _leaves(proof: Proof) -> _Boxes:
+    """The leaves of the proof, read with a stack, once its nodes make just one complete tree."""
+    top = np.array([len(codes) - 1 for codes in proof.candidates], np.int32)
+    stack = [(np.zeros_like(top), top)]
+    found = []
+    for node, (f, cut) in enumerate(zip(proof.feature.tolist(), proof.cut.tolist(), strict=True)):
+        if not stack:
+            raise CertificateError(f"node {node}: the tree is complete before it")
+        first, last = stack.pop()
+        if f < 0:
+            found.append((node, first, last))
+            continue
+        if f >= len(top) or not first[f] <= cut < last[f]:
+            raise CertificateError(f"node {node}: it cannot cut feature {f} after candidate {cut}")
+        left, right = last.copy(), first.copy()
+        left[f], right[f] = cut, cut + 1
+        stack += [(right, last), (first, left)]
+    if stack:
+        raise CertificateError(f"the tree is cut short: {len(stack)} of its parts are not there")
+    node_of, first_of, last_of = (np.array(part, np.int64) for part in zip(*found, strict=True))
+    _check_labels(proof)
+    return _Boxes(node_of, -1 - proof.feature[node_of], first_of, last_of, proof.price[node_of])
+
+
+def _check_labels(proof: Proof) -> None:
+    """Each leaf has a reason, each priced leaf a price, and what means nothing is 0."""
+    priced = proof.feature == -1 - PRICED
+    sound = proof.feature >= -len(REASONS)
+    sound &= np.where(priced, proof.price > 0, proof.price == 0)
+    sound &= (proof.feature >= 0) | (proof.cut == 0)
+    if not sound.all():
+        node = int(np.argmin(sound))
+        given = f"feature {proof.feature[node]}, cut {proof.cut[node]}, price {proof.price[node]}"
+        raise CertificateError(f"node {node}: given {given}, which together mean nothing")
+
+
+# ---------------------------------------------------------------- the leaves
+
+Judgement = tuple[Bools, Callable[[int], str]]  # whether each reason is true, and why it is not
+
+
+def _by_cost(case: _Case, boxes: _Boxes) -> Judgement:
+    added = case.candidates.cheapest(boxes.first, boxes.last)
+    total = case.problem.cost.total
+    return added >= case.enough, lambda i: f"it may cost only {total(float(added[i])):.6g}"
+
+
+def _by_confidence(case: _Case, boxes: _Boxes) -> Judgement:
+    low, high = case.candidates.confidence(boxes.first, boxes.last)
+    least, most = case.problem.target.interval
+    return (high < least) | (low > most), lambda i: f"its confidence may reach {high[i]:.6g}"
+
+
+def _by_price(case: _Case, boxes: _Boxes) -> Judgement:
+    raw = case.candidates.machine.least_raw(case.problem.target.interval[0])
+    added = case.candidates.priced(boxes.first, boxes.last, boxes.price, raw, case.enough)
+
+    def why(i: int) -> str:
+        cost = case.problem.cost.total(max(float(added[i]), 0.0))
+        return f"at the price {boxes.price[i]:.6g} it may cost only {cost:.6g}"
+
+    return added >= case.enough, why
+
+
+def _by_relation(case: _Case, boxes: _Boxes) -> Judgement:
+    own, at = case.problem.reach.own, case.problem.reach.schema.position
+    broken = np.zeros(len(boxes.node), dtype=bool)
+    for relation in case.problem.reach.relations:
+        i, j = at(relation.a), at(relation.b)
+        for box in np.flatnonzero(~broken):
+            a, b = (case.codes[f][boxes.first[box, f] : boxes.last[box, f] + 1] for f in (i, j))
+            broken[box] = not _may_keep(relation, a, b, (float(own[i]), float(own[j])))
+    return broken, lambda _: "each relation may be kept in it"
+
+
+def _may_keep(relation: Relation, a: Floats, b: Floats, own: tuple[float, float]) -> bool:
+    """Whether some pair of these codes keeps the relation, or is the person's own."""
+    a_stays, b_stays = (
+        bool(_same(codes, was).any()) for codes, was in zip((a, b), own, strict=True)
+    )
+    if isinstance(relation, AtMost):
+        # a minimum is NaN where a value is missing, and then it is not above anything
+        return (a_stays and b_stays) or not a.min() > b.max()
+    return a_stays or any(relation.holds(own, (math.inf, code)) for code in b.tolist())
+
+
+def _by_point(case: _Case, boxes: _Boxes) -> Judgement:
+    single = (boxes.first == boxes.last).all(axis=1)
+    rows = np.column_stack([codes[boxes.first[:, f]] for f, codes in enumerate(case.codes)])
+    said = case.predicted(rows)
+    low, high = case.candidates.confidence(boxes.first, boxes.first)
+    if ((said < low - RELATIVE) | (said > high + RELATIVE)).any():
+        raise CertificateError("the model's predictions are not those of its inclusion_")
+    least, most = case.problem.target.interval
+    true = single & ((said < least) | (said > most))
+    for i in np.flatnonzero(single & ~true):
+        true[i] = not case.problem.reach.allows(rows[i].tolist())
+    return (
+        true,
+        lambda i: (
+            f"it is allowed and has the confidence {said[i]:.6g}" if single[i] else "it is no point"
+        ),
+    )
+
+
+_JUDGES: tuple[Callable[[_Case, _Boxes], Judgement], ...] = (
+    _by_cost, _by_confidence, _by_price, _by_relation, _by_point,
+)  # fmt: skip

@@ -1,0 +1,260 @@
+"""What a search leaves behind for a stranger to check: the values, and their file."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trust_recourse.problem import Cost, Floats, Ints, Point, Problem, Status, Target
+from trust_recourse.schema import Schema, SchemaError
+
+FORMAT = 1
+KIND = "trust-recourse certificate"
+MOST_BYTES = 1 << 30
+
+REASONS = ("cost", "confidence", "priced", "relation", "point")
+CERTIFIED = (Status.OPTIMAL, Status.FEASIBLE, Status.INFEASIBLE, Status.ALREADY_MET)
+
+
+class CertificateError(ValueError):
+    """A certificate that cannot be read, or that does not prove what it says, with the reason."""
+
+
+@dataclass(frozen=True, eq=False)
+class Proof:
+    """The tree of a search: what the candidates were, and why each part was discarded.
+
+    `candidates[f]` are codes of feature f. A box is a range of candidates for each feature; the
+    root is all of them. The nodes are in preorder. At an inner node `feature[k]` ≥ 0 is cut:
+    candidates up to `cut[k]` go to the left part, which comes next, the rest to the right. At a
+    leaf `feature[k]` is −1 − the position of its reason in `REASONS`, and for a priced leaf
+    `price[k]` is λ, in cost (before the root) per unit of uncalibrated confidence, or infinite.
+    What means nothing is 0.
+    """
+
+    candidates: tuple[Floats, ...]
+    feature: Ints
+    cut: Ints
+    price: Floats
+
+    def __post_init__(self) -> None:
+        codes = tuple(_frozen(codes, np.float64) for codes in self.candidates)
+        object.__setattr__(self, "candidates", codes)
+        for name, kind in (("feature", np.int64), ("cut", np.int64), ("price", np.float64)):
+            object.__setattr__(self, name, _frozen(getattr(self, name), kind))
+        if not len(self.feature) == len(self.cut) == len(self.price):
+            given = f"{len(self.feature)}, {len(self.cut)} and {len(self.price)}"
+            raise CertificateError(f"feature, cut and price: given {given} nodes, expected as many")
+
+
+def _frozen(values: Any, kind: Any) -> NDArray[Any]:
+    array = np.array(values, dtype=kind)
+    if array.ndim != 1:
+        raise CertificateError(f"given an array of shape {array.shape}, expected one dimension")
+    array.setflags(write=False)
+    return array
+
+
+@dataclass(frozen=True, eq=False)
+class Certificate:
+    """A question, its answer, and the proof: all that a stranger needs to check it on the model.
+
+    `lower_bound` is what no allowed change that meets the target can cost less than, in the units
+    of the answer's cost; infinite where none exists. `nodes` is the search's own count of boxes,
+    which nothing depends on. A cost's functions cannot be written to a file: `given_again` names
+    the parts of the cost that the verifier has to give.
+    """
+
+    fingerprint: str
+    problem: Problem
+    status: Status
+    answer: Point | None
+    lower_bound: float
+    nodes: int
+    proof: Proof
+    given_again: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Write the certificate in lists, texts and numbers that JSON can hold."""
+        problem, answer, proof = self.problem, self.answer, self.proof
+        told, untold = cost_parts(problem.cost)
+        return {
+            "kind": KIND,
+            "format": FORMAT,
+            "fingerprint": self.fingerprint,
+            "schema": problem.reach.schema.to_dict(),
+            "cost": told,
+            "given_again": sorted({*self.given_again, *untold}),
+            "factual": _told(problem.reach.own),
+            "wanted": int(problem.wanted),
+            "target": {
+                "confidence": float(problem.target.confidence),
+                "mode": problem.target.mode,
+                "tolerance": float(problem.target.tolerance),
+            },
+            "status": str(self.status),
+            "answer": answer
+            and {
+                "codes": _told(answer.codes),
+                "cost": float(answer.cost),
+                "confidence": float(answer.confidence),
+            },
+            "lower_bound": _told([self.lower_bound])[0],
+            "nodes": int(self.nodes),
+            "candidates": [_told(codes) for codes in proof.candidates],
+            "feature": proof.feature.tolist(),
+            "cut": proof.cut.tolist(),
+            "price": _told(proof.price),
+        }
+
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Any]) -> Certificate:
+        """Read what `to_dict` wrote; an error names the entry."""
+        return _read(given)
+
+    def save(self, path: str | Path) -> None:
+        """Write a JSON file, whole or not at all."""
+        text = json.dumps(self.to_dict(), allow_nan=False, ensure_ascii=False)
+        beside = Path(path).with_name(f".{Path(path).name}.{os.getpid()}")
+        try:
+            beside.write_text(text, encoding="utf-8")
+            beside.replace(path)
+        finally:
+            beside.unlink(missing_ok=True)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Certificate:
+        """Read a file written by `save`; it says nothing of whether the proof holds: `check` it."""
+        source = Path(path)
+        if not source.is_file():
+            raise CertificateError(f"{source}: there is no such file")
+        if (size := source.stat().st_size) > MOST_BYTES:
+            raise CertificateError(f"{source}: {size:,} bytes, expected at most {MOST_BYTES:,}")
+        try:
+            return cls.from_dict(json.loads(source.read_text(encoding="utf-8")))
+        except (CertificateError, SchemaError) as error:
+            raise CertificateError(f"{source}: {error}") from None
+        except (ValueError, RecursionError) as error:
+            raise CertificateError(f"{source}: damaged or cut short ({error})") from None
+
+
+# ---------------------------------------------------------------- the file
+
+
+def cost_parts(cost: Cost) -> tuple[dict[str, float | bool], list[str]]:
+    """The parts of a cost that a file can hold, and the names of those in use that it cannot."""
+    parts = {field.name: (getattr(cost, field.name), field.default) for field in fields(cost)}
+    told = {name: v for name, (v, _) in parts.items() if isinstance(v, (bool, int, float))}
+    return told, [n for n, (v, default) in parts.items() if n not in told and v != default]
+
+
+def _told(numbers: Any) -> list[float | str]:
+    """Numbers for JSON, which has no infinities and no NaN: those are written as texts."""
+    return [n if math.isfinite(n) else str(n) for n in np.asarray(numbers, np.float64).tolist()]
+
+
+_ENTRIES = {
+    "kind", "format", "fingerprint", "schema", "cost", "given_again", "factual", "wanted", "target",
+    "status", "answer", "lower_bound", "nodes", "candidates", "feature", "cut", "price",
+}  # fmt: skip
+
+
+def _read(given: Any) -> Certificate:
+    if not isinstance(given, Mapping) or given.get("kind") != KIND:
+        raise CertificateError(f"not a {KIND}; expected a file written by Certificate.save(path)")
+    if given.get("format") != FORMAT:
+        raise CertificateError(
+            f"format {given.get('format')!r}; this version reads format {FORMAT}. "
+            "Update trust-recourse, or make the certificate with this version"
+        )
+    if differing := sorted(map(str, set(given) ^ _ENTRIES)):
+        word = "unknown" if differing[0] in map(str, given) else "absent"
+        raise CertificateError(f"entry {differing[0]!r}: {word}")
+    again = given["given_again"]
+    if not isinstance(again, list) or not all(isinstance(name, str) for name in again):
+        raise CertificateError(f"given_again: given {again!r}, expected a list of names")
+    if not isinstance(given["candidates"], list):
+        raise CertificateError("candidates: expected a list of numbers for each feature")
+    proof = Proof(
+        tuple(_numbers("candidates", codes) for codes in given["candidates"]),
+        _whole("feature", given["feature"]),
+        _whole("cut", given["cut"]),
+        _numbers("price", given["price"]),
+    )
+    return Certificate(
+        fingerprint=_text("fingerprint", given["fingerprint"]),
+        problem=_read_problem(given),
+        status=_read_status(given["status"]),
+        answer=_read_answer(given["answer"]),
+        lower_bound=float(_numbers("lower_bound", [given["lower_bound"]])[0]),
+        nodes=int(_whole("nodes", [given["nodes"]])[0]),
+        proof=proof,
+        given_again=tuple(again),
+    )
+
+
+def _read_problem(given: Mapping[str, Any]) -> Problem:
+    wanted, cost = given["wanted"], given["cost"]
+    if wanted not in (0, 1) or not isinstance(wanted, int):
+        raise CertificateError(f"wanted: given {wanted!r}, expected 0 or 1")
+    known = {field.name for field in fields(Cost)}
+    if not isinstance(cost, Mapping) or not set(cost) <= known:
+        raise CertificateError(f"cost: given {cost!r}, expected {', '.join(sorted(known))}")
+    target = given["target"]
+    if not isinstance(target, Mapping) or set(target) != {"confidence", "mode", "tolerance"}:
+        raise CertificateError(f"target: given {target!r}, expected confidence, mode and tolerance")
+    schema = Schema.from_dict(given["schema"])
+    codes = _numbers("factual", given["factual"])
+    try:
+        return Problem(schema.reach_codes(codes), Target(**target), Cost(**cost), wanted)
+    except SchemaError as error:
+        raise CertificateError(f"factual: {error}") from None
+    except (ValueError, TypeError) as error:
+        raise CertificateError(str(error)) from None
+
+
+def _read_status(given: Any) -> Status:
+    if given not in [str(status) for status in CERTIFIED]:
+        raise CertificateError(f"status: given {given!r}, expected {', '.join(CERTIFIED)}")
+    return Status(given)
+
+
+def _read_answer(given: Any) -> Point | None:
+    if given is None:
+        return None
+    if not isinstance(given, Mapping) or set(given) != {"codes", "cost", "confidence"}:
+        raise CertificateError(f"answer: given {given!r}, expected codes, cost and confidence")
+    cost, confidence = _numbers("answer", [given["cost"], given["confidence"]]).tolist()
+    return Point(_numbers("answer", given["codes"]), cost, confidence)
+
+
+def _text(entry: str, given: Any) -> str:
+    if not isinstance(given, str):
+        raise CertificateError(f"{entry}: given {given!r}, expected text")
+    return given
+
+
+def _numbers(entry: str, given: Any) -> Floats:
+    if isinstance(given, list):
+        texts = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
+        numbers = [texts.get(n, n) if isinstance(n, str) else n for n in given]
+        if all(type(n) in (int, float) for n in numbers):
+            try:
+                return np.array(numbers, dtype=np.float64)
+            except OverflowError:
+                pass
+    raise CertificateError(f"{entry}: expected a list of numbers, 'inf', '-inf' or 'nan'")
+
+
+def _whole(entry: str, given: Any) -> Ints:
+    if isinstance(given, list) and all(type(n) is int and abs(n) < 2**62 for n in given):
+        return np.array(given, dtype=np.int64)
+    raise CertificateError(f"{entry}: expected a list of whole numbers")
