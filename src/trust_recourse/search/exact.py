@@ -15,14 +15,13 @@ import itertools
 import math
 import time
 from collections.abc import Generator, Iterable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from trust_recourse.problem import CellModel, Cost, Floats, Ints, Point
-from trust_recourse.schema import AtMost, Feature, Moves, Reach, Relation, SchemaError
+from trust_recourse.schema import AtMost, Reach, Relation
+from trust_recourse.search.candidates import Candidates, candidates
 
 MOST_AT_ONCE = 64  # boxes opened together, so that the model bounds their parts in one call
 
@@ -44,19 +43,6 @@ class Box(NamedTuple):
     added: float  # what its corner costs, before the root
     split: int  # the feature to split it at
     high: float  # no confidence in it is greater
-
-
-@dataclass(frozen=True, eq=False)
-class Candidates:
-    """The values of one feature worth trying: codes, their cells and their costs.
-
-    They are in an order in which the costs fall to the cheapest and rise from there, so the
-    cheapest of a range is the one nearest to the cheapest of all.
-    """
-
-    codes: Floats
-    cells: NDArray[np.int32]
-    costs: Floats
 
 
 class ExactSearch:
@@ -295,38 +281,15 @@ def _may_hold(relation: Relation, a: Floats, b: Floats, own: Floats) -> bool:
 
 
 def _candidates(model: CellModel, reach: Reach, cost: Cost) -> list[Candidates]:
-    """For each feature, the cheapest allowed value in each cell; every value if it is related."""
-    related = {name for r in reach.relations for name in (r.a, r.b)}
-    own = reach.own
-    found = []
-    for f, (feature, moves, edges) in enumerate(
-        zip(reach.schema, reach.moves, model.cell_edges(), strict=True)
-    ):
-        values = _worth_trying(feature, moves, edges, feature.name in related)
-        codes = np.repeat(own[None], len(values), axis=0)
-        codes[:, f] = values
-        cells = model.cells_of(codes)[:, f]
-        costs = np.array([cost.change(feature, moves.own, v) for v in values])
-        order = np.arange(len(values))
-        falling, cheapest = np.diff(costs) < 0, int(np.argmin(costs))
-        if falling[cheapest:].any() or not falling[:cheapest].all():
-            order = np.argsort(costs, kind="stable")
-        found.append(Candidates(np.array(values)[order], cells[order], costs[order]))
-    return found
+    """The values worth trying, in an order in which their costs fall and then rise.
+
+    Then the cheapest of a range is the one nearest to the cheapest of all.
+    """
+    return [_fall_then_rise(found) for found in candidates(model, reach, cost)]
 
 
-def _worth_trying(feature: Feature, moves: Moves, edges: Floats, related: bool) -> list[float]:
-    if not feature.movable:
-        return [moves.own]
-    if related:
-        try:
-            return [float(value) for value in moves.values()]
-        except SchemaError as error:
-            raise SchemaError(f"feature {feature.name!r} has a relation, but its {error}") from None
-    if feature.kind == "category":
-        values = list(moves.choices or ())
-    else:
-        ends = [-math.inf, *edges.tolist(), math.inf]
-        nearest = (moves.nearest(a, b) for a, b in itertools.pairwise(ends))
-        values = [v for v in nearest if v is not None]
-    return [*values, moves.own] if math.isnan(moves.own) else values
+def _fall_then_rise(found: Candidates) -> Candidates:
+    rises, cheapest = np.diff(found.costs), int(np.argmin(found.costs))
+    if (rises[:cheapest] <= 0).all() and (rises[cheapest:] >= 0).all():
+        return found
+    return found.at(np.argsort(found.costs, kind="stable"))
