@@ -38,6 +38,8 @@ def lifted(feature: Feature, own: float, listed: bool) -> Iterator[tuple[str, Fe
         return
     before = feature.moves(own)
     for words, freed in _without_each(feature):
+        if math.isnan(own) and feature.mutable and freed.bounds == feature.bounds:
+            words = f"{feature.title} may change though it is missing"
         after = freed.moves(own)
         if listed and before.count() <= MOST_LISTED < after.count():
             freed = _ended(freed, before, after)
@@ -76,12 +78,13 @@ def _without_each(feature: Feature) -> Iterator[tuple[str, Feature]]:
 
 def _ended(freed: Feature, before: Moves, after: Moves) -> Feature:
     """The freed feature, with bounds not far past where the person could go before."""
-    if after.step is None:
+    room = min(STEPS_FURTHER, (MOST_LISTED - before.count()) // 2)
+    if after.step is None or not room:
         return freed
     low, high = before.lower, before.upper
-    if low > high:  # they could go nowhere from a missing value, so count from where they would go
-        low = high = after.nearest(-INF, INF) or 0.0
-    room = min(STEPS_FURTHER, (MOST_LISTED - before.count()) // 2)
+    if low > high:  # they could only stay, so count from where they would move first
+        own = 0.0 if math.isnan(before.own) else before.own
+        low = high = min(max(own, after.lower), after.upper)
     further = min(max(FURTHER * freed.scale, after.step), room * after.step)
     return replace(
         freed,
