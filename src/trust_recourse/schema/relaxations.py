@@ -81,10 +81,10 @@ def _ended(freed: Feature, before: Moves, after: Moves) -> Feature:
     room = min(STEPS_FURTHER, (MOST_LISTED - before.count()) // 2)
     if after.step is None or not room:
         return freed
-    low, high = before.lower, before.upper
-    if low > high:  # they could only stay, so count from where they would move first
-        own = 0.0 if math.isnan(before.own) else before.own
-        low = high = min(max(own, after.lower), after.upper)
+    ends = before.lower, before.upper
+    if ends[0] > ends[1]:  # they could only stay, so count from there, or from 0 if it is missing
+        ends = (0.0, 0.0) if math.isnan(before.own) else (before.own, before.own)
+    low, high = (min(max(end, after.lower), after.upper) for end in ends)
     further = min(max(FURTHER * freed.scale, after.step), room * after.step)
     return replace(
         freed,
