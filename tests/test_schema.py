@@ -656,6 +656,23 @@ def test_a_lifted_limit_leaves_values_that_can_be_listed():
     assert judged["ended"] > 10
 
 
+def test_a_relation_that_is_broken_already_limits_whoever_could_move_otherwise():
+    late = Feature("late", "integer", mutable=False)
+    parts = (late, Feature("months", protected=True), Feature("other"))
+    schema = Schema(parts, ("late <= months",))
+    broken, kept = ({"late": late, "months": 3, "other": 0} for late in (5, 1))
+    changes = "late may change, down to -5, up to 15"
+
+    def sentences(schema, x):
+        return [each.sentence for each in schema.relaxations(x)]
+
+    assert sentences(schema, broken) == [changes, "without: late <= months"]
+    assert sentences(schema, kept) == ["late may change, down to -9, up to 11"]
+    assert sentences(schema.lock("other"), broken) == [changes, "other may change"]
+    # without a step its values could not be listed, so no search could judge it
+    assert sentences(schema.update("late", kind="number", step=None), kept) == []
+
+
 def test_a_lifted_limit_of_a_listed_feature_says_where_it_ends():
     pay = Feature("pay", step=1, scale=2, max_change=3, unit="€")
     found = Schema((pay,)).relaxations({"pay": 50}, listed=["pay"])

@@ -322,7 +322,8 @@ class Schema:
         These are immutable features, directions, bounds and greatest changes where the feature
         itself gains a value, and relations that forbid something; never a protected feature. Rows
         that were allowed stay allowed. `listed` names features whose values a search must list
-        beside those in relations, such as those with a cost function.
+        beside those in relations, such as those with a cost function: they get ends that leave a
+        list, named in the sentence, or are left out where there is none to be had.
 
         >>> schema = Schema((Feature("age", mutable=False), Feature("pay", direction="increase")))
         >>> [each.sentence for each in schema.relaxations({"age": 40, "pay": 900})]
