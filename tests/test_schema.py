@@ -8,6 +8,7 @@ import json
 import math
 import pickle
 from collections import Counter
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -515,6 +516,173 @@ def test_reach_takes_a_person_in_any_form():
         schema.reach(pd.concat([frame, frame]))
 
 
+# ------------------------------------------------------------------ which constraint binds
+
+FREED = {"mutable": True, "direction": None, "lower": None, "upper": None, "max_change": None}
+GRID = sorted({k / 10 for k in range(-130, 131)} | {k + 0.3 for k in range(-9, 9)})
+
+
+def gained(feature: Feature, other: Feature, own: float) -> list[float]:
+    before, after = feature.moves(own), other.moves(own)
+    assert all(after.allows(value) for value in GRID if before.allows(value))
+    return [value for value in GRID if after.allows(value) and not before.allows(value)]
+
+
+def test_relaxations_are_the_constraints_whose_lifting_allows_more():
+    judged = Counter()
+    around = [NAN, *(k / 2 for k in range(-12, 13)), 0.1, -0.1]
+
+    @law
+    @given(people())
+    def check(person):
+        schema, own = person
+        found = schema.relaxations(schema.decode([own]))
+        expected = 0
+        for feature, code in zip(schema, own, strict=True):
+            lifted = {field: free for field, free in FREED.items() if feature.mutable}
+            for field, free in (lifted or {"mutable": True}).items():
+                other = schema.update(feature.name, **{field: free})[feature.name]
+                expected += bool(gained(feature, other, code))
+        freed = [each for each in found if len(each.schema.relations) == len(schema.relations)]
+        assert len(freed) == expected
+        assert len({each.sentence for each in found}) == len(found)
+        for each in freed:
+            changed = [f for f in range(2) if each.schema[f] != schema[f]]
+            assert len(changed) == 1
+            assert gained(schema[changed[0]], each.schema[changed[0]], own[changed[0]])
+            judged["feature"] += 1
+        before = schema.reach_codes(own)
+        for relation in schema.relations:
+            after = replace(schema, relations=()).reach_codes(own)
+            rows = itertools.product([*around, own[0]], [*around, own[1]])
+            limited = any(after.allows(row) and not before.allows(row) for row in rows)
+            assert limited == (f"without: {relation}" in [each.sentence for each in found])
+            judged["relation", limited] += 1
+
+    check()
+    assert judged["feature"] > 50
+    assert judged["relation", True] > 20
+    assert judged["relation", False] > 5
+
+
+@pytest.mark.parametrize(
+    ("feature", "own", "sentences"),
+    [
+        (Feature("age", mutable=False, direction="increase"), 40, ["age may change"]),
+        (Feature("age", protected=True, lower=50), 40, []),
+        (Feature("age", mutable=False, protected=True), 40, []),
+        (Feature("pay", direction="increase", label="income"), 9, ["income may also decrease"]),
+        (
+            Feature("pay", direction="decrease", lower=9),
+            9,
+            ["pay may also increase", "pay may fall below 9"],
+        ),
+        (Feature("pay", direction="decrease", upper=9), 9, []),
+        (Feature("pay", direction="increase", lower=9), 9, []),
+        (Feature("job", "boolean", direction="increase"), True, ["job may also become no"]),
+        (Feature("job", "boolean", direction="increase"), False, []),
+        (Feature("rate", step=0.5, upper=12, unit="%"), 9, ["rate may rise above 12.0 %"]),
+        (Feature("n", "integer", max_change=3), 9, ["n may change by more than 3"]),
+        (
+            Feature("n", "integer", upper=9, max_change=3),
+            8,
+            ["n may rise above 9", "n may change by more than 3"],
+        ),
+        (
+            Feature("job", "ordinal", values=("lo", "mid", "hi"), upper="mid", max_change=1),
+            "lo",
+            [],
+        ),
+        (
+            Feature("job", "ordinal", values=("lo", "mid", "hi"), upper="mid"),
+            "lo",
+            ["job may rise above mid"],
+        ),
+        (Feature("home", "category", values=("own", "rent")), "own", []),
+        (
+            Feature("pay", direction="increase", missing=(-9,)),
+            -9,
+            ["pay may change though it is missing"],
+        ),
+        (Feature("pay", direction="increase", max_change=2, missing=(-9,)), -9, []),
+    ],
+)
+def test_a_relaxation_says_what_it_would_allow(feature, own, sentences):
+    schema = Schema((feature, Feature("other", "category", values=("a",))))
+    found = schema.relaxations({feature.name: own, "other": "a"})
+    assert [each.sentence for each in found] == sentences
+
+
+def test_a_lifted_limit_leaves_values_that_can_be_listed():
+    judged = Counter()
+
+    @law
+    @given(
+        st.sampled_from([0.5, 1.0, 0.1, None]),
+        st.sampled_from([0.01, 1.0, 1e6]),
+        maybe(st.integers(-20, 0)),
+        maybe(st.sampled_from([1, 20, 10**6, 4995, 9990])),
+        st.sampled_from([None, "increase", "decrease"]),
+        maybe(st.just(3.0)),
+        st.booleans(),
+        st.sampled_from([NAN, 0.0, 0.3, 30.0]),
+    )
+    def check(step, scale, low, high, direction, change, mutable, own):
+        feature = Feature(
+            "a", step=step, scale=scale, lower=low, upper=high, direction=direction,
+            max_change=change, mutable=mutable, missing=(-9999,),
+        )  # fmt: skip
+        schema = Schema((feature, Feature("b", step=1, lower=0, upper=5)), ("a <= b",))
+        person = {"a": -9999 if math.isnan(own) else own, "b": 3}
+        before = feature.moves(own)
+        for each in schema.relaxations(person):
+            after = each.schema["a"].moves(own)
+            if each.schema["a"] == feature:
+                continue
+            if before.count() <= 10_000:
+                values = after.values().tolist()
+                assert len(values) > 1
+                assert all(map(after.allows, before.values()))
+                judged["listed"] += 1
+            judged["ended"] += "down to" in each.sentence or "up to" in each.sentence
+        named = Schema((feature, Feature("b"))).relaxations(person, listed=["a"])
+        related = [each for each in schema.relaxations(person) if each.schema.relations]
+        assert [each.sentence for each in named] == [
+            each.sentence for each in related if each.schema["b"] == schema["b"]
+        ]
+
+    check()
+    assert judged["listed"] > 30
+    assert judged["ended"] > 10
+
+
+def test_a_relation_that_is_broken_already_limits_whoever_could_move_otherwise():
+    late = Feature("late", "integer", mutable=False)
+    parts = (late, Feature("months", protected=True), Feature("other"))
+    schema = Schema(parts, ("late <= months",))
+    broken, kept = ({"late": late, "months": 3, "other": 0} for late in (5, 1))
+    changes = "late may change, down to -5, up to 15"
+
+    def sentences(schema, x):
+        return [each.sentence for each in schema.relaxations(x)]
+
+    assert sentences(schema, broken) == [changes, "without: late <= months"]
+    assert sentences(schema, kept) == ["late may change, down to -9, up to 11"]
+    assert sentences(schema.lock("other"), broken) == [changes, "other may change"]
+    # without a step its values could not be listed, so no search could judge it
+    assert sentences(schema.update("late", kind="number", step=None), kept) == []
+
+
+def test_a_lifted_limit_of_a_listed_feature_says_where_it_ends():
+    pay = Feature("pay", step=1, scale=2, max_change=3, unit="€")
+    found = Schema((pay,)).relaxations({"pay": 50}, listed=["pay"])
+    assert [each.sentence for each in found] == [
+        "pay may change by more than 3 €, down to 27 €, up to 73 €"
+    ]
+    assert found[0].schema["pay"].bounds == (27, 73)
+    assert Schema((pay,)).relaxations({"pay": 50})[0].schema["pay"].bounds == (-INF, INF)
+
+
 # ------------------------------------------------------------------ rows, in and out
 
 
@@ -550,6 +718,56 @@ def test_decode_then_encode_is_the_identity():
     check()
     assert judged["missing"] > 20
     assert judged["known"] > 100
+
+
+def outcome(read, given):
+    try:
+        return repr(float(read(given)))
+    except (SchemaError, OverflowError) as error:
+        return str(error)
+
+
+def test_one_value_is_read_as_a_column_of_it():
+    judged = Counter()
+    odd = [None, NAN, pd.NA, pd.NaT, INF, -0.0, 2**53, 10**400, True, "1", 1, 0.5, b"x", 1j, -9]
+    odd += [np.float64(1), np.float64("nan"), np.int64(-9), np.bool_(True), np.float32(0.5)]
+    odd += [Decimal("1.5"), Fraction(1, 2), pd.Timestamp("2020-01-01"), np.str_("a")]
+
+    @settings(law, max_examples=60)
+    @given(features(), st.data())
+    def check(feature, data):
+        own = [*feature.values, *feature.missing] or [0]
+        values = st.sampled_from(odd) | st.sampled_from(own) | codes_of(feature)
+        for value in data.draw(st.lists(values, min_size=5, max_size=5)):
+            column = np.empty(1, dtype=object)
+            column[0] = value
+            expected = outcome(lambda one: feature.encode(one)[0], column)
+            assert outcome(feature.code_of, value) == expected
+            judged["refused" if "expected" in expected else "read"] += 1
+        code = data.draw(finite | st.sampled_from([NAN, INF, -9.0, 0.0, 1.0, 2.0]))
+        expected = outcome(lambda one: feature.check(one)[0], [code])
+        assert outcome(feature.check_one, code) == expected
+        if "expected" not in expected and expected != "nan":
+            assert repr(feature.value_of(code)) == repr(feature.decode([code]).item())
+            judged["decoded"] += 1
+
+    check()
+    assert judged["read"] > 60
+    assert judged["refused"] > 60
+    assert judged["decoded"] > 10
+
+
+def test_a_row_may_be_renamed_without_harm():
+    schema = Schema((Feature("a"), Feature("b")))
+    person = schema.row({"b": 2, "a": 1})
+    person.index.name = "spoilt"
+    assert schema.row({"a": 1, "b": 2}).index.name is None
+    swapped = pd.Series({"b": 2.0, "a": 1.0}, name="p")
+    assert schema.row(swapped).to_dict() == {"a": 1.0, "b": 2.0}
+    with pytest.raises(SchemaError, match="given 'a' more than once"):
+        schema.row(pd.Series([1, 2], index=["a", "a"]))
+    with pytest.raises(SchemaError, match="given 2 rows, expected one person"):
+        schema.reach_codes(np.zeros((2, 2)))
 
 
 def test_encode_then_decode_gives_the_table_back():
@@ -668,6 +886,56 @@ def test_infer_declares_missing_codes_where_they_can_be():
     assert [feature.missing for feature in named] == [(), (None,), (None, "?"), ()]
     assert named["a"].lower == -9.0
     assert Schema.infer(table[["d"]], missing=NAN)["d"].missing == ()
+
+
+tens = st.lists(st.integers(-(10**4), 10**4).map(float), min_size=1, max_size=30)
+
+
+@law
+@given(tens, st.integers(1, 9), st.integers(-99, 99))
+def test_scales_follow_the_data_and_nothing_else(numbers, times, shift):
+    column = np.array(numbers)[:, None]
+    away = sorted(abs(value - np.median(numbers)) for value in numbers)
+    middle = np.median(away) or np.mean(away)
+    inner = np.subtract(*np.quantile(numbers, [0.95, 0.05]))
+    spread = max(numbers) - min(numbers)
+    plainly = {"range": spread, "mad": middle or spread, "quantile": inner or spread}
+    first = Schema.infer(column)
+    for scale, expected in plainly.items():
+        schema = Schema.infer(column, scale=scale)
+        assert schema["x0"].scale == pytest.approx(expected or 1.0)
+        assert schema.update("x0", scale=first["x0"].scale) == first
+        assert first.update("x0", upper=None).rescale(column, scale)["x0"].bounds[1] == INF
+        assert first.rescale(column, scale) == schema
+        moved = first.update("x0", lower=None, upper=None).rescale(times * column + shift, scale)
+        assert moved["x0"].scale == pytest.approx(times * expected or 1.0)
+
+
+def test_scales_of_other_kinds_stay_and_missing_values_do_not_count():
+    table = pd.DataFrame(
+        {
+            "n": [1.0, 2.0, 3.0, -9.0, 500.0],
+            "mostly": [0, 0, 0, 0, 10],
+            "flag": [True, False, True, True, True],
+            "job": ["a", "b", "a", "a", "b"],
+            "level": pd.Categorical(list("lmhhh"), ["l", "m", "h"], ordered=True),
+        }
+    )
+    schema = Schema.infer(table, missing={"n": -9}, scale="mad")
+    assert [feature.scale for feature in schema] == [1.0, 2.0, 1.0, 1.0, 2.0]
+    assert [f.scale for f in schema.rescale(table, "quantile")][:2] == [
+        pytest.approx(500 - 0.15 * 497 - 1.15, rel=1e-3),
+        pytest.approx(8.0),
+    ]
+    zeros = np.array([0.0] * 50 + [7.0])[:, None]
+    assert Schema.infer(zeros, scale="quantile")["x0"].scale == 7.0
+    for wrong in ("madd", None, 3):
+        with pytest.raises(SchemaError, match=f"scale={wrong!r}; expected one of range, mad, quan"):
+            schema.rescale(table, wrong)
+        with pytest.raises(SchemaError, match=f"scale={wrong!r}"):
+            Schema.infer(table, scale=wrong)
+    with pytest.raises(SchemaError, match="column 'n': every value is missing; give rows"):
+        schema.rescale(table.assign(n=-9.0), "mad")
 
 
 # ------------------------------------------------------------------ fluent changes

@@ -7,22 +7,27 @@ numbers alone. Costs are separable: a sum over features, with a root on top for 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any, Literal, Protocol
+from itertools import islice, permutations
+from numbers import Real
+from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from trust_recourse.schema import Feature, Reach
+from trust_recourse.schema import Feature, Reach, Schema, SchemaError
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Mode = Literal["at_least", "band"]
+Amount = TypeVar("Amount", float, Floats)
+Change = Callable[[Any, Any], float]
 
 SLACK = 1e-9  # a target counts as met when it is missed by no more than this
+TRIED = 1000  # changes of one feature that `Cost.check` tries a function on, at most
 
 
 class Status(StrEnum):
@@ -87,17 +92,29 @@ class Cost:
     """What a change costs: a mixture of L0, L1 and squared L2 over scaled changes; L2 its root.
 
     A change of a number is |to − from| · weight / scale with the feature's own weight and scale; a
-    change of a category, or away from a missing value, is its weight.
+    change of a category, or away from a missing value, is its weight. L0 counts its weight,
+    however far it goes.
+
+    `functions` gives features a measure of their own: f(from, to), in the person's own values
+    (labels, levels, True and False; None for a missing one), stands for |to − from| / scale. The
+    feature's weight multiplies it, and L0, L1 and L2 are formed as for any other feature; its scale
+    is not used. It must give a finite number of at least 0; staying costs nothing, whatever it
+    gives. It may be smaller one way than the other, and fall again further away.
 
     >>> age = Feature("age", scale=50.0)
     >>> Cost.named("l1").change(age, 30.0, 40.0)
     0.2
+    >>> job = Feature("job", "category", values=("clerk", "pilot"), weight=2.0)
+    >>> train = Cost.named("l1", functions={"job": lambda a, b: 3.0 if b == "pilot" else 0.5})
+    >>> train.change(job, 0.0, 1.0), train.change(job, 1.0, 0.0)
+    (6.0, 1.0)
     """
 
     l0: float = 0.0
     l1: float = 0.0
     l2: float = 0.0
     root: bool = False
+    functions: Mapping[str, Change] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         parts = (self.l0, self.l1, self.l2)
@@ -105,10 +122,27 @@ class Cost:
         if not numbers or not any(parts):
             given = f"l0={self.l0!r}, l1={self.l1!r}, l2={self.l2!r}"
             raise ValueError(f"cost: given {given}; expected numbers from 0 up, not all 0")
+        functions = self.functions
+        if not isinstance(functions, Mapping) or not all(map(callable, functions.values())):
+            raise ValueError(
+                f"functions={functions!r}; expected a function for each feature by name, "
+                "such as {'job': lambda a, b: 2.0}"
+            )
+        object.__setattr__(self, "functions", dict(functions))
 
     @classmethod
-    def named(cls, cost: str | Mapping[str, float] | Cost) -> Cost:
-        """A cost by its name, "l0", "l1" or "l2", or a mixture such as {"l0": 0.1, "l1": 1}."""
+    def named(
+        cls,
+        cost: str | Mapping[str, float] | Cost,
+        functions: Mapping[str, Change] | None = None,
+    ) -> Cost:
+        """A cost by its name, "l0", "l1" or "l2", or a mixture such as {"l0": 0.1, "l1": 1}.
+
+        `functions` are added to it, in place of any it has for the same features.
+        """
+        if functions is not None:
+            plain = cls.named(cost)
+            return replace(plain, functions={**plain.functions, **functions})
         if isinstance(cost, Cost):
             return cost
         known = {"l0": cls(l0=1.0), "l1": cls(l1=1.0), "l2": cls(l2=1.0, root=True)}
@@ -125,11 +159,49 @@ class Cost:
         """What one feature's change adds, in encoded units, before the root."""
         if own == value or (math.isnan(own) and math.isnan(value)):
             return 0.0
-        if feature.kind == "category" or math.isnan(own):
+        if feature.name in self.functions:
+            moved = feature.weight * self._measured(feature, own, value)
+        elif feature.kind == "category" or math.isnan(own):
             moved = feature.weight
         else:
             moved = abs(value - own) * feature.weight / feature.scale
-        return self.l0 * feature.weight + self.l1 * moved + self.l2 * moved * moved
+        return self.added(moved, feature.weight)
+
+    def added(self, moved: Amount, weight: Amount) -> Amount:
+        """What changes of this size, scaled and weighted, add before the root."""
+        return self.l0 * weight + self.l1 * moved + self.l2 * moved * moved
+
+    def _measured(self, feature: Feature, own: float, value: float) -> float:
+        """What the feature's own function says of a change, or an error that says what it said."""
+        a = None if math.isnan(own) else feature.value_of(own)
+        b = feature.value_of(value)
+        where = f"cost function of {feature.name!r}, from {a!r} to {b!r}"
+        try:
+            given = self.functions[feature.name](a, b)
+        except Exception as error:
+            raise ValueError(f"{where}: it failed with {error!r}") from error
+        number = isinstance(given, Real) and not isinstance(given, bool)
+        if not number or not 0 <= given < math.inf:
+            raise ValueError(f"{where}: it gave {given!r}; expected a finite number of at least 0")
+        return float(given)
+
+    def check(self, schema: Schema) -> None:
+        """Refuse functions for features that the schema has not, or that give no cost.
+
+        Each is tried on changes between a feature's values, or between its bounds; what it gives
+        in use is checked again.
+        """
+        for name in self.functions:
+            try:
+                feature = schema[name]
+            except SchemaError as error:
+                raise ValueError(f"cost functions: {error}") from None
+            if feature.kind in ("number", "integer"):
+                codes = [end for end in feature.bounds if math.isfinite(end)]
+            else:
+                codes = [*map(float, range(len(feature.values) or 2))]
+            for own, value in islice(permutations(codes, 2), TRIED):
+                self._measured(feature, own, value)
 
     def total(self, added: float) -> float:
         """d(x, x') from the sum of what the features add."""
@@ -214,7 +286,11 @@ class CellModel(Protocol):
         """Thresholds of each ordered feature, ascending; empty for a category."""
 
     def cells_of(self, codes: Floats) -> NDArray[np.int32]:
-        """The cell of each code, one column per feature."""
+        """The cell of each code, one column per feature.
+
+        That is the number of the feature's thresholds below it, or a category's code itself; a
+        missing value has a cell of its own.
+        """
 
     def confidence_at(self, cells: NDArray[np.int32]) -> Floats:
         """Confidence at rows of cells: the very floats of `predict_proba`."""

@@ -13,7 +13,18 @@ from __future__ import annotations
 from trust_recourse.schema.feature import Feature
 from trust_recourse.schema.moves import Moves
 from trust_recourse.schema.relations import AtMost, Forces, Relation
+from trust_recourse.schema.relaxations import Relaxation
 from trust_recourse.schema.table import Reach, Schema
 from trust_recourse.schema.values import SchemaError
 
-__all__ = ["AtMost", "Feature", "Forces", "Moves", "Reach", "Relation", "Schema", "SchemaError"]
+__all__ = [
+    "AtMost",
+    "Feature",
+    "Forces",
+    "Moves",
+    "Reach",
+    "Relation",
+    "Relaxation",
+    "Schema",
+    "SchemaError",
+]

@@ -40,6 +40,7 @@ _MEANINGLESS: dict[str, tuple[str, ...]] = {
     "boolean": ("values", "lower", "upper", "step", "max_change"),
 }
 _NUMBERS_HELD = ("integer", "floating", "mixed-integer-float", "decimal", "boolean", "empty")
+_SCALARS = frozenset((str, int, float, bool, np.int64, np.float64, np.bool_))
 
 
 @dataclass(frozen=True)
@@ -194,7 +195,7 @@ class Feature:
         """Whether a change of it may ever be suggested."""
         return self.mutable and not self.protected
 
-    @property
+    @cached_property
     def bounds(self) -> tuple[float, float]:
         """Where moves may end, in encoded units; infinite where nothing limits them."""
         least, most = (-INF, INF) if self._numeric else (0.0, self._size - 1.0)
@@ -238,7 +239,7 @@ class Feature:
         """Write an encoded value, such as a threshold, for people."""
         if self._numeric or math.isnan(code):
             return self.describe(code)
-        return self.describe((self.values or (False, True))[int(code)])
+        return self.describe(self.value_of(code))
 
     def amount(self, change: float) -> str:
         """Write the size of a change for people: `2 years`, `1 level`."""
@@ -250,8 +251,7 @@ class Feature:
         lows, highs, _ = zip(*self._limits(own), strict=True)
         lower, upper = max(lows), min(highs)
         if self._numeric:
-            never = tuple(float(code) for code in self.missing if code is not None)
-            return Moves(own, lower, upper, self.step, None, self.scale, never)
+            return Moves(own, lower, upper, self.step, None, self.scale, self._never)
         stride = self.step or 1.0
         every = map(float, range(self._size))
         choices = tuple(c for c in every if c == own or (lower <= c <= upper and c % stride == 0))
@@ -326,11 +326,10 @@ class Feature:
     def check(self, codes: Floats, rows: Labels | None = None) -> Floats:
         """Refuse codes without a meaning; a number that means missing becomes NaN."""
         codes = np.array(codes, dtype=np.float64)
-        for code in () if self._listed else self.missing:
+        for code in self._never:
             codes[codes == code] = np.nan
-        # From 2**53 on floats skip integers, so such a number (of an account, say) would change.
-        most = {"number": INF, "integer": 2.0**53 - 1}.get(self.kind, self._size - 1.0)
-        good = np.isfinite(codes) & (codes <= most) & (codes >= (-most if self._numeric else 0))
+        least, most = self._range
+        good = np.isfinite(codes) & (codes <= most) & (codes >= least)
         if self.kind != "number":
             good &= codes == np.rint(codes)
         if self.missing:
@@ -340,9 +339,56 @@ class Feature:
         self._refuse(~good, codes, rows, expected.get(self.kind, coded))
         return codes
 
+    def code_of(self, value: Any) -> float:
+        """Read one value into its code: what `encode` says of it, without the price of a column."""
+        if type(value) in _SCALARS and value == value:
+            if self._listed and value in self._code_by_value:
+                return self._code_by_value[value]
+            if not self._listed and not isinstance(value, str):
+                return self.check_one(float(value))
+        elif None in self.missing and plain(value) is None:
+            return math.nan
+        column = np.empty(1, dtype=object)
+        column[0] = value
+        return float(self.encode(column)[0])
+
+    def value_of(self, code: float) -> Any:
+        """Write one code that is not missing in people's own values."""
+        if self._numeric:
+            return int(code) if self.kind == "integer" else float(code)
+        return (self.values or (False, True))[int(code)]
+
+    def check_one(self, code: float) -> float:
+        """Refuse one code without a meaning: what `check` says of it, at a smaller price."""
+        if code in self._never or (self.missing and math.isnan(code)):
+            return math.nan
+        least, most = self._range
+        whole = self.kind == "number" or code.is_integer()
+        if whole and least <= code <= most and math.isfinite(code):
+            return code
+        return float(self.check(np.array([code]))[0])
+
+    @cached_property
+    def _range(self) -> tuple[float, float]:
+        """The least and the greatest code that has a meaning."""
+        # From 2**53 on floats skip integers, so such a number (of an account, say) would change.
+        most = {"number": INF, "integer": 2.0**53 - 1}.get(self.kind, self._size - 1.0)
+        return (-most if self._numeric else 0.0), most
+
+    @cached_property
+    def _never(self) -> tuple[float, ...]:
+        """The codes that mean missing, so are no destination."""
+        codes = () if self._listed else self.missing
+        return tuple(float(code) for code in codes if code is not None)
+
     @cached_property
     def _known(self) -> pd.Index[Any]:
         return pd.Index([*self.values, *self.missing], dtype=object)
+
+    @cached_property
+    def _code_by_value(self) -> dict[Any, float]:
+        codes = [*map(float, range(self._size)), *([math.nan] * len(self.missing))]
+        return dict(zip([*self.values, *self.missing], codes, strict=True))
 
     def _refuse(
         self, bad: NDArray[np.bool_], given: NDArray[Any], rows: Labels | None, expected: str

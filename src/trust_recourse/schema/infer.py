@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from pandas.api.types import infer_dtype, is_float_dtype
 
 from trust_recourse.schema.feature import Feature, Kind
+from trust_recourse.schema.scale import spread
 from trust_recourse.schema.values import (
     Floats,
     SchemaError,
     is_number,
     plain,
-    plus,
     refuse_repeated,
     some,
 )
@@ -83,11 +83,7 @@ def inferred(column: pd.Series[Any], codes: tuple[Any, ...], everywhere: bool) -
         return Feature(name, kind, missing=codes)
     numbers = known.to_numpy(dtype=np.float64)
     low, high = float(numbers.min()), float(numbers.max())
-    if not np.isfinite(high - low):
-        raise SchemaError(
-            f"column {name!r}: values from {low} to {high}; expected finite ones, less far apart"
-        )
-    scale = plus(high, -low) or 1.0
+    scale = spread(name, numbers, "range")
     raw = known.to_numpy().dtype
     rounding = 4 * float(np.finfo(raw if raw.kind == "f" else np.float64).eps)
     step = _decimal_step(numbers, scale, rounding) if kind == "number" else 1.0

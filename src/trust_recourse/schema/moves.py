@@ -18,6 +18,8 @@ from trust_recourse.schema.values import (
     same,
 )
 
+MOST_LISTED = 10_000  # values of one feature
+
 
 @dataclass(frozen=True)
 class Moves:
@@ -61,36 +63,20 @@ class Moves:
         if a < self.own <= b:
             return self.own
         anchor = 0.0 if math.isnan(self.own) else self.own
-        below = self._destinations(a, min(b, anchor)) if a < anchor else None
-        above = self._destinations(max(a, anchor), b) if b > anchor else None
+        below = self.destinations(a, min(b, anchor)) if a < anchor else None
+        above = self.destinations(max(a, anchor), b) if b > anchor else None
         found = ([below[1]] if below else []) + ([above[0]] if above else [])
         return min(found, key=lambda value: (abs(value - anchor), value), default=None)
 
     def extent(self, a: float, b: float) -> tuple[float, float] | None:
         """Find the least and the greatest allowed value in (a, b]; infinite where unlimited."""
-        ends = self._destinations(a, b)
+        ends = self.destinations(a, b)
         if not a < self.own <= b:
             return ends
         low, high = ends or (self.own, self.own)
         return min(low, self.own), max(high, self.own)
 
-    def values(self, limit: int = 10_000) -> Floats:
-        """List all allowed values, ascending; a missing own value comes last."""
-        known = list(self.choices or ())
-        if self.choices is None and (ends := self._destinations(-INF, INF)):
-            known = list(ends if ends[0] == ends[1] else self._multiples(*ends, limit))
-        return np.unique([self.own, *(value for value in known if value not in self.never)])
-
-    def _multiples(self, low: float, high: float, limit: int) -> list[float]:
-        if self.step is None or math.isinf(high - low):
-            raise SchemaError("values cannot be listed: give step, lower and upper first")
-        p, q = ratio(self.step)
-        first, last = (round(Fraction(end) * q / p) for end in (low, high))
-        if last - first >= limit:
-            raise SchemaError(f"given {last - first + 1} values, expected at most {limit}")
-        return [k * p / q for k in range(first, last + 1)]
-
-    def _destinations(self, a: float, b: float) -> tuple[float, float] | None:
+    def destinations(self, a: float, b: float) -> tuple[float, float] | None:
         """Find the least and the greatest destination in (a, b]."""
         if self.choices is not None:
             inside = [choice for choice in self.choices if a < choice <= b]
@@ -106,3 +92,53 @@ class Moves:
         while high in self.never and low <= high:
             high = multiple_below(self.step, math.nextafter(high, -INF))
         return (low, high) if low <= high else None
+
+    @property
+    def free(self) -> bool:
+        """Whether any other value than the person's own is allowed."""
+        ends = self.extent(-INF, INF)
+        return ends is not None and ends != (self.own, self.own)
+
+    def adds_to(self, narrower: Moves) -> bool:
+        """Say whether this allows what narrower moves of the same feature and person forbid."""
+        if self.choices is not None:
+            return not set(self.choices) <= set(narrower.choices or ())
+        below = above = None
+        if narrower.lower > -INF:
+            below = self.destinations(-INF, math.nextafter(narrower.lower, -INF))
+        if narrower.upper < INF:
+            above = self.destinations(narrower.upper, INF)
+        return any(ends not in (None, (self.own, self.own)) for ends in (below, above))
+
+    def count(self) -> float:
+        """Count the destinations; infinite where there is no list of them."""
+        if self.choices is not None:
+            return len(self.choices)
+        ends = self.destinations(-INF, INF)
+        if ends is None or ends[0] == ends[1]:
+            return 0 if ends is None else 1
+        if self.step is None or math.isinf(ends[1] - ends[0]):
+            return INF
+        first, last = self._numbers(*ends)
+        return last - first + 1
+
+    def values(self, limit: int = MOST_LISTED) -> Floats:
+        """List all allowed values, ascending; a missing own value comes last."""
+        known = list(self.choices or ())
+        if self.choices is None and (ends := self.destinations(-INF, INF)):
+            known = list(ends if ends[0] == ends[1] else self._multiples(*ends, limit))
+        return np.unique([self.own, *(value for value in known if value not in self.never)])
+
+    def _multiples(self, low: float, high: float, limit: int) -> list[float]:
+        if self.step is None or math.isinf(high - low):
+            raise SchemaError("values cannot be listed: give step, lower and upper first")
+        p, q = ratio(self.step)
+        first, last = self._numbers(low, high)
+        if last - first >= limit:
+            raise SchemaError(f"given {last - first + 1} values, expected at most {limit}")
+        return [k * p / q for k in range(first, last + 1)]
+
+    def _numbers(self, *multiples: float) -> list[int]:
+        """Which multiple of the step each of these is."""
+        p, q = ratio(self.step or 1.0)
+        return [round(Fraction(multiple) * q / p) for multiple in multiples]

@@ -20,6 +20,8 @@ from trust_recourse.schema.feature import Feature, Labels
 from trust_recourse.schema.infer import as_table, inferred, refuse_unfinished
 from trust_recourse.schema.moves import Moves
 from trust_recourse.schema.relations import AtMost, Relation, read_relation
+from trust_recourse.schema.relaxations import Relaxation, lifted, limits
+from trust_recourse.schema.scale import Scale, refuse_unknown_scale, spread
 from trust_recourse.schema.text import (
     feature_from_dict,
     feature_to_dict,
@@ -157,7 +159,7 @@ class Schema:
             alike = "two numbers, two booleans, or two ordinals with the same levels"
             raise SchemaError(f"{where}: expected {alike}")
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """The features' names, in order."""
         return tuple(feature.name for feature in self.features)
@@ -193,12 +195,14 @@ class Schema:
         cls,
         X: pd.DataFrame | NDArray[Any],
         missing: Codes | Mapping[str, Codes] | None = None,
+        scale: Scale = "range",
     ) -> Schema:
         """Make a first schema of data: kinds by dtype, observed bounds and scales, decimal steps.
 
         `missing` gives the codes that mean missing: for all columns, or by name. A number given
         for all holds in every number column; any other code only where it occurs, since
-        elsewhere it would be refused as unknown.
+        elsewhere it would be refused as unknown. `scale` says what a change of a number is divided
+        by in the cost: see `rescale`.
 
         >>> schema = Schema.infer(np.array([[1.5, 20], [-9, 40], [4, 30]]), missing=-9)
         >>> schema["x0"].lower, schema["x0"].step, schema["x0"].missing
@@ -215,7 +219,32 @@ class Schema:
             raise SchemaError(f"missing: no column {unknown[0]!r}{hint}")
         codes = {n: scalars(named[n]) if n in named else () for n in table.columns}
         refuse_unfinished(table, codes)
-        return cls(tuple(inferred(table[n], codes[n], everywhere) for n in table.columns))
+        schema = cls(tuple(inferred(table[n], codes[n], everywhere) for n in table.columns))
+        return schema if scale == "range" else schema.rescale(table, scale)
+
+    def rescale(self, X: pd.DataFrame | NDArray[Any], scale: Scale) -> Schema:
+        """Take the scales of numbers and integers anew from data; bounds and other kinds stay.
+
+        "range" is the greatest value less the least. "mad" is the median distance from the median,
+        or the mean distance where that is 0 (more than half of the values alike). "quantile" is the
+        95 % quantile less the 5 % quantile, or the range where that is 0. A column that is constant
+        has scale 1; missing values do not count.
+
+        >>> Schema.infer(np.array([[1], [2], [3], [4], [100]])).rescale(
+        ...     np.array([[1], [2], [3], [4], [100]]), "mad")["x0"].scale
+        1.0
+        """
+        refuse_unknown_scale(scale)
+        columns = zip(self.features, self.encode(X).T, strict=True)
+        return replace(
+            self,
+            features=tuple(
+                replace(feature, scale=spread(feature.name, codes[~np.isnan(codes)], scale))
+                if feature.kind in ("number", "integer")
+                else feature
+                for feature, codes in columns
+            ),
+        )
 
     def update(self, name: str, /, **changes: Any) -> Schema:
         """Change some fields of one feature, in a new schema.
@@ -225,8 +254,11 @@ class Schema:
         """
         at = self.position(name)
         refuse_unknown_fields(name, changes)
-        changed = replace(self.features[at], **changes)
-        return replace(self, features=(*self.features[:at], changed, *self.features[at + 1 :]))
+        return self._with(at, replace(self.features[at], **changes))
+
+    def _with(self, at: int, feature: Feature) -> Schema:
+        """The same schema with another feature in this place."""
+        return replace(self, features=(*self.features[:at], feature, *self.features[at + 1 :]))
 
     def lock(self, *names: str) -> Schema:
         """Make these features immutable, in a new schema."""
@@ -262,14 +294,15 @@ class Schema:
 
     def row(self, x: Rows) -> pd.Series[Any]:
         """Check one person and give a Series in the schema's order and in natural types."""
-        codes, (columns, rows) = self._one(self.encode(x)), self._columns(x)
-        values = [
+        codes, given, label = self._person(x)
+        values = np.empty(len(self), dtype=object)
+        values[:] = [
             # A missing value keeps the person's own code: a feature may have several.
-            plain(column[0]) if math.isnan(code) else feature.decode(np.array([code])).item()
-            for feature, column, code in zip(self.features, columns, codes, strict=True)
+            plain(value) if math.isnan(code) else feature.value_of(code)
+            for feature, value, code in zip(self.features, given, codes, strict=True)
         ]
-        label = x.name if isinstance(x, pd.Series) else rows[0] if rows is not None else None
-        return pd.Series(values, index=list(self.names), name=label, dtype=object)
+        # A view, since the name of an index can be set.
+        return pd.Series(values, index=self._index.view(), name=label)
 
     def describe(self, name: str, value: object) -> str:
         """Write a value for people, with its unit.
@@ -281,13 +314,45 @@ class Schema:
 
     def reach(self, x: Rows) -> Reach:
         """Say where a person may go, given as `row` takes them."""
-        return self.reach_codes(self._one(self.encode(x)))
+        return self._reach(self._person(x)[0])
+
+    def relaxations(self, x: Rows, listed: Collection[str] = ()) -> list[Relaxation]:
+        """Name each single constraint that limits a person, with the schema that lifts it alone.
+
+        These are immutable features, directions, bounds and greatest changes where the feature
+        itself gains a value, and relations that forbid something; never a protected feature. Rows
+        that were allowed stay allowed. `listed` names features whose values a search must list
+        beside those in relations, such as those with a cost function: they get ends that leave a
+        list, named in the sentence, or are left out where there is none to be had.
+
+        >>> schema = Schema((Feature("age", mutable=False), Feature("pay", direction="increase")))
+        >>> [each.sentence for each in schema.relaxations({"age": 40, "pay": 900})]
+        ['age may change', 'pay may also decrease']
+        """
+        reach = self.reach(x)
+        related = {name for relation in self.relations for name in (relation.a, relation.b)}
+        found = [
+            Relaxation(words, self._with(at, freed))
+            for at, (feature, moves) in enumerate(zip(self, reach.moves, strict=True))
+            for words, freed in lifted(feature, moves.own, feature.name in {*related, *listed})
+        ]
+        free = {
+            feature.name for feature, moves in zip(self, reach.moves, strict=True) if moves.free
+        }
+        for at, relation in enumerate(self.relations):
+            others = not free <= {relation.a, relation.b}
+            if limits(relation, reach[relation.a], reach[relation.b], others):
+                rest = self.relations[:at] + self.relations[at + 1 :]
+                found.append(Relaxation(f"without: {relation}", replace(self, relations=rest)))
+        return found
 
     def reach_codes(self, codes: Sequence[float] | Floats) -> Reach:
         """Say where a person may go, given as codes."""
-        each = zip(self.features, self._shaped(np.asarray(codes, float)).T, strict=True)
-        checked = ((feature, float(feature.check(code)[0])) for feature, code in each)
-        return Reach(self, tuple(feature.moves(code) for feature, code in checked))
+        one = self._one(self._shaped(np.asarray(codes, float)))
+        return self._reach([f.check_one(code) for f, code in zip(self, one, strict=True)])
+
+    def _reach(self, codes: list[float]) -> Reach:
+        return Reach(self, tuple(f.moves(code) for f, code in zip(self, codes, strict=True)))
 
     def _shaped(self, array: NDArray[Any]) -> NDArray[Any]:
         array = np.atleast_2d(array)
@@ -299,7 +364,28 @@ class Schema:
     def _one(codes: Floats) -> list[float]:
         if len(codes) != 1:
             raise SchemaError(f"given {len(codes)} rows, expected one person")
-        return [float(code) for code in codes[0]]
+        one: list[float] = codes[0].tolist()
+        return one
+
+    def _person(self, x: Rows) -> tuple[list[float], list[Any], Any]:
+        """Read one person: their codes, their values as given, and their label if any."""
+        if isinstance(x, (pd.Series, Mapping)):
+            given = self._in_order(x)
+            codes = [f.code_of(value) for f, value in zip(self.features, given, strict=True)]
+            return codes, given, x.name if isinstance(x, pd.Series) else None
+        codes, (columns, rows) = self._one(self.encode(x)), self._columns(x)
+        return codes, [column[0] for column in columns], None if rows is None else rows[0]
+
+    def _in_order(self, x: pd.Series[Any] | Mapping[str, Any]) -> list[Any]:
+        """One person's values as given, in the schema's order."""
+        self._match(x.keys())
+        if isinstance(x, pd.Series):
+            x = dict(zip(x.index.tolist(), x.tolist(), strict=True))
+        return [x[name] for name in self.names]
+
+    @cached_property
+    def _index(self) -> pd.Index[Any]:
+        return pd.Index(list(self.names))
 
     def _columns(self, X: Rows) -> tuple[list[NDArray[Any]], Labels | None]:
         """Take the schema's columns out of rows, and the rows' labels where they have some."""
@@ -311,12 +397,13 @@ class Schema:
         if not isinstance(X, (pd.Series, Mapping)):
             kinds = "a DataFrame, a Series, a dict or an array"
             raise SchemaError(f"rows: given {type(X).__name__}, expected {kinds}")
-        self._match(X.keys())
         one = np.empty((len(self), 1), dtype=object)
-        one[:, 0] = [X[name] for name in self.names]
+        one[:, 0] = self._in_order(X)
         return list(one), None
 
     def _match(self, columns: Collection[Any]) -> None:
+        if len(columns) == len(self) and all(name in columns for name in self._positions):
+            return
         refuse_repeated("columns", columns)
         absent = [name for name in self.names if name not in columns]
         unknown = [name for name in columns if name not in self._positions]

@@ -39,6 +39,7 @@ def ratio(value: float) -> tuple[int, int]:
     return meant.numerator, meant.denominator
 
 
+@lru_cache(maxsize=4096)
 def plus(a: float, b: float) -> float:
     """Add two floats as a person would: 0.7 and 0.1 make 0.8."""
     try:
@@ -49,8 +50,11 @@ def plus(a: float, b: float) -> float:
 
 def multiple_below(step: float | None, limit: float) -> float:
     """Find the greatest multiple of step, as a float, up to limit (without a step, limit)."""
-    if step is None or math.isinf(limit):
-        return limit
+    return limit if step is None or math.isinf(limit) else _multiple_below(step, limit)
+
+
+@lru_cache(maxsize=2**14)
+def _multiple_below(step: float, limit: float) -> float:
     p, q = ratio(step)
     n, d = limit.as_integer_ratio()
     k = n * q // (d * p)

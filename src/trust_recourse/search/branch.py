@@ -1,44 +1,96 @@
 """The loop of branch and bound, compiled; `exact` says what it means and holds its arrays.
 
-Notation: d features, f; the candidates of feature f are offset[f] … offset[f+1] of `codes`, `costs`
-and `cells`. A **box** is 2d numbers, the first and then the last candidate of each feature, kept in
-a slot; a **span** is the same in cells. A heap holds the slots by `key`, a bound on the cost. All
-boxes ever made are a binary tree: node n was cut at feature[n] after candidate cut[n] into left[n]
-and left[n] + 1, or is a leaf with a reason.
+Notation: d features, f; the candidates of feature f are offset[f] … offset[f+1] − 1 of `codes`,
+`costs` and `cells`. A **box** is 2d numbers, the first and then the last candidate of each feature,
+kept in a slot; a **span** is the same in cells. A heap holds the slots by `key`, a bound on the
+cost. The model comes as three compiled functions and two arrays that only they read.
 
-The model comes as two compiled functions and two arrays that only they read. Arrays are passed one
-by one, since compiled functions that are handed over know plain arrays best.
+When a proof is wanted all boxes ever made are kept as a binary tree: node n was cut at feature[n]
+after candidate cut[n] into left[n] and left[n] + 1, or is a leaf, −1 − its reason.
 """
 
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit, types
 
 # why the loop came back
 DONE, FOUND, BETTER, PAUSED, FULL = 0, 1, 2, 3, 4
-# why a leaf was discarded; a leaf still waiting has OPEN
-OPEN, COST, CONFIDENCE, PRICED, RELATION, POINT, FLOOR = 0, 1, 2, 3, 4, 5, 6
-# what the numbers in `state` are
+# why a leaf was discarded; the first five are those of a certificate
+COST, CONFIDENCE, PRICED, RELATION, POINT, FLOOR, OPEN = 0, 1, 2, 3, 4, 5, 6
+# the numbers in `state`
 HEAP, SPARE, NODES, MADE, HELD = 0, 1, 2, 3, 4
-# and those in `want`
-LOW, HIGH, FLOOR_LOW, FLOOR_HIGH, CUTOFF, PRICE, BOUND, REACHED, ENOUGH = 0, 1, 2, 3, 4, 5, 6, 7, 8
-# and those in `how`
-SIDE, GREATEST, FURTHEST, ROBUST, PAUSE, PRICED_BOUND, DIVE = 0, 1, 2, 3, 4, 5, 6
+# in `want`
+LOW, HIGH, FLOOR_LOW, FLOOR_HIGH, CUTOFF, PRICE, BOUND, REACHED, ENOUGH = range(9)
+# in `how`
+SIDE, GREATEST, FURTHEST, ROBUST, PAUSE, DIVE, PROVE = range(7)
 # marks of a slot
 RELAXED, FAILED = 1, 2
 
 SAFE = 1e-11  # of a bound is given up for rounding
-DIVE_FROM = 32  # nodes on, a point that meets the target is looked for
-AGAIN = 0.1
 STEPS = 12  # of the search for the best price, at most
+AGAIN = 0.1  # a box that loses more than this part of its candidates is bounded again
+DIVE_FROM = 32  # nodes on, points that meet the target are looked for
 
 _fast: dict[str, Any] = {"cache": True, "nogil": True, "_nrt": False}
 _inline = njit(**_fast, forceinline=True)
 _kernel = njit(**_fast)
+
+
+class Task(NamedTuple):
+    """What is searched: the model's arrays, the candidates, and what binds them."""
+
+    numbers: Any
+    layout: Any
+    offset: Any
+    codes: Any
+    costs: Any
+    cells: Any
+    first_cell: Any
+    valley: Any  # the cheapest candidate of a feature whose costs fall and then rise, else −1
+    lows: Any  # first and last cell that noise around a candidate may reach
+    highs: Any
+    mine: Any  # the person's own cells
+    relations: Any  # (0 for a ≤ b, else the sign of the rise; a, b, own candidates of a and b) each
+    goals: Any
+
+
+class Store(NamedTuple):
+    """The boxes that wait."""
+
+    box: Any
+    key: Any
+    split: Any  # the feature to cut it at
+    where: Any  # a candidate to part from the cheapest by that, −1 if none
+    mark: Any
+    node: Any
+    heap: Any
+    spare: Any
+
+
+class Tree(NamedTuple):
+    """All boxes ever made, if a proof is wanted."""
+
+    feature: Any
+    cut: Any
+    left: Any
+    price: Any
+
+
+class Work(NamedTuple):
+    """Scratch memory."""
+
+    span: Any
+    out: Any
+    scratch: Any
+    gains: Any
+    spend: Any
+    point: Any
+    corner: Any
+
 
 _floats, _ints, _small, _marks = (
     types.float64[::1], types.int64[::1], types.int32[::1], types.int8[::1],
@@ -54,18 +106,19 @@ RELAXATION = types.float64(
 
 
 @_inline
-def _before(key: Any, node: Any, a: int, b: int) -> bool:
+def _before(store: Any, a: int, b: int) -> bool:
     """Cheaper first; of equals the younger, which is deeper."""
-    return bool(key[a] < key[b] or (key[a] == key[b] and node[a] > node[b]))
+    key = store.key
+    return bool(key[a] < key[b] or (key[a] == key[b] and store.node[a] > store.node[b]))
 
 
 @_kernel
-def _push(heap: Any, state: Any, key: Any, node: Any, slot: int) -> None:
-    i = state[HEAP]
+def _push(store: Any, state: Any, slot: int) -> None:
+    heap, i = store.heap, state[HEAP]
     state[HEAP] += 1
     while i > 0:
         up = (i - 1) >> 1
-        if not _before(key, node, slot, heap[up]):
+        if not _before(store, slot, heap[up]):
             break
         heap[i] = heap[up]
         i = up
@@ -73,7 +126,8 @@ def _push(heap: Any, state: Any, key: Any, node: Any, slot: int) -> None:
 
 
 @_kernel
-def _pop(heap: Any, state: Any, key: Any, node: Any) -> int:
+def _pop(store: Any, state: Any) -> int:
+    heap = store.heap
     top = heap[0]
     state[HEAP] -= 1
     n = state[HEAP]
@@ -81,9 +135,9 @@ def _pop(heap: Any, state: Any, key: Any, node: Any) -> int:
     i = 0
     while 2 * i + 1 < n:
         down = 2 * i + 1
-        if down + 1 < n and _before(key, node, heap[down + 1], heap[down]):
+        if down + 1 < n and _before(store, heap[down + 1], heap[down]):
             down += 1
-        if not _before(key, node, heap[down], slot):
+        if not _before(store, heap[down], slot):
             break
         heap[i] = heap[down]
         i = down
@@ -91,83 +145,107 @@ def _pop(heap: Any, state: Any, key: Any, node: Any) -> int:
     return int(top)
 
 
+@_inline
+def _release(store: Any, state: Any, slot: int) -> None:
+    store.spare[state[SPARE]] = slot
+    state[SPARE] += 1
+
+
+@_inline
+def _leaf(tree: Any, how: Any, node: int, reason: int, price: float) -> None:
+    if how[PROVE] == 1:
+        tree.feature[node] = -1 - reason
+        tree.cut[node] = 0
+        tree.price[node] = price
+
+
 # ---------------------------------------------------------------- one box
 
 
 @_inline
-def _cheapest(offset: Any, costs: Any, valley: Any, f: int, a: int, b: int) -> int:
+def _cheapest(task: Any, f: int, a: int, b: int) -> int:
     """The cheapest candidate of a range: by the valley of the costs, or by looking at each."""
-    at = valley[f]
+    at = task.valley[f]
     if at >= 0:
         return min(max(at, a), b)
     best = a
     for c in range(a + 1, b + 1):
-        if costs[offset[f] + c] < costs[offset[f] + best]:
+        if task.costs[task.offset[f] + c] < task.costs[task.offset[f] + best]:
             best = c
     return best
 
 
 @_kernel
-def _corner(
-    offset: Any, costs: Any, valley: Any, how: Any, box: Any, slot: int, corner: Any
-) -> float:
+def _corner(task: Any, how: Any, store: Any, slot: int, corner: Any) -> float:
     """The cheapest candidate of each feature, and what they cost together."""
-    d = offset.shape[0] - 1
+    d = corner.shape[0]
     total = 0.0
     for f in range(d):
         at = slot * 2 * d + f
-        corner[f] = _cheapest(offset, costs, valley, f, box[at], box[at + d])
-        cost = costs[offset[f] + corner[f]]
+        corner[f] = _cheapest(task, f, store.box[at], store.box[at + d])
+        cost = task.costs[task.offset[f] + corner[f]]
         total = max(total, cost) if how[GREATEST] == 1 else total + cost
     return total
 
 
 @_inline
-def _spanned(offset: Any, cells: Any, box: Any, slot: int, span: Any) -> None:
-    d = offset.shape[0] - 1
-    for f in range(2 * d):
-        g = f if f < d else f - d
-        span[f] = cells[offset[g] + box[slot * 2 * d + f]]
+def _span_of(task: Any, store: Any, slot: int, span: Any) -> None:
+    d = task.offset.shape[0] - 1
+    for k in range(2 * d):
+        f = k if k < d else k - d
+        span[k] = task.cells[task.offset[f] + store.box[slot * 2 * d + k]]
+
+
+@_inline
+def _span_of_point(task: Any, point: Any, span: Any) -> None:
+    d = point.shape[0]
+    for f in range(d):
+        span[f] = task.cells[task.offset[f] + point[f]]
+        span[d + f] = span[f]
+
+
+@_inline
+def _meets(want: Any, out: Any) -> bool:
+    """Whether bounds on a point's confidence lie wholly within the target."""
+    return bool(out[0] >= want[LOW] and out[1] <= want[HIGH])
 
 
 @_kernel
-def _may_relate(
-    offset: Any, codes: Any, box: Any, slot: int, relations: Any, goals: Any
-) -> bool:
-    """Whether each relation may hold for some point of a box, one relation at a time.
-
-    A relation is (1 if a ≤ b else the sign of the rise, a, b, own candidate of a, of b).
-    """
-    d = offset.shape[0] - 1
-    for r in range(goals.shape[0]):
-        kind, i, j = relations[5 * r], relations[5 * r + 1], relations[5 * r + 2]
-        at = slot * 2 * d
-        stays = box[at + i] <= relations[5 * r + 3] <= box[at + d + i]
-        least_a, most_a = codes[offset[i] + box[at + i]], codes[offset[i] + box[at + d + i]]
-        least_b, most_b = codes[offset[j] + box[at + j]], codes[offset[j] + box[at + d + j]]
+def _may_relate(task: Any, store: Any, slot: int) -> bool:
+    """Whether each relation may hold for some point of a box, one relation at a time."""
+    d = task.offset.shape[0] - 1
+    for r in range(task.goals.shape[0]):
+        kind, i, j = task.relations[5 * r], task.relations[5 * r + 1], task.relations[5 * r + 2]
+        a, b = store.box[slot * 2 * d + i], store.box[slot * 2 * d + d + i]
+        s, t = store.box[slot * 2 * d + j], store.box[slot * 2 * d + d + j]
+        stays = a <= task.relations[5 * r + 3] <= b
         if kind == 0:
             # it is not asked of missing values, nor of whoever changes nothing at all
-            stays = stays and box[at + j] <= relations[5 * r + 4] <= box[at + d + j]
-            unasked = np.isnan(most_a) or np.isnan(most_b)
-            if not (stays or unasked or least_a <= most_b):
+            stays = stays and s <= task.relations[5 * r + 4] <= t
+            least, most = task.codes[task.offset[i] + a], task.codes[task.offset[j] + t]
+            unasked = np.isnan(task.codes[task.offset[i] + b]) or np.isnan(most)
+            if not (stays or unasked or least <= most):
                 return False
-        elif not stays and not (most_b >= goals[r] if kind > 0 else least_b <= goals[r]):
-            return False
+        elif not stays:
+            least, most = task.codes[task.offset[j] + s], task.codes[task.offset[j] + t]
+            if not (most >= task.goals[r] if kind > 0 else least <= task.goals[r]):
+                return False
     return True
 
 
 @_inline
-def _towards(lows: Any, highs: Any, mine: Any, offset: Any, box: Any, slot: int, span: Any) -> None:
+def _towards(task: Any, store: Any, slot: int, span: Any) -> None:
     """In each feature a cell that the noise around every candidate of the box may reach.
 
     Of those the one nearest to the person's own, where confidence tends to be lost; a feature
     without such a cell keeps its range.
     """
-    d = offset.shape[0] - 1
+    d = task.offset.shape[0] - 1
     for f in range(d):
-        a, b = offset[f] + box[slot * 2 * d + f], offset[f] + box[slot * 2 * d + d + f]
-        if lows[b] <= highs[a]:
-            span[f] = min(max(mine[f], lows[b]), highs[a])
+        a = task.offset[f] + store.box[slot * 2 * d + f]
+        b = task.offset[f] + store.box[slot * 2 * d + d + f]
+        if task.lows[b] <= task.highs[a]:
+            span[f] = min(max(task.mine[f], task.lows[b]), task.highs[a])
             span[d + f] = span[f]
 
 
@@ -175,38 +253,31 @@ def _towards(lows: Any, highs: Any, mine: Any, offset: Any, box: Any, slot: int,
 
 
 @_inline
-def _at_price(
-    offset: Any, costs: Any, cells: Any, first_cell: Any, gains: Any, box: Any, slot: int,
-    price: float,
-) -> tuple[float, float]:  # fmt: skip
-    """Σ_f min (cost − price · gain), and the gain there."""
-    d = offset.shape[0] - 1
-    total, gain = 0.0, 0.0
+def _spending(task: Any, store: Any, slot: int, corner: Any, budget: float, spend: Any) -> None:
+    """What the cheapest candidate of each cell costs more than the corner; ∞ beyond the budget."""
+    d = corner.shape[0]
     for f in range(d):
-        best, its = np.inf, 0.0
-        for c in range(
-            offset[f] + box[slot * 2 * d + f], offset[f] + box[slot * 2 * d + d + f] + 1
-        ):
-            g = gains[first_cell[f] + cells[c]]
-            value = costs[c] - price * g
-            if value < best:
-                best, its = value, g
-        total += best
-        gain += its
-    return total, gain
+        a = task.offset[f] + store.box[slot * 2 * d + f]
+        b = task.offset[f] + store.box[slot * 2 * d + d + f]
+        first = task.first_cell[f]
+        for c in range(first + task.cells[a], first + task.cells[b] + 1):
+            spend[c] = np.inf
+        for c in range(a, b + 1):
+            at = first + task.cells[c]
+            more = task.costs[c] - task.costs[task.offset[f] + corner[f]]
+            if more <= budget and more < spend[at]:
+                spend[at] = more
 
 
 @_inline
-def _most_gain(
-    offset: Any, cells: Any, first_cell: Any, gains: Any, box: Any, slot: int, point: Any
-) -> float:
+def _most_gain(task: Any, store: Any, slot: int, gains: Any, point: Any) -> float:
     """The greatest sum of gains in a box, and the candidates that have it."""
-    d = offset.shape[0] - 1
+    d = point.shape[0]
     total = 0.0
     for f in range(d):
         most = -np.inf
-        for c in range(box[slot * 2 * d + f], box[slot * 2 * d + d + f] + 1):
-            g = gains[first_cell[f] + cells[offset[f] + c]]
+        for c in range(store.box[slot * 2 * d + f], store.box[slot * 2 * d + d + f] + 1):
+            g = gains[task.first_cell[f] + task.cells[task.offset[f] + c]]
             if g > most:
                 most = g
                 point[f] = c
@@ -215,11 +286,31 @@ def _most_gain(
 
 
 @_kernel
+def _at_price(
+    task: Any, store: Any, slot: int, gains: Any, price: float, point: Any
+) -> tuple[float, float]:
+    """The candidates with least cost − price · gain, the sum of that, and their gain."""
+    d = point.shape[0]
+    total, gain = 0.0, 0.0
+    for f in range(d):
+        best, its = np.inf, 0.0
+        for c in range(store.box[slot * 2 * d + f], store.box[slot * 2 * d + d + f] + 1):
+            at = task.offset[f] + c
+            g = gains[task.first_cell[f] + task.cells[at]]
+            value = task.costs[at] - price * g
+            if value < best:
+                best, its = value, g
+                point[f] = c
+        total += best
+        gain += its
+    return total, gain
+
+
+@_kernel
 def _best_price(
-    offset: Any, costs: Any, cells: Any, first_cell: Any, gains: Any, box: Any, slot: int,
-    needed: float, want: Any,
-) -> float:  # fmt: skip
-    """The best bound λ · needed + Σ_f min (cost − λ · gain) over prices λ ≥ 0; want[PRICE] is it.
+    task: Any, want: Any, store: Any, slot: int, gains: Any, needed: float, point: Any
+) -> float:
+    """The best bound λ · needed + Σ_f min (cost − λ · gain) over prices λ; it is in want[BOUND].
 
     It is concave in λ. Two prices with slopes of opposite sign bracket its top; the next is where
     their tangents meet.
@@ -230,14 +321,14 @@ def _best_price(
     best, its = -np.inf, price
     want[ENOUGH] = np.inf
     for _ in range(STEPS):
-        total, gain = _at_price(offset, costs, cells, first_cell, gains, box, slot, price)
+        total, gain = _at_price(task, store, slot, gains, price, point)
         value, slope = price * needed + total, needed - gain
         if value > best:
             best, its = value, price
         if slope > 0.0:
             low_price, low_slope, low_value = price, slope, value
         else:
-            want[ENOUGH] = price
+            want[ENOUGH] = price  # what is bought at this price has the gain that is needed
             high_price, high_slope, high_value = price, slope, value
             if slope == 0.0:
                 break
@@ -250,10 +341,9 @@ def _best_price(
         else:
             rise = high_value - low_value + low_slope * low_price - high_slope * high_price
             following = rise / (low_slope - high_slope)
-            if not (low_price < following < high_price):
-                break
             meeting = low_value + low_slope * (following - low_price)
-            if meeting <= best * (1.0 + 1e-6) + 1e-12:
+            inside = low_price < following < high_price
+            if not inside or meeting <= best * (1.0 + 1e-6) + 1e-12:
                 break
             price = following
     want[PRICE] = min(max(its, 1e-9), 1e9)
@@ -261,404 +351,378 @@ def _best_price(
     return its
 
 
-@_kernel
-def _trim(
-    offset: Any, costs: Any, cells: Any, first_cell: Any, gains: Any, box: Any, slot: int,
-    needed: float, most: float, price: float, bound: float, cutoff: float,
+@_inline
+def _trimmed(
+    task: Any, store: Any, slot: int, gains: Any, f: int, end: int,
+    needed: float, most: float, price: float, room: float,
 ) -> int:  # fmt: skip
-    """Take candidates off the ends of a box that no better answer can use; how many.
+    """How many candidates at one end of a feature no better answer can use.
 
-    Such a candidate leaves the others too little gain, or costs too much at the price.
+    Such a candidate leaves the others too little gain, or costs too much at the price: `room` is
+    what the cheapest at the price leaves until the cutoff.
     """
-    d = offset.shape[0] - 1
+    d = task.offset.shape[0] - 1
+    a, b = store.box[slot * 2 * d + f], store.box[slot * 2 * d + d + f]
+    least, top = np.inf, -np.inf
+    for c in range(task.offset[f] + a, task.offset[f] + b + 1):
+        g = gains[task.first_cell[f] + task.cells[c]]
+        least = min(least, task.costs[c] - price * g)
+        top = max(top, g)
     taken = 0
-    for f in range(d):
-        lo, hi = slot * 2 * d + f, slot * 2 * d + d + f
-        if box[lo] == box[hi]:
-            continue
-        least, top = np.inf, -np.inf
-        for c in range(offset[f] + box[lo], offset[f] + box[hi] + 1):
-            g = gains[first_cell[f] + cells[c]]
-            least = min(least, costs[c] - price * g)
-            top = max(top, g)
-        others, room = most - top, cutoff - bound + least
-        for end in range(2):
-            while box[lo] < box[hi]:
-                c = offset[f] + (box[lo] if end == 0 else box[hi])
-                g = gains[first_cell[f] + cells[c]]
-                if others + g >= needed - SAFE * (1.0 + abs(needed) + abs(most)) and (
-                    costs[c] - price * g <= room
-                ):
-                    break
-                if end == 0:
-                    box[lo] += 1
-                else:
-                    box[hi] -= 1
-                taken += 1
+    while taken < b - a:
+        c = task.offset[f] + (a + taken if end == 0 else b - taken)
+        g = gains[task.first_cell[f] + task.cells[c]]
+        if most - top + g >= needed and task.costs[c] - price * g <= room + least:
+            break
+        taken += 1
     return taken
 
 
-@_kernel
-def _spending(
-    offset: Any, costs: Any, cells: Any, first_cell: Any, box: Any, slot: int, corner: Any,
-    budget: float, spend: Any,
-) -> None:  # fmt: skip
-    """What the cheapest candidate of each cell costs more than the corner; ∞ beyond the budget."""
-    d = offset.shape[0] - 1
-    for f in range(d):
-        a, b = offset[f] + box[slot * 2 * d + f], offset[f] + box[slot * 2 * d + d + f]
-        for c in range(first_cell[f] + cells[a], first_cell[f] + cells[b] + 1):
-            spend[c] = np.inf
-        for c in range(a, b + 1):
-            at = first_cell[f] + cells[c]
-            more = costs[c] - costs[offset[f] + corner[f]]
-            if more <= budget and more < spend[at]:
-                spend[at] = more
-
-
-@_kernel
-def _priced_point(
-    offset: Any, costs: Any, cells: Any, first_cell: Any, gains: Any, box: Any, slot: int,
-    price: float, point: Any,
-) -> float:  # fmt: skip
-    """The candidates that are best at a price, and what they cost."""
-    d = offset.shape[0] - 1
-    total = 0.0
-    for f in range(d):
-        best = np.inf
-        for c in range(box[slot * 2 * d + f], box[slot * 2 * d + d + f] + 1):
-            at = offset[f] + c
-            value = costs[at] - price * gains[first_cell[f] + cells[at]]
-            if value < best:
-                best = value
-                point[f] = c
-        total += costs[offset[f] + point[f]]
-    return total
-
-
-def _polish(
-    interval: Any, numbers: Any, layout: Any, offset: Any, costs: Any, cells: Any, valley: Any,
-    want: Any, point: Any, span: Any, out: Any, scratch: Any,
-) -> float:  # fmt: skip
+@_inline
+def _polish(interval: Any, task: Any, want: Any, work: Any, point: Any) -> float:
     """Make a point that meets the target cheaper, a feature at a time; gives its cost."""
-    d = offset.shape[0] - 1
-    for f in range(d):
-        span[f] = cells[offset[f] + point[f]]
-        span[d + f] = span[f]
+    d = point.shape[0]
+    span, out = work.span, work.out
+    _span_of_point(task, point, span)
     for _ in range(2):
         for f in range(d):
-            if valley[f] >= 0:
-                step = 1 if valley[f] < point[f] else -1
-                c = valley[f]
-                while c != point[f]:
-                    span[f] = cells[offset[f] + c]
-                    span[d + f] = span[f]
-                    interval(numbers, layout, span, out, scratch)
-                    if out[0] >= want[LOW] and out[1] <= want[HIGH]:
-                        point[f] = c
-                        break
-                    c += step
-                span[f] = cells[offset[f] + point[f]]
+            c = task.valley[f]
+            step = 1 if c < point[f] else -1
+            while 0 <= c != point[f]:
+                span[f] = task.cells[task.offset[f] + c]
                 span[d + f] = span[f]
+                interval(task.numbers, task.layout, span, out, work.scratch)
+                if _meets(want, out):
+                    point[f] = c
+                else:
+                    c += step
+            span[f] = task.cells[task.offset[f] + point[f]]
+            span[d + f] = span[f]
     total = 0.0
     for f in range(d):
-        total += costs[offset[f] + point[f]]
+        total += task.costs[task.offset[f] + point[f]]
     return total
 
 
-_polish_kernel = _inline(_polish)
+@_inline
+def _dive(interval: Any, task: Any, want: Any, store: Any, work: Any, slot: int) -> bool:
+    """Look for a point that meets the target and is cheaper than the best so far.
+
+    What is bought at a price that pays for the needed gain is tried, then at higher prices.
+    """
+    price, point = want[ENOUGH], work.corner
+    for _ in range(16 if want[CUTOFF] == np.inf else 2):
+        total, gain = _at_price(task, store, slot, work.gains, price, point)
+        _span_of_point(task, point, work.span)
+        interval(task.numbers, task.layout, work.span, work.out, work.scratch)
+        if _meets(want, work.out):
+            if total + price * gain > 1.1 * want[CUTOFF]:
+                return False
+            return _polish(interval, task, want, work, point) < want[CUTOFF]
+        price *= 1.5
+    return False
+
+
+# ---------------------------------------------------------------- making boxes
+
+
+@_inline
+def _child(
+    task: Any, state: Any, store: Any, tree: Any, how: Any, slot: int, f: int, a: int, b: int,
+    node: int,
+) -> int:  # fmt: skip
+    """A new slot with the box of another, but for the range of one feature."""
+    d = task.offset.shape[0] - 1
+    state[SPARE] -= 1
+    new = store.spare[state[SPARE]]
+    for k in range(2 * d):
+        store.box[new * 2 * d + k] = store.box[slot * 2 * d + k]
+    store.box[new * 2 * d + f] = a
+    store.box[new * 2 * d + d + f] = b
+    store.node[new] = node
+    store.key[new] = store.key[slot]
+    store.split[new] = store.split[slot]
+    store.where[new] = -1
+    store.mark[new] = 0
+    _leaf(tree, how, node, OPEN, 0.0)
+    return int(new)
+
+
+@_inline
+def _record_cut(tree: Any, how: Any, state: Any, node: int, f: int, cut: int) -> int:
+    """Note that a node is cut; gives its left child."""
+    left = state[MADE]
+    state[MADE] += 2
+    if how[PROVE] == 1:
+        tree.feature[node] = f
+        tree.cut[node] = cut
+        tree.left[node] = left
+        tree.price[node] = 0.0
+    return int(left)
+
+
+@_inline
+def _admit(
+    interval: Any, task: Any, how: Any, want: Any, state: Any, store: Any, tree: Any, work: Any,
+    slot: int,
+) -> None:  # fmt: skip
+    """Let a new box wait for its turn, or discard it."""
+    d = task.offset.shape[0] - 1
+    out, loosest, most_loose = work.out, 0, -1.0
+    reason = OPEN
+    if not _may_relate(task, store, slot):
+        reason = RELATION
+    else:
+        _span_of(task, store, slot, work.span)
+        interval(task.numbers, task.layout, work.span, out, work.scratch)
+        for f in range(d):
+            wide = store.box[slot * 2 * d + d + f] > store.box[slot * 2 * d + f]
+            if wide and out[2 + f] > most_loose:
+                loosest, most_loose = f, out[2 + f]
+        if how[FURTHEST] == 1:
+            store.key[slot] = max(store.key[slot], -(out[1] if how[SIDE] > 0 else 1.0 - out[0]))
+        else:
+            store.key[slot] = max(
+                store.key[slot], _corner(task, how, store, slot, work.point)
+            )
+        if out[1] < want[LOW] or out[0] > want[HIGH]:
+            reason = CONFIDENCE
+        elif how[ROBUST] == 1:
+            _towards(task, store, slot, work.span)
+            interval(task.numbers, task.layout, work.span, out, work.scratch)
+            if out[1] < want[FLOOR_LOW] or out[0] > want[FLOOR_HIGH]:
+                reason = FLOOR
+    if reason == OPEN and store.key[slot] >= want[CUTOFF]:
+        reason = COST
+    store.split[slot] = loosest
+    if reason == OPEN:
+        _push(store, state, slot)
+    else:
+        _leaf(tree, how, store.node[slot], reason, 0.0)
+        _release(store, state, slot)
+
+
+@_inline
+def _trim(
+    interval: Any, task: Any, how: Any, want: Any, state: Any, store: Any, tree: Any, work: Any,
+    slot: int, needed: float, most: float, price: float,
+) -> int:  # fmt: skip
+    """Take candidates off the ends of a box that no better answer can use; how many.
+
+    For a proof what is taken off is a box of its own, to be discarded for reasons of its own.
+    """
+    d = task.offset.shape[0] - 1
+    room = want[CUTOFF] - want[BOUND]
+    needed = needed - SAFE * (1.0 + abs(needed) + abs(most))
+    total = 0
+    for f in range(d):
+        for end in range(2):
+            taken = _trimmed(
+                task, store, slot, work.gains, f, end, needed, most, price, room
+            )
+            if taken == 0:
+                continue
+            total += taken
+            a, b = store.box[slot * 2 * d + f], store.box[slot * 2 * d + d + f]
+            cut = a + taken - 1 if end == 0 else b - taken
+            if how[PROVE] == 1:
+                left = _record_cut(tree, how, state, store.node[slot], f, cut)
+                first, last = (a, cut) if end == 0 else (cut + 1, b)
+                off = _child(
+                    task, state, store, tree, how, slot, f, first, last,
+                    left if end == 0 else left + 1,
+                )  # fmt: skip
+                store.node[slot] = left + 1 if end == 0 else left
+                _leaf(tree, how, store.node[slot], OPEN, 0.0)
+                store.key[off] = 0.0
+                _admit(interval, task, how, want, state, store, tree, work, off)
+            if end == 0:
+                store.box[slot * 2 * d + f] = cut + 1
+            else:
+                store.box[slot * 2 * d + d + f] = cut
+    return total
 
 
 # ---------------------------------------------------------------- the loop
 
 
+@_inline
+def _bounded_again(
+    interval: Any, relaxation: Any, errors: Any, task: Any, how: Any, want: Any, state: Any,
+    store: Any, tree: Any, work: Any, slot: int,
+) -> int:  # fmt: skip
+    """The second bound: 0 if the box is discarded, 1 if it stays, 2 if a better point was found."""
+    d = task.offset.shape[0] - 1
+    side, node = how[SIDE], store.node[slot]
+    level = want[LOW] if side > 0 else 1.0 - want[HIGH]
+    store.mark[slot] |= RELAXED
+    total = _corner(task, how, store, slot, work.corner)
+    budget = np.inf if how[FURTHEST] == 1 else want[CUTOFF] - total
+    _spending(task, store, slot, work.corner, budget, work.spend)
+    _span_of(task, store, slot, work.span)
+    needed = relaxation(
+        task.numbers, task.layout, work.span, side, level, work.spend, budget, work.gains,
+        work.scratch,
+    )  # fmt: skip
+    reach = work.gains[work.gains.shape[0] - 1]
+    most = _most_gain(task, store, slot, work.gains, work.corner)
+    if reach < level or most < needed - SAFE * (1.0 + abs(needed) + abs(most)):
+        _leaf(tree, how, node, PRICED, np.inf)
+        return 0
+    if how[FURTHEST] == 1:
+        store.key[slot] = max(store.key[slot], -reach)
+        # the point of greatest gains is a better guess than the cheapest one
+        _span_of_point(task, work.corner, work.span)
+        interval(task.numbers, task.layout, work.span, work.out, work.scratch)
+        reached = work.out[0] if side > 0 else 1.0 - work.out[1]
+        return 2 if reached > want[REACHED] else 1
+    price = _best_price(task, want, store, slot, work.gains, needed, work.point)
+    store.key[slot] = max(store.key[slot], want[BOUND])
+    if want[BOUND] > want[CUTOFF]:
+        _leaf(tree, how, node, PRICED, price)
+        return 0
+    if want[BOUND] >= store.key[slot]:
+        # this bound decides, so the box is cut where it errs most
+        _at_price(task, store, slot, work.gains, price, work.point)
+        _span_of(task, store, slot, work.span)
+        for f in range(d):
+            work.corner[f] = task.cells[task.offset[f] + work.point[f]]
+        errors(
+            task.numbers, task.layout, work.span, work.corner, side, work.out, work.scratch
+        )
+        worst = 0.0
+        for f in range(d):
+            wide = store.box[slot * 2 * d + d + f] > store.box[slot * 2 * d + f]
+            if wide and work.out[f] > worst:
+                worst = work.out[f]
+                store.split[slot], store.where[slot] = f, work.point[f]
+    taken = _trim(
+        interval, task, how, want, state, store, tree, work, slot, needed, most, price
+    )
+    if taken > 0:
+        # another corner, not yet tried
+        total = _corner(task, how, store, slot, work.corner)
+        store.key[slot] = max(store.key[slot], total)
+        store.mark[slot] &= ~FAILED
+        wide = 0
+        for f in range(d):
+            wide += store.box[slot * 2 * d + d + f] - store.box[slot * 2 * d + f]
+        if taken > AGAIN * wide:
+            store.mark[slot] &= ~RELAXED
+    if how[DIVE] == 1 and state[NODES] >= DIVE_FROM and want[ENOUGH] < np.inf:
+        if _dive(interval, task, want, store, work, slot):
+            return 2
+    return 1
+
+
 def _advance(
-    interval: Any, relaxation: Any, errors: Any, numbers: Any, layout: Any, offset: Any,
-    codes: Any, costs: Any, cells: Any, first_cell: Any, valley: Any, lows: Any, highs: Any, mine: Any,
-    relations: Any, goals: Any, how: Any, want: Any, state: Any, box: Any, key: Any,
-    split: Any, where: Any, mark: Any, node: Any, heap: Any, spare: Any, feature: Any, cut: Any, left: Any,
-    price: Any, bound: Any, span: Any, out: Any, scratch: Any, gains: Any, spend: Any, mine_cells: Any, corner: Any,
+    interval: Any, relaxation: Any, errors: Any, task: Any, how: Any, want: Any, state: Any,
+    store: Any, tree: Any, work: Any,
 ) -> int:  # fmt: skip
     """Open boxes until a corner may be an answer, the heap is empty, or it is time to pause."""
-    d = offset.shape[0] - 1
-    side = how[SIDE]
+    d = task.offset.shape[0] - 1
+    corner, side = work.corner, how[SIDE]
     stop_at = state[NODES] + how[PAUSE]
-    # a box whose corner was an answer, or was refused, goes on without the corner
     slot = state[HELD]
-    without = slot >= 0
+    around = slot >= 0  # a box whose corner was an answer, or was refused, goes on without it
     while True:
-        if not without:
+        if not around:
             if state[HEAP] == 0:
                 return DONE
             if state[NODES] >= stop_at:
                 return PAUSED
-            if state[SPARE] < 2 * d + 2 or state[MADE] + 4 * d + 4 > feature.shape[0]:
+            full = how[PROVE] == 1 and state[MADE] + 8 * d + 8 > tree.feature.shape[0]
+            if full or state[SPARE] < 4 * d + 4:
                 return FULL
-            slot = _pop(heap, state, key, node)
-            if key[slot] > want[CUTOFF]:
-                _push(heap, state, key, node, slot)
-                return DONE
-            if how[FURTHEST] == 1 and -key[slot] <= want[REACHED]:
-                _push(heap, state, key, node, slot)
-                return DONE
-            n = node[slot]
-            # the second bound is dear, so a box gets it only when its turn comes
-            if how[PRICED_BOUND] == 1 and (mark[slot] & RELAXED) == 0:
-                mark[slot] |= RELAXED
-                total = _corner(offset, costs, valley, how, box, slot, corner)
-                budget = want[CUTOFF] - total
-                _spending(offset, costs, cells, first_cell, box, slot, corner, budget, spend)
-                _spanned(offset, cells, box, slot, span)
-                level = want[LOW] if side > 0 else 1.0 - want[HIGH]
-                needed = relaxation(
-                    numbers, layout, span, side, level, spend, budget, gains, scratch
-                )
-                most = _most_gain(offset, cells, first_cell, gains, box, slot, corner)
-                reach = gains[gains.shape[0] - 1]
-                if reach < level or most < needed - SAFE * (1.0 + abs(needed) + abs(most)):
-                    feature[n], price[n], bound[n] = -PRICED - 1, np.inf, np.inf
-                    spare[state[SPARE]] = slot
-                    state[SPARE] += 1
+            slot = _pop(store, state)
+            done = how[FURTHEST] == 1 and -store.key[slot] <= want[REACHED]
+            if done or store.key[slot] > want[CUTOFF]:
+                if how[PROVE] == 1:
+                    _leaf(tree, how, store.node[slot], COST, 0.0)
+                    _release(store, state, slot)
                     continue
-                if how[FURTHEST] == 1:
-                    new = -min(-key[slot], reach)
-                    # the point of greatest gains is a better guess than the cheapest one
-                    for f in range(d):
-                        span[f] = cells[offset[f] + corner[f]]
-                        span[d + f] = span[f]
-                    interval(numbers, layout, span, out, scratch)
-                    reached = out[0] if side > 0 else 1.0 - out[1]
-                    if reached > want[REACHED]:
-                        want[BOUND] = reached
-                        key[slot] = new
-                        _push(heap, state, key, node, slot)
-                        state[HELD] = -1
-                        return FOUND
-                else:
-                    its = _best_price(
-                        offset, costs, cells, first_cell, gains, box, slot, needed, want
-                    )
-                    new = max(key[slot], want[BOUND])
-                    if want[BOUND] > bound[n]:
-                        price[n], bound[n] = its, want[BOUND]
-                    if new > want[CUTOFF]:
-                        feature[n] = -PRICED - 1
-                        spare[state[SPARE]] = slot
-                        state[SPARE] += 1
-                        continue
-                    taken = _trim(
-                        offset, costs, cells, first_cell, gains, box, slot, needed, most, its,
-                        want[BOUND], want[CUTOFF],
-                    )  # fmt: skip
-                    state[5] += 1
-                    wide = 0
-                    for f in range(d):
-                        wide += box[slot * 2 * d + d + f] - box[slot * 2 * d + f]
-                    if taken > 0:
-                        total = _corner(offset, costs, valley, how, box, slot, mine_cells)
-                        new = max(new, total)
-                        mark[slot] &= ~FAILED
-                    if taken > AGAIN * wide:
-                        mark[slot] &= ~RELAXED
-                        if new > key[slot]:
-                            key[slot] = new
-                        _push(heap, state, key, node, slot)
-                        continue
-                    total = _priced_point(
-                        offset, costs, cells, first_cell, gains, box, slot, its, corner
-                    )
-                    for f in range(d):
-                        mine_cells[f] = cells[offset[f] + corner[f]]
-                    if want[BOUND] >= key[slot]:
-                      errors(numbers, layout, span, mine_cells, side, out, scratch)
-                      loosest, most_loose = split[slot], 0.0
-                      for f in range(d):
-                        wide = box[slot * 2 * d + d + f] > box[slot * 2 * d + f]
-                        if wide and out[f] > most_loose:
-                            loosest, most_loose = f, out[f]
-                      split[slot] = loosest
-                      where[slot] = corner[loosest]
-                    if how[DIVE] == 1 and state[NODES] >= DIVE_FROM and want[ENOUGH] < np.inf:
-                        dear = want[ENOUGH]
-                        for _ in range(16 if want[CUTOFF] == np.inf else 2):
-                            total = _priced_point(
-                                offset, costs, cells, first_cell, gains, box, slot, dear, corner
-                            )
-                            for f in range(d):
-                                span[f] = cells[offset[f] + corner[f]]
-                                span[d + f] = span[f]
-                            interval(numbers, layout, span, out, scratch)
-                            if out[0] >= want[LOW] and out[1] <= want[HIGH]:
-                                if total > 1.1 * want[CUTOFF]:
-                                    break
-                                total = _polish_kernel(
-                                    interval, numbers, layout, offset, costs, cells, valley, want,
-                                    corner, span, out, scratch,
-                                )  # fmt: skip
-                                if total < want[CUTOFF]:
-                                    want[BOUND] = total
-                                    key[slot] = new
-                                    _push(heap, state, key, node, slot)
-                                    state[HELD] = -1
-                                    return BETTER
-                                break
-                            dear *= 1.5
-                if new > key[slot]:
-                    key[slot] = new
-                    if state[HEAP] > 0 and not _before(key, node, slot, heap[0]):
-                        _push(heap, state, key, node, slot)
-                        continue
+                _push(store, state, slot)
+                return DONE
+            # the second bound is dear, so a box gets it only when its turn comes
+            if how[GREATEST] == 0 and (store.mark[slot] & RELAXED) == 0:
+                was = store.key[slot]
+                said = _bounded_again(
+                    interval, relaxation, errors, task, how, want, state, store, tree, work, slot
+                )
+                if said == 0:
+                    _release(store, state, slot)
+                    continue
+                again = (store.mark[slot] & RELAXED) == 0
+                if said == 2 or again or (store.key[slot] > was and state[HEAP] > 0):
+                    _push(store, state, slot)
+                    if said == 2:
+                        return BETTER
+                    continue
             state[NODES] += 1
-            total = _corner(offset, costs, valley, how, box, slot, corner)
-            if (mark[slot] & FAILED) == 0:
-                for f in range(d):
-                    span[f] = cells[offset[f] + corner[f]]
-                    span[d + f] = span[f]
-                interval(numbers, layout, span, out, scratch)
+            _corner(task, how, store, slot, corner)
+            if (store.mark[slot] & FAILED) == 0:
+                store.mark[slot] |= FAILED
+                _span_of_point(task, corner, work.span)
+                interval(task.numbers, task.layout, work.span, work.out, work.scratch)
                 if how[FURTHEST] == 1:
-                    reached = out[0] if side > 0 else 1.0 - out[1]
-                    if reached > want[REACHED]:
-                        mark[slot] |= FAILED
-                        want[BOUND] = reached
-                        _push(heap, state, key, node, slot)
-                        state[HELD] = -1
-                        return FOUND
-                elif out[1] >= want[LOW] and out[0] <= want[HIGH]:
+                    if (work.out[0] if side > 0 else 1.0 - work.out[1]) > want[REACHED]:
+                        _push(store, state, slot)
+                        return BETTER
+                elif work.out[1] >= want[LOW] and work.out[0] <= want[HIGH]:
                     state[HELD] = slot
                     return FOUND
         else:
-            _corner(offset, costs, valley, how, box, slot, corner)
-        n = node[slot]
-        # cut the box: in two, or, where its corner is dealt with, around the corner
-        f_next = 0
-        alive = True
-        while alive:
-            f = split[slot]
-            a, b = box[slot * 2 * d + f], box[slot * 2 * d + d + f]
-            at = corner[f]
-            if without:
-                f = f_next
-                while f < d and box[slot * 2 * d + f] == box[slot * 2 * d + d + f]:
-                    f += 1
-                f_next = f
-                if f < d:
-                    a, b, at = box[slot * 2 * d + f], box[slot * 2 * d + d + f], corner[f]
-            if f == d or a == b:
-                feature[n], bound[n] = -POINT - 1, np.inf
-                break
-            # the part that keeps the corner is cut again while we go around it
-            here = at - 1 if a < at else at
-            if not without and f == split[slot] and where[slot] >= 0:
-                goal = where[slot]
-                if goal > at:
-                    here = (at + goal) >> 1
-                elif goal < at:
-                    here = (at + goal - 1) >> 1
-            elif not without and a >= at:
-                here = (a + b) >> 1
-            feature[n], cut[n], left[n] = f, here, state[MADE]
-            alive = False
-            rest = -1
-            for part in range(2):
-                child = state[MADE] + part
-                first, last = (a, here) if part == 0 else (here + 1, b)
-                holds_corner = first <= at <= last
-                state[SPARE] -= 1
-                new_slot = spare[state[SPARE]]
-                for k in range(2 * d):
-                    box[new_slot * 2 * d + k] = box[slot * 2 * d + k]
-                box[new_slot * 2 * d + f] = first
-                box[new_slot * 2 * d + d + f] = last
-                node[new_slot] = child
-                price[child], bound[child], left[child] = 0.0, -np.inf, -1
-                feature[child] = -OPEN - 1
-                if without and holds_corner:
-                    rest = new_slot
+            _corner(task, how, store, slot, corner)
+        f = store.split[slot]
+        if around:
+            f = 0
+            while f < d and store.box[slot * 2 * d + f] == store.box[slot * 2 * d + d + f]:
+                f += 1
+        if f < d:
+            a, b = store.box[slot * 2 * d + f], store.box[slot * 2 * d + d + f]
+        if f == d or a == b:
+            _leaf(tree, how, store.node[slot], POINT, 0.0)
+            _release(store, state, slot)
+            state[HELD] = -1
+            around = False
+            continue
+        at, goal = corner[f], store.where[slot]
+        if around or goal == at:
+            cut = at - 1 if a < at else at
+        elif goal >= 0:
+            cut = (at + goal) >> 1 if goal > at else (at + goal - 1) >> 1
+        else:
+            cut = at - 1 if a < at else (a + b) >> 1
+        cut = min(max(cut, a), b - 1)
+        left = _record_cut(tree, how, state, store.node[slot], f, cut)
+        rest = -1
+        for part in range(2):
+            first, last = (a, cut) if part == 0 else (cut + 1, b)
+            new = _child(task, state, store, tree, how, slot, f, first, last, left + part)
+            if first <= at <= last:
+                store.mark[new] = FAILED
+                if around:
+                    rest = new
                     continue
-                reason = OPEN
-                if not _may_relate(offset, codes, box, new_slot, relations, goals):
-                    reason = RELATION
-                else:
-                    _spanned(offset, cells, box, new_slot, span)
-                    interval(numbers, layout, span, out, scratch)
-                    if out[1] < want[LOW] or out[0] > want[HIGH]:
-                        reason = CONFIDENCE
-                    elif how[ROBUST] == 1:
-                        split[new_slot] = 0
-                        for k in range(d):
-                            gains[k] = out[2 + k]
-                        _towards(lows, highs, mine, offset, box, new_slot, span)
-                        interval(numbers, layout, span, out, scratch)
-                        if out[1] < want[FLOOR_LOW] or out[0] > want[FLOOR_HIGH]:
-                            reason = FLOOR
-                        for k in range(d):
-                            out[2 + k] = gains[k]
-                if reason != OPEN:
-                    feature[child] = -reason - 1
-                    bound[child] = np.inf
-                    spare[state[SPARE]] = new_slot
-                    state[SPARE] += 1
-                    continue
-                loosest, most_loose = 0, -1.0
-                for k in range(d):
-                    wide = box[new_slot * 2 * d + d + k] > box[new_slot * 2 * d + k]
-                    if wide and out[2 + k] > most_loose:
-                        loosest, most_loose = k, out[2 + k]
-                split[new_slot] = loosest
-                where[new_slot] = -1
-                mark[new_slot] = FAILED if holds_corner else 0
-                if how[FURTHEST] == 1:
-                    key[new_slot] = max(key[slot], -(out[1] if side > 0 else 1.0 - out[0]))
-                    bound[child] = -np.inf
-                else:
-                    # `added` and `corner` of the child: the corner changes in this feature alone
-                    its = _cheapest(offset, costs, valley, f, first, last)
-                    if how[GREATEST] == 1:
-                        total = 0.0
-                        for k in range(d):
-                            c = its if k == f else corner[k]
-                            total = max(total, costs[offset[k] + c])
-                    else:
-                        total = 0.0
-                        for k in range(d):
-                            c = its if k == f else corner[k]
-                            total += costs[offset[k] + c]
-                    bound[child] = total
-                    key[new_slot] = max(key[slot], total)
-                _push(heap, state, key, node, new_slot)
-            state[MADE] += 2
-            if rest >= 0:
-                # go on around the corner inside the part that keeps it
-                spare[state[SPARE]] = slot
-                state[SPARE] += 1
-                split[rest] = split[slot]
-                key[rest] = key[slot]
-                mark[rest] = mark[slot]
-                slot = rest
-                n = node[slot]
-                alive = True
-        spare[state[SPARE]] = slot
-        state[SPARE] += 1
-        state[HELD] = -1
-        without = False
+            _admit(interval, task, how, want, state, store, tree, work, new)
+        _release(store, state, slot)
+        around = rest >= 0
+        slot = rest
+        state[HELD] = rest
 
 
 @cache
 def advance() -> Any:
     """`_advance`, compiled for any model's functions."""
-    arrays = {
-        "numbers": _floats, "layout": _ints, "offset": _ints, "codes": _floats, "costs": _floats,
-        "cells": _ints, "first_cell": _ints, "valley": _ints, "lows": _ints, "highs": _ints,
-        "mine": _ints, "relations": _ints, "goals": _floats, "how": _ints, "want": _floats,
-        "state": _ints, "box": _small, "key": _floats, "split": _small, "where": _small,
-        "mark": _marks, "node": _small, "heap": _small, "spare": _small, "feature": _small,
-        "cut": _small, "left": _small, "price": _floats, "bound": _floats, "span": _ints,
-        "out": _floats, "scratch": _floats, "gains": _floats, "spend": _floats, "mine_cells": _ints,
-        "corner": _ints,
-    }  # fmt: skip
-    handed = (
-        types.FunctionType(INTERVAL),
-        types.FunctionType(RELAXATION),
-        types.FunctionType(ERRORS),
-    )
-    return njit(types.int64(*handed, *arrays.values()), **_fast)(_advance)
+    functions = (types.FunctionType(kind) for kind in (INTERVAL, RELAXATION, ERRORS))
+    task = [_floats, _ints, _ints, _floats, _floats, *[_ints] * 7, _floats]
+    store = [_small, _floats, _small, _small, _marks, _small, _small, _small]
+    tree = [_small, _small, _small, _floats]
+    work = [_ints, _floats, _floats, _floats, _floats, _ints, _ints]
+    tuples = [
+        types.NamedTuple(kinds, of)
+        for kinds, of in ((task, Task), (store, Store), (tree, Tree), (work, Work))
+    ]
+    return njit(
+        types.int64(*functions, tuples[0], _ints, _floats, _ints, *tuples[1:]), **_fast
+    )(_advance)

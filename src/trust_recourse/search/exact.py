@@ -6,6 +6,10 @@ least the sum of its cheapest candidates, its **corner**. Boxes are opened in th
 bound; one whose confidences all miss the target is discarded, a corner that meets it is an answer
 (nothing unopened is cheaper), and any other box is cut. The engine knows the model only through
 `CellModel`; the loop is in `branch`.
+
+All confidences here are on the model's own scale, before calibration, and of `classes_[1]`: the
+caller asks for an interval [low, high] of it, and says by `side` which end is out of reach now,
++1 if confidence must rise and −1 if it must fall.
 """
 
 from __future__ import annotations
@@ -13,70 +17,80 @@ from __future__ import annotations
 import itertools
 import math
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trust_recourse.problem import CellModel, Cost, Floats, Ints
-from trust_recourse.schema import AtMost, Feature, Moves, Reach, SchemaError
+from trust_recourse.problem import CellModel, Floats, Ints
+from trust_recourse.schema import AtMost, Reach
 from trust_recourse.search import branch
+from trust_recourse.search.candidates import Candidates
 
 NODES_A_CALL = 4096  # between two looks at the clock
 MOST_BOXES = 3_000_000  # held at once; a search that needs more ends as if by a limit
-FIRST_BOXES = 512
+FIRST_BOXES = 256
 ROUNDING = 1e-12
 
+Accept = Callable[[Ints], bool]  # whether these candidates, one per feature, are an answer
 
-@dataclass(frozen=True, eq=False)
-class Candidates:
-    """The values of one feature worth trying, ascending: codes, their cells and their costs."""
 
-    codes: Floats
-    cells: NDArray[np.int32]
-    costs: Floats
+class Found(NamedTuple):
+    """What a search ended with; costs before the root."""
+
+    point: Ints | None  # the candidate of each feature
+    bound: float  # what every other answer costs at least; ∞ if there is none
+    stopped: bool  # whether a limit ended it before it was complete
+
+
+class Splits(NamedTuple):
+    """The tree of a finished search, in preorder: see `certificate.Proof`."""
+
+    feature: NDArray[np.int32]
+    cut: NDArray[np.int32]
+    price: Floats
 
 
 class ExactSearch:
-    """One search over candidates: the cheapest points that meet a target, or the furthest reach."""
+    """A search over candidates; each of its questions starts afresh."""
 
     def __init__(
         self,
         model: CellModel,
         features: Sequence[Candidates],
         *,
-        greatest: bool = False,  # the cost is the greatest of the features', not their sum
         relations: tuple[Ints, Floats] | None = None,
         node_limit: int | None = None,
         time_limit: float | None = None,
     ) -> None:
-        self.boxes = model.boxes()
+        self.boxes = boxes = model.boxes()
         self.node_limit = math.inf if node_limit is None else node_limit
         self.deadline = math.inf if time_limit is None else time.monotonic() + time_limit
-        self.stopped = False  # whether a limit ended the search before it was complete
-        sizes = [len(f.codes) for f in features]
-        self.d = d = len(sizes)
-        self.offset = np.array([0, *itertools.accumulate(sizes)], np.int64)
-        self.codes = np.concatenate([f.codes for f in features])
-        self.costs = np.concatenate([f.costs for f in features])
-        self.cells = np.concatenate([f.cells for f in features]).astype(np.int64)
-        self.valley = np.array([_valley(f.costs) for f in features], np.int64)
-        self.relations = relations or (np.empty(0, np.int64), np.empty(0))
-        self.how = np.array([1, greatest, 0, 0, NODES_A_CALL, 1 - greatest, 0], np.int64)
-        self.want = np.array([0.0, 1.0, 0.0, 1.0, math.inf, 0.1, 0.0, math.inf, 0.0])
-        self.state = np.zeros(6, np.int64)
-        self.nothing = np.zeros(0, np.int64)
-        self.work = (
-            np.empty(2 * d, np.int64),
-            np.empty(2 + d),
-            self.boxes.scratch.copy(),
-            np.empty(int(self.boxes.n_cells.sum()) + 1),
-            np.empty(int(self.boxes.n_cells.sum())),
-            np.empty(d, np.int64),
-            np.empty(d, np.int64),
-        )
+        self.stopped = False
+        self.d = d = len(features)
+        offset = np.array([0, *itertools.accumulate(len(f.codes) for f in features)], np.int64)
+        none = np.empty(0, np.int64)
+        rows, goals = relations or (none, np.empty(0))
+        self.task = branch.Task(
+            boxes.numbers,
+            boxes.layout,
+            offset,
+            np.concatenate([f.codes for f in features]),
+            np.concatenate([f.costs for f in features]),
+            np.concatenate([f.cells for f in features]).astype(np.int64),
+            boxes.first_cell,
+            np.array([_valley(f.costs) for f in features], np.int64),
+            none, none, none, rows, goals,
+        )  # fmt: skip
+        self.how = np.zeros(7, np.int64)
+        self.want = np.zeros(9)
+        self.state = np.zeros(5, np.int64)
+        cells = len(boxes.cell_of)
+        self.work = branch.Work(
+            np.empty(2 * d, np.int64), np.empty(2 + d), boxes.scratch.copy(), np.empty(cells + 1),
+            np.empty(cells), np.empty(d, np.int64), np.empty(d, np.int64),
+        )  # fmt: skip
 
     @property
     def nodes(self) -> int:
@@ -85,194 +99,176 @@ class ExactSearch:
 
     @property
     def bound(self) -> float:
-        """What every answer still to come costs at least, before the root."""
-        if self.state[branch.HELD] >= 0:
-            return float(self.store["key"][self.state[branch.HELD]])
-        return float(self.store["key"][self.store["heap"][0]]) if self.state[0] else math.inf
+        """What every answer still to come costs at least."""
+        held = self.state[branch.HELD]
+        if held < 0 and self.state[branch.HEAP] > 0:
+            held = self.store.heap[0]
+        least = float(self.store.key[held]) if held >= 0 else math.inf
+        return min(least, float(self.want[branch.CUTOFF]))
 
-    # ------------------------------------------------------------ the two searches
+    def cost_of(self, point: Ints) -> float:
+        """What the candidates of a point cost together."""
+        return math.fsum(self.task.costs[self.task.offset[:-1] + point].tolist())
 
-    def cheapest(self, low: float, high: float, side: int) -> Iterator[NDArray[np.int64]]:
-        """Candidates of points whose raw confidence may lie in [low, high], in the order of cost.
+    # ------------------------------------------------------------ the questions
 
-        The caller judges each by the model's own confidence; either way the search goes on without
-        it. `raise_low` asks more of all that follow.
-        """
-        self.want[branch.LOW], self.want[branch.HIGH] = low - ROUNDING, high + ROUNDING
-        self.how[branch.SIDE] = side
-        self._begin()
-        while self._run() == branch.FOUND:
-            yield self.work[6].copy()
-
-    def best(self, low: float, high: float, side: int, accept: Any) -> Any:
-        self.want[branch.LOW], self.want[branch.HIGH] = low - ROUNDING, high + ROUNDING
-        self.how[branch.SIDE] = side
-        self.how[branch.DIVE] = 1
-        self._begin()
-        found = None
+    def best(
+        self, low: float, high: float, side: int, accept: Accept, gap: float = 1.0
+    ) -> Found:
+        """The cheapest point of [low, high] that the caller accepts; at most `gap` times dearer."""
+        self._begin(low, high, side, dive=1)
+        best: Ints | None = None
         while (said := self._run()) in (branch.FOUND, branch.BETTER):
-            point = self.work[6].copy()
-            if accept(point):
-                found = point
-                cost = self.costs[self.offset[:-1] + point].sum()
-                if said == branch.FOUND:
-                    break
-                self.want[branch.CUTOFF] = cost
-        return found
+            point = self.work.corner.copy()
+            if not accept(point):
+                continue
+            best = point
+            if said == branch.FOUND:
+                break
+            self.want[branch.CUTOFF] = self.cost_of(point) / gap
+        return Found(best, self.bound, self.stopped)
 
-    def furthest(self, side: int) -> Iterator[NDArray[np.int64]]:
-        """Candidates of points of ever greater raw confidence (ever smaller, if side is −1).
+    def stream(self, low: float, high: float, side: int) -> Iterator[Ints]:
+        """All points of [low, high], one a product of cells, in the order of cost.
 
-        The caller says `reached` for those it allows.
+        The caller judges each; either way the search goes on without it. `ask_more` raises `low`.
         """
-        self.how[branch.SIDE], self.how[branch.FURTHEST] = side, 1
-        self.want[branch.LOW], self.want[branch.HIGH] = -1.0, 2.0
-        self._begin()
+        self._begin(low, high, side)
         while self._run() == branch.FOUND:
-            yield self.work[6].copy()
+            yield self.work.corner.copy()
 
-    def reached(self, raw: float) -> None:
-        """Ask of the furthest search only what goes beyond this raw confidence."""
+    def ask_more(self, raw: float) -> None:
+        """From now on only confidences beyond this one count."""
         if self.how[branch.SIDE] > 0:
-            self.want[branch.LOW] = raw
-            self.want[branch.REACHED] = raw + 2 * ROUNDING
+            self.want[branch.LOW] = raw - ROUNDING
         else:
-            self.want[branch.HIGH] = raw
-            self.want[branch.REACHED] = 1.0 - raw + 2 * ROUNDING
+            self.want[branch.HIGH] = raw + ROUNDING
+
+    def furthest(self, side: int, reached: Callable[[Ints], float | None]) -> Found:
+        """The point of greatest confidence, or of least, if side is −1.
+
+        The caller gives the confidence of a point, None if it does not count, or stops the search
+        with ±∞.
+        """
+        self._begin(-1.0, 2.0, side, furthest=1)
+        best: Ints | None = None
+        while self._run() == branch.BETTER:
+            point = self.work.corner.copy()
+            raw = reached(point)
+            if raw is None:
+                continue
+            best = point
+            if math.isinf(raw):
+                break
+            self.ask_more(raw)
+            self.want[branch.REACHED] = (raw if side > 0 else 1.0 - raw) + 2 * ROUNDING
+        return Found(best, math.inf, self.stopped)
+
+    def prove(self, low: float, high: float, side: int, bound: float, accept: Accept) -> Splits:
+        """The tree that shows that no point of [low, high] costs less than a bound."""
+        self._begin(low, high, side, prove=1)
+        self.want[branch.CUTOFF] = bound
+        while self._run() == branch.FOUND:
+            if accept(self.work.corner) and self.cost_of(self.work.corner) < bound * (1 - 1e-9):
+                raise RuntimeError("a cheaper answer than the proved one; please report this")
+        return _preorder(self.tree)
 
     # ------------------------------------------------------------ the arrays of the loop
 
-    def _begin(self) -> None:
-        d, first = self.d, np.zeros(self.d, np.int64)
-        last = np.diff(self.offset) - 1
-        spans = self.cells[self.offset[:-1] + first][None], self.cells[self.offset[:-1] + last][None]
-        loose = np.where(last > 0, self.boxes.bounds(*spans)[2][0], -1.0)
-        self.store: dict[str, Any] = {
-            "box": np.empty(FIRST_BOXES * 2 * d, np.int32),
-            "key": np.empty(FIRST_BOXES),
-            "split": np.empty(FIRST_BOXES, np.int32),
-            "where": np.full(FIRST_BOXES, -1, np.int32),
-            "mark": np.zeros(FIRST_BOXES, np.int8),
-            "node": np.empty(FIRST_BOXES, np.int32),
-            "heap": np.empty(FIRST_BOXES, np.int32),
-            "spare": np.arange(FIRST_BOXES - 1, -1, -1, dtype=np.int32),
-        }
-        self.tree: dict[str, Any] = {
-            "feature": np.empty(4 * FIRST_BOXES, np.int32),
-            "cut": np.empty(4 * FIRST_BOXES, np.int32),
-            "left": np.empty(4 * FIRST_BOXES, np.int32),
-            "price": np.empty(4 * FIRST_BOXES),
-            "bound": np.empty(4 * FIRST_BOXES),
-        }
-        store, tree = self.store, self.tree
-        store["box"][: 2 * d] = np.concatenate([first, last])
-        store["key"][0] = -1.0 if self.how[branch.FURTHEST] else 0.0
-        store["split"][0] = int(loose.argmax())
-        store["node"][0] = store["heap"][0] = 0
-        tree["feature"][0], tree["bound"][0], tree["price"][0] = -1, 0.0, 0.0
-        self.state[:] = [1, FIRST_BOXES - 1, 0, 1, -1, 0]
-        if self.how[branch.FURTHEST]:
-            self.want[branch.REACHED] = -1.0
+    def _begin(
+        self, low: float, high: float, side: int, *, dive: int = 0, furthest: int = 0, prove: int = 0
+    ) -> None:
+        d, task = self.d, self.task
+        self.stopped = False
+        self.how[:] = [side, 0, furthest, self.how[branch.ROBUST], NODES_A_CALL, dive, prove]
+        floor = self.want[branch.FLOOR_LOW], self.want[branch.FLOOR_HIGH]
+        self.want[:] = [low - ROUNDING, high + ROUNDING, *floor, math.inf, 0.1, 0.0, -1.0, 0.0]
+        first, last = np.zeros(d, np.int64), np.diff(task.offset) - 1
+        n = FIRST_BOXES + 4 * d
+        self.store = branch.Store(
+            np.empty(n * 2 * d, np.int32), np.empty(n), np.empty(n, np.int32),
+            np.empty(n, np.int32), np.empty(n, np.int8), np.empty(n, np.int32),
+            np.empty(n, np.int32), np.arange(n - 1, -1, -1, dtype=np.int32),
+        )  # fmt: skip
+        m = 4 * n if prove else 1
+        self.tree = branch.Tree(
+            np.empty(m, np.int32), np.zeros(m, np.int32), np.empty(m, np.int32), np.zeros(m)
+        )
+        self.store.box[: 2 * d] = np.concatenate([first, last])
+        ends = task.cells[task.offset[:-1]], task.cells[task.offset[1:] - 1]
+        loose = self.boxes.bounds(ends[0][None], ends[1][None])[2][0]
+        self.store.key[0] = -1.0 if furthest else 0.0
+        self.store.split[0] = int(np.where(last > 0, loose, -1.0).argmax())
+        self.store.where[0], self.store.mark[0] = -1, 0
+        self.store.node[0] = self.store.heap[0] = 0
+        self.tree.feature[0] = -1 - branch.OPEN
+        self.state[:] = [1, n - 1, 0, 1, -1]
 
     def _run(self) -> int:
         """Go on with the loop until it has something to say, or a limit ends it."""
         advance, boxes = branch.advance(), self.boxes
         while True:
-            left = self.node_limit - self.nodes
-            self.how[branch.PAUSE] = int(min(NODES_A_CALL, left))
+            self.how[branch.PAUSE] = int(min(NODES_A_CALL, self.node_limit - self.nodes))
             said = advance(
-                boxes.interval, boxes.relaxation, boxes.errors, boxes.numbers, boxes.layout, self.offset,
-                self.codes, self.costs, self.cells, boxes.first_cell, self.valley, self.nothing,
-                self.nothing, self.nothing, *self.relations, self.how, self.want, self.state,
-                *self.store.values(), *self.tree.values(), *self.work,
+                boxes.interval, boxes.relaxation, boxes.errors, self.task, self.how, self.want,
+                self.state, self.store, self.tree, self.work,
             )  # fmt: skip
-            if said in (branch.DONE, branch.FOUND, branch.BETTER):
+            if said < branch.PAUSED:
                 return int(said)
-            if said == branch.FULL:
-                self.stopped = not self._grow()
-            if self.nodes >= self.node_limit or time.monotonic() > self.deadline:
+            full = said == branch.FULL and not self._grow()
+            if full or self.nodes >= self.node_limit or time.monotonic() > self.deadline:
                 self.stopped = True
-            if self.stopped:
                 return branch.DONE
 
     def _grow(self) -> bool:
-        held = len(self.store["key"])
+        """More room for boxes, and for the tree; False if there are too many."""
+        held = len(self.store.key)
         if held >= MOST_BOXES:
             return False
-        if self.state[branch.SPARE] < 2 * self.d + 2:
-            for name, array in self.store.items():
-                self.store[name] = np.concatenate([array, np.zeros_like(array)])
+        if self.state[branch.SPARE] < 4 * self.d + 4:
+            self.store = branch.Store(*(_doubled(array) for array in self.store))
             free = self.state[branch.SPARE]
-            fresh = np.arange(2 * held - 1, held - 1, -1, dtype=np.int32)
-            self.store["spare"][free : free + held] = fresh
+            self.store.spare[free : free + held] = np.arange(2 * held - 1, held - 1, -1)
             self.state[branch.SPARE] += held
-        if self.state[branch.MADE] + 4 * self.d + 4 > len(self.tree["cut"]):
-            for name, array in self.tree.items():
-                self.tree[name] = np.concatenate([array, np.zeros_like(array)])
+        if self.how[branch.PROVE] and self.state[branch.MADE] + 8 * self.d + 8 > len(self.tree.cut):
+            self.tree = branch.Tree(*(_doubled(array) for array in self.tree))
         return True
+
+
+def _doubled(array: NDArray[np.generic]) -> NDArray[np.generic]:
+    return np.concatenate([array, np.zeros_like(array)])
 
 
 def _valley(costs: Floats) -> int:
     """Where costs that fall and then rise are least; −1 if they do otherwise."""
-    least = int(np.argmin(costs))
+    least = int(costs.argmin())
     step = costs[1:] - costs[:-1]
-    falls = (step[:least] <= 0).all() and (step[least:] >= 0).all()
-    return least if falls else -1
+    return least if (step[:least] <= 0).all() and (step[least:] >= 0).all() else -1
+
+
+def _preorder(tree: branch.Tree) -> Splits:
+    """A tree of numbered nodes as one that is read from the root, left part first."""
+    order, waiting = [], [0]
+    while waiting:
+        node = waiting.pop()
+        order.append(node)
+        if tree.feature[node] >= 0:
+            waiting += [tree.left[node] + 1, tree.left[node]]
+    return Splits(tree.feature[order], tree.cut[order], tree.price[order])
 
 
 def relations_of(reach: Reach, features: Sequence[Candidates]) -> tuple[Ints, Floats]:
-    """The relations of a schema as the loop reads them, see `branch`."""
+    """The relations of a schema as the loop reads them, see `branch.Task`."""
     rows, goals = [], []
     own = reach.own
     for relation in reach.relations:
         i, j = reach.schema.position(relation.a), reach.schema.position(relation.b)
         at = [int(np.flatnonzero(_same(features[f].codes, own[f]))[0]) for f in (i, j)]
-        sign, goal = 0, 0.0
-        if not isinstance(relation, AtMost):
-            sign = 1 if relation.by > 0 else -1
-            goal = relation.goal(own[j])
-        rows.append([sign, i, j, *at])
-        goals.append(goal)
+        rise = not isinstance(relation, AtMost)
+        rows.append([int(math.copysign(1, relation.by)) if rise else 0, i, j, *at])
+        goals.append(relation.goal(own[j]) if rise else 0.0)
     return np.array(rows, np.int64).ravel(), np.array(goals, np.float64)
 
 
 def _same(codes: Floats, own: float) -> NDArray[np.bool_]:
     return np.isnan(codes) if math.isnan(own) else codes == own
-
-
-# ---------------------------------------------------------------- candidates
-
-
-def _candidates(model: CellModel, reach: Reach, cost: Cost) -> list[Candidates]:
-    """For each feature, the cheapest allowed value in each cell; every value if it is related."""
-    related = {name for r in reach.relations for name in (r.a, r.b)}
-    own = reach.own
-    found = []
-    for f, (feature, moves, edges) in enumerate(
-        zip(reach.schema, reach.moves, model.cell_edges(), strict=True)
-    ):
-        values = _worth_trying(feature, moves, edges, feature.name in related)
-        codes = np.repeat(own[None], len(values), axis=0)
-        codes[:, f] = values
-        cells = model.cells_of(codes)[:, f]
-        costs = np.array([cost.change(feature, moves.own, v) for v in values])
-        order = np.argsort(values)
-        found.append(Candidates(np.array(values)[order], cells[order], costs[order]))
-    return found
-
-
-def _worth_trying(feature: Feature, moves: Moves, edges: Floats, related: bool) -> list[float]:
-    if not feature.movable:
-        return [moves.own]
-    if related:
-        try:
-            return [float(value) for value in moves.values()]
-        except SchemaError as error:
-            raise SchemaError(f"feature {feature.name!r} has a relation, but its {error}") from None
-    if feature.kind == "category":
-        values = list(moves.choices or ())
-    else:
-        ends = [-math.inf, *edges.tolist(), math.inf]
-        nearest = (moves.nearest(a, b) for a, b in itertools.pairwise(ends))
-        values = [v for v in nearest if v is not None]
-    return [*values, moves.own] if math.isnan(moves.own) else values

@@ -1,0 +1,50 @@
+"""How far apart the values of a number are: what a change of it is divided by in the cost."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+import numpy as np
+
+from trust_recourse.schema.values import Floats, SchemaError, near, plus
+
+Scale = Literal["range", "mad", "quantile"]
+
+QUANTILES = (0.05, 0.95)
+
+
+def refuse_unknown_scale(scale: object) -> None:
+    """Refuse a scale that has no such name, with the one that was meant."""
+    known = get_args(Scale)
+    if scale not in known:
+        raise SchemaError(
+            f"scale={scale!r}; expected one of {', '.join(known)}{near(scale, known)}"
+        )
+
+
+def spread(name: str, numbers: Floats, scale: Scale) -> float:
+    """The scale of a column of known numbers; 1 where they are all the same.
+
+    "range" is the greatest less the least. "mad" is the median distance from the median; where
+    more than half of the values are alike it would be 0, and the mean distance from the median
+    stands in. "quantile" is the 95 % quantile less the 5 % quantile, or the range where those two
+    are the same.
+
+    >>> spread("x", np.array([1.0, 2.0, 3.0, 4.0, 100.0]), "mad")
+    1.0
+    """
+    if not numbers.size:
+        raise SchemaError(f"column {name!r}: every value is missing; give rows where some are not")
+    low, high = float(numbers.min()), float(numbers.max())
+    if not np.isfinite(high - low):
+        raise SchemaError(
+            f"column {name!r}: values from {low} to {high}; expected finite ones, less far apart"
+        )
+    found = 0.0
+    if scale == "mad":
+        away = np.abs(numbers - np.median(numbers))
+        found = float(np.median(away)) or float(away.mean())
+    elif scale == "quantile":
+        below, above = np.quantile(numbers, QUANTILES)
+        found = float(above - below)
+    return found or plus(high, -low) or 1.0

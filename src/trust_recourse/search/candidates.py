@@ -1,0 +1,218 @@
+"""The values of each feature worth trying: the cheapest allowed one in each of the model's cells.
+
+Where cost never falls away from the person, the cheapest value of a cell is the nearest, and all
+cells of all features are settled together, in a few operations on arrays. Two kinds of feature are
+listed value by value instead: one in a relation keeps them all, since its cheapest value may be
+forbidden by another feature's; one with a cost function keeps the cheapest of each cell.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trust_recourse.problem import CellModel, Cost, Floats, Ints
+from trust_recourse.schema import Feature, Moves, Reach, Schema, SchemaError
+
+
+class Candidates(NamedTuple):
+    """The values of one feature worth trying, ascending; a person's own missing value comes last.
+
+    Their codes, the cells they lie in, and what each adds to the cost, before the root.
+    """
+
+    codes: Floats
+    cells: NDArray[np.int32]
+    costs: Floats
+
+    def at(self, order: Ints) -> Candidates:
+        """Those at these places, in this order."""
+        return Candidates(self.codes[order], self.cells[order], self.costs[order])
+
+
+def candidates(model: CellModel, reach: Reach, cost: Cost) -> list[Candidates]:
+    """For each feature the cheapest allowed value in each cell; all of them if it is related.
+
+    A person's own value is always among them.
+    """
+    schema, own = reach.schema, reach.own
+    grid = _grid(_Same(schema), _Same(model.cell_edges()))
+    missing = np.isnan(own)
+    found = _nearest(grid, reach, own, missing, cost)
+    related = {name for relation in reach.relations for name in (relation.a, relation.b)}
+    for name in sorted({*related, *cost.functions, *grid.uneven}, key=schema.position):
+        f = schema.position(name)
+        if schema[f].movable:
+            found[f] = _one_by_one(reach, f, grid.edges[f], cost, name in related)
+    if missing.any():
+        last = model.cells_of(own[None])[0]
+        for f in missing.nonzero()[0].tolist():
+            codes, cells, costs = found[f]
+            found[f] = Candidates(
+                np.append(codes, math.nan), np.append(cells, last[f]), np.append(costs, 0.0)
+            )
+    return found
+
+
+# ---------------------------------------------------------------- all features together
+
+
+@dataclass(frozen=True, eq=False)
+class _Grid:
+    """The cells of all features in one row, and what is known of them before a person comes.
+
+    A cell is (left, right]; `least` and `most` are the first and last multiples of the feature's
+    step in it, NaN where there are none. A category is cut between all its codes.
+    """
+
+    edges: list[Floats]
+    uneven: list[str]  # continuous features with holes, where they have codes for missing
+    feature: Ints  # the feature of each cell
+    stop: Ints  # one past the last cell of each feature
+    cell: NDArray[np.int32]  # the number of each cell within its feature
+    left: Floats
+    right: Floats
+    least: Floats
+    most: Floats
+    weight: Floats
+    scale: Floats
+    unordered: NDArray[np.bool_]
+
+
+class _Same:
+    """Stands for one object: equal only to itself, and kept alive while it is a key."""
+
+    __slots__ = ("it",)
+
+    def __init__(self, it: Any) -> None:
+        self.it = it
+
+    def __hash__(self) -> int:
+        return id(self.it)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.it is self.it
+
+
+@lru_cache(maxsize=64)
+def _grid(schema: _Same, edges: _Same) -> _Grid:
+    """What is known of a schema's features under a model's thresholds, made once for both."""
+    features: Schema = schema.it
+    thresholds: Sequence[Floats] = edges.it
+    cuts = [
+        np.arange(len(f.values) - 1.0) if f.kind == "category" else np.asarray(given, np.float64)
+        for f, given in zip(features, thresholds, strict=True)
+    ]
+    cells = [_lattice(f, cut) for f, cut in zip(features, cuts, strict=True)]
+    sizes = np.array([len(cut) + 1 for cut in cuts])
+    start = np.cumsum(sizes) - sizes
+    of = np.repeat(np.arange(len(sizes)), sizes)
+    left, right, least, most = np.concatenate(cells, axis=1)
+    return _Grid(
+        edges=cuts,
+        uneven=[f.name for f in features if f.step is None and f.moves(math.nan).never],
+        feature=of,
+        stop=start + sizes,
+        cell=(np.arange(len(of)) - start[of]).astype(np.int32),
+        left=left,
+        right=right,
+        least=least,
+        most=most,
+        weight=np.array([f.weight for f in features])[of],
+        scale=np.array([f.scale for f in features])[of],
+        unordered=np.array([f.kind == "category" for f in features])[of],
+    )
+
+
+def _lattice(feature: Feature, cuts: Floats) -> Floats:
+    """The ends of each cell of a feature, and its first and last multiples in it."""
+    moves = feature.moves(math.nan)
+    step = moves.step if moves.choices is None else moves.step or 1.0
+    return _multiples(step, moves.never, feature.scale, cuts.tobytes())
+
+
+@lru_cache(maxsize=1024)
+def _multiples(step: float | None, never: tuple[float, ...], scale: float, cuts: bytes) -> Floats:
+    free = Moves(math.nan, step=step, never=never, scale=scale)
+    ends = [-math.inf, *np.frombuffer(cuts).tolist(), math.inf]
+    found = [free.destinations(*cell) or (math.nan, math.nan) for cell in pairwise(ends)]
+    return np.array([ends[:-1], ends[1:], *zip(*found, strict=True)])
+
+
+def _nearest(
+    grid: _Grid, reach: Reach, own: Floats, missing: NDArray[np.bool_], cost: Cost
+) -> list[Candidates]:
+    """In each cell the allowed value nearest to a person's own: the floats of `Moves.nearest`."""
+    at = grid.feature
+    anchor = np.where(missing, 0.0, own)[at]
+    low, high = np.array([_ends(moves) for moves in reach.moves]).T[:, at]
+    first = np.where(low > grid.left, low, grid.least)
+    codes = np.minimum(np.where(grid.right < anchor, grid.most, first), high)
+    kept = (codes > grid.left) & (codes <= grid.right) & (codes >= low)
+
+    # each feature has one cell around the person, where they may stay as they are
+    around = ((grid.left < anchor) & (anchor <= grid.right)).nonzero()[0]
+    codes[around] = own
+    for f in missing.nonzero()[0].tolist():
+        cell = around[f]
+        nearest = reach.moves[f].nearest(grid.left[cell], grid.right[cell])
+        codes[cell] = math.nan if nearest is None else nearest
+    kept[around] = ~np.isnan(codes[around])
+
+    at = kept.nonzero()[0]
+    codes, cells = codes[at], grid.cell[at]
+    weight, scale, anchor, of = grid.weight[at], grid.scale[at], anchor[at], grid.feature[at]
+    with np.errstate(over="ignore", invalid="ignore"):
+        moved = np.abs(codes - anchor) * weight / scale
+        moved = np.where(grid.unordered[at] | missing[of], weight, moved)
+        costs = np.where(codes == own[of], 0.0, cost.added(moved, weight))
+    stops = at.searchsorted(grid.stop).tolist()
+    return [Candidates(codes[a:b], cells[a:b], costs[a:b]) for a, b in pairwise([0, *stops])]
+
+
+def _ends(moves: Moves) -> tuple[float, float]:
+    """The least and the greatest destination; in reverse if there is none."""
+    nowhere = (math.inf, -math.inf)
+    if moves.choices is None:
+        return moves.destinations(-math.inf, math.inf) or nowhere
+    inside = [code for code in moves.choices if moves.lower <= code <= moves.upper]
+    return (inside[0], inside[-1]) if inside else nowhere
+
+
+# ---------------------------------------------------------------- one feature, value by value
+
+
+def _one_by_one(reach: Reach, f: int, edges: Floats, cost: Cost, related: bool) -> Candidates:
+    feature, moves = reach.schema[f], reach.moves[f]
+    if not related and feature.name not in cost.functions:
+        ends = [-math.inf, *edges.tolist(), math.inf]
+        nearest = (moves.nearest(*cell) for cell in pairwise(ends))
+        values = np.array([value for value in nearest if value is not None])
+        return _priced(feature, moves.own, values, edges, cost)
+    try:
+        values = moves.values()
+    except SchemaError as error:
+        reason = "relation" if related else "cost function"
+        raise SchemaError(f"feature {feature.name!r} has a {reason}, but its {error}") from None
+    every = _priced(feature, moves.own, values[~np.isnan(values)], edges, cost)
+    return every if related else _cheapest_of_cells(every, moves.own)
+
+
+def _priced(feature: Feature, own: float, values: Floats, edges: Floats, cost: Cost) -> Candidates:
+    costs = np.array([cost.change(feature, own, value) for value in values.tolist()])
+    return Candidates(values, edges.searchsorted(values).astype(np.int32), costs)
+
+
+def _cheapest_of_cells(every: Candidates, own: float) -> Candidates:
+    """Of each cell the cheapest value; of equally cheap ones the nearest, then the smaller."""
+    away = np.abs(every.codes - (0.0 if math.isnan(own) else own))
+    order = np.lexsort((every.codes, away, every.costs, every.cells))
+    first = order[np.diff(every.cells[order], prepend=-1) > 0]
+    return every.at(first)
