@@ -27,7 +27,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from trust_recourse.problem import CellModel, Floats, Ints
+from trust_recourse.problem import CellModel, Floats, Ints, wanted_confidence
 from trust_recourse.schema import Schema
 
 Confidence: TypeAlias = Callable[[Floats], Floats]  # rows of codes → the wanted class's confidence
@@ -49,20 +49,6 @@ class Noise:
     probability: float
     error: float
     boxes: int  # that were bounded to find it
-
-
-def wanted_confidence(yes: Floats, wanted: int) -> Floats:
-    """Confidence of the wanted class, 0 or 1, from that of class 1; a tie goes to class 1.
-
-    At a tie class 0 has the float below ½, as in `predict_proba`, so that "at least ½" is just
-    what `predict` says of either class.
-
-    >>> (wanted_confidence(np.array([0.25, 0.5]), 0) >= 0.5).tolist()
-    [True, False]
-    """
-    if wanted == 1:
-        return yes
-    return np.where(yes == 0.5, np.nextafter(0.5, 0.0), 1.0 - yes)
 
 
 def noise(
@@ -171,7 +157,6 @@ class _Splitting:
         self, model: CellModel, spread: list[_Spread], wanted: int, threshold: float
     ) -> None:
         self.model, self.wanted, self.threshold = model, wanted, threshold
-        self.bounds = model.boxes([s.cells for s in spread]).bounds
         self.cells = np.concatenate([s.cells for s in spread])
         self.before = np.concatenate([s.before for s in spread])
         sizes = np.array([len(s.cells) for s in spread])
@@ -202,7 +187,8 @@ class _Splitting:
     def _judge(self, first: Ints, last: Ints) -> None:
         """Add each box's probability to what is kept or lost, or put the box on the heap."""
         self.boxes += len(first)
-        low, high, loose = self.bounds(first, last)
+        ends = self.cells[self.start + first], self.cells[self.start + last]
+        low, high, loose = self.model.boxes().bounds(*ends)
         loose = np.where(last > first, loose, 0.0)
         # Bounds have room for rounding; where nothing is loose the model's own value decides.
         alike = ~(loose > 0).any(axis=1)
@@ -210,8 +196,8 @@ class _Splitting:
         least, most = (low, high) if self.wanted == 1 else (high, low)
         kept = wanted_confidence(least, self.wanted) >= self.threshold
         lost = wanted_confidence(most, self.wanted) < self.threshold
-        ends = self.before[self.start_before + last + 1] - self.before[self.start_before + first]
-        mass = ends.prod(axis=1)
+        parts = self.before[self.start_before + last + 1] - self.before[self.start_before + first]
+        mass = parts.prod(axis=1)
         self.kept += math.fsum(mass[kept])
         self.lost += math.fsum(mass[lost])
         split = loose.argmax(axis=1)

@@ -75,11 +75,18 @@ class Target:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The confidences that meet it, slack included."""
+        """The confidences that meet it, slack included; one half is the decision, without slack."""
         if self.mode == "at_least":
-            return self.confidence - SLACK, math.inf
+            return self.confidence - (SLACK if self.confidence != 0.5 else 0.0), math.inf
         low, high = self.confidence - self.tolerance, self.confidence + self.tolerance
         return low - SLACK, high + SLACK
+
+    @property
+    def words(self) -> str:
+        """The target for people."""
+        if self.mode == "band":
+            return f"{self.confidence:g} ± {self.tolerance:g}"
+        return f"at least {self.confidence:g}"
 
     def met(self, confidence: float) -> bool:
         """Whether this confidence is enough."""
@@ -254,8 +261,49 @@ class Option:
         return max(self.cost - self.lower_bound, 0.0)
 
 
+def wanted_confidence(yes: Floats, wanted: int) -> Floats:
+    """Confidence of the wanted class, 0 or 1, from that of class 1; a tie goes to class 1.
+
+    At a tie class 0 has the float below ½, as in `predict_proba`, so that "at least ½" is just
+    what `predict` says of either class.
+
+    >>> (wanted_confidence(np.array([0.25, 0.5]), 0) >= 0.5).tolist()
+    [True, False]
+    """
+    if wanted == 1:
+        return yes
+    return np.where(yes == 0.5, np.nextafter(0.5, 0.0), 1.0 - yes)
+
+
 class Boxes(Protocol):
-    """Bounds on a model over boxes: for each feature a range of its candidates, first to last."""
+    """Bounds on a model over boxes of cells: a range of cells, first to last, for each feature.
+
+    The compiled functions are handed to the engine's loop, which calls them with `numbers` and
+    `layout`, a **span** (the first cell of each feature, then the last of each), and a copy of
+    `scratch` to work in; it reads none of these. They speak of the model's own scale, before
+    calibration, on which `raw_interval` places confidences. `tsetlin.bounds` says what each does.
+    """
+
+    numbers: Floats
+    layout: Ints
+    scratch: Floats
+    first_cell: Ints  # of each feature, when all cells are laid in one row
+    cell_of: Ints  # the feature of each of them
+
+    @property
+    def interval(self) -> Any:
+        """(numbers, layout, span, out, scratch): out[0] ≤ M ≤ out[1], out[2 + f] its looseness."""
+
+    @property
+    def relaxation(self) -> Any:
+        """A linear condition on what reaches a level within a budget, and a bound on what can."""
+
+    @property
+    def errors(self) -> Any:
+        """How much of that condition's error at a point comes from each feature's range."""
+
+    def raw_interval(self, low: float, high: float) -> tuple[float, float]:
+        """The interval of the own scale whose confidences lie in [low, high]."""
 
     def bounds(self, first: Ints, last: Ints) -> tuple[Floats, Floats, Floats]:
         """Least and greatest confidence on each box, and how loose each feature makes them.
@@ -263,15 +311,6 @@ class Boxes(Protocol):
         The bounds may lie beyond the true ones, never within; on boxes (n, d) they are (n,), (n,)
         and (n, d). The feature of greatest looseness is split first; where none is above 0 the
         confidence is one and the same on the whole box.
-        """
-
-    def relaxation(
-        self, first: Ints, last: Ints, wanted: int, confidence: float
-    ) -> tuple[Floats, Floats] | None:
-        """A linear condition on the points of each box that reach this confidence, if there is one.
-
-        (n,) and (n, candidates of all features): the sum of g over a point's candidates must be at
-        least what is needed.
         """
 
 
@@ -295,5 +334,5 @@ class CellModel(Protocol):
     def confidence_at(self, cells: NDArray[np.int32]) -> Floats:
         """Confidence at rows of cells: the very floats of `predict_proba`."""
 
-    def boxes(self, cells: Sequence[NDArray[np.int32]]) -> Boxes:
-        """Bounds over ranges of candidates; cells[f] says in which cell each candidate of f is."""
+    def boxes(self) -> Boxes:
+        """Bounds over boxes of cells; always the same object until the model is fitted again."""

@@ -1,21 +1,60 @@
-"""The front door: `Recourse` asks for one person or many, `Result` holds the answers."""
+"""The front door: `Recourse` asks for one person or many; `Result` holds the answers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from html import escape
-from typing import Any
+import math
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from trust_recourse.problem import Cost, Floats, Mode, Option, Point, Status, Target
+from trust_recourse.measure import Plausible, are_plausible, noisy_table
+from trust_recourse.problem import (
+    Cost,
+    Floats,
+    Mode,
+    Option,
+    Point,
+    Problem,
+    Status,
+    Target,
+    wanted_confidence,
+)
 from trust_recourse.progress import Progress
+from trust_recourse.result import Result
 from trust_recourse.schema import Reach, Schema
-from trust_recourse.search.exact import ExactSearch
+from trust_recourse.search.exact import Exact, Robust
 
-ABOVE = 1e-12  # numbers closer than this differ by rounding, not by a step of the frontier
+Engine = Literal["auto", "exact", "tpe", "gp"]
+TRIALS = {"tpe": 300, "gp": 60}
+CLOSE = 1e-9  # an answer this near to its bound, relatively, is the optimum
+
+
+class Settings(NamedTuple):
+    """How one question is to be searched; `find` says what each means."""
+
+    engine: str
+    n_options: int
+    apart: float | None
+    plausible: Plausible | None
+    robust: Robust | None
+    gap: float
+    node_limit: int | None
+    time_limit: float | None
+    n_trials: int | None
+    random_state: int
+    verbose: bool
+
+
+class Answers(NamedTuple):
+    """What an engine gave for one target."""
+
+    points: list[tuple[Point, Status, float]]  # with the lower bound on what reaches the target
+    status: Status
+    nodes: int = 0
+    pareto: tuple[Point, ...] = ()
 
 
 class Recourse:
@@ -23,7 +62,9 @@ class Recourse:
 
     Parameters
     ----------
-    model : a fitted `PTMClassifier` or `TMClassifier`, or any model that fulfils `CellModel`.
+    model : a fitted `PTMClassifier` or `TMClassifier` (or any model that fulfils `CellModel`) for
+        answers with proof; else any fitted classifier with `predict_proba`, or a function of a
+        table of rows that gives the probability of the wanted class.
     schema : what each column means and where it may go; the model's own if None.
     cost : "l0", "l1", "l2", a mixture such as {"l0": 0.1, "l1": 1}, or a `Cost`; in units scaled by
         the schema.
@@ -54,24 +95,35 @@ class Recourse:
         wanted: Any = None,
         decision_threshold: float = 0.5,
     ) -> None:
-        if lacking := [name for name in _ASKED if not hasattr(model, name)]:
+        self.exact = all(hasattr(model, name) for name in _CELLS)
+        if not (self.exact or hasattr(model, "predict_proba") or callable(model)):
             raise TypeError(
-                f"model is {type(model).__name__}, without {', '.join(lacking)}; expected a fitted "
-                "PTMClassifier or TMClassifier, or a model that fulfils CellModel"
+                f"model is {type(model).__name__}; expected a fitted PTMClassifier or "
+                "TMClassifier, a classifier with predict_proba, or a function of a table that "
+                "gives the probability of the wanted class"
             )
         if not 0 < decision_threshold < 1:
             given = f"decision_threshold={decision_threshold!r}"
             raise ValueError(f"{given}; expected a number between 0 and 1")
+        if schema is None and not hasattr(model, "schema_"):
+            raise ValueError(
+                f"model is {type(model).__name__}, which has no schema of its own; "
+                "give schema=Schema.infer(X), with X the rows it was fitted on"
+            )
         self.model = model
-        self.schema = model.schema_ if schema is None else schema
+        self.schema: Schema = model.schema_ if schema is None else schema
         self.cost = Cost.named(cost)
+        self.cost.check(self.schema)
         self.decision_threshold = decision_threshold
-        classes = list(model.classes_)
+        classes = list(getattr(model, "classes_", [0, 1]))
         self.wanted = classes[1] if wanted is None else wanted
         if self.wanted not in classes:
             raise ValueError(f"wanted={wanted!r}; the model's classes are {classes}")
-        self._wanted = classes.index(self.wanted)
-        self._check_schema()
+        if len(classes) != 2:
+            raise ValueError(f"the model has {len(classes)} classes, {classes}; expected two")
+        self.wanted_at = classes.index(self.wanted)
+        if self.exact:
+            self._check_schema()
 
     def _check_schema(self) -> None:
         """The schema may limit moves as it likes, but must read values as the model does."""
@@ -92,7 +144,7 @@ class Recourse:
 
     def confidence(self, x: Any) -> float:
         """The model's confidence in the wanted class for one person."""
-        return self._confidence(self.schema.reach(x).own)
+        return self.confidence_of(self.schema.reach(x).own)
 
     def find(
         self,
@@ -102,50 +154,89 @@ class Recourse:
         mode: Mode = "at_least",
         tolerance: float = 0.1,
         n_options: int = 1,
+        apart: float | None = None,
+        engine: Engine = "auto",
+        plausible: Plausible | None = None,
+        min_radius: float | None = None,
+        floor: float | None = None,
+        gap: float = 0.0,
         node_limit: int | None = None,
         time_limit: float | None = None,
+        n_trials: int | None = None,
+        random_state: int = 0,
+        verbose: bool = False,
     ) -> Result:
-        """The cheapest allowed changes that reach each confidence, with proof.
+        """The cheapest allowed changes that reach each confidence.
 
-        With `n_options`, further options change a different set of features each; they are the
-        cheapest among the cheapest points of the model's cells. A limit, in opened boxes or
-        seconds for each confidence, may end the search early, and then the status says so.
+        Parameters
+        ----------
+        x : a person, as a Series, a dict or a one-row table.
+        confidence : of the wanted class; one level or several.
+        mode, tolerance : "at_least", or "band": within the tolerance of the level.
+        n_options : further options change a different set of features each; with `apart` they lie
+            at least that far apart instead, in units of the cost. They are the cheapest among the
+            cheapest points of the model's cells.
+        engine : "exact" gives proofs, on models with cells; "tpe" and "gp" search any model; "auto"
+            is exact where it can be, else tpe.
+        plausible : a test of rows, such as `NearNeighbours(X)` or `Isolation(X)`; points are tested
+            in the order of cost. A dearer point of a cell whose cheapest one fails is not looked
+            at, so what passes first is not proved to be the cheapest that would.
+        min_radius, floor : ask that confidence stays at least the floor (the decision threshold, if
+            None) on the whole box of this radius around the answer, in scaled units.
+        gap : end with an answer that costs at most this share more than the least; 0.01 is 1 %.
+        node_limit, time_limit : end the search after so many boxes, or seconds, per confidence;
+            the best answer so far is then given as "feasible", with what it may be above the least.
+        n_trials, random_state, verbose : of the engines tpe (300 trials) and gp (60).
+
         """
-        if not isinstance(n_options, int) or n_options < 1:
-            raise ValueError(f"n_options={n_options!r}; expected a whole number of at least 1")
+        robust = self._robust(min_radius, floor)
+        settings = Settings(
+            self._engine(engine, robust), n_options, apart, plausible, robust, gap, node_limit,
+            time_limit, n_trials, random_state, verbose,
+        )  # fmt: skip
+        _check(settings)
         levels = [confidence] if isinstance(confidence, (int, float)) else list(confidence)
         targets = [Target(level, mode, tolerance) for level in levels]
+        if not targets:
+            raise ValueError("confidence=[]; expected at least one level, such as 0.85")
         reach, factual = self.schema.reach(x), self.schema.row(x)
+        now = self.confidence_of(reach.own)
         options: list[Option] = []
-        status: dict[Target, Status] = {}
+        found: dict[Target, Answers] = {}
         for target in targets:
-            search = self._search(reach, node_limit, time_limit)
-            found, status[target] = self._options(search, factual, target, n_options)
-            options += found
-        return Result(self, factual, self._confidence(reach.own), options, status)
+            problem = Problem(reach, target, self.cost, self.wanted_at)
+            found[target] = answers = self._answers(problem, settings, now)
+            options += [self.option(reach, factual, target, *each) for each in answers.points]
+        return Result(
+            self,
+            factual,
+            now,
+            tuple(options),
+            {target: answers.status for target, answers in found.items()},
+            nodes={target: answers.nodes for target, answers in found.items()},
+            engine=settings.engine,
+            asked_more=robust is not None or plausible is not None,
+            fronts={target: answers.pareto for target, answers in found.items() if answers.pareto},
+        )
 
-    def reachable(self, x: Any) -> Option:
-        """The furthest this person can get: the allowed change of greatest confidence."""
-        search = self._search(self.schema.reach(x))
-        point = search.furthest()
+    def reachable(self, x: Any, *, time_limit: float | None = None) -> Option:
+        """The furthest this person can get: the allowed change of greatest confidence.
+
+        If the time limit ends the search, the furthest so far, with the status "feasible".
+        """
+        self._need_cells("reachable")
+        reach = self.schema.reach(x)
+        problem = Problem(reach, Target(0.5), self.cost, self.wanted_at)
+        point, stopped = Exact(self.model, problem, time_limit=time_limit).furthest()
         target = Target(min(max(point.confidence, 1e-12), 1 - 1e-12))
-        return self._option(search, self.schema.row(x), point, target, Status.OPTIMAL)
+        status = Status.FEASIBLE if stopped else Status.OPTIMAL
+        return self.option(reach, self.schema.row(x), target, point, status, 0.0)
 
     def frontier(self, x: Any) -> pd.DataFrame:
         """The whole staircase: each row the cheapest way to its confidence, none dominated."""
-        search = self._search(self.schema.reach(x))
-        start = self._confidence(search.reach.own)
-        points = [Point(search.reach.own, 0.0, start)]
-        stream = search.cheapest(start + ABOVE)
-        point = next(stream, None)
-        while point is not None:
-            if point.cost <= points[-1].cost + ABOVE:  # of equal cost, the larger confidence stays
-                points.pop()
-            points.append(point)
-            try:
-                point = stream.send(point.confidence + ABOVE)
-            except StopIteration:
-                point = None
+        self._need_cells("frontier")
+        problem = Problem(self.schema.reach(x), Target(0.5), self.cost, self.wanted_at)
+        points = list(Exact(self.model, problem).frontier())
         table = self.schema.decode(np.array([p.codes for p in points]))
         table.insert(0, "confidence", [p.confidence for p in points])
         table.insert(0, "cost", [p.cost for p in points])
@@ -160,141 +251,218 @@ class Recourse:
         *,
         node_limit: int | None = None,
         time_limit: float | None = None,
+        n_jobs: int = 1,
         verbose: bool = False,
     ) -> pd.DataFrame:
-        """One row per person: status, cost, confidence and the values of the cheapest option."""
-        bar = Progress(len(X), "recourse", show=verbose)
-        rows = []
-        for label, x in bar.over(X.iterrows()):
+        """One row per person: status, cost, confidence and the values of the cheapest option.
+
+        `n_jobs` people are asked for at the same time, by threads: the search holds no lock.
+        """
+        if not isinstance(n_jobs, int) or n_jobs < 1:
+            raise ValueError(f"n_jobs={n_jobs!r}; expected a whole number of at least 1")
+        people = [x for _, x in X.iterrows()]
+        bar = Progress(len(people), "recourse", show=verbose)
+
+        def one(x: pd.Series[Any]) -> dict[str, Any]:
             result = self.find(x, confidence, node_limit=node_limit, time_limit=time_limit)
-            first = result.options[0] if result.options else None
             row: dict[str, Any] = {"status": str(next(iter(result.status.values())))}
-            if first is not None:
-                row |= {"cost": first.cost, "confidence": first.confidence, **first.x}
-            rows.append(pd.Series(row, name=label))
-        return pd.DataFrame(rows).reindex(
-            columns=["status", "cost", "confidence", *self.schema.names]
+            for option in result.options[:1]:
+                row |= {"cost": option.cost, "confidence": option.confidence, **option.x}
+            return row
+
+        with ThreadPoolExecutor(n_jobs) as pool:
+            rows = list(bar.over(pool.map(one, people) if n_jobs > 1 else map(one, people)))
+        columns = ["status", "cost", "confidence", *self.schema.names]
+        return pd.DataFrame(rows, index=X.index, columns=columns)
+
+    # ------------------------------------------------------------ what results ask
+
+    def confidence_of(self, codes: Floats) -> float:
+        """The wanted class's confidence at one row of codes."""
+        return float(self.confidences(codes[None])[0])
+
+    def confidences(self, rows: Floats) -> Floats:
+        """The wanted class's confidence at rows of codes; integers may be any number."""
+        if self.exact:
+            yes = self.model.confidence_at(self.model.cells_of(rows))
+            return wanted_confidence(yes, self.wanted_at)
+        table: Any = noisy_table(rows, self.schema)
+        if not hasattr(self.model, "predict_proba"):
+            given = np.asarray(self.model(table), dtype=float)
+        else:
+            named = hasattr(self.model, "feature_names_in_") or hasattr(self.model, "schema_")
+            unnamed = hasattr(self.model, "n_features_in_") and not named
+            rows_in = table.to_numpy() if unnamed else table
+            given = np.asarray(self.model.predict_proba(rows_in), dtype=float)
+        given = given[:, self.wanted_at] if given.ndim == 2 else given
+        if given.shape != (len(rows),) or not ((given >= 0) & (given <= 1)).all():
+            raise ValueError(
+                f"the model gave an array of shape {given.shape} for {len(rows)} rows; expected "
+                "for each the probability of the wanted class, from 0 to 1"
+            )
+        return given
+
+    def option(
+        self,
+        reach: Reach,
+        factual: pd.Series[Any],
+        target: Target,
+        point: Point,
+        status: Status,
+        lower_bound: float,
+    ) -> Option:
+        """An option in the person's own values, its numbers recomputed from just those values."""
+        own, codes = reach.own, point.codes.copy()
+        values = factual.tolist()
+        changes = {}
+        for f in np.flatnonzero((codes != own) & ~(np.isnan(codes) & np.isnan(own))).tolist():
+            feature = self.schema[f]
+            value = feature.value_of(float(codes[f]))
+            codes[f] = feature.code_of(value)
+            changes[feature.name] = (values[f], value)
+            values[f] = value
+        cost = self.cost.between(self.schema.features, own, codes)
+        return Option(
+            x=pd.Series(values, index=factual.index, name=factual.name, dtype=object),
+            changes=changes,
+            cost=cost,
+            confidence=self.confidence_of(codes),
+            status=status,
+            target=target,
+            lower_bound=min(lower_bound, cost),
         )
 
     # ------------------------------------------------------------ inside
 
-    def _search(
-        self, reach: Reach, node_limit: int | None = None, time_limit: float | None = None
-    ) -> ExactSearch:
-        return ExactSearch(
-            self.model, reach, self.cost, wanted=self._wanted,
-            node_limit=node_limit, time_limit=time_limit,
+    def _need_cells(self, what: str) -> None:
+        if not self.exact:
+            raise TypeError(
+                f"{what} needs a model with cells, such as PTMClassifier; this one is "
+                f"{type(self.model).__name__}, which only find() with engine 'tpe' or 'gp' can ask"
+            )
+
+    def _engine(self, engine: str, robust: Robust | None) -> str:
+        known = ("auto", "exact", "tpe", "gp")
+        if engine not in known:
+            raise ValueError(f"engine={engine!r}; expected one of {', '.join(known)}")
+        if engine == "exact" or robust is not None:
+            self._need_cells("engine 'exact'" if robust is None else "min_radius")
+        if engine in ("tpe", "gp") and robust is not None:
+            raise ValueError(f"min_radius needs engine='exact'; given engine={engine!r}")
+        return ("exact" if self.exact else "tpe") if engine == "auto" else engine
+
+    def _robust(self, radius: float | None, floor: float | None) -> Robust | None:
+        if radius is None:
+            if floor is not None:
+                raise ValueError(f"floor={floor!r} without min_radius; give min_radius=0.05, say")
+            return None
+        if not (isinstance(radius, (int, float)) and 0 < radius < math.inf):
+            raise ValueError(f"min_radius={radius!r}; expected a number above 0, in scaled units")
+        floor = self.decision_threshold if floor is None else floor
+        if not 0 < floor < 1:
+            raise ValueError(f"floor={floor!r}; expected a confidence between 0 and 1")
+        return Robust(float(radius), float(floor))
+
+    def _answers(self, problem: Problem, settings: Settings, now: float) -> Answers:
+        if problem.target.met(now) and settings.robust is None:
+            here = Point(problem.reach.own, 0.0, now)
+            return Answers([(here, Status.ALREADY_MET, 0.0)], Status.ALREADY_MET)
+        if settings.engine == "exact":
+            return self._by_proof(problem, settings)
+        return self._by_trials(problem, settings)
+
+    def _by_proof(self, problem: Problem, settings: Settings) -> Answers:
+        engine = Exact(
+            self.model, problem, robust=settings.robust,
+            node_limit=settings.node_limit, time_limit=settings.time_limit,
         )  # fmt: skip
+        kept = _Kept(self, problem, settings)
+        first = engine.cheapest(kept.take, settings.gap)
+        if first.point is None:
+            unsure = first.stopped or kept.refused < math.inf
+            return Answers([], Status.NOT_FOUND if unsure else Status.INFEASIBLE, first.nodes)
+        bound = min(first.lower_bound, kept.refused)
+        proved = bound >= first.point.cost * (1.0 - CLOSE)
+        status = Status.OPTIMAL if proved else Status.FEASIBLE
+        points = [(first.point, status, bound)]
+        nodes, answer = first.nodes, first
+        while answer.point is not None and len(points) < settings.n_options and not answer.stopped:
+            kept.chosen.append(answer.point)
+            answer = engine.cheapest(kept.take, settings.gap)
+            nodes += answer.nodes
+            if answer.point is not None:
+                points.append((answer.point, Status.FEASIBLE, bound))
+        return Answers(points, status, nodes)
 
-    def _confidence(self, codes: Floats) -> float:
-        yes = float(self.model.confidence_at(self.model.cells_of(codes[None]))[0])
-        return yes if self._wanted == 1 else 1.0 - yes
+    def _by_trials(self, problem: Problem, settings: Settings) -> Answers:
+        from trust_recourse.search import bayes
 
-    def _options(
-        self, search: ExactSearch, factual: pd.Series[Any], target: Target, n_options: int
-    ) -> tuple[list[Option], Status]:
-        own = search.reach.own
-        if target.met(self._confidence(own)):
-            point = Point(own, 0.0, self._confidence(own))
-            option = self._option(search, factual, point, target, Status.ALREADY_MET)
-            return [option], Status.ALREADY_MET
-        options: list[Option] = []
-        seen: set[frozenset[str]] = set()
-        for point in search.cheapest(*target.interval):
-            option = self._option(search, factual, point, target, Status.OPTIMAL)
-            if frozenset(option.changes) not in seen:
-                seen.add(frozenset(option.changes))
-                options.append(option)
-            if len(options) == n_options:
-                break
-        if options:
-            return options, Status.OPTIMAL
-        return [], Status.NOT_FOUND if search.stopped else Status.INFEASIBLE
-
-    def _option(
-        self,
-        search: ExactSearch,
-        factual: pd.Series[Any],
-        point: Point,
-        target: Target,
-        status: Status,
-    ) -> Option:
-        """An option in the person's own values, its numbers recomputed from just those values."""
-        own = search.reach.own
-        decoded = self.schema.decode(point.codes[None]).astype(object).iloc[0]
-        moved = ~((point.codes == own) | (np.isnan(point.codes) & np.isnan(own)))
-        shown = factual.where(~moved, decoded)
-        codes = self.schema.encode(shown)[0]
-        names = [name for name, changed in zip(self.schema.names, moved, strict=True) if changed]
-        cost = self.cost.between(self.schema.features, own, codes)
-        return Option(
-            x=shown,
-            changes={name: (factual[name], shown[name]) for name in names},
-            cost=cost,
-            confidence=self._confidence(codes),
-            status=status,
-            target=target,
-            lower_bound=min(search.bound, cost),
+        engine = bayes.tpe if settings.engine == "tpe" else bayes.gp
+        tried = engine(
+            problem,
+            self.confidences,
+            n_trials=settings.n_trials or TRIALS[settings.engine],
+            random_state=settings.random_state,
+            verbose=settings.verbose,
+        )
+        kept = _Kept(self, problem, settings)
+        met = (point for point in tried if problem.target.met(point.confidence))
+        for point in sorted(met, key=lambda point: point.cost):
+            if len(kept.chosen) < settings.n_options and kept.take(point):
+                kept.chosen.append(point)
+        return Answers(
+            [(point, Status.FEASIBLE, 0.0) for point in kept.chosen],
+            Status.FEASIBLE if kept.chosen else Status.NOT_FOUND,
+            len(tried),
+            tuple(bayes.pareto(tried, problem.target)),
         )
 
 
-_ASKED = ("classes_", "schema_", "cell_edges", "cells_of", "confidence_at", "boxes")
+class _Kept:
+    """Which points become options: those unlike the chosen ones, and plausible."""
+
+    def __init__(self, recourse: Recourse, problem: Problem, settings: Settings) -> None:
+        self.recourse, self.problem, self.settings = recourse, problem, settings
+        self.chosen: list[Point] = []
+        self.refused = math.inf  # the cost of the cheapest point that was found implausible
+
+    def take(self, point: Point) -> bool:
+        if any(self._alike(point.codes, other.codes) for other in self.chosen):
+            return False
+        test = self.settings.plausible
+        if test is None or are_plausible(test, self.recourse.schema.decode(point.codes[None]))[0]:
+            return True
+        self.refused = min(self.refused, point.cost)
+        return False
+
+    def _alike(self, a: Floats, b: Floats) -> bool:
+        if self.settings.apart is not None:
+            cost, schema = self.recourse.cost, self.recourse.schema
+            return cost.between(schema.features, a, b) < self.settings.apart
+        own = self.problem.reach.own
+        return bool((_moved(own, a) == _moved(own, b)).all())
 
 
-@dataclass(frozen=True, eq=False)
-class Result:
-    """The answers for one person: their options, and what is known for each target."""
+def _moved(own: Floats, codes: Floats) -> Any:
+    return (codes != own) & ~(np.isnan(codes) & np.isnan(own))
 
-    recourse: Recourse
-    factual: pd.Series[Any]
-    confidence: float
-    options: list[Option]
-    status: dict[Target, Status]
 
-    @property
-    def refused(self) -> bool:
-        """Whether the model refuses this person as they are."""
-        return self.confidence < self.recourse.decision_threshold
-
-    def to_frame(self) -> pd.DataFrame:
-        """One row per option, its values in the person's own units."""
-        rows = [
-            {
-                "target": o.target.confidence,
-                "status": str(o.status),
-                "cost": o.cost,
-                "confidence": o.confidence,
-                "changes": self._words(o),
-                **o.x,
-            }
-            for o in self.options
-        ]
-        columns = ["target", "status", "cost", "confidence", "changes", *self.factual.index]
-        return pd.DataFrame(rows, columns=columns)
-
-    def _words(self, option: Option) -> str:
-        schema = self.recourse.schema
-        return "; ".join(
-            f"{schema[name].title} {schema.describe(name, a)} → {schema.describe(name, b)}"
-            for name, (a, b) in option.changes.items()
+def _check(settings: Settings) -> None:
+    if not isinstance(settings.n_options, int) or settings.n_options < 1:
+        raise ValueError(f"n_options={settings.n_options!r}; expected a whole number of at least 1")
+    if not (isinstance(settings.gap, (int, float)) and 0 <= settings.gap < math.inf):
+        raise ValueError(f"gap={settings.gap!r}; expected a share such as 0.01 for 1 %, or 0")
+    if settings.apart is not None and not settings.apart > 0:
+        raise ValueError(f"apart={settings.apart!r}; expected a cost above 0, or None")
+    for name in ("node_limit", "time_limit", "n_trials"):
+        given = getattr(settings, name)
+        if given is not None and not given > 0:
+            raise ValueError(f"{name}={given!r}; expected a number above 0, or None")
+    if settings.plausible is not None and not callable(settings.plausible):
+        raise TypeError(
+            f"plausible={settings.plausible!r}; expected a function of rows, NearNeighbours(X) or "
+            "Isolation(X)"
         )
 
-    def _lines(self) -> Iterable[str]:
-        wanted = self.recourse.wanted
-        verdict = "refused" if self.refused else "accepted"
-        yield f"{verdict}: confidence {self.confidence:.3f} in {wanted!r}"
-        for target, status in self.status.items():
-            asked = f"at least {target.confidence:g}"
-            if target.mode == "band":
-                asked = f"{target.confidence:g} ± {target.tolerance:g}"
-            yield f"{asked}: {status.sentence}"
-            for o in self.options:
-                if o.target == target and o.changes:
-                    numbers = f"cost {o.cost:.4g}, confidence {o.confidence:.3f}"
-                    yield f"    {self._words(o)}  ({numbers})"
 
-    def __repr__(self) -> str:
-        return "\n".join(self._lines())
-
-    def _repr_html_(self) -> str:
-        return f"<pre>{escape(repr(self))}</pre>"
+_CELLS = ("classes_", "schema_", "cell_edges", "cells_of", "confidence_at", "boxes")

@@ -1,4 +1,4 @@
-"""The loop of branch and bound, compiled; `exact` says what it means and holds its arrays.
+"""The loop of branch and bound, compiled; `tree` says what it means and holds its arrays.
 
 Notation: d features, f; the candidates of feature f are offset[f] … offset[f+1] − 1 of `codes`,
 `costs` and `cells`. A **box** is 2d numbers, the first and then the last candidate of each feature,
@@ -26,14 +26,13 @@ HEAP, SPARE, NODES, MADE, HELD = 0, 1, 2, 3, 4
 # in `want`
 LOW, HIGH, FLOOR_LOW, FLOOR_HIGH, CUTOFF, PRICE, BOUND, REACHED, ENOUGH = range(9)
 # in `how`
-SIDE, GREATEST, FURTHEST, ROBUST, PAUSE, DIVE, PROVE = range(7)
+SIDE, FURTHEST, ROBUST, PAUSE, DIVE, PROVE = range(6)
 # marks of a slot
 RELAXED, FAILED = 1, 2
 
 SAFE = 1e-11  # of a bound is given up for rounding
 STEPS = 12  # of the search for the best price, at most
 AGAIN = 0.1  # a box that loses more than this part of its candidates is bounded again
-DIVE_FROM = 32  # nodes on, points that meet the target are looked for
 
 _fast: dict[str, Any] = {"cache": True, "nogil": True, "_nrt": False}
 _inline = njit(**_fast, forceinline=True)
@@ -96,7 +95,7 @@ _floats, _ints, _small, _marks = (
     types.float64[::1], types.int64[::1], types.int32[::1], types.int8[::1],
 )  # fmt: skip
 INTERVAL = types.void(_floats, _ints, _ints, _floats, _floats)
-ERRORS = types.void(_floats, _ints, _ints, _ints, types.int64, _floats, _floats)
+ERRORS = types.void(_floats, _ints, _ints, _ints, _floats, _floats)
 RELAXATION = types.float64(
     _floats, _ints, _ints, types.int64, types.float64, _floats, types.float64, _floats, _floats
 )
@@ -176,16 +175,26 @@ def _cheapest(task: Any, f: int, a: int, b: int) -> int:
 
 
 @_kernel
-def _corner(task: Any, how: Any, store: Any, slot: int, corner: Any) -> float:
+def _corner(task: Any, store: Any, slot: int, corner: Any) -> float:
     """The cheapest candidate of each feature, and what they cost together."""
     d = corner.shape[0]
     total = 0.0
     for f in range(d):
         at = slot * 2 * d + f
         corner[f] = _cheapest(task, f, store.box[at], store.box[at + d])
-        cost = task.costs[task.offset[f] + corner[f]]
-        total = max(total, cost) if how[GREATEST] == 1 else total + cost
+        total += task.costs[task.offset[f] + corner[f]]
     return total
+
+
+@_inline
+def _widest(store: Any, slot: int, d: int) -> int:
+    """The feature with most candidates in a box."""
+    best, most = 0, -1
+    for f in range(d):
+        wide = store.box[slot * 2 * d + d + f] - store.box[slot * 2 * d + f]
+        if wide > most:
+            best, most = f, wide
+    return best
 
 
 @_inline
@@ -482,9 +491,7 @@ def _admit(
         if how[FURTHEST] == 1:
             store.key[slot] = max(store.key[slot], -(out[1] if how[SIDE] > 0 else 1.0 - out[0]))
         else:
-            store.key[slot] = max(
-                store.key[slot], _corner(task, how, store, slot, work.point)
-            )
+            store.key[slot] = max(store.key[slot], _corner(task, store, slot, work.point))
         if out[1] < want[LOW] or out[0] > want[HIGH]:
             reason = CONFIDENCE
         elif how[ROBUST] == 1:
@@ -517,9 +524,7 @@ def _trim(
     total = 0
     for f in range(d):
         for end in range(2):
-            taken = _trimmed(
-                task, store, slot, work.gains, f, end, needed, most, price, room
-            )
+            taken = _trimmed(task, store, slot, work.gains, f, end, needed, most, price, room)
             if taken == 0:
                 continue
             total += taken
@@ -556,7 +561,7 @@ def _bounded_again(
     side, node = how[SIDE], store.node[slot]
     level = want[LOW] if side > 0 else 1.0 - want[HIGH]
     store.mark[slot] |= RELAXED
-    total = _corner(task, how, store, slot, work.corner)
+    total = _corner(task, store, slot, work.corner)
     budget = np.inf if how[FURTHEST] == 1 else want[CUTOFF] - total
     _spending(task, store, slot, work.corner, budget, work.spend)
     _span_of(task, store, slot, work.span)
@@ -587,21 +592,17 @@ def _bounded_again(
         _span_of(task, store, slot, work.span)
         for f in range(d):
             work.corner[f] = task.cells[task.offset[f] + work.point[f]]
-        errors(
-            task.numbers, task.layout, work.span, work.corner, side, work.out, work.scratch
-        )
+        errors(task.numbers, task.layout, work.span, work.corner, work.out, work.scratch)
         worst = 0.0
         for f in range(d):
             wide = store.box[slot * 2 * d + d + f] > store.box[slot * 2 * d + f]
             if wide and work.out[f] > worst:
                 worst = work.out[f]
                 store.split[slot], store.where[slot] = f, work.point[f]
-    taken = _trim(
-        interval, task, how, want, state, store, tree, work, slot, needed, most, price
-    )
+    taken = _trim(interval, task, how, want, state, store, tree, work, slot, needed, most, price)
     if taken > 0:
         # another corner, not yet tried
-        total = _corner(task, how, store, slot, work.corner)
+        total = _corner(task, store, slot, work.corner)
         store.key[slot] = max(store.key[slot], total)
         store.mark[slot] &= ~FAILED
         wide = 0
@@ -609,10 +610,8 @@ def _bounded_again(
             wide += store.box[slot * 2 * d + d + f] - store.box[slot * 2 * d + f]
         if taken > AGAIN * wide:
             store.mark[slot] &= ~RELAXED
-    if how[DIVE] == 1 and state[NODES] >= DIVE_FROM and want[ENOUGH] < np.inf:
-        if _dive(interval, task, want, store, work, slot):
-            return 2
-    return 1
+    diving = state[NODES] >= how[DIVE] and want[ENOUGH] < np.inf
+    return 2 if diving and _dive(interval, task, want, store, work, slot) else 1
 
 
 def _advance(
@@ -644,7 +643,7 @@ def _advance(
                 _push(store, state, slot)
                 return DONE
             # the second bound is dear, so a box gets it only when its turn comes
-            if how[GREATEST] == 0 and (store.mark[slot] & RELAXED) == 0:
+            if (store.mark[slot] & RELAXED) == 0:
                 was = store.key[slot]
                 said = _bounded_again(
                     interval, relaxation, errors, task, how, want, state, store, tree, work, slot
@@ -659,7 +658,7 @@ def _advance(
                         return BETTER
                     continue
             state[NODES] += 1
-            _corner(task, how, store, slot, corner)
+            _corner(task, store, slot, corner)
             if (store.mark[slot] & FAILED) == 0:
                 store.mark[slot] |= FAILED
                 _span_of_point(task, corner, work.span)
@@ -672,15 +671,14 @@ def _advance(
                     state[HELD] = slot
                     return FOUND
         else:
-            _corner(task, how, store, slot, corner)
-        f = store.split[slot]
-        if around:
-            f = 0
-            while f < d and store.box[slot * 2 * d + f] == store.box[slot * 2 * d + d + f]:
-                f += 1
-        if f < d:
+            _corner(task, store, slot, corner)
+        f = _widest(store, slot, d) if around else store.split[slot]
+        a, b = store.box[slot * 2 * d + f], store.box[slot * 2 * d + d + f]
+        if a == b:  # what was to be cut has been trimmed away
+            f = _widest(store, slot, d)
             a, b = store.box[slot * 2 * d + f], store.box[slot * 2 * d + d + f]
-        if f == d or a == b:
+            store.where[slot] = -1
+        if a == b:
             _leaf(tree, how, store.node[slot], POINT, 0.0)
             _release(store, state, slot)
             state[HELD] = -1
@@ -723,6 +721,6 @@ def advance() -> Any:
         types.NamedTuple(kinds, of)
         for kinds, of in ((task, Task), (store, Store), (tree, Tree), (work, Work))
     ]
-    return njit(
-        types.int64(*functions, tuples[0], _ints, _floats, _ints, *tuples[1:]), **_fast
-    )(_advance)
+    return njit(types.int64(*functions, tuples[0], _ints, _floats, _ints, *tuples[1:]), **_fast)(
+        _advance
+    )

@@ -1,272 +1,370 @@
-"""The exact engine: best-first branch and bound over cells, ending with a proof.
+"""The exact engine: the cheapest change that reaches a confidence, with proof.
 
-On a product of cells the model is constant, so in each cell only a feature's cheapest allowed
-value matters: its **candidates**. A **box** is a range of candidates for each feature; it costs at
-least the sum of its cheapest candidates, its **corner**. Boxes are opened in the order of that
-bound; one whose confidences all miss the target is discarded, a corner that meets it is an answer
-(nothing unopened is cheaper), and any other box is cut. The engine knows the model only through
-`CellModel`; the loop is in `branch`.
-
-All confidences here are on the model's own scale, before calibration, and of `classes_[1]`: the
-caller asks for an interval [low, high] of it, and says by `side` which end is out of reach now,
-+1 if confidence must rise and −1 if it must fall.
+On a product of cells the model is constant, so in each cell only a feature's cheapest allowed value
+matters, and the question is over finitely many boxes of cells, which `tree` searches. This file
+turns a `Problem` into that search and its findings back into codes, costs and confidences, each
+recomputed from the model. It knows the model only through `CellModel`.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
-import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trust_recourse.problem import CellModel, Floats, Ints
-from trust_recourse.schema import AtMost, Reach
-from trust_recourse.search import branch
-from trust_recourse.search.candidates import Candidates
+from trust_recourse.problem import CellModel, Floats, Ints, Point, Problem, wanted_confidence
+from trust_recourse.schema import Forces, Reach, Schema
+from trust_recourse.search.candidates import Candidates, candidates
+from trust_recourse.search.tree import Noise, Splits, TreeSearch
 
-NODES_A_CALL = 4096  # between two looks at the clock
-MOST_BOXES = 3_000_000  # held at once; a search that needs more ends as if by a limit
-FIRST_BOXES = 256
-ROUNDING = 1e-12
+Norm = Literal["linf", "l2", "l1"]
+Keep = Callable[[Point], bool]
 
-Accept = Callable[[Ints], bool]  # whether these candidates, one per feature, are an answer
+ABOVE = 1e-12  # confidences closer than this differ by rounding
+CLOSE = 1e-12  # edges closer than this, of the scale, are one
 
 
-class Found(NamedTuple):
-    """What a search ended with; costs before the root."""
+class Answer(NamedTuple):
+    """What a search ended with: `lower_bound` is what every other answer costs at least."""
 
-    point: Ints | None  # the candidate of each feature
-    bound: float  # what every other answer costs at least; ∞ if there is none
+    point: Point | None
+    lower_bound: float
     stopped: bool  # whether a limit ended it before it was complete
+    nodes: int
 
 
-class Splits(NamedTuple):
-    """The tree of a finished search, in preorder: see `certificate.Proof`."""
+@dataclass(frozen=True)
+class Robust:
+    """Ask for the floor, a confidence of the wanted class, on the whole box of a radius."""
 
-    feature: NDArray[np.int32]
-    cut: NDArray[np.int32]
-    price: Floats
+    radius: float  # in scaled units
+    floor: float
 
 
-class ExactSearch:
-    """A search over candidates; each of its questions starts afresh."""
+class Exact:
+    """One problem on one model."""
 
     def __init__(
         self,
         model: CellModel,
-        features: Sequence[Candidates],
+        problem: Problem,
         *,
-        relations: tuple[Ints, Floats] | None = None,
+        robust: Robust | None = None,
         node_limit: int | None = None,
         time_limit: float | None = None,
     ) -> None:
-        self.boxes = boxes = model.boxes()
-        self.node_limit = math.inf if node_limit is None else node_limit
-        self.deadline = math.inf if time_limit is None else time.monotonic() + time_limit
-        self.stopped = False
-        self.d = d = len(features)
-        offset = np.array([0, *itertools.accumulate(len(f.codes) for f in features)], np.int64)
-        none = np.empty(0, np.int64)
-        rows, goals = relations or (none, np.empty(0))
-        self.task = branch.Task(
-            boxes.numbers,
-            boxes.layout,
-            offset,
-            np.concatenate([f.codes for f in features]),
-            np.concatenate([f.costs for f in features]),
-            np.concatenate([f.cells for f in features]).astype(np.int64),
-            boxes.first_cell,
-            np.array([_valley(f.costs) for f in features], np.int64),
-            none, none, none, rows, goals,
-        )  # fmt: skip
-        self.how = np.zeros(7, np.int64)
-        self.want = np.zeros(9)
-        self.state = np.zeros(5, np.int64)
-        cells = len(boxes.cell_of)
-        self.work = branch.Work(
-            np.empty(2 * d, np.int64), np.empty(2 + d), boxes.scratch.copy(), np.empty(cells + 1),
-            np.empty(cells), np.empty(d, np.int64), np.empty(d, np.int64),
-        )  # fmt: skip
-
-    @property
-    def nodes(self) -> int:
-        """Boxes opened so far."""
-        return int(self.state[branch.NODES])
-
-    @property
-    def bound(self) -> float:
-        """What every answer still to come costs at least."""
-        held = self.state[branch.HELD]
-        if held < 0 and self.state[branch.HEAP] > 0:
-            held = self.store.heap[0]
-        least = float(self.store.key[held]) if held >= 0 else math.inf
-        return min(least, float(self.want[branch.CUTOFF]))
-
-    def cost_of(self, point: Ints) -> float:
-        """What the candidates of a point cost together."""
-        return math.fsum(self.task.costs[self.task.offset[:-1] + point].tolist())
+        self.model, self.problem, self.robust = model, problem, robust
+        self.limits = {"node_limit": node_limit, "time_limit": time_limit}
 
     # ------------------------------------------------------------ the questions
 
-    def best(
-        self, low: float, high: float, side: int, accept: Accept, gap: float = 1.0
-    ) -> Found:
-        """The cheapest point of [low, high] that the caller accepts; at most `gap` times dearer."""
-        self._begin(low, high, side, dive=1)
-        best: Ints | None = None
-        while (said := self._run()) in (branch.FOUND, branch.BETTER):
-            point = self.work.corner.copy()
-            if not accept(point):
-                continue
-            best = point
-            if said == branch.FOUND:
-                break
-            self.want[branch.CUTOFF] = self.cost_of(point) / gap
-        return Found(best, self.bound, self.stopped)
+    def cheapest(self, keep: Keep | None = None, gap: float = 0.0) -> Answer:
+        """The cheapest allowed point that meets the target, of those to keep.
 
-    def stream(self, low: float, high: float, side: int) -> Iterator[Ints]:
-        """All points of [low, high], one a product of cells, in the order of cost.
-
-        The caller judges each; either way the search goes on without it. `ask_more` raises `low`.
+        Only the cheapest points of the model's cells are asked about. With a gap the answer may
+        cost up to that share more than the least.
         """
-        self._begin(low, high, side)
-        while self._run() == branch.FOUND:
-            yield self.work.corner.copy()
-
-    def ask_more(self, raw: float) -> None:
-        """From now on only confidences beyond this one count."""
-        if self.how[branch.SIDE] > 0:
-            self.want[branch.LOW] = raw - ROUNDING
-        else:
-            self.want[branch.HIGH] = raw + ROUNDING
-
-    def furthest(self, side: int, reached: Callable[[Ints], float | None]) -> Found:
-        """The point of greatest confidence, or of least, if side is −1.
-
-        The caller gives the confidence of a point, None if it does not count, or stops the search
-        with ±∞.
-        """
-        self._begin(-1.0, 2.0, side, furthest=1)
-        best: Ints | None = None
-        while self._run() == branch.BETTER:
-            point = self.work.corner.copy()
-            raw = reached(point)
-            if raw is None:
-                continue
-            best = point
-            if math.isinf(raw):
-                break
-            self.ask_more(raw)
-            self.want[branch.REACHED] = (raw if side > 0 else 1.0 - raw) + 2 * ROUNDING
-        return Found(best, math.inf, self.stopped)
-
-    def prove(self, low: float, high: float, side: int, bound: float, accept: Accept) -> Splits:
-        """The tree that shows that no point of [low, high] costs less than a bound."""
-        self._begin(low, high, side, prove=1)
-        self.want[branch.CUTOFF] = bound
-        while self._run() == branch.FOUND:
-            if accept(self.work.corner) and self.cost_of(self.work.corner) < bound * (1 - 1e-9):
-                raise RuntimeError("a cheaper answer than the proved one; please report this")
-        return _preorder(self.tree)
-
-    # ------------------------------------------------------------ the arrays of the loop
-
-    def _begin(
-        self, low: float, high: float, side: int, *, dive: int = 0, furthest: int = 0, prove: int = 0
-    ) -> None:
-        d, task = self.d, self.task
-        self.stopped = False
-        self.how[:] = [side, 0, furthest, self.how[branch.ROBUST], NODES_A_CALL, dive, prove]
-        floor = self.want[branch.FLOOR_LOW], self.want[branch.FLOOR_HIGH]
-        self.want[:] = [low - ROUNDING, high + ROUNDING, *floor, math.inf, 0.1, 0.0, -1.0, 0.0]
-        first, last = np.zeros(d, np.int64), np.diff(task.offset) - 1
-        n = FIRST_BOXES + 4 * d
-        self.store = branch.Store(
-            np.empty(n * 2 * d, np.int32), np.empty(n), np.empty(n, np.int32),
-            np.empty(n, np.int32), np.empty(n, np.int8), np.empty(n, np.int32),
-            np.empty(n, np.int32), np.arange(n - 1, -1, -1, dtype=np.int32),
-        )  # fmt: skip
-        m = 4 * n if prove else 1
-        self.tree = branch.Tree(
-            np.empty(m, np.int32), np.zeros(m, np.int32), np.empty(m, np.int32), np.zeros(m)
+        cost = self.problem.cost
+        search = self._search
+        factor = (1.0 + gap) ** (2 if cost.root else 1)
+        low, high, side = self._interval
+        found = search.best(low, high, side, lambda at: self._accepts(at, keep), factor)
+        point = None if found.point is None else self._point(found.point)
+        bound = cost.total(found.bound)
+        return Answer(
+            point, bound if point is None else min(bound, point.cost), found.stopped, search.nodes
         )
-        self.store.box[: 2 * d] = np.concatenate([first, last])
-        ends = task.cells[task.offset[:-1]], task.cells[task.offset[1:] - 1]
-        loose = self.boxes.bounds(ends[0][None], ends[1][None])[2][0]
-        self.store.key[0] = -1.0 if furthest else 0.0
-        self.store.split[0] = int(np.where(last > 0, loose, -1.0).argmax())
-        self.store.where[0], self.store.mark[0] = -1, 0
-        self.store.node[0] = self.store.heap[0] = 0
-        self.tree.feature[0] = -1 - branch.OPEN
-        self.state[:] = [1, n - 1, 0, 1, -1]
 
-    def _run(self) -> int:
-        """Go on with the loop until it has something to say, or a limit ends it."""
-        advance, boxes = branch.advance(), self.boxes
-        while True:
-            self.how[branch.PAUSE] = int(min(NODES_A_CALL, self.node_limit - self.nodes))
-            said = advance(
-                boxes.interval, boxes.relaxation, boxes.errors, self.task, self.how, self.want,
-                self.state, self.store, self.tree, self.work,
-            )  # fmt: skip
-            if said < branch.PAUSED:
-                return int(said)
-            full = said == branch.FULL and not self._grow()
-            if full or self.nodes >= self.node_limit or time.monotonic() > self.deadline:
-                self.stopped = True
-                return branch.DONE
+    def frontier(self) -> Iterator[Point]:
+        """The staircase: each point the cheapest with more confidence than the one before."""
+        reach, wanted = self.problem.reach, self.problem.wanted
+        best = self._at(reach.own, 0.0)
+        yield best
+        side = 1 if wanted == 1 else -1
+        search = self._search
+        waiting: Point | None = None
+        now = self._beyond(best.confidence)
+        for at in search.stream(*((now, 2.0) if side > 0 else (-1.0, now)), side):
+            point = self._point(at)
+            if point.confidence <= best.confidence + ABOVE or not reach.allows(point.codes):
+                continue
+            # of equal cost, the larger confidence stays
+            if waiting is not None and point.cost > waiting.cost + ABOVE:
+                yield waiting
+            waiting = best = point
+            search.ask_more(self._beyond(best.confidence))
+        if waiting is not None:
+            yield waiting
 
-    def _grow(self) -> bool:
-        """More room for boxes, and for the tree; False if there are too many."""
-        held = len(self.store.key)
-        if held >= MOST_BOXES:
-            return False
-        if self.state[branch.SPARE] < 4 * self.d + 4:
-            self.store = branch.Store(*(_doubled(array) for array in self.store))
-            free = self.state[branch.SPARE]
-            self.store.spare[free : free + held] = np.arange(2 * held - 1, held - 1, -1)
-            self.state[branch.SPARE] += held
-        if self.how[branch.PROVE] and self.state[branch.MADE] + 8 * self.d + 8 > len(self.tree.cut):
-            self.tree = branch.Tree(*(_doubled(array) for array in self.tree))
-        return True
+    def furthest(self) -> tuple[Point, bool]:
+        """The allowed point of greatest confidence, and whether a limit ended the search."""
+        reach, side = self.problem.reach, 1 if self.problem.wanted == 1 else -1
+        best = self._at(reach.own, 0.0)
+
+        def reached(at: Ints) -> float | None:
+            nonlocal best
+            point = self._point(at)
+            if point.confidence <= best.confidence or not reach.allows(point.codes):
+                return None
+            best = point
+            return self._beyond(best.confidence)
+
+        found = self._search.furthest(side, reached)
+        return best, found.stopped
+
+    def proof(self, lower_bound: float) -> Splits:
+        """The tree of discarded boxes that shows that nothing cheaper meets the target."""
+        added = lower_bound**2 if self.problem.cost.root else lower_bound
+        return self._search.prove(*self._interval, added, lambda at: self._accepts(at, None))
+
+    # ------------------------------------------------------------ between codes and the search
+
+    @cached_property
+    def features(self) -> list[Candidates]:
+        """The values of each feature worth trying."""
+        problem = self.problem
+        if self.robust is None:
+            return candidates(self.model, problem.reach, problem.cost)
+        return [piece.candidates for piece in self._pieces]
+
+    @cached_property
+    def _pieces(self) -> list[Piece]:
+        assert self.robust is not None
+        plain = candidates(self.model, self.problem.reach, self.problem.cost)
+        return [
+            _pieces(self.model, self.problem, f, found, self.robust.radius)
+            for f, found in enumerate(plain)
+        ]
+
+    @cached_property
+    def _search(self) -> TreeSearch:
+        reach, noise = self.problem.reach, None
+        if self.robust is not None:
+            noise = Noise(
+                np.concatenate([p.lows for p in self._pieces]).astype(np.int64),
+                np.concatenate([p.highs for p in self._pieces]).astype(np.int64),
+                self.model.cells_of(reach.own[None])[0].astype(np.int64),
+                self._raw(self.robust.floor, 2.0),
+            )
+        return TreeSearch(
+            self.model,
+            self.features,
+            relations=_relations(reach, self.features) if reach.relations else None,
+            noise=noise,
+            **self.limits,  # type: ignore[arg-type]
+        )
+
+    @cached_property
+    def _interval(self) -> tuple[float, float, int]:
+        """The target as an interval of the model's own scale, and the side to get there from."""
+        low, high = self._raw(*self.problem.target.interval)
+        own = self._at(self.problem.reach.own, 0.0).confidence
+        rises = own < self.problem.target.interval[0]
+        return low, high, 1 if rises == (self.problem.wanted == 1) else -1
+
+    def _raw(self, low: float, high: float) -> tuple[float, float]:
+        """Confidences of the wanted class as an interval of the model's own scale."""
+        if self.problem.wanted == 0:
+            low, high = 1.0 - high, 1.0 - low
+        return self.model.boxes().raw_interval(low, high)
+
+    def _beyond(self, confidence: float) -> float:
+        """What goes beyond a confidence goes beyond this on the model's own scale."""
+        return self._raw(-1.0, confidence)[1 if self.problem.wanted == 1 else 0]
+
+    def _point(self, at: Ints) -> Point:
+        search = self._search
+        codes = search.task.codes[search.task.offset[:-1] + at]
+        return self._at(codes, self.problem.cost.total(search.cost_of(at)))
+
+    def _at(self, codes: Floats, cost: float) -> Point:
+        yes = self.model.confidence_at(self.model.cells_of(codes[None]))
+        return Point(codes, cost, float(wanted_confidence(yes, self.problem.wanted)[0]))
+
+    def _accepts(self, at: Ints, keep: Keep | None) -> bool:
+        point = self._point(at)
+        return (
+            self.problem.target.met(point.confidence)
+            and self.problem.reach.allows(point.codes)
+            and (self.robust is None or self._holds(at))
+            and (keep is None or keep(point))
+        )
+
+    def _holds(self, at: Ints) -> bool:
+        """Whether the floor is kept in every cell that noise around a point may reach."""
+        assert self.robust is not None
+        lows = [int(p.lows[k]) for p, k in zip(self._pieces, at, strict=True)]
+        highs = [int(p.highs[k]) for p, k in zip(self._pieces, at, strict=True)]
+        cells = [np.arange(a, b + 1) for a, b in zip(lows, highs, strict=True)]
+        return not _loses(self.model, cells, self.problem.wanted, self.robust.floor)
 
 
-def _doubled(array: NDArray[np.generic]) -> NDArray[np.generic]:
-    return np.concatenate([array, np.zeros_like(array)])
+# ---------------------------------------------------------------- how safe an answer is
 
 
-def _valley(costs: Floats) -> int:
-    """Where costs that fall and then rise are least; −1 if they do otherwise."""
-    least = int(costs.argmin())
-    step = costs[1:] - costs[:-1]
-    return least if (step[:least] <= 0).all() and (step[least:] >= 0).all() else -1
+def radius(
+    model: CellModel, schema: Schema, codes: Floats, wanted: int, threshold: float, norm: Norm
+) -> float:
+    """The distance to the nearest loss of the decision: strictly within it the decision holds.
+
+    Every numeric feature counts as continuous and unlimited, immutable ones too; others stay.
+    Distances are scaled by the schema. ∞ if the decision is lost nowhere.
+    """
+    own = model.cells_of(codes[None])[0]
+    away = [
+        _distances(edges, float(code), int(cell), feature.scale)
+        if feature.kind in ("number", "integer") and not math.isnan(code)
+        else {int(cell): 0.0}
+        for feature, edges, code, cell in zip(schema, model.cell_edges(), codes, own, strict=True)
+    ]
+    if norm == "linf":
+        return _least_box(model, away, wanted, threshold)
+    power = 2 if norm == "l2" else 1
+    features = [
+        Candidates(
+            np.zeros(len(d)), np.array(list(d), np.int32), np.array(list(d.values())) ** power
+        )
+        for d in away
+    ]
+    search = TreeSearch(model, features)
+    side = -1 if wanted == 1 else 1
+
+    def lost(at: Ints) -> bool:
+        cells = np.array([[f.cells[k] for f, k in zip(features, at, strict=True)]])
+        return bool(wanted_confidence(model.confidence_at(cells), wanted)[0] < threshold)
+
+    low, high = _losing(model, wanted, threshold)
+    found = search.best(low, high, side, lost)
+    return math.inf if found.point is None else search.cost_of(found.point) ** (1.0 / power)
 
 
-def _preorder(tree: branch.Tree) -> Splits:
-    """A tree of numbered nodes as one that is read from the root, left part first."""
-    order, waiting = [], [0]
-    while waiting:
-        node = waiting.pop()
-        order.append(node)
-        if tree.feature[node] >= 0:
-            waiting += [tree.left[node] + 1, tree.left[node]]
-    return Splits(tree.feature[order], tree.cut[order], tree.price[order])
+def _distances(edges: Floats, code: float, cell: int, scale: float) -> dict[int, float]:
+    """The distance from a value to the closure of each cell."""
+    ends = np.concatenate([[-math.inf], edges, [math.inf]])
+    away = np.maximum(np.maximum(ends[:-1] - code, code - ends[1:]), 0.0) / scale
+    away[cell] = 0.0
+    return dict(enumerate(away.tolist()))
 
 
-def relations_of(reach: Reach, features: Sequence[Candidates]) -> tuple[Ints, Floats]:
+def _least_box(
+    model: CellModel, away: Sequence[dict[int, float]], wanted: int, threshold: float
+) -> float:
+    """The least distance at which the box of all cells so far away holds a loss."""
+    steps = sorted({d for feature in away for d in feature.values()})
+
+    def lost(step: int) -> bool:
+        cells = [np.array([c for c, d in f.items() if d <= steps[step]]) for f in away]
+        return _loses(model, cells, wanted, threshold)
+
+    first, last = 0, len(steps)  # the first step with a loss lies in [first, last]
+    while first < last:
+        middle = (first + last) // 2
+        if lost(middle):
+            last = middle
+        else:
+            first = middle + 1
+    return steps[first] if first < len(steps) else math.inf
+
+
+def _loses(model: CellModel, cells: Sequence[Ints], wanted: int, threshold: float) -> bool:
+    """Whether the wanted class falls below a threshold somewhere in a box of cells."""
+    first, last = (np.array([[of[end] for of in cells]]) for end in (0, -1))
+    least, most, _ = model.boxes().bounds(first, last)
+    if (least[0] if wanted == 1 else 1.0 - most[0]) > threshold + ABOVE:
+        return False
+    features = [
+        Candidates(np.zeros(len(of)), of.astype(np.int32), np.zeros(len(of))) for of in cells
+    ]
+    lost = False
+
+    def reached(at: Ints) -> float | None:
+        nonlocal lost
+        here = np.array([[of[k] for of, k in zip(cells, at, strict=True)]], np.int32)
+        yes = model.confidence_at(here)
+        lost = bool(wanted_confidence(yes, wanted)[0] < threshold)
+        return math.inf if lost else model.boxes().raw_interval(float(yes[0]), float(yes[0]))[0]
+
+    TreeSearch(model, features).furthest(-1 if wanted == 1 else 1, reached)
+    return lost
+
+
+def _losing(model: CellModel, wanted: int, threshold: float) -> tuple[float, float]:
+    """The interval of the model's own scale in which the wanted class is lost."""
+    if wanted == 1:
+        return model.boxes().raw_interval(-1.0, math.nextafter(threshold, 0.0))
+    return model.boxes().raw_interval(1.0 - threshold, 2.0)
+
+
+# ---------------------------------------------------------------- room for noise
+
+
+class Piece(NamedTuple):
+    """Candidates of one feature, and the cells that noise around each may reach."""
+
+    candidates: Candidates
+    lows: NDArray[np.int32]
+    highs: NDArray[np.int32]
+
+
+def _pieces(model: CellModel, problem: Problem, f: int, plain: Candidates, radius: float) -> Piece:
+    """The cheapest allowed value on each piece on which the noise reaches the same cells.
+
+    A feature is cut at t − r, t and t + r for every threshold t. What noise around a piece reaches
+    is read off its middle, where no rounding matters.
+    """
+    reach, cost = problem.reach, problem.cost
+    feature, moves = reach.schema[f], reach.moves[f]
+    if feature.kind not in ("number", "integer"):
+        return Piece(plain, plain.cells, plain.cells)
+    edges, r = model.cell_edges()[f], radius * feature.scale
+    related = {name for relation in reach.relations for name in (relation.a, relation.b)}
+    listed = feature.name in related or feature.name in cost.functions or not feature.movable
+    cuts = np.sort(np.concatenate([edges - r, edges, edges + r]))
+    cuts = cuts[np.diff(cuts, prepend=-math.inf) > CLOSE * feature.scale]
+    ends = [-math.inf, *cuts.tolist(), math.inf]
+    rows = []
+    if listed:
+        values = plain.codes[~np.isnan(plain.codes)] if not feature.movable else moves.values()
+        rows = [(v, v) for v in values.tolist() if not math.isnan(v)]
+    else:
+        for a, b in pairwise(ends):
+            value = moves.nearest(a, b)
+            if value is not None and not math.isnan(value):
+                rows.append((value, value if math.isinf(b - a) else (a + b) / 2.0))
+    if math.isnan(moves.own):
+        rows.append((math.nan, math.nan))
+    codes, middle = np.array(rows).T
+    costs = np.array([cost.change(feature, moves.own, v) for v in codes.tolist()])
+    cells, lows, highs = (
+        _cells(model, reach, f, where) for where in (codes, middle - r, middle + r)
+    )
+    return Piece(Candidates(codes, cells, costs), lows, highs)
+
+
+def _cells(model: CellModel, reach: Reach, f: int, codes: Floats) -> NDArray[np.int32]:
+    rows = np.repeat(reach.own[None], len(codes), axis=0)
+    rows[:, f] = codes
+    return model.cells_of(rows)[:, f]
+
+
+def _relations(reach: Reach, features: Sequence[Candidates]) -> tuple[Ints, Floats]:
     """The relations of a schema as the loop reads them, see `branch.Task`."""
     rows, goals = [], []
     own = reach.own
     for relation in reach.relations:
         i, j = reach.schema.position(relation.a), reach.schema.position(relation.b)
         at = [int(np.flatnonzero(_same(features[f].codes, own[f]))[0]) for f in (i, j)]
-        rise = not isinstance(relation, AtMost)
-        rows.append([int(math.copysign(1, relation.by)) if rise else 0, i, j, *at])
-        goals.append(relation.goal(own[j]) if rise else 0.0)
+        sign, goal = 0, 0.0
+        if isinstance(relation, Forces):
+            sign, goal = (1 if relation.by > 0 else -1), relation.goal(own[j])
+        rows.append([sign, i, j, *at])
+        goals.append(goal)
     return np.array(rows, np.int64).ravel(), np.array(goals, np.float64)
 
 

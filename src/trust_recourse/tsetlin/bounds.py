@@ -7,8 +7,9 @@ signature is the same for every model and the search, which calls it, reads neit
 
     layout    d, C, where the tables below begin in `numbers`, and then for each feature its number
               of cells, the first row of its range tables and its first cell
-    numbers   E (C) · g (C + 1) · rise (C + 1) · fall (C + 1) · least and most factor of every run of
-              1, 2, 4, … cells (rows, C) · log F (cells, C)
+    numbers   E (C) · g (C + 1) · rise (C + 1) · fall (C + 1)
+              least and most factor of every run of 1, 2, 4, … cells (rows, C)
+              log F (cells, C), the same transposed, and the logarithms of least and most
 
 Indices are unsigned so that the loops become vector instructions; nothing checks them.
 """
@@ -30,9 +31,16 @@ HEAD = 14  # entries of `layout` before those of the features
 _u = np.uint64
 _numbers, _layout = types.float64[::1], types.int64[::1]
 INTERVAL = types.void(_numbers, _layout, _layout, _numbers, _numbers)
-ERRORS = types.void(_numbers, _layout, _layout, _layout, types.int64, _numbers, _numbers)
+ERRORS = types.void(_numbers, _layout, _layout, _layout, _numbers, _numbers)
 RELAXATION = types.float64(
-    _numbers, _layout, _layout, types.int64, types.float64, _numbers, types.float64, _numbers,
+    _numbers,
+    _layout,
+    _layout,
+    types.int64,
+    types.float64,
+    _numbers,
+    types.float64,
+    _numbers,
     _numbers,
 )
 
@@ -278,15 +286,15 @@ def _relaxation(
         least, most = scratch[spare + j], scratch[spare + C + j]
         for_side = ((j & _u(1)) == _u(0)) == (side > 0)
         weight, slope, constant = scratch[slopes + j], 0.0, 0.0
-        u, l = scratch[high + j], -scratch[low + j]
-        flat = u - l < 1e-9 or most < 1e-12
+        top, bottom = scratch[high + j], -scratch[low + j]
+        flat = top - bottom < 1e-9 or most < 1e-12
         if for_side:
             from_ = max(least - numbers[empty + j], 0.0)
             if flat:
                 constant = most
             else:
-                slope = (most - np.exp(l)) / (u - l)
-                constant = most - slope * u
+                slope = (most - np.exp(bottom)) / (top - bottom)
+                constant = most - slope * top
             base += weight * (constant - numbers[empty + j] - from_)
             constants += constant - numbers[empty + j]
         else:
@@ -294,7 +302,7 @@ def _relaxation(
             if flat or least < FLOOR:  # at the floor a tangent would no longer lie below
                 constant = least
             else:
-                slope = (most - least) / (u - l)
+                slope = (most - least) / (top - bottom)
                 constant = slope * (1.0 - np.log(slope))
             base -= weight * (constant - numbers[empty + j] - from_)
             slope = -slope
@@ -302,20 +310,28 @@ def _relaxation(
         a, b = max(least - numbers[empty + j], 0.0), max(most - numbers[empty + j], 0.0)
         variance += 0.25 if a < 0.5 < b else max(a * (1.0 - a), b * (1.0 - b))
         scratch[slopes + j] = weight * slope
+    together = 0.0
     for f in range(d):
         first = _u(layout[HEAD + 3 * f + 2])
+        best = -np.inf
         for c in range(first + _u(span[f]), first + _u(span[d + f]) + _u(1)):
             total = -np.inf
             if spend[c] < np.inf:
                 total = _dot(numbers, logs + c * C, scratch, slopes, C)
             gains[c] = total
-    gains[_u(gains.shape[0] - 1)] = most_there + ROUNDING
+            best = max(best, total)
+        together += best
+    most_there = min(most_there, base + together)
     needed = level - base - ROUNDING
-    if layout[9] == 0 and level > 0.0:
-        # margin: 2T·g(v) ≤ (v + T)⁺ and E[y⁺] ≤ (E[y] + √(E[y]² + Var v))/2 (Scarf's bound)
+    if layout[9] == 0:
+        # margin: 2T·g(v) ≤ (v + T)⁺ = y⁺ and E[y⁺] ≤ (E[y] + √(E[y]² + Var v))/2, Scarf's bound
         two_t = 1.0 / steepest
-        votes = two_t * level - variance / (4.0 * two_t * level) - 0.5 * two_t
-        needed = max(needed, steepest * (votes - constants) - ROUNDING)
+        y = constants + together * two_t + 0.5 * two_t
+        most_there = min(most_there, 0.5 * steepest * (y + np.sqrt(y * y + variance)))
+        if level > 0.0:
+            votes = two_t * level - variance / (4.0 * two_t * level) - 0.5 * two_t
+            needed = max(needed, steepest * (votes - constants) - ROUNDING)
+    gains[_u(gains.shape[0] - 1)] = most_there + ROUNDING
     return needed
 
 
@@ -330,9 +346,7 @@ def _spread(
     return total
 
 
-def _errors(
-    numbers: Any, layout: Any, span: Any, point: Any, side: int, out: Any, scratch: Any
-) -> None:
+def _errors(numbers: Any, layout: Any, span: Any, point: Any, out: Any, scratch: Any) -> None:
     """out[f]: what of the last `_relaxation`'s error at a point each feature's range brings.
 
     The error of a clause, its secant or tangent less exp, is shared out by the features' ranges of
@@ -349,13 +363,13 @@ def _errors(
         for j in range(C):
             scratch[error + j] += numbers[logs + c * C + j]
     for j in range(C):
-        S, u, l = scratch[error + j], scratch[high + j], -scratch[low + j]
+        S, top, bottom = scratch[error + j], scratch[high + j], -scratch[low + j]
         slope = scratch[slopes + j]
         missed = 0.0
-        if u - l > 1e-9:
-            rate = (np.exp(u) - np.exp(l)) / (u - l)
-            line = np.exp(u) - rate * (u - S) if slope > 0 else rate * (1.0 + S - np.log(rate))
-            missed = abs(slope) / rate * abs(line - np.exp(S)) / (u - l)
+        if top - bottom > 1e-9:
+            rate = (np.exp(top) - np.exp(bottom)) / (top - bottom)
+            line = np.exp(top) - rate * (top - S) if slope > 0 else rate * (1.0 + S - np.log(rate))
+            missed = abs(slope) / rate * abs(line - np.exp(S)) / (top - bottom)
         scratch[error + j] = missed
     for f in range(d):
         total = 0.0

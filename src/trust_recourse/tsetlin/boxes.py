@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,6 @@ class Boxes:
         raw_interval: Callable[[float, float], tuple[float, float]],
     ) -> None:
         self.calibrated, self.raw_interval = calibrated, raw_interval
-        self.n_cells = n_cells
         self.first_cell = np.cumsum(n_cells) - n_cells
         d, C = len(n_cells), len(empty)
         tables = np.split(factors, self.first_cell[1:])
@@ -57,7 +56,8 @@ class Boxes:
         heads = [*starts[:7], uneven, starts[7], len(factors), *starts[8:]]
         self.layout = np.array([d, C, *heads, *each.ravel()], np.int64)
         self.numbers = np.concatenate([part.ravel() for part in parts])
-        self.scratch = np.ones(14 * C + 8)  # where a search starts from
+        self.scratch = np.ones(12 * C + 8)  # where a search starts from
+        self.cell_of = np.repeat(np.arange(d), n_cells)
 
     @property
     def interval(self) -> Any:

@@ -10,7 +10,6 @@ import math
 import numbers
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np

@@ -1,0 +1,332 @@
+"""The answers for one person: `Result` holds them and hands out what needs the model."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from trust_recourse.measure import copies, noise
+from trust_recourse.problem import Option, Point, Problem, Status, Target
+from trust_recourse.schema.values import plain
+from trust_recourse.search.certificate import Certificate, Proof
+from trust_recourse.search.exact import Exact, Norm, radius
+
+if TYPE_CHECKING:
+    from trust_recourse.recourse import Recourse
+
+KIND, FORMAT = "trust-recourse result", 1
+
+
+class Robustness(NamedTuple):
+    """How often noise leaves the decision as it is."""
+
+    probability: float | None  # surely within `error` of this; None for a model without cells
+    error: float | None
+    copies: float  # the share of noisy copies that keep it
+
+    def __repr__(self) -> str:
+        if self.probability is None:
+            return f"{self.copies:.1%} of noisy copies keep the decision"
+        exact = f"{self.probability:.4%} ± {self.error:.4%}"
+        return f"kept with probability {exact} ({self.copies:.0%} of noisy copies)"
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """The answers for one person: their options, and what is known for each target."""
+
+    recourse: Recourse
+    factual: pd.Series[Any]
+    confidence: float
+    options: tuple[Option, ...]
+    status: Mapping[Target, Status]
+    nodes: Mapping[Target, int] = field(default_factory=dict)
+    engine: str = "exact"
+    asked_more: bool = False  # by a plausibility test or a radius, which no certificate covers
+    fronts: Mapping[Target, tuple[Point, ...]] = field(default_factory=dict)
+
+    @property
+    def refused(self) -> bool:
+        """Whether the model refuses this person as they are."""
+        return self.confidence < self.recourse.decision_threshold
+
+    # ------------------------------------------------------------ how safe, how far, how proved
+
+    def radius(self, option: int = 0, norm: Norm = "linf") -> float:
+        """The certified distance from an option to the nearest loss of the decision.
+
+        In scaled units. Strictly within it no change of numbers, immutable ones too, loses the
+        decision; it is 0 where the option sits on the edge of a cell beyond which it is lost.
+        """
+        recourse = self.recourse
+        recourse._need_cells("radius")
+        if norm not in ("linf", "l2", "l1"):
+            raise ValueError(f"norm={norm!r}; expected 'linf', 'l2' or 'l1'")
+        codes = recourse.schema.reach(self._option(option).x).own
+        return radius(
+            recourse.model, recourse.schema, codes, recourse.wanted_at,
+            recourse.decision_threshold, norm,
+        )  # fmt: skip
+
+    def robustness(
+        self,
+        option: int = 0,
+        sigma: float = 0.01,
+        *,
+        tolerance: float = 1e-4,
+        n_copies: int = 50,
+        random_state: int = 0,
+    ) -> Robustness:
+        """The probability that Gaussian noise on every number keeps the decision.
+
+        `sigma` is in scaled units. The probability is exact up to the error it states, at most the
+        tolerance unless the search for it grows too long; the copies are the paper's estimate.
+        """
+        recourse = self.recourse
+        codes = recourse.schema.reach(self._option(option).x).own
+        estimate = copies(
+            recourse.confidences, codes, recourse.schema, sigma,
+            threshold=recourse.decision_threshold, n_copies=n_copies, random_state=random_state,
+        )  # fmt: skip
+        if not recourse.exact:
+            return Robustness(None, None, estimate)
+        found = noise(
+            recourse.model, codes, recourse.schema, sigma, wanted=recourse.wanted_at,
+            threshold=recourse.decision_threshold, tolerance=tolerance,
+        )  # fmt: skip
+        return Robustness(found.probability, found.error, estimate)
+
+    @cached_property
+    def furthest(self) -> Option:
+        """The furthest this person can get, whatever the targets."""
+        return self.recourse.reachable(self.factual, time_limit=10.0)
+
+    def binding(self, time_limit: float | None = 10.0) -> pd.DataFrame:
+        """Which single constraint, if lifted, would take this person further, and how far.
+
+        One row per constraint that helps, the most helpful first; the time limit is for each.
+        """
+        recourse = self.recourse
+        best = self.furthest.confidence
+        rows = []
+        listed = recourse.cost.functions
+        for relaxation in recourse.schema.relaxations(self.factual, listed=listed):
+            reach = relaxation.schema.reach(self.factual)
+            problem = Problem(reach, Target(0.5), recourse.cost, recourse.wanted_at)
+            point, stopped = Exact(recourse.model, problem, time_limit=time_limit).furthest()
+            if point.confidence > best + 1e-9:
+                rows.append(
+                    (relaxation.sentence, point.confidence, point.confidence - best, not stopped)
+                )
+        table = pd.DataFrame(rows, columns=["if", "reachable", "gain", "proved"])
+        return table.sort_values("gain", ascending=False, kind="stable", ignore_index=True)
+
+    def certificate(self, target: Target | float | None = None) -> Certificate:
+        """The proof of what is said for a target (the only one, if None), for a stranger to check.
+
+        It is searched for anew, so it may take as long as the answer did.
+        """
+        at = self._target(target)
+        status = self.status[at]
+        if self.engine != "exact" or self.asked_more or status is Status.NOT_FOUND:
+            reason = {
+                "exact": "it was asked with a plausibility test or a min_radius, or found nothing"
+            }.get(self.engine, f"the engine {self.engine!r} proves nothing")
+            raise ValueError(f"no certificate for this answer: {reason}")
+        recourse = self.recourse
+        problem = Problem(
+            recourse.schema.reach(self.factual), at, recourse.cost, recourse.wanted_at
+        )
+        first = next((option for option in self.options if option.target == at), None)
+        engine = Exact(recourse.model, problem)
+        bound = math.inf if first is None else first.lower_bound
+        if status is Status.OPTIMAL and first is not None:
+            bound = first.cost
+        tree = engine.proof(bound)
+        answer = None
+        if first is not None:
+            answer = Point(recourse.schema.reach(first.x).own, first.cost, first.confidence)
+        proof = Proof(tuple(f.codes for f in engine.features), *tree)
+        return Certificate(
+            recourse.model.fingerprint_, problem, status, answer, bound, self.nodes[at], proof,
+            tuple(recourse.cost.functions),
+        )  # fmt: skip
+
+    def pareto(self) -> pd.DataFrame:
+        """Of the engines tpe and gp: the trials that no other beats in both cost and confidence."""
+        tables = []
+        for target, points in self.fronts.items():
+            table = self.recourse.schema.decode(np.array([p.codes for p in points]))
+            table.insert(0, "confidence", [p.confidence for p in points])
+            table.insert(0, "cost", [p.cost for p in points])
+            table.insert(0, "target", target.confidence)
+            tables.append(table)
+        columns = ["target", "cost", "confidence", *self.recourse.schema.names]
+        return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=columns)
+
+    def _option(self, at: int) -> Option:
+        if not self.options:
+            raise IndexError("this result has no options; see result.status and result.furthest")
+        if not -len(self.options) <= at < len(self.options):
+            raise IndexError(f"option {at}: there are {len(self.options)}, counted from 0")
+        return self.options[at]
+
+    def _target(self, given: Target | float | None) -> Target:
+        if given is None and len(self.status) == 1:
+            return next(iter(self.status))
+        for target in self.status:
+            if given == target or given == target.confidence:
+                return target
+        known = ", ".join(f"{target.confidence:g}" for target in self.status)
+        raise ValueError(f"target={given!r}; expected one of those that were asked: {known}")
+
+    # ------------------------------------------------------------ for people
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per option, its values in the person's own units."""
+        rows = [
+            {
+                "target": o.target.confidence,
+                "status": str(o.status),
+                "cost": o.cost,
+                "lower_bound": o.lower_bound,
+                "confidence": o.confidence,
+                "changes": self._words(o),
+                **o.x,
+            }
+            for o in self.options
+        ]
+        head = ["target", "status", "cost", "lower_bound", "confidence", "changes"]
+        return pd.DataFrame(rows, columns=[*head, *self.factual.index])
+
+    def _words(self, option: Option) -> str:
+        schema = self.recourse.schema
+        return "; ".join(
+            f"{schema[name].title} {schema.describe(name, a)} → {schema.describe(name, b)}"
+            for name, (a, b) in option.changes.items()
+        )
+
+    def _numbers(self, option: Option) -> str:
+        text = f"cost {option.cost:.4g}, confidence {option.confidence:.3f}"
+        if option.status is Status.FEASIBLE and self.engine == "exact":
+            text += f", nothing below {option.lower_bound:.4g} reaches it"
+        return text
+
+    def _lines(self) -> Iterable[str]:
+        verdict = "refused" if self.refused else "accepted"
+        yield f"{verdict}: confidence {self.confidence:.3f} in {self.recourse.wanted!r}"
+        for target, status in self.status.items():
+            yield f"{target.words}: {status.sentence}"
+            for option in self.options:
+                if option.target == target and option.changes:
+                    yield f"    {self._words(option)}  ({self._numbers(option)})"
+            if status is Status.INFEASIBLE:
+                yield f"    the furthest within reach is {self.furthest.confidence:.3f}" + (
+                    f": {self._words(self.furthest)}" if self.furthest.changes else ""
+                )
+                yield "    result.binding() says which constraint, if lifted, would help"
+
+    def __repr__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _repr_html_(self) -> str:
+        table = self.to_frame()[["target", "status", "cost", "confidence", "changes"]]
+        lines = "<br>".join(escape(line.strip()) for line in self._lines() if line[0] != " ")
+        return f"<p>{lines}</p>" + (table.to_html(index=False) if len(table) else "")
+
+    # ------------------------------------------------------------ files
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the answers as JSON; the model is named by its fingerprint. All or nothing."""
+        told = {
+            "kind": KIND,
+            "format": FORMAT,
+            "fingerprint": getattr(self.recourse.model, "fingerprint_", None),
+            "schema": self.recourse.schema.to_dict(),
+            "wanted": self.recourse.wanted_at,
+            "engine": self.engine,
+            "asked_more": self.asked_more,
+            "factual": [plain(value) for value in self.factual],
+            "confidence": self.confidence,
+            "targets": [
+                {**_told(target), "status": str(status), "nodes": self.nodes.get(target, 0)}
+                for target, status in self.status.items()
+            ],
+            "options": [
+                {
+                    "target": list(self.status).index(option.target),
+                    "x": [plain(value) for value in option.x],
+                    "cost": option.cost,
+                    "confidence": option.confidence,
+                    "status": str(option.status),
+                    "lower_bound": option.lower_bound,
+                }
+                for option in self.options
+            ],
+        }
+        beside = Path(path).with_name(f".{Path(path).name}.{os.getpid()}")
+        try:
+            beside.write_text(json.dumps(told, ensure_ascii=False, indent=1), encoding="utf-8")
+            beside.replace(path)
+        finally:
+            beside.unlink(missing_ok=True)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], recourse: Recourse) -> Result:
+        """Read what `save` wrote, for the same model and schema.
+
+        Costs and confidences are computed again; a file that says otherwise is refused.
+        """
+        told = json.loads(Path(path).read_text(encoding="utf-8"))
+        if not isinstance(told, dict) or (told.get("kind"), told.get("format")) != (KIND, FORMAT):
+            raise ValueError(f"{path}: not a result of format {FORMAT}")
+        ours = {
+            "fingerprint": getattr(recourse.model, "fingerprint_", None),
+            "schema": recourse.schema.to_dict(),
+            "wanted": recourse.wanted_at,
+        }
+        for name, value in ours.items():
+            if told[name] != value:
+                raise ValueError(f"{path}: the {name} is not that of the recourse it is read with")
+        schema = recourse.schema
+        factual = schema.row(dict(zip(schema.names, told["factual"], strict=True)))
+        reach = schema.reach(factual)
+        targets = [Target(t["confidence"], t["mode"], t["tolerance"]) for t in told["targets"]]
+        options = []
+        for each in told["options"]:
+            codes = schema.reach(dict(zip(schema.names, each["x"], strict=True))).own
+            option = recourse.option(
+                reach, factual, targets[each["target"]], Point(codes, 0.0, 0.0),
+                Status(each["status"]), each["lower_bound"],
+            )  # fmt: skip
+            for name in ("cost", "confidence"):
+                if abs(getattr(option, name) - each[name]) > 1e-9:
+                    raise ValueError(
+                        f"{path}: an option's {name} is {each[name]}, but the model and the cost "
+                        f"make it {getattr(option, name)}"
+                    )
+            options.append(option)
+        return cls(
+            recourse, factual, recourse.confidence_of(reach.own), tuple(options),
+            {t: Status(each["status"]) for t, each in zip(targets, told["targets"], strict=True)},
+            nodes={t: each["nodes"] for t, each in zip(targets, told["targets"], strict=True)},
+            engine=told["engine"], asked_more=told["asked_more"],
+        )  # fmt: skip
+
+
+def _told(target: Target) -> dict[str, Any]:
+    return {
+        "confidence": target.confidence,
+        "mode": target.mode,
+        "tolerance": target.tolerance,
+    }
