@@ -25,6 +25,7 @@ from trust_recourse.problem import (
 from trust_recourse.progress import Progress
 from trust_recourse.result import Result
 from trust_recourse.schema import Reach, Schema
+from trust_recourse.schema.values import plain
 from trust_recourse.search.exact import Exact, Robust
 
 Engine = Literal["auto", "exact", "tpe", "gp"]
@@ -115,7 +116,7 @@ class Recourse:
         self.cost = Cost.named(cost)
         self.cost.check(self.schema)
         self.decision_threshold = decision_threshold
-        classes = list(getattr(model, "classes_", [0, 1]))
+        classes = [plain(label) for label in getattr(model, "classes_", [0, 1])]
         self.wanted = classes[1] if wanted is None else wanted
         if self.wanted not in classes:
             raise ValueError(f"wanted={wanted!r}; the model's classes are {classes}")

@@ -176,7 +176,7 @@ class TreeSearch:
     def prove(self, low: float, high: float, side: int, bound: float, accept: Accept) -> Splits:
         """The tree that shows that no point of [low, high] costs less than a bound."""
         self._begin(low, high, side, prove=1)
-        self.want[branch.CUTOFF] = bound
+        self.want[branch.CUTOFF] = bound * (1.0 - 1e-10)  # sums differ by rounding
         while self._run() == branch.FOUND:
             if accept(self.work.corner) and self.cost_of(self.work.corner) < bound * (1 - 1e-9):
                 raise RuntimeError("a cheaper answer than the proved one; please report this")
