@@ -209,7 +209,7 @@ def _said(certificate: Certificate, verdict: Verdict, model: PTMClassifier | TMC
     label = model.classes_[problem.wanted]
     page = Table.grid(padding=(0, 2, 0, 0))
     for name, text in (
-        ("model", f"{certificate.fingerprint[:16]}…"),
+        ("model", certificate.fingerprint[:16]),
         ("person", repr(problem.reach)),
         ("asked for", f"a confidence of {problem.target.words} in the class {label}"),
         ("cost", f"{_cost_words(problem.cost)}, with the weights and scales of its schema"),
@@ -504,7 +504,8 @@ def _black_box(
     if find_spec("optuna") is None:
         console.print(
             "Models that cannot be searched with proof are searched by trial, with packages that "
-            "are not installed here: pip install 'trust-recourse[bayes]'"
+            "are not installed here: pip install 'trust-recourse[bayes]'",
+            markup=False,
         )
         return
     from sklearn.linear_model import LogisticRegression
