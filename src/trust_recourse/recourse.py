@@ -250,14 +250,20 @@ class Recourse:
         X: pd.DataFrame,
         confidence: float = 0.5,
         *,
+        engine: Engine = "auto",
+        min_radius: float | None = None,
+        gap: float = 0.0,
         node_limit: int | None = None,
         time_limit: float | None = None,
+        n_trials: int | None = None,
+        random_state: int = 0,
         n_jobs: int = 1,
         verbose: bool = False,
     ) -> pd.DataFrame:
         """One row per person: status, cost, confidence and the values of the cheapest option.
 
-        `n_jobs` people are asked for at the same time, by threads: the search holds no lock.
+        The settings are those of `find`. `n_jobs` people are asked for at the same time, by
+        threads: the exact search holds no lock.
         """
         if not isinstance(n_jobs, int) or n_jobs < 1:
             raise ValueError(f"n_jobs={n_jobs!r}; expected a whole number of at least 1")
@@ -265,7 +271,11 @@ class Recourse:
         bar = Progress(len(people), "recourse", show=verbose)
 
         def one(x: pd.Series[Any]) -> dict[str, Any]:
-            result = self.find(x, confidence, node_limit=node_limit, time_limit=time_limit)
+            result = self.find(
+                x, confidence, engine=engine, min_radius=min_radius, gap=gap,
+                node_limit=node_limit, time_limit=time_limit, n_trials=n_trials,
+                random_state=random_state,
+            )  # fmt: skip
             row: dict[str, Any] = {"status": str(next(iter(result.status.values())))}
             for option in result.options[:1]:
                 row |= {"cost": option.cost, "confidence": option.confidence, **option.x}
