@@ -149,9 +149,9 @@ class TreeSearch:
     def ask_more(self, raw: float) -> None:
         """From now on only confidences beyond this one count."""
         if self.how[branch.SIDE] > 0:
-            self.want[branch.LOW] = raw - ROUNDING
+            self.want[branch.LOW] = raw + 2 * ROUNDING
         else:
-            self.want[branch.HIGH] = raw + ROUNDING
+            self.want[branch.HIGH] = raw - 2 * ROUNDING
 
     def furthest(self, side: int, reached: Callable[[Ints], float | None]) -> Found:
         """The point of greatest confidence, or of least, if side is −1.
