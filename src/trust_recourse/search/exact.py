@@ -28,7 +28,7 @@ Norm = Literal["linf", "l2", "l1"]
 Keep = Callable[[Point], bool]
 
 ABOVE = 1e-12  # confidences closer than this differ by rounding
-FEW = 4096  # cells of a box that are looked at one by one
+FEW = 256  # cells of a box that are looked at one by one
 CLOSE = 1e-12  # edges closer than this, of the scale, are one
 
 
