@@ -635,7 +635,10 @@ def _advance(
                 return FULL
             slot = _pop(store, state)
             done = how[FURTHEST] == 1 and -store.key[slot] <= want[REACHED]
-            if done or store.key[slot] > want[CUTOFF]:
+            dear = store.key[slot] > want[CUTOFF]
+            if how[PROVE] == 1:  # of a box at the bound nothing is left to prove
+                dear = store.key[slot] >= want[CUTOFF]
+            if done or dear:
                 if how[PROVE] == 1:
                     _leaf(tree, how, store.node[slot], COST, 0.0)
                     _release(store, state, slot)
