@@ -28,9 +28,15 @@ FLOOR = 1e-30  # factors below it are taken as this where a logarithm is needed
 FLAT = 1e-9  # a clause whose logarithm varies by less over a box is taken as constant
 AT_ONCE = 1 << 20  # factors looked at together, so that they stay in fast memory
 
-# steps towards the best rate of every clause, tried in turn; at 0 the budget is left unused
-EFFORTS = (0, 4, 24)
-PRICES = 24  # steps towards the best price
+
+class Effort(NamedTuple):
+    """How many steps are taken towards the best rate of each clause, and to the best price."""
+
+    rates: int  # at 0 the budget is left unused
+    prices: int
+
+
+EFFORTS = (Effort(0, 1), Effort(4, 1), Effort(24, 24))
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,12 +85,12 @@ class Candidates:
         """
         found = self.cheapest(first, last) if math.isfinite(raw) else np.full(len(first), goal)
         at_once = max(AT_ONCE // self.factors.size, 1)
-        for steps in EFFORTS if goal < math.inf else EFFORTS[:1]:
+        for effort in EFFORTS if goal < math.inf else EFFORTS[:1]:
             left = np.flatnonzero(found < goal)
             for start in range(0, len(left), at_once):
                 at = left[start : start + at_once]
                 choices = self._choices(first[at], last[at], goal)
-                found[at] = np.maximum(found[at], self._dearest(choices, price[at], raw, steps))
+                found[at] = np.maximum(found[at], self._dearest(choices, price[at], raw, effort))
         return np.minimum(found, goal)
 
     # ------------------------------------------------------------ candidates in boxes
@@ -126,13 +132,14 @@ class Candidates:
 
     # ------------------------------------------------------------ the cost of a confidence
 
-    def _dearest(self, choices: _Choices, price: Floats, raw: float, steps: int) -> Floats:
+    def _dearest(self, choices: _Choices, price: Floats, raw: float, effort: Effort) -> Floats:
         """What a point with this raw confidence costs; infinite if the budget allows none."""
-        clauses = self._clauses(choices, steps)
+        clauses = self._clauses(choices, effort.rates)
         high = _firing(self.machine, clauses.least, clauses.most)[1]
         found = np.where(self.machine.mean(high) + ROUNDING < raw, math.inf, -math.inf)
         for needed, per_log in _conditions(self.machine, clauses, raw):
-            found = np.maximum(found, self._bought(choices, needed, per_log, price))
+            bought = self._bought(choices, needed, per_log, price, effort.prices)
+            found = np.maximum(found, bought)
         return found
 
     def _clauses(self, choices: _Choices, steps: int) -> _Clauses:
@@ -151,16 +158,19 @@ class Candidates:
             least = np.maximum(least, np.exp(low) - FLOOR)  # less, for factors below the floor
         return _Clauses(low.T, high.T, least.T, most.T)
 
-    def _bought(self, choices: _Choices, needed: Floats, per_log: Floats, price: Floats) -> Floats:
+    def _bought(
+        self, choices: _Choices, needed: Floats, per_log: Floats, price: Floats, steps: int
+    ) -> Floats:
         """What Σ_f g_f ≥ needed costs, for the gains g = Σ_j per_log_j · log F_jf."""
         at = choices.box, choices.candidate
-        gains = (per_log @ self._logs.T)[at][None]
-        size = (np.abs(per_log) @ np.abs(self._logs.T))[at][None]
+        # not a product of matrices: for so small ones its threads would cost more than they save
+        gains = np.einsum("nj,cj->nc", per_log, self._logs)[at][None]
+        size = np.einsum("nj,cj->nc", np.abs(per_log), np.abs(self._logs))[at][None]
         needed = needed - ROUNDING - SHARE * choices.each(np.maximum, size)[0].sum(axis=1)
         out = choices.each(np.maximum, gains)[0].sum(axis=1) < needed
         start = np.where(np.isfinite(price), price, 1.0)
         costs = self.costs[choices.candidate][None]
-        least = _least(choices, -costs, -gains, -needed[None], start[None], PRICES)
+        least = _least(choices, -costs, -gains, -needed[None], start[None], steps)
         return np.where(out, math.inf, -least[0])
 
 

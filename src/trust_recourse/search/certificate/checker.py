@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -72,6 +73,22 @@ def check(
                 told = f"leaf {part.node[worst]}: {why(worst)}, so it cannot be discarded"
                 raise CertificateError(told)
     return Verdict(certificate.status, certificate.lower_bound, leaves)
+
+
+def verify(
+    certificate: Certificate | str | Path,
+    model: Any,
+    *,
+    schema: Schema | None = None,
+    cost: Cost | None = None,
+    x: Any = None,
+    target: Target | None = None,
+    wanted: Any = None,
+) -> Verdict:
+    """`check` a certificate, or the file of one."""
+    if not isinstance(certificate, Certificate):
+        certificate = Certificate.load(certificate)
+    return check(certificate, model, schema=schema, cost=cost, x=x, target=target, wanted=wanted)
 
 
 # ---------------------------------------------------------------- the question
@@ -251,7 +268,7 @@ class _Offered:
     def check_every_cell(self) -> None:
         """To the model the values of a cell are one, so each needs a candidate that is no dearer.
 
-        The nearest value of a cell is its cheapest, unless the cost has a function of its own.
+        The nearest value of a cell is its cheapest, unless the feature has a cost function.
         """
         own = self.feature.name in self.cost.functions or {*cost_parts(self.cost)[1]} - {
             "functions"
