@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from trust_recourse.schema import Forces as Forces
     from trust_recourse.schema import Schema as Schema
     from trust_recourse.search.certificate import Certificate as Certificate
+    from trust_recourse.search.certificate import CertificateError as CertificateError
+    from trust_recourse.search.certificate import verify as verify
     from trust_recourse.tsetlin.machines import PTMClassifier as PTMClassifier
     from trust_recourse.tsetlin.machines import TMClassifier as TMClassifier
     from trust_recourse.tsetlin.machines import load as load
@@ -34,6 +36,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "AtMost": "schema",
     "Certificate": "search.certificate",
+    "CertificateError": "search.certificate",
     "Cost": "problem",
     "EachRow": "measure",
     "Feature": "schema",
@@ -51,6 +54,7 @@ _HOMES = {
     "haberman": "data",
     "load": "tsetlin.machines",
     "model_report": "report",
+    "verify": "search.certificate",
 }
 __all__ = sorted([*_HOMES, "__version__"])
 

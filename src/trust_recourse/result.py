@@ -163,9 +163,8 @@ class Result:
             answer = Point(recourse.schema.reach(first.x).own, first.cost, first.confidence)
         proof = Proof(tuple(f.codes for f in engine.features), *tree)
         return Certificate(
-            recourse.model.fingerprint_, problem, status, answer, bound, self.nodes[at], proof,
-            tuple(recourse.cost.functions),
-        )  # fmt: skip
+            recourse.model.fingerprint_, problem, status, answer, bound, self.nodes[at], proof
+        )
 
     def pareto(self) -> pd.DataFrame:
         """Of the engines tpe and gp: the trials that no other beats in both cost and confidence."""

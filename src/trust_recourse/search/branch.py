@@ -660,7 +660,10 @@ def _advance(
                 return FULL
             slot = _pop(store, state)
             done = how[FURTHEST] == 1 and -store.key[slot] <= want[REACHED]
-            if done or store.key[slot] > want[CUTOFF]:
+            dear = store.key[slot] > want[CUTOFF]
+            if how[PROVE] == 1:  # of a box at the bound nothing is left to prove
+                dear = store.key[slot] >= want[CUTOFF]
+            if done or dear:
                 if how[PROVE] == 1:
                     _leaf(tree, how, store.node[slot], COST, 0.0)
                     _release(store, state, slot)
@@ -692,10 +695,13 @@ def _advance(
                     if (work.out[0] if side > 0 else 1.0 - work.out[1]) > want[REACHED]:
                         _push(store, state, slot)
                         return BETTER
-                elif work.out[1] >= want[LOW] and work.out[0] <= want[HIGH]:
-                    if how[ROBUST] == 0 or not _noise_loses(interval, task, want, work, corner):
-                        state[HELD] = slot
-                        return FOUND
+                elif (
+                    work.out[1] >= want[LOW]
+                    and work.out[0] <= want[HIGH]
+                    and (how[ROBUST] == 0 or not _noise_loses(interval, task, want, work, corner))
+                ):
+                    state[HELD] = slot
+                    return FOUND
         else:
             _corner(task, store, slot, corner)
         f = _widest(store, slot, d) if around else store.split[slot]

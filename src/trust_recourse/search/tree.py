@@ -180,6 +180,11 @@ class TreeSearch:
         while self._run() == branch.FOUND:
             if accept(self.work.corner) and self.cost_of(self.work.corner) < bound * (1 - 1e-9):
                 raise RuntimeError("a cheaper answer than the proved one; please report this")
+        if self.stopped:
+            raise MemoryError(
+                f"the proof needs more than {MOST_BOXES:,} boxes at once; ask with a gap, which "
+                "needs fewer"
+            )
         return _preorder(self.tree)
 
     # ------------------------------------------------------------ the arrays of the loop
