@@ -28,7 +28,7 @@ LOW, HIGH, FLOOR_LOW, FLOOR_HIGH, CUTOFF, PRICE, BOUND, REACHED, ENOUGH = range(
 # in `how`
 SIDE, FURTHEST, ROBUST, PAUSE, DIVE, PROVE = range(6)
 # marks of a slot
-RELAXED, FAILED = 1, 2
+RELAXED, FAILED, OFF = 1, 2, 4  # OFF: what was trimmed off, in a proof, and its parts
 
 SAFE = 1e-11  # of a bound is given up for rounding
 STEPS = 12  # of the search for the best price, at most
@@ -477,7 +477,7 @@ def _child(
     store.key[new] = store.key[slot]
     store.split[new] = store.split[slot]
     store.where[new] = -1
-    store.mark[new] = 0
+    store.mark[new] = store.mark[slot] & OFF
     _leaf(tree, how, node, OPEN, 0.0)
     return int(new)
 
@@ -565,6 +565,7 @@ def _trim(
                 store.node[slot] = left + 1 if end == 0 else left
                 _leaf(tree, how, store.node[slot], OPEN, 0.0)
                 store.key[off] = 0.0
+                store.mark[off] = OFF
                 _admit(interval, task, how, want, state, store, tree, work, off)
             if end == 0:
                 store.box[slot * 2 * d + f] = cut + 1
@@ -624,7 +625,11 @@ def _bounded_again(
             if wide and work.out[f] > worst:
                 worst = work.out[f]
                 store.split[slot], store.where[slot] = f, work.point[f]
-    taken = _trim(interval, task, how, want, state, store, tree, work, slot, needed, most, price)
+    taken = 0
+    if (store.mark[slot] & OFF) == 0:
+        taken = _trim(
+            interval, task, how, want, state, store, tree, work, slot, needed, most, price
+        )
     if taken > 0:
         # another corner, not yet tried
         total = _corner(task, store, slot, work.corner)
@@ -730,7 +735,7 @@ def _advance(
             first, last = (a, cut) if part == 0 else (cut + 1, b)
             new = _child(task, state, store, tree, how, slot, f, first, last, left + part)
             if first <= at <= last:
-                store.mark[new] = FAILED
+                store.mark[new] |= FAILED
                 if around:
                     rest = new
                     continue
