@@ -439,7 +439,9 @@ def _polish(interval: Any, task: Any, want: Any, work: Any, point: Any) -> float
 
 
 @_inline
-def _dive(interval: Any, task: Any, want: Any, store: Any, work: Any, slot: int) -> bool:
+def _dive(
+    interval: Any, task: Any, how: Any, want: Any, store: Any, work: Any, slot: int
+) -> bool:  # fmt: skip
     """Look for a point that meets the target and is cheaper than the best so far.
 
     What is bought at a price that pays for the needed gain is tried, then at higher prices.
@@ -450,9 +452,12 @@ def _dive(interval: Any, task: Any, want: Any, store: Any, work: Any, slot: int)
         _span_of_point(task, point, work.span)
         interval(task.numbers, task.layout, work.span, work.out, work.scratch)
         if _meets(want, work.out):
-            if total + price * gain > 1.1 * want[CUTOFF]:
-                return False
-            return _polish(interval, task, want, work, point) < want[CUTOFF]
+            cost = total + price * gain
+            if how[ROBUST] == 1:  # polished points lie on edges, where noise loses them
+                quiet = not _noise_loses(interval, task, want, work, point)
+                return bool(quiet and cost < want[CUTOFF])
+            polish = cost <= 1.1 * want[CUTOFF]
+            return polish and _polish(interval, task, want, work, point) < want[CUTOFF]
         price *= 1.5
     return False
 
@@ -641,7 +646,7 @@ def _bounded_again(
         if taken > AGAIN * wide:
             store.mark[slot] &= ~RELAXED
     diving = state[NODES] >= how[DIVE] and want[ENOUGH] < np.inf
-    return 2 if diving and _dive(interval, task, want, store, work, slot) else 1
+    return 2 if diving and _dive(interval, task, how, want, store, work, slot) else 1
 
 
 def _advance(
