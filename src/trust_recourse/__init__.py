@@ -10,8 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from trust_recourse.data import haberman as haberman
+    from trust_recourse.measure import EachRow as EachRow
+    from trust_recourse.measure import Isolation as Isolation
+    from trust_recourse.measure import NearNeighbours as NearNeighbours
+    from trust_recourse.problem import Cost as Cost
+    from trust_recourse.problem import Option as Option
+    from trust_recourse.problem import Status as Status
+    from trust_recourse.problem import Target as Target
     from trust_recourse.recourse import Recourse as Recourse
     from trust_recourse.report import model_report as model_report
+    from trust_recourse.result import Result as Result
     from trust_recourse.schema import AtMost as AtMost
     from trust_recourse.schema import Feature as Feature
     from trust_recourse.schema import Forces as Forces
@@ -29,12 +37,20 @@ _HOMES = {
     "AtMost": "schema",
     "Certificate": "search.certificate",
     "CertificateError": "search.certificate",
+    "Cost": "problem",
+    "EachRow": "measure",
     "Feature": "schema",
     "Forces": "schema",
+    "Isolation": "measure",
+    "NearNeighbours": "measure",
+    "Option": "problem",
     "PTMClassifier": "tsetlin.machines",
     "Recourse": "recourse",
+    "Result": "result",
     "Schema": "schema",
+    "Status": "problem",
     "TMClassifier": "tsetlin.machines",
+    "Target": "problem",
     "haberman": "data",
     "load": "tsetlin.machines",
     "model_report": "report",

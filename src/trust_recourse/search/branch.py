@@ -258,6 +258,31 @@ def _towards(task: Any, store: Any, slot: int, span: Any) -> None:
             span[d + f] = span[f]
 
 
+@_inline
+def _noise_loses(interval: Any, task: Any, want: Any, work: Any, point: Any) -> bool:
+    """Whether a quick look around a point finds a cell within the noise that misses the floor.
+
+    Feature by feature the end of the noise with less confidence is taken.
+    """
+    d = point.shape[0]
+    span, out = work.span, work.out
+    _span_of_point(task, point, span)
+    falls = want[FLOOR_LOW] > 0.0
+    worst = np.inf
+    for f in range(d):
+        at = task.offset[f] + point[f]
+        kept = span[f]
+        for end in range(2):
+            cell = task.lows[at] if end == 0 else task.highs[at]
+            span[f], span[d + f] = cell, cell
+            interval(task.numbers, task.layout, span, out, work.scratch)
+            here = out[1] if falls else -out[0]
+            if here < worst:
+                worst, kept = here, cell
+        span[f], span[d + f] = kept, kept
+    return bool(worst < want[FLOOR_LOW] if falls else -worst > want[FLOOR_HIGH])
+
+
 # ---------------------------------------------------------------- the priced bound
 
 
@@ -414,7 +439,9 @@ def _polish(interval: Any, task: Any, want: Any, work: Any, point: Any) -> float
 
 
 @_inline
-def _dive(interval: Any, task: Any, want: Any, store: Any, work: Any, slot: int) -> bool:
+def _dive(
+    interval: Any, task: Any, how: Any, want: Any, store: Any, work: Any, slot: int
+) -> bool:  # fmt: skip
     """Look for a point that meets the target and is cheaper than the best so far.
 
     What is bought at a price that pays for the needed gain is tried, then at higher prices.
@@ -425,9 +452,12 @@ def _dive(interval: Any, task: Any, want: Any, store: Any, work: Any, slot: int)
         _span_of_point(task, point, work.span)
         interval(task.numbers, task.layout, work.span, work.out, work.scratch)
         if _meets(want, work.out):
-            if total + price * gain > 1.1 * want[CUTOFF]:
-                return False
-            return _polish(interval, task, want, work, point) < want[CUTOFF]
+            cost = total + price * gain
+            if how[ROBUST] == 1:  # polished points lie on edges, where noise loses them
+                quiet = not _noise_loses(interval, task, want, work, point)
+                return bool(quiet and cost < want[CUTOFF])
+            polish = cost <= 1.1 * want[CUTOFF]
+            return polish and _polish(interval, task, want, work, point) < want[CUTOFF]
         price *= 1.5
     return False
 
@@ -616,7 +646,7 @@ def _bounded_again(
         if taken > AGAIN * wide:
             store.mark[slot] &= ~RELAXED
     diving = state[NODES] >= how[DIVE] and want[ENOUGH] < np.inf
-    return 2 if diving and _dive(interval, task, want, store, work, slot) else 1
+    return 2 if diving and _dive(interval, task, how, want, store, work, slot) else 1
 
 
 def _advance(
@@ -675,7 +705,11 @@ def _advance(
                     if (work.out[0] if side > 0 else 1.0 - work.out[1]) > want[REACHED]:
                         _push(store, state, slot)
                         return BETTER
-                elif work.out[1] >= want[LOW] and work.out[0] <= want[HIGH]:
+                elif (
+                    work.out[1] >= want[LOW]
+                    and work.out[0] <= want[HIGH]
+                    and (how[ROBUST] == 0 or not _noise_loses(interval, task, want, work, corner))
+                ):
                     state[HELD] = slot
                     return FOUND
         else:

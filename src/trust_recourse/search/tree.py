@@ -25,7 +25,7 @@ from trust_recourse.problem import CellModel, Floats, Ints
 from trust_recourse.search import branch
 from trust_recourse.search.candidates import Candidates
 
-NODES_A_CALL = 4096  # between two looks at the clock
+NODES_A_CALL = 256  # between two looks at the clock
 MOST_BOXES = 3_000_000  # held at once; a search that needs more ends as if by a limit
 FIRST_BOXES = 256
 DIVE_FROM = 32  # nodes on, points that meet the target are looked for
@@ -149,9 +149,9 @@ class TreeSearch:
     def ask_more(self, raw: float) -> None:
         """From now on only confidences beyond this one count."""
         if self.how[branch.SIDE] > 0:
-            self.want[branch.LOW] = raw - ROUNDING
+            self.want[branch.LOW] = raw + 2 * ROUNDING
         else:
-            self.want[branch.HIGH] = raw + ROUNDING
+            self.want[branch.HIGH] = raw - 2 * ROUNDING
 
     def furthest(self, side: int, reached: Callable[[Ints], float | None]) -> Found:
         """The point of greatest confidence, or of least, if side is −1.
