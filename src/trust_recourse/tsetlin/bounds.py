@@ -274,7 +274,8 @@ def _relaxation(
     _products(numbers, layout, span, scratch)
     lowest = d * np.log(FLOOR)
     for j in range(C):
-        scratch[low + j] = -max(np.log(max(scratch[j], 1e-300)), lowest)
+        # a product of many factors of 0 lies below any float, but not below that of their floors
+        scratch[low + j] = -np.log(scratch[j]) if scratch[j] > 1e-290 else -lowest
         scratch[high + j] = np.log(max(scratch[C + j], 1e-300))
     if budget < np.inf:
         votes_for = 0 if side > 0 else 1
