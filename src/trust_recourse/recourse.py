@@ -119,7 +119,7 @@ class Recourse:
         self.cost.check(self.schema)
         self.decision_threshold = decision_threshold
         classes = [plain(label) for label in getattr(model, "classes_", [0, 1])]
-        self.wanted = classes[1] if wanted is None else wanted
+        self.wanted = classes[1] if wanted is None else plain(wanted)
         if self.wanted not in classes:
             raise ValueError(f"wanted={wanted!r}; the model's classes are {classes}")
         if len(classes) != 2:
@@ -198,8 +198,9 @@ class Recourse:
             time_limit, n_trials, random_state, verbose,
         )  # fmt: skip
         _check(settings)
-        levels = [confidence] if isinstance(confidence, (int, float)) else list(confidence)
-        targets = [Target(level, mode, tolerance) for level in levels]
+        one = isinstance(confidence, (int, float, str))
+        levels = [confidence] if one else list(confidence)  # type: ignore[arg-type]
+        targets = list(dict.fromkeys(Target(level, mode, tolerance) for level in levels))  # type: ignore[arg-type]
         if not targets:
             raise ValueError("confidence=[]; expected at least one level, such as 0.85")
         reach, factual = self.schema.reach(x), self.schema.row(x)
@@ -218,7 +219,7 @@ class Recourse:
             {target: answers.status for target, answers in found.items()},
             nodes={target: answers.nodes for target, answers in found.items()},
             engine=settings.engine,
-            asked_more=robust is not None or plausible is not None,
+            asked_more=_more_words(settings),
             fronts={target: answers.pareto for target, answers in found.items() if answers.pareto},
         )
 
@@ -235,14 +236,19 @@ class Recourse:
         status = Status.FEASIBLE if stopped else Status.OPTIMAL
         return self.option(reach, self.schema.row(x), target, point, status, 0.0)
 
-    def frontier(self, x: Any) -> pd.DataFrame:
-        """The whole staircase: each row the cheapest way to its confidence, none dominated."""
+    def frontier(self, x: Any, *, time_limit: float | None = None) -> pd.DataFrame:
+        """The whole staircase: each row the cheapest way to its confidence, none dominated.
+
+        If the time limit ends the search, the stairs up to there, and `attrs["complete"]` is False.
+        """
         self._need_cells("frontier")
         problem = Problem(self.schema.reach(x), Target(0.5), self.cost, self.wanted_at)
-        points = list(Exact(self.model, problem).frontier())
+        engine = Exact(self.model, problem, time_limit=time_limit)
+        points = list(engine.frontier())
         table = self.schema.decode(np.array([p.codes for p in points]))
         table.insert(0, "confidence", [p.confidence for p in points])
         table.insert(0, "cost", [p.cost for p in points])
+        table.attrs["complete"] = not engine.stopped
         return table
 
     # ------------------------------------------------------------ many people
@@ -267,6 +273,8 @@ class Recourse:
         The settings are those of `find`. With `n_jobs` the people are shared out to so many
         processes.
         """
+        if not isinstance(confidence, (int, float)):
+            raise ValueError(f"confidence={confidence!r}; expected one level, such as 0.85")
         if not isinstance(n_jobs, int) or n_jobs < 1:
             raise ValueError(f"n_jobs={n_jobs!r}; expected a whole number of at least 1")
         bar = Progress(len(X), "recourse", show=verbose)
@@ -474,6 +482,18 @@ class _Kept:
         return bool((_moved(own, a) == _moved(own, b)).all())
 
 
+def _more_words(settings: Settings) -> str:
+    """What an answer must be beside confident enough."""
+    words = []
+    if settings.robust is not None:
+        words.append(
+            f"at least {settings.robust.floor:g} within a radius of {settings.robust.radius:g}"
+        )
+    if settings.plausible is not None:
+        words.append("plausible")
+    return " and ".join(words)
+
+
 def _moved(own: Floats, codes: Floats) -> Any:
     return (codes != own) & ~(np.isnan(codes) & np.isnan(own))
 
@@ -489,6 +509,10 @@ def _check(settings: Settings) -> None:
         given = getattr(settings, name)
         if given is not None and not given > 0:
             raise ValueError(f"{name}={given!r}; expected a number above 0, or None")
+    other = ("n_trials",) if settings.engine == "exact" else ("node_limit", "time_limit")
+    if ignored := [name for name in other if getattr(settings, name) is not None]:
+        hint = "it has no trials" if settings.engine == "exact" else "limit it by n_trials"
+        raise ValueError(f"{ignored[0]} with engine {settings.engine!r}: {hint}")
     if settings.plausible is not None and not callable(settings.plausible):
         raise TypeError(
             f"plausible={settings.plausible!r}; expected a function of rows, NearNeighbours(X) or "

@@ -52,7 +52,7 @@ class Result:
     status: Mapping[Target, Status]
     nodes: Mapping[Target, int] = field(default_factory=dict)
     engine: str = "exact"
-    asked_more: bool = False  # by a plausibility test or a radius, which no certificate covers
+    asked_more: str = ""  # of a plausibility test or a radius, which no certificate covers
     fronts: Mapping[Target, tuple[Point, ...]] = field(default_factory=dict)
 
     @property
@@ -230,7 +230,8 @@ class Result:
         verdict = "refused" if self.refused else "accepted"
         yield f"{verdict}: confidence {self.confidence:.3f} in class {self.recourse.wanted!r}"
         for target, status in self.status.items():
-            yield f"{target.words}: {status.sentence}"
+            asked = f"{target.words}, {self.asked_more}" if self.asked_more else target.words
+            yield f"{asked}: {status.sentence}"
             for at, option in enumerate(o for o in self.options if o.target == target):
                 if option.changes:
                     other = "or, dearer: " if at else ""

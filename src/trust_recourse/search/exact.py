@@ -115,6 +115,11 @@ class Exact:
         if waiting is not None:
             yield waiting
 
+    @property
+    def stopped(self) -> bool:
+        """Whether a limit ended the last search."""
+        return self._search.stopped
+
     def furthest(self) -> tuple[Point, bool]:
         """The allowed point of greatest confidence, and whether a limit ended the search."""
         reach, side = self.problem.reach, 1 if self.problem.wanted == 1 else -1
@@ -253,6 +258,7 @@ def radius(
 
     low, high = _losing(model, wanted, threshold)
     found = search.best(low, high, side, lost)
+    _refuse_unfinished(found.stopped)
     return math.inf if found.point is None else search.cost_of(found.point) ** (1.0 / power)
 
 
@@ -309,8 +315,14 @@ def _loses(model: CellModel, cells: Sequence[Ints], wanted: int, threshold: floa
         lost = bool(wanted_confidence(yes, wanted)[0] < threshold)
         return math.inf if lost else model.boxes().raw_interval(float(yes[0]), float(yes[0]))[0]
 
-    TreeSearch(model, features).furthest(-1 if wanted == 1 else 1, reached)
+    found = TreeSearch(model, features).furthest(-1 if wanted == 1 else 1, reached)
+    _refuse_unfinished(found.stopped and not lost)
     return lost
+
+
+def _refuse_unfinished(stopped: bool) -> None:
+    if stopped:
+        raise MemoryError("the search for a loss of the decision held too many boxes to finish it")
 
 
 def _losing(model: CellModel, wanted: int, threshold: float) -> tuple[float, float]:

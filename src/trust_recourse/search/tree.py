@@ -228,6 +228,9 @@ class TreeSearch:
     def _run(self) -> int:
         """Go on with the loop until it has something to say, or a limit ends it."""
         advance, boxes = branch.advance(), self.boxes
+        if time.monotonic() > self.deadline:  # points that are refused one by one take time too
+            self.stopped = True
+            return branch.DONE
         while True:
             self.how[branch.PAUSE] = int(min(NODES_A_CALL, self.node_limit - self.nodes))
             said = advance(

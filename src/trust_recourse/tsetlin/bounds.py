@@ -320,7 +320,8 @@ def _relaxation(
             constants += constant - numbers[empty + j]
         else:
             from_ = max(most - numbers[empty + j], 0.0)
-            if flat or least < FLOOR:  # at the floor a tangent would no longer lie below
+            # at the floor a tangent would no longer lie below
+            if flat or least < FLOOR or most <= least:
                 constant = least
             else:
                 slope = (most - least) / (top - bottom)
@@ -388,7 +389,7 @@ def _errors(numbers: Any, layout: Any, span: Any, point: Any, out: Any, scratch:
         slope = scratch[slopes + j]
         missed = 0.0
         if top - bottom > 1e-9:
-            rate = (np.exp(top) - np.exp(bottom)) / (top - bottom)
+            rate = (np.exp(top) - np.exp(bottom)) / (top - bottom) + 1e-300
             line = np.exp(top) - rate * (top - S) if slope > 0 else rate * (1.0 + S - np.log(rate))
             missed = abs(slope) / rate * abs(line - np.exp(S)) / (top - bottom)
         scratch[error + j] = missed
