@@ -74,8 +74,16 @@ class Exact:
         search = self._search
         factor = (1.0 + gap) ** (2 if cost.root else 1)
         low, high, side = self._interval
-        found = search.best(low, high, side, lambda at: self._accepts(at, keep), factor)
-        point = None if found.point is None else self._point(found.point)
+        point: Point | None = None
+
+        def accept(at: Ints) -> bool:
+            nonlocal point
+            here = self._point(at)
+            accepted = self._accepts(here, at) and (keep is None or keep(here))
+            point = here if accepted else point
+            return accepted
+
+        found = search.best(low, high, side, accept, factor)
         bound = cost.total(found.bound)
         return Answer(
             point, bound if point is None else min(bound, point.cost), found.stopped, search.nodes
@@ -121,7 +129,8 @@ class Exact:
     def proof(self, lower_bound: float) -> Splits:
         """The tree of discarded boxes that shows that nothing cheaper meets the target."""
         added = lower_bound**2 if self.problem.cost.root else lower_bound
-        return self._search.prove(*self._interval, added, lambda at: self._accepts(at, None))
+        accept = lambda at: self._accepts(self._point(at), at)  # noqa: E731
+        return self._search.prove(*self._interval, added, accept)
 
     # ------------------------------------------------------------ between codes and the search
 
@@ -187,13 +196,11 @@ class Exact:
         yes = self.model.confidence_at(self.model.cells_of(codes[None]))
         return Point(codes, cost, float(wanted_confidence(yes, self.problem.wanted)[0]))
 
-    def _accepts(self, at: Ints, keep: Keep | None) -> bool:
-        point = self._point(at)
+    def _accepts(self, point: Point, at: Ints) -> bool:
         return (
             self.problem.target.met(point.confidence)
             and self.problem.reach.allows(point.codes)
             and (self.robust is None or self._holds(at))
-            and (keep is None or keep(point))
         )
 
     def _holds(self, at: Ints) -> bool:

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from trust_recourse.tsetlin.kernels import inline, kernel, lanes, typed
+from trust_recourse.tsetlin.kernels import Handed, inline, kernel, lanes
 
 ROUNDING = 1e-12  # products in another order may differ from a prediction's by rounding
 FLOOR = 1e-30  # factors below it are taken as this where a logarithm is needed
@@ -381,21 +381,21 @@ def _errors(numbers: Any, layout: Any, span: Any, point: Any, out: Any, scratch:
 
 
 @cache
-def errors() -> Any:
+def errors() -> Handed:
     """`_errors` as a function that compiled code can be handed."""
-    return typed(ERRORS)(_errors)
+    return Handed(ERRORS, _errors)
 
 
 @cache
-def interval() -> Any:
+def interval() -> Handed:
     """`_interval` as a function that compiled code can be handed."""
-    return typed(INTERVAL)(_interval)
+    return Handed(INTERVAL, _interval)
 
 
 @cache
-def relaxation() -> Any:
+def relaxation() -> Handed:
     """`_relaxation` as a function that compiled code can be handed."""
-    return typed(RELAXATION)(_relaxation)
+    return Handed(RELAXATION, _relaxation)
 
 
 @kernel

@@ -21,10 +21,12 @@ loops become vector instructions; nothing checks them, so `training` must lay th
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import njit
+from numba import njit, types
+from numba.extending import typeof_impl
 
 BLOCK = 16  # steps between two settlements: the history of one automaton fills 32 bits
 LANES = 32  # automata that share a tile of the window
@@ -42,9 +44,30 @@ kernel = njit(**_fast)
 inline = njit(**_fast, forceinline=True)
 
 
-def typed(signature: Any) -> Any:
-    """Compile for one signature, so that other compiled code can be handed the function."""
-    return njit(signature, **_fast)
+class Handed(types.WrapperAddressProtocol):  # type: ignore[misc]
+    """A compiled function that other compiled code can be handed, its address looked up once."""
+
+    def __init__(self, signature: Any, function: Callable[..., Any]) -> None:
+        self.type = types.FunctionType(signature)
+        self._compiled = njit(signature, **_fast)(function)
+        made = self._compiled.get_compile_result(signature)
+        wrapper = made.fndesc.llvm_cfunc_wrapper_name
+        self._address = int(made.library.get_pointer_to_function(wrapper))
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self._compiled(*arguments)
+
+    def __wrapper_address__(self) -> int:
+        return self._address
+
+    def signature(self) -> Any:
+        """The types it takes and gives."""
+        return self.type.signature
+
+
+@typeof_impl.register(Handed)
+def _type_of(handed: Handed, _: Any) -> Any:
+    return handed.type  # made once: numba would make it anew at every call
 
 
 _reduce = njit(**_fast | {"fastmath": {"contract", "nsz", "reassoc"}}, forceinline=True)

@@ -282,13 +282,11 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
 
     def cell_edges(self) -> tuple[Floats, ...]:
         """Thresholds of each ordered feature, ascending; empty for a category."""
-        check_is_fitted(self)
-        return self._literals.thresholds
+        return self._fitted().thresholds
 
     def cells_of(self, codes: Floats) -> NDArray[np.int32]:
         """The cell of each code, one column per feature."""
-        check_is_fitted(self)
-        return self._literals.cells(codes)
+        return self._fitted().cells(codes)
 
     def confidence_at(self, cells: NDArray[np.int32]) -> Floats:
         """Confidence of `classes_[1]` at rows of cells: the very floats of `predict_proba`."""
@@ -296,13 +294,19 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
 
     def boxes(self) -> Boxes:
         """Bounds on the confidence over boxes of cells."""
-        check_is_fitted(self)
+        literals = self._fitted()
         if self._boxes is None:
             self._boxes = Boxes(
-                self._factors, self._literals.n_cells, self._empty, self._g,
+                self._factors, literals.n_cells, self._empty, self._g,
                 self._calibrated, self._raw_interval,
             )  # fmt: skip
         return self._boxes
+
+    def _fitted(self) -> Literals:
+        """The literals; an unfitted machine is refused as scikit-learn does, but only then."""
+        if not hasattr(self, "_literals"):
+            check_is_fitted(self)
+        return self._literals
 
     # ------------------------------------------------------------ the rules
 
