@@ -26,6 +26,31 @@ def cpu(work, *args, repeat=1, **kwargs):
     return timed(lambda: work(*args, **kwargs), repeat)[1]
 
 
+class Busy:
+    """How much of the machine's cores other work took since this was made (Linux)."""
+
+    def __init__(self):
+        self.start, self.all, self.own = time.monotonic(), _busy_seconds(), _own_seconds()
+
+    def words(self):
+        cores = (time.monotonic() - self.start) * (os.cpu_count() or 1)
+        own, all_ = _own_seconds() - self.own, _busy_seconds() - self.all
+        other = max(all_ - own, 0.0) / cores
+        return f"this run used {own / cores:.0%} of {os.cpu_count()} cores, other work {other:.0%}"
+
+
+def _own_seconds():
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
+
+
+def _busy_seconds():
+    """Seconds in which a core of this machine did anything, all cores added up."""
+    named = Path("/proc/stat").read_text().splitlines()[0].split()[1:]
+    user, nice, system, _idle, _wait, *rest = map(int, named)
+    return (user + nice + system + sum(rest[:3])) / os.sysconf("SC_CLK_TCK")
+
+
 def surroundings(*packages):
     """The machine, Python and the versions that the numbers hold for."""
     return {
