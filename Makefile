@@ -5,7 +5,7 @@ PIP := $(BIN)/pip --disable-pip-version-check -q install -c constraints.txt
 
 .PHONY: demo test bench clean
 
-demo: .venv/.cli
+demo: .venv/.cli,bayes
 	$(BIN)/trust-recourse demo
 
 test: .venv/.dev

@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from trust_recourse import PTMClassifier, __version__, model_report
-from trust_recourse.cli import _rules, app
+from trust_recourse import (
+    Cost,
+    PTMClassifier,
+    Recourse,
+    Status,
+    Target,
+    __version__,
+    cli,
+    model_report,
+)
+from trust_recourse.cli import app
+from trust_recourse.problem import Point
+from trust_recourse.search.certificate import Certificate, Proof, Verdict
 
 HEAVY = ("numba", "numpy", "pandas", "sklearn")
 
@@ -39,7 +52,9 @@ def command(*arguments: str, blocked: tuple[str, ...] = ()) -> subprocess.Comple
     )
 
 
-@pytest.mark.parametrize("arguments", [("--help",), ("demo", "--help"), ("--version",), ()])
+@pytest.mark.parametrize(
+    "arguments", [("--help",), ("demo", "-h"), ("verify", "-h"), ("--version",), ()]
+)
 def test_help_and_version_load_nothing_heavy(arguments):
     done = command(*arguments)
     assert done.returncode == 0, done.stderr
@@ -114,16 +129,190 @@ def test_a_machine_without_a_clear_rule_is_said_to_have_none(patients):
     model = PTMClassifier(n_clauses=4, epochs=1, random_state=0).fit(*patients)
     model._conclude(np.full_like(model.inclusion_, 1e-6))
     page = Console(file=io.StringIO(), width=80)
-    _rules(page, model, *patients)
+    cli._rules(page, model, *patients)
     assert "4 of the 4 rules are weak" in page.file.getvalue()
     assert "dominance" not in page.file.getvalue()
+
+
+@pytest.fixture(scope="module")
+def asked(patients):
+    """What the demo asks for its patient, asked again."""
+    X, y = patients
+    model = PTMClassifier(epochs=5, random_state=2).fit(X, y)
+    ages = X["age"]
+    ordinary = X[ages.between(ages.quantile(0.25), ages.quantile(0.75))]
+    patient = ordinary.iloc[model.predict_proba(ordinary)[:, 1].argmin()]
+    schema = model.schema_.lock("age", "year").update("nodes", direction="decrease")
+    return Recourse(model, schema, cost="l1").find(patient, cli.CONFIDENCES)
+
+
+def test_the_demo_answers_and_says_what_is_proved(told, asked):
+    text, flat = told[1], " ".join(told[1].split())
+    kinds = set(asked.status.values())
+    assert kinds == {Status.OPTIMAL, Status.INFEASIBLE}, "this seed shows too little"
+    for option in asked.options:
+        cells = f"{option.x['nodes']} +{option.confidence:.3f} +{option.cost:.3f} +nothing cheaper"
+        assert re.search(rf"at least {option.target.confidence:.0%} +{cells}", text)
+    assert re.search(r"at least 95% +none +no allowed change reaches it", text)
+    furthest = asked.furthest
+    assert f"within reach is {furthest.confidence:.1%}, at {furthest.x['nodes']} nodes" in flat
+    lifted = asked.binding()
+    assert len(lifted), "no limit of this patient binds, so the test would judge nothing"
+    for way, reached in zip(lifted["if"], lifted["reachable"], strict=True):
+        assert f"{way}, {reached:.1%}" in flat
+    stairs = asked.recourse.frontier(asked.factual)
+    for nodes, cost, confidence in stairs[["nodes", "cost", "confidence"]].itertuples(index=False):
+        assert re.search(rf"^ +{nodes} +{cost:.3f} +{confidence:.3f}  [█░]", text, re.MULTILINE)
+
+
+def test_the_demo_tells_confidence_from_robustness(told, asked):
+    text = told[1]
+    safe = asked.recourse.find(asked.factual, cli.CONFIDENCES, min_radius=cli.ROOM)
+    for result, room in ((asked, "none"), (safe, f"{cli.ROOM}")):
+        assert result.options
+        for at, option in enumerate(result.options):
+            kept = result.robustness(at, cli.SIGMA)
+            cells = (
+                f"{room} +{option.x['nodes']} +{option.confidence:.3f} +{option.cost:.3f} "
+                f"+{result.radius(at):.3f} +{kept.probability:.2%} +{kept.copies:.0%}"
+            )
+            assert re.search(cells, text), cells
+    edge = [asked.radius(at) for at in range(len(asked.options))]
+    assert min(edge) < cli.ROOM <= min(safe.radius(at) for at in range(len(safe.options)))
+
+
+def test_the_demo_checks_a_proof_and_asks_another_model(told):
+    flat = " ".join(told[1].split())
+    assert f"It holds. {Status.INFEASIBLE.sentence}" in flat
+    assert "a confidence of at least 0.95" in flat
+    assert Status.FEASIBLE.sentence in flat
+
+
+def test_without_its_package_the_engine_by_trial_is_left_out_with_a_word(
+    asked, patients, monkeypatch
+):
+    monkeypatch.setattr(cli, "find_spec", lambda _: None)
+    page = Console(file=io.StringIO(), width=100)
+    cli._black_box(page, asked, *patients, seed=0)
+    assert "pip install 'trust-recourse[bayes]'" in page.file.getvalue()
+
+
+def test_where_nothing_is_within_reach_nothing_is_disturbed(asked):
+    stuck = Recourse(asked.recourse.model, asked.recourse.schema.lock("nodes"))
+    page = Console(file=io.StringIO(), width=80)
+    result = stuck.find(asked.factual, cli.CONFIDENCES)
+    assert not result.options
+    cli._robustness(page, result)
+    assert "Nothing within reach is accepted" in page.file.getvalue()
+
+
+# ---------------------------------------------------------------- verify
+
+
+@pytest.fixture
+def files(asked, tmp_path):
+    """A certificate that no allowed change reaches 95 %, and the model."""
+    asked.certificate(0.95).save(tmp_path / "proof.json")
+    asked.recourse.model.save(tmp_path / "model.safetensors")
+    return tmp_path
+
+
+def verify(*paths):
+    return CliRunner().invoke(app, ["verify", *map(str, paths)])
+
+
+def changed(path, **entries):
+    path.write_text(json.dumps(json.loads(path.read_text()) | entries))
+
+
+def test_a_proof_that_holds_is_told_with_its_question(files, asked):
+    done = verify(files / "proof.json", files / "model.safetensors")
+    assert done.exit_code == 0, done.output
+    assert done.output.startswith(f"The proof holds. {Status.INFEASIBLE.sentence}")
+    assert f"nodes: {asked.factual['nodes']}, may be 0 to" in done.output
+    assert "at least 0.95 in the class 1" in done.output
+    assert re.search(r"checked +\d+ box(es)? ruled out: \d+ by ", done.output)
+
+
+def test_that_no_change_is_needed_can_be_checked(files, asked):
+    problem = replace(asked.certificate(0.95).problem, target=Target(0.1))
+    assert problem.target.met(asked.confidence)
+    stays = Point(problem.reach.own, 0.0, asked.confidence)
+    by_cost = Proof(asked.certificate(0.95).proof.candidates, [-1], [0], [0.0])
+    Certificate(
+        asked.recourse.model.fingerprint_, problem, Status.ALREADY_MET, stays, 0.0, 0, by_cost
+    ).save(files / "proof.json")
+    done = verify(files / "proof.json", files / "model.safetensors")
+    assert done.exit_code == 0, done.output
+    assert f"no change (cost 0, confidence {asked.confidence:.4f})" in done.output
+    assert "1 box ruled out: 1 by cost" in done.output
+
+
+def test_a_change_is_told_in_the_persons_own_values(asked):
+    option, model = asked.options[0], asked.recourse.model
+    page = Console(file=io.StringIO(), width=100)
+    verdict = Verdict(Status.OPTIMAL, option.cost, {"cost": 2, "confidence": 0, "point": 3})
+    page.print(cli._said(asked.certificate(option.target), verdict, model))
+    text = page.file.getvalue()
+    numbers = f"cost {option.cost:.4g}, confidence {option.confidence:.4f}"
+    assert f"nodes {asked.factual['nodes']} → {option.x['nodes']} ({numbers})" in text
+    assert "5 boxes ruled out: 2 by cost, 3 by the model's own word on a single point" in text
+
+
+def test_a_forged_proof_is_refused_with_the_reason(files):
+    within_reach = {"confidence": 0.5, "mode": "at_least", "tolerance": 0.1}
+    changed(files / "proof.json", target=within_reach)
+    done = verify(files / "proof.json", files / "model.safetensors")
+    assert done.exit_code == 1
+    assert re.match(r"Refused: leaf \d+: .*cannot be discarded\.$", done.output)
+
+
+def test_a_proof_about_another_model_is_refused(files, model):
+    model.save(files / "other.safetensors")
+    done = verify(files / "proof.json", files / "other.safetensors")
+    assert done.exit_code == 1
+    assert "Refused: it is about the model" in done.output
+
+
+def test_files_that_are_not_what_they_should_be(files):
+    proof, machine = files / "proof.json", files / "model.safetensors"
+    (files / "cut.json").write_text(proof.read_text()[:100])
+    (files / "list.json").write_text("[]")
+    for paths, said in (
+        ((files / "none.json", machine), "none.json: there is no such file"),
+        ((proof, files / "none.safetensors"), "none.safetensors: there is no such file"),
+        ((files / "cut.json", machine), "cut.json: damaged or cut short"),
+        ((files / "list.json", machine), "list.json: not a trust-recourse certificate"),
+        ((machine, proof), "Give the certificate first, then the model"),
+    ):
+        done = verify(*paths)
+        assert done.exit_code == 2
+        assert said in done.output
+        assert "Traceback" not in done.output
+
+
+def test_a_cost_that_no_file_holds_is_said_to_need_python(files, asked):
+    cost = Cost.named("l1", functions={"nodes": lambda a, b: abs(a - b) / 52})
+    recourse = Recourse(asked.recourse.model, asked.recourse.schema, cost)
+    recourse.find(asked.factual, 0.95).certificate().save(files / "proof.json")
+    done = verify(files / "proof.json", files / "model.safetensors")
+    assert done.exit_code == 2
+    assert "functions of its own" in done.output
+
+
+@pytest.mark.parametrize(
+    ("cost", "words"),
+    [("l1", "L1"), ("l2", "L2"), ({"l0": 0.1, "l2": 1}, "0.1 L0 + L2²")],
+)
+def test_a_cost_in_words(cost, words):
+    assert cli._cost_words(Cost.named(cost)) == words
 
 
 def test_the_demo_fits_the_page(told):
     width, text = told
     assert max(map(len, text.splitlines())) <= width
     assert "…" not in text  # no cell was cut
-    assert 50 <= len(text.splitlines()) <= 95
+    assert 100 <= len(text.splitlines()) <= 160
 
 
 def test_a_wrong_option_is_refused_before_anything_is_learnt():

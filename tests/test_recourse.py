@@ -247,7 +247,7 @@ def test_results_survive_a_file_and_forged_ones_do_not(tmp_path):
         Result.load(tmp_path / "r.json", other)
 
 
-def test_many_people_by_threads():
+def test_many_people_by_processes():
     recourse, X, _, goal = refused_person()
     one = recourse.find_many(X.head(12), goal)
     two = recourse.find_many(X.head(12), goal, n_jobs=2)

@@ -10,12 +10,23 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from trust_recourse.data import haberman as haberman
+    from trust_recourse.measure import EachRow as EachRow
+    from trust_recourse.measure import Isolation as Isolation
+    from trust_recourse.measure import NearNeighbours as NearNeighbours
+    from trust_recourse.problem import Cost as Cost
+    from trust_recourse.problem import Option as Option
+    from trust_recourse.problem import Status as Status
+    from trust_recourse.problem import Target as Target
     from trust_recourse.recourse import Recourse as Recourse
     from trust_recourse.report import model_report as model_report
+    from trust_recourse.result import Result as Result
     from trust_recourse.schema import AtMost as AtMost
     from trust_recourse.schema import Feature as Feature
     from trust_recourse.schema import Forces as Forces
     from trust_recourse.schema import Schema as Schema
+    from trust_recourse.search.certificate import Certificate as Certificate
+    from trust_recourse.search.certificate import CertificateError as CertificateError
+    from trust_recourse.search.certificate import verify as verify
     from trust_recourse.tsetlin.machines import PTMClassifier as PTMClassifier
     from trust_recourse.tsetlin.machines import TMClassifier as TMClassifier
     from trust_recourse.tsetlin.machines import load as load
@@ -24,15 +35,26 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "AtMost": "schema",
+    "Certificate": "search.certificate",
+    "CertificateError": "search.certificate",
+    "Cost": "problem",
+    "EachRow": "measure",
     "Feature": "schema",
     "Forces": "schema",
+    "Isolation": "measure",
+    "NearNeighbours": "measure",
+    "Option": "problem",
     "PTMClassifier": "tsetlin.machines",
     "Recourse": "recourse",
+    "Result": "result",
     "Schema": "schema",
+    "Status": "problem",
     "TMClassifier": "tsetlin.machines",
+    "Target": "problem",
     "haberman": "data",
     "load": "tsetlin.machines",
     "model_report": "report",
+    "verify": "search.certificate",
 }
 __all__ = sorted([*_HOMES, "__version__"])
 

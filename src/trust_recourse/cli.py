@@ -8,22 +8,34 @@ from __future__ import annotations
 
 import math
 import sys
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 from rich import box
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from trust_recourse import __version__
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from trust_recourse import PTMClassifier
+    from trust_recourse import (
+        Certificate,
+        Cost,
+        Option,
+        PTMClassifier,
+        Result,
+        TMClassifier,
+    )
+    from trust_recourse.search.certificate import Verdict
 
 Answer = TypeVar("Answer")
 
@@ -32,11 +44,21 @@ SHOWN_RULES = 5
 BAR = 40  # characters of the histogram's longest bar
 LEAST_CHANCE = 0.005  # rarer votes are left out of the histogram
 PROVED = {
-    "optimal": "nothing cheaper does",
-    "infeasible": "out of reach",
+    "optimal": "nothing cheaper reaches it",
+    "infeasible": "no allowed change reaches it",
     "already_met": "met already",
 }
+RULED_OUT = {
+    "cost": "by cost",
+    "confidence": "by confidence",
+    "priced": "by price",
+    "relation": "by a relation",
+    "point": "by the model's own word on a single point",
+}
 CONFIDENCES = (0.5, 0.7, 0.85, 0.95)
+SIGMA = 0.01  # of the noise, as in the paper
+ROOM = 0.02  # around an answer: one node and a year of age, but no whole year of operation
+TRIALS = 100
 PASSES = (50, 500, 5000)
 COMPARED = 30  # patients in the comparison with Monte Carlo, which takes a second or two
 OUTCOMES = ("died", "survived")
@@ -85,16 +107,14 @@ def demo(
 ) -> None:
     """Let a Probabilistic Tsetlin Machine learn from Haberman's patients, and question it.
 
-    How good it is beside logistic regression, the rules it learnt, one patient it is unsure
-    about, and what exact probabilities save. It takes a few seconds and writes nothing.
+    How good it is beside logistic regression, the rules it learnt, one patient it refuses, what
+    would have to be different for it to accept them, how safe that is, and a proof of it, checked.
+    It takes some seconds and leaves no file behind.
 
     Example: `trust-recourse demo --seed 7 --epochs 20`
     """
-    if hasattr(sys.stdout, "reconfigure"):
-        sys.stdout.reconfigure(errors="replace")  # a terminal that lacks ≤ shows ?, not an error
-    console = Console(highlight=False)
-    console.width = min(console.width, WIDEST)
-    with console.status("Starting. The first time ever this compiles for a while."):
+    console = _console()
+    with console.status("Starting. The first time ever this compiles for about a minute."):
         X, y = _warm_start()
     _patients(console, X, y)
     model = _learnt(console, X, y, seed, epochs)
@@ -102,18 +122,120 @@ def demo(
     _rules(console, model, X, y)
     patient = _one_patient(console, model, X, y)
     _exactness(console, model, X, seed)
-    _recourse(console, model, patient)
+    result = _recourse(console, model, patient)
+    _robustness(console, result)
+    _frontier(console, result)
+    _certificate(console, result, model)
+    _black_box(console, result, X, y, seed)
     console.print("\nAll of this is about the model, not about the world. Read on in README.md.")
+
+
+@app.command()
+def verify(
+    certificate: Annotated[
+        Path, typer.Argument(metavar="CERTIFICATE.json", help="Written by Certificate.save(path).")
+    ],
+    model: Annotated[
+        Path, typer.Argument(metavar="MODEL.safetensors", help="Written by model.save(path).")
+    ],
+) -> None:
+    """Check the proof of an answer on the model it is about, without believing any of it.
+
+    A certificate holds a question (a person, what they may change, the confidence asked for, the
+    cost), the answer, and why everything cheaper fails. Whoever asked makes it in Python:
+
+        result.certificate(0.85).save("proof.json")
+
+    and gives it to you with the model. The checker shares no code with the search: it computes the
+    model's confidences anew from their definition, and confirms that the proof leaves nothing out.
+    It shows you the question too: that it is the one you asked is for you to see.
+
+    It ends with 0 if the proof holds, with 1 and the reason if it does not, and with 2 if a file
+    is not there or not what it should be.
+
+    Example: `trust-recourse verify proof.json model.safetensors`
+    """
+    from trust_recourse.files import ModelFileError
+    from trust_recourse.search.certificate import CertificateError, check
+
+    console = _console()
+    try:
+        proof, machine = _read(certificate, model)
+    except (CertificateError, ModelFileError, OSError) as error:
+        swapped = certificate.suffix == ".safetensors" or model.suffix == ".json"
+        hint = "\nGive the certificate first, then the model." if swapped else ""
+        typer.echo(f"{error}{hint}", err=True)
+        raise typer.Exit(2) from None
+    if proof.given_again:
+        typer.echo(
+            f"{certificate}: its cost has functions of its own, which no file holds. Check it in "
+            "Python: trust_recourse.search.certificate.check(certificate, model, cost=cost)",
+            err=True,
+        )
+        raise typer.Exit(2)
+    try:
+        verdict = check(proof, machine)
+    except CertificateError as error:
+        typer.echo(f"Refused: {error}.")
+        raise typer.Exit(1) from None
+    console.print(f"The proof holds. {verdict.status.sentence}")
+    console.print(_said(proof, verdict, machine))
+    console.print("\nIt proves what is said of this question; compare it with the one you asked.")
+
+
+def _read(certificate: Path, model: Path) -> tuple[Certificate, PTMClassifier | TMClassifier]:
+    from trust_recourse import Certificate, load
+
+    return Certificate.load(certificate), load(model)
+
+
+def _said(certificate: Certificate, verdict: Verdict, model: PTMClassifier | TMClassifier) -> Table:
+    """The question and the answer of a certificate, and what was checked."""
+    problem, answer = certificate.problem, certificate.answer
+    features = problem.reach.schema.features
+    told = "none"
+    if answer is not None:
+        codes = zip(features, problem.reach.own.tolist(), answer.codes.tolist(), strict=True)
+        changes = [
+            f"{feature.title} {feature.describe_code(a)} → {feature.describe_code(b)}"
+            for feature, a, b in codes
+            if a != b and not (math.isnan(a) and math.isnan(b))
+        ]
+        numbers = f"cost {answer.cost:.4g}, confidence {answer.confidence:.4f}"
+        told = f"{'; '.join(changes) or 'no change'} ({numbers})"
+    reasons = [f"{n} {RULED_OUT[reason]}" for reason, n in verdict.leaves.items() if n]
+    parts = sum(verdict.leaves.values())
+    boxes = f"{parts} box{'es' if parts > 1 else ''} ruled out: {', '.join(reasons)}"
+    label = model.classes_[problem.wanted]
+    page = Table.grid(padding=(0, 2, 0, 0))
+    for name, text in (
+        ("model", certificate.fingerprint[:16]),
+        ("person", repr(problem.reach)),
+        ("asked for", f"a confidence of {problem.target.words} in the class {label}"),
+        ("cost", f"{_cost_words(problem.cost)}, with the weights and scales of its schema"),
+        ("answer", told),
+        ("checked", boxes if reasons else "the answer; nothing is cheaper than no change"),
+    ):
+        page.add_row(f"[dim]{name}", Text(text))
+    return page
+
+
+def _cost_words(cost: Cost) -> str:
+    if cost.root:
+        return "L2"
+    parts = {"L0": cost.l0, "L1": cost.l1, "L2²": cost.l2}
+    return " + ".join(n if part == 1 else f"{part:g} {n}" for n, part in parts.items() if part)
 
 
 def _warm_start() -> tuple[pd.DataFrame, pd.Series[int]]:
     """Load the patients and compile all that is timed later."""
-    from trust_recourse import PTMClassifier, haberman
+    from trust_recourse import PTMClassifier, Recourse, haberman
 
     X, y = haberman()
     model = PTMClassifier(epochs=1, random_state=0).fit(X, y)
     model.predict_proba(X.head(1))
     model.predict_proba_mc(X.head(1), n_passes=1, random_state=0)
+    Recourse(model).find(X.iloc[0], 0.99)
     return X, y
 
 
@@ -261,7 +383,7 @@ def _exactness(console: Console, model: PTMClassifier, X: pd.DataFrame, seed: in
     console.print("\nThe error falls like 1/√K: a tenth of it costs a hundred times the passes.")
 
 
-def _recourse(console: Console, model: PTMClassifier, patient: pd.DataFrame) -> None:
+def _recourse(console: Console, model: PTMClassifier, patient: pd.DataFrame) -> Result:
     from trust_recourse import Recourse
 
     schema = model.schema_.lock("age", "year").update("nodes", direction="decrease")
@@ -269,24 +391,158 @@ def _recourse(console: Console, model: PTMClassifier, patient: pd.DataFrame) -> 
     result, seconds = _timed(partial(recourse.find, patient.iloc[0], CONFIDENCES))
     _chapter(console, "7  What would have to be different")
     console.print(
-        "The least change at which the model would say yes to the patient of chapter 5, with the "
-        "confidence asked for. Age and year stay as they are, nodes may only fall; the cost is "
-        f"the change as a share of {schema['nodes'].scale:g} nodes."
+        f"The model {'refuses' if result.refused else 'accepts'} the patient of chapter 5: it "
+        f"gives survival {result.confidence:.1%}, and the line is at 50%. What is the least change "
+        "at which it would say yes, with the confidence asked for? Age and year stay as they are, "
+        "nodes may only fall, and the cost is the fall as a share of "
+        f"{schema['nodes'].scale:g} nodes. The answer is about the model: it says when the model "
+        "would say yes, not that fewer nodes, could one choose them, would save the patient."
     )
-    table = _table("asked for", "nodes", "confidence", "cost", "what is proved", text=1)
+    table = _table("asked for", "nodes", "confidence", "cost", "what is proved")
+    table.columns[-1].justify = "left"
     for target, status in result.status.items():
-        found = [o for o in result.options if o.target == target]
-        row = [f"{o.x['nodes']}|{o.confidence:.3f}|{o.cost:.3f}" for o in found] or ["|none|"]
-        table.add_row(f"at least {target.confidence:.0%}", *row[0].split("|"), PROVED[status])
+        cells = _cells(_option_for(result, target.confidence))
+        table.add_row(f"at least {target.confidence:.0%}", *cells, PROVED[status])
     console.print(table)
-    furthest = recourse.reachable(patient.iloc[0])
-    console.print(
-        f"\nNo allowed change brings more than {furthest.confidence:.1%}. Each line is proved, by "
-        f"ruling out everything cheaper; all of them took {1000 * seconds:.0f} ms."
+    took = f"\nAll four, each with its proof, took {1000 * seconds:.0f} ms."
+    console.print(" ".join([took, *_how_far(result)]))
+    return result
+
+
+def _how_far(result: Result) -> Iterator[str]:
+    """The furthest within reach, and what would take this patient further."""
+    furthest, lifted = result.furthest, result.binding()
+    yield (
+        f"The furthest within reach is {furthest.confidence:.1%}, at {furthest.x['nodes']} nodes."
     )
+    if len(lifted):
+        ways = (f"{row['if']}, {row['reachable']:.1%}" for row in lifted.to_dict("records"))
+        yield f"With one limit lifted: {'; '.join(ways)}."
+    else:
+        yield "No single limit, if lifted, would change that."
+
+
+def _robustness(console: Console, result: Result) -> None:
+    _chapter(console, "8  Confidence is not robustness")
+    if not result.options:
+        console.print("Nothing within reach is accepted, so there is nothing to disturb.")
+        return
+    safe = result.recourse.find(result.factual, CONFIDENCES, min_radius=ROOM)
+    scale = result.recourse.schema["nodes"].scale
+    console.print(
+        "The cheapest answer goes no further than it must, so it sits on an edge. Would the model "
+        f"still say yes just beyond it? Disturb every column by Gaussian noise of {SIGMA:.0%} of "
+        f"its range ({SIGMA * scale:.1f} nodes): 'kept' is the exact probability of a yes, "
+        "'copies' the paper's estimate of it, from 50 noisy copies. 'radius' is how far every "
+        "column may be off, as a share of its range, before the yes is lost, proved. Below each "
+        f"answer is the cheapest one asked with min_radius={ROOM} ({ROOM * scale:.1f} nodes):"
+    )
+    table = _table(
+        "at least", "min_radius", "nodes", "confidence", "cost", "radius", "kept", "copies", text=2
+    )
+    for level in CONFIDENCES:
+        if _option_for(result, level) is not None:
+            table.add_row(f"{level:.0%}", "none", *_safety(result, level))
+            table.add_row("", f"{ROOM}", *_safety(safe, level))
+    console.print(table)
+
+
+def _safety(result: Result, level: float) -> list[str]:
+    """An option for a table: what it is, how far from a loss, and how likely noise keeps it."""
+    option = _option_for(result, level)
+    if option is None:
+        return _cells(None)
+    at = result.options.index(option)
+    kept = result.robustness(at, SIGMA)
+    return [
+        *_cells(option), f"{result.radius(at):.3f}", f"{kept.probability:.2%}", f"{kept.copies:.0%}"
+    ]  # fmt: skip
+
+
+def _frontier(console: Console, result: Result) -> None:
+    stairs = result.recourse.frontier(result.factual)
+    _chapter(console, "9  Every step of the way")
+    console.print(
+        "Each line is the least change that brings its confidence; none brings more for less."
+    )
+    table = _table("nodes", "cost", "confidence", "", text=0)
+    table.columns[-1].justify = "left"
+    columns = (stairs[name].tolist() for name in ("nodes", "cost", "confidence"))
+    for nodes, cost, confidence in zip(*columns, strict=True):
+        sign, style = ("█", "dodger_blue2") if confidence >= 0.5 else ("░", "dark_orange3")
+        bar = f"[{style}]{sign * round(BAR * confidence)}"
+        table.add_row(f"{nodes}", f"{cost:.3f}", f"{confidence:.3f}", bar)
+    console.print(table)
+
+
+def _certificate(console: Console, result: Result, model: PTMClassifier) -> None:
+    from trust_recourse.search.certificate import check
+
+    level = CONFIDENCES[-1]
+    _chapter(console, "10  A proof to take away")
+    with tempfile.TemporaryDirectory() as folder:
+        paths = Path(folder, "proof.json"), Path(folder, "model.safetensors")
+        result.certificate(level).save(paths[0])
+        model.save(paths[1])
+        size = paths[0].stat().st_size
+        certificate, again = _read(*paths)
+        verdict, seconds = _timed(partial(check, certificate, again))
+    console.print(
+        f"What was said of {level:.0%} need not be believed. The proof was saved as a file of "
+        f"{size:,} bytes, and the model beside it; then both were read back and checked in "
+        f"{1000 * seconds:.0f} ms by code that shares nothing with the search. It holds. "
+        f"{verdict.status.sentence}"
+    )
+    console.print(_said(certificate, verdict, again))
+    console.print("\nYours to do: trust-recourse verify CERTIFICATE.json MODEL.safetensors")
+
+
+def _black_box(
+    console: Console, result: Result, X: pd.DataFrame, y: pd.Series[int], seed: int
+) -> None:
+    _chapter(console, "11  Any other model")
+    if find_spec("optuna") is None:
+        console.print(
+            "Models that cannot be searched with proof are searched by trial, with packages that "
+            "are not installed here: pip install 'trust-recourse[bayes]'",
+            markup=False,
+        )
+        return
+    from sklearn.linear_model import LogisticRegression
+
+    from trust_recourse import Recourse
+
+    recourse = Recourse(LogisticRegression(max_iter=1000).fit(X, y), result.recourse.schema, "l1")
+    ask = partial(recourse.find, engine="tpe", n_trials=TRIALS, random_state=seed)
+    found, seconds = _timed(partial(ask, result.factual, 0.7))
+    console.print(
+        "Logistic regression has no rules to search, so the same patient is asked about with "
+        f"engine='tpe': {TRIALS} trials, {seconds:.1f} s, and nothing proved."
+    )
+    console.print(str(found), markup=False)
+
+
+def _option_for(result: Result, level: float) -> Option | None:
+    """The cheapest option for a level, if there is one."""
+    return next((o for o in result.options if o.target.confidence == level), None)
+
+
+def _cells(option: Option | None) -> list[str]:
+    """An option for a table: its nodes, its confidence and its cost."""
+    if option is None:
+        return ["none", "", ""]
+    return [f"{option.x['nodes']}", f"{option.confidence:.3f}", f"{option.cost:.3f}"]
 
 
 # ------------------------------------------------------------------ the page
+
+
+def _console() -> Console:
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="replace")  # a terminal that lacks ≤ shows ?, not an error
+    console = Console(highlight=False)
+    console.width = min(console.width, WIDEST)
+    return console
 
 
 def _chapter(console: Console, title: str) -> None:

@@ -207,8 +207,10 @@ class Cost:
                 codes = [end for end in feature.bounds if math.isfinite(end)]
             else:
                 codes = [*map(float, range(len(feature.values) or 2))]
+            way = {"increase": 1.0, "decrease": -1.0}.get(feature.direction or "", 0.0)
             for own, value in islice(permutations(codes, 2), TRIED):
-                self._measured(feature, own, value)
+                if way * (value - own) >= 0:  # only what the schema allows
+                    self._measured(feature, own, value)
 
     def total(self, added: float) -> float:
         """d(x, x') from the sum of what the features add."""

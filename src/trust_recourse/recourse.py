@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
+from joblib import Parallel, delayed
 
 from trust_recourse.measure import Plausible, are_plausible, noisy_table
 from trust_recourse.problem import (
@@ -30,6 +30,7 @@ from trust_recourse.search.exact import Exact, Robust
 
 Engine = Literal["auto", "exact", "tpe", "gp"]
 TRIALS = {"tpe": 300, "gp": 60}
+PEOPLE_A_PART = 64  # handed to a process at a time
 CLOSE = 1e-9  # an answer this near to its bound, relatively, is the optimum
 
 
@@ -250,29 +251,45 @@ class Recourse:
         X: pd.DataFrame,
         confidence: float = 0.5,
         *,
+        engine: Engine = "auto",
+        min_radius: float | None = None,
+        gap: float = 0.0,
         node_limit: int | None = None,
         time_limit: float | None = None,
+        n_trials: int | None = None,
+        random_state: int = 0,
         n_jobs: int = 1,
         verbose: bool = False,
     ) -> pd.DataFrame:
         """One row per person: status, cost, confidence and the values of the cheapest option.
 
-        `n_jobs` people are asked for at the same time, by threads: the search holds no lock.
+        The settings are those of `find`. With `n_jobs` the people are shared out to so many
+        processes.
         """
         if not isinstance(n_jobs, int) or n_jobs < 1:
             raise ValueError(f"n_jobs={n_jobs!r}; expected a whole number of at least 1")
-        people = [x for _, x in X.iterrows()]
-        bar = Progress(len(people), "recourse", show=verbose)
+        bar = Progress(len(X), "recourse", show=verbose)
 
         def one(x: pd.Series[Any]) -> dict[str, Any]:
-            result = self.find(x, confidence, node_limit=node_limit, time_limit=time_limit)
+            result = self.find(
+                x, confidence, engine=engine, min_radius=min_radius, gap=gap,
+                node_limit=node_limit, time_limit=time_limit, n_trials=n_trials,
+                random_state=random_state,
+            )  # fmt: skip
             row: dict[str, Any] = {"status": str(next(iter(result.status.values())))}
             for option in result.options[:1]:
                 row |= {"cost": option.cost, "confidence": option.confidence, **option.x}
             return row
 
-        with ThreadPoolExecutor(n_jobs) as pool:
-            rows = list(bar.over(pool.map(one, people) if n_jobs > 1 else map(one, people)))
+        def some(part: pd.DataFrame) -> list[dict[str, Any]]:
+            return [one(x) for _, x in part.iterrows()]
+
+        if n_jobs == 1:
+            rows = [one(x) for _, x in bar.over(X.iterrows())]
+        else:
+            parts = [X.iloc[a : a + PEOPLE_A_PART] for a in range(0, len(X), PEOPLE_A_PART)]
+            shared = Parallel(n_jobs, return_as="generator")(map(delayed(some), parts))
+            rows = [row for part in shared for row in bar.over(part)]
         columns = ["status", "cost", "confidence", *self.schema.names]
         return pd.DataFrame(rows, index=X.index, columns=columns)
 

@@ -117,6 +117,7 @@ class Result:
         One row per constraint that helps, the most helpful first; the time limit is for each.
         """
         recourse = self.recourse
+        recourse._need_cells("binding")
         best = self.furthest.confidence
         rows = []
         listed = recourse.cost.functions
@@ -138,10 +139,14 @@ class Result:
         """
         at = self._target(target)
         status = self.status[at]
-        if self.engine != "exact" or self.asked_more or status is Status.NOT_FOUND:
-            reason = {
-                "exact": "it was asked with a plausibility test or a min_radius, or found nothing"
-            }.get(self.engine, f"the engine {self.engine!r} proves nothing")
+        reason = None
+        if self.engine != "exact":
+            reason = f"the engine {self.engine!r} proves nothing; ask with engine='exact'"
+        elif self.asked_more:
+            reason = "a certificate knows no plausibility test and no min_radius; ask without them"
+        elif status is Status.NOT_FOUND:
+            reason = "a limit ended the search before it found anything; give it more time"
+        if reason is not None:
             raise ValueError(f"no certificate for this answer: {reason}")
         recourse = self.recourse
         problem = Problem(
@@ -158,9 +163,8 @@ class Result:
             answer = Point(recourse.schema.reach(first.x).own, first.cost, first.confidence)
         proof = Proof(tuple(f.codes for f in engine.features), *tree)
         return Certificate(
-            recourse.model.fingerprint_, problem, status, answer, bound, self.nodes[at], proof,
-            tuple(recourse.cost.functions),
-        )  # fmt: skip
+            recourse.model.fingerprint_, problem, status, answer, bound, self.nodes[at], proof
+        )
 
     def pareto(self) -> pd.DataFrame:
         """Of the engines tpe and gp: the trials that no other beats in both cost and confidence."""
@@ -216,21 +220,22 @@ class Result:
             for name, (a, b) in option.changes.items()
         )
 
-    def _numbers(self, option: Option) -> str:
+    def _numbers(self, option: Option, at: int) -> str:
         text = f"cost {option.cost:.4g}, confidence {option.confidence:.3f}"
-        if option.status is Status.FEASIBLE and self.engine == "exact":
+        if option.status is Status.FEASIBLE and self.engine == "exact" and at == 0:
             text += f", nothing below {option.lower_bound:.4g} reaches it"
         return text
 
     def _lines(self) -> Iterable[str]:
         verdict = "refused" if self.refused else "accepted"
-        yield f"{verdict}: confidence {self.confidence:.3f} in {self.recourse.wanted!r}"
+        yield f"{verdict}: confidence {self.confidence:.3f} in class {self.recourse.wanted!r}"
         for target, status in self.status.items():
             yield f"{target.words}: {status.sentence}"
-            for option in self.options:
-                if option.target == target and option.changes:
-                    yield f"    {self._words(option)}  ({self._numbers(option)})"
-            if status is Status.INFEASIBLE:
+            for at, option in enumerate(o for o in self.options if o.target == target):
+                if option.changes:
+                    other = "or, dearer: " if at else ""
+                    yield f"    {other}{self._words(option)}  ({self._numbers(option, at)})"
+            if status is Status.INFEASIBLE and target.mode == "at_least":
                 yield f"    the furthest within reach is {self.furthest.confidence:.3f}" + (
                     f": {self._words(self.furthest)}" if self.furthest.changes else ""
                 )
@@ -287,7 +292,10 @@ class Result:
 
         Costs and confidences are computed again; a file that says otherwise is refused.
         """
-        told = json.loads(Path(path).read_text(encoding="utf-8"))
+        try:
+            told = json.loads(Path(path).read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise ValueError(f"{path}: not a result, or cut short: {error}") from None
         if not isinstance(told, dict) or (told.get("kind"), told.get("format")) != (KIND, FORMAT):
             raise ValueError(f"{path}: not a result of format {FORMAT}")
         ours = {

@@ -258,6 +258,31 @@ def _towards(task: Any, store: Any, slot: int, span: Any) -> None:
             span[d + f] = span[f]
 
 
+@_inline
+def _noise_loses(interval: Any, task: Any, want: Any, work: Any, point: Any) -> bool:
+    """Whether a quick look around a point finds a cell within the noise that misses the floor.
+
+    Feature by feature the end of the noise with less confidence is taken.
+    """
+    d = point.shape[0]
+    span, out = work.span, work.out
+    _span_of_point(task, point, span)
+    falls = want[FLOOR_LOW] > 0.0
+    worst = np.inf
+    for f in range(d):
+        at = task.offset[f] + point[f]
+        kept = span[f]
+        for end in range(2):
+            cell = task.lows[at] if end == 0 else task.highs[at]
+            span[f], span[d + f] = cell, cell
+            interval(task.numbers, task.layout, span, out, work.scratch)
+            here = out[1] if falls else -out[0]
+            if here < worst:
+                worst, kept = here, cell
+        span[f], span[d + f] = kept, kept
+    return bool(worst < want[FLOOR_LOW] if falls else -worst > want[FLOOR_HIGH])
+
+
 # ---------------------------------------------------------------- the priced bound
 
 
@@ -635,7 +660,10 @@ def _advance(
                 return FULL
             slot = _pop(store, state)
             done = how[FURTHEST] == 1 and -store.key[slot] <= want[REACHED]
-            if done or store.key[slot] > want[CUTOFF]:
+            dear = store.key[slot] > want[CUTOFF]
+            if how[PROVE] == 1:  # of a box at the bound nothing is left to prove
+                dear = store.key[slot] >= want[CUTOFF]
+            if done or dear:
                 if how[PROVE] == 1:
                     _leaf(tree, how, store.node[slot], COST, 0.0)
                     _release(store, state, slot)
@@ -667,7 +695,11 @@ def _advance(
                     if (work.out[0] if side > 0 else 1.0 - work.out[1]) > want[REACHED]:
                         _push(store, state, slot)
                         return BETTER
-                elif work.out[1] >= want[LOW] and work.out[0] <= want[HIGH]:
+                elif (
+                    work.out[1] >= want[LOW]
+                    and work.out[0] <= want[HIGH]
+                    and (how[ROBUST] == 0 or not _noise_loses(interval, task, want, work, corner))
+                ):
                     state[HELD] = slot
                     return FOUND
         else:

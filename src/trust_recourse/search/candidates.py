@@ -43,7 +43,7 @@ def candidates(model: CellModel, reach: Reach, cost: Cost) -> list[Candidates]:
     A person's own value is always among them.
     """
     schema, own = reach.schema, reach.own
-    grid = _grid(_Same(schema), _Same(model.cell_edges()))
+    grid = _grid(Same(schema), Same(model.cell_edges()))
     missing = np.isnan(own)
     found = _nearest(grid, reach, own, missing, cost)
     related = {name for relation in reach.relations for name in (relation.a, relation.b)}
@@ -86,7 +86,7 @@ class _Grid:
     unordered: NDArray[np.bool_]
 
 
-class _Same:
+class Same:
     """Stands for one object: equal only to itself, and kept alive while it is a key."""
 
     __slots__ = ("it",)
@@ -98,11 +98,11 @@ class _Same:
         return id(self.it)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and other.it is self.it
+        return isinstance(other, Same) and other.it is self.it
 
 
 @lru_cache(maxsize=64)
-def _grid(schema: _Same, edges: _Same) -> _Grid:
+def _grid(schema: Same, edges: Same) -> _Grid:
     """What is known of a schema's features under a model's thresholds, made once for both."""
     features: Schema = schema.it
     thresholds: Sequence[Floats] = edges.it

@@ -11,22 +11,24 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import pairwise
-from typing import Literal, NamedTuple
+from functools import cached_property, lru_cache
+from typing import Literal, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trust_recourse.problem import CellModel, Floats, Ints, Point, Problem, wanted_confidence
 from trust_recourse.schema import Forces, Reach, Schema
-from trust_recourse.search.candidates import Candidates, candidates
+from trust_recourse.search.candidates import Candidates, Same, candidates
 from trust_recourse.search.tree import Noise, Splits, TreeSearch
+
+NUMERIC = ("number", "integer")
 
 Norm = Literal["linf", "l2", "l1"]
 Keep = Callable[[Point], bool]
 
 ABOVE = 1e-12  # confidences closer than this differ by rounding
+FEW = 256  # cells of a box that are looked at one by one
 CLOSE = 1e-12  # edges closer than this, of the scale, are one
 
 
@@ -61,6 +63,9 @@ class Exact:
     ) -> None:
         self.model, self.problem, self.robust = model, problem, robust
         self.limits = {"node_limit": node_limit, "time_limit": time_limit}
+        self._held: dict[
+            tuple[tuple[int, int], ...], bool
+        ] = {}  # boxes that keep the floor, or not
 
     # ------------------------------------------------------------ the questions
 
@@ -97,7 +102,7 @@ class Exact:
         side = 1 if wanted == 1 else -1
         search = self._search
         waiting: Point | None = None
-        now = self._beyond(best.confidence)
+        now = self._beyond(best.confidence) + side * 3 * ABOVE
         for at in search.stream(*((now, 2.0) if side > 0 else (-1.0, now)), side):
             point = self._point(at)
             if point.confidence <= best.confidence + ABOVE or not reach.allows(point.codes):
@@ -145,11 +150,7 @@ class Exact:
     @cached_property
     def _pieces(self) -> list[Piece]:
         assert self.robust is not None
-        plain = candidates(self.model, self.problem.reach, self.problem.cost)
-        return [
-            _pieces(self.model, self.problem, f, found, self.robust.radius)
-            for f, found in enumerate(plain)
-        ]
+        return _pieces(self.model, self.problem, self.robust.radius)
 
     @cached_property
     def _search(self) -> TreeSearch:
@@ -206,10 +207,14 @@ class Exact:
     def _holds(self, at: Ints) -> bool:
         """Whether the floor is kept in every cell that noise around a point may reach."""
         assert self.robust is not None
-        lows = [int(p.lows[k]) for p, k in zip(self._pieces, at, strict=True)]
-        highs = [int(p.highs[k]) for p, k in zip(self._pieces, at, strict=True)]
-        cells = [np.arange(a, b + 1) for a, b in zip(lows, highs, strict=True)]
-        return not _loses(self.model, cells, self.problem.wanted, self.robust.floor)
+        ends = tuple(
+            (int(p.lows[k]), int(p.highs[k])) for p, k in zip(self._pieces, at, strict=True)
+        )
+        if ends not in self._held:
+            cells = [np.arange(a, b + 1) for a, b in ends]
+            lost = _loses(self.model, cells, self.problem.wanted, self.robust.floor)
+            self._held[ends] = not lost
+        return self._held[ends]
 
 
 # ---------------------------------------------------------------- how safe an answer is
@@ -226,7 +231,7 @@ def radius(
     own = model.cells_of(codes[None])[0]
     away = [
         _distances(edges, float(code), int(cell), feature.scale)
-        if feature.kind in ("number", "integer") and not math.isnan(code)
+        if feature.kind in NUMERIC and not math.isnan(code)
         else {int(cell): 0.0}
         for feature, edges, code, cell in zip(schema, model.cell_edges(), codes, own, strict=True)
     ]
@@ -280,11 +285,18 @@ def _least_box(
 
 
 def _loses(model: CellModel, cells: Sequence[Ints], wanted: int, threshold: float) -> bool:
-    """Whether the wanted class falls below a threshold somewhere in a box of cells."""
+    """Whether the wanted class falls below a threshold somewhere in a box of cells.
+
+    A small box is looked at cell by cell, a large one searched.
+    """
     first, last = (np.array([[of[end] for of in cells]]) for end in (0, -1))
     least, most, _ = model.boxes().bounds(first, last)
     if (least[0] if wanted == 1 else 1.0 - most[0]) > threshold + ABOVE:
         return False
+    if math.prod(map(len, cells)) <= FEW:
+        every = np.stack(np.meshgrid(*cells, indexing="ij"), axis=-1).reshape(-1, len(cells))
+        yes = model.confidence_at(every.astype(np.int32))
+        return bool((wanted_confidence(yes, wanted) < threshold).any())
     features = [
         Candidates(np.zeros(len(of)), of.astype(np.int32), np.zeros(len(of))) for of in cells
     ]
@@ -315,49 +327,59 @@ class Piece(NamedTuple):
     """Candidates of one feature, and the cells that noise around each may reach."""
 
     candidates: Candidates
-    lows: NDArray[np.int32]
-    highs: NDArray[np.int32]
+    lows: Ints
+    highs: Ints
 
 
-def _pieces(model: CellModel, problem: Problem, f: int, plain: Candidates, radius: float) -> Piece:
+@dataclass(frozen=True)
+class _Cut:
+    """A model with finer cells: those on which noise of a radius reaches the same cells."""
+
+    model: CellModel
+    edges: tuple[Floats, ...]
+
+    def cell_edges(self) -> tuple[Floats, ...]:
+        return self.edges
+
+    def cells_of(self, codes: Floats) -> NDArray[np.int32]:
+        return self.model.cells_of(codes)
+
+
+@lru_cache(maxsize=64)
+def _cuts(edges: Same, schema: Same, radius: float) -> tuple[Floats, ...]:
+    """Each numeric feature cut at t − r, t and t + r for every threshold t."""
+    found = []
+    for feature, t in zip(schema.it, edges.it, strict=True):
+        r = radius * feature.scale
+        cuts = np.sort(np.concatenate([t - r, t, t + r])) if feature.kind in NUMERIC else t
+        found.append(cuts[np.diff(cuts, prepend=-math.inf) > CLOSE * feature.scale])
+    return tuple(found)
+
+
+def _pieces(model: CellModel, problem: Problem, radius: float) -> list[Piece]:
     """The cheapest allowed value on each piece on which the noise reaches the same cells.
 
-    A feature is cut at t − r, t and t + r for every threshold t. What noise around a piece reaches
-    is read off its middle, where no rounding matters.
+    What noise around a piece reaches is read off its middle, where no rounding matters.
     """
-    reach, cost = problem.reach, problem.cost
-    feature, moves = reach.schema[f], reach.moves[f]
-    if feature.kind not in ("number", "integer"):
-        return Piece(plain, plain.cells, plain.cells)
-    edges, r = model.cell_edges()[f], radius * feature.scale
-    related = {name for relation in reach.relations for name in (relation.a, relation.b)}
-    listed = feature.name in related or feature.name in cost.functions or not feature.movable
-    cuts = np.sort(np.concatenate([edges - r, edges, edges + r]))
-    cuts = cuts[np.diff(cuts, prepend=-math.inf) > CLOSE * feature.scale]
-    ends = [-math.inf, *cuts.tolist(), math.inf]
-    rows = []
-    if listed:
-        values = plain.codes[~np.isnan(plain.codes)] if not feature.movable else moves.values()
-        rows = [(v, v) for v in values.tolist() if not math.isnan(v)]
-    else:
-        for a, b in pairwise(ends):
-            value = moves.nearest(a, b)
-            if value is not None and not math.isnan(value):
-                rows.append((value, value if math.isinf(b - a) else (a + b) / 2.0))
-    if math.isnan(moves.own):
-        rows.append((math.nan, math.nan))
-    codes, middle = np.array(rows).T
-    costs = np.array([cost.change(feature, moves.own, v) for v in codes.tolist()])
-    cells, lows, highs = (
-        _cells(model, reach, f, where) for where in (codes, middle - r, middle + r)
-    )
-    return Piece(Candidates(codes, cells, costs), lows, highs)
-
-
-def _cells(model: CellModel, reach: Reach, f: int, codes: Floats) -> NDArray[np.int32]:
-    rows = np.repeat(reach.own[None], len(codes), axis=0)
-    rows[:, f] = codes
-    return model.cells_of(rows)[:, f]
+    schema, edges = problem.reach.schema, model.cell_edges()
+    cuts = _cuts(Same(edges), Same(schema), radius)
+    pieces = []
+    found = candidates(cast(CellModel, _Cut(model, cuts)), problem.reach, problem.cost)
+    for feature, of, t, (codes, piece, costs) in zip(schema, cuts, edges, found, strict=True):
+        if feature.kind not in NUMERIC:
+            whole = piece.astype(np.int64)
+            pieces.append(Piece(Candidates(codes, piece, costs), whole, whole))
+            continue
+        missing, r = np.isnan(codes), radius * feature.scale
+        ends = np.concatenate([[-math.inf], of, [math.inf]])
+        left, right = (ends[np.where(missing, 0, piece) + k] for k in (0, 1))
+        middle = np.where(np.isinf(right - left), codes, (left + right) / 2.0)
+        cells, lows, highs = (
+            np.where(missing, piece, np.searchsorted(t, where))
+            for where in (codes, middle - r, middle + r)
+        )
+        pieces.append(Piece(Candidates(codes, cells.astype(np.int32), costs), lows, highs))
+    return pieces
 
 
 def _relations(reach: Reach, features: Sequence[Candidates]) -> tuple[Ints, Floats]:

@@ -149,9 +149,9 @@ class TreeSearch:
     def ask_more(self, raw: float) -> None:
         """From now on only confidences beyond this one count."""
         if self.how[branch.SIDE] > 0:
-            self.want[branch.LOW] = raw - ROUNDING
+            self.want[branch.LOW] = raw + 2 * ROUNDING
         else:
-            self.want[branch.HIGH] = raw + ROUNDING
+            self.want[branch.HIGH] = raw - 2 * ROUNDING
 
     def furthest(self, side: int, reached: Callable[[Ints], float | None]) -> Found:
         """The point of greatest confidence, or of least, if side is −1.
@@ -180,6 +180,11 @@ class TreeSearch:
         while self._run() == branch.FOUND:
             if accept(self.work.corner) and self.cost_of(self.work.corner) < bound * (1 - 1e-9):
                 raise RuntimeError("a cheaper answer than the proved one; please report this")
+        if self.stopped:
+            raise MemoryError(
+                f"the proof needs more than {MOST_BOXES:,} boxes at once; ask with a gap, which "
+                "needs fewer"
+            )
         return _preorder(self.tree)
 
     # ------------------------------------------------------------ the arrays of the loop

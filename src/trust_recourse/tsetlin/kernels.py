@@ -44,7 +44,7 @@ kernel = njit(**_fast)
 inline = njit(**_fast, forceinline=True)
 
 
-class Handed(types.WrapperAddressProtocol):  # type: ignore[misc]
+class Handed(types.WrapperAddressProtocol):
     """A compiled function that other compiled code can be handed, its address looked up once."""
 
     def __init__(self, signature: Any, function: Callable[..., Any]) -> None:
@@ -54,7 +54,7 @@ class Handed(types.WrapperAddressProtocol):  # type: ignore[misc]
         wrapper = made.fndesc.llvm_cfunc_wrapper_name
         self._address = int(made.library.get_pointer_to_function(wrapper))
 
-    def __call__(self, *arguments: Any) -> Any:
+    def __call__(self, *arguments: Any) -> Any:  # noqa: D102
         return self._compiled(*arguments)
 
     def __wrapper_address__(self) -> int:

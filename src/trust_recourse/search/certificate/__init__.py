@@ -14,7 +14,7 @@ probabilities, computes everything from their definition in plain NumPy, and con
 
 from __future__ import annotations
 
-from trust_recourse.search.certificate.checker import Verdict, check
+from trust_recourse.search.certificate.checker import Verdict, check, verify
 from trust_recourse.search.certificate.record import REASONS, Certificate, CertificateError, Proof
 
-__all__ = ["REASONS", "Certificate", "CertificateError", "Proof", "Verdict", "check"]
+__all__ = ["REASONS", "Certificate", "CertificateError", "Proof", "Verdict", "check", "verify"]

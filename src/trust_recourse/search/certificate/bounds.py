@@ -1,48 +1,60 @@
 """What holds on whole boxes of candidates: bounds on confidence, and on the cost of reaching one.
 
 Notation as in `machine`, with n boxes: for each feature the first and the last of a range of its
-candidates, (n, features). Boxes are judged some hundreds at once, so all is arrays over them.
+candidates, (n, features). Boxes are judged many at once, so all is arrays over them. S_j = Σ_f log
+F_jf = log (q_j + E_j). Costs are before the root.
+
+Only points that cost less than a goal matter. In a box whose cheapest point costs c their
+**budget** is goal − c, and what a candidate costs more than the cheapest of its feature is its
+**spend**: none of them spends more than the budget. That bounds S_j on both sides, see `_least`.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from trust_recourse.problem import Floats, Ints
-from trust_recourse.search.certificate.machine import Machine, moved
+from trust_recourse.search.certificate.machine import Bools, Machine, moved
 
-ROUNDING = 1e-12  # confidences computed in another order differ by no more
-FLOOR = 1e-9  # factors below it are taken as this where a logarithm is needed
+ROUNDING = 1e-12  # confidences and logarithms computed in another order differ by no more
+SHARE = 1e-14  # of the size of its terms: what a sum computed in another order differs by at most
+FLOOR = 1e-30  # factors below it are taken as this where a logarithm is needed
 FLAT = 1e-9  # a clause whose logarithm varies by less over a box is taken as constant
+AT_ONCE = 1 << 20  # factors looked at together, so that they stay in fast memory
 
-# whether each clause has a slope of its own, and what bounds the clauses against the wanted class;
-# each makes a true bound, none is always the best, and the first costs the least
-RELAXATIONS = (
-    (False, "tangent"),
-    (True, "tangent"),
-    (True, "free where bare"),
-    (True, "free"),
-)
+
+class Effort(NamedTuple):
+    """How many steps are taken towards the best rate of each clause, and to the best price."""
+
+    rates: int  # at 0 the budget is left unused
+    prices: int
+
+
+EFFORTS = (Effort(0, 1), Effort(4, 1), Effort(24, 24))
 
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """All candidates, per feature: what each costs, and its factors F (candidates, C)."""
+    """All candidates, one feature after another: what each costs, and its factors F."""
 
     machine: Machine
-    costs: tuple[Floats, ...]
-    factors: tuple[Floats, ...]
+    sizes: Ints  # (features,) how many candidates each has
+    costs: Floats  # (candidates,)
+    factors: Floats  # (candidates, C)
+
+    def turned(self) -> Candidates:
+        """The same candidates, asked about the other class."""
+        return replace(self, machine=self.machine.turned())
 
     def cheapest(self, first: Ints, last: Ints) -> Floats:
-        """What each box costs at least, before the root: its cheapest candidates together."""
-        each = enumerate(self.costs)
-        parts = [_extreme(np.minimum, costs, first[:, f], last[:, f]) for f, costs in each]
-        return np.asarray(np.sum(parts, axis=0))
+        """What each box costs at least: its cheapest candidates together."""
+        return np.asarray(self._least_costs(self._inside(first, last)).sum(axis=1))
 
     def confidence(self, first: Ints, last: Ints) -> tuple[Floats, Floats]:
         """Bounds on the calibrated confidence on each box.
@@ -50,9 +62,10 @@ class Candidates:
         Each clause lies between the products of its least and of its greatest factors.
         """
         least, most = np.ones((2, len(first), len(self.machine.empty)))
-        for a, b in self._extreme_factors(first, last):
-            least *= a
-            most *= b
+        for f, factors in enumerate(np.split(self.factors, self._start[1:])):
+            ends = first[:, f], last[:, f]
+            least *= _extreme(np.minimum, factors, *ends)
+            most *= _extreme(np.maximum, factors, *ends)
         low, high = (self.machine.mean(q) for q in _firing(self.machine, least, most))
         calibrated = self.machine.calibrated
         return (
@@ -61,101 +74,242 @@ class Candidates:
         )
 
     def priced(
-        self, first: Ints, last: Ints, price: Floats, raw: float, enough: float = math.inf
+        self, first: Ints, last: Ints, price: Floats, raw: float, goal: float = math.inf
     ) -> Floats:
-        """What a point of each box with at least this raw confidence costs, before the root.
+        """What a point of each box with at least this raw confidence costs, up to the goal.
 
-        For each point M ≤ constant + Σ_f g_f, with one candidate per feature for all clauses
-        together; so at every price λ > 0 it costs at least λ (raw − constant) + Σ_f min (cost −
-        λ g). At an infinite price: infinitely much, if even the greatest g are not enough. The
-        several relaxations are tried one after the other until a box's cost is enough.
+        Such a point has Σ_f g_f ≥ needed, with one candidate per feature for all clauses together;
+        so at every price λ ≥ 0 it costs at least λ · needed + Σ_f min (cost − λ g), and there is
+        none if even the greatest g are not enough. The best price is looked for from the given one
+        on. Bounds that take more work are tried on the boxes that others leave below the goal.
         """
-        found = np.full(len(first), -math.inf if math.isfinite(raw) else math.inf)
-        for own_slopes, against in RELAXATIONS:
-            left = np.flatnonzero(found < enough)
-            if not len(left):
-                break
-            ends = first[left], last[left]
-            relaxed = self._relaxation(*ends, own_slopes, against)
-            found[left] = np.maximum(
-                found[left], self._priced_by(*ends, price[left], raw, *relaxed)
-            )
-        return found
+        found = self.cheapest(first, last) if math.isfinite(raw) else np.full(len(first), goal)
+        at_once = max(AT_ONCE // self.factors.size, 1)
+        for effort in EFFORTS if goal < math.inf else EFFORTS[:1]:
+            left = np.flatnonzero(found < goal)
+            for start in range(0, len(left), at_once):
+                at = left[start : start + at_once]
+                choices = self._choices(first[at], last[at], goal)
+                found[at] = np.maximum(found[at], self._dearest(choices, price[at], raw, effort))
+        return np.minimum(found, goal)
 
-    def _priced_by(
-        self,
-        first: Ints,
-        last: Ints,
-        price: Floats,
-        raw: float,
-        constant: Floats,
-        gains: list[Floats],
-    ) -> Floats:
-        endless = np.isinf(price)
-        finite = np.where(endless, 0.0, price)
-        most, added, size = np.zeros((3, len(first)))
-        for f, (g, costs) in enumerate(zip(gains, self.costs, strict=True)):
-            at = np.arange(len(costs))
-            inside = (at >= first[:, f, None]) & (at <= last[:, f, None])
-            most += np.where(inside, g, -math.inf).max(axis=1)
-            added += np.where(inside, costs - finite[:, None] * g, math.inf).min(axis=1)
-            size += np.where(inside, np.abs(g), 0.0).max(axis=1)
-        needed = raw - constant - ROUNDING - 1e-14 * (size + np.abs(constant))
-        priced = added + finite * needed
-        return np.where(endless, np.where(most < needed, math.inf, -math.inf), priced)
-
-    def _extreme_factors(self, first: Ints, last: Ints) -> Iterator[tuple[Floats, Floats]]:
-        """Per feature, the least and the greatest factor of each clause on each box, (n, C)."""
-        for f, factors in enumerate(self.factors):
-            ends = first[:, f], last[:, f]
-            yield _extreme(np.minimum, factors, *ends), _extreme(np.maximum, factors, *ends)
-
-    def _relaxation(
-        self, first: Ints, last: Ints, own_slopes: bool, against: str
-    ) -> tuple[Floats, list[Floats]]:
-        """A separable bound on M: constants (n,), and for each feature g, (n, candidates).
-
-        M ≤ M_low + Σ_j D_j |q_j − low_j|, D_j the greatest step of the link or `slopes`, and
-        S_j = log (q_j + E_j) = Σ_f log F_jf. On a box exp lies below its secant, which bounds the
-        clauses for the wanted class, and above the tangent parallel to it, which bounds the others.
-        Where a factor may be 0, and has no logarithm, a clause against has its least value or, as
-        all may have, most · (1 − Σ_f (1 − F_jf / most F_jf)): see `RELAXATIONS`.
-        """
-        up, shape = self.machine.up, (len(first), len(self.machine.empty))
-        least, most = np.ones((2, *shape))
-        low, high = np.zeros((2, *shape))  # of S, with factors no smaller than the floor
-        tops = []
-        for a, b in self._extreme_factors(first, last):
-            least *= a
-            most *= b
-            low += np.log(np.maximum(a, FLOOR))
-            high += np.log(np.maximum(b, FLOOR))
-            tops.append(b)
-        q_low, q_high = _firing(self.machine, least, most)
-        steepest = np.full(shape, np.diff(self.machine.link).max())
-        D = slopes(self.machine, q_low, q_high) if own_slopes else steepest
-
-        flat = high - low < FLAT
-        secant = (np.exp(high) - np.exp(low)) / np.where(flat, 1.0, high - low)
-        slope = np.where(flat, np.exp(high), secant)
-        above = np.where(flat, np.exp(high), np.exp(low) - secant * low) - least
-        below = most - slope * (1.0 - np.log(np.maximum(slope, 1e-300)))
-        bare = ~up & (least < 2 * FLOOR)  # for all others no factor lies below the floor
-        free = ~up & (bare if against == "free where bare" else against == "free")
-        tangent = ~up & ~bare & ~free
-        rest = np.where(bare & ~free, most - least, 0.0)
-        constant = D * np.where(up, above, np.where(tangent, below, rest))
-        per_log = D * np.where(up, np.where(flat, 0.0, secant), np.where(tangent, -slope, 0.0))
-        gains = [per_log @ logs.T for logs in self._logs]
-        if free.any():
-            share = D * np.where(free, most, 0.0)
-            for g, factors, top in zip(gains, self.factors, tops, strict=True):
-                g += share.sum(axis=1)[:, None] - (share / np.where(top > 0, top, 1.0)) @ factors.T
-        return self.machine.mean(q_low) + constant.sum(axis=1), gains
+    # ------------------------------------------------------------ candidates in boxes
 
     @cached_property
-    def _logs(self) -> list[Floats]:
-        return [np.log(np.maximum(factors, FLOOR)) for factors in self.factors]
+    def _start(self) -> Ints:
+        return np.cumsum(self.sizes) - self.sizes
+
+    @cached_property
+    def _feature(self) -> Ints:
+        return np.repeat(np.arange(len(self.sizes)), self.sizes)
+
+    @cached_property
+    def _logs(self) -> Floats:
+        return np.log(np.maximum(self.factors, FLOOR))
+
+    def _inside(self, first: Ints, last: Ints) -> Bools:
+        """Which candidates lie in which box, (n, candidates)."""
+        f, at = self._feature, np.arange(len(self.costs)) - self._start[self._feature]
+        return np.asarray((at >= first[:, f]) & (at <= last[:, f]))
+
+    def _least_costs(self, inside: Bools) -> Floats:
+        """The least cost of each feature in each box."""
+        costs = np.where(inside, self.costs, math.inf)
+        return np.asarray(np.minimum.reduceat(costs, self._start, axis=1))
+
+    def _choices(self, first: Ints, last: Ints, goal: float) -> _Choices:
+        """The candidates of each box that a point cheaper than the goal may have."""
+        inside = self._inside(first, last)
+        least = self._least_costs(inside)
+        budget = goal - least.sum(axis=1)
+        if goal < math.inf:
+            budget = np.maximum(budget, 0.0) + ROUNDING * abs(goal)
+        spend = self.costs - least[:, self._feature]
+        box, candidate = np.nonzero(inside & (spend <= budget[:, None]))
+        d = len(self.sizes)
+        start = np.searchsorted(box * d + self._feature[candidate], np.arange(len(first) * d))
+        return _Choices(box, candidate, start, spend[box, candidate], budget)
+
+    # ------------------------------------------------------------ the cost of a confidence
+
+    def _dearest(self, choices: _Choices, price: Floats, raw: float, effort: Effort) -> Floats:
+        """What a point with this raw confidence costs; infinite if the budget allows none."""
+        clauses = self._clauses(choices, effort.rates)
+        high = _firing(self.machine, clauses.least, clauses.most)[1]
+        found = np.where(self.machine.mean(high) + ROUNDING < raw, math.inf, -math.inf)
+        for needed, per_log in _conditions(self.machine, clauses, raw):
+            bought = self._bought(choices, needed, per_log, price, effort.prices)
+            found = np.maximum(found, bought)
+        return found
+
+    def _clauses(self, choices: _Choices, steps: int) -> _Clauses:
+        """Bounds on the clauses at what the budget allows: on the sums S and the products."""
+        factors, logs = self.factors.T[:, choices.candidate], self._logs.T[:, choices.candidate]
+        most = choices.each(np.maximum, factors).prod(axis=2)
+        least = choices.each(np.minimum, factors).prod(axis=2)
+        high = choices.each(np.maximum, logs).sum(axis=2) + ROUNDING
+        low = choices.each(np.minimum, logs).sum(axis=2) - ROUNDING
+        if steps:
+            spend, budget = choices.spend[None], choices.budget[None]
+            rate = (high - low) / np.maximum(budget, 1e-300)
+            high = np.minimum(high, _least(choices, logs, spend, budget, rate, steps) + ROUNDING)
+            low = np.maximum(low, -_least(choices, -logs, spend, budget, rate, steps) - ROUNDING)
+            most = np.minimum(most, np.exp(high))
+            least = np.maximum(least, np.exp(low) - FLOOR)  # less, for factors below the floor
+        return _Clauses(low.T, high.T, least.T, most.T)
+
+    def _bought(
+        self, choices: _Choices, needed: Floats, per_log: Floats, price: Floats, steps: int
+    ) -> Floats:
+        """What Σ_f g_f ≥ needed costs, for the gains g = Σ_j per_log_j · log F_jf."""
+        at = choices.box, choices.candidate
+        # not a product of matrices: for so small ones its threads would cost more than they save
+        gains = np.einsum("nj,cj->nc", per_log, self._logs)[at][None]
+        size = np.einsum("nj,cj->nc", np.abs(per_log), np.abs(self._logs))[at][None]
+        needed = needed - ROUNDING - SHARE * choices.each(np.maximum, size)[0].sum(axis=1)
+        out = choices.each(np.maximum, gains)[0].sum(axis=1) < needed
+        start = np.where(np.isfinite(price), price, 1.0)
+        costs = self.costs[choices.candidate][None]
+        least = _least(choices, -costs, -gains, -needed[None], start[None], steps)
+        return np.where(out, math.inf, -least[0])
+
+
+class _Choices(NamedTuple):
+    """Candidates of n boxes, P in all, feature by feature in each box."""
+
+    box: Ints  # (P,)
+    candidate: Ints
+    start: Ints  # (n · features,) where those of each feature of each box begin
+    spend: Floats  # (P,)
+    budget: Floats  # (n,)
+
+    def each(self, which: np.ufunc, values: Floats) -> Floats:
+        """The least or the greatest of each feature in each box: (k, P) to (k, n, features)."""
+        found = which.reduceat(values, self.start, axis=1)
+        return np.asarray(found.reshape(len(values), len(self.budget), -1))
+
+
+class _Clauses(NamedTuple):
+    """Between what each clause lies on each box, (n, C)."""
+
+    low: Floats  # the sum S, of factors no smaller than the floor
+    high: Floats
+    least: Floats  # the product q + E
+    most: Floats
+
+
+def _least(
+    choices: _Choices, values: Floats, spend: Floats, budget: Floats, rate: Floats, steps: int
+) -> Floats:
+    """The least of μ · budget + Σ_f max (values − μ · spend) over rates μ ≥ 0; (k, n).
+
+    At every rate this is no less than Σ_f values of any point that spends no more than the budget.
+    It is convex in μ: the tangents at two rates, one on either side of the least, meet at a rate
+    between them, which is tried next. As every rate gives a bound, the search may stop anywhere.
+    """
+    left, best = _at_rate(choices, values, spend, budget, np.zeros_like(rate))
+    right = _Line(rate, np.full_like(rate, math.inf), np.zeros_like(rate))  # not known so far
+    for _ in range(steps):
+        here, bound = _at_rate(choices, values, spend, budget, rate)
+        best = np.minimum(best, bound)
+        falls = here.slope < 0
+        left = _Line(*(np.where(falls, new, old) for new, old in zip(here, left, strict=True)))
+        right = _Line(*(np.where(falls, old, new) for new, old in zip(here, right, strict=True)))
+        rate, floor = _meeting(left, right, rate)
+        if (floor >= best - ROUNDING * (1.0 + np.abs(best))).all():
+            break
+    return best
+
+
+class _Line(NamedTuple):
+    """A tangent: at a rate, its value and its slope."""
+
+    rate: Floats
+    value: Floats
+    slope: Floats
+
+
+def _at_rate(
+    choices: _Choices, values: Floats, spend: Floats, budget: Floats, rate: Floats
+) -> tuple[_Line, Floats]:
+    """The tangent of what `_least` looks for at a rate, and its value there, surely not below."""
+    each = values - rate[:, choices.box] * spend
+    top = choices.each(np.maximum, each)
+    counts = np.diff(choices.start, append=len(choices.box))
+    at_top = each == np.repeat(top.reshape(len(top), -1), counts, axis=1)
+    spent = choices.each(np.minimum, np.where(at_top, spend, math.inf))
+    value = rate * budget + top.sum(axis=2)
+    size = np.abs(top).sum(axis=2) + rate * (np.abs(budget) + np.abs(spent).sum(axis=2))
+    return _Line(rate, value, budget - spent.sum(axis=2)), value + SHARE * size
+
+
+def _meeting(left: _Line, right: _Line, rate: Floats) -> tuple[Floats, Floats]:
+    """Where two tangents meet, at a rate and a value; a greater rate, while the right is unknown.
+
+    Where it rises from the start on, its least is its value at 0.
+    """
+    known, rises = np.isfinite(right.value), left.slope >= 0
+    apart = np.where(known & ~rises, left.slope - right.slope, 1.0)
+    fall = left.slope * left.rate - right.slope * right.rate
+    meeting = (np.where(known, right.value, 0.0) - left.value + fall) / apart
+    meeting = np.clip(meeting, left.rate, np.where(known, right.rate, math.inf))
+    following = np.where(rises, 0.0, np.where(known, meeting, 8.0 * rate + 1e-9))
+    value = left.value + left.slope * (meeting - left.rate)
+    return following, np.where(rises, math.inf, np.where(known, value, -math.inf))
+
+
+def _conditions(machine: Machine, clauses: _Clauses, raw: float) -> Iterator[tuple[Floats, Floats]]:
+    """Linear conditions on every point with this raw confidence: Σ_j per_log_j S_j ≥ needed.
+
+    M ≤ M_low + Σ_j D_j |q_j − low_j|, D_j the greatest step of the link or `slopes`. The former is
+    the same for all clauses, so it bounds the mean of the vote too, and `_mean_needed` applies.
+    """
+    signs = np.where(machine.up, 1.0, -1.0)
+    low, high = _firing(machine, clauses.least, clauses.most)
+    base, steepest = machine.mean(low), float(np.diff(machine.link).max())
+    constant, slope = _lines(machine, clauses)
+    for D in (np.full(low.shape, steepest), slopes(machine, low, high)):
+        needed = raw - base - (D * signs * (constant - low)).sum(axis=1)
+        yield needed, D * signs * slope
+    if raw <= 0.0:
+        return
+    constant, slope = steepest * signs * constant, steepest * signs * slope
+    variance = steepest**2 * _variance(low, high).sum(axis=1)
+    yield _mean_needed(machine, raw, variance) - constant.sum(axis=1), slope
+
+
+def _lines(machine: Machine, clauses: _Clauses) -> tuple[Floats, Floats]:
+    """Lines in S_j, constant and slope, above the q_j that are up and below the others.
+
+    On a box exp lies below its secant and above every tangent; the one that is parallel to the
+    secant is taken. A clause that has no logarithm somewhere is as small as it may be.
+    """
+    low, high, least, most = clauses
+    bare = least <= FLOOR  # for all others no factor lies below the floor
+    flat = (high - low < FLAT) | (most < ROUNDING)
+    secant = (np.exp(high) - np.exp(low)) / np.where(flat, 1.0, high - low)
+    slope = np.where(flat | (~machine.up & bare), 0.0, secant)
+    above = np.where(flat, most, np.exp(low) - slope * low)
+    below = np.where(slope > 0, slope * (1.0 - np.log(np.where(slope > 0, slope, 1.0))), least)
+    return np.where(machine.up, above, below) - machine.empty, slope
+
+
+def _mean_needed(machine: Machine, level: float, variance: Floats) -> Floats:
+    """What s · E[v] is at least where M ≥ level > 0, given s² · Var v.
+
+    With s the greatest step of the link and the least a such that G(v) ≤ (s v + a)⁺ for every
+    vote v, M ≤ E[y⁺] for y = s v + a. By Scarf E[y⁺] ≤ (E[y] + √(E[y]² + Var y)) / 2, so that
+    E[y] ≥ level − Var y / (4 level).
+    """
+    votes = np.arange(len(machine.link)) - (~machine.up).sum()
+    lines = machine.link - np.diff(machine.link).max() * votes
+    return level - variance / (4.0 * level) - float(lines[machine.link > 0].max())
+
+
+def _variance(low: Floats, high: Floats) -> Floats:
+    """The greatest q (1 − q) between these ends, in whichever order."""
+    nearest = np.clip(0.5, np.minimum(low, high), np.maximum(low, high))
+    return np.asarray(nearest * (1.0 - nearest))
 
 
 def slopes(machine: Machine, low: Floats, high: Floats) -> Floats:

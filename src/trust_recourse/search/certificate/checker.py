@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -72,6 +73,22 @@ def check(
                 told = f"leaf {part.node[worst]}: {why(worst)}, so it cannot be discarded"
                 raise CertificateError(told)
     return Verdict(certificate.status, certificate.lower_bound, leaves)
+
+
+def verify(
+    certificate: Certificate | str | Path,
+    model: Any,
+    *,
+    schema: Schema | None = None,
+    cost: Cost | None = None,
+    x: Any = None,
+    target: Target | None = None,
+    wanted: Any = None,
+) -> Verdict:
+    """`check` a certificate, or the file of one."""
+    if not isinstance(certificate, Certificate):
+        certificate = Certificate.load(certificate)
+    return check(certificate, model, schema=schema, cost=cost, x=x, target=target, wanted=wanted)
 
 
 # ---------------------------------------------------------------- the question
@@ -214,7 +231,9 @@ def _case(certificate: Certificate, problem: Problem, model: Any) -> _Case:
         factors.append(table[offered.cells(codes[f])])
     bound = certificate.lower_bound
     goal = math.copysign(bound * bound, bound) if problem.cost.root else bound
-    return _Case(problem, model, codes, Candidates(machine, tuple(costs), tuple(factors)), goal)
+    sizes = np.array([len(each) for each in codes])
+    candidates = Candidates(machine, sizes, np.concatenate(costs), np.concatenate(factors))
+    return _Case(problem, model, codes, candidates, goal)
 
 
 class _Offered:
@@ -249,9 +268,12 @@ class _Offered:
     def check_every_cell(self) -> None:
         """To the model the values of a cell are one, so each needs a candidate that is no dearer.
 
-        The nearest value of a cell is its cheapest, unless the cost has a function of its own.
+        The nearest value of a cell is its cheapest, unless the feature has a cost function.
         """
-        values = self._every_value() if cost_parts(self.cost)[1] else self._nearest()
+        own = self.feature.name in self.cost.functions or {*cost_parts(self.cost)[1]} - {
+            "functions"
+        }
+        values = self._every_value() if own else self._nearest()
         cells, costs = self.cells(self.codes), self.costs(self.codes) * (1.0 - RELATIVE)
         needs = zip(self.cells(values), self.costs(values), strict=True)
         self._expect(values, (((cells == cell) & (costs <= c)).any() for cell, c in needs))
@@ -350,14 +372,23 @@ def _by_confidence(case: _Case, boxes: _Boxes) -> Judgement:
 
 
 def _by_price(case: _Case, boxes: _Boxes) -> Judgement:
-    raw = case.candidates.machine.least_raw(case.problem.target.interval[0])
-    added = case.candidates.priced(boxes.first, boxes.last, boxes.price, raw, case.enough)
+    """By what it costs to reach the target: from below or, to be in a band, from above."""
+    least, most = case.problem.target.interval
+    added = _priced(case.candidates, least, case.enough, boxes)
+    if most < 1.0 and (left := np.flatnonzero(added < case.enough)).size:
+        fallen = _priced(case.candidates.turned(), 1.0 - most, case.enough, boxes.at(left))
+        added[left] = np.maximum(added[left], fallen)
 
     def why(i: int) -> str:
-        cost = case.problem.cost.total(max(float(added[i]), 0.0))
-        return f"at the price {boxes.price[i]:.6g} it may cost only {cost:.6g}"
+        return f"it may cost only {case.problem.cost.total(max(float(added[i]), 0.0)):.6g}"
 
     return added >= case.enough, why
+
+
+def _priced(candidates: Candidates, confidence: float, goal: float, boxes: _Boxes) -> Floats:
+    """What a point with this confidence costs in each box, up to the goal."""
+    raw = candidates.machine.least_raw(confidence)
+    return candidates.priced(boxes.first, boxes.last, boxes.price, raw, goal)
 
 
 def _by_relation(case: _Case, boxes: _Boxes) -> Judgement:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -43,10 +43,18 @@ class Machine:
         up = model.polarity_ > 0
         empty = np.prod(1.0 - model.inclusion_, axis=1)
         calibrated, tables = _calibration(model.calibrator_), _factor_tables(model)
-        if wanted == 1:
-            return cls(up, empty, link, calibrated, tables)
-        flipped = 1.0 - link[::-1]
-        return cls(~up, empty, flipped, lambda raw: 1.0 - calibrated(1.0 - raw), tables)
+        machine = cls(up, empty, link, calibrated, tables)
+        return machine if wanted == 1 else machine.turned()
+
+    def turned(self) -> Machine:
+        """The same machine, turned towards the other class."""
+        calibrated = self.calibrated
+        return replace(
+            self,
+            up=~self.up,
+            link=1.0 - self.link[::-1],
+            calibrated=lambda raw: 1.0 - calibrated(1.0 - raw),
+        )
 
     def mean(self, q: Floats) -> Floats:
         """M = E[G(v)] of clauses that fire with probabilities q, (n, C)."""

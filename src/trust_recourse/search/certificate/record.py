@@ -151,9 +151,9 @@ class Certificate:
 
 def cost_parts(cost: Cost) -> tuple[dict[str, float | bool], list[str]]:
     """The parts of a cost that a file can hold, and the names of those in use that it cannot."""
-    parts = {field.name: (getattr(cost, field.name), field.default) for field in fields(cost)}
-    told = {name: v for name, (v, _) in parts.items() if isinstance(v, (bool, int, float))}
-    return told, [n for n, (v, default) in parts.items() if n not in told and v != default]
+    parts = {field.name: getattr(cost, field.name) for field in fields(cost)}
+    told = {name: part for name, part in parts.items() if isinstance(part, (bool, int, float))}
+    return told, [name for name, part in parts.items() if name not in told and part]
 
 
 def _told(numbers: Any) -> list[float | str]:
