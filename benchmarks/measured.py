@@ -40,8 +40,20 @@ class Busy:
 
 
 def _own_seconds():
-    times = os.times()
-    return times.user + times.system + times.children_user + times.children_system
+    """CPU seconds of this process and of those it started, the living and the dead."""
+    return sum(_seconds_of(pid) for pid in _family(os.getpid()))
+
+
+def _family(pid):
+    yield pid
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        for child in (task / "children").read_text().split():
+            yield from _family(int(child))
+
+
+def _seconds_of(pid):
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
 
 
 def _busy_seconds():
