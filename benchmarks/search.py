@@ -112,7 +112,8 @@ def against_tpe(table, setting, through_find, kernel=None, level=0.85, asked=50)
         theirs, through, alone = [], [], []
         for first in people[:TPE_PEOPLE]:
             through.append(questions("small", what, recourse, people, level, repeat=2))
-            alone.append([by_kernel(recourse, x, level, repeat=2, **LIMIT) for x in people])
+            if kernel is not None:
+                alone.append([by_kernel(recourse, x, level, repeat=2, **LIMIT) for x in people])
             theirs.append(by_tpe(recourse, first, level))
         found = quickest(through)
         rows.append(row_of_pace(what, found, theirs, through_find))
@@ -177,7 +178,7 @@ def questions(section, what, recourse, people, level, repeat=1):
 
 def quickest(rounds):
     """Of each question asked in several rounds, the time it took least."""
-    return [min(each, key=lambda a: a.seconds) for each in zip(*rounds, strict=True)]
+    return [min(each, key=lambda a: a.pace) for each in zip(*rounds, strict=True)]
 
 
 def in_words(one):
