@@ -157,7 +157,7 @@ def test_where_nothing_is_loose_the_confidence_is_one(which):
     cells = [np.arange(n, dtype=np.int32) for n in model._literals.n_cells]
     ends = np.sort(rng.integers(0, [len(c) for c in cells], (40, 2, len(cells))), axis=1)
     ends[:20, 1, 1:] = ends[:20, 0, 1:]
-    _, _, loose = model.boxes(cells).bounds(ends[:, 0], ends[:, 1])
+    _, _, loose = model.boxes().bounds(ends[:, 0], ends[:, 1])
     alike = ends[~(loose > 0).any(axis=1)]
     assert (alike[:, 0] < alike[:, 1]).any()
     for first, last in alike:

@@ -169,7 +169,7 @@ def verify(
     if proof.given_again:
         typer.echo(
             f"{certificate}: its cost has functions of its own, which no file holds. Check it in "
-            "Python: trust_recourse.search.certificate.check(certificate, model, cost=cost)",
+            "Python: trust_recourse.verify(certificate, model, cost=cost)",
             err=True,
         )
         raise typer.Exit(2)

@@ -288,7 +288,9 @@ class Recourse:
             rows = [one(x) for _, x in bar.over(X.iterrows())]
         else:
             parts = [X.iloc[a : a + PEOPLE_A_PART] for a in range(0, len(X), PEOPLE_A_PART)]
-            shared = Parallel(n_jobs, return_as="generator")(map(delayed(some), parts))
+            shared = Parallel(n_jobs, return_as="generator", max_nbytes=None)(
+                map(delayed(some), parts)
+            )
             rows = [row for part in shared for row in bar.over(part)]
         columns = ["status", "cost", "confidence", *self.schema.names]
         return pd.DataFrame(rows, index=X.index, columns=columns)

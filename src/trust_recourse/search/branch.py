@@ -28,7 +28,7 @@ LOW, HIGH, FLOOR_LOW, FLOOR_HIGH, CUTOFF, PRICE, BOUND, REACHED, ENOUGH = range(
 # in `how`
 SIDE, FURTHEST, ROBUST, PAUSE, DIVE, PROVE = range(6)
 # marks of a slot
-RELAXED, FAILED = 1, 2
+RELAXED, FAILED, OFF = 1, 2, 4  # OFF: what was trimmed off, in a proof, and its parts
 
 SAFE = 1e-11  # of a bound is given up for rounding
 STEPS = 12  # of the search for the best price, at most
@@ -439,7 +439,9 @@ def _polish(interval: Any, task: Any, want: Any, work: Any, point: Any) -> float
 
 
 @_inline
-def _dive(interval: Any, task: Any, want: Any, store: Any, work: Any, slot: int) -> bool:
+def _dive(
+    interval: Any, task: Any, how: Any, want: Any, store: Any, work: Any, slot: int
+) -> bool:  # fmt: skip
     """Look for a point that meets the target and is cheaper than the best so far.
 
     What is bought at a price that pays for the needed gain is tried, then at higher prices.
@@ -450,9 +452,12 @@ def _dive(interval: Any, task: Any, want: Any, store: Any, work: Any, slot: int)
         _span_of_point(task, point, work.span)
         interval(task.numbers, task.layout, work.span, work.out, work.scratch)
         if _meets(want, work.out):
-            if total + price * gain > 1.1 * want[CUTOFF]:
-                return False
-            return _polish(interval, task, want, work, point) < want[CUTOFF]
+            cost = total + price * gain
+            if how[ROBUST] == 1:  # polished points lie on edges, where noise loses them
+                quiet = not _noise_loses(interval, task, want, work, point)
+                return bool(quiet and cost < want[CUTOFF])
+            polish = cost <= 1.1 * want[CUTOFF]
+            return polish and _polish(interval, task, want, work, point) < want[CUTOFF]
         price *= 1.5
     return False
 
@@ -477,7 +482,7 @@ def _child(
     store.key[new] = store.key[slot]
     store.split[new] = store.split[slot]
     store.where[new] = -1
-    store.mark[new] = 0
+    store.mark[new] = store.mark[slot] & OFF
     _leaf(tree, how, node, OPEN, 0.0)
     return int(new)
 
@@ -565,6 +570,7 @@ def _trim(
                 store.node[slot] = left + 1 if end == 0 else left
                 _leaf(tree, how, store.node[slot], OPEN, 0.0)
                 store.key[off] = 0.0
+                store.mark[off] = OFF
                 _admit(interval, task, how, want, state, store, tree, work, off)
             if end == 0:
                 store.box[slot * 2 * d + f] = cut + 1
@@ -624,7 +630,11 @@ def _bounded_again(
             if wide and work.out[f] > worst:
                 worst = work.out[f]
                 store.split[slot], store.where[slot] = f, work.point[f]
-    taken = _trim(interval, task, how, want, state, store, tree, work, slot, needed, most, price)
+    taken = 0
+    if (store.mark[slot] & OFF) == 0:
+        taken = _trim(
+            interval, task, how, want, state, store, tree, work, slot, needed, most, price
+        )
     if taken > 0:
         # another corner, not yet tried
         total = _corner(task, store, slot, work.corner)
@@ -636,7 +646,7 @@ def _bounded_again(
         if taken > AGAIN * wide:
             store.mark[slot] &= ~RELAXED
     diving = state[NODES] >= how[DIVE] and want[ENOUGH] < np.inf
-    return 2 if diving and _dive(interval, task, want, store, work, slot) else 1
+    return 2 if diving and _dive(interval, task, how, want, store, work, slot) else 1
 
 
 def _advance(
@@ -730,7 +740,7 @@ def _advance(
             first, last = (a, cut) if part == 0 else (cut + 1, b)
             new = _child(task, state, store, tree, how, slot, f, first, last, left + part)
             if first <= at <= last:
-                store.mark[new] = FAILED
+                store.mark[new] |= FAILED
                 if around:
                     rest = new
                     continue

@@ -25,7 +25,7 @@ from trust_recourse.problem import CellModel, Floats, Ints
 from trust_recourse.search import branch
 from trust_recourse.search.candidates import Candidates
 
-NODES_A_CALL = 4096  # between two looks at the clock
+NODES_A_CALL = 256  # between two looks at the clock
 MOST_BOXES = 3_000_000  # held at once; a search that needs more ends as if by a limit
 FIRST_BOXES = 256
 DIVE_FROM = 32  # nodes on, points that meet the target are looked for

@@ -26,7 +26,8 @@ ROUNDING = 1e-12  # confidences and logarithms computed in another order differ 
 SHARE = 1e-14  # of the size of its terms: what a sum computed in another order differs by at most
 FLOOR = 1e-30  # factors below it are taken as this where a logarithm is needed
 FLAT = 1e-9  # a clause whose logarithm varies by less over a box is taken as constant
-AT_ONCE = 1 << 20  # factors looked at together, so that they stay in fast memory
+AT_ONCE = 1 << 22  # factors of boxes judged together
+FAST = 1 << 15  # of those looked at again and again, so that they stay in fast memory
 
 
 class Effort(NamedTuple):
@@ -93,6 +94,18 @@ class Candidates:
                 found[at] = np.maximum(found[at], self._dearest(choices, price[at], raw, effort))
         return np.minimum(found, goal)
 
+    def halves(self, first: Ints, last: Ints) -> list[tuple[Ints, Ints]]:
+        """One box, (1, features), cut in the middle of the feature that moves its clauses most."""
+        each = enumerate(np.split(self.factors, self._start[1:]))
+        ranges = [
+            np.ptp(factors[first[0, f] : last[0, f] + 1], axis=0).sum() for f, factors in each
+        ]
+        f = int(np.argmax(np.where(first[0] < last[0], ranges, -1.0)))
+        left, right = last.copy(), first.copy()
+        left[0, f] = (first[0, f] + last[0, f]) // 2
+        right[0, f] = left[0, f] + 1
+        return [(first, left), (right, last)]
+
     # ------------------------------------------------------------ candidates in boxes
 
     @cached_property
@@ -149,13 +162,16 @@ class Candidates:
         least = choices.each(np.minimum, factors).prod(axis=2)
         high = choices.each(np.maximum, logs).sum(axis=2) + ROUNDING
         low = choices.each(np.minimum, logs).sum(axis=2) - ROUNDING
-        if steps:
-            spend, budget = choices.spend[None], choices.budget[None]
-            rate = (high - low) / np.maximum(budget, 1e-300)
-            high = np.minimum(high, _least(choices, logs, spend, budget, rate, steps) + ROUNDING)
-            low = np.maximum(low, -_least(choices, -logs, spend, budget, rate, steps) - ROUNDING)
-            most = np.minimum(most, np.exp(high))
-            least = np.maximum(least, np.exp(low) - FLOOR)  # less, for factors below the floor
+        spend, budget = choices.spend[None], choices.budget[None]
+        for at in _blocks(len(logs) if steps else 0, len(choices.box)):
+            rate = (high[at] - low[at]) / np.maximum(budget, 1e-300)
+            above, below = (
+                _least(choices, side * logs[at], spend, budget, rate, steps) for side in (1.0, -1.0)
+            )
+            high[at] = np.minimum(high[at], above + ROUNDING)
+            low[at] = np.maximum(low[at], -below - ROUNDING)
+        most = np.minimum(most, np.exp(high))
+        least = np.maximum(least, np.exp(low) - FLOOR)  # less, for factors below the floor
         return _Clauses(low.T, high.T, least.T, most.T)
 
     def _bought(
@@ -198,6 +214,12 @@ class _Clauses(NamedTuple):
     most: Floats
 
 
+def _blocks(rows: int, each: int) -> Iterator[slice]:
+    """Parts of so many rows, small enough to stay in fast memory."""
+    step = max(FAST // each, 1)
+    return (slice(start, start + step) for start in range(0, rows, step))
+
+
 def _least(
     choices: _Choices, values: Floats, spend: Floats, budget: Floats, rate: Floats, steps: int
 ) -> Floats:
@@ -233,7 +255,7 @@ def _at_rate(
     choices: _Choices, values: Floats, spend: Floats, budget: Floats, rate: Floats
 ) -> tuple[_Line, Floats]:
     """The tangent of what `_least` looks for at a rate, and its value there, surely not below."""
-    each = values - rate[:, choices.box] * spend
+    each = values - np.take(rate, choices.box, axis=1) * spend
     top = choices.each(np.maximum, each)
     counts = np.diff(choices.start, append=len(choices.box))
     at_top = each == np.repeat(top.reshape(len(top), -1), counts, axis=1)

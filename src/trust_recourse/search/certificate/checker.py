@@ -26,6 +26,7 @@ from trust_recourse.search.certificate.record import (
 
 RELATIVE = 1e-9  # costs that differ by less, relatively, are the same
 AT_ONCE = 256  # boxes judged together, so that their laws of the vote stay in fast memory
+PARTS = 32  # of one box, that are looked at before it is given up
 PRICED = REASONS.index("priced")
 
 
@@ -372,12 +373,12 @@ def _by_confidence(case: _Case, boxes: _Boxes) -> Judgement:
 
 
 def _by_price(case: _Case, boxes: _Boxes) -> Judgement:
-    """By what it costs to reach the target: from below or, to be in a band, from above."""
-    least, most = case.problem.target.interval
-    added = _priced(case.candidates, least, case.enough, boxes)
-    if most < 1.0 and (left := np.flatnonzero(added < case.enough)).size:
-        fallen = _priced(case.candidates.turned(), 1.0 - most, case.enough, boxes.at(left))
-        added[left] = np.maximum(added[left], fallen)
+    """By what it costs to reach the target; a box that it leaves is looked at in parts."""
+    added = _priced(case, boxes)
+    for i in np.flatnonzero(added < case.enough):
+        added[i] = max(added[i], _priced_in_parts(case, boxes.at(np.array([i]))))
+        if added[i] < case.enough:
+            break
 
     def why(i: int) -> str:
         return f"it may cost only {case.problem.cost.total(max(float(added[i]), 0.0)):.6g}"
@@ -385,10 +386,44 @@ def _by_price(case: _Case, boxes: _Boxes) -> Judgement:
     return added >= case.enough, why
 
 
-def _priced(candidates: Candidates, confidence: float, goal: float, boxes: _Boxes) -> Floats:
-    """What a point with this confidence costs in each box, up to the goal."""
-    raw = candidates.machine.least_raw(confidence)
-    return candidates.priced(boxes.first, boxes.last, boxes.price, raw, goal)
+def _priced(case: _Case, boxes: _Boxes) -> Floats:
+    """What a point that meets the target costs in each box, up to the lower bound.
+
+    It has the least confidence of the target and, in a band, no more than the greatest.
+    """
+    found = np.full(len(boxes.node), -math.inf)
+    least, most = case.problem.target.interval
+    for candidates, confidence in (
+        (case.candidates, least),
+        *([(case.candidates.turned(), 1.0 - most)] if most < 1.0 else []),
+    ):
+        left = np.flatnonzero(found < case.enough)
+        raw = candidates.machine.least_raw(confidence)
+        part = boxes.at(left)
+        costs = candidates.priced(part.first, part.last, part.price, raw, case.enough)
+        found[left] = np.maximum(found[left], costs)
+    return found
+
+
+def _priced_in_parts(case: _Case, box: _Boxes) -> float:
+    """The same for one box, by halves of it: its bounds are no looser than the whole one's.
+
+    A search may have had a bound that is a little better than ours on just this box.
+    """
+    waiting = [box]
+    for _ in range(PARTS):
+        part = waiting.pop()
+        (cost,) = _priced(case, part)
+        if cost < case.enough:
+            if (part.first == part.last).all():
+                return float(cost)
+            waiting += [
+                part._replace(first=a, last=b)
+                for a, b in case.candidates.halves(part.first, part.last)
+            ]
+        if not waiting:
+            return case.enough
+    return -math.inf
 
 
 def _by_relation(case: _Case, boxes: _Boxes) -> Judgement:
