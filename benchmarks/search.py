@@ -85,10 +85,6 @@ def milliseconds(seconds):
     return f"{seconds * 1e3:,.4g} ms" if seconds < math.inf else f"more than {AT_MOST_SECONDS} s"
 
 
-def searches(theirs):
-    return f"the quickest of {len(theirs)}" if len(theirs) > 1 else "one search"
-
-
 # ---------------------------------------------------------------- against one search of TPE
 
 
@@ -138,7 +134,7 @@ def breast():
             if level not in theirs:
                 theirs[level] = [by_tpe(recourse, people[0], level)]
                 rows.append(row_of_costs(what, asked, theirs[level]))
-            rows.append(row_of_pace(what, asked, theirs[level], 20))
+            rows.append(row_of_pace(what, asked, theirs[level], 20, asked_of=LINKS[0]))
     return rows
 
 
@@ -186,11 +182,13 @@ def in_words(one):
     return f"row {one.label}, {one.level}: {one.seconds:.1f} s, {one.nodes:,} boxes{left}"
 
 
-def row_of_pace(what, asked, theirs, bound, ours="find"):
+def row_of_pace(what, asked, theirs, bound, ours="find", asked_of=None):
     """The quickest TPE search in units of an exact one, where one without proof is endless."""
     tpe_time, wall = min(t.seconds for t in theirs), min(t.wall for t in theirs)
     our_time = median(a.pace for a in asked)
-    detail = f"{tpe_time:.2f} s ({wall:.2f} s of wall clock; {searches(theirs)}) "
+    number = f"the quickest of {len(theirs)}" if len(theirs) > 1 else "one search"
+    number += f", {asked_of}" if asked_of else ""
+    detail = f"{tpe_time:.2f} s ({wall:.2f} s of wall clock; {number}) "
     detail += f"against {milliseconds(our_time)}, {median(a.nodes for a in asked):,.0f} boxes"
     what = f"{what}: one TPE search / {ours}, {len(asked)} rows"
     return row(what, tpe_time / our_time, ">=", bound, detail)
