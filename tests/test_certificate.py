@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 import trust_recourse
 from test_search import enumerated, machine, person_schema
-from trust_recourse import PTMClassifier, Recourse, Schema
+from trust_recourse import PTMClassifier, Recourse, Schema, TMClassifier
 from trust_recourse.problem import Cost, Point, Problem, Status, Target
 from trust_recourse.schema import SchemaError
 from trust_recourse.search import tree
@@ -609,6 +609,31 @@ def test_bounds_hold_on_random_boxes(seed, link, wanted, power, price, rank, sha
     fallen = 1.0 - float(np.quantile(p, 1 - min(rank, 1), method="nearest"))
     (bound,) = found.turned().priced(first, last, np.array([price]), fallen, goal)
     assert bound <= added[1.0 - p >= fallen - 1e-12].min() + 1e-12
+
+
+def test_clauses_that_many_features_silence_are_bounded_still():
+    """The product of their factors is 0 many times over, and its logarithm far below any other."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (40, 13)).astype(float)
+    model = TMClassifier(4, T=1, epochs=1, random_state=0).fit(X, np.arange(40) % 2)
+    inclusion = np.zeros(model.inclusion_.shape)
+    inclusion[0, :13] = inclusion[2, 13:] = 1.0  # all low, or all high: one vote each for class 1
+    model._conclude(inclusion)
+    own = np.repeat([1.0, 0.0], [6, 7])
+    recourse = Recourse(model, cost="l1")
+    assert recourse.confidence_of(own) == 0.5
+    assert recourse.confidence_of(np.zeros(13)) == 1.0
+    problem = Problem(model.schema_.reach_codes(own), Target(0.9), recourse.cost)
+    values = [np.array([0.0, 1.0])] * 13
+    for bound in (6.01, math.inf):
+        priced = Proof(tuple(values), [-1 - PRICED], [0], [1.0 if bound < math.inf else bound])
+        claim = Certificate(
+            model.fingerprint_, problem, Status.INFEASIBLE, None, math.inf, 0, priced
+        )
+        if bound < math.inf:
+            answer = Point(np.ones(13), 7.0, 1.0)
+            claim = replace(claim, status=Status.FEASIBLE, answer=answer, lower_bound=bound)
+        refused(claim, model, "leaf 0: .* cannot be discarded")
 
 
 def test_missing_values_and_models_of_arrays():

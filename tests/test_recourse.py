@@ -257,6 +257,18 @@ def test_many_people_by_processes():
         recourse.find_many(X, 0.5, n_jobs=0)
 
 
+def test_large_models_reach_the_processes_too():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(300, 4)), columns=list("abcd"))
+    y = (X.a + X.b > 0).astype(int)
+    model = PTMClassifier(epochs=1, thresholds="unique", random_state=0).fit(X, y)
+    assert model.boxes().numbers.nbytes > 2**20
+    recourse = Recourse(model)
+    pd.testing.assert_frame_equal(
+        recourse.find_many(X.head(4), 0.4), recourse.find_many(X.head(4), 0.4, n_jobs=2)
+    )
+
+
 # ---------------------------------------------------------------- engines for any model
 
 

@@ -334,3 +334,40 @@ def test_no_exchange_of_two_features_is_cheaper(seed, link, wanted):
     assert cheaper.any() or option.cost == 0
     assert not (recourse.confidences(rows[cheaper]) >= level).any()
     assert option.lower_bound == pytest.approx(option.cost)
+
+
+@settings(max_examples=25)
+@given(seed=st.integers(0, 10**6), wanted=st.sampled_from([0, 1]), many=st.booleans())
+def test_clauses_that_many_features_silence(seed, wanted, many):
+    """Factors of 0 in thirteen features: their logarithms add up far below any float's."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 2, (40, 13)).astype(float)
+    model = TMClassifier(6, T=2, epochs=1, random_state=0).fit(X, np.arange(40) % 2)
+    inclusion = np.zeros(model.inclusion_.shape)
+    for clause in inclusion:
+        asked = rng.choice(13, 13 if many else rng.integers(2, 8), replace=False)
+        clause[asked + 13 * rng.integers(0, 2, len(asked))] = 1.0
+    model._conclude(inclusion)
+    recourse = Recourse(model, cost="l1", wanted=wanted)
+    rows = np.array(list(itertools.product([0.0, 1.0], repeat=13)))
+    own = rows[rng.integers(len(rows))]
+    p, cost = recourse.confidences(rows), np.abs(rows - own).sum(axis=1)
+    level = float(np.clip(p.max() - 1e-3, 0.51, 0.99))
+    options = recourse.find(own, level).options
+    assert bool(options) == (p >= level).any()
+    if options:
+        assert options[0].cost == pytest.approx(cost[p >= level].min())
+    assert recourse.reachable(own).confidence == pytest.approx(p.max())
+
+
+def test_a_clause_silenced_by_all_does_not_hide_one_that_fires():
+    model = TMClassifier(4, T=1, epochs=1, random_state=0)
+    rng = np.random.default_rng(0)
+    model.fit(rng.integers(0, 2, (40, 13)).astype(float), np.arange(40) % 2)
+    inclusion = np.zeros(model.inclusion_.shape)
+    inclusion[0, :13] = inclusion[2, 13:] = 1.0  # all low, or all high: one vote each for class 1
+    model._conclude(inclusion)
+    recourse = Recourse(model, cost="l1")
+    own = np.repeat([1.0, 0.0], [6, 7])
+    assert recourse.find(own, 0.9).options[0].cost == 6.0
+    assert recourse.reachable(own).confidence == 1.0

@@ -478,7 +478,7 @@ def _frontier(console: Console, result: Result) -> None:
 def _certificate(console: Console, result: Result, model: PTMClassifier) -> None:
     from trust_recourse.search.certificate import check
 
-    level = CONFIDENCES[-1]
+    level = CONFIDENCES[1]
     _chapter(console, "10  A proof to take away")
     with tempfile.TemporaryDirectory() as folder:
         paths = Path(folder, "proof.json"), Path(folder, "model.safetensors")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from copy import copy
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -30,7 +31,7 @@ from trust_recourse.search.exact import Exact, Robust
 
 Engine = Literal["auto", "exact", "tpe", "gp"]
 TRIALS = {"tpe": 300, "gp": 60}
-PEOPLE_A_PART = 64  # handed to a process at a time
+PARTS_A_PROCESS = 8  # so that none waits long for the last, and few copies of the model are made
 CLOSE = 1e-9  # an answer this near to its bound, relatively, is the optimum
 
 
@@ -270,8 +271,10 @@ class Recourse:
             raise ValueError(f"n_jobs={n_jobs!r}; expected a whole number of at least 1")
         bar = Progress(len(X), "recourse", show=verbose)
 
+        asked = self if n_jobs == 1 else self._without_states()
+
         def one(x: pd.Series[Any]) -> dict[str, Any]:
-            result = self.find(
+            result = asked.find(
                 x, confidence, engine=engine, min_radius=min_radius, gap=gap,
                 node_limit=node_limit, time_limit=time_limit, n_trials=n_trials,
                 random_state=random_state,
@@ -287,7 +290,8 @@ class Recourse:
         if n_jobs == 1:
             rows = [one(x) for _, x in bar.over(X.iterrows())]
         else:
-            parts = [X.iloc[a : a + PEOPLE_A_PART] for a in range(0, len(X), PEOPLE_A_PART)]
+            size = math.ceil(len(X) / (PARTS_A_PROCESS * n_jobs)) or 1
+            parts = [X.iloc[a : a + size] for a in range(0, len(X), size)]
             shared = Parallel(n_jobs, return_as="generator", max_nbytes=None)(
                 map(delayed(some), parts)
             )
@@ -353,6 +357,13 @@ class Recourse:
         )
 
     # ------------------------------------------------------------ inside
+
+    def _without_states(self) -> Recourse:
+        """The same, with a model that can predict but not learn on, which is much smaller."""
+        lean = copy(self)
+        if hasattr(self.model, "drop_states"):
+            lean.model = copy(self.model).drop_states()
+        return lean
 
     def _need_cells(self, what: str) -> None:
         if not self.exact:

@@ -256,13 +256,14 @@ def _relaxation(
     numbers: Any, layout: Any, span: Any, side: int, level: float, spend: Any, budget: float,
     gains: Any, scratch: Any,
 ) -> float:  # fmt: skip
-    """M ≤ base + Σ_f gains[cell of f] (1 − M, if side is −1) on the span within a budget.
+    """What Σ_f gains[cell of f] must at least be where M (1 − M, if side is −1) reaches a level.
 
-    Gives base. `spend` is what each cell costs; only points that cost no more than the budget
-    together count; a cell beyond reach costs ∞ and gains −∞. One cell of a feature serves all
-    clauses, which `_interval` does not ask for. S_j = Σ_f log F_jf is additive and q_j + E_j =
-    exp(S_j) convex in it: a secant bounds the clauses that vote for this side from above, a tangent
-    the others from below; `_slopes` turns clauses into M.
+    It holds on the span for points that cost no more than the budget together; `spend` is what each
+    cell costs, ∞ beyond reach, where the gain is −∞. The last entry of `gains` bounds what such
+    points reach. One cell of a feature serves all clauses, which `_interval` does not ask for:
+    S_j = Σ_f log F_jf is additive and q_j + E_j = exp(S_j) convex in it, so a secant bounds the
+    clauses that vote for this side from above and a tangent the others from below, and `_slopes`
+    turns clauses into M. scratch remembers the rates of `_within_budget` from call to call.
     """
     d, C, empty, g = layout[0], _u(layout[1]), _u(layout[2]), _u(layout[3])
     logs = _u(layout[8])
@@ -273,7 +274,8 @@ def _relaxation(
     _products(numbers, layout, span, scratch)
     lowest = d * np.log(FLOOR)
     for j in range(C):
-        scratch[low + j] = -max(np.log(max(scratch[j], 1e-300)), lowest)
+        # a product of many factors of 0 lies below any float, but not below that of their floors
+        scratch[low + j] = -np.log(scratch[j]) if scratch[j] > 1e-290 else -lowest
         scratch[high + j] = np.log(max(scratch[C + j], 1e-300))
     if budget < np.inf:
         votes_for = 0 if side > 0 else 1
