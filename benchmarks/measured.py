@@ -30,16 +30,16 @@ class Busy:
     """How much of the machine's cores other work took since this was made (Linux)."""
 
     def __init__(self):
-        self.start, self.all, self.own = time.monotonic(), _busy_seconds(), _own_seconds()
+        self.start, self.all, self.own = time.monotonic(), _busy_seconds(), cpu_of_all()
 
     def words(self):
         cores = (time.monotonic() - self.start) * (os.cpu_count() or 1)
-        own, all_ = _own_seconds() - self.own, _busy_seconds() - self.all
+        own, all_ = cpu_of_all() - self.own, _busy_seconds() - self.all
         other = max(all_ - own, 0.0) / cores
         return f"this run used {own / cores:.0%} of {os.cpu_count()} cores, other work {other:.0%}"
 
 
-def _own_seconds():
+def cpu_of_all():
     """CPU seconds of this process and of those it started, the living and the dead."""
     return sum(_seconds_of(pid) for pid in _family(os.getpid()))
 

@@ -48,7 +48,7 @@ from data import (
     synthetic_5d,
     unlimited,
 )
-from measured import RESULTS, Busy, surroundings, timed
+from measured import RESULTS, Busy, cpu_of_all, surroundings, timed
 from trust_recourse import Recourse
 
 AT_MOST_SECONDS = 60  # for each question, of wall clock
@@ -237,19 +237,24 @@ def credit():
 
 
 def many():
-    """All refused rows of HELOC on one core and on two, in wall clock."""
+    """All refused rows of HELOC by one process and by two, in wall clock.
+
+    That needs two cores to spare: where other work has them, compare the CPU seconds, which two
+    processes should not need more of.
+    """
     X, model = learnt(heloc)
     recourse = Recourse(model)
     people = refused(recourse, X)
-    spent, tables = {}, {}
+    spent, work, tables = {}, {}, {}
     for cores in (1, 2):
         say(f"many: {len(people):,} rows on {cores} of the cores")
         recourse.find_many(people.head(256), 0.5, n_jobs=cores)  # starts workers, compiles
-        start = time.perf_counter()
+        start, before = time.perf_counter(), cpu_of_all()
         tables[cores] = recourse.find_many(people, 0.5, n_jobs=cores)
-        spent[cores] = time.perf_counter() - start
+        spent[cores], work[cores] = time.perf_counter() - start, cpu_of_all() - before
     same = tables[1].equals(tables[2])
     detail = f"{spent[1]:.1f} s against {spent[2]:.1f} s for {len(people):,} rows"
+    detail += f", of which CPU {work[1]:.1f} s against {work[2]:.1f} s"
     detail += f"; {len(people) / spent[2]:,.0f} rows a second on two"
     detail += f"; answers {'the same' if same else 'DIFFERENT'}"
     what = "heloc, find_many over all refused rows: one core / two"
