@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
+import time
 from copy import copy
 from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
-import optuna
 
 from measured import timed
 from trust_recourse import PTMClassifier
-from trust_recourse.problem import Point, Problem, Status, Target
-from trust_recourse.schema.values import multiple_below
-from trust_recourse.search.exact import ExactSearch
+from trust_recourse.problem import Problem, Status, Target
+from trust_recourse.search.bayes import tpe
+from trust_recourse.search.exact import Exact
 
 SEED = 0
 LINKS = ("margin", "vote")
@@ -61,62 +62,68 @@ def rows_of(X):
 # ---------------------------------------------------------------- whom is asked
 
 
+class Asked(NamedTuple):
+    """One question to the exact engine, and how it went."""
+
+    label: Any  # of the row in its table
+    level: float
+    seconds: float  # of CPU
+    nodes: int
+    proved: bool  # the cheapest, or that there is none; not so if a limit ended the search
+    cost: float  # infinite if nothing was found
+    gap: float  # the share of the cost that may be saved, for all that is known
+
+    @property
+    def pace(self):
+        """Seconds to the proof: infinite where there is none, so that no median is flattered."""
+        return self.seconds if self.proved else math.inf
+
+
 def by_find(recourse, x, level, repeat=1, **limits):
     """The result of the front door, and its CPU seconds."""
     return timed(lambda: recourse.find(x, confidence=level, **limits), repeat)
 
 
+def through_find(recourse, x, level, repeat=1, **limits):
+    """One question to the front door."""
+    result, seconds = by_find(recourse, x, level, repeat, **limits)
+    (status,), (nodes,) = result.status.values(), result.nodes.values()
+    proved = status in (Status.OPTIMAL, Status.INFEASIBLE)
+    if not result.options:
+        return Asked(x.name, level, seconds, nodes, proved, math.inf, math.nan)
+    option = result.options[0]
+    return Asked(x.name, level, seconds, nodes, proved, option.cost, option.gap / option.cost)
+
+
 def by_kernel(recourse, x, level, repeat=1, **limits):
-    """The cheapest point of the engine alone, its candidates ready; the search; CPU seconds."""
-    reach, spent = recourse.schema.reach(x), []
+    """One question to the engine's search alone, its candidates and arrays ready."""
+    problem = Problem(recourse.schema.reach(x), Target(level), recourse.cost, recourse.wanted_at)
+    spent = []
     for _ in range(repeat):
-        search = ExactSearch(recourse.model, reach, recourse.cost, **limits)
-        asked = search.cheapest(Target(level).interval[0])
-        point, seconds = timed(lambda asked=asked: next(asked, None))
+        exact = Exact(recourse.model, problem, **limits)
+        exact.features, exact._search  # noqa: B018 - made on first use, which is not timed
+        answer, seconds = timed(exact.cheapest)
         spent.append(seconds)
-    return point, search, min(spent)
+    cost = math.inf if answer.point is None else answer.point.cost
+    gap = math.nan if answer.point is None else 1.0 - answer.lower_bound / cost
+    return Asked(x.name, level, min(spent), answer.nodes, not answer.stopped, cost, gap)
+
+
+class Trials(NamedTuple):
+    """One search of TPE."""
+
+    cost: float  # of the cheapest trial that met the target, infinite if none did
+    seconds: float  # of CPU
+    wall: float
 
 
 def by_tpe(recourse, x, level):
-    """The least cost at which 300 trials met the target (infinite if none did), and CPU seconds."""
-    model, target = recourse.model, Target(level)
-    problem = Problem(recourse.schema.reach(x), target, recourse.cost)
+    """300 trials on the compiled exact confidence, so that only the search is compared."""
+    problem = Problem(recourse.schema.reach(x), Target(level), recourse.cost, recourse.wanted_at)
+    start = time.perf_counter()
     points, seconds = timed(
-        lambda: tpe(problem, lambda codes: model.confidence_at(model.cells_of(codes)))
+        lambda: tpe(problem, recourse.confidences, n_trials=TRIALS, random_state=SEED)
     )
-    return min((p.cost for p in points if target.met(p.confidence)), default=math.inf), seconds
-
-
-def tpe(problem, confidence, n_trials=TRIALS, random_state=SEED):
-    """The points that Optuna's TPE sampler tries, asked to lessen the shortfall and the cost.
-
-    It is given the compiled exact confidence, so that only the search is compared. Relations
-    between features are not asked of it, and a missing value stays.
-    """
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
-    reach, target = problem.reach, problem.target
-    study = optuna.create_study(
-        directions=["minimize", "minimize"], sampler=optuna.samplers.TPESampler(seed=random_state)
-    )
-    points = []
-    for _ in range(n_trials):
-        trial = study.ask()
-        codes = reach.own
-        for f, (feature, moves) in enumerate(zip(reach.schema, reach.moves, strict=True)):
-            if moves.choices is not None:
-                codes[f] = trial.suggest_categorical(feature.name, moves.choices)
-            elif not math.isnan(moves.own) and feature.movable:
-                low, high = moves.extent(-math.inf, math.inf)
-                value = trial.suggest_float(feature.name, low, high)
-                codes[f] = multiple_below(moves.step, value)
-        found = float(confidence(codes[None])[0])
-        point = Point(codes, problem.cost.between(reach.schema.features, reach.own, codes), found)
-        points.append(point)
-        study.tell(trial, [max(target.confidence - found, 0.0), point.cost])
-    return points
-
-
-def proved(result):
-    """Whether the one answer of a result is known to be the cheapest, or known not to exist."""
-    (status,) = result.status.values()
-    return status in (Status.OPTIMAL, Status.INFEASIBLE)
+    wall = time.perf_counter() - start
+    met = (point.cost for point in points if problem.target.met(point.confidence))
+    return Trials(min(met, default=math.inf), seconds, wall)
