@@ -17,7 +17,7 @@ import pandas as pd
 
 from trust_recourse.measure import copies, noise
 from trust_recourse.problem import Option, Point, Problem, Status, Target
-from trust_recourse.schema.values import plain
+from trust_recourse.schema.values import plain, write_whole
 from trust_recourse.search.certificate import Certificate, Proof
 from trust_recourse.search.exact import Exact, Norm, radius
 
@@ -280,12 +280,7 @@ class Result:
                 for option in self.options
             ],
         }
-        beside = Path(path).with_name(f".{Path(path).name}.{os.getpid()}")
-        try:
-            beside.write_text(json.dumps(told, ensure_ascii=False, indent=1), encoding="utf-8")
-            beside.replace(path)
-        finally:
-            beside.unlink(missing_ok=True)
+        write_whole(path, json.dumps(told, ensure_ascii=False, indent=1))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], recourse: Recourse) -> Result:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -40,6 +39,7 @@ from trust_recourse.schema.values import (
     same,
     scalars,
     some,
+    write_whole,
 )
 
 Codes: TypeAlias = Value | Sequence[Value | None]
@@ -441,12 +441,7 @@ class Schema:
         """
         text = to_yaml(self.to_dict())
         if path is not None:
-            beside = Path(path).with_name(f".{Path(path).name}.{os.getpid()}")
-            try:
-                beside.write_text(text, encoding="utf-8")
-                beside.replace(path)
-            finally:
-                beside.unlink(missing_ok=True)
+            write_whole(path, text)
         return text
 
     @classmethod

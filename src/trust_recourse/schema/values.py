@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import difflib
 import math
+import os
 from collections import Counter
 from collections.abc import Collection
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -117,3 +119,13 @@ def refuse_repeated(what: str, names: Collection[Any]) -> None:
     if len(set(names)) < len(names):
         twice = sorted(str(name) for name, times in Counter(names).items() if times > 1)
         raise SchemaError(f"{what}: given {some(twice)} more than once, expected each name once")
+
+
+def write_whole(path: str | os.PathLike[str], text: str) -> None:
+    """Write a text file whole or not at all."""
+    beside = Path(path).with_name(f".{Path(path).name}.{os.getpid()}")
+    try:
+        beside.write_text(text, encoding="utf-8")
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)

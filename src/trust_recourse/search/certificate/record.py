@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 
 from trust_recourse.problem import Cost, Floats, Ints, Point, Problem, Status, Target
 from trust_recourse.schema import Schema, SchemaError
+from trust_recourse.schema.values import write_whole
 
 FORMAT = 1
 KIND = "trust-recourse certificate"
@@ -123,12 +123,7 @@ class Certificate:
     def save(self, path: str | Path) -> None:
         """Write a JSON file, whole or not at all."""
         text = json.dumps(self.to_dict(), allow_nan=False, ensure_ascii=False)
-        beside = Path(path).with_name(f".{Path(path).name}.{os.getpid()}")
-        try:
-            beside.write_text(text, encoding="utf-8")
-            beside.replace(path)
-        finally:
-            beside.unlink(missing_ok=True)
+        write_whole(path, text)
 
     @classmethod
     def load(cls, path: str | Path) -> Certificate:
