@@ -24,6 +24,9 @@ import time
 from functools import partial
 from statistics import median
 
+import pandas as pd
+from joblib import Parallel, delayed
+
 import growth
 from asking import (
     LINKS,
@@ -58,6 +61,7 @@ TPE_PEOPLE = 2
 HELOC_ROWS = 2_000  # to learn 100 clauses from: from all rows that takes some seven minutes
 MET = {">=": operator.ge, "<=": operator.le, "<": operator.lt}
 SAME_COST = 1e-9
+MANY = 1_000  # rows that one way of asking takes in turn
 PAPER_L2 = {iris: 0.507, synthetic_2d: 0.372}  # its Table 2, at 0.85
 START = time.monotonic()
 
@@ -239,26 +243,49 @@ def credit():
 def many():
     """All refused rows of HELOC by one process and by two, in wall clock.
 
-    That needs two cores to spare: where other work has them, compare the CPU seconds, which two
-    processes should not need more of.
+    Two cores that share a chip, or that another machine borrows from, do less than twice the work
+    of one. How much these can do is measured in turns with it: two processes that know nothing of
+    each other, a half of the same people each.
     """
     X, model = learnt(heloc)
     recourse = Recourse(model)
     people = refused(recourse, X)
-    spent, work, tables = {}, {}, {}
-    for cores in (1, 2):
-        say(f"many: {len(people):,} rows on {cores} of the cores")
-        recourse.find_many(people.head(256), 0.5, n_jobs=cores)  # starts workers, compiles
-        start, before = time.perf_counter(), cpu_of_all()
-        tables[cores] = recourse.find_many(people, 0.5, n_jobs=cores)
-        spent[cores], work[cores] = time.perf_counter() - start, cpu_of_all() - before
-    same = tables[1].equals(tables[2])
-    detail = f"{spent[1]:.1f} s against {spent[2]:.1f} s for {len(people):,} rows"
-    detail += f", of which CPU {work[1]:.1f} s against {work[2]:.1f} s"
-    detail += f"; {len(people) / spent[2]:,.0f} rows a second on two"
+    ways = {"one": partial(recourse.find_many, confidence=0.5)}
+    ways["two"] = partial(ways["one"], n_jobs=2)
+    ways["apart"] = partial(halves, ways["one"])
+    spent, work, tables = ({way: [] for way in ways} for _ in range(3))
+    for start in range(0, len(people), MANY):
+        part = people.iloc[start : start + MANY]
+        say(f"many: {start:,} of {len(people):,} rows")
+        for way, ask in ways.items():
+            if start == 0:
+                ask(part.head(64))  # starts workers, compiles
+            began, before = time.perf_counter(), cpu_of_all()
+            tables[way].append(ask(part))
+            spent[way].append(time.perf_counter() - began)
+            work[way].append(cpu_of_all() - before)
+    answers = {way: pd.concat(parts).sort_index() for way, parts in tables.items()}
+    same = answers["one"].equals(answers["two"]) and answers["one"].equals(answers["apart"])
+    wall, cpu = ({way: sum(parts) for way, parts in held.items()} for held in (spent, work))
+    detail = f"{len(people):,} rows; wall " + ", ".join(f"{w} {s:.1f} s" for w, s in wall.items())
+    detail += "; CPU " + ", ".join(f"{way} {seconds:.1f} s" for way, seconds in cpu.items())
+    detail += f"; {len(people) / wall['two']:,.0f} rows a second on two"
     detail += f"; answers {'the same' if same else 'DIFFERENT'}"
-    what = "heloc, find_many over all refused rows: one core / two"
-    return [row(what, spent[1] / spent[2] if same else 0.0, ">=", 1.7, detail)]
+    what = "heloc, find_many over all refused rows: "
+    return [
+        shown(what + "one core / two, wall clock", wall["one"] / wall["two"], detail),
+        shown(what + "one core / two processes apart", wall["one"] / wall["apart"], "can be had"),
+        row(
+            what + "speed on two / of two processes apart",
+            wall["apart"] / wall["two"] if same else 0.0, ">=", 0.9,
+        ),
+    ]  # fmt: skip
+
+
+def halves(ask, people):
+    """Each half of the people by a process of its own, at the same time."""
+    parts = (people.iloc[::2], people.iloc[1::2])
+    return pd.concat(Parallel(2, max_nbytes=None)(delayed(ask)(part) for part in parts))
 
 
 # ---------------------------------------------------------------- more than one answer

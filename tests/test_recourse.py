@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import pickle
 
 import numpy as np
 import pandas as pd
@@ -253,6 +254,10 @@ def test_many_people_by_processes():
     two = recourse.find_many(X.head(12), goal, n_jobs=2)
     pd.testing.assert_frame_equal(one, two)
     assert {"optimal"} <= set(one.status)
+    apart: list[pickle.PickleBuffer] = []  # as a cluster sends a model: its arrays are read-only
+    sent = pickle.dumps(recourse, protocol=5, buffer_callback=apart.append)
+    other = pickle.loads(sent, buffers=[bytes(part) for part in apart])
+    pd.testing.assert_frame_equal(other.find_many(X.head(12), goal), one)
     with pytest.raises(ValueError, match="n_jobs=0"):
         recourse.find_many(X, 0.5, n_jobs=0)
 

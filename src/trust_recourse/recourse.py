@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from copy import copy
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
+import cloudpickle
 import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
@@ -31,7 +33,7 @@ from trust_recourse.search.exact import Exact, Robust
 
 Engine = Literal["auto", "exact", "tpe", "gp"]
 TRIALS = {"tpe": 300, "gp": 60}
-PARTS_A_PROCESS = 8  # so that none waits long for the last, and few copies of the model are made
+PARTS_A_PROCESS = 8  # so that none waits long for the last
 CLOSE = 1e-9  # an answer this near to its bound, relatively, is the optimum
 
 
@@ -279,33 +281,31 @@ class Recourse:
             raise ValueError(f"n_jobs={n_jobs!r}; expected a whole number of at least 1")
         bar = Progress(len(X), "recourse", show=verbose)
 
-        asked = self if n_jobs == 1 else self._without_states()
-
-        def one(x: pd.Series[Any]) -> dict[str, Any]:
-            result = asked.find(
-                x, confidence, engine=engine, min_radius=min_radius, gap=gap,
-                node_limit=node_limit, time_limit=time_limit, n_trials=n_trials,
-                random_state=random_state,
-            )  # fmt: skip
-            row: dict[str, Any] = {"status": str(next(iter(result.status.values())))}
-            for option in result.options[:1]:
-                row |= {"cost": option.cost, "confidence": option.confidence, **option.x}
-            return row
-
-        def some(part: pd.DataFrame) -> list[dict[str, Any]]:
-            return [one(x) for _, x in part.iterrows()]
-
+        settings: dict[str, Any] = {
+            "engine": engine, "min_radius": min_radius, "gap": gap, "node_limit": node_limit,
+            "time_limit": time_limit, "n_trials": n_trials, "random_state": random_state,
+        }  # fmt: skip
         if n_jobs == 1:
-            rows = [one(x) for _, x in bar.over(X.iterrows())]
+            rows = [self._row(x, confidence, settings) for _, x in bar.over(X.iterrows())]
         else:
+            packed = cloudpickle.dumps(self._without_states())
             size = math.ceil(len(X) / (PARTS_A_PROCESS * n_jobs)) or 1
-            parts = [X.iloc[a : a + size] for a in range(0, len(X), size)]
-            shared = Parallel(n_jobs, return_as="generator", max_nbytes=None)(
-                map(delayed(some), parts)
+            parts = (X.iloc[start : start + size] for start in range(0, len(X), size))
+            shared = Parallel(n_jobs, return_as="generator")(
+                delayed(_rows)(packed, part, confidence, settings) for part in parts
             )
             rows = [row for part in shared for row in bar.over(part)]
         columns = ["status", "cost", "confidence", *self.schema.names]
         return pd.DataFrame(rows, index=X.index, columns=columns)
+
+    def _row(
+        self, x: pd.Series[Any], confidence: float, settings: dict[str, Any]
+    ) -> dict[str, Any]:
+        result = self.find(x, confidence, **settings)
+        row: dict[str, Any] = {"status": str(next(iter(result.status.values())))}
+        for option in result.options[:1]:
+            row |= {"cost": option.cost, "confidence": option.confidence, **option.x}
+        return row
 
     # ------------------------------------------------------------ what results ask
 
@@ -455,6 +455,20 @@ class Recourse:
             len(tried),
             tuple(bayes.pareto(tried, problem.target)),
         )
+
+
+@lru_cache(maxsize=1)
+def _unpacked(packed: bytes) -> Recourse:
+    """A worker keeps the last model it was sent, and what that has worked out since."""
+    recourse: Recourse = cloudpickle.loads(packed)
+    return recourse
+
+
+def _rows(
+    packed: bytes, people: pd.DataFrame, confidence: float, settings: dict[str, Any]
+) -> list[dict[str, Any]]:
+    recourse = _unpacked(packed)
+    return [recourse._row(x, confidence, settings) for _, x in people.iterrows()]
 
 
 class _Kept:

@@ -1,4 +1,4 @@
-"""The loops of inference, compiled: firing, the law of the vote, Monte Carlo.
+"""The loops of inference, compiled: cells, firing, the law of the vote, Monte Carlo.
 
 Notation as in `kernels`: C clauses, j; F features, f; q_j the probability that clause j fires; g
 the link, tabulated at v = −C/2 … C/2.
@@ -12,6 +12,22 @@ import numpy as np
 from numba import njit
 
 from trust_recourse.tsetlin.kernels import kernel, literal_row
+
+
+@kernel
+def cells(codes: Any, edges: Any, first_edge: Any, n_cells: Any, out: Any) -> None:
+    """The number of a feature's edges below each code; a missing code's cell is the last."""
+    for i in range(codes.shape[0]):
+        for f in range(codes.shape[1]):
+            code = codes[i, f]
+            low, high = first_edge[f], first_edge[f + 1]
+            while low < high:
+                middle = (low + high) // 2
+                if edges[middle] < code:
+                    low = middle + 1
+                else:
+                    high = middle
+            out[i, f] = n_cells[f] - 1 if np.isnan(code) else low - first_edge[f]
 
 
 @kernel

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trust_recourse.schema import Feature, Schema
+from trust_recourse.tsetlin import inference
 
 Thresholds = int | Literal["unique"]
 
@@ -100,15 +101,20 @@ class Literals:
     def cells(self, codes: NDArray[np.float64]) -> NDArray[np.int32]:
         """The cell of each value: for thresholds t, the number of them below it."""
         cells = np.empty(codes.shape, np.int32)
-        for f, feature in enumerate(self.schema):
-            column = codes[:, f]
-            if feature.kind == "category":
-                cells[:, f] = np.nan_to_num(column, nan=len(feature.values))
-            else:
-                cells[:, f] = np.searchsorted(self.thresholds[f], column, side="left")
-            if feature.missing:
-                cells[np.isnan(column), f] = self.n_cells[f] - 1
+        inference.cells(np.ascontiguousarray(codes, float), *self._edges, self.n_cells, cells)
         return cells
+
+    @cached_property
+    def _edges(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """The values that end a cell, in one row, and where each feature's begin.
+
+        A category's codes are 0, 1, 2, …, so a value between two of them parts them.
+        """
+        edges = [
+            np.arange(len(feature.values) - 1) + 0.5 if feature.kind == "category" else thresholds
+            for feature, thresholds in zip(self.schema, self.thresholds, strict=True)
+        ]
+        return np.concatenate(edges), np.cumsum([0, *map(len, edges)])
 
     def factors(self, inclusion: NDArray[np.float64]) -> NDArray[np.float64]:
         """F: for each cell and clause, Π (1 − π) over the feature's literals false there.

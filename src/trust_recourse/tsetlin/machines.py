@@ -155,6 +155,11 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         self.states_ = None
         return self
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what is worked out on demand: it is large, and other processes get it cheaper."""
+        state: dict[str, Any] = super().__getstate__()
+        return state | ({"_boxes": None} if "_boxes" in state else {})
+
     def _begin(self, codes: Floats, rng: np.random.Generator) -> None:
         self._literals = Literals.fit(self.schema_, codes, self.thresholds)
         self.states_ = None  # an earlier fit's memory, before new memory is taken
