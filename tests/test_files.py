@@ -78,6 +78,7 @@ def test_the_file_of_format_1_kept_for_good():
     confidence = model.predict_proba(pd.DataFrame(expected["rows"]))[:, 1]
     np.testing.assert_allclose(confidence, expected["confidence"], atol=1e-12)
     assert model.literals_ == expected["literals"]
+    assert np.isnan(model.rules().dominance).all()  # which that format did not hold
 
 
 def test_writing_is_whole_or_not_at_all(model, tmp_path, monkeypatch):
@@ -130,10 +131,10 @@ def test_foreign_future_and_oversized_files(model, tmp_path, monkeypatch):
     bad.write_bytes(struct.pack("<Q", 2**60) + b"{}")
     with pytest.raises(ModelFileError, match="cut short"):
         load(bad)
-    monkeypatch.setattr(files, "FORMAT", 2)
+    monkeypatch.setattr(files, "FORMAT", 3)
     model.save(bad)
     monkeypatch.undo()
-    with pytest.raises(ModelFileError, match="format 2; this version reads format 1.*Update"):
+    with pytest.raises(ModelFileError, match="format 3; this version reads up to format 2.*Update"):
         load(bad)
     model.save(bad)
     monkeypatch.setattr(files, "MOST_BYTES", 100)

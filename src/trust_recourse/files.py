@@ -22,7 +22,8 @@ from safetensors import SafetensorError
 from safetensors.numpy import load as load_tensors
 from safetensors.numpy import save as save_tensors
 
-FORMAT = 1
+FORMAT = 2
+READ = ("1", "2")  # format 1 knew no dominance of clauses
 KIND = "trust-recourse model"
 MOST_BYTES = 4 << 30
 
@@ -111,9 +112,9 @@ def _metadata(source: Path, data: bytes) -> dict[str, str]:
             f"{source}: not a {KIND} file, or cut short; expected one written by model.save(path)"
         )
     number = meta.get("format")
-    if number != str(FORMAT):
+    if number not in READ:
         raise ModelFileError(
-            f"{source}: format {number}; this version reads format {FORMAT}. "
+            f"{source}: format {number}; this version reads up to format {FORMAT}. "
             "Update trust-recourse, or save the model with this version"
         )
     return meta

@@ -80,6 +80,50 @@ def expectation(law: Any, g: Any, out: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
+def slopes(q: Any, g: Any, out: Any) -> None:
+    """∂M/∂q_j for each row of q: what E[g(v)] gains when clause j fires for sure.
+
+    One pass forward keeps the law of the vote before each clause; one pass back carries
+    h(v) = E[g(v + the votes after clause j)], so that all C slopes cost as much as two laws.
+    """
+    C = q.shape[1]
+    half = C // 2
+    laws = np.empty((C, C + 1))
+    h = np.empty(C + 1)
+    for i in range(q.shape[0]):
+        for w in range(C + 1):
+            laws[0, w] = 0.0
+            h[w] = g[w]
+        laws[0, half] = 1.0
+        for j in range(C - 1):
+            p, step = q[i, j], 1 - 2 * (j & 1)
+            for w in range(C + 1):
+                came = w - step
+                moved = laws[j, came] if 0 <= came <= C else 0.0
+                laws[j + 1, w] = (1.0 - p) * laws[j, w] + p * moved
+        for j in range(C - 1, -1, -1):
+            p, step = q[i, j], 1 - 2 * (j & 1)
+            low, high = half - j // 2, half + (j + 1) // 2
+            gain = 0.0
+            for w in range(low, high + 1):
+                gain += laws[j, w] * (h[w + step] - h[w])
+            out[i, j] = gain
+            if step > 0:
+                for w in range(C):
+                    h[w] += p * (h[w + 1] - h[w])
+            else:
+                for w in range(C, 0, -1):
+                    h[w] += p * (h[w - 1] - h[w])
+
+
+@kernel
+def literal_rows(rows: Any, layout: tuple[Any, Any, Any, Any, int], out: Any) -> None:
+    """Truth of every literal at every row of cells, see `literal_row`."""
+    for i in range(rows.shape[0]):
+        literal_row(rows, i, layout, out[i])
+
+
+@njit(cache=True, nogil=True)
 def monte_carlo(
     rows: Any,
     layout: tuple[Any, Any, Any, Any, int],

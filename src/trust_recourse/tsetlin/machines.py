@@ -26,6 +26,7 @@ from trust_recourse.schema import Schema
 from trust_recourse.tsetlin import inference, store
 from trust_recourse.tsetlin.boxes import Boxes
 from trust_recourse.tsetlin.calibration import Calibrator, Method
+from trust_recourse.tsetlin.clauses import Clauses
 from trust_recourse.tsetlin.literals import Literals, Thresholds
 from trust_recourse.tsetlin.training import (
     BlockLearner,
@@ -44,8 +45,13 @@ MOST_STATES = 16_000  # per action: rows of a state vector are counted in 16 bit
 CALIBRATION_FOLDS = 5
 TIE = 1e-13  # a vote balanced but for rounding is a tie
 ROWS_A_CALL = 200  # of Monte Carlo, so that it can be interrupted
-LEAST_SHOWN = 0.005  # literals of less inclusion are not named beside a rule
-SHOWN_LITERALS = 4  # the strongest literals named beside a rule
+
+
+def _dominance(q: Floats, target: NDArray[np.int8]) -> Floats:
+    """Mean firing over rows of class 1 less that of class 0; unknown if there are none of one."""
+    if target.all() or not target.any():
+        return np.full(q.shape[1], np.nan)
+    return np.asarray(q[target == 1].mean(axis=0) - q[target == 0].mean(axis=0))
 
 
 def _generator(seed: Seed) -> np.random.Generator:
@@ -158,7 +164,7 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
     def __getstate__(self) -> dict[str, Any]:
         """Without what is worked out on demand: it is large, and other processes get it cheaper."""
         state: dict[str, Any] = super().__getstate__()
-        return state | ({"_boxes": None} if "_boxes" in state else {})
+        return state | {name: None for name in ("_boxes", "_clauses") if name in state}
 
     def _begin(self, codes: Floats, rng: np.random.Generator) -> None:
         self._literals = Literals.fit(self.schema_, codes, self.thresholds)
@@ -183,6 +189,7 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
             learner.finish()
             self._settings = self.get_params(deep=False)
             self._conclude(self._included(self.states_))
+            self.dominance_ = _dominance(self._firing(cells), target)
 
     def _conclude(self, inclusion: Floats) -> None:
         """Set all that prediction needs from the inclusion probabilities."""
@@ -195,6 +202,7 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         # the link of the machine as it was fitted: settings changed later are for the next fit
         self._g = self._link_values()
         self._boxes: Boxes | None = None
+        self._clauses: Clauses | None = None
 
     def _calibrate(
         self, method: Method, X: Any, y: Any, target: NDArray[np.int8], rng: np.random.Generator
@@ -307,6 +315,17 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
             )  # fmt: skip
         return self._boxes
 
+    def clauses(self) -> Clauses:
+        """The machine as clauses, for explanations."""
+        literals = self._fitted()
+        if self._clauses is None:
+            votes_for = tuple(self.classes_[(self.polarity_ > 0).astype(int)].tolist())
+            self._clauses = Clauses(
+                literals, self.inclusion_, self.polarity_, votes_for, self.dominance_,
+                self._factors, self._empty, self._g,
+            )  # fmt: skip
+        return self._clauses
+
     def _fitted(self) -> Literals:
         """The literals; an unfitted machine is refused as scikit-learn does, but only then."""
         if not hasattr(self, "_literals"):
@@ -320,32 +339,11 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
 
         A rule states, per feature, the values at which the feature lets the clause fire with at
         least half its best probability; beside it stand the clause's strongest literals with their
-        inclusion probabilities. A clause that no feature holds back so far is weak.
+        inclusion probabilities. A clause that no feature holds back so far is weak. Its dominance
+        is how much likelier it fires for a row of `classes_[1]` it learnt from than for one of the
+        other class; that of a clause voting for the other class is negative if it does its work.
         """
-        check_is_fitted(self)
-        first, sizes = self._literals.first_cell, self._literals.n_cells
-        rows = []
-        for j, inclusion in enumerate(self.inclusion_):
-            parts = []
-            for f in range(len(sizes)):
-                F = self._factors[first[f] : first[f] + sizes[f], j]
-                parts.append(self._literals.statement(f, 0.5 * F.max() <= F))
-            rule = " and ".join(part for part in parts if part)
-            strongest = np.argsort(-inclusion, kind="stable")[:SHOWN_LITERALS]
-            rows.append(
-                {
-                    "clause": j,
-                    "votes_for": self.classes_[1 if self.polarity_[j] > 0 else 0],
-                    "rule": rule,
-                    "weak": not rule,
-                    "strongest": "; ".join(
-                        f"{self.literals_[k]} ({inclusion[k]:.2f})"
-                        for k in strongest
-                        if inclusion[k] >= LEAST_SHOWN
-                    ),
-                }
-            )
-        return pd.DataFrame(rows).set_index("clause")
+        return self.clauses().table()
 
     def _firing(self, cells: NDArray[np.int32]) -> Floats:
         q = np.empty((len(cells), len(self.inclusion_)))

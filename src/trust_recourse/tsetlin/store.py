@@ -36,6 +36,7 @@ def content(model: Any) -> tuple[Arrays, dict[str, Any]]:
     }
     arrays: Arrays = {
         "inclusion": model.inclusion_,
+        "dominance": model.dominance_,
         "thresholds": np.concatenate([np.empty(0), *model.thresholds_]),
         "n_thresholds": np.array([len(t) for t in model.thresholds_], np.int64),
     }
@@ -48,6 +49,7 @@ def content(model: Any) -> tuple[Arrays, dict[str, Any]]:
 def identity(model: Any) -> tuple[Arrays, dict[str, Any]]:
     """All that prediction depends on and nothing else: how values are read, and the machine."""
     arrays, header = content(model)
+    del arrays["dominance"]
     arrays["link"] = model._g
     return arrays, {
         "reads": [[f.name, f.kind, list(f.values), list(f.missing)] for f in model.schema_],
@@ -67,7 +69,11 @@ def restore(model: Any, arrays: Arrays, header: dict[str, Any]) -> None:
     """Make a machine with the header's settings the one that was saved."""
     _require(set(header) == HEADER, "header", f"just {', '.join(sorted(HEADER))}")
     wanted = ARRAYS | (set() if header["calibration"] is None else CALIBRATION)
-    _require(set(arrays) - {"states"} == wanted, "arrays", f"just {', '.join(sorted(wanted))}")
+    _require(
+        set(arrays) - {"states", "dominance"} == wanted,
+        "arrays",
+        f"just {', '.join(sorted(wanted))}",
+    )
     _restore_table(model, header)
     model._settings = model.get_params(deep=False)
     model._literals = Literals(model.schema_, _thresholds(arrays, len(model.schema_)))
@@ -80,7 +86,16 @@ def restore(model: Any, arrays: Arrays, header: dict[str, Any]) -> None:
     )
     _require(bool(((inclusion >= 0) & (inclusion <= 1)).all()), "inclusion", "numbers from 0 to 1")
     model.states_ = _states(model, arrays["states"], inclusion) if "states" in arrays else None
+    model.dominance_ = _dominance(arrays, len(inclusion))
     model._conclude(inclusion.copy())
+
+
+def _dominance(arrays: Arrays, clauses: int) -> Any:
+    """Unknown in a file of format 1, and where one class was not among the rows learnt from."""
+    given = arrays.get("dominance", np.full(clauses, np.nan))
+    sound = given.shape == (clauses,) and given.dtype == np.float64 and not (abs(given) > 1).any()
+    _require(bool(sound), "dominance", f"{clauses} numbers from −1 to 1")
+    return given.copy()
 
 
 def _states(model: Any, states: Any, inclusion: Any) -> Any:

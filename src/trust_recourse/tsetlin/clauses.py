@@ -1,0 +1,116 @@
+"""The machine as clauses: when each fires, what it says of every feature, and in which words.
+
+A clause's literals belong to it only with a probability, so few are ever sure. What it *states* of
+a feature are the cells where the feature lets it fire with at least half its best probability; a
+clause that no feature holds back so far states nothing and is called weak.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from trust_recourse.tsetlin import inference
+from trust_recourse.tsetlin.literals import Literals
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Cells = NDArray[np.int32]
+
+STATED = 0.5  # of a feature's greatest factor: from there on a clause states the cell
+LEAST_SHOWN = 0.005  # literals of less inclusion are not named beside a rule
+SHOWN_LITERALS = 4  # the strongest literals named beside a rule
+
+
+@dataclass(frozen=True, eq=False)
+class Clauses:
+    """What explains a machine; made once for each, and fixed."""
+
+    literals: Literals
+    inclusion: Floats  # (C, 2o)
+    polarity: NDArray[np.int64]
+    votes_for: tuple[Any, ...]  # each clause's class
+    dominance: Floats  # mean firing over the rows learnt from: of class 1 less of class 0
+    factors: Floats  # (Σ cells, C)
+    empty: Floats
+    link: Floats
+
+    def firing(self, cells: Cells) -> Floats:
+        """(n, C): the probability of each clause to fire, q_j(x)."""
+        q = np.empty((len(cells), len(self.empty)))
+        inference.firing(cells, self.literals.first_cell, self.factors, self.empty, q)
+        return q
+
+    def slopes(self, q: Floats) -> Floats:
+        """(n, C): ∂M/∂q_j, by how much confidence gains when clause j fires for sure."""
+        out = np.empty_like(q)
+        inference.slopes(np.ascontiguousarray(q), self.link, out)
+        return out
+
+    def at(self, cells: Cells) -> Floats:
+        """(n, F, C): each feature's factor in each clause."""
+        return np.asarray(self.factors[self.literals.first_cell + cells])
+
+    # ------------------------------------------------------------ what a clause states
+
+    @cached_property
+    def stated(self) -> Bools:
+        """(Σ cells, C): the cells that a clause states of their feature."""
+        first = self.literals.first_cell
+        best = np.repeat(np.maximum.reduceat(self.factors, first), self.literals.n_cells, axis=0)
+        return np.asarray(self.factors >= STATED * best)
+
+    @cached_property
+    def weak(self) -> Bools:
+        """(C,): the clauses that state nothing."""
+        return np.asarray(self.stated.all(axis=0))
+
+    def hold(self, cells: Cells) -> Bools:
+        """(n, C): whether what a clause states is so; a weak one states nothing that could be."""
+        everywhere = self.stated[self.literals.first_cell + cells].all(axis=1)
+        return np.asarray(everywhere & ~self.weak)
+
+    def true(self, cells: Cells) -> Bools:
+        """(n, 2o): whether each literal holds, negations last."""
+        out = np.empty((len(cells), self.inclusion.shape[1]), np.uint8)
+        inference.literal_rows(cells, self.literals.layout, out)
+        return out.astype(bool)
+
+    # ------------------------------------------------------------ words
+
+    @cached_property
+    def words(self) -> tuple[str, ...]:
+        """Each clause's statement in the data's own units; '' for a weak one."""
+        ends = np.cumsum(self.literals.n_cells)[:-1]
+        of_features = np.split(self.stated, ends)
+        return tuple(
+            " and ".join(
+                words
+                for f, stated in enumerate(of_features)
+                if (words := self.literals.statement(f, stated[:, j]))
+            )
+            for j in range(len(self.empty))
+        )
+
+    def strongest(self, j: int, most: int = SHOWN_LITERALS) -> str:
+        """The literals most likely to belong to a clause, with their probabilities."""
+        inclusion, names = self.inclusion[j], self.literals.names()
+        order = np.argsort(-inclusion, kind="stable")[:most]
+        shown = [f"{names[k]} ({inclusion[k]:.2f})" for k in order if inclusion[k] >= LEAST_SHOWN]
+        return "; ".join(shown)
+
+    def table(self) -> pd.DataFrame:
+        """One row per clause; see `PTMClassifier.rules`."""
+        table = {
+            "votes_for": list(self.votes_for),
+            "rule": self.words,
+            "weak": self.weak,
+            "dominance": self.dominance,
+            "strongest": [self.strongest(j) for j in range(len(self.empty))],
+        }
+        return pd.DataFrame(table, index=pd.RangeIndex(len(self.empty), name="clause"))
