@@ -285,7 +285,7 @@ def many():
 def halves(ask, people):
     """Each half of the people by a process of its own, at the same time."""
     parts = (people.iloc[::2], people.iloc[1::2])
-    return pd.concat(Parallel(2, max_nbytes=None)(delayed(ask)(part) for part in parts))
+    return pd.concat(Parallel(2)(delayed(ask)(part) for part in parts))
 
 
 # ---------------------------------------------------------------- more than one answer
