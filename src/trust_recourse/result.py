@@ -15,6 +15,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from trust_recourse.explain import (
+    FRAGILE,
+    Comparison,
+    Explanation,
+    Measured,
+    Place,
+    Places,
+    explain,
+    places,
+)
 from trust_recourse.measure import copies, noise
 from trust_recourse.problem import Option, Point, Problem, Status, Target
 from trust_recourse.schema.values import plain, write_whole
@@ -177,6 +187,61 @@ class Result:
             tables.append(table)
         columns = ["target", "cost", "confidence", *self.recourse.schema.names]
         return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=columns)
+
+    # ------------------------------------------------------------ why
+
+    @cached_property
+    def _places(self) -> Places:
+        asked = [(f"option {i}", o.x, o.target, o.cost) for i, o in enumerate(self.options)]
+        return places(self.recourse, [("factual", self.factual, None, 0.0), *asked])
+
+    def clauses(self) -> pd.DataFrame:
+        """Clause × (factual, every option): firing probabilities; last, that no clause fires."""
+        return self._places.table()
+
+    def explain(
+        self, option: int = 0, *, since: int | None = None, fragile: float = FRAGILE
+    ) -> Explanation:
+        """Why confidence is what it is at an option: since the factual, or since another option.
+
+        A clause counts as fragile where it tightens with at least the probability `fragile`.
+        """
+        start = self._places.all[0] if since is None else self._place(since)
+        return explain(self._places, start, self._place(option), fragile)
+
+    def compare(
+        self, first: int = 0, second: int = 1, *, sigma: float = 0.01, fragile: float = FRAGILE
+    ) -> Comparison:
+        """Two options side by side on every count, and what the dearer one buys.
+
+        `sigma` is the noise of `robustness`, and `fragile` as for `explain`.
+        """
+        explained = self.explain(second, since=first, fragile=fragile)
+        return Comparison(
+            explained,
+            (self._measured(first, sigma, fragile), self._measured(second, sigma, fragile)),
+            sigma,
+        )
+
+    def _measured(self, at: int, sigma: float, fragile: float) -> Measured:
+        option, place = self._option(at), self._place(at)
+        kept = self.robustness(at, sigma)
+        carrying = place.holds & self._places.supports
+        return Measured(
+            cost=option.cost,
+            changes=self._words(option),
+            confidence=option.confidence,
+            radius=self.radius(at),
+            noise=kept.copies if kept.probability is None else kept.probability,
+            noise_error=kept.error or 0.0,
+            carrying=tuple(np.flatnonzero(carrying).tolist()),
+            fragile=tuple(np.flatnonzero(carrying & (place.tightens >= fragile)).tolist()),
+            silence=place.silence,
+        )
+
+    def _place(self, option: int) -> Place:
+        self._option(option)
+        return self._places.all[1:][option]
 
     def _option(self, at: int) -> Option:
         if not self.options:

@@ -1,4 +1,4 @@
-"""The machine as clauses: when each fires, what it says of every feature, and in which words.
+"""The machine as clauses: what each states of every feature, and in which words.
 
 A clause's literals belong to it only with a probability, so few are ever sure. What it *states* of
 a feature are the cells where the feature lets it fire with at least half its best probability; a
@@ -32,6 +32,7 @@ class Clauses:
     """What explains a machine; made once for each, and fixed."""
 
     literals: Literals
+    names: list[str]  # of the literals, negations last
     inclusion: Floats  # (C, 2o)
     polarity: NDArray[np.int64]
     votes_for: tuple[Any, ...]  # each clause's class
@@ -40,19 +41,13 @@ class Clauses:
     empty: Floats
     link: Floats
 
-    def firing(self, cells: Cells) -> Floats:
-        """(n, C): the probability of each clause to fire, q_j(x)."""
-        q = np.empty((len(cells), len(self.empty)))
-        inference.firing(cells, self.literals.first_cell, self.factors, self.empty, q)
-        return q
-
     def slopes(self, q: Floats) -> Floats:
         """(n, C): ∂M/∂q_j, by how much confidence gains when clause j fires for sure."""
         out = np.empty_like(q)
         inference.slopes(np.ascontiguousarray(q), self.link, out)
         return out
 
-    def at(self, cells: Cells) -> Floats:
+    def factors_at(self, cells: Cells) -> Floats:
         """(n, F, C): each feature's factor in each clause."""
         return np.asarray(self.factors[self.literals.first_cell + cells])
 
@@ -99,7 +94,7 @@ class Clauses:
 
     def strongest(self, j: int, most: int = SHOWN_LITERALS) -> str:
         """The literals most likely to belong to a clause, with their probabilities."""
-        inclusion, names = self.inclusion[j], self.literals.names()
+        inclusion, names = self.inclusion[j], self.names
         order = np.argsort(-inclusion, kind="stable")[:most]
         shown = [f"{names[k]} ({inclusion[k]:.2f})" for k in order if inclusion[k] >= LEAST_SHOWN]
         return "; ".join(shown)

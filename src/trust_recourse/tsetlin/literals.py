@@ -141,6 +141,22 @@ class Literals:
                 table[c + known] = said.prod(axis=0) * denied.prod(axis=0) * out[o + a + n]
         return table
 
+    @cached_property
+    def owners(self) -> NDArray[np.int64]:
+        """The feature that each literal is about, negations last."""
+        _, size, _, gap, _ = self.layout
+        return np.tile(np.repeat(np.arange(len(size)), size + gap), 2)
+
+    @cached_property
+    def limits(self) -> NDArray[np.float64]:
+        """The threshold that each literal is about; none for a category or a missing value."""
+        _, size, ordered, gap, _ = self.layout
+        parts = [
+            np.append(t if yes else np.full(n, np.nan), np.full(int(more), np.nan))
+            for t, n, yes, more in zip(self.thresholds, size, ordered, gap, strict=True)
+        ]
+        return np.tile(np.concatenate(parts), 2)
+
     def names(self) -> list[str]:
         """All literals in words, in the order of the columns of `inclusion_`, negations last."""
         pairs = [pair for f, feature in enumerate(self.schema) for pair in self._words(f, feature)]

@@ -189,7 +189,7 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
             learner.finish()
             self._settings = self.get_params(deep=False)
             self._conclude(self._included(self.states_))
-            self.dominance_ = _dominance(self._firing(cells), target)
+            self.dominance_ = _dominance(self.firing_at(cells), target)
 
     def _conclude(self, inclusion: Floats) -> None:
         """Set all that prediction needs from the inclusion probabilities."""
@@ -264,7 +264,7 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
     def clause_proba(self, X: Any) -> Floats:
         """q_j(x), (n, C): the probability that each clause fires; an empty clause does not."""
         codes = self._codes(X)
-        return self._firing(self._literals.cells(codes))
+        return self.firing_at(self._literals.cells(codes))
 
     def vote_distribution(self, X: Any) -> pd.DataFrame:
         """The exact law of the vote v: one row per row of X, one column per possible v."""
@@ -303,7 +303,17 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
 
     def confidence_at(self, cells: NDArray[np.int32]) -> Floats:
         """Confidence of `classes_[1]` at rows of cells: the very floats of `predict_proba`."""
-        return self._calibrated(self._expected(self._firing(cells)))
+        return self.confidence_from(self.firing_at(cells))
+
+    def firing_at(self, cells: NDArray[np.int32]) -> Floats:
+        """The probability of each clause to fire at rows of cells, (n, C)."""
+        q = np.empty((len(cells), len(self.inclusion_)))
+        inference.firing(cells, self._literals.first_cell, self._factors, self._empty, q)
+        return q
+
+    def confidence_from(self, q: Floats) -> Floats:
+        """Confidence of `classes_[1]` if the clauses fired with these probabilities, (n, C)."""
+        return self._calibrated(self._expected(q))
 
     def boxes(self) -> Boxes:
         """Bounds on the confidence over boxes of cells."""
@@ -321,8 +331,8 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         if self._clauses is None:
             votes_for = tuple(self.classes_[(self.polarity_ > 0).astype(int)].tolist())
             self._clauses = Clauses(
-                literals, self.inclusion_, self.polarity_, votes_for, self.dominance_,
-                self._factors, self._empty, self._g,
+                literals, self.literals_, self.inclusion_, self.polarity_, votes_for,
+                self.dominance_, self._factors, self._empty, self._g,
             )  # fmt: skip
         return self._clauses
 
@@ -344,11 +354,6 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         other class; that of a clause voting for the other class is negative if it does its work.
         """
         return self.clauses().table()
-
-    def _firing(self, cells: NDArray[np.int32]) -> Floats:
-        q = np.empty((len(cells), len(self.inclusion_)))
-        inference.firing(cells, self._literals.first_cell, self._factors, self._empty, q)
-        return q
 
     def _vote_law(self, q: Floats) -> Floats:
         law = np.empty((len(q), q.shape[1] + 1))

@@ -1,0 +1,565 @@
+"""Why: the change in confidence between two points, split over features, clauses and automata.
+
+M is multilinear in the clauses' firing probabilities q_j, so its change from a to b splits exactly:
+
+    share_j = (q_j(b) − q_j(a)) · D_j,   D_j = ∫₀¹ ∂M/∂q_j along the straight path in q
+
+the Aumann–Shapley value of "clause j moves from a to b". Along the path ∂M/∂q_j is a polynomial of
+degree C' − 1, C' the number of clauses that change, so Gauss–Legendre with ⌈C'/2⌉ nodes is exact.
+q_j + E_j is a product over features, whose change splits by the logarithmic mean Λ_j:
+
+    share_jf = D_j · Λ_j · log(F_jf(b) / F_jf(a))
+
+Shares are of the raw confidence. With a calibrator they are scaled to the calibrated change.
+
+A clause *carries* a point if what it states holds there. It would fall silent there if a literal
+that is false at the point belonged to it: the chance of any is how likely it is to *tighten*, and a
+clause that carries a point and tightens with at least the chance `FRAGILE` is *fragile* there.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from html import escape
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from trust_recourse.problem import Target, wanted_confidence
+
+if TYPE_CHECKING:
+    from trust_recourse.recourse import Recourse
+    from trust_recourse.tsetlin.clauses import Bools, Cells, Clauses
+
+Floats = NDArray[np.float64]
+
+FRAGILE = 0.1  # a clause that tightens at least this likely is fragile
+NAMED = 0.01  # literals that belong to a clause less likely are not named
+STILL = 1e-12  # a raw confidence that moves less does not move
+SHOWN = 5  # rules told one by one; the others are added up
+
+
+# ---------------------------------------------------------------- the mathematics
+
+
+class Shares(NamedTuple):
+    """The change of M(`classes_[1]`) from a to b, split exactly."""
+
+    clauses: Floats  # (C,)
+    features: Floats  # (F, C), adding up to the clauses' shares
+
+
+def split(model: Any, a: Cells, b: Cells) -> Shares:
+    """Split the change of the raw confidence between two rows of cells over clauses and features.
+
+    >>> from trust_recourse import PTMClassifier, haberman
+    >>> X, y = haberman()
+    >>> model = PTMClassifier(epochs=5, random_state=0).fit(X, y)
+    >>> a, b = model.cells_of(model.schema_.encode(X.iloc[:2]))
+    >>> change = float(np.diff(model.raw_confidence(X.iloc[:2]))[0])
+    >>> abs(split(model, a, b).clauses.sum() - change) < 1e-9
+    True
+    """
+    clauses, both = model.clauses(), np.stack([a, b])
+    q = model.firing_at(both)
+    moved = q[1] - q[0]
+    nodes, weights = _path(max(1, (int(np.count_nonzero(moved)) + 1) // 2))
+    mean_slope = weights @ clauses.slopes(q[0] + nodes[:, None] * moved)
+    return Shares(mean_slope * moved, mean_slope * _by_feature(*clauses.factors_at(both)))
+
+
+@lru_cache(maxsize=256)
+def _path(n: int) -> tuple[Floats, Floats]:
+    """Gauss–Legendre nodes and weights on [0, 1]."""
+    x, w = np.polynomial.legendre.leggauss(n)
+    return (x + 1.0) / 2.0, w / 2.0
+
+
+def _by_feature(a: Floats, b: Floats) -> Floats:
+    """The change of each column's product, split over its rows by the logarithmic mean.
+
+    Where a product falls to 0, or rises from it, the rows that do share it evenly: the limit.
+
+    >>> _by_feature(np.array([[0.5], [0.8]]), np.array([[0.5], [0.4]])).round(3)
+    array([[ 0. ],
+           [-0.2]])
+    >>> _by_feature(np.array([[0.5], [0.8]]), np.array([[0.0], [0.0]])).round(3)
+    array([[-0.2],
+           [-0.2]])
+    """
+    before, after = a.prod(axis=0), b.prod(axis=0)
+    none = (a == 0.0) ^ (b == 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.log(b) - np.log(a)
+        total = np.log(after) - np.log(before)
+        mean = np.where(np.abs(total) < 1e-9, (before + after) / 2.0, (after - before) / total)
+        smooth = mean * logs
+        evenly = (after - before) * none / none.sum(axis=0)
+    touched = (before == 0.0) | (after == 0.0)
+    return np.where(touched, np.where(none, evenly, 0.0), smooth)
+
+
+# ---------------------------------------------------------------- points
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """Where a person is, or could be, and what the model's clauses do there."""
+
+    name: str  # "factual", "option 0", …
+    x: pd.Series[Any]
+    target: Target | None  # none was asked of the factual
+    cost: float
+    confidence: float  # of the wanted class
+    cells: Cells
+    firing: Floats  # (C,) q_j
+    holds: Bools  # (C,) whether a clause carries this point
+    tightens: Floats  # (C,) the chance that some literal false here belongs to the clause
+    true: Bools  # (2o,) which literals hold here
+
+    @property
+    def silence(self) -> float:
+        """The probability that no clause fires: confidence that rests on it is not support."""
+        return float(np.prod(1.0 - self.firing))
+
+
+def places(recourse: Recourse, points: Sequence[tuple[str, Any, Target | None, float]]) -> Places:
+    """Ask the model's clauses about points, given as (name, x, target, cost)."""
+    if not hasattr(recourse.model, "clauses"):
+        raise TypeError(
+            "explanations by rules need a PTMClassifier or TMClassifier; this model is "
+            f"{type(recourse.model).__name__}"
+        )
+    clauses = recourse.model.clauses()
+    codes = np.array([recourse.schema.reach(x).own for _, x, _, _ in points])
+    cells = recourse.model.cells_of(codes)
+    confidence = wanted_confidence(recourse.model.confidence_at(cells), recourse.wanted_at)
+    firing = recourse.model.firing_at(cells)
+    holds, true = clauses.hold(cells), clauses.true(cells)
+    tightens = np.clip(1.0 - (firing + clauses.empty), 0.0, 1.0)
+    return Places(
+        recourse,
+        tuple(
+            Place(
+                name, x, target, cost, float(confidence[i]), cells[i], firing[i],
+                holds[i], tightens[i], true[i],
+            )
+            for i, (name, x, target, cost) in enumerate(points)
+        ),
+    )  # fmt: skip
+
+
+class Tightening(NamedTuple):
+    """A literal that may belong to a clause, and the points at which it would silence it."""
+
+    clause: int
+    literal: str
+    probability: float
+    breaks: dict[str, float]  # name of a point that the clause carries → its confidence then
+    spares: tuple[str, ...]  # points that the clause carries and that meet the literal
+    misses: tuple[str, ...]  # those of `breaks` that would then miss their target
+
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """Several points of one model; the first is the person as they are."""
+
+    recourse: Recourse
+    all: tuple[Place, ...]
+
+    @property
+    def clauses(self) -> Clauses:
+        """The model's clauses."""
+        made: Clauses = self.recourse.model.clauses()
+        return made
+
+    @property
+    def supports(self) -> Bools:
+        """(C,): the clauses that vote for the wanted class."""
+        return np.asarray((self.clauses.polarity > 0) == (self.recourse.wanted_at == 1))
+
+    def table(self) -> pd.DataFrame:
+        """Clause × point: firing probabilities, and in the last row that no clause fires."""
+        index = pd.Index([*range(len(self.clauses.empty)), "none fires"], name="clause")
+        columns = {place.name: [*place.firing, place.silence] for place in self.all}
+        return pd.DataFrame(columns, index=index)
+
+    def change(self, start: Place, end: Place) -> tuple[Shares, str]:
+        """The change in confidence between two points, split, and in words what was split."""
+        raw = split(self.recourse.model, start.cells, end.cells)
+        sign = 1.0 if self.recourse.wanted_at == 1 else -1.0
+        if self.recourse.model.calibrator_ is None:
+            factor, note = sign, ""
+        elif abs(moved := float(raw.clauses.sum())) < STILL:
+            factor, note = sign, "shares of the raw confidence, which as a whole does not move"
+        else:
+            factor = (end.confidence - start.confidence) / moved
+            note = "shares of the raw confidence, scaled to the change of the calibrated one"
+        return Shares(raw.clauses * factor, raw.features * factor), note
+
+    def without(self, place: Place, j: int) -> float:
+        """Confidence at a point if clause j were silent there."""
+        silent = np.arange(len(place.firing)) == j
+        yes = self.recourse.model.confidence_from(np.where(silent, 0.0, place.firing)[None])
+        return float(wanted_confidence(yes, self.recourse.wanted_at)[0])
+
+    def tightenings(self, place: Place, fragile: float = FRAGILE) -> list[Tightening]:
+        """What may silence the clauses that carry a point and vote for it, the likeliest first."""
+        clauses = self.clauses
+        carry = place.holds & self.supports & (place.tightens >= fragile)
+        likely = ~place.true & (clauses.inclusion >= NAMED)
+        found = [self._tightening(int(j), int(k)) for j, k in np.argwhere(carry[:, None] & likely)]
+        return sorted(found, key=lambda each: -each.probability)
+
+    def _tightening(self, j: int, k: int) -> Tightening:
+        carried = [place for place in self.all[1:] if place.holds[j]]
+        then = {place.name: self.without(place, j) for place in carried if not place.true[k]}
+        return Tightening(
+            j,
+            self.clauses.names[k],
+            float(self.clauses.inclusion[j, k]),
+            breaks=then,
+            spares=tuple(place.name for place in carried if place.true[k]),
+            misses=tuple(
+                place.name
+                for place in carried
+                if place.name in then and place.target and not place.target.met(then[place.name])
+            ),
+        )
+
+
+# ---------------------------------------------------------------- one change, explained
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """Why confidence is what it is at one point and not what it is at another.
+
+    `changes()` is the level of values, `to_frame()` that of clauses, `literals()` that of automata;
+    `tightenings` says what may silence the clauses that carry the end point.
+    """
+
+    points: Places
+    start: Place
+    end: Place
+    shares: Floats  # (C,) of the change in the wanted class's confidence
+    by_feature: Floats  # (F, C)
+    note: str = ""
+    fragile: float = FRAGILE
+
+    @property
+    def change(self) -> float:
+        """What the shares add up to."""
+        return self.end.confidence - self.start.confidence
+
+    @cached_property
+    def tightenings(self) -> list[Tightening]:
+        """What may silence the clauses that carry the end point, the likeliest first."""
+        return self.points.tightenings(self.end, self.fragile)
+
+    def changes(self) -> pd.DataFrame:
+        """What differs between the points in the person's units, and each feature's share."""
+        schema = self.points.recourse.schema
+        rows = []
+        for f, feature in enumerate(schema):
+            a, b = self.start.x[feature.name], self.end.x[feature.name]
+            if (
+                feature.describe(a) != feature.describe(b)
+                or self.start.cells[f] != self.end.cells[f]
+            ):
+                rows.append(
+                    {
+                        "feature": feature.title,
+                        "from": feature.describe(a),
+                        "to": feature.describe(b),
+                        "share": float(self.by_feature[f].sum()),
+                    }
+                )
+        return pd.DataFrame(rows, columns=["feature", "from", "to", "share"])
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per clause, the greatest share first."""
+        table = self.points.clauses.table()[["votes_for", "rule", "weak", "dominance"]]
+        table = table.assign(
+            before=self.start.firing,
+            after=self.end.firing,
+            share=self.shares,
+            carries=self.end.holds,
+            tightens=self.end.tightens,
+            fragile=self.end.holds & (self.end.tightens >= self.fragile),
+        )
+        return table.sort_values("share", key=abs, ascending=False, kind="stable")
+
+    def literals(self, clause: int | None = None, least: float = NAMED) -> pd.DataFrame:
+        """One row per automaton that includes its literal with at least this probability.
+
+        `slack` is how far the end point may move, in the feature's units, before the literal's
+        threshold is met; negative where it is passed already, missing for categories.
+        """
+        clauses = self.points.clauses
+        schema, slack = self.points.recourse.schema, self._slack()
+        wanted = clauses.inclusion >= least
+        if clause is not None:
+            wanted &= (np.arange(len(wanted)) == self._clause(clause))[:, None]
+        j, k = np.nonzero(wanted)
+        table = {
+            "clause": j,
+            "literal": [clauses.names[each] for each in k],
+            "feature": [schema[int(f)].title for f in clauses.literals.owners[k]],
+            "probability": clauses.inclusion[j, k],
+            "before": self.start.true[k],
+            "after": self.end.true[k],
+            "slack": slack[k],
+        }
+        order = np.lexsort((-clauses.inclusion[j, k], j))
+        return pd.DataFrame(table).iloc[order].reset_index(drop=True)
+
+    def _slack(self) -> Floats:
+        literals = self.points.clauses.literals
+        codes = self.points.recourse.schema.reach(self.end.x).own
+        room = literals.limits - codes[literals.owners]
+        return np.where(np.arange(len(room)) < literals.n_literals, room, -room)
+
+    def _clause(self, j: int) -> int:
+        if not 0 <= j < len(self.shares):
+            raise IndexError(f"clause {j}: there are {len(self.shares)}, counted from 0")
+        return j
+
+    # ------------------------------------------------------------ for people
+
+    def _lines(self) -> Iterator[str]:
+        yield (
+            f"{self.start.name} → {self.end.name}: confidence {self.start.confidence:.3f} → "
+            f"{self.end.confidence:.3f} ({self.change:+.3f})"
+        )
+        if self.note:
+            yield f"({self.note})"
+        yield "What changes, and its share"
+        for each in self.changes().to_dict("records"):
+            yield f"  {each['share']:+.3f}  {each['feature']} {each['from']} → {each['to']}"
+        yield "The rules that do it"
+        table = self.to_frame()
+        for j in table.index[:SHOWN]:
+            yield f"  {self.shares[j]:+.3f}  {self._fires(j)}: {self.rule(j)}"
+        if len(table) > SHOWN:
+            rest = table.share.iloc[SHOWN:].sum()
+            yield f"  {rest:+.3f}  the other {len(table) - SHOWN} rules together"
+        yield from self._support()
+
+    def _fires(self, j: int) -> str:
+        votes_for = self.points.clauses.votes_for[j]
+        fires = f"fires {self.start.firing[j]:.2f} → {self.end.firing[j]:.2f}"
+        return f"rule {j} for {votes_for!r}, {fires}"
+
+    def rule(self, j: int) -> str:
+        """A clause in words; a weak one by its strongest literals."""
+        clauses = self.points.clauses
+        if words := clauses.words[self._clause(j)]:
+            return words
+        strongest = clauses.strongest(j)
+        return f"states nothing clear ({strongest})" if strongest else "states nothing"
+
+    def _support(self) -> Iterator[str]:
+        carrying = np.flatnonzero(self.end.holds & self.points.supports)
+        if len(carrying):
+            yield f"{self.end.name} is carried by {_rules(carrying)}"
+        else:
+            yield f"No rule that votes for it states {self.end.name}'s values"
+        for each in self.tightenings[:SHOWN]:
+            yield f"  {_sentence(each)}"
+        silent = f"{self.start.silence:.2f} → {self.end.silence:.2f}"
+        yield f"That no rule fires at all has the probability {silent}"
+
+    def __repr__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _repr_html_(self) -> str:
+        head, *rest = self._lines()
+        support = rest[rest.index("The rules that do it") + 1 + min(SHOWN, len(self.shares)) :]
+        listed = "".join(f"<li>{escape(line.strip())}</li>" for line in support)
+        return (
+            f"<p><b>{escape(head)}</b></p>{self.changes().to_html(index=False)}"
+            f"{self.to_frame().head(SHOWN).to_html(float_format='{:.3f}'.format)}<ul>{listed}</ul>"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain values, for JSON."""
+        table = self.to_frame().reset_index()
+        return {
+            "from": _told(self.start),
+            "to": _told(self.end),
+            "change": self.change,
+            "note": self.note,
+            "changes": self.changes().to_dict("records"),
+            "clauses": json.loads(table.to_json(orient="records", double_precision=15)),
+            "tightenings": [each._asdict() for each in self.tightenings],
+        }
+
+    def to_json(self) -> str:
+        """All of it as JSON."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, indent=1)
+
+
+def explain(points: Places, start: Place, end: Place, fragile: float = FRAGILE) -> Explanation:
+    """Explain the change from one of the points to another."""
+    if not 0 < fragile <= 1:
+        raise ValueError(f"fragile={fragile!r}; expected a probability above 0, such as 0.1")
+    shares, note = points.change(start, end)
+    return Explanation(points, start, end, shares.clauses, shares.features, note, fragile)
+
+
+def _rules(numbers: Any) -> str:
+    return f"rule{'' if len(numbers) == 1 else 's'} {_listed(numbers)}"
+
+
+def _listed(numbers: Any) -> str:
+    return ", ".join(str(int(j)) for j in numbers) or "none"
+
+
+def _sentence(each: Tightening) -> str:
+    """A fragility, as a case worker could read it out."""
+    text = f"rule {each.clause} may also ask for {each.literal}, with probability "
+    text += f"{each.probability:.3f}; it would then be silent at "
+    told = [
+        f"{name} (confidence {then:.3f}{', short of its target' if name in each.misses else ''})"
+        for name, then in each.breaks.items()
+    ]
+    text += ", ".join(told)
+    return text + (f", not at {', '.join(each.spares)}" if each.spares else "")
+
+
+def _told(place: Place) -> dict[str, Any]:
+    return {
+        "name": place.name,
+        "confidence": place.confidence,
+        "cost": place.cost,
+        "none_fires": place.silence,
+    }
+
+
+# ---------------------------------------------------------------- two options, side by side
+
+
+class Measured(NamedTuple):
+    """An option on every count; the names are those that people read."""
+
+    cost: float
+    changes: str
+    confidence: float
+    radius: float  # certified, in scaled units
+    noise: float  # the probability that noise leaves the decision as it is
+    noise_error: float
+    carrying: tuple[int, ...]  # rules for the wanted class whose statement holds
+    fragile: tuple[int, ...]  # those of them that may tighten
+    silence: float
+
+    @property
+    def firm(self) -> int:
+        """How many rules carry it that are not fragile."""
+        return len(self.carrying) - len(self.fragile)
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Two options side by side, why their confidence differs, and what the dearer one buys."""
+
+    explanation: Explanation  # from the first to the second
+    measured: tuple[Measured, Measured]
+    sigma: float
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """What the two are called."""
+        return self.explanation.start.name, self.explanation.end.name
+
+    @property
+    def sentence(self) -> str:
+        """What the dearer one buys, and what it gives up."""
+        (cheap, cheaper), (dear, dearer) = sorted(
+            zip(self.names, self.measured, strict=True), key=lambda each: each[1].cost
+        )
+        more = dearer.cost - cheaper.cost
+        share = f" (+{more / cheaper.cost:.0%})" if cheaper.cost > 0 else ""
+        better, worse = _gains(cheaper, dearer)
+        if more < 1e-9:
+            head = f"{dear} costs the same as {cheap}"
+        else:
+            head = f"{dear} costs {more:.4g} more{share} than {cheap}"
+        if not better:
+            less = f" and gives up {_and(worse)}" if worse else ""
+            return f"{head} and is better in nothing measured here{less}: it is not worth it."
+        if worse:
+            return f"{head}; it buys {_and(better)}, but gives up {_and(worse)}."
+        return f"{head}; for that it buys {_and(better)}, and gives up nothing measured here."
+
+    def to_frame(self) -> pd.DataFrame:
+        """One column per option, one row per count."""
+        index = pd.Index(Measured._fields, name="measure")
+        columns = dict(zip(self.names, map(list, self.measured), strict=True))
+        return pd.DataFrame(columns, index=index, dtype=object)
+
+    def words(self) -> pd.DataFrame:
+        """The same as `to_frame`, written for people."""
+        rows = {
+            "cost": [f"{each.cost:.4g}" for each in self.measured],
+            "changes": [each.changes or "nothing" for each in self.measured],
+            "confidence": [f"{each.confidence:.3f}" for each in self.measured],
+            "certified radius": [f"{each.radius:.4g}" for each in self.measured],
+            f"kept under noise {self.sigma:g}": [_noise(each) for each in self.measured],
+            "carrying rules": [_listed(each.carrying) for each in self.measured],
+            "fragile rules": [_listed(each.fragile) for each in self.measured],
+            "no rule fires": [f"{each.silence:.3f}" for each in self.measured],
+        }
+        return pd.DataFrame.from_dict(rows, orient="index", columns=list(self.names))
+
+    def __repr__(self) -> str:
+        return "\n".join([self.words().to_string(), self.sentence, "", repr(self.explanation)])
+
+    def _repr_html_(self) -> str:
+        table, why = self.words().to_html(), self.explanation._repr_html_()
+        return f"{table}<p><b>{escape(self.sentence)}</b></p>{why}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain values, for JSON."""
+        options = {n: m._asdict() for n, m in zip(self.names, self.measured, strict=True)}
+        return {
+            "options": options,
+            "sigma": self.sigma,
+            "sentence": self.sentence,
+            "explanation": self.explanation.to_dict(),
+        }
+
+    def to_json(self) -> str:
+        """All of it as JSON."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, indent=1)
+
+
+def _gains(cheaper: Measured, dearer: Measured) -> tuple[list[str], list[str]]:
+    """Where the dearer option is better, and where it is worse, beyond what is shown as equal."""
+    unsure = cheaper.noise_error + dearer.noise_error
+    counts = (
+        ("confidence", cheaper.confidence, dearer.confidence, 5e-4, ".3f"),
+        ("certified radius", cheaper.radius, dearer.radius, 1e-9, ".3g"),
+        ("safety under noise", cheaper.noise, dearer.noise, max(5e-4, unsure), ".1%"),
+        ("rules that carry it firmly", cheaper.firm, dearer.firm, 0, "d"),
+    )
+    better: list[str] = []
+    worse: list[str] = []
+    for name, a, b, tolerance, form in counts:
+        if abs(b - a) > tolerance:
+            (better if b > a else worse).append(f"{name} ({a:{form}} → {b:{form}})")
+    return better, worse
+
+
+def _noise(each: Measured) -> str:
+    error = f" ± {each.noise_error:.2%}" if each.noise_error >= 5e-5 else ""
+    return f"{each.noise:.2%}{error}"
+
+
+def _and(parts: list[str]) -> str:
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
