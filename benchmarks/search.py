@@ -21,6 +21,7 @@ import math
 import operator
 import sys
 import time
+from dataclasses import replace
 from functools import partial
 from statistics import median
 
@@ -240,6 +241,36 @@ def credit():
     return rows
 
 
+def why():
+    """The change from a person to their option, split over clauses, against finding the option."""
+    rows = []
+    for table, setting in (
+        (iris, "paper"),
+        (synthetic_2d, "paper"),
+        (haberman, "paper"),
+        (synthetic_5d, "every value"),
+    ):
+        X, model = learnt(table, setting)
+        for link in LINKS:
+            recourse = Recourse(read_by(link, model))
+            what = f"{table.__name__}, {setting}, {link}: explain / find, at least 0.85"
+            say("why:", what)
+            found, explained = [], []
+            for x in rows_of(refused(recourse, X, 20)):
+                recourse.find(x, 0.85).explain()  # compiles
+                result, seconds = timed(partial(recourse.find, x, 0.85), repeat=5)
+                found.append(seconds)
+                explained.append(timed(partial(explained_afresh, result), repeat=5)[1])
+            detail = f"{milliseconds(median(explained))} of {milliseconds(median(found))}"
+            rows.append(row(what, median(explained) / median(found), "<", 1, detail))
+    return rows
+
+
+def explained_afresh(result):
+    """Shares, fragility and all, with nothing left over from an earlier explanation."""
+    return replace(result).explain(0).tightenings
+
+
 def many():
     """All refused rows of HELOC by one process and by two, in wall clock.
 
@@ -386,6 +417,7 @@ SECTIONS = {
     "credit": credit,
     "radius": radius,
     "frontier": frontier,
+    "why": why,
     "many": many,
     "growth": grown,
 }

@@ -57,12 +57,13 @@ class Shares(NamedTuple):
 def split(model: Any, a: Cells, b: Cells) -> Shares:
     """Split the change of the raw confidence between two rows of cells over clauses and features.
 
+    >>> import numpy as np
     >>> from trust_recourse import PTMClassifier, haberman
     >>> X, y = haberman()
     >>> model = PTMClassifier(epochs=5, random_state=0).fit(X, y)
     >>> a, b = model.cells_of(model.schema_.encode(X.iloc[:2]))
     >>> change = float(np.diff(model.raw_confidence(X.iloc[:2]))[0])
-    >>> abs(split(model, a, b).clauses.sum() - change) < 1e-9
+    >>> abs(float(split(model, a, b).clauses.sum()) - change) < 1e-9
     True
     """
     clauses, both = model.clauses(), np.stack([a, b])
@@ -202,11 +203,14 @@ class Places:
             note = "shares of the raw confidence, scaled to the change of the calibrated one"
         return Shares(raw.clauses * factor, raw.features * factor), note
 
-    def without(self, place: Place, j: int) -> float:
-        """Confidence at a point if clause j were silent there."""
-        silent = np.arange(len(place.firing)) == j
-        yes = self.recourse.model.confidence_from(np.where(silent, 0.0, place.firing)[None])
-        return float(wanted_confidence(yes, self.recourse.wanted_at)[0])
+    @cached_property
+    def without(self) -> dict[str, Floats]:
+        """Confidence at each point if a clause were silent there, for each clause."""
+        fires = 1.0 - np.eye(len(self.clauses.empty))
+        rows = np.concatenate([place.firing * fires for place in self.all])
+        yes = self.recourse.model.confidence_from(rows)
+        confidence = wanted_confidence(yes, self.recourse.wanted_at).reshape(len(self.all), -1)
+        return {place.name: row for place, row in zip(self.all, confidence, strict=True)}
 
     def tightenings(self, place: Place, fragile: float = FRAGILE) -> list[Tightening]:
         """What may silence the clauses that carry a point and vote for it, the likeliest first."""
@@ -218,7 +222,8 @@ class Places:
 
     def _tightening(self, j: int, k: int) -> Tightening:
         carried = [place for place in self.all[1:] if place.holds[j]]
-        then = {place.name: self.without(place, j) for place in carried if not place.true[k]}
+        broken = [place.name for place in carried if not place.true[k]]
+        then = {name: float(self.without[name][j]) for name in broken}
         return Tightening(
             j,
             self.clauses.names[k],
