@@ -56,6 +56,8 @@ RULED_OUT = {
     "point": "by the model's own word on a single point",
 }
 CONFIDENCES = (0.5, 0.7, 0.85, 0.95)
+LEVELS = (0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95)  # of which the paper's patient gets two
+PAPERS_PATIENT = {"age": 56, "year": 65, "nodes": 9}  # its section 6.3
 SIGMA = 0.01  # of the noise, as in the paper
 ROOM = 0.02  # around an answer: one node and a year of age, but no whole year of operation
 TRIALS = 100
@@ -125,6 +127,7 @@ def demo(
     result = _recourse(console, model, patient)
     _robustness(console, result)
     _frontier(console, result)
+    _why(console, result.recourse)
     _certificate(console, result, model)
     _black_box(console, result, X, y, seed)
     console.print("\nAll of this is about the model, not about the world. Read on in README.md.")
@@ -475,11 +478,47 @@ def _frontier(console: Console, result: Result) -> None:
     console.print(table)
 
 
+def _why(console: Console, recourse: Recourse) -> None:
+    """The paper's own patient: two confidences above his, and what each rests on."""
+    values = ", ".join(f"{name} {value}" for name, value in PAPERS_PATIENT.items())
+    own, reach = recourse.confidence(PAPERS_PATIENT), recourse.reachable(PAPERS_PATIENT).confidence
+    _chapter(console, "10  Why, rule by rule")
+    console.print(
+        f"The paper tells of a patient with {values}. This model gives him survival {own:.1%}, "
+        f"so it {'refuses' if own < 0.5 else 'does not refuse'} him; the furthest within his reach "
+        f"is {reach:.1%}."
+    )
+    rules = recourse.model.rules()
+    leading = rules[(rules["votes_for"] == 1) & ~rules["weak"]].sort_values("dominance").tail(1)
+    for j, rule in leading["rule"].items():
+        console.print(f"The rule that speaks most for survivors is rule {j}: [bold]{rule}[/].")
+    levels = [level for level in LEVELS if own < level <= reach]
+    result = recourse.find(PAPERS_PATIENT, [levels[0], levels[-1]]) if len(levels) > 1 else None
+    if result is None or result.options[0].changes == result.options[-1].changes:
+        console.print("No two confidences above his own ask for different changes.")
+        return
+    compared = result.compare(0, 1)
+    table = _table("", *(f"at least {level:.0%}" for level in (levels[0], levels[-1])))
+    for name, *cells in compared.words().itertuples():
+        table.add_row(name, *cells)
+    console.print(table)
+    console.print(f"\n{compared.sentence}\n")
+    for tightening in result.explain(0).tightenings[:3]:
+        console.print(f"  {tightening.sentence}", markup=False)
+    console.print("\nThe same by rule, from the cheaper to the dearer:")
+    shares = _table("share", "fires", "rule")
+    shares.columns[-1].justify, shares.columns[-1].no_wrap = "left", False
+    for j, row in compared.explanation.to_frame().head(SHOWN_RULES).iterrows():
+        fires = f"{row['before']:.2f} → {row['after']:.2f}"
+        shares.add_row(f"{row['share']:+.3f}", fires, f"{j}: {compared.explanation.rule(int(j))}")
+    console.print(shares)
+
+
 def _certificate(console: Console, result: Result, model: PTMClassifier) -> None:
     from trust_recourse.search.certificate import check
 
     level = CONFIDENCES[1]
-    _chapter(console, "10  A proof to take away")
+    _chapter(console, "11  A proof to take away")
     with tempfile.TemporaryDirectory() as folder:
         paths = Path(folder, "proof.json"), Path(folder, "model.safetensors")
         result.certificate(level).save(paths[0])
@@ -500,7 +539,7 @@ def _certificate(console: Console, result: Result, model: PTMClassifier) -> None
 def _black_box(
     console: Console, result: Result, X: pd.DataFrame, y: pd.Series[int], seed: int
 ) -> None:
-    _chapter(console, "11  Any other model")
+    _chapter(console, "12  Any other model")
     if find_spec("optuna") is None:
         console.print(
             "Models that cannot be searched with proof are searched by trial, with packages that "

@@ -165,6 +165,20 @@ class Tightening(NamedTuple):
     spares: tuple[str, ...]  # points that the clause carries and that meet the literal
     misses: tuple[str, ...]  # those of `breaks` that would then miss their target
 
+    @property
+    def sentence(self) -> str:
+        """The same, as a case worker could read it out."""
+        short = {name: ", short of its target" for name in self.misses}
+        silent = ", ".join(
+            f"{name} (confidence {then:.3f}{short.get(name, '')})"
+            for name, then in self.breaks.items()
+        )
+        spared = f", not at {', '.join(self.spares)}" if self.spares else ""
+        return (
+            f"rule {self.clause} may also ask for {self.literal}, with probability "
+            f"{self.probability:.3f}; it would then be silent at {silent}{spared}"
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class Places:
@@ -376,7 +390,7 @@ class Explanation:
         else:
             yield f"No rule that votes for it states {self.end.name}'s values"
         for each in self.tightenings[:SHOWN]:
-            yield f"  {_sentence(each)}"
+            yield f"  {each.sentence}"
         silent = f"{self.start.silence:.2f} → {self.end.silence:.2f}"
         yield f"That no rule fires at all has the probability {silent}"
 
@@ -424,18 +438,6 @@ def _rules(numbers: Any) -> str:
 
 def _listed(numbers: Any) -> str:
     return ", ".join(str(int(j)) for j in numbers) or "none"
-
-
-def _sentence(each: Tightening) -> str:
-    """A fragility, as a case worker could read it out."""
-    text = f"rule {each.clause} may also ask for {each.literal}, with probability "
-    text += f"{each.probability:.3f}; it would then be silent at "
-    told = [
-        f"{name} (confidence {then:.3f}{', short of its target' if name in each.misses else ''})"
-        for name, then in each.breaks.items()
-    ]
-    text += ", ".join(told)
-    return text + (f", not at {', '.join(each.spares)}" if each.spares else "")
 
 
 def _told(place: Place) -> dict[str, Any]:
