@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         Cost,
         Option,
         PTMClassifier,
+        Recourse,
         Result,
         TMClassifier,
     )
@@ -492,13 +493,16 @@ def _why(console: Console, recourse: Recourse) -> None:
     leading = rules[(rules["votes_for"] == 1) & ~rules["weak"]].sort_values("dominance").tail(1)
     for j, rule in leading["rule"].items():
         console.print(f"The rule that speaks most for survivors is rule {j}: [bold]{rule}[/].")
-    levels = [level for level in LEVELS if own < level <= reach]
-    result = recourse.find(PAPERS_PATIENT, [levels[0], levels[-1]]) if len(levels) > 1 else None
-    if result is None or result.options[0].changes == result.options[-1].changes:
+    levels = _telling_levels(recourse, [level for level in LEVELS if own < level <= reach])
+    if not levels:
         console.print("No two confidences above his own ask for different changes.")
         return
+    result = recourse.find(PAPERS_PATIENT, levels)
     compared = result.compare(0, 1)
-    table = _table("", *(f"at least {level:.0%}" for level in (levels[0], levels[-1])))
+    names = (
+        f"{name}: at least {level:.0%}" for name, level in zip(compared.names, levels, strict=True)
+    )
+    table = _table("", *names)
     for name, *cells in compared.words().itertuples():
         table.add_row(name, *cells)
     console.print(table)
@@ -508,10 +512,27 @@ def _why(console: Console, recourse: Recourse) -> None:
     console.print("\nThe same by rule, from the cheaper to the dearer:")
     shares = _table("share", "fires", "rule")
     shares.columns[-1].justify, shares.columns[-1].no_wrap = "left", False
-    for j, row in compared.explanation.to_frame().head(SHOWN_RULES).iterrows():
+    told = compared.explanation.to_frame().head(SHOWN_RULES)
+    for j, row in zip(told.index.tolist(), told.to_dict("records"), strict=True):
         fires = f"{row['before']:.2f} → {row['after']:.2f}"
-        shares.add_row(f"{row['share']:+.3f}", fires, f"{j}: {compared.explanation.rule(int(j))}")
+        shares.add_row(f"{row['share']:+.3f}", fires, f"{j}: {compared.explanation.rule(j)}")
     console.print(shares)
+
+
+def _telling_levels(recourse: Recourse, levels: list[float]) -> list[float]:
+    """The highest of these, and the one below it whose answer rests on the shakiest rules."""
+    if not levels:
+        return []
+    result = recourse.find(PAPERS_PATIENT, levels)
+    *others, top = result.options
+    shakiness = {
+        option.target.confidence: max(
+            (each.probability for each in result.explain(at).tightenings), default=0.0
+        )
+        for at, option in enumerate(others)
+        if option.changes != top.changes
+    }
+    return [max(shakiness, key=lambda level: shakiness[level]), levels[-1]] if shakiness else []
 
 
 def _certificate(console: Console, result: Result, model: PTMClassifier) -> None:

@@ -168,7 +168,7 @@ class Tightening(NamedTuple):
     @property
     def sentence(self) -> str:
         """The same, as a case worker could read it out."""
-        short = {name: ", short of its target" for name in self.misses}
+        short = dict.fromkeys(self.misses, ", short of its target")
         silent = ", ".join(
             f"{name} (confidence {then:.3f}{short.get(name, '')})"
             for name, then in self.breaks.items()
