@@ -1,0 +1,176 @@
+"""What each rule adds on the way from one point to another; and two ways side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trust_recourse.plot.style import (
+    BLACK,
+    BLUE,
+    GREY,
+    SIZE,
+    SMALL,
+    VERMILION,
+    legend_below,
+    new_axes,
+    note,
+    plain_frame,
+    wrapped,
+)
+from trust_recourse.problem import Floats
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from trust_recourse.explain import Explanation, Places
+
+MOST = 8  # rules drawn one by one; the others are added up
+LEAST = 0.01  # of all that moves: a rule that moves less is one of the others
+ROW = 0.36  # inches
+
+
+@dataclass(frozen=True, eq=False)
+class WaterfallInfo:
+    """What `draw_waterfall` draws: steps from one confidence to another, the greatest first."""
+
+    start: tuple[str, float]  # a name and its confidence
+    end: tuple[str, float]
+    labels: tuple[str, ...]
+    shares: Floats  # of each label, adding up to the change
+    threshold: float
+    wanted: Any
+    note: str
+
+
+def waterfall_info(explanation: Explanation, most: int = MOST) -> WaterfallInfo:
+    """Gather the rules that move confidence most, and the others together."""
+    labels, values = _told(explanation, explanation.shares[:, None], most)
+    recourse = explanation.points.recourse
+    return WaterfallInfo(
+        (explanation.start.name, explanation.start.confidence),
+        (explanation.end.name, explanation.end.confidence),
+        labels, values[:, 0], recourse.decision_threshold, recourse.wanted,
+        explanation.note,
+    )  # fmt: skip
+
+
+def _told(explanation: Explanation, shares: Floats, most: int) -> tuple[tuple[str, ...], Floats]:
+    """Labels and rows of shares, (C, k): those that move most, then all others together."""
+    size = np.abs(shares).max(axis=1)
+    order = [int(j) for j in np.argsort(-size, kind="stable") if size[j] > 0]
+    shown = [j for j in order[:most] if size[j] >= LEAST * size.sum()]
+    rest = order[len(shown) :]
+    labels = [rule_label(explanation.points, j) for j in shown]
+    rows = [shares[j] for j in shown]
+    if rest:
+        labels.append(f"{len(rest)} other rule{'s' if len(rest) > 1 else ''}")
+        rows.append(shares[rest].sum(axis=0))
+    return tuple(labels), np.array(rows).reshape(-1, shares.shape[1])
+
+
+def rule_label(points: Places, j: int, width: int = 34) -> str:
+    """A clause for an axis: its number, the class it votes for, and its statement."""
+    clauses = points.clauses
+    words = clauses.words[j] or f"weak, {clauses.strongest(j, 1)}"
+    return wrapped(f"{j} (for {clauses.votes_for[j]}): {words}", width)
+
+
+def draw_waterfall(info: WaterfallInfo, ax: Axes | None = None) -> Axes:
+    """Draw the steps as bars, from the first point's confidence at the top to the second's."""
+    rows = len(info.labels) + 2
+    tall = max(SIZE[1], ROW * rows + 1.2)
+    (ax,) = new_axes((SIZE[0] * 1.15, tall)) if ax is None else (ax,)
+    plain_frame(ax)
+    ends = info.start[1] + np.cumsum(info.shares)
+    begins = np.concatenate([[info.start[1]], ends[:-1]]) if len(ends) else ends
+    ax.barh([0, rows - 1], [info.start[1], info.end[1]], color=GREY, height=0.6, label="confidence")
+    for up, colour, hatch, label in (
+        (True, BLUE, None, "raises it"),
+        (False, VERMILION, "//", "lowers it"),
+    ):
+        at = np.flatnonzero((info.shares > 0) == up)
+        if len(at):
+            ax.barh(
+                at + 1, info.shares[at], left=begins[at], color=colour, hatch=hatch, height=0.6,
+                edgecolor="white", label=label,
+            )  # fmt: skip
+    for row, at in enumerate([info.start[1], *ends]):
+        ax.plot([at, at], [row - 0.3, row + 1.3], color=GREY, linewidth=0.8, zorder=1)
+    for i, (begin, end) in enumerate(zip(begins, ends, strict=True)):
+        ax.annotate(
+            f"{info.shares[i]:+.3f}", (max(begin, end), i + 1), (3, 0), textcoords="offset points",
+            va="center", fontsize=SMALL,
+        )  # fmt: skip
+    for row, (_, confidence) in ((0, info.start), (rows - 1, info.end)):
+        ax.annotate(
+            f"{confidence:.3f}", (confidence, row), (3, 0), textcoords="offset points",
+            va="center", fontsize=SMALL, fontweight="bold",
+        )  # fmt: skip
+    ax.axvline(info.threshold, color=BLACK, linestyle="--", linewidth=1.0, label="decision")
+    ax.set_yticks(range(rows), [info.start[0], *info.labels, info.end[0]], fontsize=SMALL)
+    ax.invert_yaxis()
+    ax.set_xlim(0, max(1.0, float(np.max([*ends, *begins, 0.0])) * 1.1))
+    ax.set_xlabel(f"confidence in class {info.wanted!r}")
+    title = f"What takes {info.start[0]} to {info.end[0]}, rule by rule"
+    ax.set_title(title + (f"\n({wrapped(info.note, 70)})" if info.note else ""), fontsize="medium")
+    legend_below(ax)
+    return ax
+
+
+# ---------------------------------------------------------------- two options
+
+
+@dataclass(frozen=True, eq=False)
+class DuelInfo:
+    """What `draw_duel` draws: for each rule, what it adds on the way to either option."""
+
+    names: tuple[str, str]
+    confidences: tuple[float, float]
+    own: float
+    labels: tuple[str, ...]
+    shares: Floats  # (labels, 2)
+
+
+def duel_info(first: Explanation, second: Explanation, most: int = MOST) -> DuelInfo:
+    """Gather two explanations that start from the same point."""
+    if first.start is not second.start:
+        raise ValueError(
+            f"the first starts from {first.start.name!r}, the second from {second.start.name!r}; "
+            "expected two explanations that start from the same point"
+        )
+    labels, shares = _told(first, np.column_stack([first.shares, second.shares]), most)
+    return DuelInfo(
+        (first.end.name, second.end.name),
+        (first.end.confidence, second.end.confidence),
+        first.start.confidence,
+        labels,
+        shares,
+    )
+
+
+def draw_duel(info: DuelInfo, ax: Axes | None = None) -> Axes:
+    """Draw each rule's two shares beside each other."""
+    tall = max(SIZE[1], 2 * ROW * len(info.labels) * 0.75 + 1.4)
+    (ax,) = new_axes((SIZE[0] * 1.15, tall)) if ax is None else (ax,)
+    plain_frame(ax)
+    if not info.labels:
+        note(ax, "No rule fires differently at either option.")
+    rows = np.arange(len(info.labels))
+    for k, (colour, hatch) in enumerate(((BLUE, None), (VERMILION, "//"))):
+        bars = ax.barh(
+            rows + (k - 0.5) * 0.38, info.shares[:, k], height=0.36, color=colour, hatch=hatch,
+            edgecolor="white",
+            label=f"{info.names[k]} ({info.own:.3f} → {info.confidences[k]:.3f})",
+        )  # fmt: skip
+        ax.bar_label(bars, [f"{s:+.3f}" for s in info.shares[:, k]], padding=2, fontsize=SMALL)
+    ax.axvline(0, color=BLACK, linewidth=0.8)
+    ax.set_yticks(rows, list(info.labels), fontsize=SMALL)
+    ax.invert_yaxis()
+    ax.margins(x=0.16)
+    ax.set_xlabel("share of the change in confidence")
+    ax.set_title(f"{info.names[0]} against {info.names[1]}, rule by rule", fontsize="medium")
+    legend_below(ax, 2)
+    return ax
