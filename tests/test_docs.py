@@ -1,10 +1,11 @@
-"""What the README shows is run, in order, as it stands there."""
+"""What the README and the pages of docs show is run, in order, as it stands there."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
+import pytest
 from typer.testing import CliRunner
 
 from trust_recourse.cli import app
@@ -12,8 +13,11 @@ from trust_recourse.cli import app
 ROOT = Path(__file__).parent.parent
 
 
-def blocks(kind):
-    return re.findall(rf"```{kind}\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+PAGES = [page for page in sorted((ROOT / "docs").glob("*.md")) if "```python" in page.read_text()]
+
+
+def blocks(kind, page=ROOT / "README.md"):
+    return re.findall(rf"```{kind}\n(.*?)```", page.read_text(), re.DOTALL)
 
 
 def but_for_numbers(text):
@@ -40,6 +44,24 @@ def test_the_python_of_the_readme_runs(tmp_path, monkeypatch, capsys):
     for command in commands:
         done = CliRunner().invoke(app, command.split())
         assert done.exit_code == 0, done.output
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[page.name for page in PAGES])
+def test_the_python_of_a_page_runs_and_draws_its_pictures(page, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    for snippet in blocks("python", page):
+        exec(compile(snippet, page.name, "exec"), names)
+    printed = capsys.readouterr().out
+    for text in blocks("text", page):
+        assert but_for_numbers(text) in but_for_numbers(printed)
+    shown = set(re.findall(r"\]\(pictures/(.*?)\)", page.read_text()))
+    assert shown == {path.name for path in tmp_path.glob("*.png")}
+    assert all((ROOT / "docs" / "pictures" / name).exists() for name in shown)
+
+
+def test_there_are_pages_to_run():
+    assert "why.md" in [page.name for page in PAGES]
 
 
 def test_the_commands_of_the_readme_are_targets():
