@@ -1,4 +1,4 @@
-"""Run the Python of a page and leave its pictures in docs/pictures: `python docs/draw.py why.md`."""
+"""Run the Python of a page, leaving its pictures in docs/pictures: `python docs/draw.py why.md`."""
 
 import os
 import re
