@@ -462,9 +462,12 @@ def test_a_sweep_without_any_option_says_so(recourse, people):
 
 def test_pictures_can_be_put_on_axes_of_ones_own(result, plane):
     recourse, X, y, people = plane
-    figure = Figure()
-    ax = figure.subplots()
+    figure = Figure(layout="constrained")
+    ax, beside = figure.subplots(1, 2)
     assert draw_frontier(frontier_info(result), ax) is ax
+    drawn(figure)
+    assert ax.get_position().width > 0.2
+    assert beside.get_position().width > 0.3
     methods = {"one": [recourse.find(people[0])]}
     for draw, info, count in (
         (draw_surface, surface_info(methods, size=5), 1),

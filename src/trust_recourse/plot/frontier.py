@@ -17,9 +17,10 @@ from trust_recourse.plot.style import (
     VERMILION,
     WHITE,
     cost_words,
-    legend_below,
+    legend,
     new_axes,
     plain_frame,
+    wrapped,
 )
 from trust_recourse.problem import SLACK, Floats, Option, Status, Target
 
@@ -143,6 +144,7 @@ def draw_frontier(info: FrontierInfo, ax: Axes | None = None) -> Axes:
 
     A ring with a number is an option of the result, by its place in `result.options`.
     """
+    own = ax is None
     (ax,) = new_axes() if ax is None else (ax,)
     plain_frame(ax)
     steps = info.steps
@@ -161,9 +163,9 @@ def draw_frontier(info: FrontierInfo, ax: Axes | None = None) -> Axes:
     ax.set_xlim(-0.03 * end, end)
     _missed(ax, info)
     ax.set_xlabel(f"cost of the change ({info.cost}, scaled units)")
-    ax.set_ylabel(f"confidence in class {info.wanted!r}")
+    ax.set_ylabel(wrapped(f"confidence in class {info.wanted!r}", 30))
     ax.set_title(_title(info), fontsize="medium")
-    legend_below(ax)
+    legend([ax], own=own)
     return ax
 
 
@@ -195,7 +197,7 @@ def _shaded(ax: Axes, info: FrontierInfo) -> None:
     figure = ax.get_figure()
     if figure is not None:
         endless = "max" if len(finite) < len(safety) else "neither"
-        figure.colorbar(dots, ax=ax, label=info.safety, extend=endless, pad=0.02)
+        figure.colorbar(dots, ax=ax, label=wrapped(info.safety, 24), extend=endless, pad=0.02)
 
 
 def _decision(ax: Axes, threshold: float) -> None:

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from trust_recourse.plot.arrows import Arrows, Methods, check_methods, draw_arrows
-from trust_recourse.plot.style import BLUE, ORANGE, panels, shared_legend, wrapped
+from trust_recourse.plot.style import BLUE, ORANGE, legend, panels, wrapped
 from trust_recourse.problem import Floats
 from trust_recourse.schema import Schema
 
@@ -106,7 +106,7 @@ def draw_projection(info: ProjectionInfo, axes: Sequence[Axes] | None = None) ->
         ax.set_title(wrapped(name, 24), fontsize="medium")
         ax.set_xlabel(_words("first component", info.explained[0]), fontsize=9)
     drawn[0].set_ylabel(_words("second component", info.explained[1]), fontsize=9)
-    shared_legend(drawn)
+    legend(drawn, own=axes is None)
     return tuple(drawn)
 
 

@@ -16,9 +16,9 @@ from trust_recourse.plot.style import (
     GREY,
     SKY,
     VERMILION,
+    legend,
     panels,
     plain_frame,
-    shared_legend,
     wrapped,
 )
 
@@ -118,7 +118,7 @@ def draw_reliability(info: ReliabilityInfo, axes: Sequence[Axes] | None = None) 
     drawn[count].set_ylabel("rows")
     for lower in drawn[count:]:
         lower.set_xlabel(wrapped(f"predicted probability{of_class}", 34), fontsize=9)
-    shared_legend(drawn)
+    legend(drawn, own=axes is None)
     return tuple(drawn)
 
 

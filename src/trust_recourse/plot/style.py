@@ -101,30 +101,24 @@ def note(ax: Axes, text: str) -> None:
     )  # fmt: skip
 
 
-def legend_below(ax: Axes, columns: int = 4) -> None:
-    """A legend under the axes and their label, where it hides nothing."""
-    figure = ax.get_figure()
-    tall = SIZE[1] if figure is None else figure.bbox.height / figure.dpi
-    height = ax.get_position().height * tall
-    ax.legend(
-        loc="upper center", bbox_to_anchor=(0.5, -0.55 / height), ncols=columns, fontsize=SMALL,
-        frameon=False, columnspacing=1.2, handletextpad=0.4, borderaxespad=0.0,
-    )  # fmt: skip
+def legend(axes: Sequence[Axes], *, own: bool) -> None:
+    """One legend for all panels, each label once: under them on a figure of our own.
 
-
-def shared_legend(axes: Sequence[Axes]) -> None:
-    """One legend for all panels, each label once, under them."""
+    On somebody else's figure it stays within the last panel, where it cannot push other axes.
+    """
     entries = {
         label: handle
         for ax in axes
         for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)
     }
     figure = axes[0].get_figure()
-    if figure is not None and entries:
-        widths = [len(label) * LETTER + HANDLE for label in entries]
-        room = figure.bbox.width / figure.dpi
-        columns = len(widths) if sum(widths) <= room else max(int(room / max(widths)), 1)
-        figure.legend(
-            entries.values(), entries.keys(), loc="outside lower center", ncols=columns,
-            fontsize=SMALL, frameon=False, columnspacing=1.2, handletextpad=0.4,
-        )  # fmt: skip
+    if not own or figure is None:
+        axes[-1].legend(entries.values(), entries.keys(), loc="best", fontsize=SMALL)
+        return
+    widths = [len(label) * LETTER + HANDLE for label in entries]
+    room = figure.bbox.width / figure.dpi
+    columns = len(widths) if sum(widths) <= room else max(int(room / max(widths)), 1)
+    figure.legend(
+        entries.values(), entries.keys(), loc="outside lower center", ncols=columns, fontsize=SMALL,
+        frameon=False, columnspacing=1.2, handletextpad=0.4,
+    )  # fmt: skip

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from trust_recourse.plot.arrows import Arrows, Methods, check_methods, draw_arrows
-from trust_recourse.plot.style import BLACK, SHADES, WHITE, panels, shared_legend, wrapped
+from trust_recourse.plot.style import BLACK, SHADES, WHITE, legend, panels, wrapped
 from trust_recourse.problem import Floats
 from trust_recourse.schema import Feature, Schema
 
@@ -157,8 +157,8 @@ def draw_surface(info: SurfaceInfo, axes: Sequence[Axes] | None = None) -> tuple
     drawn[0].set_ylabel(_words(info.features[1]), fontsize=9)
     figure = drawn[0].get_figure()
     if figure is not None:
-        figure.colorbar(mesh, ax=drawn, label=f"confidence in class {info.wanted!r}", pad=0.02)
-    shared_legend(drawn)
+        figure.colorbar(mesh, ax=drawn, pad=0.02, label=_wanted(info))
+    legend(drawn, own=axes is None)
     return tuple(drawn)
 
 
@@ -172,6 +172,10 @@ def _decision(ax: Axes, info: SurfaceInfo, panel: SurfacePanel) -> None:
             )  # fmt: skip
         decision = f"decision: yes from {panel.threshold:g}"
         ax.plot([], [], color=BLACK, linewidth=1.2, linestyle="--", label=decision)
+
+
+def _wanted(info: SurfaceInfo) -> str:
+    return wrapped(f"confidence in class {info.wanted!r}", 30)
 
 
 def _words(feature: Feature) -> str:

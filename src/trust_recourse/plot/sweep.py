@@ -16,10 +16,10 @@ from trust_recourse.plot.style import (
     VERMILION,
     WHITE,
     cost_words,
+    legend,
     note,
     panels,
     plain_frame,
-    shared_legend,
     wrapped,
 )
 from trust_recourse.problem import Status
@@ -124,7 +124,7 @@ def draw_sweep(info: SweepInfo, axes: Sequence[Axes] | None = None) -> tuple[Axe
         ax.set_ylabel(wrapped(text, 22), fontsize=9)
     drawn[-1].set_xlabel("confidence asked for")
     drawn[0].set_title("What more confidence costs, and how safe it is", fontsize="medium")
-    shared_legend(drawn)
+    legend(drawn, own=axes is None)
     return tuple(drawn)
 
 
