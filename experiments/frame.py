@@ -40,6 +40,7 @@ class Scale:
     data: tuple[str, ...] = ("synthetic_2d", "synthetic_5d", "iris", "haberman")
     queries: int = 10
     seeds: tuple[int, ...] = tuple(range(42, 52))  # of the paper's searches
+    refused_seeds: tuple[int, ...] = tuple(range(42, 52))  # of the same, for people refused
     trials: int = 300  # of TPE
     our_seeds: tuple[int, ...] = (42, 43, 44)  # of TPE with exact inference
     regret_queries: int = 3
@@ -53,7 +54,8 @@ FULL = Scale("full")
 QUICK = Scale(
     "quick",
     queries=2,
-    seeds=(42,),
+    seeds=(42, 43),
+    refused_seeds=(42,),
     trials=60,
     our_seeds=(42,),
     regret_queries=1,
