@@ -6,7 +6,8 @@ A part is a module with
 - `tables(rows)`: what to make of all that its finished units gave: a list of `Table`s;
 - `figures(rows)`, if it draws: a dict of matplotlib figures by name.
 
-`rows` are plain dicts: a unit gives one or a list of them, and each says by itself what it is about.
+`rows` are plain dicts: a unit gives one or a list of them, and each says by itself what it is
+about.
 """
 
 from __future__ import annotations

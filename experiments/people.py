@@ -2,10 +2,10 @@
 
 **Queries.** `"paper"` draws them as the paper does: of the test part's *true* class 0. `"refused"`
 draws those whom the model refuses, for whom recourse is meant: *predicted* class 0. A Tsetlin
-machine is read by two links, and whoever both refuse is asked about, so that all its rows are about
-the same people; the neural network's rows are about those it refuses itself. Where the test part has
-too few of them, as on Haberman, they are drawn out of fold: the table is cut into five parts, and
-each part's people are asked of a model that learnt from the other four.
+machine is read by two links, and whoever both refuse is asked about, so that all its rows are
+about the same people; the neural network's rows are about those it refuses itself. Where the test
+part has too few of them, as on Haberman, they are drawn out of fold: the table is cut into five
+parts, and each part's people are asked of a model that learnt from the other four.
 
 **Models.** Learning knows nothing of the link, so two machines of one seed that differ in it alone
 are one machine read twice.

@@ -163,7 +163,9 @@ class Bar:
             say(f"FAILED {unit.part}: {unit.key}: {line['error']}")
         if self.drawn:
             self.bar.update(self.task, completed=self.done, note=note)
-        elif self.show and (time.monotonic() - self.told > QUIET_SECONDS or self.done == self.total):
+        elif self.show and (
+            time.monotonic() - self.told > QUIET_SECONDS or self.done == self.total
+        ):
             self.told = time.monotonic()
             print(f"{self.done} of {self.total} units, {note}", file=sys.stderr, flush=True)
 
