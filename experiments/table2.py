@@ -88,7 +88,7 @@ def units(scale):
     for data in scale.data:
         for who in WHO:
             for row in ROWS:
-                seeds, effort = _chance(row, who, scale)
+                seeds, effort = _chance(row, scale)
                 each = range(scale.queries) if row.seconds >= 3 else [None]
                 for number in each:
                     args = (row.name, data, who, number, scale.queries, seeds, effort)
@@ -98,10 +98,10 @@ def units(scale):
     return found
 
 
-def _chance(row, who, scale):
+def _chance(row, scale):
     """The seeds of a row, and its trials, or the boxes that may be opened for one question."""
     if row.method == "tpe mc":
-        return (scale.seeds if who == "paper" else scale.refused_seeds), scale.trials
+        return scale.seeds, scale.trials
     if row.method == "tpe":
         return scale.our_seeds, scale.trials
     if row.method == "exact":
@@ -110,19 +110,42 @@ def _chance(row, who, scale):
 
 
 def ask(name, data, who, number, most, seeds, effort):
-    """One row of the table for one query, or for all of them: a dict for each query and seed."""
+    """One row of the table for one query, or for all of them: a dict for each query and seed.
+
+    Somebody refused who is one of the paper's queries too is not asked about twice: the dict says
+    which query it was, and `resolved` copies its answers.
+    """
     row = BY_NAME[name]
     asked = list(enumerate(queries(data, who, row.model, most)))
     if number is not None:
         asked = asked[number : number + 1]
-    if asked:
-        _warm(row, asked[0][1])
-    return [
-        {"row": name, "data": data, "who": who, "query": i, "person": query.row,
-         "fold": query.fold, "seed": seed, **answered(row, query, seed, effort)}
-        for i, query in asked
-        for seed in seeds
-    ]  # fmt: skip
+    before = queries(data, "paper", row.model, most) if who == "refused" else []
+    found = []
+    for i, query in asked:
+        about = {"row": name, "data": data, "who": who, "query": i, "person": query.row,
+                 "fold": query.fold}  # fmt: skip
+        if query in before:
+            found.append(about | {"as": before.index(query)})
+            continue
+        _warm(row, query)
+        found += [about | {"seed": s} | answered(row, query, s, effort) for s in seeds]
+    return found
+
+
+def resolved(rows):
+    """The rows, with those of the paper's queries in place of the rows that refer to them."""
+    asked = {}
+    for row in rows:
+        if row["who"] == "paper":
+            asked.setdefault((row["row"], row["data"], row["query"]), []).append(row)
+    found = []
+    for row in rows:
+        if "as" in row:
+            same = asked[row["row"], row["data"], row["as"]]
+            found += [each | {"who": row["who"], "query": row["query"]} for each in same]
+        else:
+            found.append(row)
+    return found
 
 
 def _warm(row, query):
@@ -258,7 +281,7 @@ HEADER = (
 def tables(rows):
     """Table 1, what must hold, and for each table of data and each choice of queries its rows."""
     named = {}
-    for row in rows:
+    for row in resolved(rows):
         named.setdefault((row["data"], row["who"]), {}).setdefault(row["row"], []).append(row)
     data = [name for name in paper.TITLES if any(name == key[0] for key in named)]
     made = [paper.table1(data), claims(named)]

@@ -175,6 +175,16 @@ def test_a_deviation_is_over_the_seeds_of_a_query():
     assert table2.cell([{"query": 0}], "l2") == (None, None)
 
 
+def test_who_is_asked_about_twice_is_answered_once():
+    rows = [
+        {"row": "r", "data": "d", "who": "paper", "query": 3, "seed": s, "l2": s} for s in (1, 2)
+    ]
+    same = {"row": "r", "data": "d", "who": "refused", "query": 0, "as": 3}
+    found = table2.resolved([*rows, same])
+    assert found[:2] == rows
+    assert found[2:] == [row | {"who": "refused", "query": 0} for row in rows]
+
+
 def test_what_differs_from_the_paper_is_counted_in_its_deviations():
     assert table2.differs(0.46, (0.35, 0.05), baseline=False)
     assert not table2.differs(0.44, (0.35, 0.05), baseline=False)
@@ -199,7 +209,8 @@ def small(tmp_path_factory):
 
 
 def rows_of(out, name):
-    return json.loads((out / f"{name}.json").read_text())["rows"]
+    rows = json.loads((out / f"{name}.json").read_text())["rows"]
+    return table2.resolved(rows) if name == "table2" else rows
 
 
 def test_it_writes_tables_and_figures(small):
