@@ -8,15 +8,15 @@ nearest to the centres of k-means within each class. Every feature may go anywhe
 **What the paper leaves open in the 5D table** is how far the classes are apart, and where the
 Cauchy marginal is clipped. We clip at ±10 and shift class 1 by `STRIDE` times (2, 2, 2, 0.5, 2) in
 the order Normal(0, 1), Laplace(0, 1), Cauchy, Uniform(0, 1), Poisson(3). The one number left was
-set by `stride_by_wachter`: of 0.5, 0.6, … 1.5 the one at which Wachter's answers on the ANN, for the
-ten queries of Table 2, come nearest in L2 to the paper's 0.367. They are 0.199, 0.241, 0.267,
+set by `stride_by_wachter`: of 0.5, 0.6, … 1.5 the one at which Wachter's answers on the ANN, for
+the ten queries of Table 2, come nearest in L2 to the paper's 0.367. They are 0.199, 0.241, 0.267,
 0.265, 0.371, 0.290, 0.309, 0.425, 0.509, 0.488, 0.502: so 0.9, 1 % above. The curve is not smooth,
 since each stride has one network of its own; over 60 queries it is 0.400 at 0.9, 9 % above.
 
-It was the second choice. A first, in steps of 0.25 and with queries drawn another way, gave 1 (0.352
-there); when the draw was settled Wachter fell to 0.290 at 1, more than 20 % off, and the steps were
-made finer. Only Wachter's L2 entered either choice. But the exact engine had been timed on the table
-at 1 before the second, so some of its costs there had been seen; at 0.9 none had.
+It was the second choice. A first, in steps of 0.25 and with queries drawn another way, gave 1
+(0.352 there); when the draw was settled Wachter fell to 0.290 at 1, more than 20 % off, and the
+steps were made finer. Only Wachter's L2 entered either choice. But the exact engine had been timed
+on the table at 1 before the second, so some of its costs there had been seen; at 0.9 none had.
 """
 
 from __future__ import annotations
