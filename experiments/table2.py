@@ -340,6 +340,13 @@ def number(mean, deviation):
     return f"{mean:.3f}" + ("" if deviation is None else f" ± {deviation:.3f}")
 
 
+def figures(rows):
+    """Appendix C: where the methods lead."""
+    from experiments.figures import appendix_c
+
+    return appendix_c(rows, {row.name: row.model for row in ROWS})
+
+
 # ---------------------------------------------------------------- why cells differ
 
 # By (data, who, row's key in the paper's table, metric); None stands for any. The first that fits.
