@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 import pandas as pd
@@ -22,6 +22,8 @@ from trust_recourse.search.certificate import Certificate, Proof
 from trust_recourse.search.exact import Exact, Norm, radius
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from trust_recourse.recourse import Recourse
 
 KIND, FORMAT = "trust-recourse result", 1
@@ -249,6 +251,17 @@ class Result:
         table = self.to_frame()[["target", "status", "cost", "confidence", "changes"]]
         lines = "<br>".join(escape(line.strip()) for line in self._lines() if line[0] != " ")
         return f"<p>{lines}</p>" + (table.to_html(index=False) if len(table) else "")
+
+    def plot(self, *, sigma: float = 0.01, time_limit: float | None = 10.0) -> Figure:
+        """Draw what each cost buys this person, how safe it is, and these options on it.
+
+        A notebook shows the figure; `result.plot().savefig(path)` keeps it. The settings are those
+        of `trust_recourse.plot.frontier_info`.
+        """
+        from trust_recourse.plot import draw_frontier, frontier_info
+
+        ax = draw_frontier(frontier_info(self, sigma=sigma, time_limit=time_limit))
+        return cast("Figure", ax.get_figure())
 
     # ------------------------------------------------------------ files
 

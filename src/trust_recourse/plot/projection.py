@@ -1,0 +1,114 @@
+"""Many features on a plane: the first two principal components of the rows a model learnt from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from trust_recourse.plot.arrows import Arrows, Methods, check_methods, draw_arrows
+from trust_recourse.plot.style import BLUE, ORANGE, legend, panels, wrapped
+from trust_recourse.problem import Floats
+from trust_recourse.schema import Schema
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+ROWS = ((ORANGE, "s"), (BLUE, "^"))  # of the two classes, in their order
+
+
+@dataclass(frozen=True, eq=False)
+class ProjectionInfo:
+    """What `draw_projection` draws: rows, people and options in two principal components."""
+
+    components: Floats  # (2, coordinates), orthonormal
+    centre: Floats  # (coordinates,)
+    explained: Floats  # (2,): the share of the rows' variance along each
+    rows: Floats  # (n, 2)
+    classes: NDArray[Any]  # (n,)
+    panels: dict[str, Arrows]
+
+
+def projection_info(methods: Methods, X: pd.DataFrame, y: ArrayLike) -> ProjectionInfo:
+    """Gather the projection of the rows X, with classes y, and of each method's options.
+
+    `methods` holds results by the name of their panel. Distances are those of the cost L2: numbers
+    in units of their scale, any two categories 1 apart; a missing value counts as the mean.
+    """
+    check_methods(methods)
+    schema = next(iter(methods.values()))[0].recourse.schema
+    classes = np.asarray(y)
+    if classes.shape != (len(X),):
+        raise ValueError(f"y has shape {classes.shape} and X {len(X)} rows; expected a class a row")
+    coordinates = _coordinates(schema, schema.encode(X))
+    known = (~np.isnan(coordinates)).sum(axis=0)
+    centre = np.nansum(coordinates, axis=0) / np.maximum(known, 1)
+    centred = np.nan_to_num(coordinates - centre)
+    if min(centred.shape) < 2:
+        raise ValueError(
+            f"X gives {centred.shape[0]} rows of {centred.shape[1]} coordinates; expected at least "
+            "2 of each, or there is no plane to project on"
+        )
+    _, lengths, directions = np.linalg.svd(centred, full_matrices=False)
+    components = _signed(directions[:2])
+
+    def place(codes: Floats) -> Floats:
+        placed: Floats = np.nan_to_num(_coordinates(schema, codes) - centre) @ components.T
+        return placed
+
+    return ProjectionInfo(
+        components,
+        centre,
+        lengths[:2] ** 2 / max(float((lengths**2).sum()), np.finfo(float).tiny),
+        centred @ components.T,
+        classes,
+        {name: Arrows.of(results, place) for name, results in methods.items()},
+    )
+
+
+def _coordinates(schema: Schema, codes: Floats) -> Floats:
+    """Numbers in units of their scale; a corner for each category; NaN where a value is missing."""
+    parts = []
+    for f, feature in enumerate(schema):
+        column = codes[:, f, None]
+        if feature.kind == "category":  # any two different corners are 1 apart
+            corner = (column == np.arange(len(feature.values))) * math.sqrt(0.5)
+            parts.append(np.where(np.isnan(column), np.nan, corner))
+        else:
+            parts.append(column / feature.scale)
+    return np.hstack(parts)
+
+
+def _signed(components: Floats) -> Floats:
+    """Each with its largest entry positive: a decomposition leaves the signs to chance."""
+    largest = np.abs(components).argmax(axis=1)
+    signs = np.sign(components[np.arange(len(components)), largest])
+    signed: Floats = components * signs[:, None]
+    return signed
+
+
+def draw_projection(info: ProjectionInfo, axes: Sequence[Axes] | None = None) -> tuple[Axes, ...]:
+    """Draw each panel: the rows by class, and arrows from people to their options."""
+    drawn = panels(axes, 1, len(info.panels), sharex=True, sharey=True)
+    for ax, (name, arrows) in zip(drawn, info.panels.items(), strict=True):
+        for label, (colour, mark) in zip(np.unique(info.classes), ROWS, strict=False):
+            rows = info.rows[info.classes == label]
+            ax.scatter(
+                rows[:, 0], rows[:, 1], marker=mark, s=14, color=colour, alpha=0.55,
+                linewidths=0, zorder=2, label=f"a row of class {label}",
+            )  # fmt: skip
+        draw_arrows(ax, arrows)
+        ax.set_title(wrapped(name, 24), fontsize="medium")
+        ax.set_xlabel(_words("first component", info.explained[0]), fontsize=9)
+    drawn[0].set_ylabel(_words("second component", info.explained[1]), fontsize=9)
+    legend(drawn, own=axes is None)
+    return tuple(drawn)
+
+
+def _words(component: str, share: float) -> str:
+    return f"{component}\n({share:.0%} of the variance)"

@@ -1,0 +1,147 @@
+"""The reliability diagram: what a model said, beside what came true."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from trust_recourse.plot.style import (
+    BLACK,
+    BLUE,
+    GREY,
+    SKY,
+    VERMILION,
+    legend,
+    panels,
+    plain_frame,
+    wrapped,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from trust_recourse.report import ModelReport
+
+TAIL = 0.025  # of chance, left out at either end
+
+
+@dataclass(frozen=True, eq=False)
+class ReliabilityInfo:
+    """What `draw_reliability` draws.
+
+    Each curve has a row for every bin that holds a prediction: its ends `low` and `high`, the mean
+    `confidence`, the share `observed`, the `count`, and `least` and `most`, between which chance
+    alone leaves the share with a probability of 95 % if the mean is right.
+    """
+
+    curves: dict[str, pd.DataFrame]
+    ece: dict[str, float]  # of each: the mean gap, weighted by count
+    label: Any = None  # the class that the probabilities are of
+
+
+def reliability_info(
+    curves: ModelReport | Mapping[str, pd.DataFrame], label: Any = None
+) -> ReliabilityInfo:
+    """Gather reliability curves: those of a model report, or any by name.
+
+    For raw and calibrated side by side, give `{"raw": reliability_curve(y, raw), "calibrated":
+    reliability_curve(y, p)}`, with y and the confidences of rows that the model did not learn from.
+    """
+    if not isinstance(curves, Mapping):
+        label = curves.label if label is None else label
+        table = curves.reliability
+        names = table.index.get_level_values("model").unique()
+        curves = {name: table.loc[name] for name in names}
+    if not curves:
+        raise ValueError("curves={}; expected at least one, such as reliability_curve(y, p)")
+    for name, curve in curves.items():
+        if not {"confidence", "observed", "count"} <= set(curve):
+            raise ValueError(
+                f"curve {name!r} has the columns {list(curve)}; expected a table as "
+                "reliability_curve(y, p) gives it"
+            )
+    drawn = {name: _curve(curve) for name, curve in curves.items()}
+    gaps = {name: (c["observed"] - c["confidence"]).abs() for name, c in drawn.items()}
+    ece = {name: float(np.average(gaps[name], weights=c["count"])) for name, c in drawn.items()}
+    return ReliabilityInfo(drawn, ece, label)
+
+
+def _curve(given: pd.DataFrame) -> pd.DataFrame:
+    ends = [tuple(map(float, str(name).split("–"))) for name in given.index]
+    chances = [_chance(*bin_) for bin_ in zip(given["confidence"], given["count"], strict=True)]
+    return given.assign(
+        low=[low for low, _ in ends],
+        high=[high for _, high in ends],
+        least=[least for least, _ in chances],
+        most=[most for _, most in chances],
+    )
+
+
+def _chance(p: float, n: int) -> tuple[float, float]:
+    """The shares of n draws between which all but the tails of a binomial law lie.
+
+    >>> _chance(0.1, 1), _chance(0.01, 1)
+    ((0.0, 1.0), (0.0, 0.0))
+    """
+    p = min(max(p, 1e-12), 1 - 1e-12)
+    k = np.arange(n + 1)
+    log_factorial = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, n + 1)))])
+    ways = log_factorial[n] - log_factorial - log_factorial[::-1]
+    below = np.cumsum(np.exp(ways + k * math.log(p) + (n - k) * math.log1p(-p)))
+    least, most = np.searchsorted(below, [TAIL, 1 - TAIL])
+    return float(least / n), float(min(most, n) / n)
+
+
+def draw_reliability(info: ReliabilityInfo, axes: Sequence[Axes] | None = None) -> tuple[Axes, ...]:
+    """Draw a column for each curve: said against came true above, the counts below.
+
+    `axes` are, if given, two for each curve: first all upper ones, then all lower ones.
+    """
+    count = len(info.curves)
+    drawn = panels(
+        axes, 2, count, 4.4, sharex=True, sharey="row", gridspec_kw={"height_ratios": [3.2, 1]}
+    )
+    for at, (name, curve) in enumerate(info.curves.items()):
+        upper, lower = drawn[at], drawn[count + at]
+        _draw_curve(upper, curve)
+        rows = int(curve["count"].sum())
+        title = f"{wrapped(name, 26)}\nECE {info.ece[name]:.3f}, {rows} rows"
+        upper.set_title(title, fontsize="medium")
+        _draw_counts(lower, curve)
+    of_class = "" if info.label is None else f" of class {info.label!r}"
+    drawn[0].set_ylabel("share that came true")
+    drawn[count].set_ylabel("rows")
+    for lower in drawn[count:]:
+        lower.set_xlabel(wrapped(f"predicted probability{of_class}", 34), fontsize=9)
+    legend(drawn, own=axes is None)
+    return tuple(drawn)
+
+
+def _draw_curve(ax: Axes, curve: pd.DataFrame) -> None:
+    plain_frame(ax)
+    said, came = curve["confidence"], curve["observed"]
+    ax.plot([0, 1], [0, 1], color=GREY, linestyle="--", linewidth=1.0, zorder=2,
+            label="perfectly calibrated")  # fmt: skip
+    chance = "what chance allows (95 %)"
+    ax.vlines(said, curve["least"], curve["most"], color=SKY, linewidth=6, alpha=0.6, label=chance)
+    ax.vlines(said, said, came, color=VERMILION, linewidth=1.6, zorder=3, label="gap")
+    ax.plot(
+        said, came, color=BLUE, marker="o", markersize=5, markeredgecolor=BLACK, linestyle="none",
+        zorder=4, label="a bin",
+    )  # fmt: skip
+    ax.set_xlim(-0.02, 1.02)
+    ax.set_ylim(-0.02, 1.02)
+
+
+def _draw_counts(ax: Axes, curve: pd.DataFrame) -> None:
+    plain_frame(ax)
+    width = curve["high"] - curve["low"]
+    ax.bar(
+        curve["low"], curve["count"], width, align="edge", color=SKY, edgecolor=BLACK,
+        linewidth=0.6,
+    )  # fmt: skip

@@ -1,0 +1,191 @@
+"""The confidence of models over two features, with people and their options on it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from trust_recourse.plot.arrows import Arrows, Methods, check_methods, draw_arrows
+from trust_recourse.plot.style import BLACK, SHADES, WHITE, legend, panels, wrapped
+from trust_recourse.problem import Floats
+from trust_recourse.schema import Feature, Schema
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MOST_NAMED = 2  # features held that a title has room for
+MARGIN = 0.04  # of the extent, left around what is shown
+
+
+@dataclass(frozen=True, eq=False)
+class SurfacePanel:
+    """One method: its model's confidence at every point of the grid, and its arrows."""
+
+    name: str
+    confidence: Floats  # (rows of the grid, columns)
+    arrows: Arrows
+    threshold: float
+
+
+@dataclass(frozen=True, eq=False)
+class SurfaceInfo:
+    """What `draw_surface` draws: a grid over two features and a panel for each method."""
+
+    features: tuple[Feature, Feature]  # along, and up
+    along: Floats
+    up: Floats
+    panels: tuple[SurfacePanel, ...]
+    held: dict[str, str]  # the values of all other features, in words
+    wanted: Any
+
+
+def surface_info(
+    methods: Methods,
+    features: tuple[str, str] | None = None,
+    X: pd.DataFrame | None = None,
+    *,
+    size: int = 150,
+) -> SurfaceInfo:
+    """Gather the confidence on a grid of size × size points, for each method's model.
+
+    `methods` holds results by the name of their panel. A model of more than two features needs the
+    names of two numeric ones; all people and options must then agree in the others. The grid covers
+    the people and their options, and the rows of X if given.
+    """
+    check_methods(methods)
+    _check_models(methods)
+    first = next(iter(methods.values()))[0].recourse
+    at = _axes(first.schema, features)
+    base = _base(methods, first.schema, at)
+    everyone = {
+        name: Arrows.of(results, lambda codes: codes[:, at]) for name, results in methods.items()
+    }
+    shown = [arrows.points for arrows in everyone.values()]
+    if X is not None:
+        shown.append(first.schema.encode(X)[:, at])
+    along, up = (_spaced(np.vstack(shown)[:, axis], size) for axis in (0, 1))
+    rows = np.repeat(base[None], size * size, axis=0)
+    rows[:, at[0]], rows[:, at[1]] = (each.ravel() for each in np.meshgrid(along, up))
+    rest = (f for a, f in enumerate(first.schema) if a not in at)
+    return SurfaceInfo(
+        (first.schema[at[0]], first.schema[at[1]]),
+        along,
+        up,
+        tuple(
+            SurfacePanel(
+                name,
+                results[0].recourse.confidences(rows).reshape(size, size),
+                everyone[name],
+                results[0].recourse.decision_threshold,
+            )
+            for name, results in methods.items()
+        ),
+        {f.title: f.describe_code(float(base[first.schema.position(f.name)])) for f in rest},
+        first.wanted,
+    )
+
+
+def _check_models(methods: Methods) -> None:
+    """Refuse a panel of several models, for it has one surface, and panels of different classes."""
+    wanted = next(iter(methods.values()))[0].recourse.wanted
+    for name, results in methods.items():
+        if any(result.recourse.model is not results[0].recourse.model for result in results):
+            raise ValueError(f"method {name!r} has results of several models; give each a panel")
+        if any(result.recourse.wanted != wanted for result in results):
+            raise ValueError(f"method {name!r} wants another class than {wanted!r}, of the first")
+
+
+def _axes(schema: Schema, features: tuple[str, str] | None) -> list[int]:
+    if features is None and len(schema) != 2:
+        raise ValueError(
+            f"the model has {len(schema)} features; name the two to show, such as features="
+            f"{schema.names[:2]}, or use projection_info"
+        )
+    at = [schema.position(name) for name in (features or schema.names)]
+    if len(set(at)) != 2:
+        raise ValueError(f"features={features!r}; expected the names of two")
+    for each in (schema[a] for a in at):
+        if each.kind not in ("number", "integer"):
+            raise ValueError(f"feature {each.name!r} is of kind {each.kind!r}; expected numbers")
+    return at
+
+
+def _base(methods: Methods, schema: Schema, at: list[int]) -> Floats:
+    """The codes that everyone shares off the two axes."""
+    results = [result for some in methods.values() for result in some]
+    points = [x for r in results for x in (r.factual, *(o.x for o in r.options))]
+    codes = np.vstack([schema.encode(x) for x in points])
+    rest = [a for a in range(len(schema)) if a not in at]
+    differ = ~((codes == codes[0]) | (np.isnan(codes) & np.isnan(codes[0]))).all(axis=0)
+    if differ[rest].any():
+        names = ", ".join(repr(schema.names[a]) for a in rest if differ[a])
+        raise ValueError(
+            f"people or options differ in {names}, so no one surface holds for all; show one "
+            "person whose options change the two features alone, or use projection_info"
+        )
+    if np.isnan(codes[:, at]).any():
+        names = " or ".join(repr(schema.names[a]) for a in at)
+        raise ValueError(f"somebody's value of {names} is missing; expected a place on the plane")
+    base: Floats = codes[0]
+    return base
+
+
+def _spaced(values: Floats, size: int) -> Floats:
+    known = values[~np.isnan(values)]
+    low, high = float(known.min()), float(known.max())
+    margin = MARGIN * (high - low) or 1.0
+    return np.linspace(low - margin, high + margin, size)
+
+
+def draw_surface(info: SurfaceInfo, axes: Sequence[Axes] | None = None) -> tuple[Axes, ...]:
+    """Draw each panel: light is confident, the line is the decision, arrows lead to options."""
+    drawn = panels(axes, 1, len(info.panels), sharex=True, sharey=True)
+    held = _held(info)
+    for ax, panel in zip(drawn, info.panels, strict=True):
+        mesh = ax.pcolormesh(
+            info.along, info.up, panel.confidence, cmap=SHADES, vmin=0.0, vmax=1.0,
+            shading="nearest", rasterized=True,
+        )  # fmt: skip
+        _decision(ax, info, panel)
+        draw_arrows(ax, panel.arrows)
+        ax.set_title(wrapped(panel.name, 24) + held, fontsize="medium")
+        ax.set_xlabel(_words(info.features[0]), fontsize=9)
+    drawn[0].set_ylabel(_words(info.features[1]), fontsize=9)
+    figure = drawn[0].get_figure()
+    if figure is not None:
+        figure.colorbar(mesh, ax=drawn, pad=0.02, label=_wanted(info))
+    legend(drawn, own=axes is None)
+    return tuple(drawn)
+
+
+def _decision(ax: Axes, info: SurfaceInfo, panel: SurfacePanel) -> None:
+    """The line where the decision turns, if it does so here."""
+    if panel.confidence.min() < panel.threshold <= panel.confidence.max():
+        for width, colour in ((2.6, WHITE), (1.2, BLACK)):
+            ax.contour(
+                info.along, info.up, panel.confidence >= panel.threshold, levels=[0.5],
+                colors=colour, linewidths=width, linestyles="--" if colour == BLACK else "-",
+            )  # fmt: skip
+        decision = f"decision: yes from {panel.threshold:g}"
+        ax.plot([], [], color=BLACK, linewidth=1.2, linestyle="--", label=decision)
+
+
+def _wanted(info: SurfaceInfo) -> str:
+    return wrapped(f"confidence in class {info.wanted!r}", 30)
+
+
+def _words(feature: Feature) -> str:
+    return wrapped(f"{feature.title} ({feature.unit})" if feature.unit else feature.title, 26)
+
+
+def _held(info: SurfaceInfo) -> str:
+    """What all other features are held at, if they are few enough to say."""
+    if not info.held:
+        return ""
+    if len(info.held) > MOST_NAMED:
+        return f"\n({len(info.held)} other features held)"
+    return f"\n({', '.join(f'{name} {text}' for name, text in info.held.items())})"
