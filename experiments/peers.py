@@ -41,7 +41,6 @@ OPTIONS = 5  # asked of a peer that can give several; the cheapest that reaches 
 MOST_SECONDS = 60.0  # for one query
 START_SECONDS = 120.0  # for a peer's environment to load
 COPIES, SIGMA = 50, 0.01
-INSIDE = 1e-9  # a value counts as allowed if it lies outside its range by no more than this
 
 HERE = Path(__file__).parent
 SCRIPTS = HERE / "environments"
@@ -167,17 +166,17 @@ class Measures(NamedTuple):
 
 def measured(ask, x, other, level):
     """The measures of one answer, from its values alone; `ask` is the model's `Recourse`."""
-    x, other, ranges = np.asarray(x), np.asarray(other), np.asarray(ranges_of(ask.schema))
-    confidence = ask.confidence_of(other)
-    allowed = (other >= ranges[:, 0] - INSIDE) & (other <= ranges[:, 1] + INSIDE) | (other == x)
+    codes = np.asarray(other, dtype=float)
+    moved = codes - x.to_numpy(dtype=float)
+    confidence = ask.confidence_of(codes)
     return Measures(
-        l1=float(np.abs(other - x).sum()),
-        l2=float(np.linalg.norm(other - x)),
+        l1=float(np.abs(moved).sum()),
+        l2=float(np.linalg.norm(moved)),
         confidence=confidence,
         robustness=copies(
-            ask.confidences, other, ask.schema, SIGMA, n_copies=COPIES, random_state=SEED
+            ask.confidences, codes, ask.schema, SIGMA, n_copies=COPIES, random_state=SEED
         ),
-        reached=bool(allowed.all()) and Target(level).met(confidence),
+        reached=Target(level).met(confidence) and not ask.schema.reach(x).why_not(codes),
     )
 
 
@@ -253,8 +252,7 @@ def judged(told, group, level, reply):
     unanswered = {"found": [], "note": reply.trouble, "seconds": None}
     answers = reply.answers + [unanswered] * (len(group.queries) - len(reply.answers))
     for (label, x), answer in zip(group.queries.iterrows(), answers, strict=True):
-        own = x.to_numpy(dtype=float)
-        best = chosen([measured(group.recourse, own, row, level) for row in answer["found"]])
+        best = chosen([measured(group.recourse, x, row, level) for row in answer["found"]])
         row = told | {"query": int(label), "found": len(answer["found"]), "note": answer["note"]}
         row |= {key: answer.get(key) for key in ("seconds", "waited", "calls", "rows", "status")}
         rows.append(row | ({} if best is None else best._asdict()) | {"versions": reply.versions})
