@@ -49,6 +49,7 @@ class Scale:
     gp_trials: int = 100
     levels: tuple[float, ...] = tuple(round(0.5 + 0.01 * i, 2) for i in range(50))
     splits: tuple[int, ...] = (42, 43, 44)  # of the data, for calibration
+    refits: int = 20  # machines learnt anew, for model variation
 
 
 FULL = Scale("full")
@@ -64,6 +65,7 @@ QUICK = Scale(
     gp_trials=25,
     levels=(0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.99),
     splits=(42,),
+    refits=2,
 )
 TINY = replace(QUICK, name="tiny", data=("iris",), trials=30, gp_trials=12, levels=(0.5, 0.9))
 

@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from experiments.environments.trees import boosted
 from experiments.paper import FOLDS, MACHINE, SEED, split
 from trust_recourse import PTMClassifier, Recourse
 
@@ -54,11 +55,22 @@ def network(data, fold=None):
     return ann(SEED).fit(s.X.iloc[s.learnt], s.y[s.learnt])
 
 
+@cache
+def trees(data, fold=None):
+    """A tree ensemble, learnt from the same rows, for methods that read trees."""
+    s = split(data, fold)
+    return boosted(s.X.iloc[s.learnt], s.y[s.learnt])
+
+
+def learnt(model, data, fold=None):
+    """A model by its name: "ann", "trees", or the machine by its link."""
+    others = {"ann": network, "trees": trees}
+    return others[model](data, fold) if model in others else machine(data, model, fold)
+
+
 def recourse(model, query):
-    """The front door to a model, "ann" or a link, that did not learn from this person."""
-    found = network(query.data, query.fold) if model == "ann" else machine(
-        query.data, model, query.fold
-    )  # fmt: skip
+    """The front door to a model, by its name, that did not learn from this person."""
+    found = learnt(model, query.data, query.fold)
     return Recourse(found, split(query.data, query.fold).schema, cost="l2")
 
 
@@ -75,7 +87,7 @@ def queries(data, who, model, most):
         s = split(data)
         found = [Query(data, None, int(row)) for row in s.held[s.y[s.held] == 0]]
     else:
-        found = _refused(data, "ann" if model == "ann" else "ptm")
+        found = _refused(data, LINKS if model in LINKS else (model,))
     rank = np.random.default_rng(SEED).permutation(len(split(data).X))
     return sorted(found, key=lambda query: rank[query.row])[:most]
 
@@ -90,6 +102,6 @@ def _refused(data, family):
 
 def _refused_in(data, family, fold):
     s = split(data, fold)
-    models = [network(data, fold)] if family == "ann" else [machine(data, g, fold) for g in LINKS]
+    models = [learnt(model, data, fold) for model in family]
     refused = np.all([m.predict_proba(s.X.iloc[s.held])[:, 1] < 0.5 for m in models], axis=0)
     return [Query(data, fold, int(row)) for row in s.held[refused]]
