@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/pip --disable-pip-version-check -q install -c constraints.txt
 
-.PHONY: demo test bench clean
+.PHONY: demo test bench reproduce reproduce-quick clean
 
 demo: .venv/.cli,bayes
 	$(BIN)/trust-recourse demo
@@ -18,6 +18,13 @@ test: .venv/.dev
 bench: .venv/.bench .venv/.tables
 	PYTHONPATH=$(CURDIR):$(CURDIR)/tests $(BIN)/python benchmarks/machine.py
 	PYTHONPATH=$(CURDIR) $(BIN)/python benchmarks/search.py
+
+# Both go on where a killed run was. The small one runs the same code in minutes.
+reproduce: .venv/.reproduce
+	$(BIN)/python -m experiments
+
+reproduce-quick: .venv/.reproduce
+	$(BIN)/python -m experiments --quick
 
 clean:
 	rm -rf .venv

@@ -1,0 +1,93 @@
+"""The models of the paper's experiments, and whom they are asked about.
+
+**Queries.** `"paper"` draws them as the paper does: of the test part's *true* class 0. `"refused"`
+draws those whom the model refuses, for whom recourse is meant: *predicted* class 0. A Tsetlin
+machine is read by two links, and whoever both refuse is asked about, so that all its rows are
+about the same people; the neural network's rows are about those it refuses itself. Where the test
+part has too few of them, as on Haberman, they are drawn out of fold: the table is cut into five
+parts, and each part's people are asked of a model that learnt from the other four.
+
+**Models.** Learning knows nothing of the link, so two machines of one seed that differ in it alone
+are one machine read twice.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from experiments.paper import FOLDS, MACHINE, SEED, split
+from trust_recourse import PTMClassifier, Recourse
+
+LINKS = ("vote", "margin")
+ENOUGH = 10  # people refused; the test part with fewer gives way to folds
+
+
+class Query(NamedTuple):
+    """A person, and the part of the table that the models asked about them did not learn from."""
+
+    data: str
+    fold: int | None
+    row: int
+
+    @property
+    def x(self):
+        return split(self.data, self.fold).X.iloc[self.row]
+
+
+@cache
+def machine(data, link, fold=None):
+    """The paper's machine, learnt from the training part, or from all folds but one."""
+    s = split(data, fold)
+    model = PTMClassifier(**MACHINE, thresholds=s.thresholds, link=link, schema=s.schema)
+    return model.fit(s.X.iloc[s.learnt], s.y[s.learnt]).drop_states()
+
+
+@cache
+def network(data, fold=None):
+    """The paper's neural network, learnt from the same rows."""
+    from experiments.ann import ann
+
+    s = split(data, fold)
+    return ann(SEED).fit(s.X.iloc[s.learnt], s.y[s.learnt])
+
+
+def recourse(model, query):
+    """The front door to a model, "ann" or a link, that did not learn from this person."""
+    found = network(query.data, query.fold) if model == "ann" else machine(
+        query.data, model, query.fold
+    )  # fmt: skip
+    return Recourse(found, split(query.data, query.fold).schema, cost="l2")
+
+
+# ---------------------------------------------------------------- whom to ask about
+
+
+def queries(data, who, model, most):
+    """As many people, by chance but always the same; a smaller number of them is a subset."""
+    if who == "paper":
+        s = split(data)
+        return [Query(data, None, int(row)) for row in _shuffled(s.held[s.y[s.held] == 0])[:most]]
+    family = "ann" if model == "ann" else "ptm"
+    return _refused(data, family)[:most]
+
+
+@cache
+def _refused(data, family):
+    found = _refused_in(data, family, None)
+    if len(found) < ENOUGH:
+        found = [query for fold in range(FOLDS) for query in _refused_in(data, family, fold)]
+    return [found[i] for i in _shuffled(np.arange(len(found)))]
+
+
+def _refused_in(data, family, fold):
+    s = split(data, fold)
+    models = [network(data, fold)] if family == "ann" else [machine(data, g, fold) for g in LINKS]
+    refused = np.all([m.predict_proba(s.X.iloc[s.held])[:, 1] < 0.5 for m in models], axis=0)
+    return [Query(data, fold, int(row)) for row in s.held[refused]]
+
+
+def _shuffled(values):
+    return np.random.default_rng(SEED).permutation(values)
