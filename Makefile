@@ -20,7 +20,7 @@ bench: .venv/.bench .venv/.tables
 	PYTHONPATH=$(CURDIR) $(BIN)/python benchmarks/search.py
 
 # Both go on where a killed run was. The small one runs the same code in minutes.
-reproduce: .venv/.reproduce
+reproduce: .venv/.reproduce .venv/.tables
 	$(BIN)/python -m experiments
 
 reproduce-quick: .venv/.reproduce

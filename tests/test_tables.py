@@ -240,11 +240,11 @@ def rows(model, patients):
     about = {"table": "german_credit", "link": "margin"}
     schema = model.schema_.lock("age", "year").update("nodes", direction="decrease")
     recourse = Recourse(model, schema)
-    shape = {"rows": len(X), "features": 3, "learnt": len(X), "seconds": 1.0}
+    shape = {"rows": len(X), "features": 3, "learnt": len(X), "seconds": 1.0, "limit": 60}
     told = [
         about | {"person": int(person)} | row
         for person, x in people.iterrows()
-        for row in beyond.told_to(recourse, x, trials=10)
+        for row in beyond.told_to(recourse, x, trials=10, limit=60)
     ]
     return [about | {"way": "machine"} | shape | worth, *told]
 
