@@ -1,4 +1,4 @@
-"""`python -m experiments`: all parts at full scale into results/; `--quick` for the small version."""
+"""`python -m experiments`: all parts into results/; with `--quick` a small version of them."""
 
 from __future__ import annotations
 

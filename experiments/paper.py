@@ -8,9 +8,15 @@ nearest to the centres of k-means within each class. Every feature may go anywhe
 **What the paper leaves open in the 5D table** is how far the classes are apart, and where the
 Cauchy marginal is clipped. We clip at ±10 and shift class 1 by `STRIDE` times (2, 2, 2, 0.5, 2) in
 the order Normal(0, 1), Laplace(0, 1), Cauchy, Uniform(0, 1), Poisson(3). The one number left was
-set by `stride_by_wachter`: of 0.5, 0.75, … 2 the one at which Wachter's answers on the ANN come
-nearest in L2 to the paper's 0.367. They are 0.200, 0.302, 0.352, 0.456, 0.502, …: 1 it is, 4 %
-below. Nothing of our own rows entered the choice.
+set by `stride_by_wachter`: of 0.5, 0.6, … 1.5 the one at which Wachter's answers on the ANN, for the
+ten queries of Table 2, come nearest in L2 to the paper's 0.367. They are 0.199, 0.241, 0.267,
+0.265, 0.371, 0.290, 0.309, 0.425, 0.509, 0.488, 0.502: so 0.9, 1 % above. The curve is not smooth,
+since each stride has one network of its own; over 60 queries it is 0.400 at 0.9, 9 % above.
+
+It was the second choice. A first, in steps of 0.25 and with queries drawn another way, gave 1 (0.352
+there); when the draw was settled Wachter fell to 0.290 at 1, more than 20 % off, and the steps were
+made finer. Only Wachter's L2 entered either choice. But the exact engine had been timed on the table
+at 1 before the second, so some of its costs there had been seen; at 0.9 none had.
 """
 
 from __future__ import annotations
@@ -32,7 +38,7 @@ SEED = 42
 ROWS = 1_500
 LEARNT = 400
 FOLDS = 5
-STRIDE = 1.0
+STRIDE = 0.9
 SHIFTS = (2.0, 2.0, 2.0, 0.5, 2.0)
 CLIP = 10.0
 
@@ -147,7 +153,7 @@ def subsample(X, y, rows, most=LEARNT):
     return np.sort(np.concatenate(chosen))
 
 
-def stride_by_wachter(strides=(0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0), queries=10):
+def stride_by_wachter(strides=tuple(n / 10 for n in range(5, 16)), queries=10):
     """Wachter's mean L2 on the ANN for each stride: how `STRIDE` was chosen, see above."""
     from experiments.ann import ann
     from trust_recourse import Recourse
@@ -159,7 +165,8 @@ def stride_by_wachter(strides=(0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0), queries=10
         rows = subsample(X, y, rows)
         model = ann(SEED).fit(X.iloc[rows], y[rows])
         recourse = Recourse(model, Split("synthetic_5d", X, y, rows, held).schema, cost="l2")
-        asked = np.random.default_rng(SEED).permutation(held[y[held] == 0])[:queries]
+        rank = np.random.default_rng(SEED).permutation(ROWS)
+        asked = sorted(held[y[held] == 0], key=rank.__getitem__)[:queries]
         results = [recourse.find(X.iloc[i], 0.5, engine="wachter") for i in asked]
         found[stride] = float(np.mean([o.cost for r in results for o in r.options]))
     return found

@@ -16,7 +16,7 @@ import numpy as np
 from experiments import paper
 from experiments.frame import Table, Unit
 from experiments.people import LINKS, queries, recourse
-from experiments.table2 import MOST_BOXES, SIGMA
+from experiments.table2 import SIGMA
 from trust_recourse import PTMClassifier
 from trust_recourse.report import expected_calibration_error, reliability_curve
 
@@ -30,7 +30,7 @@ def units(scale):
     for data in scale.data:
         for link in LINKS:
             for number in range(scale.queries):
-                args = (data, link, number, scale.queries, scale.levels)
+                args = (data, link, number, scale.queries, scale.levels, scale.boxes)
                 key = f"{data}, {link}, query {number}"
                 found.append(Unit("sweep", key, climb, args, 5 if data == "synthetic_5d" else 0.5))
             for seed in scale.splits:
@@ -42,14 +42,14 @@ def units(scale):
     return found
 
 
-def climb(data, link, number, most, levels):
+def climb(data, link, number, most, levels, boxes):
     """The cheapest answer at each level for one person."""
     rows = []
     for query in queries(data, "refused", link, most)[number : number + 1]:
         door = recourse(link, query)
         own = door.schema.reach(query.x).own
         for level in levels:
-            result = door.find(query.x, level, node_limit=MOST_BOXES)
+            result = door.find(query.x, level, node_limit=boxes)
             (status,) = result.status.values()
             row = {"kind": "sweep", "data": data, "link": link, "query": number, "level": level,
                    "status": str(status)}  # fmt: skip

@@ -277,7 +277,7 @@ def test_large_models_reach_the_processes_too():
 # ---------------------------------------------------------------- engines for any model
 
 
-@pytest.mark.parametrize("engine", ["tpe", "gp"])
+@pytest.mark.parametrize("engine", ["tpe", "gp", "spheres"])
 def test_no_engine_beats_exact(engine):
     recourse, _, x, goal = refused_person()
     best = recourse.find(x, goal).options[0]
@@ -328,7 +328,10 @@ def test_any_classifier_can_be_asked(patients):
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        ({"engine": "magic"}, "engine='magic'; expected one of auto, exact, tpe, gp"),
+        (
+            {"engine": "magic"},
+            "engine='magic'; expected one of auto, exact, tpe, gp, spheres, wachter",
+        ),
         ({"gap": -1}, "gap=-1"),
         ({"apart": 0}, "apart=0"),
         ({"node_limit": 0}, "node_limit=0"),

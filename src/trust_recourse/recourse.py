@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Literal, NamedTuple
 
 import cloudpickle
@@ -31,8 +31,8 @@ from trust_recourse.schema import Reach, Schema
 from trust_recourse.schema.values import plain
 from trust_recourse.search.exact import Exact, Robust
 
-Engine = Literal["auto", "exact", "tpe", "gp"]
-TRIALS = {"tpe": 300, "gp": 60}
+Engine = Literal["auto", "exact", "tpe", "gp", "spheres", "wachter"]
+TRIALS = {"tpe": 300, "gp": 60, "spheres": 1000, "wachter": 1000}
 PARTS_A_PROCESS = 8  # so that none waits long for the last
 CLOSE = 1e-9  # an answer this near to its bound, relatively, is the optimum
 
@@ -182,7 +182,9 @@ class Recourse:
             at least that far apart instead, in units of the cost. They are the cheapest among the
             cheapest points of the model's cells.
         engine : "exact" gives proofs, on models with cells; "tpe" and "gp" search any model; "auto"
-            is exact where it can be, else tpe.
+            is exact where it can be, else tpe. Two published methods are here to compare with:
+            "spheres" (GrowingSpheres, any model) and "wachter" (gradient descent, scikit-learn's
+            MLPClassifier alone).
         plausible : a test of rows, such as `NearNeighbours(X)` or `Isolation(X)`; points are tested
             in the order of cost. A dearer point of a cell whose cheapest one fails is not looked
             at, so what passes first is not proved to be the cheapest that would.
@@ -191,7 +193,9 @@ class Recourse:
         gap : end with an answer that costs at most this share more than the least; 0.01 is 1 %.
         node_limit, time_limit : end the search after so many boxes, or seconds, per confidence;
             the best answer so far is then given as "feasible", with what it may be above the least.
-        n_trials, random_state, verbose : of the engines tpe (300 trials) and gp (60).
+        n_trials, random_state, verbose : of the engines tpe (300 trials), gp (60), spheres (1,000
+            rows in each layer) and wachter (1,000 steps for each weight of the distance; it draws
+            nothing by chance, so it needs no random_state).
 
         """
         robust = self._robust(min_radius, floor)
@@ -381,13 +385,15 @@ class Recourse:
             )
 
     def _engine(self, engine: str, robust: Robust | None) -> str:
-        known = ("auto", "exact", "tpe", "gp")
+        known = ("auto", "exact", *TRIALS)
         if engine not in known:
             raise ValueError(f"engine={engine!r}; expected one of {', '.join(known)}")
         if engine == "exact" or robust is not None:
             self._need_cells("engine 'exact'" if robust is None else "min_radius")
-        if engine in ("tpe", "gp") and robust is not None:
+        if engine in TRIALS and robust is not None:
             raise ValueError(f"min_radius needs engine='exact'; given engine={engine!r}")
+        if engine == "wachter":
+            self._tries(engine, 0)  # refuses a model without a gradient, even where none is needed
         return ("exact" if self.exact else "tpe") if engine == "auto" else engine
 
     def _robust(self, radius: float | None, floor: float | None) -> Robust | None:
@@ -433,15 +439,22 @@ class Recourse:
                 points.append((answer.point, Status.FEASIBLE, bound))
         return Answers(points, status, nodes)
 
-    def _by_trials(self, problem: Problem, settings: Settings) -> Answers:
-        from trust_recourse.search import bayes
+    def _tries(self, engine: str, random_state: int) -> Callable[..., list[Point]]:
+        """The engine by trial of this name."""
+        from trust_recourse.search import bayes, spheres, wachter
 
-        engine = bayes.tpe if settings.engine == "tpe" else bayes.gp
-        tried = engine(
+        if engine == "wachter":
+            return partial(wachter.wachter, network=wachter.Network.of(self.model))
+        by_chance = {"tpe": bayes.tpe, "gp": bayes.gp, "spheres": spheres.spheres}[engine]
+        return partial(by_chance, random_state=random_state)
+
+    def _by_trials(self, problem: Problem, settings: Settings) -> Answers:
+        from trust_recourse.search.trials import pareto
+
+        tried = self._tries(settings.engine, settings.random_state)(
             problem,
             self.confidences,
             n_trials=settings.n_trials or TRIALS[settings.engine],
-            random_state=settings.random_state,
             verbose=settings.verbose,
         )
         kept = _Kept(self, problem, settings)
@@ -453,7 +466,7 @@ class Recourse:
             [(point, Status.FEASIBLE, 0.0) for point in kept.chosen],
             Status.FEASIBLE if kept.chosen else Status.NOT_FOUND,
             len(tried),
-            tuple(bayes.pareto(tried, problem.target)),
+            tuple(pareto(tried, problem.target)),
         )
 
 

@@ -167,7 +167,7 @@ class Result:
         )
 
     def pareto(self) -> pd.DataFrame:
-        """Of the engines tpe and gp: the trials that no other beats in both cost and confidence."""
+        """Of an engine by trial: the points that no other beats in both cost and confidence."""
         tables = []
         for target, points in self.fronts.items():
             table = self.recourse.schema.decode(np.array([p.codes for p in points]))
