@@ -106,7 +106,7 @@ def _chance(row, scale):
         return scale.our_seeds, scale.trials
     if row.method == "exact":
         return (paper.SEED,), scale.boxes
-    return (scale.our_seeds if row.method == "spheres" else (paper.SEED,)), None
+    return (scale.seeds if row.method == "spheres" else (paper.SEED,)), None
 
 
 def ask(name, data, who, number, most, seeds, effort):
@@ -352,8 +352,8 @@ def figures(rows):
 # By (data, who, row's key in the paper's table, metric); None stands for any. The first that fits.
 OUTSIDE_BAND = (
     "the paper prints a confidence of 0.883 ± 0.041 here, outside its own band of 0.4 to 0.6, so "
-    "its answers cannot have been chosen by its Eq. 2; ours lie in the band, close to a half, where "
-    "noise turns the decision more often."
+    "its answers cannot have been chosen by its Eq. 2; ours lie in the band, close to a half, "
+    "where noise turns the decision more often."
 )
 REASONS = {
     ("haberman", None, 0.50, "confidence"): OUTSIDE_BAND,
