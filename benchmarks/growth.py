@@ -10,7 +10,7 @@ import matplotlib as mpl
 import pandas as pd
 
 from asking import LINKS, PAPER, by_kernel, read_by, refused, rows_of
-from data import breast_cancer
+from experiments.data import breast_cancer
 from trust_recourse import PTMClassifier, Recourse
 
 LEVEL = 0.85

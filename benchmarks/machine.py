@@ -16,7 +16,7 @@ import pandas as pd
 from sklearn.datasets import load_iris
 
 import reference
-from data import synthetic_5d
+from experiments.data import synthetic_5d
 from measured import RESULTS, cpu, surroundings
 from trust_recourse import PTMClassifier, haberman
 from trust_recourse.tsetlin.literals import Literals

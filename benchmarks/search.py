@@ -1,8 +1,8 @@
 """Speed of the exact search, as ratios measured side by side in one run.
 
-`make bench` runs every section; `python benchmarks/search.py small frontier` only those. Each
-section prints its table and replaces its own part of benchmarks/results/search.json, with the
-machine and the versions it ran on.
+`make bench` runs every section; `PYTHONPATH=. python benchmarks/search.py small frontier`
+only those, on the tables of experiments/data.py. Each section prints its table and replaces its own
+part of benchmarks/results/search.json, with the machine and the versions it ran on.
 
 One machine is learnt for each table at the paper's settings (20 clauses, 100 states, s = 1.5,
 T = 5, 60 epochs, 20 thresholds) and read by both links. Asked about are rows it refuses. Times are
@@ -42,7 +42,7 @@ from asking import (
     rows_of,
     through_find,
 )
-from data import (
+from experiments.data import (
     breast_cancer,
     german_credit,
     haberman,

@@ -1,0 +1,427 @@
+"""Other makers of counterfactuals, asked the same questions, each in an environment of its own.
+
+DiCE (random and genetic), NICE and treecf pin versions that clash with ours and with each other's,
+so each lives in `.venv-peers/<name>` (`make peers` builds them from `environments/<name>.txt`) and
+is asked by a script there, `environments/ask_<name>.py`, over a pipe. The model stays on this side
+and answers `predict_proba` over the same pipe, so that every peer asks the very same model; only
+treecf, which reads the trees themselves, learns its own copy from the same rows and seed. Whatever
+comes back is measured here: what a peer says of its own answers is not used.
+
+DiCE and treecf take a target confidence. NICE does not: it is shown the model's probabilities
+stretched so that the target lies at one half (`stretched`). So is DiCE's genetic search once more,
+which does not look at its `stopping_threshold` until it has ended.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tempfile
+import threading
+import time
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean, median
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from experiments.frame import Table, Unit
+from experiments.paper import SEED, TITLES, split
+from experiments.people import queries, recourse
+from trust_recourse import Recourse, Target
+from trust_recourse.measure import copies
+
+LEVELS = (0.5, 0.85)
+RADIUS = 0.02  # twice the noise that robustness is measured by
+NODES = 100_000  # of our own search, so that a slow machine gives the same answers
+OPTIONS = 5  # asked of a peer that can give several; the cheapest that reaches the target counts
+MOST_SECONDS = 60.0  # for one query
+START_SECONDS = 120.0  # for a peer's environment to load
+COPIES, SIGMA = 50, 0.01
+
+HERE = Path(__file__).parent
+SCRIPTS = HERE / "environments"
+BUILT = HERE.parent / ".venv-peers"
+MODELS = {"margin": "PTM, margin link", "vote": "PTM, vote link", "trees": "gradient boosting"}
+
+
+@dataclass(frozen=True)
+class Peer:
+    """A method: where it lives, what its script is told, and what it can be asked about."""
+
+    title: str
+    environment: str  # ours is ""
+    method: str
+    models: tuple[str, ...]
+    levels: tuple[float, ...] = LEVELS
+    stretch: bool = False  # it sees probabilities stretched so that the target lies at one half
+
+
+EVERY = tuple(MODELS)
+PTM = ("margin", "vote")
+PEERS = {
+    "exact": Peer("TRUST exact", "", "exact", PTM),
+    "certified": Peer(f"TRUST exact, radius {RADIUS:g}", "", "exact", PTM),
+    "tpe": Peer("TRUST tpe", "", "tpe", ("trees",)),
+    "dice_random": Peer("DiCE random", "dice", "random", EVERY),
+    "dice_genetic": Peer("DiCE genetic", "dice", "genetic", EVERY),
+    "dice_genetic_stretched": Peer(
+        "DiCE genetic, τ at ½", "dice", "genetic", EVERY, (0.85,), stretch=True
+    ),
+    "nice": Peer("NICE, τ at ½", "nice", "proximity", EVERY, stretch=True),
+    "treecf_exact": Peer("treecf exact (L1)", "treecf", "exact", ("trees",)),
+    "treecf_genetic": Peer("treecf genetic (L1)", "treecf", "genetic", ("trees",)),
+}
+
+
+# ---------------------------------------------------------------- the pipe
+
+
+class Reply(NamedTuple):
+    """What a peer sent: for each query what it found, and which versions of what spoke."""
+
+    answers: list[dict]
+    versions: dict[str, str]
+    trouble: str  # why there are fewer answers than queries; "" if there are not
+
+
+def converse(command, request, probability, most_seconds):
+    """Run a peer's script, send it the request, answer its questions to the model, and listen.
+
+    `probability` takes an array of rows to the probability of class 1. A script that is not done
+    after `most_seconds` is ended, and the reply holds what it had answered until then.
+    """
+    answers, versions = [], {}
+    with tempfile.TemporaryFile("w+") as errors:
+        script = subprocess.Popen(
+            [str(part) for part in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=errors, text=True,
+        )  # fmt: skip
+        late = threading.Timer(most_seconds, script.kill)
+        late.start()
+        try:
+            with script:
+                _send(script, request)
+                for line in script.stdout:
+                    message = json.loads(line)
+                    if "predict" in message:
+                        given = probability(np.array(message["predict"], dtype=float))
+                        _send(script, {"probability": np.asarray(given).tolist()})
+                    elif "versions" in message:
+                        versions = message["versions"]
+                    else:
+                        answers.append(message)
+        except BrokenPipeError:
+            pass  # it ended before it had read all; what it said of that is in `errors`
+        finally:
+            late.cancel()
+        if versions:
+            return Reply(answers, versions, "")
+        errors.seek(0)
+        said = [line for line in errors.read().splitlines() if line.strip()] or ["it said nothing"]
+    ended = f"ended after {most_seconds:g} seconds" if script.returncode == -9 else "it failed"
+    return Reply(answers, versions, f"{ended}: {said[-1].strip()}")
+
+
+def _send(script, message):
+    script.stdin.write(json.dumps(message) + "\n")
+    script.stdin.flush()
+
+
+def stretched(probability, level):
+    """Probabilities on a scale on which the level is one half; which are above it stays the same.
+
+    >>> stretched(np.array([0.0, 0.425, 0.85, 0.925, 1.0]), 0.85).round(3).tolist()
+    [0.0, 0.25, 0.5, 0.75, 1.0]
+    """
+    p = np.asarray(probability, dtype=float)
+    low, high = p / (2 * level), 0.5 + (p - level) / (2 * (1 - level))
+    return np.where(p < level, np.minimum(low, np.nextafter(0.5, 0.0)), high)
+
+
+def built_of(environment):
+    """The versions that a peer's environment was built of, in one line; "" where there is none."""
+    ready = BUILT / environment / "ready"  # written last, when all of it is installed
+    if not environment or not ready.exists():
+        return ""
+    lines = (line.partition("#")[0].strip() for line in ready.read_text().splitlines())
+    return " ".join(filter(None, lines))
+
+
+# ---------------------------------------------------------------- what an answer is worth
+
+
+class Measures(NamedTuple):
+    """What we find at a row that someone recommends."""
+
+    l1: float
+    l2: float
+    confidence: float
+    robustness: float
+    reached: bool  # the target, by allowed values
+
+
+def measured(ask, x, other, level):
+    """The measures of one answer, from its values alone; `ask` is the model's `Recourse`."""
+    codes = np.asarray(other, dtype=float)
+    moved = codes - x.to_numpy(dtype=float)
+    confidence = ask.confidence_of(codes)
+    return Measures(
+        l1=float(np.abs(moved).sum()),
+        l2=float(np.linalg.norm(moved)),
+        confidence=confidence,
+        robustness=copies(
+            ask.confidences, codes, ask.schema, SIGMA, n_copies=COPIES, random_state=SEED
+        ),
+        reached=Target(level).met(confidence) and not ask.schema.reach(x).why_not(codes),
+    )
+
+
+def chosen(options):
+    """Of several answers the cheapest in L2 that reaches the target, else the most confident."""
+    reached = [option for option in options if option.reached]
+    if reached:
+        return min(reached, key=lambda option: option.l2)
+    return max(options, key=lambda option: option.confidence, default=None)
+
+
+# ---------------------------------------------------------------- the work
+
+
+def units(scale):
+    """One unit for each table, model, method and level."""
+    return [
+        Unit(
+            "peers",
+            f"{data} {model} {key} {level:g}",
+            ask_all,
+            (data, model, key, level, scale.queries, scale.trials, built_of(peer.environment)),
+            seconds=3.0 if not peer.environment else 15.0,
+        )
+        for data in scale.data
+        for key, peer in PEERS.items()
+        for model in peer.models
+        for level in peer.levels
+    ]
+
+
+def ask_all(data, model, key, level, most, trials, built):
+    """One method's answers to the people a model refuses: one row each, or why there are none."""
+    peer = PEERS[key]
+    told = {"data": data, "model": model, "peer": key, "level": level}
+    if peer.environment and not built:
+        where = f"{BUILT.name}/{peer.environment}"
+        return [told | {"skipped": f"no environment {where} here; `make peers` builds it"}]
+    rows = []
+    for group in grouped(data, model, most):
+        if peer.environment:
+            reply = by_wire(peer, group, level)
+        else:
+            reply = by_us(key, group, level, trials)
+        rows += judged(told, group, level, reply)
+    return rows
+
+
+class Group(NamedTuple):
+    """People whom one model refuses, and what it learnt from."""
+
+    recourse: Recourse
+    queries: pd.DataFrame  # by their row in the table
+    X: pd.DataFrame
+    y: np.ndarray
+
+
+def grouped(data, model, most):
+    """The people a model refuses, together where one and the same model did not learn from them."""
+    asked = queries(data, "refused", model, most)
+    groups = []
+    for fold in sorted({query.fold for query in asked}, key=str):
+        ours = [query for query in asked if query.fold == fold]
+        s = split(data, fold)
+        people = s.X.iloc[[query.row for query in ours]].set_axis([q.row for q in ours])
+        groups.append(Group(recourse(model, ours[0]), people, s.X.iloc[s.learnt], s.y[s.learnt]))
+    return groups
+
+
+def judged(told, group, level, reply):
+    """A row for each person from what a method replied."""
+    rows = []
+    unanswered = {"found": [], "note": reply.trouble, "seconds": None}
+    answers = reply.answers + [unanswered] * (len(group.queries) - len(reply.answers))
+    for (label, x), answer in zip(group.queries.iterrows(), answers, strict=True):
+        best = chosen([measured(group.recourse, x, row, level) for row in answer["found"]])
+        row = told | {"query": int(label), "found": len(answer["found"]), "note": answer["note"]}
+        row |= {key: answer.get(key) for key in ("seconds", "waited", "calls", "rows", "status")}
+        rows.append(row | ({} if best is None else best._asdict()) | {"versions": reply.versions})
+    return rows
+
+
+def ranges_of(schema):
+    """Where each feature may go."""
+    return [[feature.lower, feature.upper] for feature in schema]
+
+
+def by_wire(peer, group, level):
+    """A peer's reply, through the pipe to its environment."""
+    schema = group.recourse.schema
+    request = {
+        "names": list(schema.names),
+        "train": group.X.to_numpy().tolist(),
+        "labels": group.y.tolist(),
+        "queries": group.queries.to_numpy().tolist(),
+        "ranges": ranges_of(schema),
+        "vary": [feature.name for feature in schema if feature.mutable],
+        "confidence": 0.5 if peer.stretch else level,
+        "method": peer.method,
+        "options": OPTIONS,
+        "seed": SEED,
+        "most_seconds": MOST_SECONDS,
+    }
+    ask = group.recourse.confidences
+
+    def probability(rows):
+        return stretched(ask(rows), level) if peer.stretch else ask(rows)
+
+    python = BUILT / peer.environment / "bin" / "python"
+    script = SCRIPTS / f"ask_{peer.environment}.py"
+    longest = START_SECONDS + MOST_SECONDS * len(group.queries)
+    return converse([python, script], request, probability, longest)
+
+
+def by_us(key, group, level, trials):
+    """Our own reply, in the same shape; what is compiled on first use is not timed."""
+    settings = {"engine": "exact", "node_limit": NODES}
+    if key == "tpe":
+        settings = {"engine": "tpe", "n_trials": trials, "random_state": SEED}
+    if key == "certified":
+        settings["min_radius"] = RADIUS
+    ask = group.recourse.find
+    ask(group.queries.iloc[0], level, **settings)
+    answers = []
+    for _, x in group.queries.iterrows():
+        start = time.perf_counter()
+        result = ask(x, level, **settings)
+        seconds = time.perf_counter() - start
+        (status,) = result.status.values()
+        found = [option.x.to_numpy(dtype=float).tolist() for option in result.options]
+        answers.append({"found": found, "note": "", "seconds": seconds, "status": str(status)})
+    return Reply(answers, {}, "")
+
+
+# ---------------------------------------------------------------- the tables
+
+HEADER = (
+    "Data", "τ", "Method", "n", "Answered", "Reach", "L1", "L2", "Confidence", "Robustness",
+    "Seconds", "L2 / least",
+)  # fmt: skip
+AVERAGED = ("l1", "l2", "confidence", "robustness")
+
+
+def tables(rows):
+    """One table for each model, with what follows from it."""
+    asked = [row for row in rows if "skipped" not in row]
+    least = {
+        _question(row): row["l2"]
+        for row in asked
+        if row["peer"] == "exact" and row["status"] == "optimal"
+    }
+    return [
+        Table(
+            f"Peers on {MODELS[model]}",
+            HEADER,
+            tuple(_line(key, of, least) for key, of in _grouped(rows, model)),
+            _sentences([row for row in asked if row["model"] == model], least) + _remarks(rows),
+        )
+        for model in MODELS
+        if any(row["model"] == model for row in rows)
+    ]
+
+
+def _question(row):
+    return row["data"], row["model"], row["level"], row["query"]
+
+
+def _grouped(rows, model):
+    """The rows of each cell of a table, by data, level and method, in the order of their lists."""
+    groups = defaultdict(list)
+    for row in rows:
+        if row["model"] == model:
+            groups[row["data"], row["level"], row["peer"]].append(row)
+    place = [list(TITLES), list(LEVELS), list(PEERS)]
+    order = sorted(groups, key=lambda key: [p.index(k) for p, k in zip(place, key, strict=True)])
+    return [(key, groups[key]) for key in order]
+
+
+def _line(key, rows, least):
+    """A line of a table: shares of all who asked, then means over those who reach the target."""
+    data, level, peer = key
+    head = (TITLES[data], f"{level:g}", PEERS[peer].title)
+    if "skipped" in rows[0]:
+        return (*head, "not run", *[""] * (len(HEADER) - 4))
+    reached = [row for row in rows if row.get("reached")]
+    means = [f"{fmean(row[name] for row in reached):.3f}" if reached else "–" for name in AVERAGED]
+    seconds = [row["seconds"] for row in rows if row["seconds"] is not None]
+    ratios = _ratios(reached, least)
+    return (
+        *head,
+        str(len(rows)),
+        f"{fmean(bool(row['found']) for row in rows):.0%}",
+        f"{len(reached) / len(rows):.0%}",
+        *means,
+        f"{fmean(seconds):.3g}" if seconds else "–",
+        f"{median(ratios):.2f}" if ratios else "–",
+    )
+
+
+def _ratios(reached, least):
+    """Each answer's L2 over the least there is for the same question, where that is proved."""
+    return [row["l2"] / least[_question(row)] for row in reached if _question(row) in least]
+
+
+def _sentences(rows, least):
+    """What the rows of one model say about the methods that are not ours."""
+    said = []
+    for key in PEERS:
+        ours = [row for row in rows if row["peer"] == key]
+        if not ours or not PEERS[key].environment:
+            continue
+        reached = [row for row in ours if row.get("reached")]
+        text = f"{PEERS[key].title}: reaches the target for {len(reached)} of {len(ours)} questions"
+        if ratios := _ratios(reached, least):
+            cheaper = sum(ratio < 1 - 1e-6 for ratio in ratios)
+            text += (
+                f"; its L2 is {median(ratios):.2f} times the proved least in the median and "
+                f"{max(ratios):.2f} times at most, below it for {cheaper} of {len(ratios)}"
+            )
+        stopped = sum(row["note"].startswith(("stopped", "ended")) for row in ours)
+        failed = sum(bool(row["note"]) for row in ours) - stopped
+        text += f"; {stopped} ran out of time" if stopped else ""
+        text += f"; {failed} gave an error or a refusal instead of an answer" if failed else ""
+        said.append(text + ".")
+    return tuple(said)
+
+
+def _remarks(rows):
+    """How the numbers came about, and who could not be asked."""
+    versions = {}
+    for row in rows:
+        versions |= row.get("versions") or {}
+    named = {k: v for k, v in versions.items() if k in ("dice-ml", "NICEx", "treecf")}
+    skipped = sorted({row["skipped"] for row in rows if "skipped" in row})
+    remarks = [
+        "Answered: something came back. Reach: the target is met by our own reading of the model, "
+        "with allowed values. L1 to Robustness are means over the answers that reach it, "
+        f"recomputed from the values returned ({COPIES} copies, σ = {SIGMA:g}); L2 / least is the "
+        "median of L2 over the proved optimum of the same question. Methods that give several "
+        f"options were asked for {OPTIONS}, and the cheapest that reaches counts.",
+        f"Seconds are wall clock for one query, {MOST_SECONDS:g} at most; a peer's include asking "
+        "the model through a pipe, and nothing is subtracted. Starting an environment and building "
+        "an explainer are not counted, nor is our compiling on first use.",
+    ]
+    if named:
+        told = ", ".join(f"{name} {number}" for name, number in sorted(named.items()))
+        remarks.append(f"Versions: {told}.")
+    return (*remarks, *(f"Not run: {reason}." for reason in skipped))
