@@ -268,7 +268,7 @@ def compared(rows, first, second):
     return (
         f"asking for {words_of(second)} instead of {words_of(first)} {verdict(b - a, falls)}: the "
         f"decision is kept by {b:.1%} of machines instead of {a:.1%}, for {cost:.2f} times the L2 "
-        f"({len(before)} questions that have both answers); it rises in {rises} and falls in "
+        f"(questions that have both answers: {len(before)}); it rises in {rises} and falls in "
         f"{falls} of {len(means)} pairs of data and link. The confidence asked for is itself kept "
         f"by {levels[1]:.1%} instead of {levels[0]:.1%}."
     )
