@@ -131,7 +131,7 @@ def figures(rows):
         for (where, engine), searches in found.items():
             if where == name:
                 draw(ax, engine, regrets(searches))
-        ax.set(title=paper.TITLES[name], xlabel="trials", xscale="log", yscale="log")
+        ax.set(title=paper.TITLES[name], xlabel="trials", yscale="log")
         ax.grid(alpha=0.3)
     if data:
         axes[0].set_ylabel("regret $d_n - d^*$")

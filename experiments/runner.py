@@ -92,6 +92,7 @@ def run(parts, scale, out, jobs=2, show=True):
         for unit in units[part]
         if not done(held[part].get(identity(unit.key, unit.args)))
     ]
+    left.sort(key=lambda unit: -unit.seconds)  # or the last long one would keep one core waiting
     by_name = {_name(part): part for part in parts}
     failed = 0
     with Bar(left, sum(map(len, units.values())), show) as bar:

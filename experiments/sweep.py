@@ -157,7 +157,7 @@ def swept(steps):
                 means = [_height(steps[name, link, level], metric) for level in levels]
                 ax.plot(levels, means, color=COLOURS[link], label=link)
                 ax.grid(alpha=0.3)
-        column[-1].set_xlabel("τ")
+        column[-1].set(xlabel="τ", ylim=(0, 1.05))
     for ax, metric in zip(axes[:, 0], ("L2", "confidence", "robustness", "share"), strict=True):
         ax.set_ylabel(metric)
     axes[0, 0].legend()

@@ -42,6 +42,7 @@ SIGMA, COPIES = 0.01, 50
 RADIUS = 0.05
 WHO = {"paper": "true class 0, as in the paper", "refused": "refused by the model"}
 BAND = 0.1
+FEATURES = {"synthetic_2d": 2, "synthetic_5d": 5, "iris": 4, "haberman": 3}
 
 
 @dataclass(frozen=True)
@@ -54,25 +55,24 @@ class Row:
     level: float = 0.5
     radius: float | None = None
     printed: object = None  # its key in the paper's table
-    seconds: float = 1.0  # of CPU for one query and seed, about
 
 
 ROWS = (
     Row("Wachter, ANN", "ann", "wachter", printed="wachter"),
     Row("GrowingSpheres, ANN", "ann", "spheres", printed="spheres"),
-    Row("PTM+TPE, 50 passes, 0.50 ± 0.1", "vote", "tpe mc", 0.50, printed=0.50, seconds=3),
-    Row("PTM+TPE, 50 passes, 0.85 ± 0.1", "vote", "tpe mc", 0.85, printed=0.85, seconds=3),
+    Row("PTM+TPE, 50 passes, 0.50 ± 0.1", "vote", "tpe mc", 0.50, printed=0.50),
+    Row("PTM+TPE, 50 passes, 0.85 ± 0.1", "vote", "tpe mc", 0.85, printed=0.85),
     *(
         row
         for link in LINKS
         for row in (
             Row(f"GrowingSpheres, PTM {link}", link, "spheres"),
-            Row(f"TPE, exact M, {link}, ≥ 0.50", link, "tpe", 0.50, seconds=3),
-            Row(f"TPE, exact M, {link}, ≥ 0.85", link, "tpe", 0.85, seconds=3),
-            Row(f"Exact, {link}, ≥ 0.50", link, "exact", 0.50, seconds=0.2),
-            Row(f"Exact, {link}, ≥ 0.85", link, "exact", 0.85, seconds=0.2),
-            Row(f"Exact, {link}, ≥ 0.95", link, "exact", 0.95, seconds=0.2),
-            Row(f"Exact, {link}, ≥ 0.85, radius {RADIUS}", link, "exact", 0.85, RADIUS, seconds=5),
+            Row(f"TPE, exact M, {link}, ≥ 0.50", link, "tpe", 0.50),
+            Row(f"TPE, exact M, {link}, ≥ 0.85", link, "tpe", 0.85),
+            Row(f"Exact, {link}, ≥ 0.50", link, "exact", 0.50),
+            Row(f"Exact, {link}, ≥ 0.85", link, "exact", 0.85),
+            Row(f"Exact, {link}, ≥ 0.95", link, "exact", 0.95),
+            Row(f"Exact, {link}, ≥ 0.85, radius {RADIUS}", link, "exact", 0.85, RADIUS),
         )
     ),
 )
@@ -89,13 +89,22 @@ def units(scale):
         for who in WHO:
             for row in ROWS:
                 seeds, effort = _chance(row, scale)
-                each = range(scale.queries) if row.seconds >= 3 else [None]
-                for number in each:
+                seconds = about_seconds(row, data, effort)
+                for number in range(scale.queries) if seconds >= 0.5 else [None]:
                     args = (row.name, data, who, number, scale.queries, seeds, effort)
                     key = f"{data}, {who}, {row.name}" + ("" if number is None else f", {number}")
                     times = (1 if number is not None else scale.queries) * len(seeds)
-                    found.append(Unit("table2", key, ask, args, row.seconds * times))
+                    found.append(Unit("table2", key, ask, args, seconds * times))
     return found
+
+
+def about_seconds(row, data, effort):
+    """For one query and seed; the radius is the more work the more thresholds a feature has."""
+    if row.method in ("tpe mc", "tpe"):
+        return 0.5 + (1 + FEATURES[data]) * effort / 300
+    if row.radius:
+        return effort / 40_000 if data == "synthetic_5d" else 0.1
+    return 0.1
 
 
 def _chance(row, scale):
@@ -106,7 +115,7 @@ def _chance(row, scale):
         return scale.our_seeds, scale.trials
     if row.method == "exact":
         return (paper.SEED,), scale.boxes
-    return (scale.our_seeds if row.method == "spheres" else (paper.SEED,)), None
+    return (scale.seeds if row.method == "spheres" else (paper.SEED,)), None
 
 
 def ask(name, data, who, number, most, seeds, effort):
@@ -350,7 +359,15 @@ def figures(rows):
 # ---------------------------------------------------------------- why cells differ
 
 # By (data, who, row's key in the paper's table, metric); None stands for any. The first that fits.
-REASONS = {}
+OUTSIDE_BAND = (
+    "the paper prints a confidence of 0.883 ± 0.041 here, outside its own band of 0.4 to 0.6, so "
+    "its answers cannot have been chosen by its Eq. 2; ours lie in the band, close to a half, "
+    "where noise turns the decision more often."
+)
+REASONS = {
+    ("haberman", None, 0.50, "confidence"): OUTSIDE_BAND,
+    ("haberman", None, 0.50, "robustness"): OUTSIDE_BAND,
+}
 
 
 def reason(data, who, row, metric):
@@ -381,6 +398,9 @@ def claims(named):
         "people the model refuses: beside it the paper's τ = 0.85 row as printed, then as we reran "
         "it on the same people. It holds where confidence is no less than the paper prints, "
         "robustness no less than 0.999 or what it prints, and L1 and L2 are less.",
+        "On Haberman the paper's people are others: most of its true class 0 are accepted as they "
+        "are, and its low costs are those of moving about among the accepted. The refused stand "
+        "further off, for its own search too, as the rerun shows.",
     )
     title = "What must hold: certified recourse against the paper's τ = 0.85"
     return Table(title, header, tuple(body), notes)
@@ -401,7 +421,7 @@ def claim(data, link, rows):
     ]
     missed = [words for words, holds in held(means, printed).items() if not holds]
     if met < asked:
-        missed.append(f"{asked - met} cannot reach it")
+        missed.append(f"{asked - met} without an answer")
     verdict = "yes" if not missed else "no: " + ", ".join(missed)
     return (paper.TITLES[data], link, str(asked), *cells, f"{proved} of {len(ours)}", verdict)
 
@@ -409,7 +429,7 @@ def claim(data, link, rows):
 def held(means, printed):
     """Each thing that must hold, and whether it does."""
     if means["l2"] is None:
-        return {"nothing was found": False}
+        return {}
     return {
         "confidence": means["confidence"] >= printed["confidence"][0],
         "robustness": means["exact_robustness"] >= min(0.999, printed["robustness"][0]),
