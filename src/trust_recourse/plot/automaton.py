@@ -11,7 +11,7 @@ from trust_recourse.plot.style import (
     BLACK,
     BLUE,
     GREY,
-    legend_below,
+    legend,
     new_axes,
     plain_frame,
     wrapped,
@@ -55,6 +55,7 @@ def automaton_info(model: Any, clause: int, literal: str) -> AutomatonInfo:
 
 def draw_automaton(info: AutomatonInfo, ax: Axes | None = None) -> Axes:
     """Draw the law of the state; the states that include the literal are filled."""
+    own = ax is None
     (ax,) = new_axes() if ax is None else (ax,)
     plain_frame(ax)
     n = len(info.states) // 2
@@ -68,5 +69,5 @@ def draw_automaton(info: AutomatonInfo, ax: Axes | None = None) -> Axes:
     ax.set_xlabel("state, counted from the middle; from there on the literal is included")
     ax.set_ylabel("probability")
     ax.set_title(wrapped(f"Rule {info.clause}: {info.literal}", 60), fontsize="medium")
-    legend_below(ax, 2)
+    legend([ax], own=own)
     return ax

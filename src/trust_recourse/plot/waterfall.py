@@ -14,7 +14,7 @@ from trust_recourse.plot.style import (
     SIZE,
     SMALL,
     VERMILION,
-    legend_below,
+    legend,
     new_axes,
     note,
     plain_frame,
@@ -82,6 +82,7 @@ def draw_waterfall(info: WaterfallInfo, ax: Axes | None = None) -> Axes:
     """Draw the steps as bars, from the first point's confidence at the top to the second's."""
     rows = len(info.labels) + 2
     tall = max(SIZE[1], ROW * rows + 1.2)
+    own = ax is None
     (ax,) = new_axes((SIZE[0] * 1.15, tall)) if ax is None else (ax,)
     plain_frame(ax)
     ends = info.start[1] + np.cumsum(info.shares)
@@ -116,7 +117,7 @@ def draw_waterfall(info: WaterfallInfo, ax: Axes | None = None) -> Axes:
     ax.set_xlabel(f"confidence in class {info.wanted!r}")
     title = f"What takes {info.start[0]} to {info.end[0]}, rule by rule"
     ax.set_title(title + (f"\n({wrapped(info.note, 70)})" if info.note else ""), fontsize="medium")
-    legend_below(ax)
+    legend([ax], own=own)
     return ax
 
 
@@ -154,6 +155,7 @@ def duel_info(first: Explanation, second: Explanation, most: int = MOST) -> Duel
 def draw_duel(info: DuelInfo, ax: Axes | None = None) -> Axes:
     """Draw each rule's two shares beside each other."""
     tall = max(SIZE[1], 2 * ROW * len(info.labels) * 0.75 + 1.4)
+    own = ax is None
     (ax,) = new_axes((SIZE[0] * 1.15, tall)) if ax is None else (ax,)
     plain_frame(ax)
     if not info.labels:
@@ -172,5 +174,5 @@ def draw_duel(info: DuelInfo, ax: Axes | None = None) -> Axes:
     ax.margins(x=0.16)
     ax.set_xlabel("share of the change in confidence")
     ax.set_title(f"{info.names[0]} against {info.names[1]}, rule by rule", fontsize="medium")
-    legend_below(ax, 2)
+    legend([ax], own=own)
     return ax
