@@ -268,7 +268,7 @@ def compared(rows, first, second):
     return (
         f"asking for {words_of(second)} instead of {words_of(first)} {verdict(b - a, falls)}: the "
         f"decision is kept by {b:.1%} of machines instead of {a:.1%}, for {cost:.2f} times the L2 "
-        f"({len(before)} questions that have both answers); it rises in {rises} and falls in "
+        f"(questions that have both answers: {len(before)}); it rises in {rises} and falls in "
         f"{falls} of {len(means)} pairs of data and link. The confidence asked for is itself kept "
         f"by {levels[1]:.1%} instead of {levels[0]:.1%}."
     )
@@ -359,5 +359,7 @@ def _draw_radii(ax, rows):
     for shift, (words, (kept, colour)) in zip((-0.2, 0.2), measures.items(), strict=True):
         shares = [fmean(map(kept, bins[at])) for at in filled]
         ax.bar(np.array(filled) + shift, shares, 0.38, color=colour, label=words)
-    ax.set_xticks(list(bins), [f"{bin_words(at)}\nn = {len(bins[at])}" for at in bins], size=8)
+    short = [bin_words(at).replace(" to below ", "–") for at in bins]
+    counts = [f"{words}\nn = {len(bins[at])}" for at, words in zip(bins, short, strict=True)]
+    ax.set_xticks(list(bins), counts, size=8)
     ax.grid(axis="y", alpha=0.3)

@@ -206,6 +206,7 @@ def test_tables_say_what_the_rows_say():
     told = {"data": "iris", "model": "margin", "level": 0.85, "note": "", "status": None}
     good = {"found": 1, "reached": True, "l1": 0.3, "confidence": 0.9, "robustness": 1.0}
     ours = told | good | {"peer": "exact", "status": "optimal"}
+    safe = ours | {"peer": "certified", "query": 1, "l2": 0.3, "seconds": 0.1, "robustness": 0.9}
     rows = [
         ours | {"query": 1, "l2": 0.2, "seconds": 0.01},
         ours | {"query": 2, "l2": 0.4, "seconds": 0.03},
@@ -213,6 +214,7 @@ def test_tables_say_what_the_rows_say():
                        "versions": {"dice-ml": "0.12", "numpy": "2"}},
         told | {"peer": "dice_random", "query": 2, "found": 0, "seconds": 60.0,
                 "note": "stopped after 60 seconds"},
+        safe,
     ]  # fmt: skip
     (table,) = peers.tables(rows[::-1])
     assert table.title == "Peers on PTM, margin link"
@@ -222,15 +224,23 @@ def test_tables_say_what_the_rows_say():
         "Reach": "100%", "L1": "0.300", "L2": "0.300", "Confidence": "0.900",
         "Robustness": "1.000", "Seconds": "0.02", "L2 / least": "1.00",
     }  # fmt: skip
-    assert cells[1]["Reach"] == "50%"
-    assert cells[1]["L2 / least"] == "2.50"
-    assert cells[1]["Seconds"] == "30.5"
-    assert table.notes[0] == (
-        "DiCE random: reaches the target for 1 of 2 questions; its L2 is 2.50 times the proved "
-        "least in the median and 2.50 times at most, below it for 0 of 1; 1 ran out of time."
+    assert cells[1]["L2 / least"] == "1.50"
+    assert cells[2]["Reach"] == "50%"
+    assert cells[2]["L2 / least"] == "2.50"
+    assert cells[2]["Seconds"] == "30.5"
+    assert table.notes[:3] == (
+        "TRUST exact: reaches the target for 2 of 2 questions; its robustness is 1.000.",
+        f"{peers.PEERS['certified'].title}: reaches the target for 1 of 1 questions; its "
+        "robustness is 0.900; its L2 is 1.50 times the proved least in the median and 1.50 times "
+        "at most, below it for 0 of 1.",
+        "DiCE random: reaches the target for 1 of 2 questions; its robustness is 1.000; its L2 is "
+        "2.50 times the proved least in the median and 2.50 times at most, below it for 0 of 1; "
+        f"our answer with radius {peers.RADIUS:g} to the same question is cheaper for 1 and at "
+        "least as robust "
+        "for 0 of 1; 1 ran out of time.",
     )
     assert "Versions: dice-ml 0.12." in table.notes
-    assert table.latex().count(r"\\") == 3
+    assert table.latex().count(r"\\") == 4
 
 
 def test_environments_name_no_address_and_share_our_trees():

@@ -95,7 +95,7 @@ def test_the_sentence_follows_the_numbers(kept, words):
     rows += [made_up(kept[0], 0.85), made_up(kept[1], 0.85, data="haberman")]
     text = variation.compared(rows, (0.5, None), (0.85, None))
     assert words in text
-    assert "1.70 times the L2 (2 questions that have both answers)" in text
+    assert "1.70 times the L2 (questions that have both answers: 2)" in text
     assert variation.compared(rows, (0.5, None), (0.95, None)) == ""
 
 

@@ -7,9 +7,11 @@ import numpy as np
 import pandas as pd
 from wire import Wire
 
-# Answers are rounded to so many decimals, and pulled back towards the query in steps of the last.
-# Left to itself DiCE counts the decimals of the table, up to 17 here, and its steps are nothing.
-DECIMALS = 3
+# Answers are rounded to so many decimals. Left to itself DiCE counts the decimals of the table, up
+# to 17 here. Then "random", which pulls its answers back towards the query in steps of the last
+# decimal, would take steps of nothing; "genetic" takes no steps, and rounds after its last look at
+# the model, so that fewer decimals lose it answers.
+DECIMALS = {"random": 3, "genetic": 9}
 
 wire = Wire()
 asked = wire.request
@@ -33,7 +35,7 @@ class Served:
 table = pd.DataFrame(asked["train"], columns=names).assign(wanted=asked["labels"])
 data = dice_ml.Data(
     dataframe=table, continuous_features=names, outcome_name="wanted",
-    continuous_features_precision=dict.fromkeys(names, DECIMALS),
+    continuous_features_precision=dict.fromkeys(names, DECIMALS[asked["method"]]),
 )  # fmt: skip
 explainer = dice_ml.Dice(
     data, dice_ml.Model(model=Served(), backend="sklearn"), method=asked["method"]
