@@ -95,13 +95,13 @@ class Table:
         return "\n".join(lines) + "\n"
 
     def latex(self):
-        """In LaTeX, for booktabs; the notes come after the table."""
+        """In LaTeX, for booktabs and graphicx; as wide as the text, the notes below it."""
         columns = "l" * len(self.header)
         lines = [rf"\begin{{table}}[ht]\centering\caption{{{tex(self.title)}}}", r"\small"]
-        lines += [rf"\begin{{tabular}}{{{columns}}}", r"\toprule"]
+        lines += [r"\resizebox{\textwidth}{!}{%", rf"\begin{{tabular}}{{{columns}}}", r"\toprule"]
         lines += [" & ".join(map(tex, self.header)) + r" \\", r"\midrule"]
         lines += [" & ".join(map(tex, row)) + r" \\" for row in self.body]
-        lines += [r"\bottomrule", r"\end{tabular}"]
+        lines += [r"\bottomrule", r"\end{tabular}}"]
         lines += [rf"\par\smallskip\footnotesize {tex(note)}" for note in self.notes]
         return "\n".join([*lines, r"\end{table}"]) + "\n"
 
@@ -115,7 +115,8 @@ _TEX = {
     "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
     "±": r"$\pm$", "≥": r"$\geq$", "≤": r"$\leq$", "<": "$<$", ">": "$>$", "×": r"$\times$",
     "τ": r"$\tau$", "σ": r"$\sigma$", "ε": r"$\varepsilon$", "−": "$-$", "–": "--",
-    "δ": r"$\delta$", "∞": r"$\infty$", "→": r"$\to$", "|": r"\textbar{}",
+    "δ": r"$\delta$", "η": r"$\eta$", "Ω": r"$\Omega$", "†": r"$\dagger$", "“": "``", "”": "''",
+    "∞": r"$\infty$", "→": r"$\to$", "|": r"\textbar{}",
 }  # fmt: skip
 
 
