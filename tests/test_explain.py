@@ -5,7 +5,9 @@ from __future__ import annotations
 import itertools
 import json
 import math
+from copy import copy
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -19,6 +21,7 @@ from test_exact import random_machine
 from test_search import machine
 from trust_recourse import PTMClassifier, Recourse, Schema, Target, TMClassifier, haberman
 from trust_recourse.explain import NAMED, _by_feature, explain, places, split
+from trust_recourse.tsetlin.calibration import Calibrator
 
 law = settings(max_examples=60)
 LINKS = st.sampled_from(["margin", "vote"])
@@ -72,44 +75,146 @@ def test_shares_are_the_aumann_shapley_integral_and_the_shapley_value(seed, link
     np.testing.assert_allclose(shares, value, atol=1e-12)
 
 
+@cache
+def learnt(calibration, link):
+    """A machine that has learnt something, so that its calibrator rises."""
+    X, y = haberman()
+    model = PTMClassifier(epochs=4, calibration=calibration, link=link, random_state=3)
+    return model.fit(X, y), X
+
+
+def explained_pair(calibration, link, wanted, rows):
+    model, X = learnt(calibration, link)
+    people = X.iloc[list(rows)]
+    recourse = Recourse(model, wanted=wanted)
+    points = [(str(i), x, None, 0.0) for i, (_, x) in enumerate(people.iterrows())]
+    asked = places(recourse, points)
+    p = model.predict_proba(people)[:, wanted]
+    assert (asked.all[0].confidence, asked.all[1].confidence) == tuple(p)
+    return (
+        explain(asked, *asked.all),
+        explain(asked, *asked.all[::-1]),
+        model.raw_confidence(people),
+    )
+
+
 @law
 @given(
-    seed=SEEDS,
+    rows=st.tuples(st.integers(0, 305), st.integers(0, 305)),
     link=LINKS,
     calibration=st.sampled_from([None, "sigmoid", "isotonic"]),
     wanted=st.sampled_from([0, 1]),
 )
-def test_shares_add_up_to_the_change_and_turn_round_with_it(seed, link, calibration, wanted):
-    model, X, _ = machine(seed, link, calibration)
-    recourse = Recourse(model, wanted=wanted)
-    rows = X.sample(2, random_state=seed % 1000)
-    asked = places(recourse, [(str(i), x, None, 0.0) for i, (_, x) in enumerate(rows.iterrows())])
-    a, b = asked.all
-    there, back = explain(asked, a, b), explain(asked, b, a)
-    p = model.predict_proba(rows)[:, wanted]
-    assert (a.confidence, b.confidence) == tuple(p)
-    moved = abs(float(np.diff(model.raw_confidence(rows))[0])) >= 1e-12
-    if moved or calibration is None:
-        assert abs(there.shares.sum() - (p[1] - p[0])) < 1e-9
-    else:
-        assert "does not move" in there.note
-    assert ("raw confidence" in there.note) == (calibration is not None)
-    np.testing.assert_allclose(there.shares, -back.shares, atol=1e-12)
+def test_shares_add_up_to_the_change_and_turn_round_with_it(rows, link, calibration, wanted):
+    there, back, raw = explained_pair(calibration, link, wanted, rows)
+    if abs(raw[1] - raw[0]) >= 1e-9:
+        assert abs(there.shares.sum() - there.change) < 1e-9
+    sign = 1 if wanted == 1 else -1
+    assert abs(there.raw.clauses.sum() - sign * (raw[1] - raw[0])) < 1e-9
+    np.testing.assert_allclose(there.shares, -back.shares, atol=1e-9)
     np.testing.assert_allclose(there.by_feature.sum(axis=0), there.shares, atol=1e-9)
-    assert (there.shares[a.firing == b.firing] == 0).all()
-    still = a.cells == b.cells
+    still = there.start.cells == there.end.cells
     np.testing.assert_allclose(there.by_feature[still], 0, atol=1e-15)
-    told = there.changes()
-    assert told.share.sum() == pytest.approx(there.shares.sum(), abs=1e-9)
+    assert (there.shares[there.start.firing == there.end.firing] == 0).all()
+    assert ("raw confidence" in there.note) == (calibration is not None)
+    # what people are shown adds up too: to the change, or to the raw one, as the note says
+    told = there.changes().share.sum()
+    assert told == pytest.approx(there.shown.clauses.sum(), abs=1e-9)
+    is_raw = "which changes by" in there.note
+    assert told == pytest.approx(sign * (raw[1] - raw[0]) if is_raw else there.change, abs=1e-9)
 
 
-def test_most_random_pairs_move():
-    """The law above judges something: nearly all of its machines tell the two rows apart."""
-    moved = 0
-    for seed in range(40):
-        model, rows, _ = two_rows(seed, link="margin")
-        moved += abs(np.diff(model.raw_confidence(rows))[0]) > 1e-6
-    assert moved > 25
+@pytest.mark.parametrize("calibration", ["sigmoid", "isotonic"])
+def test_the_calibrated_law_judges_pairs_that_move(calibration):
+    moved = [
+        abs(explained_pair(calibration, "margin", 1, (i, i + 1))[0].change) > 1e-6
+        for i in range(0, 60, 2)
+    ]
+    assert sum(moved) > 10
+
+
+def test_where_a_calibrator_jumps_people_see_raw_shares():
+    model, X = learnt("isotonic", "margin")
+    raw = model.raw_confidence(X)
+    near = next(j for j in range(1, len(X)) if 1e-3 < abs(raw[j] - raw[0]) < 0.02)
+    jumping = copy(model)
+    low, high = sorted((raw[0], raw[near]))
+    jumping.calibrator_ = Calibrator("isotonic", np.array([low, high]), np.array([0.1, 0.9]))
+    points = [(str(j), X.iloc[j], None, 0.0) for j in (0, near)]
+    asked = places(Recourse(jumping), points)
+    there = explain(asked, *asked.all)
+    assert "jumps" in there.note
+    assert abs(there.shares.sum() - there.change) < 1e-9
+    assert there.shown.clauses.sum() == pytest.approx(raw[near] - raw[0], abs=1e-9)
+
+
+def test_where_a_calibrator_is_flat_people_see_raw_shares():
+    flat = 0
+    for i in range(0, 300, 2):
+        there, _, raw = explained_pair("isotonic", "margin", 1, (i, i + 1))
+        moved = raw[1] - raw[0]
+        if abs(moved) < 1e-9:
+            continue
+        slope = there.change / moved
+        if slope == 0:
+            flat += 1
+            assert "plateau" in there.note
+        else:
+            assert "scaled to the change" in there.note
+            continue
+        np.testing.assert_array_equal(there.shown.clauses, there.raw.clauses)
+        assert there.note in repr(there)
+        assert there.note in there._repr_html_()
+    assert flat > 0
+
+
+@law
+@given(seed=SEEDS, link=LINKS)
+def test_a_clause_that_does_not_change_gets_nothing(seed, link):
+    model, _, (a, b) = two_rows(seed, n_clauses=6, link=link, T=2)
+    inclusion = model.inclusion_.copy()
+    owners = model._literals.owners
+    inclusion[0, np.isin(owners, np.flatnonzero(a != b))] = 0.0
+    model._conclude(inclusion)
+    shares = split(model, a, b)
+    assert shares.clauses[0] == 0
+    np.testing.assert_array_equal(shares.features[:, 0], 0)
+
+
+@law
+@given(seed=SEEDS, link=LINKS)
+def test_feature_shares_are_the_integral_of_the_clauses_slope(seed, link):
+    """Also of a clause whose features cancel, so that it fires as before."""
+    model, _, (a, b) = two_rows(seed, n_clauses=4, link=link, T=1)
+    clauses = model.clauses()
+    fa, fb = clauses.factors_at(np.stack([a, b]))
+    qa, qb = model.firing_at(np.stack([a, b]))
+    t = (np.arange(400) + 0.5) / 400
+    slope = np.mean([plain_slopes(model, qa + s * (qb - qa)) for s in t], axis=0)
+    np.testing.assert_allclose(split(model, a, b).features, slope * _by_feature(fa, fb), atol=1e-5)
+
+
+def test_a_clause_whose_features_cancel_is_integrated_exactly():
+    """Two clauses change, one stays by cancelling: its slope is then of the second degree."""
+    X = np.array([[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]] * 3)
+    model = PTMClassifier(4, 4, thresholds="unique", epochs=1, link="vote", random_state=0)
+    model.fit(X, np.arange(12) % 2)
+    inclusion = np.zeros_like(model.inclusion_)  # columns x0 ≤ 0, x1 ≤ 0, x0 > 0, x1 > 0
+    inclusion[0] = [0.5, 0.0, 0.0, 0.5]  # 0.5 at (0, 0) by x1, at (1, 1) by x0: it cancels
+    inclusion[1] = [0.9, 0.0, 0.0, 0.0]
+    inclusion[3] = [0.0, 0.0, 0.8, 0.0]
+    inclusion[2] = [0.3, 0.3, 0.3, 0.3]
+    model._conclude(inclusion)
+    a, b = model.cells_of(model.schema_.encode(X[:2]))
+    qa, qb = model.firing_at(np.stack([a, b]))
+    assert qa[0] == qb[0]
+    assert (qa != qb).sum() == 2
+    t = (np.arange(4000) + 0.5) / 4000
+    slope = np.mean([plain_slopes(model, qa + s * (qb - qa)) for s in t], axis=0)
+    fa, fb = model.clauses().factors_at(np.stack([a, b]))
+    expected = slope * _by_feature(fa, fb)
+    assert np.abs(expected[:, 0]).max() > 0.05
+    np.testing.assert_allclose(split(model, a, b).features, expected, atol=1e-6)
 
 
 @law
@@ -167,11 +272,10 @@ def test_the_papers_patient():
 
 
 @settings(max_examples=25)
-@given(seed=SEEDS, link=LINKS)
-def test_fragility_agrees_with_drawing_the_automata(seed, link):
+@given(seed=SEEDS, link=LINKS, wanted=st.sampled_from([0, 1]))
+def test_fragility_agrees_with_drawing_the_automata(seed, link, wanted):
     model, X = random_machine(seed, n_clauses=4, features=2, link=link, T=1)
-    model.dominance_ = np.zeros(4)
-    recourse = Recourse(model)
+    recourse = Recourse(model, wanted=wanted)
     points = [("factual", pd.Series(X[0], model.schema_.names), None, 0.0)]
     points += [
         (f"option {i}", pd.Series(X[i], model.schema_.names), Target(0.5), 0.0) for i in (1, 2, 3)
@@ -187,7 +291,22 @@ def test_fragility_agrees_with_drawing_the_automata(seed, link):
         silenced = (drawn & ~truth).any(axis=2).mean(axis=0)
         np.testing.assert_allclose(place.tightens, silenced, atol=0.05)
     for place in asked.all[1:]:
-        for each in asked.tightenings(place, fragile=1e-9):
+        told = asked.tightenings(place, fragile=1e-9)
+        votes_for = [1, 0, 1, 0]
+        likely = [
+            (j, k)
+            for j in range(4)
+            for k in range(len(place.true))
+            if place.holds[j]
+            and votes_for[j] == wanted
+            and not place.true[k]
+            and model.inclusion_[j, k] >= NAMED
+        ]
+        assert {(each.clause, model.literals_.index(each.literal)) for each in told} == set(likely)
+        for line in (0.1, 0.6):
+            some = [each for each in told if place.tightens[each.clause] >= line]
+            assert asked.tightenings(place, fragile=line) == some
+        for each in told:
             k = list(model.literals_).index(each.literal)
             forced = drawn.copy()
             forced[:, each.clause, k] = True  # the literal belongs to the clause
@@ -198,6 +317,7 @@ def test_fragility_agrees_with_drawing_the_automata(seed, link):
                 assert not fires[:, each.clause].any()
                 votes = fires @ model.polarity_
                 confidence = model._link_values()[votes + 2].mean()
+                confidence = confidence if wanted == 1 else 1 - confidence
                 assert then == pytest.approx(confidence, abs=0.05)
                 assert (name in each.misses) == (then < 0.5)
             for name in each.spares:
@@ -229,7 +349,8 @@ def test_what_a_clause_states_is_where_it_fires_at_half_its_best():
     np.testing.assert_array_equal(holds, expected)
     assert 0 < holds.mean() < 1
     rules = model.rules()
-    assert list(rules.rule == "") == list(rules.weak) == list(clauses.weak)
+    assert list(rules.rule.str.startswith("weak")) == list(rules.weak) == list(clauses.weak)
+    assert (rules.rule != "").all()
     y = np.arange(len(X)) % 2
     fresh = PTMClassifier(6, 4, T=2, epochs=2, thresholds=4, random_state=0).fit(X, y)
     q = fresh.clause_proba(X)
@@ -273,8 +394,10 @@ def test_explanations_have_every_form():
 
 def test_what_cannot_be_explained_is_said():
     result = patient_result()
-    with pytest.raises(IndexError, match="option 7: there are 2"):
+    with pytest.raises(IndexError, match="option 7: this result has 2 options"):
         result.explain(7)
+    with pytest.raises(ValueError, match="option 1 with itself"):
+        result.compare(1, -1)
     with pytest.raises(IndexError, match="clause 40: there are 20"):
         result.explain(0).literals(clause=40)
     with pytest.raises(ValueError, match="fragile=0"):
@@ -298,24 +421,107 @@ def test_a_tsetlin_machine_is_explained_too():
     np.testing.assert_allclose(why.by_feature.sum(axis=0), why.shares, atol=1e-12)
 
 
-def test_the_sentence_says_what_the_dearer_option_buys_and_gives_up():
+def test_a_comparison_holds_what_the_result_says_of_each_option():
+    result = patient_result()
+    compared = result.compare(0, 1, sigma=0.02, fragile=0.25)
+    places_ = result._places
+    for i, (option, each) in enumerate(zip(result.options, compared.measured, strict=True)):
+        assert (each.cost, each.confidence) == (option.cost, option.confidence)
+        assert each.radius == result.radius(i)
+        assert each.noise == result.robustness(i, 0.02).probability
+        place = places_.all[i + 1]
+        supports = result.recourse.model.polarity_ > 0
+        assert each.carrying == tuple(np.flatnonzero(place.holds & supports))
+        shaky = place.holds & supports & (place.tightens >= 0.25)
+        assert each.fragile == tuple(np.flatnonzero(shaky))
+        assert each.silence == place.silence
+        words = compared.words()[f"option {i}"]
+        assert words["certified radius"] == f"{each.radius:.4g}"
+        assert words["nodes"] == f"9 → {option.x['nodes']}"
+    assert compared.measured[0].fragile != result.compare(0, 1).measured[0].fragile
+    table = result.explain(0, fragile=0.25).to_frame().sort_index()
+    place = places_.all[1]
+    assert list(table.fragile) == list(place.holds & (place.tightens >= 0.25))
+    endless = replace(
+        compared, measured=tuple(m._replace(radius=math.inf) for m in compared.measured)
+    )
+    assert json.loads(endless.to_json())["options"]["option 0"]["radius"] is None
+    assert "never lost" in repr(endless)
+
+
+def test_only_rules_for_the_wanted_class_carry_an_option():
+    X, y = haberman()
+    model = PTMClassifier(random_state=0).fit(X, y)
+    result = Recourse(model, wanted=0).find(
+        {"age": 56, "year": 65, "nodes": 3}, confidence=[0.5, 0.6]
+    )
+    measured = result.compare(0, 1).measured
+    assert any(each.carrying for each in measured)
+    for each in measured:
+        assert all(model.polarity_[j] < 0 for j in each.carrying)
+
+
+def test_the_chance_of_anything_stricter_by_feature():
+    why = patient_result().explain(0)
+    table = why.stricter()
+    assert len(table)
+    inclusion = why.points.clauses.inclusion
+    for each in table.itertuples():
+        of_feature = [name.startswith(each.feature) for name in why.points.clauses.names]
+        false = ~why.end.true & np.array(of_feature)
+        assert each.probability == pytest.approx(1 - np.prod(1 - inclusion[each.clause][false]))
+        assert why.end.holds[each.clause]
+
+
+def test_rules_speak_in_the_persons_labels_and_units():
+    X, y = haberman()
+    model = PTMClassifier(random_state=0).fit(X, y)
+    schema = model.schema_.lock("age").update("nodes", label="positive nodes", unit="pcs")
+    why = Recourse(model, schema).find({"age": 56, "year": 65, "nodes": 9}, 0.85).explain()
+    assert "positive nodes ≤ 2 pcs" in repr(why)
+    assert " nodes ≤" not in repr(why).replace("positive nodes", "")
+    assert why.literals().literal.str.contains("positive nodes ≤ 1 pcs").any()
+
+
+def test_alternatives_stand_in_brackets_and_a_contradiction_carries_nothing():
+    X, y = haberman()
+    model = PTMClassifier(epochs=2, random_state=0).fit(X, y)
+    inclusion = np.zeros_like(model.inclusion_)
+    at = model.literals_.index
+    inclusion[0, [at("year ≤ 60"), at("year > 63")]] = 1.0
+    inclusion[2, [at("age ≤ 38"), at("age > 70")]] = 0.9
+    inclusion[2, at("nodes ≤ 4")] = 0.9
+    model._conclude(inclusion)
+    rules = model.rules()
+    assert rules.rule[0] == "never fires, as it contradicts itself"
+    assert rules.rule[2] == "(age ≤ 38 or age > 70) and nodes ≤ 4"
+    cells = model.cells_of(model.schema_.encode(X))
+    assert not model.clauses().hold(cells)[:, 0].any()
+    assert model.clauses().hold(cells)[:, 2].any()
+
+
+def test_the_sentence_says_what_the_dearer_option_buys_and_what_speaks_against_it():
     compared = patient_result().compare(0, 1)
     cheap, dear = compared.measured
-    worse = compared.measured[1]._replace(
-        confidence=cheap.confidence - 0.1,
-        radius=cheap.radius,
-        noise=cheap.noise,
-        fragile=dear.carrying,
-        carrying=dear.carrying,
-    )
-    cheap = cheap._replace(fragile=cheap.carrying)
+    assert "worse in nothing measured here" in compared.sentence
+    worse = cheap._replace(cost=dear.cost, confidence=cheap.confidence - 0.1, changes={"a": "b"})
     poor = replace(compared, measured=(cheap, worse))
-    assert "better in nothing measured here and gives up confidence" in poor.sentence
-    assert "not worth it" in poor.sentence
+    assert "buys nothing measured here; against it speaks less confidence" in poor.sentence
+    assert poor.sentence.endswith("not worth it.")
     mixed = replace(compared, measured=(cheap, worse._replace(radius=9.0)))
-    assert "it buys certified radius" in mixed.sentence
-    assert "but gives up confidence" in mixed.sentence
+    assert "it buys more certified radius" in mixed.sentence
+    assert "against it speaks less confidence" in mixed.sentence
+    for name, change in {
+        "fewer firmly carrying rules": {"fragile": dear.carrying},
+        "more fragile rules": {"fragile": dear.carrying},
+        "more chance that no rule fires": {"silence": cheap.silence + 0.1},
+        "less safety under noise": {"noise": 0.2},
+    }.items():
+        told = replace(compared, measured=(cheap, dear._replace(**change))).sentence
+        assert name in told.partition("against it speaks")[2]
     swapped = replace(compared, measured=(dear, cheap))
     assert swapped.sentence.startswith("option 0 costs")
+    equal = replace(compared, measured=(cheap, cheap._replace(changes={"a": "b"})))
+    assert "costs the same as option 0 and is its equal" in equal.sentence
     same = replace(compared, measured=(cheap, cheap))
-    assert "costs the same" in same.sentence
+    assert same.sentence == "option 0 and option 1 are the same change."

@@ -125,7 +125,7 @@ def random_box(model, rng):
     """Ends of a random box of cells, all its rows of cells, and their raw confidences."""
     ends = np.sort([rng.integers(0, n, 2) for n in model._literals.n_cells], axis=1)
     inside = np.array(list(itertools.product(*(range(a, b + 1) for a, b in ends))), np.int32)
-    return ends, inside, model._expected(model._firing(inside))
+    return ends, inside, model.raw_confidence_from(model.firing_at(inside))
 
 
 @law

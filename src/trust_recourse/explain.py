@@ -5,12 +5,14 @@ M is multilinear in the clauses' firing probabilities q_j, so its change from a 
     share_j = (q_j(b) − q_j(a)) · D_j,   D_j = ∫₀¹ ∂M/∂q_j along the straight path in q
 
 the Aumann–Shapley value of "clause j moves from a to b". Along the path ∂M/∂q_j is a polynomial of
-degree C' − 1, C' the number of clauses that change, so Gauss–Legendre with ⌈C'/2⌉ nodes is exact.
-q_j + E_j is a product over features, whose change splits by the logarithmic mean Λ_j:
+degree at most C', the number of clauses that change, so Gauss–Legendre with ⌊C'/2⌋ + 1 nodes is
+exact. q_j + E_j is a product over features, whose change splits by the logarithmic mean Λ_j:
 
     share_jf = D_j · Λ_j · log(F_jf(b) / F_jf(a))
 
-Shares are of the raw confidence. With a calibrator they are scaled to the calibrated change.
+Shares are of the raw confidence. With a calibrator they are scaled to the calibrated change; where
+that says little, because the raw confidence hardly moves or the calibrated one has a plateau or a
+jump there, people are shown the raw shares.
 
 A clause *carries* a point if what it states holds there. It would fall silent there if a literal
 that is false at the point belonged to it: the chance of any is how likely it is to *tighten*, and a
@@ -20,6 +22,7 @@ clause that carries a point and tightens with at least the chance `FRAGILE` is *
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -31,6 +34,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from trust_recourse.problem import Target, wanted_confidence
+from trust_recourse.schema.values import plain
 
 if TYPE_CHECKING:
     from trust_recourse.recourse import Recourse
@@ -41,6 +45,8 @@ Floats = NDArray[np.float64]
 FRAGILE = 0.1  # a clause that tightens at least this likely is fragile
 NAMED = 0.01  # literals that belong to a clause less likely are not named
 STILL = 1e-12  # a raw confidence that moves less does not move
+SAME = 1e-9  # costs and distances this near are equal
+STEEP = 10.0  # a calibrator that stretches the raw change further has a jump there
 SHOWN = 5  # rules told one by one; the others are added up
 
 
@@ -69,7 +75,7 @@ def split(model: Any, a: Cells, b: Cells) -> Shares:
     clauses, both = model.clauses(), np.stack([a, b])
     q = model.firing_at(both)
     moved = q[1] - q[0]
-    nodes, weights = _path(max(1, (int(np.count_nonzero(moved)) + 1) // 2))
+    nodes, weights = _path(int(np.count_nonzero(moved)) // 2 + 1)
     mean_slope = weights @ clauses.slopes(q[0] + nodes[:, None] * moved)
     return Shares(mean_slope * moved, mean_slope * _by_feature(*clauses.factors_at(both)))
 
@@ -170,13 +176,13 @@ class Tightening(NamedTuple):
         """The same, as a case worker could read it out."""
         short = dict.fromkeys(self.misses, ", short of its target")
         silent = ", ".join(
-            f"{name} (confidence {then:.3f}{short.get(name, '')})"
+            f"{name} (confidence then {then:.3f}{short.get(name, '')})"
             for name, then in self.breaks.items()
         )
-        spared = f", not at {', '.join(self.spares)}" if self.spares else ""
+        met = f", while {', '.join(self.spares)} meets that" if self.spares else ""
         return (
             f"rule {self.clause} may also ask for {self.literal}, with probability "
-            f"{self.probability:.3f}; it would then be silent at {silent}{spared}"
+            f"{self.probability:.3f}; it is then silent at {silent}{met}"
         )
 
 
@@ -187,11 +193,11 @@ class Places:
     recourse: Recourse
     all: tuple[Place, ...]
 
-    @property
+    @cached_property
     def clauses(self) -> Clauses:
-        """The model's clauses."""
+        """The model's clauses, in the words of the person's schema."""
         made: Clauses = self.recourse.model.clauses()
-        return made
+        return made.worded(self.recourse.schema)
 
     @property
     def supports(self) -> Bools:
@@ -204,26 +210,30 @@ class Places:
         columns = {place.name: [*place.firing, place.silence] for place in self.all}
         return pd.DataFrame(columns, index=index)
 
-    def change(self, start: Place, end: Place) -> tuple[Shares, str]:
-        """The change in confidence between two points, split, and in words what was split."""
+    def shares(self, start: Place, end: Place) -> tuple[Shares, float]:
+        """The change in raw confidence between two points, split, and what scales it.
+
+        The factor turns the shares into those of the calibrated confidence; it is 1 if there is no
+        calibrator, or if the raw confidence does not move.
+        """
         raw = split(self.recourse.model, start.cells, end.cells)
         sign = 1.0 if self.recourse.wanted_at == 1 else -1.0
-        if self.recourse.model.calibrator_ is None:
-            factor, note = sign, ""
-        elif abs(moved := float(raw.clauses.sum())) < STILL:
-            factor, note = sign, "shares of the raw confidence, which as a whole does not move"
-        else:
+        moved = sign * float(raw.clauses.sum())
+        factor = 1.0
+        if self.recourse.model.calibrator_ is not None and abs(moved) >= STILL:
             factor = (end.confidence - start.confidence) / moved
-            note = "shares of the raw confidence, scaled to the change of the calibrated one"
-        return Shares(raw.clauses * factor, raw.features * factor), note
+        return Shares(sign * raw.clauses, sign * raw.features), factor
 
     @cached_property
     def without(self) -> dict[str, Floats]:
-        """Confidence at each point if a clause were silent there, for each clause."""
-        fires = 1.0 - np.eye(len(self.clauses.empty))
-        rows = np.concatenate([place.firing * fires for place in self.all])
-        yes = self.recourse.model.confidence_from(rows)
-        confidence = wanted_confidence(yes, self.recourse.wanted_at).reshape(len(self.all), -1)
+        """Confidence at each point if a clause were silent there, for each clause.
+
+        M is linear in each q_j, so that takes q_j times its slope away.
+        """
+        model, q = self.recourse.model, np.array([place.firing for place in self.all])
+        raw = model.raw_confidence_from(q)[:, None] - q * self.clauses.slopes(q)
+        yes = model.calibrated(np.clip(raw, 0.0, 1.0).ravel()).reshape(q.shape)
+        confidence = wanted_confidence(yes, self.recourse.wanted_at)
         return {place.name: row for place, row in zip(self.all, confidence, strict=True)}
 
     def tightenings(self, place: Place, fragile: float = FRAGILE) -> list[Tightening]:
@@ -266,15 +276,45 @@ class Explanation:
     points: Places
     start: Place
     end: Place
-    shares: Floats  # (C,) of the change in the wanted class's confidence
-    by_feature: Floats  # (F, C)
-    note: str = ""
+    raw: Shares  # of the change in the wanted class's raw confidence
+    factor: float  # that scales them to the change in confidence
     fragile: float = FRAGILE
 
     @property
     def change(self) -> float:
         """What the shares add up to."""
         return self.end.confidence - self.start.confidence
+
+    @property
+    def shares(self) -> Floats:
+        """(C,): each clause's share of the change in confidence."""
+        return self.raw.clauses * self.factor
+
+    @property
+    def by_feature(self) -> Floats:
+        """(F, C): each feature's share in that of each clause."""
+        return self.raw.features * self.factor
+
+    @property
+    def shown(self) -> Shares:
+        """The shares that people are shown: raw where scaled ones would say little; see `note`."""
+        scale = self.factor if 0 < abs(self.factor) <= STEEP else 1.0
+        return Shares(self.raw.clauses * scale, self.raw.features * scale)
+
+    @property
+    def note(self) -> str:
+        """What a calibrated model's shares are shares of; '' for any other."""
+        if self.points.recourse.model.calibrator_ is None:
+            return ""
+        moved = float(self.raw.clauses.sum())
+        raw = f"shares of the raw confidence, which changes by {moved:+.3f}"
+        if abs(moved) < STILL:
+            return f"{raw}: as a whole it does not move"
+        if self.factor == 0:
+            return f"{raw}, while the calibrated one has a plateau here"
+        if abs(self.factor) > STEEP:
+            return f"{raw}, while the calibrated one jumps here"
+        return "shares of the raw confidence, scaled to the change of the calibrated one"
 
     @cached_property
     def tightenings(self) -> list[Tightening]:
@@ -296,18 +336,21 @@ class Explanation:
                         "feature": feature.title,
                         "from": feature.describe(a),
                         "to": feature.describe(b),
-                        "share": float(self.by_feature[f].sum()),
+                        "share": float(self.shown.features[f].sum()),
                     }
                 )
         return pd.DataFrame(rows, columns=["feature", "from", "to", "share"])
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per clause, the greatest share first."""
+        """One row per clause, the greatest share first.
+
+        `carries` and `fragile` are about the end point, whichever class a clause votes for.
+        """
         table = self.points.clauses.table()[["votes_for", "rule", "weak", "dominance"]]
         table = table.assign(
             before=self.start.firing,
             after=self.end.firing,
-            share=self.shares,
+            share=self.shown.clauses,
             carries=self.end.holds,
             tightens=self.end.tightens,
             fragile=self.end.holds & (self.end.tightens >= self.fragile),
@@ -317,8 +360,9 @@ class Explanation:
     def literals(self, clause: int | None = None, least: float = NAMED) -> pd.DataFrame:
         """One row per automaton that includes its literal with at least this probability.
 
-        `slack` is how far the end point may move, in the feature's units, before the literal's
-        threshold is met; negative where it is passed already, missing for categories.
+        `slack` is how far the end point may move before the literal's threshold is met: in the
+        feature's units, in levels of an ordered choice; negative where it is passed already,
+        missing for categories.
         """
         clauses = self.points.clauses
         schema, slack = self.points.recourse.schema, self._slack()
@@ -342,7 +386,23 @@ class Explanation:
         literals = self.points.clauses.literals
         codes = self.points.recourse.schema.reach(self.end.x).own
         room = literals.limits - codes[literals.owners]
-        return np.where(np.arange(len(room)) < literals.n_literals, room, -room)
+        return np.where(np.arange(len(room)) < literals.n_literals, room, 0.0 - room)
+
+    def stricter(self) -> pd.DataFrame:
+        """One row per clause that carries the end point, and feature that may tighten it there.
+
+        `probability` is the chance that some literal of the feature that is false there belongs to
+        the clause: 1 − Π (1 − π) over them.
+        """
+        clauses, schema = self.points.clauses, self.points.recourse.schema
+        chance = 1.0 - clauses.factors_at(self.end.cells[None])[0].T  # (C, F)
+        j, f = np.nonzero((chance >= NAMED) & self.end.holds[:, None])
+        table = {
+            "clause": j,
+            "feature": [schema[int(each)].title for each in f],
+            "probability": chance[j, f],
+        }
+        return pd.DataFrame(table)
 
     def _clause(self, j: int) -> int:
         if not 0 <= j < len(self.shares):
@@ -362,13 +422,19 @@ class Explanation:
         for each in self.changes().to_dict("records"):
             yield f"  {each['share']:+.3f}  {each['feature']} {each['from']} → {each['to']}"
         yield "The rules that do it"
-        table = self.to_frame()
-        for j in table.index[:SHOWN]:
-            yield f"  {self.shares[j]:+.3f}  {self._fires(j)}: {self.rule(j)}"
-        if len(table) > SHOWN:
-            rest = table.share.iloc[SHOWN:].sum()
-            yield f"  {rest:+.3f}  the other {len(table) - SHOWN} rules together"
+        yield from self._movers()
         yield from self._support()
+
+    def _movers(self) -> Iterator[str]:
+        shares = self.shown.clauses
+        order = [j for j in np.argsort(-np.abs(shares), kind="stable") if abs(shares[j]) > STILL]
+        for j in order[:SHOWN]:
+            yield f"  {shares[j]:+.3f}  {self._fires(j)}: {self.rule(int(j))}"
+        if rest := order[SHOWN:]:
+            others = f"{len(rest)} other rules together" if len(rest) > 1 else "one other rule"
+            yield f"  {shares[rest].sum():+.3f}  {others}"
+        if not order:
+            yield "  none: no rule fires otherwise than before"
 
     def _fires(self, j: int) -> str:
         votes_for = self.points.clauses.votes_for[j]
@@ -376,21 +442,21 @@ class Explanation:
         return f"rule {j} for {votes_for!r}, {fires}"
 
     def rule(self, j: int) -> str:
-        """A clause in words; a weak one by its strongest literals."""
-        clauses = self.points.clauses
-        if words := clauses.words[self._clause(j)]:
-            return words
-        strongest = clauses.strongest(j)
-        return f"states nothing clear ({strongest})" if strongest else "states nothing"
+        """A clause in words."""
+        return self.points.clauses.words[self._clause(j)]
 
     def _support(self) -> Iterator[str]:
         carrying = np.flatnonzero(self.end.holds & self.points.supports)
         if len(carrying):
-            yield f"{self.end.name} is carried by {_rules(carrying)}"
+            each = (f"{j} (fires {self.end.firing[j]:.2f})" for j in carrying)
+            yield f"{self.end.name} is carried by rule{'s' * (len(carrying) > 1)} {', '.join(each)}"
         else:
             yield f"No rule that votes for it states {self.end.name}'s values"
-        for each in self.tightenings[:SHOWN]:
-            yield f"  {each.sentence}"
+        if told := self.tightenings:
+            yield "What may silence them; the confidence already has this averaged in"
+            yield from (f"  {each.sentence}" for each in told[:SHOWN])
+            if len(told) > SHOWN:
+                yield f"  and {len(told) - SHOWN} more, less likely: see tightenings"
         silent = f"{self.start.silence:.2f} → {self.end.silence:.2f}"
         yield f"That no rule fires at all has the probability {silent}"
 
@@ -398,13 +464,15 @@ class Explanation:
         return "\n".join(self._lines())
 
     def _repr_html_(self) -> str:
-        head, *rest = self._lines()
-        support = rest[rest.index("The rules that do it") + 1 + min(SHOWN, len(self.shares)) :]
-        listed = "".join(f"<li>{escape(line.strip())}</li>" for line in support)
-        return (
-            f"<p><b>{escape(head)}</b></p>{self.changes().to_html(index=False)}"
-            f"{self.to_frame().head(SHOWN).to_html(float_format='{:.3f}'.format)}<ul>{listed}</ul>"
-        )
+        head = next(self._lines())
+        note = f"<p>{escape(self.note)}</p>" if self.note else ""
+        table = self.to_frame().drop(columns="weak").head(SHOWN)
+        with pd.option_context("display.max_colwidth", None):
+            tables = self.changes().to_html(index=False) + table.to_html(
+                float_format="{:.3f}".format
+            )
+        listed = "".join(f"<li>{escape(line.strip())}</li>" for line in self._support())
+        return f"<p><b>{escape(head)}</b></p>{note}{tables}<ul>{listed}</ul>"
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain values, for JSON."""
@@ -414,8 +482,10 @@ class Explanation:
             "to": _told(self.end),
             "change": self.change,
             "note": self.note,
-            "changes": self.changes().to_dict("records"),
-            "clauses": json.loads(table.to_json(orient="records", double_precision=15)),
+            "changes": _records(self.changes()),
+            "clauses": _records(table),
+            "literals": _records(self.literals()),
+            "stricter": _records(self.stricter()),
             "tightenings": [each._asdict() for each in self.tightenings],
         }
 
@@ -428,12 +498,12 @@ def explain(points: Places, start: Place, end: Place, fragile: float = FRAGILE) 
     """Explain the change from one of the points to another."""
     if not 0 < fragile <= 1:
         raise ValueError(f"fragile={fragile!r}; expected a probability above 0, such as 0.1")
-    shares, note = points.change(start, end)
-    return Explanation(points, start, end, shares.clauses, shares.features, note, fragile)
+    return Explanation(points, start, end, *points.shares(start, end), fragile)
 
 
-def _rules(numbers: Any) -> str:
-    return f"rule{'' if len(numbers) == 1 else 's'} {_listed(numbers)}"
+def _records(table: pd.DataFrame) -> Any:
+    """A table's rows as JSON has them: what is missing is null."""
+    return json.loads(table.to_json(orient="records", double_precision=15))
 
 
 def _listed(numbers: Any) -> str:
@@ -443,6 +513,8 @@ def _listed(numbers: Any) -> str:
 def _told(place: Place) -> dict[str, Any]:
     return {
         "name": place.name,
+        "x": {name: plain(value) for name, value in place.x.items()},
+        "target": None if place.target is None else place.target.confidence,
         "confidence": place.confidence,
         "cost": place.cost,
         "none_fires": place.silence,
@@ -456,9 +528,9 @@ class Measured(NamedTuple):
     """An option on every count; the names are those that people read."""
 
     cost: float
-    changes: str
+    changes: dict[str, str]  # feature → "9 → 2"
     confidence: float
-    radius: float  # certified, in scaled units
+    radius: float  # certified, in scaled units; infinite if the decision is lost nowhere
     noise: float  # the probability that noise leaves the decision as it is
     noise_error: float
     carrying: tuple[int, ...]  # rules for the wanted class whose statement holds
@@ -490,19 +562,19 @@ class Comparison:
         (cheap, cheaper), (dear, dearer) = sorted(
             zip(self.names, self.measured, strict=True), key=lambda each: each[1].cost
         )
+        if cheaper.changes == dearer.changes:
+            return f"{cheap} and {dear} are the same change."
         more = dearer.cost - cheaper.cost
         share = f" (+{more / cheaper.cost:.0%})" if cheaper.cost > 0 else ""
         better, worse = _gains(cheaper, dearer)
-        if more < 1e-9:
-            head = f"{dear} costs the same as {cheap}"
-        else:
-            head = f"{dear} costs {more:.4g} more{share} than {cheap}"
-        if not better:
-            less = f" and gives up {_and(worse)}" if worse else ""
-            return f"{head} and is better in nothing measured here{less}: it is not worth it."
-        if worse:
-            return f"{head}; it buys {_and(better)}, but gives up {_and(worse)}."
-        return f"{head}; for that it buys {_and(better)}, and gives up nothing measured here."
+        costs = "costs the same as" if more < SAME else f"costs {more:.4g} more{share} than"
+        against = f"; against it speaks {_and(worse)}" if worse else ""
+        if better:
+            none = "" if worse else ", and is worse in nothing measured here"
+            return f"{dear} {costs} {cheap}; for that it buys {_and(better)}{none}{against}."
+        if more < SAME and not worse:
+            return f"{dear} {costs} {cheap} and is its equal in all that is measured here."
+        return f"{dear} {costs} {cheap} and buys nothing measured here{against}: not worth it."
 
     def to_frame(self) -> pd.DataFrame:
         """One column per option, one row per count."""
@@ -511,13 +583,17 @@ class Comparison:
         return pd.DataFrame(columns, index=index, dtype=object)
 
     def words(self) -> pd.DataFrame:
-        """The same as `to_frame`, written for people."""
+        """The same as `to_frame`, written for people: a row for each feature that changes."""
+        features = dict.fromkeys(name for each in self.measured for name in each.changes)
         rows = {
             "cost": [f"{each.cost:.4g}" for each in self.measured],
-            "changes": [each.changes or "nothing" for each in self.measured],
+            **{
+                name: [each.changes.get(name, "as it is") for each in self.measured]
+                for name in features
+            },
             "confidence": [f"{each.confidence:.3f}" for each in self.measured],
-            "certified radius": [f"{each.radius:.4g}" for each in self.measured],
-            f"kept under noise {self.sigma:g}": [_noise(each) for each in self.measured],
+            "certified radius": [_radius(each.radius) for each in self.measured],
+            f"a yes under noise {self.sigma:g}": [_noise(each) for each in self.measured],
             "carrying rules": [_listed(each.carrying) for each in self.measured],
             "fragile rules": [_listed(each.fragile) for each in self.measured],
             "no rule fires": [f"{each.silence:.3f}" for each in self.measured],
@@ -533,7 +609,10 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain values, for JSON."""
-        options = {n: m._asdict() for n, m in zip(self.names, self.measured, strict=True)}
+        options = {
+            name: each._asdict() | {"radius": each.radius if each.radius < math.inf else None}
+            for name, each in zip(self.names, self.measured, strict=True)
+        }
         return {
             "options": options,
             "sigma": self.sigma,
@@ -549,18 +628,26 @@ class Comparison:
 def _gains(cheaper: Measured, dearer: Measured) -> tuple[list[str], list[str]]:
     """Where the dearer option is better, and where it is worse, beyond what is shown as equal."""
     unsure = cheaper.noise_error + dearer.noise_error
-    counts = (
-        ("confidence", cheaper.confidence, dearer.confidence, 5e-4, ".3f"),
-        ("certified radius", cheaper.radius, dearer.radius, 1e-9, ".3g"),
-        ("safety under noise", cheaper.noise, dearer.noise, max(5e-4, unsure), ".1%"),
-        ("rules that carry it firmly", cheaper.firm, dearer.firm, 0, "d"),
+    counts = (  # wanted: more or less of it; the two; what counts as equal; how it is written
+        ("more", "confidence", cheaper.confidence, dearer.confidence, 5e-4, ".3f"),
+        ("more", "certified radius", cheaper.radius, dearer.radius, SAME, ".3g"),
+        ("more", "safety under noise", cheaper.noise, dearer.noise, max(5e-4, unsure), ".1%"),
+        ("more", "firmly carrying rules", cheaper.firm, dearer.firm, 0, "d"),
+        ("less", "fragile rules", len(cheaper.fragile), len(dearer.fragile), 0, "d"),
+        ("less", "chance that no rule fires", cheaper.silence, dearer.silence, 5e-4, ".3f"),
     )
     better: list[str] = []
     worse: list[str] = []
-    for name, a, b, tolerance, form in counts:
-        if abs(b - a) > tolerance:
-            (better if b > a else worse).append(f"{name} ({a:{form}} → {b:{form}})")
+    for wanted, name, a, b, equal, form in counts:
+        if a != b and abs(b - a) > equal:
+            got = "more" if b > a else "less"
+            told = f"{'fewer' if got == 'less' and form == 'd' else got} {name}"
+            (better if got == wanted else worse).append(f"{told} ({a:{form}} → {b:{form}})")
     return better, worse
+
+
+def _radius(radius: float) -> str:
+    return f"{radius:.4g}" if radius < math.inf else "never lost"
 
 
 def _noise(each: Measured) -> str:

@@ -218,6 +218,8 @@ class Result:
 
         `sigma` is the noise of `robustness`, and `fragile` as for `explain`.
         """
+        if self._place(first) is self._place(second):
+            raise ValueError(f"option {first} with itself; expected two different options")
         explained = self.explain(second, since=first, fragile=fragile)
         return Comparison(
             explained,
@@ -231,7 +233,10 @@ class Result:
         carrying = place.holds & self._places.supports
         return Measured(
             cost=option.cost,
-            changes=self._words(option),
+            changes={
+                self.recourse.schema[name].title: self._arrow(name, change)
+                for name, change in option.changes.items()
+            },
             confidence=option.confidence,
             radius=self.radius(at),
             noise=kept.copies if kept.probability is None else kept.probability,
@@ -249,7 +254,8 @@ class Result:
         if not self.options:
             raise IndexError("this result has no options; see result.status and result.furthest")
         if not -len(self.options) <= at < len(self.options):
-            raise IndexError(f"option {at}: there are {len(self.options)}, counted from 0")
+            many = f"{len(self.options)} option{'s' * (len(self.options) > 1)}"
+            raise IndexError(f"option {at}: this result has {many}, counted from 0")
         return self.options[at]
 
     def _target(self, given: Target | float | None) -> Target:
@@ -281,11 +287,13 @@ class Result:
         return pd.DataFrame(rows, columns=[*head, *self.factual.index])
 
     def _words(self, option: Option) -> str:
-        schema = self.recourse.schema
         return "; ".join(
-            f"{schema[name].title} {schema.describe(name, a)} → {schema.describe(name, b)}"
-            for name, (a, b) in option.changes.items()
+            f"{self.recourse.schema[name].title} {self._arrow(name, change)}"
+            for name, change in option.changes.items()
         )
+
+    def _arrow(self, name: str, change: tuple[Any, Any]) -> str:
+        return " → ".join(self.recourse.schema.describe(name, value) for value in change)
 
     def _numbers(self, option: Option, at: int) -> str:
         text = f"cost {option.cost:.4g}, confidence {option.confidence:.3f}"

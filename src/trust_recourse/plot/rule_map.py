@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trust_recourse.plot.style import BLACK, GREY, SMALL, WHITE, new_axes, wrapped
+from trust_recourse.plot.style import BLACK, GREY, SMALL, WHITE, new_axes, note, wrapped
 from trust_recourse.plot.waterfall import rule_label
 from trust_recourse.problem import Floats
 
@@ -43,7 +43,7 @@ def rule_map_info(
     and the two that are explained.
     """
     points, clauses = explanation.points, explanation.points.clauses
-    chosen = np.argsort(-np.abs(explanation.shares), kind="stable")[:rules]
+    chosen = np.argsort(-np.abs(explanation.shown.clauses), kind="stable")[:rules]
     best, o, owners = (
         clauses.inclusion[chosen].max(axis=0), clauses.literals.n_literals, clauses.literals.owners
     )  # fmt: skip
@@ -71,6 +71,9 @@ def draw_rule_map(info: RuleMapInfo, axes: tuple[Axes, Axes] | None = None) -> t
     else:
         top, below = axes
     _points(top, info)
+    if not info.literals:
+        note(below, f"No literal belongs to a rule with a probability of {LEAST:g} or more.")
+        return top, below
     shades = below.imshow(info.inclusion, cmap="Blues", vmin=0.0, vmax=1.0, aspect="auto")
     for (row, column), pi in np.ndenumerate(info.inclusion):
         if pi >= 0.1:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 MOST = 8  # rules drawn one by one; the others are added up
 LEAST = 0.01  # of all that moves: a rule that moves less is one of the others
-ROW = 0.36  # inches
+ROW, LINE = 0.36, 0.14  # inches of a bar and of a line of text
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +47,7 @@ class WaterfallInfo:
 
 def waterfall_info(explanation: Explanation, most: int = MOST) -> WaterfallInfo:
     """Gather the rules that move confidence most, and the others together."""
-    labels, values = _told(explanation, explanation.shares[:, None], most)
+    labels, values = _told(explanation, explanation.shown.clauses[:, None], most)
     recourse = explanation.points.recourse
     return WaterfallInfo(
         (explanation.start.name, explanation.start.confidence),
@@ -55,6 +55,11 @@ def waterfall_info(explanation: Explanation, most: int = MOST) -> WaterfallInfo:
         labels, values[:, 0], recourse.decision_threshold, recourse.wanted,
         explanation.note,
     )  # fmt: skip
+
+
+def _tall(labels: tuple[str, ...]) -> float:
+    """Inches in which labels of several lines do not touch."""
+    return LINE * max([label.count("\n") + 2 for label in labels], default=1) * len(labels) + 1.6
 
 
 def _told(explanation: Explanation, shares: Floats, most: int) -> tuple[tuple[str, ...], Floats]:
@@ -74,14 +79,13 @@ def _told(explanation: Explanation, shares: Floats, most: int) -> tuple[tuple[st
 def rule_label(points: Places, j: int, width: int = 34) -> str:
     """A clause for an axis: its number, the class it votes for, and its statement."""
     clauses = points.clauses
-    words = clauses.words[j] or f"weak, {clauses.strongest(j, 1)}"
-    return wrapped(f"{j} (for {clauses.votes_for[j]}): {words}", width)
+    return wrapped(f"{j} (for {clauses.votes_for[j]}): {clauses.words[j]}", width)
 
 
 def draw_waterfall(info: WaterfallInfo, ax: Axes | None = None) -> Axes:
     """Draw the steps as bars, from the first point's confidence at the top to the second's."""
     rows = len(info.labels) + 2
-    tall = max(SIZE[1], ROW * rows + 1.2)
+    tall = max(SIZE[1], ROW * rows + 1.2, _tall(info.labels))
     own = ax is None
     (ax,) = new_axes((SIZE[0] * 1.15, tall)) if ax is None else (ax,)
     plain_frame(ax)
@@ -113,7 +117,8 @@ def draw_waterfall(info: WaterfallInfo, ax: Axes | None = None) -> Axes:
     ax.axvline(info.threshold, color=BLACK, linestyle="--", linewidth=1.0, label="decision")
     ax.set_yticks(range(rows), [info.start[0], *info.labels, info.end[0]], fontsize=SMALL)
     ax.invert_yaxis()
-    ax.set_xlim(0, max(1.0, float(np.max([*ends, *begins, 0.0])) * 1.1))
+    least, most = min([0.0, *begins, *ends]), max([1.0, *begins, *ends])
+    ax.set_xlim(least, most + 0.08 * (most - least) * (most > 1.0))
     ax.set_xlabel(f"confidence in class {info.wanted!r}")
     title = f"What takes {info.start[0]} to {info.end[0]}, rule by rule"
     ax.set_title(title + (f"\n({wrapped(info.note, 70)})" if info.note else ""), fontsize="medium")
@@ -133,6 +138,7 @@ class DuelInfo:
     own: float
     labels: tuple[str, ...]
     shares: Floats  # (labels, 2)
+    note: str  # of the two explanations, where they have one
 
 
 def duel_info(first: Explanation, second: Explanation, most: int = MOST) -> DuelInfo:
@@ -142,19 +148,22 @@ def duel_info(first: Explanation, second: Explanation, most: int = MOST) -> Duel
             f"the first starts from {first.start.name!r}, the second from {second.start.name!r}; "
             "expected two explanations that start from the same point"
         )
-    labels, shares = _told(first, np.column_stack([first.shares, second.shares]), most)
+    labels, shares = _told(
+        first, np.column_stack([first.shown.clauses, second.shown.clauses]), most
+    )
     return DuelInfo(
         (first.end.name, second.end.name),
         (first.end.confidence, second.end.confidence),
         first.start.confidence,
         labels,
         shares,
+        "; ".join(dict.fromkeys(each.note for each in (first, second) if each.note)),
     )
 
 
 def draw_duel(info: DuelInfo, ax: Axes | None = None) -> Axes:
     """Draw each rule's two shares beside each other."""
-    tall = max(SIZE[1], 2 * ROW * len(info.labels) * 0.75 + 1.4)
+    tall = max(SIZE[1], 1.5 * ROW * len(info.labels) + 1.4, _tall(info.labels))
     own = ax is None
     (ax,) = new_axes((SIZE[0] * 1.15, tall)) if ax is None else (ax,)
     plain_frame(ax)
@@ -173,6 +182,7 @@ def draw_duel(info: DuelInfo, ax: Axes | None = None) -> Axes:
     ax.invert_yaxis()
     ax.margins(x=0.16)
     ax.set_xlabel("share of the change in confidence")
-    ax.set_title(f"{info.names[0]} against {info.names[1]}, rule by rule", fontsize="medium")
+    title = f"{info.names[0]} against {info.names[1]}, rule by rule"
+    ax.set_title(title + (f"\n({wrapped(info.note, 70)})" if info.note else ""), fontsize="medium")
     legend([ax], own=own)
     return ax

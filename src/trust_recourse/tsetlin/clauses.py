@@ -2,12 +2,13 @@
 
 A clause's literals belong to it only with a probability, so few are ever sure. What it *states* of
 a feature are the cells where the feature lets it fire with at least half its best probability; a
-clause that no feature holds back so far states nothing and is called weak.
+clause that no feature holds back so far states nothing and is called weak. A clause whose literals
+contradict each other for sure never fires, so it holds nowhere.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -15,6 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from trust_recourse.schema import Schema
 from trust_recourse.tsetlin import inference
 from trust_recourse.tsetlin.literals import Literals
 
@@ -56,9 +58,18 @@ class Clauses:
     @cached_property
     def stated(self) -> Bools:
         """(Σ cells, C): the cells that a clause states of their feature."""
-        first = self.literals.first_cell
-        best = np.repeat(np.maximum.reduceat(self.factors, first), self.literals.n_cells, axis=0)
-        return np.asarray(self.factors >= STATED * best)
+        best = np.repeat(self._best, self.literals.n_cells, axis=0)
+        return np.asarray((self.factors >= STATED * best) & (best > 0.0))
+
+    @cached_property
+    def _best(self) -> Floats:
+        """(F, C): each feature's greatest factor."""
+        return np.asarray(np.maximum.reduceat(self.factors, self.literals.first_cell))
+
+    @cached_property
+    def never(self) -> Bools:
+        """(C,): the clauses that cannot fire, whatever the row."""
+        return np.asarray((self._best == 0.0).any(axis=0))
 
     @cached_property
     def weak(self) -> Bools:
@@ -80,17 +91,27 @@ class Clauses:
 
     @cached_property
     def words(self) -> tuple[str, ...]:
-        """Each clause's statement in the data's own units; '' for a weak one."""
+        """Each clause's statement in the data's own units; a weak one by its strongest literals."""
         ends = np.cumsum(self.literals.n_cells)[:-1]
         of_features = np.split(self.stated, ends)
-        return tuple(
-            " and ".join(
-                words
-                for f, stated in enumerate(of_features)
-                if (words := self.literals.statement(f, stated[:, j]))
-            )
-            for j in range(len(self.empty))
-        )
+        return tuple(self._words(j, of_features) for j in range(len(self.empty)))
+
+    def _words(self, j: int, of_features: list[Bools]) -> str:
+        if self.never[j]:
+            return "never fires, as it contradicts itself"
+        parts = [self.literals.statement(f, stated[:, j]) for f, stated in enumerate(of_features)]
+        said = [part for part in parts if part]
+        if len(said) > 1:
+            said = [f"({part})" if " or " in part else part for part in said]
+        strongest = self.strongest(j, 2)
+        return " and ".join(said) or (f"weak: {strongest}" if strongest else "weak")
+
+    def worded(self, schema: Schema) -> Clauses:
+        """The same with the labels and units of another schema of the same features."""
+        if schema is self.literals.schema:
+            return self
+        literals = replace(self.literals, schema=schema)
+        return replace(self, literals=literals, names=literals.names())
 
     def strongest(self, j: int, most: int = SHOWN_LITERALS) -> str:
         """The literals most likely to belong to a clause, with their probabilities."""

@@ -92,15 +92,16 @@ def slopes(q: Any, g: Any, out: Any) -> None:
     h = np.empty(C + 1)
     for i in range(q.shape[0]):
         for w in range(C + 1):
-            laws[0, w] = 0.0
             h[w] = g[w]
         laws[0, half] = 1.0
         for j in range(C - 1):
             p, step = q[i, j], 1 - 2 * (j & 1)
-            for w in range(C + 1):
-                came = w - step
-                moved = laws[j, came] if 0 <= came <= C else 0.0
-                laws[j + 1, w] = (1.0 - p) * laws[j, w] + p * moved
+            low, high = half - j // 2, half + (j + 1) // 2  # where the law before clause j ends
+            for w in range(low - 1, high + 2):
+                laws[j + 1, w] = 0.0
+            for w in range(low, high + 1):
+                laws[j + 1, w] += (1.0 - p) * laws[j, w]
+                laws[j + 1, w + step] += p * laws[j, w]
         for j in range(C - 1, -1, -1):
             p, step = q[i, j], 1 - 2 * (j & 1)
             low, high = half - j // 2, half + (j + 1) // 2

@@ -231,7 +231,7 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
 
     def predict_proba(self, X: Any) -> Floats:
         """Exact class probabilities, (n, 2): the K → ∞ limit of `predict_proba_mc`, no noise."""
-        return _both(self._calibrated(self.raw_confidence(X)))
+        return _both(self.calibrated(self.raw_confidence(X)))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class with the larger probability; a tie goes to `classes_[1]`."""
@@ -240,7 +240,7 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
 
     def raw_confidence(self, X: Any) -> Floats:
         """M(x) = E[g(v)] for `classes_[1]`, before any calibration."""
-        return self._expected(self.clause_proba(X))
+        return self.raw_confidence_from(self.clause_proba(X))
 
     def predict_proba_mc(self, X: Any, n_passes: int = 50, random_state: Seed = None) -> Floats:
         """The paper's estimate: the mean over passes, each drawing every automaton's state anew.
@@ -259,7 +259,7 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
                 drawn,
             )  # fmt: skip
             p[part] = drawn
-        return _both(self._calibrated(p))
+        return _both(self.calibrated(p))
 
     def clause_proba(self, X: Any) -> Floats:
         """q_j(x), (n, C): the probability that each clause fires; an empty clause does not."""
@@ -313,7 +313,11 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
 
     def confidence_from(self, q: Floats) -> Floats:
         """Confidence of `classes_[1]` if the clauses fired with these probabilities, (n, C)."""
-        return self._calibrated(self._expected(q))
+        return self.calibrated(self.raw_confidence_from(q))
+
+    def calibrated(self, raw: Floats) -> Floats:
+        """The confidence that stands for a raw one; the same if there is no calibrator."""
+        return raw if self.calibrator_ is None else self.calibrator_(raw)
 
     def boxes(self) -> Boxes:
         """Bounds on the confidence over boxes of cells."""
@@ -321,7 +325,7 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         if self._boxes is None:
             self._boxes = Boxes(
                 self._factors, literals.n_cells, self._empty, self._g,
-                self._calibrated, self._raw_interval,
+                self.calibrated, self._raw_interval,
             )  # fmt: skip
         return self._boxes
 
@@ -350,8 +354,9 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         A rule states, per feature, the values at which the feature lets the clause fire with at
         least half its best probability; beside it stand the clause's strongest literals with their
         inclusion probabilities. A clause that no feature holds back so far is weak. Its dominance
-        is how much likelier it fires for a row of `classes_[1]` it learnt from than for one of the
-        other class; that of a clause voting for the other class is negative if it does its work.
+        is how much likelier it fires for a row of `classes_[1]` that the last call of `fit` or
+        `partial_fit` learnt from than for one of the other class; that of a clause voting for the
+        other class is negative if it does its work.
         """
         return self.clauses().table()
 
@@ -360,7 +365,7 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         inference.vote_law(q, law)
         return law
 
-    def _expected(self, q: Floats) -> Floats:
+    def raw_confidence_from(self, q: Floats) -> Floats:
         """M = E[g(v)] of clauses that fire with these probabilities."""
         m = np.empty(len(q))
         inference.expectation(self._vote_law(q), self._g, m)
@@ -377,9 +382,6 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         if self.link == "vote":
             return (v >= 0).astype(float)
         return np.asarray((np.clip(v, -self.T, self.T) + self.T) / (2.0 * self.T))
-
-    def _calibrated(self, raw: Floats) -> Floats:
-        return raw if self.calibrator_ is None else self.calibrator_(raw)
 
     def _raw_interval(self, low: float, high: float) -> tuple[float, float]:
         """The raw confidences whose calibrated value lies in [low, high]; empty if low > high."""
