@@ -21,10 +21,10 @@ from trust_recourse import (
     Status,
     Target,
     __version__,
-    cli,
     model_report,
 )
-from trust_recourse.cli import app
+from trust_recourse.cli import app, demo
+from trust_recourse.cli.verify import cost_words, said
 from trust_recourse.problem import Point
 from trust_recourse.search.certificate import Certificate, Proof, Verdict
 
@@ -148,7 +148,7 @@ def test_a_machine_without_a_clear_rule_is_said_to_have_none(patients):
     model = PTMClassifier(n_clauses=4, epochs=1, random_state=0).fit(*patients)
     model._conclude(np.full_like(model.inclusion_, 1e-6))
     page = Console(file=io.StringIO(), width=80)
-    cli._rules(page, model, *patients)
+    demo._rules(page, model, *patients)
     assert "4 of the 4 rules are weak" in page.file.getvalue()
     assert "dominance" not in page.file.getvalue()
 
@@ -162,7 +162,7 @@ def asked(patients):
     ordinary = X[ages.between(ages.quantile(0.25), ages.quantile(0.75))]
     patient = ordinary.iloc[model.predict_proba(ordinary)[:, 1].argmin()]
     schema = model.schema_.lock("age", "year").update("nodes", direction="decrease")
-    return Recourse(model, schema, cost="l1").find(patient, cli.CONFIDENCES)
+    return Recourse(model, schema, cost="l1").find(patient, demo.CONFIDENCES)
 
 
 def test_the_demo_answers_and_says_what_is_proved(told, asked):
@@ -186,18 +186,18 @@ def test_the_demo_answers_and_says_what_is_proved(told, asked):
 
 def test_the_demo_tells_confidence_from_robustness(told, asked):
     text = told[1]
-    safe = asked.recourse.find(asked.factual, cli.CONFIDENCES, min_radius=cli.ROOM)
-    for result, room in ((asked, "none"), (safe, f"{cli.ROOM}")):
+    safe = asked.recourse.find(asked.factual, demo.CONFIDENCES, min_radius=demo.ROOM)
+    for result, room in ((asked, "none"), (safe, f"{demo.ROOM}")):
         assert result.options
         for at, option in enumerate(result.options):
-            kept = result.robustness(at, cli.SIGMA)
+            kept = result.robustness(at, demo.SIGMA)
             cells = (
                 f"{room} +{option.x['nodes']} +{option.confidence:.3f} +{option.cost:.3f} "
                 f"+{result.radius(at):.3f} +{kept.probability:.2%} +{kept.copies:.0%}"
             )
             assert re.search(cells, text), cells
     edge = [asked.radius(at) for at in range(len(asked.options))]
-    assert min(edge) < cli.ROOM <= min(safe.radius(at) for at in range(len(safe.options)))
+    assert min(edge) < demo.ROOM <= min(safe.radius(at) for at in range(len(safe.options)))
 
 
 def test_the_demo_checks_a_proof_and_asks_another_model(told):
@@ -210,18 +210,18 @@ def test_the_demo_checks_a_proof_and_asks_another_model(told):
 def test_without_its_package_the_engine_by_trial_is_left_out_with_a_word(
     asked, patients, monkeypatch
 ):
-    monkeypatch.setattr(cli, "find_spec", lambda _: None)
+    monkeypatch.setattr(demo, "find_spec", lambda _: None)
     page = Console(file=io.StringIO(), width=100)
-    cli._black_box(page, asked, *patients, seed=0)
+    demo._black_box(page, asked, *patients, seed=0)
     assert "pip install 'trust-recourse[bayes]'" in page.file.getvalue()
 
 
 def test_where_nothing_is_within_reach_nothing_is_disturbed(asked):
     stuck = Recourse(asked.recourse.model, asked.recourse.schema.lock("nodes"))
     page = Console(file=io.StringIO(), width=80)
-    result = stuck.find(asked.factual, cli.CONFIDENCES)
+    result = stuck.find(asked.factual, demo.CONFIDENCES)
     assert not result.options
-    cli._robustness(page, result)
+    demo._robustness(page, result)
     assert "Nothing within reach is accepted" in page.file.getvalue()
 
 
@@ -271,7 +271,7 @@ def test_a_change_is_told_in_the_persons_own_values(asked):
     option, model = asked.options[0], asked.recourse.model
     page = Console(file=io.StringIO(), width=100)
     verdict = Verdict(Status.OPTIMAL, option.cost, {"cost": 2, "confidence": 0, "point": 3})
-    page.print(cli._said(asked.certificate(option.target), verdict, model))
+    page.print(said(asked.certificate(option.target), verdict, model))
     text = page.file.getvalue()
     numbers = f"cost {option.cost:.4g}, confidence {option.confidence:.4f}"
     assert f"nodes {asked.factual['nodes']} → {option.x['nodes']} ({numbers})" in text
@@ -297,7 +297,7 @@ def test_files_that_are_not_what_they_should_be(files):
     proof, machine = files / "proof.json", files / "model.safetensors"
     (files / "cut.json").write_text(proof.read_text()[:100])
     (files / "list.json").write_text("[]")
-    for paths, said in (
+    for paths, words in (
         ((files / "none.json", machine), "none.json: there is no such file"),
         ((proof, files / "none.safetensors"), "none.safetensors: there is no such file"),
         ((files / "cut.json", machine), "cut.json: damaged or cut short"),
@@ -306,7 +306,7 @@ def test_files_that_are_not_what_they_should_be(files):
     ):
         done = verify(*paths)
         assert done.exit_code == 2
-        assert said in done.output
+        assert words in done.output
         assert "Traceback" not in done.output
 
 
@@ -324,7 +324,7 @@ def test_a_cost_that_no_file_holds_is_said_to_need_python(files, asked):
     [("l1", "L1"), ("l2", "L2"), ({"l0": 0.1, "l2": 1}, "0.1 L0 + L2²")],
 )
 def test_a_cost_in_words(cost, words):
-    assert cli._cost_words(Cost.named(cost)) == words
+    assert cost_words(Cost.named(cost)) == words
 
 
 def test_the_demo_fits_the_page(told):

@@ -10,10 +10,11 @@ def main() -> None:
     try:
         from trust_recourse.cli import app
     except ModuleNotFoundError as error:
-        if error.name not in ("typer", "rich"):
+        missing = (error.name or "").partition(".")[0]
+        if missing not in ("typer", "rich"):
             raise
         sys.stderr.write(
-            f"The command line needs {error.name}, which is not installed: "
+            f"The command line needs {missing}, which is not installed: "
             "pip install 'trust-recourse[cli]'\n"
         )
         raise SystemExit(2) from None

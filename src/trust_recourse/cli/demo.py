@@ -1,46 +1,27 @@
-"""The command line.
-
-Nothing heavy is imported before a command runs, so that `--help` answers at once. The demo is one
-function a chapter; every number it prints is computed as it runs.
-"""
+"""`trust-recourse demo`: one function a chapter; every number is computed as it runs."""
 
 from __future__ import annotations
 
 import math
-import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich import box
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
-from trust_recourse import __version__
+from trust_recourse.cli import page
+from trust_recourse.cli.root import app
+from trust_recourse.cli.verify import read, said
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from trust_recourse import (
-        Certificate,
-        Cost,
-        Option,
-        PTMClassifier,
-        Recourse,
-        Result,
-        TMClassifier,
-    )
-    from trust_recourse.search.certificate import Verdict
+    from trust_recourse import Option, PTMClassifier, Recourse, Result
 
-Answer = TypeVar("Answer")
-
-WIDEST = 100
 SHOWN_RULES = 5
 BAR = 40  # characters of the histogram's longest bar
 LEAST_CHANCE = 0.005  # rarer votes are left out of the histogram
@@ -48,13 +29,6 @@ PROVED = {
     "optimal": "nothing cheaper reaches it",
     "infeasible": "no allowed change reaches it",
     "already_met": "met already",
-}
-RULED_OUT = {
-    "cost": "by cost",
-    "confidence": "by confidence",
-    "priced": "by price",
-    "relation": "by a relation",
-    "point": "by the model's own word on a single point",
 }
 CONFIDENCES = (0.5, 0.7, 0.85, 0.95)
 LEVELS = (0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95)  # of which the paper's patient gets two
@@ -75,33 +49,6 @@ SOURCE = (
     "Learning Repository, https://doi.org/10.24432/C5XK51"
 )
 
-app = typer.Typer(
-    help="The least a refused person must change to be accepted with a confidence they name.\n\n"
-    "Begin with a short story, told by a small model about real patients: "
-    "`trust-recourse demo`",
-    add_completion=False,
-    rich_markup_mode="markdown",
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
-
-def _print_version(asked: bool) -> None:
-    if asked:
-        typer.echo(f"trust-recourse {__version__}")
-        raise typer.Exit
-
-
-@app.callback(invoke_without_command=True)
-def _begin(
-    context: typer.Context,
-    version: Annotated[  # noqa: ARG001
-        bool,
-        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
-    ] = False,
-) -> None:
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
-
 
 @app.command()
 def demo(
@@ -116,7 +63,7 @@ def demo(
 
     Example: `trust-recourse demo --seed 7 --epochs 20`
     """
-    console = _console()
+    console = page.console()
     with console.status("Starting. The first time ever this compiles for about a minute."):
         X, y = _warm_start()
     _patients(console, X, y)
@@ -132,103 +79,6 @@ def demo(
     _certificate(console, result, model)
     _black_box(console, result, X, y, seed)
     console.print("\nAll of this is about the model, not about the world. Read on in README.md.")
-
-
-@app.command()
-def verify(
-    certificate: Annotated[
-        Path, typer.Argument(metavar="CERTIFICATE.json", help="Written by Certificate.save(path).")
-    ],
-    model: Annotated[
-        Path, typer.Argument(metavar="MODEL.safetensors", help="Written by model.save(path).")
-    ],
-) -> None:
-    """Check the proof of an answer on the model it is about, without believing any of it.
-
-    A certificate holds a question (a person, what they may change, the confidence asked for, the
-    cost), the answer, and why everything cheaper fails. Whoever asked makes it in Python:
-
-        result.certificate(0.85).save("proof.json")
-
-    and gives it to you with the model. The checker shares no code with the search: it computes the
-    model's confidences anew from their definition, and confirms that the proof leaves nothing out.
-    It shows you the question too: that it is the one you asked is for you to see.
-
-    It ends with 0 if the proof holds, with 1 and the reason if it does not, and with 2 if a file
-    is not there or not what it should be.
-
-    Example: `trust-recourse verify proof.json model.safetensors`
-    """
-    from trust_recourse.files import ModelFileError
-    from trust_recourse.search.certificate import CertificateError, check
-
-    console = _console()
-    try:
-        proof, machine = _read(certificate, model)
-    except (CertificateError, ModelFileError, OSError) as error:
-        swapped = certificate.suffix == ".safetensors" or model.suffix == ".json"
-        hint = "\nGive the certificate first, then the model." if swapped else ""
-        typer.echo(f"{error}{hint}", err=True)
-        raise typer.Exit(2) from None
-    if proof.given_again:
-        typer.echo(
-            f"{certificate}: its cost has functions of its own, which no file holds. Check it in "
-            "Python: trust_recourse.verify(certificate, model, cost=cost)",
-            err=True,
-        )
-        raise typer.Exit(2)
-    try:
-        verdict = check(proof, machine)
-    except CertificateError as error:
-        typer.echo(f"Refused: {error}.")
-        raise typer.Exit(1) from None
-    console.print(f"The proof holds. {verdict.status.sentence}")
-    console.print(_said(proof, verdict, machine))
-    console.print("\nIt proves what is said of this question; compare it with the one you asked.")
-
-
-def _read(certificate: Path, model: Path) -> tuple[Certificate, PTMClassifier | TMClassifier]:
-    from trust_recourse import Certificate, load
-
-    return Certificate.load(certificate), load(model)
-
-
-def _said(certificate: Certificate, verdict: Verdict, model: PTMClassifier | TMClassifier) -> Table:
-    """The question and the answer of a certificate, and what was checked."""
-    problem, answer = certificate.problem, certificate.answer
-    features = problem.reach.schema.features
-    told = "none"
-    if answer is not None:
-        codes = zip(features, problem.reach.own.tolist(), answer.codes.tolist(), strict=True)
-        changes = [
-            f"{feature.title} {feature.describe_code(a)} → {feature.describe_code(b)}"
-            for feature, a, b in codes
-            if a != b and not (math.isnan(a) and math.isnan(b))
-        ]
-        numbers = f"cost {answer.cost:.4g}, confidence {answer.confidence:.4f}"
-        told = f"{'; '.join(changes) or 'no change'} ({numbers})"
-    reasons = [f"{n} {RULED_OUT[reason]}" for reason, n in verdict.leaves.items() if n]
-    parts = sum(verdict.leaves.values())
-    boxes = f"{parts} box{'es' if parts > 1 else ''} ruled out: {', '.join(reasons)}"
-    label = model.classes_[problem.wanted]
-    page = Table.grid(padding=(0, 2, 0, 0))
-    for name, text in (
-        ("model", certificate.fingerprint[:16]),
-        ("person", repr(problem.reach)),
-        ("asked for", f"a confidence of {problem.target.words} in the class {label}"),
-        ("cost", f"{_cost_words(problem.cost)}, with the weights and scales of its schema"),
-        ("answer", told),
-        ("checked", boxes if reasons else "the answer; nothing is cheaper than no change"),
-    ):
-        page.add_row(f"[dim]{name}", Text(text))
-    return page
-
-
-def _cost_words(cost: Cost) -> str:
-    if cost.root:
-        return "L2"
-    parts = {"L0": cost.l0, "L1": cost.l1, "L2²": cost.l2}
-    return " + ".join(n if part == 1 else f"{part:g} {n}" for n, part in parts.items() if part)
 
 
 def _warm_start() -> tuple[pd.DataFrame, pd.Series[int]]:
@@ -247,13 +97,13 @@ def _warm_start() -> tuple[pd.DataFrame, pd.Series[int]]:
 
 
 def _patients(console: Console, X: pd.DataFrame, y: pd.Series[int]) -> None:
-    _chapter(console, "1  The patients")
+    page.chapter(console, "1  The patients")
     console.print(
         f"{len(X)} people were operated on for breast cancer in Chicago between "
         f"{1900 + X['year'].min()} and {1900 + X['year'].max()}. {y.sum()} of them "
         f"({y.mean():.1%}) survived five years or longer. Known of each:"
     )
-    table = _table("column", "meaning", "from", "to", "median", text=2)
+    table = page.table("column", "meaning", "from", "to", "median", text=2)
     for name, meaning in COLUMNS.items():
         low, high, middle = X[name].min(), X[name].max(), X[name].median()
         table.add_row(name, meaning, f"{low}", f"{high}", f"{middle:g}")
@@ -267,13 +117,13 @@ def _learnt(
     from trust_recourse import PTMClassifier
 
     model = PTMClassifier(epochs=epochs, random_state=seed, verbose=True)
-    _chapter(console, "2  The model")
+    page.chapter(console, "2  The model")
     console.print(
         f"A Probabilistic Tsetlin Machine is a committee of rules, here {model.n_clauses}. Half "
         f"can vote '{OUTCOMES[1]}', half '{OUTCOMES[0]}'. Each condition belongs to its rule only "
         "with some probability, so whether a rule applies to a patient is a probability too."
     )
-    _, seconds = _timed(partial(model.fit, X, y))
+    _, seconds = page.timed(partial(model.fit, X, y))
     console.print(f"It read all {len(X)} patients {epochs} times in {seconds:.2f} seconds.")
     model.set_params(verbose=False)
     return model
@@ -284,14 +134,14 @@ def _honesty(
 ) -> None:
     from trust_recourse import model_report
 
-    _chapter(console, "3  How good is it, and how honest?")
+    page.chapter(console, "3  How good is it, and how honest?")
     with console.status("Learning again, each time without the patients to be judged."):
         report = model_report(model, X, y, random_state=seed)
     console.print(
         f"Judged on patients kept out of learning, in {report.folds} turns (mean ± spread):"
     )
     summary = report.summary()
-    table = _table("", *summary.columns)
+    table = page.table("", *summary.columns)
     for name in summary.index:
         table.add_row(name, *summary.loc[name])
     console.print(table)
@@ -310,7 +160,7 @@ def _rules(console: Console, model: PTMClassifier, X: pd.DataFrame, y: pd.Series
     rules = model.rules().assign(yes=q[y == 1].mean(axis=0), no=q[y == 0].mean(axis=0))
     rules["dominance"] = rules["yes"] - rules["no"]
     clear = rules[~rules["weak"]].sort_values("dominance", key=abs, ascending=False)
-    _chapter(console, "4  What it learnt")
+    page.chapter(console, "4  What it learnt")
     weak = f"{rules['weak'].sum()} of the {len(rules)} rules are weak: no column alone halves their"
     if clear.empty:
         console.print(f"{weak} chance to apply. More epochs would make some clearer.")
@@ -319,7 +169,7 @@ def _rules(console: Console, model: PTMClassifier, X: pd.DataFrame, y: pd.Series
         f"{weak} chance to apply. The others that best tell the two groups apart, how often they "
         "apply to each, and the difference (dominance, in points):"
     )
-    table = _table("rule", "votes for", "to survivors", "to the others", "dominance", text=2)
+    table = page.table("rule", "votes for", "to survivors", "to the others", "dominance", text=2)
     table.columns[0].no_wrap = False
     for rule in clear.head(SHOWN_RULES).to_dict("records"):
         table.add_row(
@@ -338,7 +188,7 @@ def _one_patient(
     patient = ordinary.iloc[[least]]
     confidence = model.predict_proba(patient)[0, 1]
     values = ", ".join(f"{name} {patient[name].item()}" for name in COLUMNS)
-    _chapter(console, "5  One patient")
+    page.chapter(console, "5  One patient")
     console.print(
         f"Of the {len(ordinary)} patients of ordinary age (the middle half, "
         f"{ordinary['age'].min()} to {ordinary['age'].max()}) the model is least confident in the "
@@ -368,15 +218,15 @@ def _histogram(console: Console, law: pd.Series[float]) -> None:
 
 def _exactness(console: Console, model: PTMClassifier, X: pd.DataFrame, seed: int) -> None:
     some = X.iloc[model.predict_proba(X)[:, 1].argsort()[:COMPARED]]
-    exact, seconds = _timed(partial(model.predict_proba, some))
-    _chapter(console, "6  Exact, not sampled")
+    exact, seconds = page.timed(partial(model.predict_proba, some))
+    page.chapter(console, "6  Exact, not sampled")
     console.print(
         "The paper draws the conditions at random, K times over, and averages. Here the mean over "
         f"all draws is computed. For the {len(some)} patients of lowest confidence:"
     )
-    table = _table("way", "largest error", "error × √K", "time")
+    table = page.table("way", "largest error", "error × √K", "time")
     for passes in PASSES:
-        drawn, spent = _timed(partial(model.predict_proba_mc, some, passes, seed))
+        drawn, spent = page.timed(partial(model.predict_proba_mc, some, passes, seed))
         error = abs(drawn - exact).max()
         table.add_row(
             f"K = {passes:,} passes", f"{error:.4f}", f"{error * math.sqrt(passes):.2f}",
@@ -392,8 +242,8 @@ def _recourse(console: Console, model: PTMClassifier, patient: pd.DataFrame) -> 
 
     schema = model.schema_.lock("age", "year").update("nodes", direction="decrease")
     recourse = Recourse(model, schema, cost="l1")
-    result, seconds = _timed(partial(recourse.find, patient.iloc[0], CONFIDENCES))
-    _chapter(console, "7  What would have to be different")
+    result, seconds = page.timed(partial(recourse.find, patient.iloc[0], CONFIDENCES))
+    page.chapter(console, "7  What would have to be different")
     console.print(
         f"The model {'refuses' if result.refused else 'accepts'} the patient of chapter 5: it "
         f"gives survival {result.confidence:.1%}, and the line is at 50%. What is the least change "
@@ -402,7 +252,7 @@ def _recourse(console: Console, model: PTMClassifier, patient: pd.DataFrame) -> 
         f"{schema['nodes'].scale:g} nodes. The answer is about the model: it says when the model "
         "would say yes, not that fewer nodes, could one choose them, would save the patient."
     )
-    table = _table("asked for", "nodes", "confidence", "cost", "what is proved")
+    table = page.table("asked for", "nodes", "confidence", "cost", "what is proved")
     table.columns[-1].justify = "left"
     for target, status in result.status.items():
         cells = _cells(_option_for(result, target.confidence))
@@ -427,7 +277,7 @@ def _how_far(result: Result) -> Iterator[str]:
 
 
 def _robustness(console: Console, result: Result) -> None:
-    _chapter(console, "8  Confidence is not robustness")
+    page.chapter(console, "8  Confidence is not robustness")
     if not result.options:
         console.print("Nothing within reach is accepted, so there is nothing to disturb.")
         return
@@ -441,7 +291,7 @@ def _robustness(console: Console, result: Result) -> None:
         "column may be off, as a share of its range, before the yes is lost, proved. Below each "
         f"answer is the cheapest one asked with min_radius={ROOM} ({ROOM * scale:.1f} nodes):"
     )
-    table = _table(
+    table = page.table(
         "at least", "min_radius", "nodes", "confidence", "cost", "radius", "kept", "copies", text=2
     )
     for level in CONFIDENCES:
@@ -465,11 +315,11 @@ def _safety(result: Result, level: float) -> list[str]:
 
 def _frontier(console: Console, result: Result) -> None:
     stairs = result.recourse.frontier(result.factual)
-    _chapter(console, "9  Every step of the way")
+    page.chapter(console, "9  Every step of the way")
     console.print(
         "Each line is the least change that brings its confidence; none brings more for less."
     )
-    table = _table("nodes", "cost", "confidence", "", text=0)
+    table = page.table("nodes", "cost", "confidence", "", text=0)
     table.columns[-1].justify = "left"
     columns = (stairs[name].tolist() for name in ("nodes", "cost", "confidence"))
     for nodes, cost, confidence in zip(*columns, strict=True):
@@ -483,7 +333,7 @@ def _why(console: Console, recourse: Recourse) -> None:
     """The paper's own patient: two confidences above his, and what each rests on."""
     values = ", ".join(f"{name} {value}" for name, value in PAPERS_PATIENT.items())
     own, reach = recourse.confidence(PAPERS_PATIENT), recourse.reachable(PAPERS_PATIENT).confidence
-    _chapter(console, "10  Why, rule by rule")
+    page.chapter(console, "10  Why, rule by rule")
     console.print(
         f"The paper tells of a patient with {values}. This model gives him survival {own:.1%}, "
         f"so it {'refuses' if own < 0.5 else 'does not refuse'} him; the furthest within his reach "
@@ -502,7 +352,7 @@ def _why(console: Console, recourse: Recourse) -> None:
     names = (
         f"{name}: at least {level:.0%}" for name, level in zip(compared.names, levels, strict=True)
     )
-    table = _table("", *names)
+    table = page.table("", *names)
     for name, *cells in compared.words().itertuples():
         table.add_row(name, *cells)
     console.print(table)
@@ -510,7 +360,7 @@ def _why(console: Console, recourse: Recourse) -> None:
     for tightening in result.explain(0).tightenings[:3]:
         console.print(f"  {tightening.sentence}", markup=False)
     console.print("\nThe same by rule, from the cheaper to the dearer:")
-    shares = _table("share", "fires", "rule")
+    shares = page.table("share", "fires", "rule")
     shares.columns[-1].justify, shares.columns[-1].no_wrap = "left", False
     told = compared.explanation.to_frame().head(SHOWN_RULES)
     for j, row in zip(told.index.tolist(), told.to_dict("records"), strict=True):
@@ -539,28 +389,28 @@ def _certificate(console: Console, result: Result, model: PTMClassifier) -> None
     from trust_recourse.search.certificate import check
 
     level = CONFIDENCES[1]
-    _chapter(console, "11  A proof to take away")
+    page.chapter(console, "11  A proof to take away")
     with tempfile.TemporaryDirectory() as folder:
         paths = Path(folder, "proof.json"), Path(folder, "model.safetensors")
         result.certificate(level).save(paths[0])
         model.save(paths[1])
         size = paths[0].stat().st_size
-        certificate, again = _read(*paths)
-        verdict, seconds = _timed(partial(check, certificate, again))
+        certificate, again = read(*paths)
+        verdict, seconds = page.timed(partial(check, certificate, again))
     console.print(
         f"What was said of {level:.0%} need not be believed. The proof was saved as a file of "
         f"{size:,} bytes, and the model beside it; then both were read back and checked in "
         f"{1000 * seconds:.0f} ms by code that shares nothing with the search. It holds. "
         f"{verdict.status.sentence}"
     )
-    console.print(_said(certificate, verdict, again))
+    console.print(said(certificate, verdict, again))
     console.print("\nYours to do: trust-recourse verify CERTIFICATE.json MODEL.safetensors")
 
 
 def _black_box(
     console: Console, result: Result, X: pd.DataFrame, y: pd.Series[int], seed: int
 ) -> None:
-    _chapter(console, "12  Any other model")
+    page.chapter(console, "12  Any other model")
     if find_spec("optuna") is None:
         console.print(
             "Models that cannot be searched with proof are searched by trial, with packages that "
@@ -574,7 +424,7 @@ def _black_box(
 
     recourse = Recourse(LogisticRegression(max_iter=1000).fit(X, y), result.recourse.schema, "l1")
     ask = partial(recourse.find, engine="tpe", n_trials=TRIALS, random_state=seed)
-    found, seconds = _timed(partial(ask, result.factual, 0.7))
+    found, seconds = page.timed(partial(ask, result.factual, 0.7))
     console.print(
         "Logistic regression has no rules to search, so the same patient is asked about with "
         f"engine='tpe': {TRIALS} trials, {seconds:.1f} s, and nothing proved."
@@ -592,32 +442,3 @@ def _cells(option: Option | None) -> list[str]:
     if option is None:
         return ["none", "", ""]
     return [f"{option.x['nodes']}", f"{option.confidence:.3f}", f"{option.cost:.3f}"]
-
-
-# ------------------------------------------------------------------ the page
-
-
-def _console() -> Console:
-    if hasattr(sys.stdout, "reconfigure"):
-        sys.stdout.reconfigure(errors="replace")  # a terminal that lacks ≤ shows ?, not an error
-    console = Console(highlight=False)
-    console.width = min(console.width, WIDEST)
-    return console
-
-
-def _chapter(console: Console, title: str) -> None:
-    console.print()
-    console.rule(f"[bold]{title}", align="left", style="dim")
-
-
-def _table(*columns: str, text: int = 1) -> Table:
-    """Make an empty table; its first columns hold text, the others numbers."""
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
-    for at, column in enumerate(columns):
-        table.add_column(column, justify="left" if at < text else "right", no_wrap=True)
-    return table
-
-
-def _timed(action: Callable[[], Answer]) -> tuple[Answer, float]:
-    start = time.perf_counter()
-    return action(), time.perf_counter() - start

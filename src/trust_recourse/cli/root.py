@@ -1,0 +1,36 @@
+"""The command `trust-recourse`, to which the other files add their commands."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from trust_recourse import __version__
+
+app = typer.Typer(
+    help="The least a refused person must change to be accepted with a confidence they name.\n\n"
+    "Begin with a short story, told by a small model about real patients: "
+    "`trust-recourse demo`",
+    add_completion=False,
+    rich_markup_mode="markdown",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"trust-recourse {__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def _begin(
+    context: typer.Context,
+    version: Annotated[  # noqa: ARG001
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
