@@ -131,7 +131,8 @@ def figures(rows):
         for (where, engine), searches in found.items():
             if where == name:
                 draw(ax, engine, regrets(searches))
-        ax.set(title=paper.TITLES[name], xlabel="trials", yscale="log")
+        ax.set(title=paper.TITLES[name], xlabel="distinct rows tried", yscale="log")
+        ax.yaxis.set_minor_formatter("")
         ax.grid(alpha=0.3)
     if data:
         axes[0].set_ylabel("regret $d_n - d^*$")
@@ -144,7 +145,7 @@ def draw(ax, engine, regret):
     low, middle, high = np.quantile(regret, (0.25, 0.5, 0.75), axis=0, method="inverted_cdf")
     n = np.arange(1, len(middle) + 1)
     seen = np.isfinite(middle)
-    colour = {"tpe": "C0", "gp": "C1"}[engine]
-    ax.plot(n[seen], middle[seen], color=colour, label=engine.upper())
+    colour, dashes = {"tpe": ("#0072B2", "-"), "gp": ("#D55E00", "--")}[engine]
+    ax.plot(n[seen], middle[seen], color=colour, linestyle=dashes, label=engine.upper())
     both = np.isfinite(high)
     ax.fill_between(n[both], low[both], high[both], color=colour, alpha=0.2, linewidth=0)
