@@ -22,7 +22,7 @@ from trust_recourse.report import expected_calibration_error, reliability_curve
 
 CALIBRATIONS = (None, "sigmoid", "isotonic")
 SHOWN = (0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.99)
-COLOURS = {"vote": "C0", "margin": "C1"}
+COLOURS = {"vote": "#D55E00", "margin": "#0072B2"}  # told apart by every kind of colour vision
 
 
 def units(scale):
@@ -155,10 +155,15 @@ def swept(steps):
             levels = [level for where, g, level in steps if (where, g) == (name, link)]
             for ax, metric in zip(column, shown, strict=True):
                 means = [_height(steps[name, link, level], metric) for level in levels]
-                ax.plot(levels, means, color=COLOURS[link], label=link)
+                dashes = "-" if link == "vote" else "--"
+                ax.plot(levels, means, color=COLOURS[link], linestyle=dashes, label=link)
                 ax.grid(alpha=0.3)
-        column[-1].set(xlabel="τ", ylim=(0, 1.05))
-    for ax, metric in zip(axes[:, 0], ("L2", "confidence", "robustness", "share"), strict=True):
+        for ax in column[2:]:
+            ax.set_ylim(0, 1.05)
+        column[-1].set_xlabel("τ")
+    for ax, metric in zip(
+        axes[:, 0], ("L2", "confidence", "robustness", "share that can"), strict=True
+    ):
         ax.set_ylabel(metric)
     axes[0, 0].legend()
     return figure
