@@ -22,6 +22,7 @@ from trust_recourse.report import expected_calibration_error, reliability_curve
 
 CALIBRATIONS = (None, "sigmoid", "isotonic")
 SHOWN = (0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.99)
+WORDS = ("L2", "confidence", "robustness", "share that can")
 COLOURS = {"vote": "#D55E00", "margin": "#0072B2"}  # told apart by every kind of colour vision
 
 
@@ -161,10 +162,8 @@ def swept(steps):
         for ax in column[2:]:
             ax.set_ylim(0, 1.05)
         column[-1].set_xlabel("τ")
-    for ax, metric in zip(
-        axes[:, 0], ("L2", "confidence", "robustness", "share that can"), strict=True
-    ):
-        ax.set_ylabel(metric)
+    for ax, words in zip(axes[:, 0], WORDS, strict=True):
+        ax.set_ylabel(words)
     axes[0, 0].legend()
     return figure
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
+from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any, Literal, NamedTuple
 
@@ -213,10 +215,16 @@ class Recourse:
         now = self.confidence_of(reach.own)
         options: list[Option] = []
         found: dict[Target, Answers] = {}
-        for target in targets:
-            problem = Problem(reach, target, self.cost, self.wanted_at)
-            found[target] = answers = self._answers(problem, settings, now)
-            options += [self.option(reach, factual, target, *each) for each in answers.points]
+        problems = [Problem(reach, target, self.cost, self.wanted_at) for target in targets]
+        tried: dict[Target, list[Point]] = {}
+        if settings.engine != "exact":
+            open_ = [problem for problem in problems if not problem.target.met(now)]
+            tried = {problem.target: self._tried(problem, settings) for problem in open_}
+        for problem in problems:
+            found[problem.target] = answers = self._answers(problem, settings, now, tried)
+            options += [
+                self.option(reach, factual, problem.target, *each) for each in answers.points
+            ]
         return Result(
             self,
             factual,
@@ -230,17 +238,22 @@ class Recourse:
         )
 
     def reachable(self, x: Any, *, time_limit: float | None = None) -> Option:
-        """The furthest this person can get: the allowed change of greatest confidence.
+        """The furthest this person can get: the cheapest allowed change of greatest confidence.
 
-        If the time limit ends the search, the furthest so far, with the status "feasible".
+        If the time limit ends a search, the furthest so far, or one not proved to be the cheapest,
+        with the status "feasible". The limit is for each of the two searches.
         """
         self._need_cells("reachable")
         reach = self.schema.reach(x)
         problem = Problem(reach, Target(0.5), self.cost, self.wanted_at)
-        point, stopped = Exact(self.model, problem, time_limit=time_limit).furthest()
-        target = Target(min(max(point.confidence, 1e-12), 1 - 1e-12))
-        status = Status.FEASIBLE if stopped else Status.OPTIMAL
-        return self.option(reach, self.schema.row(x), target, point, status, 0.0)
+        best, stopped = Exact(self.model, problem, time_limit=time_limit).furthest()
+        target = Target(min(max(best.confidence, 1e-12), 1 - 1e-12))
+        cheapest = Exact(self.model, replace(problem, target=target), time_limit=time_limit)
+        found = cheapest.cheapest(lambda point: point.confidence >= best.confidence)
+        point, bound = found.point or best, found.lower_bound
+        proved = not stopped and bound >= point.cost * (1.0 - CLOSE)
+        status = Status.OPTIMAL if proved else Status.FEASIBLE
+        return self.option(reach, self.schema.row(x), target, point, status, bound)
 
     def frontier(self, x: Any, *, time_limit: float | None = None) -> pd.DataFrame:
         """The whole staircase: each row the cheapest way to its confidence, none dominated.
@@ -408,13 +421,15 @@ class Recourse:
             raise ValueError(f"floor={floor!r}; expected a confidence between 0 and 1")
         return Robust(float(radius), float(floor))
 
-    def _answers(self, problem: Problem, settings: Settings, now: float) -> Answers:
+    def _answers(
+        self, problem: Problem, settings: Settings, now: float, tried: Mapping[Target, list[Point]]
+    ) -> Answers:
         if problem.target.met(now) and settings.robust is None:
             here = Point(problem.reach.own, 0.0, now)
             return Answers([(here, Status.ALREADY_MET, 0.0)], Status.ALREADY_MET)
         if settings.engine == "exact":
             return self._by_proof(problem, settings)
-        return self._by_trials(problem, settings)
+        return self._by_trials(problem, settings, tried)
 
     def _by_proof(self, problem: Problem, settings: Settings) -> Answers:
         engine = Exact(
@@ -448,25 +463,32 @@ class Recourse:
         by_chance = {"tpe": bayes.tpe, "gp": bayes.gp, "spheres": spheres.spheres}[engine]
         return partial(by_chance, random_state=random_state)
 
-    def _by_trials(self, problem: Problem, settings: Settings) -> Answers:
-        from trust_recourse.search.trials import pareto
-
-        tried = self._tries(settings.engine, settings.random_state)(
+    def _tried(self, problem: Problem, settings: Settings) -> list[Point]:
+        return self._tries(settings.engine, settings.random_state)(
             problem,
             self.confidences,
             n_trials=settings.n_trials or TRIALS[settings.engine],
             verbose=settings.verbose,
         )
+
+    def _by_trials(
+        self, problem: Problem, settings: Settings, tried: Mapping[Target, list[Point]]
+    ) -> Answers:
+        """The cheapest trials that meet a target, those made for other targets among them."""
+        from trust_recourse.search.trials import pareto
+
+        own = tried[problem.target]
         kept = _Kept(self, problem, settings)
-        met = (point for point in tried if problem.target.met(point.confidence))
+        every = itertools.chain.from_iterable(tried.values())
+        met = (point for point in every if problem.target.met(point.confidence))
         for point in sorted(met, key=lambda point: point.cost):
             if len(kept.chosen) < settings.n_options and kept.take(point):
                 kept.chosen.append(point)
         return Answers(
             [(point, Status.FEASIBLE, 0.0) for point in kept.chosen],
             Status.FEASIBLE if kept.chosen else Status.NOT_FOUND,
-            len(tried),
-            tuple(pareto(tried, problem.target)),
+            len(own),
+            tuple(pareto(own, problem.target)),
         )
 
 
