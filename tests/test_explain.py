@@ -265,8 +265,9 @@ def test_the_papers_patient():
         (each.probability for each in tightenings), reverse=True
     )
     text = repr(result.explain(0))
-    assert f"with probability {telling[0].probability:.3f}" in text
-    assert f"may also ask for {telling[0].literal}" in text
+    assert f"{telling[0].literal} ({telling[0].probability:.3f})" in text
+    assert f"{result.explain(0).end.tightens[telling[0].clause]:.3f} for any" in text
+    assert f"with probability {telling[0].probability:.3f}" in telling[0].sentence
     sentence = result.compare(0, 1).sentence
     assert f"confidence ({cheap.confidence:.3f} → {dear.confidence:.3f})" in sentence
 
@@ -441,7 +442,10 @@ def test_a_comparison_holds_what_the_result_says_of_each_option():
     assert compared.measured[0].fragile != result.compare(0, 1).measured[0].fragile
     table = result.explain(0, fragile=0.25).to_frame().sort_index()
     place = places_.all[1]
-    assert list(table.fragile) == list(place.holds & (place.tightens >= 0.25))
+    supports = result.recourse.model.polarity_ > 0
+    assert list(table.holds) == list(place.holds)
+    assert list(table.carries) == list(place.holds & supports)
+    assert list(table.fragile) == list(place.holds & supports & (place.tightens >= 0.25))
     endless = replace(
         compared, measured=tuple(m._replace(radius=math.inf) for m in compared.measured)
     )
@@ -512,7 +516,7 @@ def test_the_sentence_says_what_the_dearer_option_buys_and_what_speaks_against_i
     assert "it buys more certified radius" in mixed.sentence
     assert "against it speaks less confidence" in mixed.sentence
     for name, change in {
-        "fewer firmly carrying rules": {"fragile": dear.carrying},
+        "fewer rules that carry it firmly": {"fragile": dear.carrying},
         "more fragile rules": {"fragile": dear.carrying},
         "more chance that no rule fires": {"silence": cheap.silence + 0.1},
         "less safety under noise": {"noise": 0.2},

@@ -321,7 +321,7 @@ def test_missing_values_and_columns_that_never_vary_can_be_projected():
 def test_methods_must_have_results_of_the_same_columns(result, plane, other, people):
     recourse, X, y, (x, *_) = plane
     for methods, said in (
-        ({}, "expected lists of results by name"),
+        ({}, "expected results by name"),
         ({"none": []}, "method 'none' has no results"),
         ({"a": [result], "b": [recourse.find(x)]}, "method 'b' has the columns"),
     ):
@@ -514,3 +514,10 @@ def test_gathering_needs_no_matplotlib_and_drawing_says_how_to_get_it():
     assert out.stdout.strip() == (
         "a picture needs matplotlib, which is not installed: pip install 'trust-recourse[plot]'"
     ), out.stderr
+
+
+def test_one_result_may_stand_for_a_list_of_one(plane):
+    recourse, _, _, (x, *_) = plane
+    result = recourse.find(x)
+    one, listed = surface_info({"exact": result}), surface_info({"exact": [result]})
+    np.testing.assert_array_equal(one.panels[0].arrows.points, listed.panels[0].arrows.points)

@@ -28,7 +28,7 @@ def test_a_waterfall_falls_from_one_confidence_to_the_other(explained, most):
     assert len(info.labels) <= most + 1
     told = why.to_frame()
     np.testing.assert_allclose(info.shares[:2], told.share[:2])
-    assert info.labels[0].startswith(f"{told.index[0]} (for 1): ")
+    assert info.labels[0].startswith(f"rule {told.index[0]} (for 1): ")
     ax = plot.draw_waterfall(info)
     bars = [bar for container in ax.containers for bar in container]
     drawn = sorted(bar.get_width() for bar in bars)
@@ -67,7 +67,7 @@ def test_a_rule_map_holds_inclusions_and_what_is_true_at_each_point(explained):
     model = explained.recourse.model
     info = plot.rule_map_info(why, rules=6, literals=10)
     columns = [model.literals_.index(name) for name in info.literals]
-    rows = [int(label.split()[0]) for label in info.rules]
+    rows = [int(label.split()[1]) for label in info.rules]
     np.testing.assert_array_equal(info.inclusion, model.inclusion_[np.ix_(rows, columns)])
     assert info.points == ("factual", "option 0", "option 1")
     for name, holds in zip(info.literals, info.holds.T, strict=True):
@@ -97,8 +97,12 @@ def test_an_automaton_shows_the_law_of_its_state(explained):
     X, y = haberman()
     ordinary = plot.automaton_info(TMClassifier(epochs=2, random_state=0).fit(X, y), 0, "nodes ≤ 1")
     assert sorted(ordinary.states)[-1] == 1.0
-    with pytest.raises(ValueError, match="expected one of model.literals_"):
-        plot.automaton_info(model, 2, "nodes <= 1")
+    assert plot.automaton_info(model, 2, "nodes <= 1").literal == "nodes ≤ 1"
+    with pytest.raises(ValueError, match="did you mean 'nodes ≤ 1'"):
+        plot.automaton_info(model, 2, "node ≤ 1")
+    for gather in (plot.waterfall_info, plot.rule_map_info):
+        with pytest.raises(TypeError, match=r"given Result; expected .* result.explain"):
+            gather(explained)
     with pytest.raises(IndexError, match="clause 99: there are 20"):
         plot.automaton_info(model, 99, "nodes ≤ 1")
     with pytest.raises(ValueError, match="holds no states"):

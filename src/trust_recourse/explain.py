@@ -48,6 +48,7 @@ STILL = 1e-12  # a raw confidence that moves less does not move
 SAME = 1e-9  # costs and distances this near are equal
 STEEP = 10.0  # a calibrator that stretches the raw change further has a jump there
 SHOWN = 5  # rules told one by one; the others are added up
+NAMES = 3  # literals named that may silence a rule
 
 
 # ---------------------------------------------------------------- the mathematics
@@ -179,7 +180,8 @@ class Tightening(NamedTuple):
             f"{name} (confidence then {then:.3f}{short.get(name, '')})"
             for name, then in self.breaks.items()
         )
-        met = f", while {', '.join(self.spares)} meets that" if self.spares else ""
+        meet = "meet" if len(self.spares) > 1 else "meets"
+        met = f", while {' and '.join(self.spares)} {meet} that" if self.spares else ""
         return (
             f"rule {self.clause} may also ask for {self.literal}, with probability "
             f"{self.probability:.3f}; it is then silent at {silent}{met}"
@@ -278,7 +280,7 @@ class Explanation:
     end: Place
     raw: Shares  # of the change in the wanted class's raw confidence
     factor: float  # that scales them to the change in confidence
-    fragile: float = FRAGILE
+    line: float = FRAGILE  # from which chance to tighten on a clause is fragile
 
     @property
     def change(self) -> float:
@@ -319,7 +321,17 @@ class Explanation:
     @cached_property
     def tightenings(self) -> list[Tightening]:
         """What may silence the clauses that carry the end point, the likeliest first."""
-        return self.points.tightenings(self.end, self.fragile)
+        return self.points.tightenings(self.end, self.line)
+
+    @property
+    def carrying(self) -> Bools:
+        """(C,): the clauses for the wanted class whose statement holds at the end point."""
+        return np.asarray(self.end.holds & self.points.supports)
+
+    @property
+    def fragile(self) -> Bools:
+        """(C,): those of them that may tighten."""
+        return np.asarray(self.carrying & (self.end.tightens >= self.line))
 
     def changes(self) -> pd.DataFrame:
         """What differs between the points in the person's units, and each feature's share."""
@@ -342,18 +354,21 @@ class Explanation:
         return pd.DataFrame(rows, columns=["feature", "from", "to", "share"])
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per clause, the greatest share first.
+        """One row per clause, the greatest share first; `moved_by` is the feature that did most.
 
-        `carries` and `fragile` are about the end point, whichever class a clause votes for.
+        `holds`, `carries` (it holds and votes for the wanted class), `tightens` and `fragile` are
+        about the end point.
         """
         table = self.points.clauses.table()[["votes_for", "rule", "weak", "dominance"]]
         table = table.assign(
             before=self.start.firing,
             after=self.end.firing,
             share=self.shown.clauses,
-            carries=self.end.holds,
+            moved_by=[self.moved_by(j) for j in range(len(table))],
+            holds=self.end.holds,
+            carries=self.carrying,
             tightens=self.end.tightens,
-            fragile=self.end.holds & (self.end.tightens >= self.fragile),
+            fragile=self.fragile,
         )
         return table.sort_values("share", key=abs, ascending=False, kind="stable")
 
@@ -439,26 +454,47 @@ class Explanation:
     def _fires(self, j: int) -> str:
         votes_for = self.points.clauses.votes_for[j]
         fires = f"fires {self.start.firing[j]:.2f} → {self.end.firing[j]:.2f}"
-        return f"rule {j} for {votes_for!r}, {fires}"
+        by = f" by {self.moved_by(j)}" if len(self.changes()) > 1 else ""
+        return f"rule {j} for {votes_for!r}, {fires}{by}"
+
+    def moved_by(self, j: int) -> str:
+        """The feature that changed a clause's firing most; '' if none did."""
+        shares = np.abs(self.raw.features[:, j])
+        f = int(shares.argmax())
+        return self.points.recourse.schema[f].title if shares[f] > STILL else ""
 
     def rule(self, j: int) -> str:
         """A clause in words."""
         return self.points.clauses.words[self._clause(j)]
 
     def _support(self) -> Iterator[str]:
-        carrying = np.flatnonzero(self.end.holds & self.points.supports)
+        carrying = np.flatnonzero(self.carrying)
         if len(carrying):
             each = (f"{j} (fires {self.end.firing[j]:.2f})" for j in carrying)
             yield f"{self.end.name} is carried by rule{'s' * (len(carrying) > 1)} {', '.join(each)}"
         else:
             yield f"No rule that votes for it states {self.end.name}'s values"
-        if told := self.tightenings:
-            yield "What may silence them; the confidence already has this averaged in"
-            yield from (f"  {each.sentence}" for each in told[:SHOWN])
-            if len(told) > SHOWN:
-                yield f"  and {len(told) - SHOWN} more, less likely: see tightenings"
+        if self.fragile.any():
+            yield "Of these are fragile (what may silence them is averaged into the confidence)"
+            yield from (f"  {line}" for line in self._fragile_lines())
         silent = f"{self.start.silence:.2f} → {self.end.silence:.2f}"
         yield f"That no rule fires at all has the probability {silent}"
+
+    def _fragile_lines(self) -> Iterator[str]:
+        """A line for each fragile rule, that whose silence is expected to cost most first."""
+        without = self.points.without[self.end.name]
+        loss = np.where(self.fragile, self.end.tightens * (self.end.confidence - without), -np.inf)
+        for j in np.argsort(-loss, kind="stable")[: int(self.fragile.sum())]:
+            literals = [t for t in self.tightenings if t.clause == j]
+            named = ", ".join(f"{t.literal} ({t.probability:.3f})" for t in literals[:NAMES])
+            more = f" and {len(literals) - NAMES} more" if len(literals) > NAMES else ""
+            then = f"confidence {self.end.confidence:.3f} → {without[j]:.3f}"
+            short = self.end.target is not None and not self.end.target.met(float(without[j]))
+            yield (
+                f"rule {j}: it may also ask for {named}{more}, with probability "
+                f"{self.end.tightens[j]:.3f} for any; silent then, {then}"
+                + (", short of its target" if short else "")
+            )
 
     def __repr__(self) -> str:
         return "\n".join(self._lines())
@@ -632,7 +668,7 @@ def _gains(cheaper: Measured, dearer: Measured) -> tuple[list[str], list[str]]:
         ("more", "confidence", cheaper.confidence, dearer.confidence, 5e-4, ".3f"),
         ("more", "certified radius", cheaper.radius, dearer.radius, SAME, ".3g"),
         ("more", "safety under noise", cheaper.noise, dearer.noise, max(5e-4, unsure), ".1%"),
-        ("more", "firmly carrying rules", cheaper.firm, dearer.firm, 0, "d"),
+        ("more", "rules that carry it firmly", cheaper.firm, dearer.firm, 0, "d"),
         ("less", "fragile rules", len(cheaper.fragile), len(dearer.fragile), 0, "d"),
         ("less", "chance that no rule fires", cheaper.silence, dearer.silence, 5e-4, ".3f"),
     )

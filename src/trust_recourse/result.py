@@ -253,10 +253,17 @@ class Result:
     def _option(self, at: int) -> Option:
         if not self.options:
             raise IndexError("this result has no options; see result.status and result.furthest")
+        if not isinstance(at, (int, np.integer)) or isinstance(at, bool):
+            raise TypeError(f"option {at!r}: expected its place in result.options, such as 0")
         if not -len(self.options) <= at < len(self.options):
             many = f"{len(self.options)} option{'s' * (len(self.options) > 1)}"
-            raise IndexError(f"option {at}: this result has {many}, counted from 0")
+            without = [target.words for target in self.status if not self._has(target)]
+            none = f"; none for {', '.join(without)}" if without else ""
+            raise IndexError(f"option {at}: this result has {many}, counted from 0{none}")
         return self.options[at]
+
+    def _has(self, target: Target) -> bool:
+        return any(option.target == target for option in self.options)
 
     def _target(self, given: Target | float | None) -> Target:
         if given is None and len(self.status) == 1:
@@ -307,10 +314,10 @@ class Result:
         for target, status in self.status.items():
             asked = f"{target.words}, {self.asked_more}" if self.asked_more else target.words
             yield f"{asked}: {status.sentence}"
-            for at, option in enumerate(o for o in self.options if o.target == target):
-                if option.changes:
-                    other = "or, dearer: " if at else ""
-                    yield f"    {other}{self._words(option)}  ({self._numbers(option, at)})"
+            own = [(i, o) for i, o in enumerate(self.options) if o.target == target and o.changes]
+            for at, (i, option) in enumerate(own):
+                words = f"option {i}: {self._words(option)}"
+                yield f"    {words}  ({self._numbers(option, at)})"
             if status is Status.INFEASIBLE and target.mode == "at_least":
                 yield f"    the furthest within reach is {self.furthest.confidence:.3f}" + (
                     f": {self._words(self.furthest)}" if self.furthest.changes else ""

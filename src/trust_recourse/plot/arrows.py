@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from trust_recourse.result import Result
 
-Methods: TypeAlias = "Mapping[str, Sequence[Result]]"
+Methods: TypeAlias = "Mapping[str, Sequence[Result] | Result]"
 Place: TypeAlias = Callable[[Floats], Floats]  # rows of codes → points of the plane
 
 
@@ -47,15 +47,19 @@ class Arrows:
         return np.vstack([self.people, self.end])
 
 
-def check_methods(methods: Methods) -> None:
-    """Refuse what is not a list of results for each name, all with the same columns."""
+def by_method(methods: Methods) -> dict[str, list[Result]]:
+    """A list of results for each name, all with the same columns, or a refusal."""
     if not isinstance(methods, Mapping) or not methods:
         raise ValueError(
-            f"methods={methods!r}; expected lists of results by name, such as "
+            f"methods: given {type(methods).__name__}; expected results by name, such as "
             "{'exact': [recourse.find(x) for x in people]}"
         )
+    given: Mapping[str, Any] = methods
+    listed: dict[str, list[Result]] = {
+        name: [some] if hasattr(some, "options") else list(some) for name, some in given.items()
+    }
     first: Any = None
-    for name, results in methods.items():
+    for name, results in listed.items():
         if not len(results):
             raise ValueError(f"method {name!r} has no results; expected at least one")
         for result in results:
@@ -63,6 +67,7 @@ def check_methods(methods: Methods) -> None:
             first = columns if first is None else first
             if columns != first:
                 raise ValueError(f"method {name!r} has the columns {columns}, another has {first}")
+    return listed
 
 
 def draw_arrows(ax: Axes, arrows: Arrows) -> None:

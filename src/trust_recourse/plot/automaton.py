@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -39,8 +40,11 @@ def automaton_info(model: Any, clause: int, literal: str) -> AutomatonInfo:
             "this model holds no states: they were dropped, or not saved with it; "
             "fit it anew, or save it with states=True"
         )
+    literal = literal.replace("<=", "≤").replace("!=", "≠")
     if literal not in model.literals_:
-        raise ValueError(f"literal={literal!r}; expected one of model.literals_")
+        near = difflib.get_close_matches(literal, model.literals_, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise ValueError(f"literal={literal!r}; expected one of model.literals_{hint}")
     if not 0 <= clause < len(model.inclusion_):
         raise IndexError(f"clause {clause}: there are {len(model.inclusion_)}, counted from 0")
     k = model.literals_.index(literal)

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from trust_recourse.plot.arrows import Arrows, Methods, check_methods, draw_arrows
+from trust_recourse.plot.arrows import Arrows, Methods, by_method, draw_arrows
 from trust_recourse.plot.style import BLUE, ORANGE, legend, panels, wrapped
 from trust_recourse.problem import Floats
 from trust_recourse.schema import Schema
@@ -40,8 +40,8 @@ def projection_info(methods: Methods, X: pd.DataFrame, y: ArrayLike) -> Projecti
     `methods` holds results by the name of their panel. Distances are those of the cost L2: numbers
     in units of their scale, any two categories 1 apart; a missing value counts as the mean.
     """
-    check_methods(methods)
-    schema = next(iter(methods.values()))[0].recourse.schema
+    by_name = by_method(methods)
+    schema = next(iter(by_name.values()))[0].recourse.schema
     classes = np.asarray(y)
     if classes.shape != (len(X),):
         raise ValueError(f"y has shape {classes.shape} and X {len(X)} rows; expected a class a row")
@@ -67,7 +67,7 @@ def projection_info(methods: Methods, X: pd.DataFrame, y: ArrayLike) -> Projecti
         lengths[:2] ** 2 / max(float((lengths**2).sum()), np.finfo(float).tiny),
         centred @ components.T,
         classes,
-        {name: Arrows.of(results, place) for name, results in methods.items()},
+        {name: Arrows.of(results, place) for name, results in by_name.items()},
     )
 
 

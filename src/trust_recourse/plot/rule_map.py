@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trust_recourse.plot.style import BLACK, GREY, SMALL, WHITE, new_axes, note, wrapped
-from trust_recourse.plot.waterfall import rule_label
+from trust_recourse.plot.style import BLACK, GREY, SMALL, WHITE, new_axes, note, shortened, wrapped
+from trust_recourse.plot.waterfall import LINE, explained, rule_label
 from trust_recourse.problem import Floats
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ def rule_map_info(
     Literals come feature by feature, in the order of their thresholds. The points are the factual
     and the two that are explained.
     """
+    explained(explanation)
     points, clauses = explanation.points, explanation.points.clauses
     chosen = np.argsort(-np.abs(explanation.shown.clauses), kind="stable")[:rules]
     best, o, owners = (
@@ -65,8 +66,10 @@ def draw_rule_map(info: RuleMapInfo, axes: tuple[Axes, Axes] | None = None) -> t
     """Draw inclusion probabilities as shades; above them a full mark where a literal holds."""
     if axes is None:
         wide = 3.4 + 0.26 * len(info.literals)
-        tall = 2.4 + 0.36 * len(info.rules) + 0.25 * len(info.points)
-        ratio = [0.25 * len(info.points) + 0.1, 0.36 * len(info.rules)]
+        lines = sum(max(label.count("\n") + 1.5, 2.5) for label in info.rules)
+        longest = max([len(name) for name in info.literals], default=0)
+        tall = 1.2 + 0.07 * min(longest, 32) + LINE * lines + 0.25 * len(info.points)
+        ratio = [0.25 * len(info.points) + 0.1, LINE * lines]
         top, below = new_axes((wide, tall), rows=2, sharex=True, height_ratios=ratio)
     else:
         top, below = axes
@@ -83,7 +86,7 @@ def draw_rule_map(info: RuleMapInfo, axes: tuple[Axes, Axes] | None = None) -> t
             )  # fmt: skip
     for column in info.starts:
         below.axvline(column - 0.5, color=GREY, linewidth=0.8)
-    names = [wrapped(name, 30) for name in info.literals]
+    names = [shortened(name, 32) for name in info.literals]
     below.set_xticks(range(len(names)), names, rotation=90, fontsize=SMALL)
     below.set_yticks(range(len(info.rules)), list(info.rules), fontsize=SMALL)
     figure = below.get_figure()

@@ -69,6 +69,16 @@ def panels(
     return given
 
 
+def shortened(text: str, most: int) -> str:
+    """A text of at most so many characters, its middle left out where it is longer.
+
+    >>> shortened("one or two or three", 11)
+    'one o…three'
+    """
+    kept = (most - 1) // 2
+    return text if len(text) <= most else f"{text[:kept]}…{text[-kept:]}"
+
+
 def wrapped(text: str, width: int = 36) -> str:
     """The text in lines of at most so many characters; a longer word is cut."""
     return "\n".join(textwrap.wrap(text, width)) or text

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from trust_recourse.plot.arrows import Arrows, Methods, check_methods, draw_arrows
+from trust_recourse.plot.arrows import Arrows, Methods, by_method, draw_arrows
 from trust_recourse.plot.style import BLACK, SHADES, WHITE, legend, panels, wrapped
 from trust_recourse.problem import Floats
 from trust_recourse.schema import Feature, Schema
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from trust_recourse.result import Result
 
 MOST_NAMED = 2  # features held that a title has room for
 MARGIN = 0.04  # of the extent, left around what is shown
@@ -56,13 +58,13 @@ def surface_info(
     names of two numeric ones; all people and options must then agree in the others. The grid covers
     the people and their options, and the rows of X if given.
     """
-    check_methods(methods)
-    _check_models(methods)
-    first = next(iter(methods.values()))[0].recourse
+    by_name = by_method(methods)
+    _check_models(by_name)
+    first = next(iter(by_name.values()))[0].recourse
     at = _axes(first.schema, features)
-    base = _base(methods, first.schema, at)
+    base = _base(by_name, first.schema, at)
     everyone = {
-        name: Arrows.of(results, lambda codes: codes[:, at]) for name, results in methods.items()
+        name: Arrows.of(results, lambda codes: codes[:, at]) for name, results in by_name.items()
     }
     shown = [arrows.points for arrows in everyone.values()]
     if X is not None:
@@ -82,14 +84,14 @@ def surface_info(
                 everyone[name],
                 results[0].recourse.decision_threshold,
             )
-            for name, results in methods.items()
+            for name, results in by_name.items()
         ),
         {f.title: f.describe_code(float(base[first.schema.position(f.name)])) for f in rest},
         first.wanted,
     )
 
 
-def _check_models(methods: Methods) -> None:
+def _check_models(methods: dict[str, list[Result]]) -> None:
     """Refuse a panel of several models, for it has one surface, and panels of different classes."""
     wanted = next(iter(methods.values()))[0].recourse.wanted
     for name, results in methods.items():
@@ -114,7 +116,7 @@ def _axes(schema: Schema, features: tuple[str, str] | None) -> list[int]:
     return at
 
 
-def _base(methods: Methods, schema: Schema, at: list[int]) -> Floats:
+def _base(methods: dict[str, list[Result]], schema: Schema, at: list[int]) -> Floats:
     """The codes that everyone shares off the two axes."""
     results = [result for some in methods.values() for result in some]
     points = [x for r in results for x in (r.factual, *(o.x for o in r.options))]

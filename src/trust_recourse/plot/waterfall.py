@@ -18,6 +18,7 @@ from trust_recourse.plot.style import (
     new_axes,
     note,
     plain_frame,
+    shortened,
     wrapped,
 )
 from trust_recourse.problem import Floats
@@ -47,6 +48,7 @@ class WaterfallInfo:
 
 def waterfall_info(explanation: Explanation, most: int = MOST) -> WaterfallInfo:
     """Gather the rules that move confidence most, and the others together."""
+    explained(explanation)
     labels, values = _told(explanation, explanation.shown.clauses[:, None], most)
     recourse = explanation.points.recourse
     return WaterfallInfo(
@@ -76,10 +78,19 @@ def _told(explanation: Explanation, shares: Floats, most: int) -> tuple[tuple[st
     return tuple(labels), np.array(rows).reshape(-1, shares.shape[1])
 
 
+def explained(value: object) -> None:
+    """Refuse what is no explanation."""
+    if not hasattr(value, "shown"):
+        raise TypeError(
+            f"given {type(value).__name__}; expected an explanation, such as result.explain(0)"
+        )
+
+
 def rule_label(points: Places, j: int, width: int = 34) -> str:
     """A clause for an axis: its number, the class it votes for, and its statement."""
     clauses = points.clauses
-    return wrapped(f"{j} (for {clauses.votes_for[j]}): {clauses.words[j]}", width)
+    words = shortened(clauses.words[j], 2 * width).replace("≤ ", "≤\u00a0").replace("> ", ">\u00a0")
+    return wrapped(f"rule {j} (for {clauses.votes_for[j]}): {words}", width)
 
 
 def draw_waterfall(info: WaterfallInfo, ax: Axes | None = None) -> Axes:
@@ -143,6 +154,8 @@ class DuelInfo:
 
 def duel_info(first: Explanation, second: Explanation, most: int = MOST) -> DuelInfo:
     """Gather two explanations that start from the same point."""
+    explained(first)
+    explained(second)
     if first.start is not second.start:
         raise ValueError(
             f"the first starts from {first.start.name!r}, the second from {second.start.name!r}; "
