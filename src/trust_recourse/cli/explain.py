@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from trust_recourse.cli import page, question
-from trust_recourse.cli.find import decision, how_far, unanswered
+from trust_recourse.cli.find import as_told, decision, how_far, unanswered
 from trust_recourse.cli.mistakes import InputError, can_be_drawn, can_be_written, told_plainly
 from trust_recourse.cli.root import app
 
@@ -48,7 +48,7 @@ def explain(
     ] = None,
     json: question.Json = False,
 ) -> None:
-    """Tell what each rule of the model adds on the way from a person to an option, exactly.
+    r"""Tell what each rule of the model adds on the way from a person to an option, exactly.
 
     The options are those of `trust-recourse find` with the same person and confidences, counted
     from 0 in its order.
@@ -58,10 +58,10 @@ def explain(
 
     For example:
 
-        trust-recourse explain model.safetensors --data patients.csv --row 7 --confidence 0.7
+        trust-recourse explain model.safetensors --data patients.csv --row 9
 
-        trust-recourse explain model.safetensors --data patients.csv --row 7 --confidence 0.7
-        --confidence 0.85 --compare 0 1 --html why.html
+        trust-recourse explain model.safetensors --data patients.csv --row 9 \
+            --confidence 0.6 --confidence 0.7 --compare 0 1 --html why.html
     """
     from trust_recourse.schema.values import write_whole
 
@@ -74,7 +74,11 @@ def explain(
         result = what.put(recourse, x)
     console = page.console(markup=False)
     if not result.options:
-        unanswered(console, result, how_far(result))
+        far = how_far(result)
+        if json:
+            typer.echo(page.as_json(as_told(result, [], far)))
+        else:
+            unanswered(console, result, far)
         raise typer.Exit(1)
     asked = (option,) if compare is None else compare
     _must_be_there(result, asked)
@@ -117,10 +121,8 @@ def _picture(result: Result, asked: tuple[int, ...]) -> bytes:
     from trust_recourse.plot import draw_duel, draw_waterfall, duel_info, waterfall_info
 
     first, *second = (result.explain(at) for at in asked)
-    if second:
-        ax = draw_duel(duel_info(first, second[0]))
-    else:
-        ax = draw_waterfall(waterfall_info(first))
+    duel = [draw_duel(duel_info(first, other)) for other in second]
+    ax = duel[0] if duel else draw_waterfall(waterfall_info(first))
     picture = BytesIO()
     figure: Any = ax.get_figure()
     figure.savefig(picture, format="png")

@@ -50,7 +50,7 @@ def find(
     ] = None,
     json: question.Json = False,
 ) -> None:
-    """Find the least that a person must change to be accepted with a confidence you name.
+    r"""Find the least that a person must change to be accepted with a confidence you name.
 
     The person is a row of a file, or values on the line, or a row with some values replaced. Costs
     and radii are in scaled units: 0.1 of a column is a tenth of its range, unless its schema says
@@ -59,14 +59,21 @@ def find(
     It ends with 0 if every confidence has an answer, with 1 if one is out of reach or was not found
     in time, and with 2 if something given is not right.
 
-    For example:
+    For example, a person by their values, and by their row of a file:
 
-        trust-recourse find model.safetensors --set age=55 --set year=69 --set nodes=22 --lock age
+        trust-recourse find model.safetensors --set age=55 --set year=69 --set nodes=22
 
-        trust-recourse find model.safetensors --data patients.csv --row 7 --confidence 0.7
-        --confidence 0.85 --options 2 --min-radius 0.02
+        trust-recourse find model.safetensors --data patients.csv --row 9 --lock age
 
-        trust-recourse find model.safetensors --data patients.csv --row 7 --certificate proof.json
+    Two confidences at once, each reached in two ways, with some room for error:
+
+        trust-recourse find model.safetensors --data patients.csv --row 9 \
+            --confidence 0.7 --confidence 0.8 --options 2 --min-radius 0.02
+
+    With a proof that a stranger can check:
+
+        trust-recourse find model.safetensors --data patients.csv --row 9 \
+            --confidence 0.7 --certificate proof.json
     """
     who = question.Person(model, schema, data, row, id, values, lock, cost, wanted)
     what = question.Question(confidence, options, min_radius, engine, time_limit, trials)
@@ -80,19 +87,22 @@ def find(
         safety = [_safety(result, at) for at in range(len(result.options))]
         far = how_far(result)
     answered = not any(status in UNANSWERED for status in result.status.values())
-    if certificate is not None and "not_found" not in result.status.values():
+    proved = certificate if "not_found" not in result.status.values() else None
+    if proved is not None:
         with page.waiting("Proving"):
-            result.certificate().save(certificate)
+            result.certificate().save(proved)
     if save is not None:
         result.save(save)
     if json:
-        typer.echo(page.as_json(_told(result, safety, far)))
+        typer.echo(page.as_json(as_told(result, safety, far)))
     else:
         console = page.console(markup=False)
         _show(console, result, safety, far)
-        if certificate is not None and certificate.exists():
-            check = shlex.join(["trust-recourse", "verify", str(certificate), str(model)])
-            console.print(f"{certificate}: the proof. To check it: {check}", soft_wrap=True)
+        if proved is not None:
+            check = shlex.join(["trust-recourse", "verify", str(proved), str(model)])
+            console.print(f"{proved}: the proof. To check it: {check}", soft_wrap=True)
+        elif certificate is not None:
+            console.print(f"{certificate}: not written, as nothing is proved.", soft_wrap=True)
         if save is not None:
             console.print(f"{save}: the result, for Result.load.", soft_wrap=True)
     raise typer.Exit(0 if answered else 1)
@@ -132,7 +142,8 @@ def how_far(result: Result) -> dict[str, Any] | None:
 # ---------------------------------------------------------------- for programs
 
 
-def _told(result: Result, safety: list[tuple[float, float]], far: Any) -> dict[str, Any]:
+def as_told(result: Result, safety: list[tuple[float, float]], far: Any) -> dict[str, Any]:
+    """A result in lists, texts and numbers that JSON can hold."""
     from trust_recourse.schema.values import plain
 
     recourse = result.recourse

@@ -77,7 +77,7 @@ def fit(
 
         trust-recourse fit patients.csv --target survived --schema schema.yaml
 
-        trust-recourse fit loans.csv --target repaid --calibration sigmoid --out loans.safetensors
+        trust-recourse fit loans.csv --target repaid --calibration sigmoid --seed 7
     """
     from trust_recourse import PTMClassifier
 

@@ -43,17 +43,17 @@ def frontier(
     ] = None,
     json: question.Json = False,
 ) -> None:
-    """List every step of confidence that a person can buy, each at its least cost, proved.
+    r"""List every step of confidence that a person can buy, each at its least cost, proved.
 
     It ends with 0, also where nothing leads further than the person is, and with 2 if something
     given is not right.
 
     For example:
 
-        trust-recourse frontier model.safetensors --data patients.csv --row 7 --lock age --lock year
+        trust-recourse frontier model.safetensors --data patients.csv --row 9
 
-        trust-recourse frontier model.safetensors --set age=55 --set year=69 --set nodes=22
-        --csv steps.csv --png steps.png
+        trust-recourse frontier model.safetensors --data patients.csv --row 9 \
+            --lock age --lock year --csv steps.csv --png steps.png
     """
     from trust_recourse.schema.values import write_whole
 
@@ -79,7 +79,9 @@ def frontier(
     table.columns[3].justify, table.columns[3].no_wrap = "left", False
     for step in _told(result, stairs)["steps"]:
         changes = (
-            f"{recourse.schema[name].title} {recourse.schema.describe(name, to)}"
+            f"{recourse.schema[name].title} "
+            f"{recourse.schema.describe(name, result.factual[name])} → "
+            f"{recourse.schema.describe(name, to)}"
             for name, to in step["changes"].items()
         )
         yes = step["confidence"] >= recourse.decision_threshold

@@ -42,9 +42,9 @@ def report(
 
     For example:
 
-        trust-recourse report patients.csv --target survived --model model.safetensors
+        trust-recourse report patients.csv --target survived --html report.html
 
-        trust-recourse report patients.csv --target survived --schema schema.yaml --html report.html
+        trust-recourse report patients.csv --target survived --model model.safetensors
     """
     from sklearn.base import clone
 

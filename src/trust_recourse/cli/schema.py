@@ -65,7 +65,7 @@ def schema(
 
         trust-recourse schema patients.csv --target survived
 
-        trust-recourse schema loans.csv --target repaid --id number --missing score=-9
+        trust-recourse schema loans.csv --target repaid --id number --missing points=-9
     """
     can_be_written(out, data)
     if out.exists() and not force:

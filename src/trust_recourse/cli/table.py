@@ -7,8 +7,9 @@ are, true and false, else text. From then on each cell is read as its feature sa
 from __future__ import annotations
 
 import csv
+import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from trust_recourse import Feature, Schema
 
 SEPARATORS = ",;\t|"
+CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 PARQUET, ZIP = b"PAR1", b"PK\x03\x04"
 
 
@@ -202,7 +204,8 @@ def _separated(path: Path) -> tuple[str, list[str], list[list[str]]]:
             SEPARATORS, key=lambda each: len(next(csv.reader([first], delimiter=each), []))
         )
         source.seek(0)
-        reader = csv.reader(source, delimiter=separator, strict=True, skipinitialspace=True)
+        lines = _printable(path, source)
+        reader = csv.reader(lines, delimiter=separator, strict=True, skipinitialspace=True)
         header = next(reader, [])
         if not header:
             raise InputError(f"{path}: expected a first line with the names of columns, then rows")
@@ -216,6 +219,16 @@ def _separated(path: Path) -> tuple[str, list[str], list[list[str]]]:
             if row:
                 rows.append([cell.strip() for cell in row])
     return separator, [name.strip() for name in header], rows
+
+
+def _printable(path: Path, lines: Iterable[str]) -> Iterator[str]:
+    """The lines of a text; a control character, which could steer a terminal, is refused."""
+    for at, line in enumerate(lines, 1):
+        if found := CONTROL.search(line):
+            raise InputError(
+                f"{path}, line {at}: the character {found[0]!r} has no place in a table of text"
+            )
+        yield line
 
 
 def _names(path: Path, given: Sequence[str]) -> list[str]:
