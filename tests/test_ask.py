@@ -370,7 +370,7 @@ def test_classes_may_be_words_and_calibration_is_kept(messy):
         ("--schema {}/p.csv", "p.csv: expected a list of features"),
         ("--schema {}/other.yaml", "no column 'height'"),
         ("--schema {}/narrow.yaml", "expected one of"),
-        ("--schema {}/target.yaml", "it has the target 'survived' as a feature"),
+        ("--schema {}/target.yaml", "the schema has the target 'survived' as a feature"),
     ],
 )
 def test_what_fit_cannot_do_leaves_the_old_model(home, tmp_path, line, words):

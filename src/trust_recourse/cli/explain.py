@@ -88,7 +88,7 @@ def explain(
     if png is not None:
         write_whole(png, _picture(result, asked))
     if json:
-        typer.echo(told.to_json())
+        typer.echo(page.as_json(told.to_dict()))
         return
     console.print(f"{decision(result)}\n")
     if compare is None:

@@ -79,10 +79,11 @@ def fit(
 
         trust-recourse fit loans.csv --target repaid --calibration sigmoid --seed 7
     """
-    from trust_recourse import PTMClassifier
+    from trust_recourse import PTMClassifier, Schema
 
     can_be_written(out, data, schema)
-    rows, labels, known = learnt_from(read(data), target, schema)
+    given = None if schema is None else Schema.from_yaml(schema)
+    rows, labels, known = learnt_from(read(data), target, given)
     machine = PTMClassifier(
         clauses, s=s, T=t, epochs=epochs, thresholds=_thresholds(thresholds), link=link,
         calibration=None if calibration == "none" else calibration, schema=known,
@@ -111,21 +112,15 @@ def fit(
 
 
 def learnt_from(
-    table: Table, target: str, schema: Path | None
+    table: Table, target: str, schema: Schema | None
 ) -> tuple[pd.DataFrame, NDArray[Any], Schema]:
     """The rows of a table as a schema reads them (guessed if there is none), and their classes."""
-    from trust_recourse import Schema
-
     labels = table.labels(target)
     if schema is None:
-        known = inferred(table, table.features(target), [])
-    else:
-        known = Schema.from_yaml(schema)
-        if target in known:
-            raise InputError(
-                f"{schema}: it has the target {target!r} as a feature; take it out there"
-            )
-    return table.read_by(known), labels, known
+        schema = inferred(table, table.features(target), [])
+    if target in schema:
+        raise InputError(f"the schema has the target {target!r} as a feature; take it out there")
+    return table.read_by(schema), labels, schema
 
 
 def _thresholds(text: str) -> Any:

@@ -73,18 +73,24 @@ def frontier(
     if json:
         typer.echo(page.as_json(_told(result, stairs)))
         return
-    console = page.console(markup=False)
+    _show(result, stairs)
+    for path in (csv, png):
+        if path is not None:
+            typer.echo(f"\n{path}: written.")
+
+
+def _show(result: Result, stairs: pd.DataFrame) -> None:
+    console, schema = page.console(markup=False), result.recourse.schema
     console.print(f"{decision(result)}\n")
     table = page.table("cost", "confidence", "decision", "change", text=0)
     table.columns[3].justify, table.columns[3].no_wrap = "left", False
     for step in _told(result, stairs)["steps"]:
         changes = (
-            f"{recourse.schema[name].title} "
-            f"{recourse.schema.describe(name, result.factual[name])} → "
-            f"{recourse.schema.describe(name, to)}"
-            for name, to in step["changes"].items()
+            f"{schema[name].title} {schema.describe(name, result.factual[name])} → "
+            f"{schema.describe(name, value)}"
+            for name, value in step["changes"].items()
         )
-        yes = step["confidence"] >= recourse.decision_threshold
+        yes = step["confidence"] >= result.recourse.decision_threshold
         table.add_row(
             f"{step['cost']:.4g}", f"{step['confidence']:.3f}", "yes" if yes else "no",
             ", ".join(changes) or "as they are",
@@ -92,9 +98,6 @@ def frontier(
     console.print(table)
     if not stairs.attrs["complete"]:
         console.print("\nThe time limit ended the search: there may be steps further up.")
-    for path in (csv, png):
-        if path is not None:
-            console.print(f"\n{path}: written.")
 
 
 def _told(result: Result, stairs: pd.DataFrame) -> dict[str, Any]:

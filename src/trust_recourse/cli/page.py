@@ -43,8 +43,8 @@ def waiting(what: str) -> Status:
 
 
 def as_json(told: object) -> str:
-    """An answer for programs; what JSON cannot hold must be null before."""
-    return json.dumps(told, ensure_ascii=False, indent=1, allow_nan=False)
+    """An answer for programs, in ASCII, which every pipe can carry; NaN must be null before."""
+    return json.dumps(told, indent=1, allow_nan=False)
 
 
 def as_html(title: str, body: str) -> str:

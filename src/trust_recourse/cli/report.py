@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,6 +14,9 @@ from trust_recourse.cli.question import Json, SchemaFile
 from trust_recourse.cli.root import app
 from trust_recourse.cli.schema import Data, Target
 from trust_recourse.cli.table import read
+
+if TYPE_CHECKING:
+    from trust_recourse.report import ModelReport
 
 
 @app.command()
@@ -48,21 +51,19 @@ def report(
     """
     from sklearn.base import clone
 
-    from trust_recourse import PTMClassifier, TMClassifier, load, model_report
+    from trust_recourse import PTMClassifier, Schema, TMClassifier, load, model_report
     from trust_recourse.schema.values import write_whole
 
     can_be_written(html, data, schema, model)
     machine: PTMClassifier | TMClassifier = PTMClassifier(random_state=seed)
+    known = None
     if model is not None:
         fitted = load(model)
-        machine = clone(fitted)
-        machine.set_params(verbose=False)
-    if model is not None and schema is None:
-        table, known = read(data), fitted.schema_
-        rows, labels = table.read_by(known), table.labels(target)
-    else:
-        rows, labels, known = learnt_from(read(data), target, schema)
-    machine.set_params(schema=known)
+        machine, known = clone(fitted), fitted.schema_
+    if schema is not None:
+        known = Schema.from_yaml(schema)
+    rows, labels, known = learnt_from(read(data), target, known)
+    machine.set_params(schema=known, verbose=False)
     with page.waiting(f"Learning {folds} times, each time without the rows to be judged"):
         found = model_report(machine, rows, labels, folds=folds, random_state=seed)
     if html is not None:
@@ -70,6 +71,12 @@ def report(
     if json:
         typer.echo(page.as_json(found.to_dict()))
         return
+    _show(found, target)
+    if html is not None:
+        typer.echo(f"\n{html}: written.")
+
+
+def _show(found: ModelReport, target: str) -> None:
     console = page.console(markup=False)
     console.print(
         f"Class {found.label} of {target}: {found.rows} rows, held out of learning in "
@@ -85,5 +92,3 @@ def report(
     for name, part, said, came, count in found.reliability.reset_index().itertuples(index=False):
         curves.add_row(str(name), str(part), f"{said:.3f}", f"{came:.3f}", str(count))
     console.print(curves)
-    if html is not None:
-        console.print(f"\n{html}: written.")
