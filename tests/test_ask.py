@@ -515,6 +515,20 @@ def test_the_proof_is_checked_and_the_result_read_back(who, home, recourse, tmp_
     assert result.options[0].cost == recourse.find(PERSON, 0.6).options[0].cost
 
 
+def test_a_search_that_ends_too_soon_has_no_answer_and_no_proof(who, tmp_path):
+    line = f"find {who} --confidence 0.6 --time-limit 1e-9"
+    done = ask(f"{line} --certificate {{}}/proof.json", tmp_path)
+    assert done.exit_code == 1
+    assert (
+        "No change was found; that one exists was not ruled out. Give it a longer --time-limit"
+        in (flat(done.stdout))
+    )
+    assert "proof.json: not written, as nothing is proved" in flat(done.stdout)
+    assert list(tmp_path.iterdir()) == []
+    assert told(line)["targets"][0]["status"] == "not_found"
+    assert told(f"frontier {who} --time-limit 1e-9")["complete"] is False
+
+
 @pytest.mark.parametrize(
     ("line", "words"),
     [
@@ -611,6 +625,16 @@ def test_an_explanation_is_that_of_the_library(who, recourse, tmp_path):
     for name, cells in compared.words().iterrows():
         assert f"{name} {' '.join(cells)}" in flat(both.stdout)
     assert (tmp_path / "both.png").read_bytes() != (tmp_path / "why.png").read_bytes()
+
+
+def test_words_of_others_do_no_harm_in_a_page(who, home, tmp_path):
+    labelled = Schema.from_yaml(home / "p.yaml").update("nodes", label="<script>alert(1)</script>")
+    labelled.to_yaml(tmp_path / "s.yaml")
+    line = f"explain {who} --schema {{}}/s.yaml --lock age --lock year --html {{}}/why.html"
+    assert ask(line, tmp_path).exit_code == 0
+    page = (tmp_path / "why.html").read_text()
+    assert "&lt;script&gt;alert(1)" in page
+    assert "<script" not in page
 
 
 def test_what_explain_cannot_tell(who):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from trust_recourse.cli import page, question
-from trust_recourse.cli.find import as_told, decision, how_far, unanswered
+from trust_recourse.cli.find import as_told, decision, how_far, what_is_known
 from trust_recourse.cli.mistakes import InputError, can_be_drawn, can_be_written, told_plainly
 from trust_recourse.cli.root import app
 
@@ -78,7 +78,7 @@ def explain(
         if json:
             typer.echo(page.as_json(as_told(result, [], far)))
         else:
-            unanswered(console, result, far)
+            what_is_known(console, result, far)
         raise typer.Exit(1)
     asked = (option,) if compare is None else compare
     _must_be_there(result, asked)

@@ -219,7 +219,7 @@ def _show(console: Console, result: Result, safety: list[tuple[float, float]], f
             )  # fmt: skip
         console.print(table)
         console.print()
-    unanswered(console, result, far)
+    what_is_known(console, result, far)
     if result.options:
         console.print(
             "\nradius: a yes stays a yes while every number is off by less than that share of its "
@@ -238,14 +238,18 @@ def words(result: Result, option: Option) -> str:
     return "\n".join(each) or "no change"
 
 
-def unanswered(console: Console, result: Result, far: Any) -> None:
+def what_is_known(console: Console, result: Result, far: Any) -> None:
     """What is known of each confidence, and where one is out of reach, how far they get."""
+    proves = result.engine == "exact"
+    more = f", {result.asked_more}" if result.asked_more else ""
     for target, status in result.status.items():
-        more = f", {result.asked_more}" if result.asked_more else ""
         console.print(f"{target.words}{more}: {status.sentence}")
         first = next((o for o in result.options if o.target == target), None)
-        if first is not None and status == "feasible" and result.engine == "exact":
+        if first is not None and status == "feasible" and proves:
             console.print(f"  Nothing that costs less than {first.lower_bound:.4g} reaches it.")
+        if status == "not_found":
+            way = "Give it a longer --time-limit." if proves else "Give it more --trials."
+            console.print(f"  {way}")
     if far is None:
         return
     furthest = result.furthest
