@@ -10,7 +10,7 @@ import typer
 
 from trust_recourse.cli import page
 from trust_recourse.cli.mistakes import InputError, can_be_written, told_plainly
-from trust_recourse.cli.question import Json, SchemaFile, label_of
+from trust_recourse.cli.question import Json, label_of
 from trust_recourse.cli.root import app
 from trust_recourse.cli.schema import Data, Target, inferred
 from trust_recourse.cli.table import Table, read
@@ -31,7 +31,10 @@ Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of all chanc
 def fit(
     data: Data,
     target: Target,
-    schema: SchemaFile = None,
+    schema: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.yaml", help="What the columns mean; guessed if none is given."),
+    ] = None,
     out: Annotated[
         Path, typer.Option(metavar="FILE.safetensors", help="Where to write the model.")
     ] = Path("model.safetensors"),

@@ -10,7 +10,7 @@ import typer
 from trust_recourse.cli import page
 from trust_recourse.cli.fit import Seed, learnt_from
 from trust_recourse.cli.mistakes import can_be_written, told_plainly
-from trust_recourse.cli.question import Json, SchemaFile
+from trust_recourse.cli.question import Json
 from trust_recourse.cli.root import app
 from trust_recourse.cli.schema import Data, Target
 from trust_recourse.cli.table import read
@@ -28,7 +28,13 @@ def report(
         Path | None,
         typer.Option(metavar="MODEL", help="Take the settings of this model, and its schema."),
     ] = None,
-    schema: SchemaFile = None,
+    schema: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.yaml",
+            help="What the columns mean; the model's schema if none is given, or guessed.",
+        ),
+    ] = None,
     folds: Annotated[int, typer.Option(min=2, help="Parts that take turns to be held out.")] = 5,
     seed: Seed = 0,
     html: Annotated[
