@@ -3,6 +3,13 @@
 Nothing heavy is imported before a command runs, so that `--help` answers at once.
 """
 
+from trust_recourse.cli import data as data
 from trust_recourse.cli import demo as demo
+from trust_recourse.cli import explain as explain
+from trust_recourse.cli import find as find
+from trust_recourse.cli import fit as fit
+from trust_recourse.cli import frontier as frontier
+from trust_recourse.cli import report as report
+from trust_recourse.cli import schema as schema
 from trust_recourse.cli import verify as verify
 from trust_recourse.cli.root import app as app

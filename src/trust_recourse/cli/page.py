@@ -2,27 +2,59 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from collections.abc import Callable
+from html import escape
 from typing import TypeVar
 
 from rich import box
 from rich.console import Console
+from rich.status import Status
 from rich.table import Table
 
 Answer = TypeVar("Answer")
 
 WIDEST = 100
+STYLE = (
+    "body{font:1rem/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}"
+    "table{border-collapse:collapse;margin:1rem 0}th,td{padding:.2rem .6rem;border:1px solid #bbb}"
+)
 
 
-def console() -> Console:
-    """Where commands print, no wider than is read well."""
+def console(*, markup: bool = True) -> Console:
+    """Where commands print, no wider than is read well.
+
+    Without markup what stands in brackets is printed as it is: for words that others wrote.
+    """
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="replace")  # a terminal that lacks ≤ shows ?, not an error
-    page = Console(highlight=False)
+    page = Console(highlight=False, markup=markup)
     page.width = min(page.width, WIDEST)
     return page
+
+
+def waiting(what: str) -> Status:
+    """A sign of life while something is worked out; on a terminal alone, beside the answer."""
+    return Console(stderr=True).status(
+        f"{what} (the first time ever, this compiles for up to a minute)"
+    )
+
+
+def as_json(told: object) -> str:
+    """An answer for programs, in ASCII, which every pipe can carry; NaN must be null before."""
+    return json.dumps(told, indent=1, allow_nan=False)
+
+
+def as_html(title: str, body: str) -> str:
+    """A page of its own around HTML, with nothing to be fetched."""
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{escape(title)}</title><style>{STYLE}</style></head>\n"
+        f"<body><h1>{escape(title)}</h1>\n{body}\n</body></html>\n"
+    )
 
 
 def chapter(page: Console, title: str) -> None:

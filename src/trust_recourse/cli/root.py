@@ -2,16 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from trust_recourse import __version__
 
+ORDER = (
+    "demo", "data", "schema", "fit", "report", "find", "frontier", "explain", "letter", "verify",
+    "ledger", "serve",
+)  # fmt: skip
+
+
+class _InOrder(TyperGroup):
+    """Lists the commands as they are used, from a table to an answer to a service."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        names = super().list_commands(ctx)
+        return sorted(names, key=lambda name: ORDER.index(name) if name in ORDER else len(ORDER))
+
+
 app = typer.Typer(
+    cls=_InOrder,
     help="The least a refused person must change to be accepted with a confidence they name.\n\n"
     "Begin with a short story, told by a small model about real patients: "
-    "`trust-recourse demo`",
+    "`trust-recourse demo`\n\n"
+    "From a table to an answer: `trust-recourse schema`, then `fit`, then `find`; "
+    "`trust-recourse data` writes a table to try them on.",
     add_completion=False,
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},

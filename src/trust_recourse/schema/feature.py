@@ -15,7 +15,10 @@ from pandas.api.types import infer_dtype
 
 from trust_recourse.schema.moves import Moves
 from trust_recourse.schema.values import (
+    BLANKS,
     INF,
+    NUMBER,
+    YES,
     Floats,
     SchemaError,
     Value,
@@ -351,6 +354,50 @@ class Feature:
         column = np.empty(1, dtype=object)
         column[0] = value
         return float(self.encode(column)[0])
+
+    def read(self, text: str) -> Any:
+        """Read a value that was typed, or that stands in a text file; None for a blank.
+
+        `missing` is the first of the codes that mean so. Of numbers, NA, N/A, NaN, null, None and ?
+        are blanks too; of text they are what they say.
+
+        >>> nodes = Feature("nodes", "integer", missing=(-9,))
+        >>> nodes.read("12"), nodes.read("missing"), nodes.read("?")
+        (12, -9, None)
+        >>> Feature("employed", "boolean").read("Yes")
+        True
+        """
+        word = text.strip()
+        if word in self._by_text:
+            return self._by_text[word]
+        if not word or (self._numeric and word.lower() in BLANKS):
+            return None
+        if word == "missing" and self.missing:
+            return self.missing[0]
+        number = float(word) if NUMBER.fullmatch(word) else None
+        if self.kind == "boolean":
+            known = YES.get(word.lower(), number)
+            if known in (0, 1):
+                return bool(known)
+            self._unread(text, "yes or no, true or false, 1 or 0")
+        if self._listed:
+            if number is not None and number in self._code_by_value:  # 1.0 where the value is 1
+                return number
+            texts = [*self._by_text]
+            self._unread(text, f"one of {some(texts)}{near(word, texts)}")
+        if number is None or (self.kind == "integer" and not number.is_integer()):
+            whole = "whole " * (self.kind == "integer")
+            self._unread(text, f"a {whole}number, with a point for decimals")
+        return int(number) if self.kind == "integer" else number
+
+    def _unread(self, text: str, expected: str) -> NoReturn:
+        raise SchemaError(f"feature {self.name!r}: given {text!r}, expected {expected}")
+
+    @cached_property
+    def _by_text(self) -> dict[str, Any]:
+        """What is written as itself: the values of a category or ordinal, and missing codes."""
+        known = (value for value in (*self.values, *self.missing) if value is not None)
+        return {written(v) if isinstance(v, float) else str(v): v for v in known}
 
     def value_of(self, code: float) -> Any:
         """Write one code that is not missing in people's own values."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 import os
+import re
 from collections import Counter
 from collections.abc import Collection
 from decimal import Decimal
@@ -21,6 +22,9 @@ Value: TypeAlias = str | int | float | bool
 Floats: TypeAlias = NDArray[np.float64]
 
 INF = math.inf
+NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)  # as text
+BLANKS = frozenset(("", "?", "na", "n/a", "nan", "null", "none"))  # among numbers, in lower case
+YES = {"yes": True, "true": True, "no": False, "false": False}
 
 
 class SchemaError(ValueError):
@@ -121,11 +125,11 @@ def refuse_repeated(what: str, names: Collection[Any]) -> None:
         raise SchemaError(f"{what}: given {some(twice)} more than once, expected each name once")
 
 
-def write_whole(path: str | os.PathLike[str], text: str) -> None:
-    """Write a text file whole or not at all."""
+def write_whole(path: str | os.PathLike[str], content: str | bytes) -> None:
+    """Write a file, text as UTF-8, whole or not at all."""
     beside = Path(path).with_name(f".{Path(path).name}.{os.getpid()}")
     try:
-        beside.write_text(text, encoding="utf-8")
+        beside.write_bytes(content.encode() if isinstance(content, str) else content)
         beside.replace(path)
     finally:
         beside.unlink(missing_ok=True)

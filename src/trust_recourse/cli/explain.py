@@ -1,0 +1,129 @@
+"""`trust-recourse explain`: why an option works in the model, and what a dearer one buys."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from trust_recourse.cli import page, question
+from trust_recourse.cli.find import as_told, decision, how_far, what_is_known
+from trust_recourse.cli.mistakes import InputError, can_be_drawn, can_be_written, told_plainly
+from trust_recourse.cli.root import app
+
+if TYPE_CHECKING:
+    from trust_recourse import Result
+
+
+@app.command()
+@told_plainly()
+def explain(
+    model: question.Model,
+    schema: question.SchemaFile = None,
+    data: question.Data = None,
+    row: question.Row = None,
+    id: question.Id = None,  # noqa: A002
+    values: question.Values = None,
+    confidence: question.Confidence = None,
+    lock: question.Lock = None,
+    options: question.Options = 1,
+    min_radius: question.MinRadius = None,
+    cost: question.Cost = "l2",
+    wanted: question.Wanted = None,
+    time_limit: question.TimeLimit = None,
+    option: Annotated[
+        int, typer.Option(min=0, metavar="K", help="Which option of `find` to explain, from 0.")
+    ] = 0,
+    compare: Annotated[
+        tuple[int, int] | None,
+        typer.Option(metavar="K K", help="Set two options beside each other instead."),
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE.html", help="Write it as a page.")
+    ] = None,
+    png: Annotated[
+        Path | None, typer.Option(metavar="FILE.png", help="Draw it; needs the extra `plot`.")
+    ] = None,
+    json: question.Json = False,
+) -> None:
+    r"""Tell what each rule of the model adds on the way from a person to an option, exactly.
+
+    The options are those of `trust-recourse find` with the same person and confidences, counted
+    from 0 in its order.
+
+    It ends with 0 when there is something to explain, with 1 if no option was found, and with 2 if
+    something given is not right.
+
+    For example:
+
+        trust-recourse explain model.safetensors --data patients.csv --row 9
+
+        trust-recourse explain model.safetensors --data patients.csv --row 9 \
+            --confidence 0.6 --confidence 0.7 --compare 0 1 --html why.html
+    """
+    from trust_recourse.schema.values import write_whole
+
+    who = question.Person(model, schema, data, row, id, values, lock, cost, wanted)
+    what = question.Question(confidence, options, min_radius, "exact", time_limit)
+    can_be_written(html, model, schema, data)
+    can_be_drawn(png, model, schema, data)
+    recourse, x = who.asked()
+    with page.waiting("Searching"):
+        result = what.put(recourse, x)
+    console = page.console(markup=False)
+    if not result.options:
+        far = how_far(result)
+        if json:
+            typer.echo(page.as_json(as_told(result, [], far)))
+        else:
+            what_is_known(console, result, far)
+        raise typer.Exit(1)
+    asked = (option,) if compare is None else compare
+    _must_be_there(result, asked)
+    told: Any = result.explain(option) if compare is None else result.compare(*compare)
+    if html is not None:
+        write_whole(html, page.as_html("Why the model would say yes", told._repr_html_()))
+    if png is not None:
+        write_whole(png, _picture(result, asked))
+    if json:
+        typer.echo(page.as_json(told.to_dict()))
+        return
+    console.print(f"{decision(result)}\n")
+    if compare is None:
+        console.print(str(told))
+    else:
+        table = page.table("", *told.names)
+        for column in table.columns:
+            column.no_wrap = False
+        for name, *cells in told.words().itertuples():
+            table.add_row(name, *cells)
+        console.print(table)
+        console.print(f"\n{told.sentence}\n\n{told.explanation}")
+    for path in (html, png):
+        if path is not None:
+            console.print(f"\n{path}: written.")
+
+
+def _must_be_there(result: Result, asked: tuple[int, ...]) -> None:
+    found = len(result.options)
+    for at in asked:
+        if not 0 <= at < found:
+            most = "option 0 alone" if found == 1 else f"options 0 to {found - 1}"
+            raise InputError(
+                f"option {at}: there is {most}; ask for more with --options, or for further levels "
+                "with --confidence"
+            )
+
+
+def _picture(result: Result, asked: tuple[int, ...]) -> bytes:
+    from trust_recourse.plot import draw_duel, draw_waterfall, duel_info, waterfall_info
+
+    first, *second = (result.explain(at) for at in asked)
+    duel = [draw_duel(duel_info(first, other)) for other in second]
+    ax = duel[0] if duel else draw_waterfall(waterfall_info(first))
+    picture = BytesIO()
+    figure: Any = ax.get_figure()
+    figure.savefig(picture, format="png")
+    return picture.getvalue()

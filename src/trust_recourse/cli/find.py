@@ -1,0 +1,263 @@
+"""`trust-recourse find`: the least a person must change to be accepted."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+
+from trust_recourse.cli import page, question
+from trust_recourse.cli.mistakes import InputError, can_be_written, told_plainly
+from trust_recourse.cli.root import app
+
+if TYPE_CHECKING:
+    from trust_recourse import Option, Result
+
+SIGMA = 0.01  # of the noise that an option is tried with
+SECONDS = 2.0  # to find out what each constraint keeps a person from
+ABOUT = "All of it is about the model: that it would say yes, not that the world would change."
+UNANSWERED = ("infeasible", "not_found")
+
+
+@app.command()
+@told_plainly()
+def find(
+    model: question.Model,
+    schema: question.SchemaFile = None,
+    data: question.Data = None,
+    row: question.Row = None,
+    id: question.Id = None,  # noqa: A002
+    values: question.Values = None,
+    confidence: question.Confidence = None,
+    lock: question.Lock = None,
+    options: question.Options = 1,
+    min_radius: question.MinRadius = None,
+    cost: question.Cost = "l2",
+    wanted: question.Wanted = None,
+    engine: question.Engine = "auto",
+    time_limit: question.TimeLimit = None,
+    trials: question.Trials = None,
+    certificate: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.json", help="Write the proof, for `trust-recourse verify`."),
+    ] = None,
+    save: Annotated[
+        Path | None, typer.Option(metavar="FILE.json", help="Write the result, for Result.load.")
+    ] = None,
+    json: question.Json = False,
+) -> None:
+    r"""Find the least that a person must change to be accepted with a confidence you name.
+
+    The person is a row of a file, or values on the line, or a row with some values replaced. Costs
+    and radii are in scaled units: 0.1 of a column is a tenth of its range, unless its schema says
+    otherwise. All of it is about the model: that it would say yes, not that the world would change.
+
+    It ends with 0 if every confidence has an answer, with 1 if one is out of reach or was not found
+    in time, and with 2 if something given is not right.
+
+    For example, a person by their values, and by their row of a file:
+
+        trust-recourse find model.safetensors --set age=55 --set year=69 --set nodes=22
+
+        trust-recourse find model.safetensors --data patients.csv --row 9 --lock age
+
+    Two confidences at once, each reached in two ways, with some room for error:
+
+        trust-recourse find model.safetensors --data patients.csv --row 9 \
+            --confidence 0.7 --confidence 0.8 --options 2 --min-radius 0.02
+
+    With a proof that a stranger can check:
+
+        trust-recourse find model.safetensors --data patients.csv --row 9 \
+            --confidence 0.7 --certificate proof.json
+    """
+    who = question.Person(model, schema, data, row, id, values, lock, cost, wanted)
+    what = question.Question(confidence, options, min_radius, engine, time_limit, trials)
+    for path in (certificate, save):
+        can_be_written(path, model, schema, data)
+    if certificate is not None:
+        _must_be_certifiable(what)
+    recourse, x = who.asked()
+    with page.waiting("Searching"):
+        result = what.put(recourse, x)
+        safety = [_safety(result, at) for at in range(len(result.options))]
+        far = how_far(result)
+    answered = not any(status in UNANSWERED for status in result.status.values())
+    proved = certificate if "not_found" not in result.status.values() else None
+    if proved is not None:
+        with page.waiting("Proving"):
+            result.certificate().save(proved)
+    if save is not None:
+        result.save(save)
+    if json:
+        typer.echo(page.as_json(as_told(result, safety, far)))
+    else:
+        console = page.console(markup=False)
+        _show(console, result, safety, far)
+        if proved is not None:
+            check = shlex.join(["trust-recourse", "verify", str(proved), str(model)])
+            console.print(f"{proved}: the proof. To check it: {check}", soft_wrap=True)
+        elif certificate is not None:
+            console.print(f"{certificate}: not written, as nothing is proved.", soft_wrap=True)
+        if save is not None:
+            console.print(f"{save}: the result, for Result.load.", soft_wrap=True)
+    raise typer.Exit(0 if answered else 1)
+
+
+def _must_be_certifiable(what: question.Question) -> None:
+    if len(what.levels) > 1:
+        raise InputError("--certificate: a proof is of one --confidence; ask for each by itself")
+    if what.min_radius is not None:
+        raise InputError("--certificate: no proof covers --min-radius; ask without one of them")
+    if what.engine not in ("auto", "exact"):
+        raise InputError(f"--certificate: the engine {what.engine} proves nothing; use exact")
+
+
+def _safety(result: Result, at: int) -> tuple[float, float]:
+    """How far from a loss an option is, and how likely it is kept under noise."""
+    kept = result.robustness(at, SIGMA)
+    return result.radius(at), kept.copies if kept.probability is None else kept.probability
+
+
+def how_far(result: Result) -> dict[str, Any] | None:
+    """Where something is out of reach: the furthest within it, and what would lead further."""
+    if "infeasible" not in result.status.values():
+        return None
+    furthest, lifted = result.furthest, result.binding(SECONDS).to_dict("records")
+    return {
+        "furthest": {
+            "confidence": furthest.confidence,
+            "cost": furthest.cost,
+            "proved": furthest.status == "optimal",
+            **_moved(furthest),
+        },
+        "binding": lifted,
+    }
+
+
+# ---------------------------------------------------------------- for programs
+
+
+def as_told(result: Result, safety: list[tuple[float, float]], far: Any) -> dict[str, Any]:
+    """A result in lists, texts and numbers that JSON can hold."""
+    from trust_recourse.schema.values import plain
+
+    recourse = result.recourse
+    return {
+        "person": {name: plain(value) for name, value in result.factual.items()},
+        "wanted": recourse.wanted,
+        "confidence": result.confidence,
+        "refused": result.refused,
+        "decision_threshold": recourse.decision_threshold,
+        "engine": result.engine,
+        "asked_more": result.asked_more,
+        "targets": [
+            {"confidence": target.confidence, "status": str(status), "sentence": status.sentence}
+            for target, status in result.status.items()
+        ],
+        "options": [
+            {
+                "target": option.target.confidence,
+                "status": str(option.status),
+                "sentence": option.status.sentence,
+                "cost": option.cost,
+                "lower_bound": option.lower_bound,
+                "confidence": option.confidence,
+                **_moved(option),
+                "radius": radius if radius < math.inf else None,
+                "kept_under_noise": kept,
+            }
+            for option, (radius, kept) in zip(result.options, safety, strict=True)
+        ],
+        **(far or {"furthest": None, "binding": None}),
+    }
+
+
+def _moved(option: Option) -> dict[str, Any]:
+    from trust_recourse.schema.values import plain
+
+    return {
+        "changes": {
+            name: {"from": plain(old), "to": plain(new)}
+            for name, (old, new) in option.changes.items()
+        },
+        "x": {name: plain(value) for name, value in option.x.items()},
+    }
+
+
+# ---------------------------------------------------------------- for people
+
+
+def decision(result: Result) -> str:
+    """What the model says of the person as they are."""
+    schema = result.recourse.schema
+    values = ", ".join(f"{f.title} {f.describe(result.factual[f.name])}" for f in schema)
+    verdict = "refused" if result.refused else "accepted"
+    line = result.recourse.decision_threshold
+    return (
+        f"{values}\n{verdict}: confidence {result.confidence:.3f} in the class "
+        f"{result.recourse.wanted}; a yes begins at {line:g}"
+    )
+
+
+def _show(console: Console, result: Result, safety: list[tuple[float, float]], far: Any) -> None:
+    console.print(f"{decision(result)}\n")
+    if result.options:
+        table = page.table(
+            "", "asked for", "change", "confidence", "cost", "radius", "kept", text=3
+        )
+        table.columns[2].no_wrap = False
+        for at, (option, (radius, kept)) in enumerate(zip(result.options, safety, strict=True)):
+            table.add_row(
+                str(at), option.target.words, words(result, option), f"{option.confidence:.3f}",
+                f"{option.cost:.4g}", f"{radius:.3f}" if radius < math.inf else "any",
+                f"{kept:.1%}",
+            )  # fmt: skip
+        console.print(table)
+        console.print()
+    what_is_known(console, result, far)
+    if result.options:
+        console.print(
+            "\nradius: a yes stays a yes while every number is off by less than that share of its "
+            f"scale. kept: how likely it stays one under Gaussian noise of {SIGMA:.0%} of each."
+        )
+    console.print(ABOUT)
+
+
+def words(result: Result, option: Option) -> str:
+    """The changes of an option in the person's own units, one a line."""
+    schema = result.recourse.schema
+    each = (
+        f"{schema[name].title} {schema.describe(name, old)} → {schema.describe(name, new)}"
+        for name, (old, new) in option.changes.items()
+    )
+    return "\n".join(each) or "no change"
+
+
+def what_is_known(console: Console, result: Result, far: Any) -> None:
+    """What is known of each confidence, and where one is out of reach, how far they get."""
+    proves = result.engine == "exact"
+    more = f", {result.asked_more}" if result.asked_more else ""
+    for target, status in result.status.items():
+        console.print(f"{target.words}{more}: {status.sentence}")
+        first = next((o for o in result.options if o.target == target), None)
+        if first is not None and status == "feasible" and proves:
+            console.print(f"  Nothing that costs less than {first.lower_bound:.4g} reaches it.")
+        if status == "not_found":
+            way = "Give it a longer --time-limit." if proves else "Give it more --trials."
+            console.print(f"  {way}")
+    if far is None:
+        return
+    furthest = result.furthest
+    change = words(result, furthest).replace("\n", "; ")
+    found = "within reach" if furthest.status == "optimal" else "found in time"
+    console.print(f"The furthest {found} is {furthest.confidence:.3f}: {change}.")
+    if not far["binding"]:
+        console.print("No single limit, if lifted, would lead further.")
+    for lifted in far["binding"]:
+        least = "" if lifted["proved"] else "at least "
+        console.print(f"  if {lifted['if']}: {least}{lifted['reachable']:.3f}")

@@ -1,0 +1,188 @@
+"""`trust-recourse fit`: learn a model from a table."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from trust_recourse.cli import page
+from trust_recourse.cli.mistakes import InputError, can_be_written, told_plainly
+from trust_recourse.cli.question import Json, label_of
+from trust_recourse.cli.root import app
+from trust_recourse.cli.schema import Data, Target, inferred
+from trust_recourse.cli.table import Table, read
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from trust_recourse import PTMClassifier, Schema
+
+FEWEST = 8  # rows of the smaller class, for some of them to be held out
+
+Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of all chance.")]
+
+
+@app.command()
+@told_plainly()
+def fit(
+    data: Data,
+    target: Target,
+    schema: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.yaml", help="What the columns mean; guessed if none is given."),
+    ] = None,
+    out: Annotated[
+        Path, typer.Option(metavar="FILE.safetensors", help="Where to write the model.")
+    ] = Path("model.safetensors"),
+    wanted: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LABEL",
+            help="The class hoped for, to tell whom the model refuses; the greater label if none. "
+            "The model learns both alike.",
+        ),
+    ] = None,
+    clauses: Annotated[int, typer.Option(min=2, help="Rules, an even number.")] = 20,
+    epochs: Annotated[int, typer.Option(min=1, help="Readings of the table.")] = 60,
+    t: Annotated[float, typer.Option("--T", help="The vote at which learning rests.")] = 5,
+    s: Annotated[float, typer.Option("--s", help="Above 1; larger gives longer rules.")] = 1.5,
+    thresholds: Annotated[
+        str, typer.Option(help="The most for each number, or 'unique' for every value.")
+    ] = "20",
+    link: Annotated[
+        Literal["margin", "vote"], typer.Option(help="How votes become a confidence.")
+    ] = "margin",
+    calibration: Annotated[
+        Literal["none", "isotonic", "sigmoid"],
+        typer.Option(help="Correct the confidences by rows held out; learns five times more."),
+    ] = "none",
+    seed: Seed = 0,
+    holdout: Annotated[
+        float,
+        typer.Option(min=0, max=0.9, help="Share of the rows to judge it on, by learning twice."),
+    ] = 0.25,
+    json: Json = False,
+) -> None:
+    """Learn a Probabilistic Tsetlin Machine from a table, and say how good it is.
+
+    It learns twice: without a part of the rows, to be judged on them, and then from all of them;
+    the second is the model that is written. Without --schema the columns are guessed, as
+    `trust-recourse schema` does. Columns that the schema does not name are not used.
+
+    It ends with 0 when the model is written, and with 2 if something given is not right; then
+    nothing is written.
+
+    For example:
+
+        trust-recourse fit patients.csv --target survived --schema schema.yaml
+
+        trust-recourse fit loans.csv --target repaid --calibration sigmoid --seed 7
+    """
+    from trust_recourse import PTMClassifier, Schema
+
+    can_be_written(out, data, schema)
+    given = None if schema is None else Schema.from_yaml(schema)
+    rows, labels, known = learnt_from(read(data), target, given)
+    machine = PTMClassifier(
+        clauses, s=s, T=t, epochs=epochs, thresholds=_thresholds(thresholds), link=link,
+        calibration=None if calibration == "none" else calibration, schema=known,
+        random_state=seed, verbose=True,
+    )  # fmt: skip
+    hoped = label_of(wanted, sorted(set(labels.tolist()))) if wanted is not None else None
+    judged = _judged(machine, rows, labels, holdout, seed)
+    typer.echo("Learning from all rows.", err=True)
+    machine.fit(rows, labels)
+    judged = judged or {
+        "of": "training rows", "rows": len(rows), **_right(machine, rows, labels)
+    }  # fmt: skip
+    machine.save(out, states=False)
+    classes = machine.classes_.tolist()
+    yes = classes[1] if hoped is None else hoped
+    refused = (machine.predict(rows) != yes).nonzero()[0].tolist()
+    told = {
+        "model": str(out), "fingerprint": machine.fingerprint_, "rows": len(rows),
+        "features": list(known.names), "classes": classes, "wanted": yes, "accuracy": judged,
+        "refused": len(refused), "first_refused": refused[0] if refused else None,
+    }  # fmt: skip
+    if json:
+        typer.echo(page.as_json(told))
+        return
+    _tell(told, data, target, schema)
+
+
+def learnt_from(
+    table: Table, target: str, schema: Schema | None
+) -> tuple[pd.DataFrame, NDArray[Any], Schema]:
+    """The rows of a table as a schema reads them (guessed if there is none), and their classes."""
+    labels = table.labels(target)
+    if schema is None:
+        schema = inferred(table, table.features(target), [])
+    if target in schema:
+        raise InputError(f"the schema has the target {target!r} as a feature; take it out there")
+    return table.read_by(schema), labels, schema
+
+
+def _thresholds(text: str) -> Any:
+    if text != "unique" and not text.isdecimal():
+        raise InputError(f"--thresholds {text}: expected a number such as 20, or unique")
+    return text if text == "unique" else int(text)
+
+
+def _judged(
+    machine: PTMClassifier, rows: pd.DataFrame, labels: NDArray[Any], share: float, seed: int
+) -> dict[str, Any] | None:
+    """How often a machine like this is right on rows that it did not learn from, if there are any.
+
+    None where nothing is held out, or where there are too few rows for it.
+    """
+    import numpy as np
+    from sklearn.base import clone
+    from sklearn.model_selection import train_test_split
+
+    fewest = int(np.unique(labels, return_counts=True)[1].min())
+    if not share or fewest < FEWEST or fewest * min(share, 1 - share) < 2:
+        return None
+    learnt, held = train_test_split(
+        np.arange(len(labels)), test_size=share, stratify=labels, random_state=seed
+    )
+    typer.echo(f"Learning without the {len(held)} rows it will be judged on.", err=True)
+    trial = clone(machine).fit(rows.iloc[learnt], labels[learnt])
+    return {"of": "held-out rows", "rows": len(held)} | _right(trial, rows.iloc[held], labels[held])
+
+
+def _right(machine: PTMClassifier, rows: pd.DataFrame, labels: NDArray[Any]) -> dict[str, float]:
+    """The share judged rightly, and the share it would be if all were given the commoner class."""
+    import numpy as np
+
+    most = np.unique(labels, return_counts=True)[1].max() / len(labels)
+    return {"value": float((machine.predict(rows) == labels).mean()), "commoner": float(most)}
+
+
+def _tell(told: dict[str, Any], data: Path, target: str, schema: Path | None) -> None:
+    console, judged, out = page.console(markup=False), told["accuracy"], told["model"]
+    base = f"the commoner class for everyone: {judged['commoner']:.3f}"
+    if judged["of"] == "held-out rows":
+        rows = f"{judged['rows']} rows held out of learning"
+        console.print(f"Accuracy {judged['value']:.3f} on {rows} ({base}).")
+    else:
+        console.print(
+            f"Accuracy {judged['value']:.3f} on the very rows it learnt from ({base}): that says "
+            "little of others. No rows were held out."
+        )
+    console.print(
+        f"{out}: written, learnt from {told['rows']} rows of {', '.join(told['features'])}. It "
+        f"refuses {told['refused']} of them the class {told['wanted']}."
+    )
+    ways = [["report", str(data), "--target", target, "--model", out]]
+    if told["refused"]:
+        row = ["--data", str(data), "--row", str(told["first_refused"])]
+        label = [] if told["wanted"] == told["classes"][1] else ["--wanted", str(told["wanted"])]
+        rules = [] if schema is None else ["--schema", str(schema)]
+        ways.append(["find", out, *rules, *row, *label, "--confidence", "0.7"])
+    console.print("How honest its confidence is, and what the first of them may do:")
+    for way in ways:
+        console.print(shlex.join(["trust-recourse", *way]), soft_wrap=True)

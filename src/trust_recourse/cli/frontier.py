@@ -1,0 +1,126 @@
+"""`trust-recourse frontier`: what each cost buys a person."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from trust_recourse.cli import page, question
+from trust_recourse.cli.find import decision
+from trust_recourse.cli.mistakes import can_be_drawn, can_be_written, told_plainly
+from trust_recourse.cli.root import app
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from trust_recourse import Result
+
+
+@app.command()
+@told_plainly()
+def frontier(
+    model: question.Model,
+    schema: question.SchemaFile = None,
+    data: question.Data = None,
+    row: question.Row = None,
+    id: question.Id = None,  # noqa: A002
+    values: question.Values = None,
+    lock: question.Lock = None,
+    cost: question.Cost = "l2",
+    wanted: question.Wanted = None,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", help="End then, with the steps up to there."),
+    ] = None,
+    csv: Annotated[
+        Path | None, typer.Option(metavar="FILE.csv", help="Write the steps as a table.")
+    ] = None,
+    png: Annotated[
+        Path | None, typer.Option(metavar="FILE.png", help="Draw it; needs the extra `plot`.")
+    ] = None,
+    json: question.Json = False,
+) -> None:
+    r"""List every step of confidence that a person can buy, each at its least cost, proved.
+
+    It ends with 0, also where nothing leads further than the person is, and with 2 if something
+    given is not right.
+
+    For example:
+
+        trust-recourse frontier model.safetensors --data patients.csv --row 9
+
+        trust-recourse frontier model.safetensors --data patients.csv --row 9 \
+            --lock age --lock year --csv steps.csv --png steps.png
+    """
+    from trust_recourse.schema.values import write_whole
+
+    who = question.Person(model, schema, data, row, id, values, lock, cost, wanted)
+    can_be_written(csv, model, schema, data)
+    can_be_drawn(png, model, schema, data)
+    recourse, x = who.asked()
+    with page.waiting("Searching"):
+        stairs = recourse.frontier(x, time_limit=time_limit)
+        result = recourse.find(x, time_limit=time_limit)
+    if csv is not None:
+        write_whole(csv, stairs.to_csv(index=False))
+    if png is not None:
+        picture = BytesIO()
+        result.plot(time_limit=time_limit).savefig(picture, format="png")
+        write_whole(png, picture.getvalue())
+    if json:
+        typer.echo(page.as_json(_told(result, stairs)))
+        return
+    _show(result, stairs)
+    for path in (csv, png):
+        if path is not None:
+            typer.echo(f"\n{path}: written.")
+
+
+def _show(result: Result, stairs: pd.DataFrame) -> None:
+    console, schema = page.console(markup=False), result.recourse.schema
+    console.print(f"{decision(result)}\n")
+    table = page.table("cost", "confidence", "decision", "change", text=0)
+    table.columns[3].justify, table.columns[3].no_wrap = "left", False
+    for step in _told(result, stairs)["steps"]:
+        changes = (
+            f"{schema[name].title} {schema.describe(name, result.factual[name])} → "
+            f"{schema.describe(name, value)}"
+            for name, value in step["changes"].items()
+        )
+        yes = step["confidence"] >= result.recourse.decision_threshold
+        table.add_row(
+            f"{step['cost']:.4g}", f"{step['confidence']:.3f}", "yes" if yes else "no",
+            ", ".join(changes) or "as they are",
+        )  # fmt: skip
+    console.print(table)
+    if not stairs.attrs["complete"]:
+        console.print("\nThe time limit ended the search: there may be steps further up.")
+
+
+def _told(result: Result, stairs: pd.DataFrame) -> dict[str, Any]:
+    from trust_recourse.schema.values import plain, same
+
+    recourse = result.recourse
+    own = recourse.schema.reach(result.factual).own.tolist()
+    steps = []
+    for row in stairs.to_dict("records"):
+        values = {name: plain(row[name]) for name in recourse.schema.names}
+        now = zip(recourse.schema, own, strict=True)
+        changed = [f.name for f, code in now if not same(f.code_of(row[f.name]), code)]
+        steps.append(
+            {
+                "cost": row["cost"],
+                "confidence": row["confidence"],
+                "changes": {name: values[name] for name in changed},
+                "x": values,
+            }
+        )
+    return {
+        "person": {name: plain(value) for name, value in result.factual.items()},
+        "wanted": recourse.wanted,
+        "complete": stairs.attrs["complete"],
+        "steps": steps,
+    }

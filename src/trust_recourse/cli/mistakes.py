@@ -1,0 +1,59 @@
+"""What may be wrong with what a command was given: a sentence and the exit code 2, no traceback."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+
+import typer
+
+WORDS = {
+    FileNotFoundError: "there is no such file",
+    IsADirectoryError: "this is a folder, expected a file",
+    PermissionError: "this may not be read or written by you",
+}
+
+
+class InputError(ValueError):
+    """Something that was given cannot be used; the message says what to give instead."""
+
+
+@contextmanager
+def told_plainly() -> Iterator[None]:
+    """Around a command: tell what is wrong with what it was given, and end with 2."""
+    try:
+        yield
+    except (ValueError, OSError, ModuleNotFoundError) as error:
+        typer.echo(_sentence(error), err=True)
+        raise typer.Exit(2) from None
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, OSError) and type(error) in WORDS and error.filename:
+        return f"{error.filename}: {WORDS[type(error)]}"
+    return str(error)
+
+
+def can_be_written(path: Path | None, *read: Path | None) -> None:
+    """Refuse, before any work, a file that cannot be written, or that is read itself."""
+    if path is None:
+        return
+    if path.is_dir():
+        raise InputError(f"{path}: this is a folder; give the name of a file in it")
+    if not path.parent.is_dir():
+        raise InputError(f"{path}: the folder {path.parent} does not exist; make it first")
+    for other in read:
+        if other is not None and path.exists() and other.exists() and path.samefile(other):
+            raise InputError(f"{path}: that is what is read; give another name to write to")
+
+
+def can_be_drawn(path: Path | None, *read: Path | None) -> None:
+    """Refuse, before any work, a picture that no package is there to draw."""
+    can_be_written(path, *read)
+    if path is not None and find_spec("matplotlib") is None:
+        raise InputError(
+            f"{path}: a picture needs matplotlib, which is not installed: "
+            "pip install 'trust-recourse[plot]'"
+        )

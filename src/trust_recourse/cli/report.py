@@ -1,0 +1,100 @@
+"""`trust-recourse report`: how often a model is right, and how honest its confidence is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from trust_recourse.cli import page
+from trust_recourse.cli.fit import Seed, learnt_from
+from trust_recourse.cli.mistakes import can_be_written, told_plainly
+from trust_recourse.cli.question import Json
+from trust_recourse.cli.root import app
+from trust_recourse.cli.schema import Data, Target
+from trust_recourse.cli.table import read
+
+if TYPE_CHECKING:
+    from trust_recourse.report import ModelReport
+
+
+@app.command()
+@told_plainly()
+def report(
+    data: Data,
+    target: Target,
+    model: Annotated[
+        Path | None,
+        typer.Option(metavar="MODEL", help="Take the settings of this model, and its schema."),
+    ] = None,
+    schema: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.yaml",
+            help="What the columns mean; the model's schema if none is given, or guessed.",
+        ),
+    ] = None,
+    folds: Annotated[int, typer.Option(min=2, help="Parts that take turns to be held out.")] = 5,
+    seed: Seed = 0,
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE.html", help="Write it as a page.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Judge a model beside logistic regression, on rows held out of learning.
+
+    Models with the given settings (the usual ones without --model) learn anew in turns, each time
+    without a part of the rows, and are judged on that part. It is these that the numbers are about.
+
+    It ends with 0 when the report is made, and with 2 if something given is not right.
+
+    For example:
+
+        trust-recourse report patients.csv --target survived --html report.html
+
+        trust-recourse report patients.csv --target survived --model model.safetensors
+    """
+    from sklearn.base import clone
+
+    from trust_recourse import PTMClassifier, Schema, TMClassifier, load, model_report
+    from trust_recourse.schema.values import write_whole
+
+    can_be_written(html, data, schema, model)
+    machine: PTMClassifier | TMClassifier = PTMClassifier(random_state=seed)
+    known = None
+    if model is not None:
+        fitted = load(model)
+        machine, known = clone(fitted), fitted.schema_
+    if schema is not None:
+        known = Schema.from_yaml(schema)
+    rows, labels, known = learnt_from(read(data), target, known)
+    machine.set_params(schema=known, verbose=False)
+    with page.waiting(f"Learning {folds} times, each time without the rows to be judged"):
+        found = model_report(machine, rows, labels, folds=folds, random_state=seed)
+    if html is not None:
+        write_whole(html, page.as_html(f"Model report: {target}", found._repr_html_()))
+    if json:
+        typer.echo(page.as_json(found.to_dict()))
+        return
+    _show(found, target)
+    if html is not None:
+        typer.echo(f"\n{html}: written.")
+
+
+def _show(found: ModelReport, target: str) -> None:
+    console = page.console(markup=False)
+    console.print(
+        f"Class {found.label} of {target}: {found.rows} rows, held out of learning in "
+        f"{found.folds} turns. Mean ± standard deviation:"
+    )
+    summary = found.summary()
+    scores = page.table("", *summary.columns)
+    for name in summary.index:
+        scores.add_row(str(name), *summary.loc[name])
+    console.print(scores)
+    console.print("\nAccuracy is better high, the others low. What was said, and what came true:")
+    curves = page.table("", "confidence from", "said", "came true", "rows")
+    for name, part, said, came, count in found.reliability.reset_index().itertuples(index=False):
+        curves.add_row(str(name), str(part), f"{said:.3f}", f"{came:.3f}", str(count))
+    console.print(curves)

@@ -1,0 +1,683 @@
+"""From a table to an answer on the command line: every number is that of the library."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import shlex
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from test_cli import command
+from trust_recourse import (
+    Feature,
+    PTMClassifier,
+    Recourse,
+    Result,
+    Schema,
+    haberman,
+    load,
+    model_report,
+)
+from trust_recourse.cli import app, mistakes, table
+from trust_recourse.schema import SchemaError
+
+ASK = ("data", "schema", "fit", "report", "find", "frontier", "explain")
+SMALL = "--clauses 10 --epochs 6 --T 4 --s 1.6 --thresholds 12 --seed 3"
+PERSON = {"age": 34, "year": 58, "nodes": 30}
+
+
+def ask(line, folder=None):
+    """Run a command line; {} in it stands for the folder."""
+    words = [word.replace("{}", str(folder)) for word in shlex.split(line)]
+    return CliRunner().invoke(app, words, env={"COLUMNS": "100"})
+
+
+def flat(text):
+    return " ".join(text.split())
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """The example table, its schema, and a model of it, each written by its command."""
+    folder = tmp_path_factory.mktemp("home")
+    for line in (
+        "data {}/p.csv",
+        "schema {}/p.csv --target survived --out {}/p.yaml",
+        f"fit {{}}/p.csv --target survived --schema {{}}/p.yaml --out {{}}/m.safetensors {SMALL}",
+    ):
+        done = ask(line, folder)
+        assert done.exit_code == 0, done.output
+    return folder
+
+
+@pytest.fixture(scope="module")
+def recourse(home):
+    return Recourse(load(home / "m.safetensors"))
+
+
+@pytest.fixture
+def who(home):
+    """The person of row 9 and their model, as words of a line."""
+    return f"{home}/m.safetensors --data {home}/p.csv --row 9"
+
+
+def told(line):
+    done = ask(f"{line} --json")
+    assert done.exit_code in (0, 1), done.output
+    return json.loads(done.stdout)
+
+
+def refused(line, words, folder=None):
+    done = ask(line, folder)
+    assert done.exit_code == 2, done.output
+    assert words in flat(done.stderr), done.stderr
+    assert done.stdout == ""
+    assert isinstance(done.exception, SystemExit)  # what else was raised would be a traceback
+
+
+# ---------------------------------------------------------------- help
+
+
+@pytest.mark.parametrize("name", ASK)
+def test_help_teaches_by_example_and_loads_nothing_heavy(name):
+    done = command(name, "--help")
+    assert done.returncode == 0
+    assert done.stderr == "loaded []\n"
+    assert f"trust-recourse {name} " in done.stdout.partition("Arguments")[0].partition("xample")[2]
+
+
+def test_the_settings_of_fit_are_those_of_the_machine():
+    params = {p.name: p.default for p in _parameters("fit")}
+    machine = PTMClassifier()
+    assert params["clauses"] == machine.n_clauses
+    assert params["calibration"] == str(machine.calibration).lower()
+    assert params["thresholds"] == str(machine.thresholds)
+    for name in ("epochs", "s", "link"):
+        assert params[name] == getattr(machine, name)
+    assert params["t"] == machine.T
+
+
+def _parameters(name):
+    from typer.main import get_command
+
+    return get_command(app).commands[name].params
+
+
+def test_commands_are_listed_from_a_table_to_an_answer():
+    names = ["demo", "schema", "fit", "report", "find", "frontier", "explain", "verify"]
+    listed = ask("--help").stdout.partition("Commands")[2]
+    places = [listed.index(f"│ {name} ") for name in names]
+    assert places == sorted(places)
+
+
+# ---------------------------------------------------------------- data and schema
+
+
+def test_the_example_is_the_table_of_the_package(home):
+    X, y = haberman()
+    assert pd.read_csv(home / "p.csv").equals(X.assign(survived=y))
+    refused("data {}/p.csv", "p.csv: there is such a file", home)
+    assert ask("data {}/p.csv --force", home).exit_code == 0
+
+
+def test_a_schema_is_what_the_library_infers(home):
+    assert Schema.from_yaml(home / "p.yaml") == Schema.infer(haberman()[0])
+    text = ask("schema {}/p.csv --target survived --out {}/again.yaml", home).stdout
+    assert "306 rows. Target survived: 0 (81 rows), 1 (225 rows)" in flat(text)
+    assert "nodes integer 0 to 52 1" in flat(text)
+    assert f"trust-recourse fit {home}/p.csv --target survived" in text
+
+
+def test_a_schema_that_was_edited_is_not_lost(home, tmp_path):
+    (tmp_path / "s.yaml").write_text("edited by hand")
+    line = f"schema {home}/p.csv --target survived --out {{}}/s.yaml"
+    refused(line, "s.yaml: there is such a file; give another --out, or --force", tmp_path)
+    assert (tmp_path / "s.yaml").read_text() == "edited by hand"
+    assert ask(f"{line} --force", tmp_path).exit_code == 0
+    assert len(Schema.from_yaml(tmp_path / "s.yaml")) == 3
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["s.yaml"]
+
+
+MESSY = (
+    "\ufeffid;score;income;debt;job, now;employed;post code;always;flag;ok\r\n"
+    '1;5;1,5;?;"a;b";true;01234;x;0;ja\r\n'
+    '2;;2,25;7;"he said ""no""";false;00001;x;1;nein\r\n'
+    "\r\n"
+    '3;-9;3;NA;"two\nlines";TRUE;12345;x;0; ja\r\n'
+    "4;7;-4,0;1;[red]d[/];;12346;x;1;nein\r\n"
+)
+
+
+@pytest.fixture
+def messy(tmp_path):
+    (tmp_path / "messy.csv").write_bytes(MESSY.encode())
+    return tmp_path
+
+
+def test_a_messy_table_is_read_as_it_is_meant(messy):
+    line = "schema {}/messy.csv --target ok --id id --missing score=-9 --out {}/s.yaml"
+    done = ask(line, messy)
+    assert done.exit_code == 0, done.output
+    schema = Schema.from_yaml(messy / "s.yaml")
+    assert "id" not in schema
+    assert schema["score"] == Feature(
+        "score", "integer", lower=5, upper=7, scale=2, missing=(None, -9)
+    )
+    assert schema["income"] == Feature("income", lower=-4, upper=3, step=0.01, scale=7)
+    assert (schema["debt"].kind, schema["debt"].missing) == ("integer", (None,))
+    assert set(schema["job, now"].values) == {"a;b", 'he said "no"', "two\nlines", "[red]d[/]"}
+    assert (schema["employed"].kind, schema["employed"].missing) == ("boolean", (None,))
+    assert set(schema["post code"].values) == {"00001", "01234", "12345", "12346"}
+    words = flat(done.stdout)
+    assert "ja (2 rows), nein (2 rows)" in words
+    assert "[red]d[/]" in words  # printed, not obeyed
+    assert "always the same" in words
+    assert "only 0 and 1: a boolean?" in words
+    assert "debt integer 1 to 7 1 2 missing" in words
+
+
+def test_what_looks_odd_is_pointed_out(tmp_path):
+    rows = [(i, i % 5 - 9 * (i == 3), "12" if i else "x", f"v{i % 40}", i % 2) for i in range(60)]
+    text = "name,code,mostly,many,y\n" + "".join(f"{','.join(map(str, row))}\n" for row in rows)
+    (tmp_path / "t.csv").write_text(text.replace("3,-6,", "3,-9,"))
+    notes = told(f"schema {tmp_path}/t.csv --target y --out {tmp_path}/s.yaml")["notes"]
+    assert "--id" in notes["name"][0]
+    assert notes["code"] == ["-9: missing? then --missing code=-9"]
+    assert notes["mostly"] == ["numbers, but for 'x' (1 cells)"]
+    assert notes["many"] == ["40 values: can they be grouped?"]
+
+
+numbers = st.integers(-(10**6), 10**6) | st.floats(-1e6, 1e6).map(lambda x: round(x, 3) + 0.0)
+words = st.text(st.characters(codec="utf-8", exclude_categories=("C", "Z")), min_size=1).map(
+    lambda text: f"w{text}"
+)
+
+
+@given(
+    st.lists(st.tuples(numbers, st.booleans(), words, st.integers(0, 99)), min_size=1),
+    st.sampled_from(table.SEPARATORS),
+    st.booleans(),
+)
+def test_what_is_written_is_read_back(tmp_path_factory, rows, separator, bom):
+    names = ["a number", "true?", "text|;,", "whole"]
+    written = io.StringIO()
+    csv.writer(written, delimiter=separator).writerows([names, *rows])
+    path = tmp_path_factory.getbasetemp() / "law.csv"
+    path.write_text(written.getvalue(), encoding="utf-8-sig" if bom else "utf-8", newline="")
+    read = table.read(path)
+    found = read.features()
+    for at, name in enumerate(names):
+        assert found[name].tolist() == [row[at] for row in rows]
+    schema = Schema.infer(found)
+    again = read.read_by(schema)
+    assert np.array_equal(schema.encode(again), schema.encode(found))
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "expected a first line with the names"),
+        (b"a,y\n", "no rows"),
+        (b"a,y\n1,2,3\n", "line 2: 3 cells, but the first line names 2 columns"),
+        (b"a,y\n1,0\n2\n", "line 3: 1 cells"),
+        (b"a,a,y\n1,2,0\n", "same name: 'a'"),
+        (b'a,y\n"1,0\n', "not a table"),
+        ("a,y\nä,0\n".encode("latin-1"), "not a text in UTF-8"),
+        (b"a,y\n1,0\n\x00,0\n", "line 3: the character '\\x00' has no place"),
+        (b"a,y\n\x1b[2J,0\n", "line 2: the character '\\x1b' has no place"),
+        (b"PK\x03\x04rest", "save it as CSV"),
+        (b"a,yy\n1,0\n", "no column 'y'; did you mean 'yy'?"),
+        (b"a,b\n1,0\n", "no column 'y'; the columns are 'a', 'b'"),
+        (b"a,y\n1,0\n2,0\n", "holds 1 different values (0); a target has two"),
+        (b"a,y\n1,0\n2,1\n3,2\n", "holds 3 different values (0, 1, 2)"),
+        (b"a,y\n1,0\n2,1\n3,\n", "1 of 3 rows have no class"),
+        (b"y\n1\n0\n", "no column is left beside y"),
+        (b"a,y\n,0\n,1\n", "column 'a': every value is missing"),
+    ],
+)
+def test_a_file_that_is_no_table_is_refused_in_a_sentence(tmp_path, content, words):
+    (tmp_path / "t.csv").write_bytes(content)
+    for name in ("schema", "fit"):
+        refused(f"{name} {{}}/t.csv --target y --out {{}}/out", words, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("schema {}/none.csv --target survived", "none.csv: there is no such file"),
+        ("schema {} --target survived --out {}/x", "this is a folder, expected a file"),
+        ("schema {}/p.csv --target survived --out {}", "this is a folder; give the name"),
+        ("schema {}/p.csv --target survived --out {}/no/x", "no does not exist; make it first"),
+        ("schema {}/p.csv --target survived --out {}/p.csv --force", "that is what is read"),
+        ("schema {}/p.csv --target survived --id nodez --out {}/x", "did you mean 'nodes'?"),
+        ("schema {}/p.csv --target survived --id survived --out {}/x", "that is the target"),
+        ("schema {}/p.csv --target survived --missing age --out {}/x", "expected COLUMN=CODE"),
+        ("schema {}/p.csv --target survived --missing agee=1 --out {}/x", "did you mean 'age'?"),
+        ("schema {}/p.csv --target survived --missing survived=1 --out {}/x", "not a feature"),
+        ("schema {}/p.csv --target survived --missing age=old --out {}/x", "the column holds num"),
+    ],
+)
+def test_what_schema_cannot_do_is_refused_in_a_sentence(home, line, words):
+    before = sorted(home.iterdir())
+    refused(line, words, home)
+    assert sorted(home.iterdir()) == before
+
+
+# ---------------------------------------------------------------- one value, as text
+
+
+@pytest.mark.parametrize(
+    ("feature", "texts"),
+    [
+        (Feature("n", "integer", missing=(-9,)), {"3": 3, " -4 ": -4, "3.0": 3, "missing": -9}),
+        (Feature("x"), {"1.5": 1.5, "1e3": 1000.0, "": None, "NA": None, "?": None}),
+        (Feature("b", "boolean"), {"yes": True, "FALSE": False, "1": True, "0.0": False}),
+        (Feature("c", "category", values=("NA", "b c")), {"NA": "NA", "b c ": "b c", "": None}),
+        (Feature("c", "category", values=(1, 2), missing=("?",)), {"1": 1, "2.0": 2, "?": "?"}),
+        (Feature("o", "ordinal", values=("low", "missing")), {"missing": "missing"}),
+    ],
+)
+def test_a_text_is_read_as_the_feature_says(feature, texts):
+    for text, value in texts.items():
+        read = feature.read(text)
+        assert read == value
+        assert type(read) is type(value) or feature.kind == "category"
+
+
+@pytest.mark.parametrize(
+    ("feature", "text", "words"),
+    [
+        (Feature("n", "integer"), "3.5", "given '3.5', expected a whole number"),
+        (Feature("x"), "1,5", "expected a number, with a point for decimals"),
+        (Feature("x"), "missing", "expected a number"),
+        (Feature("b", "boolean"), "2", "expected yes or no"),
+        (Feature("c", "category", values=("own", "rent")), "rant", "did you mean 'rent'?"),
+        (Feature("c", "category", values=("a",), missing=(None,)), "z", "expected one of 'a'"),
+    ],
+)
+def test_a_text_that_is_no_value_is_refused(feature, text, words):
+    with pytest.raises(SchemaError, match=re.escape(words)):
+        feature.read(text)
+
+
+# ---------------------------------------------------------------- fit and report
+
+
+def test_the_model_is_the_one_that_the_library_learns(home, tmp_path):
+    X, y = haberman()
+    same = PTMClassifier(
+        10, s=1.6, T=4, epochs=6, thresholds=12, schema=Schema.infer(X), random_state=3
+    ).fit(X, y)
+    model = load(home / "m.safetensors")
+    assert model.fingerprint_ == same.fingerprint_
+    out = tmp_path / "m.safetensors"
+    answer = told(f"fit {home}/p.csv --target survived --out {out} {SMALL} --wanted 0")
+    assert load(out).fingerprint_ == same.fingerprint_ == answer["fingerprint"]
+    refused = same.predict(X) == 1
+    assert (answer["wanted"], answer["refused"]) == (0, refused.sum())
+    assert answer["first_refused"] == refused.argmax()
+    judged = answer["accuracy"]
+    assert (judged["of"], judged["rows"]) == ("held-out rows", 77)
+    assert 0.5 < judged["value"] < 1
+
+
+def test_fit_says_on_which_rows_it_was_judged(home, tmp_path):
+    line = f"fit {home}/p.csv --target survived --out {tmp_path}/m.safetensors {SMALL}"
+    held, all_rows = ask(line), ask(f"{line} --holdout 0")
+    assert "on 77 rows held out of learning" in flat(held.stdout)
+    assert "PTMClassifier ━" in held.stderr
+    X, y = haberman()
+    accuracy = (load(tmp_path / "m.safetensors").predict(X) == y).mean()
+    assert f"Accuracy {accuracy:.3f} on the very rows it learnt from" in flat(all_rows.stdout)
+    assert f"find {tmp_path}/m.safetensors --data {home}/p.csv --row" in flat(held.stdout)
+
+
+def test_classes_may_be_words_and_calibration_is_kept(messy):
+    rows = MESSY.replace("\r\n", "\n").replace("\n\n", "\n").splitlines(keepends=True)
+    (messy / "more.csv").write_text("".join([rows[0], *rows[1:] * 4]))
+    done = ask(
+        f"fit {{}}/more.csv --target ok --out {{}}/m.safetensors {SMALL} --calibration sigmoid "
+        "--link vote --wanted ja",
+        messy,
+    )
+    assert done.exit_code == 0, done.output
+    model = load(messy / "m.safetensors")
+    assert model.classes_.tolist() == ["ja", "nein"]
+    assert (model.calibration, model.link) == ("sigmoid", "vote")
+    assert "--wanted ja" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("--clauses 3", "n_clauses=3; expected an even number"),
+        ("--s 0.5", "s=0.5; expected a finite number above 1"),
+        ("--T 0", "T=0.0; expected"),
+        ("--thresholds many", "--thresholds many: expected a number such as 20, or unique"),
+        ("--wanted yes", "--wanted yes: the classes are 0 and 1"),
+        ("--schema {}/none.yaml", "none.yaml: there is no such file"),
+        ("--schema {}/p.csv", "p.csv: expected a list of features"),
+        ("--schema {}/other.yaml", "no column 'height'"),
+        ("--schema {}/narrow.yaml", "expected one of"),
+        ("--schema {}/target.yaml", "the schema has the target 'survived' as a feature"),
+    ],
+)
+def test_what_fit_cannot_do_leaves_the_old_model(home, tmp_path, line, words):
+    for path in ("p.csv",):
+        (tmp_path / path).write_bytes((home / path).read_bytes())
+    Schema((Feature("height"),)).to_yaml(tmp_path / "other.yaml")
+    Schema((Feature("age", "category", values=("x",)),)).to_yaml(tmp_path / "narrow.yaml")
+    Schema((Feature("age"), Feature("survived"))).to_yaml(tmp_path / "target.yaml")
+    (tmp_path / "m.safetensors").write_text("the old one")
+    before = sorted(tmp_path.iterdir())
+    full = f"fit {{}}/p.csv --target survived --out {{}}/m.safetensors --epochs 1 {line}"
+    done = ask(full, tmp_path)
+    assert done.exit_code == 2, done.output
+    assert words in flat(done.stderr)
+    assert (tmp_path / "m.safetensors").read_text() == "the old one"
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_report_is_that_of_the_library(home, tmp_path):
+    X, y = haberman()
+    model = PTMClassifier(
+        10, s=1.6, T=4, epochs=6, thresholds=12, schema=Schema.infer(X), random_state=3
+    )
+    expected = model_report(model, X, y, folds=3, random_state=1)
+    line = f"report {home}/p.csv --target survived --model {home}/m.safetensors --folds 3 --seed 1"
+    assert told(line) == json.loads(json.dumps(expected.to_dict()))
+    done = ask(f"{line} --html {tmp_path}/r.html")
+    assert done.exit_code == 0, done.output
+    for name, cells in expected.summary().iterrows():
+        assert f"{name} {' '.join(cells)}" in flat(done.stdout)
+    page = (tmp_path / "r.html").read_text()
+    assert page.startswith("<!doctype html>")
+    assert expected.summary().iloc[0, 0] in page
+    assert "http" not in page
+
+
+def test_a_report_needs_no_model(home):
+    (home / "few.csv").write_text("".join((home / "p.csv").read_text().splitlines(True)[:60]))
+    line = f"report {home}/few.csv --target survived --schema {home}/p.yaml --folds 2"
+    assert told(line)["rows"] == 59
+    refused(line.replace("--folds 2", "--folds 59"), "folds=59; expected a whole number from 2")
+
+
+# ---------------------------------------------------------------- find
+
+
+def test_an_answer_is_that_of_the_library(who, recourse):
+    reach = recourse.reachable(PERSON).confidence
+    levels = [0.5, round((0.5 + reach) / 2, 3)]
+    result = recourse.find(PERSON, levels)
+    assert result.refused, "an accepted person would show too little"
+    assert len(result.options) == 2
+    asked = " ".join(f"--confidence {level}" for level in levels)
+    answer = told(f"find {who} {asked}")
+    assert answer["person"] == PERSON
+    assert answer["confidence"] == result.confidence
+    assert [each["status"] for each in answer["targets"]] == ["optimal", "optimal"]
+    for at, (found, option) in enumerate(zip(answer["options"], result.options, strict=True)):
+        assert found["cost"] == option.cost
+        assert found["confidence"] == option.confidence
+        assert found["x"] == option.x.to_dict()
+        assert found["changes"] == {
+            name: {"from": old, "to": new} for name, (old, new) in option.changes.items()
+        }
+        assert found["radius"] == result.radius(at)
+        assert found["kept_under_noise"] == result.robustness(at).probability
+    done = ask(f"find {who} {asked}")
+    assert done.exit_code == 0
+    words = flat(done.stdout)
+    assert "age 34, year 58, nodes 30" in words
+    assert f"refused: confidence {result.confidence:.3f} in the class 1" in words
+    for option in result.options:
+        old, new = next(iter(option.changes.values()))
+        assert f"{old} → {new}" in words
+        assert f"{option.confidence:.3f} {option.cost:.4g}" in words
+        assert f"{option.target.words}: {option.status.sentence}" in words
+
+
+def test_a_person_may_be_typed_or_a_row_with_other_values(home, who, recourse):
+    typed = " ".join(f"--set {name}={value}" for name, value in PERSON.items())
+    model = f"{home}/m.safetensors"
+    assert told(f"find {model} {typed}") == told(f"find {who}")
+    other = told(f"find {who} --set age=60 --set 'nodes= 2'")
+    assert other["person"] == {"age": 60, "year": 58, "nodes": 2}
+    assert other["confidence"] == recourse.confidence(other["person"])
+    table = pd.read_csv(home / "p.csv").assign(name=[f"n{i}" for i in range(306)])
+    table.to_csv(home / "named.csv", index=False)
+    assert told(f"find {model} --data {home}/named.csv --id name --row n9") == told(f"find {who}")
+
+
+def test_what_is_asked_reaches_the_search(who, home, recourse):
+    free = recourse.find(PERSON, 0.6)
+    assert set(free.options[0].changes) != {"nodes"}, "the lock would change nothing"
+    locked = told(f"find {who} --confidence 0.6 --lock age --lock year")
+    assert set(locked["options"][0]["changes"]) == {"nodes"}
+    edited = home / "edited.yaml"
+    recourse.schema.lock("age", "year").to_yaml(edited)
+    assert told(f"find {who} --confidence 0.6 --schema {edited}") == locked
+    two = told(f"find {who} --options 2")["options"]
+    assert set(two[0]["changes"]) != set(two[1]["changes"])
+    now = told(f"find {who}")["options"][0]["radius"]
+    safe = told(f"find {who} --min-radius {now + 0.02:.2f}")
+    assert safe["options"][0]["radius"] > now
+    assert safe["asked_more"] == f"at least 0.5 within a radius of {now + 0.02:.2f}"
+    l1 = Recourse(recourse.model, cost="l1").find(PERSON, 0.6).options[0]
+    assert told(f"find {who} --confidence 0.6 --cost l1")["options"][0]["cost"] == l1.cost
+    no = Recourse(recourse.model, wanted=0).find(PERSON, 0.6)
+    asked = told(f"find {who} --confidence 0.6 --wanted 0")
+    assert (asked["wanted"], asked["confidence"]) == (0, no.confidence)
+    tried = told(f"find {who} --engine tpe --trials 20")
+    assert (tried["engine"], tried["targets"][0]["status"]) == ("tpe", "feasible")
+
+
+def test_out_of_reach_comes_with_how_far_and_why(who, recourse):
+    stuck = Recourse(recourse.model, recourse.schema.lock("age", "year"))
+    result = stuck.find(PERSON, [0.5, 0.999])
+    lifted = result.binding()
+    assert len(lifted), "nothing binds, so the test would judge nothing"
+    line = f"find {who} --lock age --lock year --confidence 0.5 --confidence 0.999"
+    done = ask(line)
+    assert done.exit_code == 1
+    words = flat(done.stdout)
+    assert "No allowed change reaches this confidence; that is proved." in words
+    assert f"furthest within reach is {result.furthest.confidence:.3f}: nodes 30 → " in words
+    for way, reached in zip(lifted["if"], lifted["reachable"], strict=True):
+        assert f"if {way}: {reached:.3f}" in words
+    answer = json.loads(ask(f"{line} --json").stdout)
+    assert answer["furthest"]["confidence"] == result.furthest.confidence
+    assert [each["if"] for each in answer["binding"]] == lifted["if"].tolist()
+
+
+def test_the_proof_is_checked_and_the_result_read_back(who, home, recourse, tmp_path):
+    line = f"find {who} --confidence 0.6 --certificate {{}}/proof.json --save {{}}/result.json"
+    done = ask(line, tmp_path)
+    assert done.exit_code == 0, done.output
+    check = f"verify {tmp_path}/proof.json {home}/m.safetensors"
+    assert f"trust-recourse {check}" in done.stdout
+    checked = ask(check)
+    assert checked.exit_code == 0, checked.output
+    assert "at least 0.6" in checked.stdout
+    result = Result.load(tmp_path / "result.json", recourse)
+    assert result.options[0].cost == recourse.find(PERSON, 0.6).options[0].cost
+
+
+def test_a_search_that_ends_too_soon_has_no_answer_and_no_proof(who, tmp_path):
+    line = f"find {who} --confidence 0.6 --time-limit 1e-9"
+    done = ask(f"{line} --certificate {{}}/proof.json", tmp_path)
+    assert done.exit_code == 1
+    assert (
+        "No change was found; that one exists was not ruled out. Give it a longer --time-limit"
+        in (flat(done.stdout))
+    )
+    assert "proof.json: not written, as nothing is proved" in flat(done.stdout)
+    assert list(tmp_path.iterdir()) == []
+    assert told(line)["targets"][0]["status"] == "not_found"
+    assert told(f"frontier {who} --time-limit 1e-9")["complete"] is False
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("", "no value for 'age', 'year', 'nodes'; give --set, or --data and --row"),
+        ("--set age=34", "no value for 'year', 'nodes'; give --set year=…"),
+        ("--set age", "--set 'age': expected NAME=VALUE"),
+        ("--set agee=34", "no feature 'agee'; did you mean 'age'?"),
+        ("--set age=old", "feature 'age': given 'old', expected a whole number"),
+        ("--set age=1 --set year=1 --set nodes=", "'nodes': given a blank, expected a value"),
+        ("--row 1", "give --data FILE too"),
+        ("--data {}/p.csv", "p.csv has 306 rows; say which is the person: --row N"),
+        ("--data {}/p.csv --row 306", "expected a number from 0 to 305"),
+        ("--data {}/p.csv --row -1", "expected a number from 0 to 305"),
+        ("--data {}/p.csv --row 34 --id year", "0 rows of"),
+        ("--data {}/p.csv --row 34 --id age", "have that in the column 'age'; expected one"),
+        ("--data {}/none.csv --row 0", "none.csv: there is no such file"),
+        ("{who} --lock yeer", "did you mean 'year'?"),
+        ("{who} --wanted 2", "--wanted 2: the classes are 0 and 1"),
+        ("{who} --confidence 1.5", "confidence=1.5; expected a number between 0 and 1"),
+        ("{who} --confidence nan", "confidence=nan; expected a number between 0 and 1"),
+        ("{who} --min-radius -1", "min_radius=-1.0; expected a number above 0"),
+        ("{who} --time-limit 0", "time_limit=0.0; expected a number above 0"),
+        ("{who} --engine tpe --time-limit 1", "time_limit with engine 'tpe'"),
+        ("{who} --engine tea", "'tea' is not one of"),
+        ("{who} --options 0", "Invalid value for '--options'"),
+        ("{who} --certificate {}/x --min-radius 0.1", "no proof covers --min-radius"),
+        ("{who} --certificate {}/x --engine tpe", "the engine tpe proves nothing"),
+        ("{who} --certificate {}/x --confidence 0.5 --confidence 0.6", "one --confidence"),
+        ("{who} --certificate {}/m.safetensors", "that is what is read"),
+        ("{who} --save {}/no/x", "no does not exist; make it first"),
+        ("{who} --schema {}/short.yaml", "the schema has 1 features, the model 3"),
+    ],
+)
+def test_what_find_cannot_answer_is_refused_in_a_sentence(home, line, words):
+    Schema((Feature("age", "integer"),)).to_yaml(home / "short.yaml")
+    before = sorted(home.iterdir())
+    line = line.replace("{who}", "--data {}/p.csv --row 9")
+    done = ask(f"find {{}}/m.safetensors {line}", home)
+    assert done.exit_code == 2, done.output
+    assert words in flat(done.stderr.replace("│", " ")), done.stderr
+    assert sorted(home.iterdir()) == before
+
+
+def test_a_model_that_is_none_is_refused(home):
+    for name, words in (("none", "there is no such file"), ("p.csv", "not a trust-recourse model")):
+        for each in ("find", "frontier", "explain"):
+            refused(f"{each} {{}}/{name} --data {{}}/p.csv --row 0", words, home)
+
+
+def test_words_of_others_are_printed_not_obeyed(messy):
+    assert ask(f"fit {{}}/messy.csv --target ok --out {{}}/m.st {SMALL}", messy).exit_code == 0
+    done = ask("find {}/m.st --data {}/messy.csv --row 3 --confidence 0.1", messy)
+    assert done.exit_code == 0, done.output
+    assert "job, now [red]d[/]" in flat(done.stdout)
+
+
+# ---------------------------------------------------------------- frontier and explain
+
+
+def test_the_frontier_is_that_of_the_library(who, recourse, tmp_path):
+    stairs = recourse.frontier(PERSON)
+    assert len(stairs) > 2
+    done = ask(f"frontier {who} --csv {{}}/s.csv --png {{}}/s.png", tmp_path)
+    assert done.exit_code == 0, done.output
+    words = flat(done.stdout)
+    for cost, confidence in zip(stairs["cost"], stairs["confidence"], strict=True):
+        yes = "yes" if confidence >= 0.5 else "no"
+        assert f"{cost:.4g} {confidence:.3f} {yes}" in words
+    pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "s.csv"), stairs)
+    assert (tmp_path / "s.png").read_bytes().startswith(b"\x89PNG")
+    answer = told(f"frontier {who}")
+    assert answer["complete"] is True
+    assert [step["cost"] for step in answer["steps"]] == stairs["cost"].tolist()
+    assert [step["x"]["nodes"] for step in answer["steps"]] == stairs["nodes"].tolist()
+    assert answer["steps"][0]["changes"] == {}
+    for step in answer["steps"]:
+        assert step["changes"] == {n: v for n, v in step["x"].items() if v != PERSON[n]}
+
+
+def test_an_explanation_is_that_of_the_library(who, recourse, tmp_path):
+    result = recourse.find(PERSON, [0.5, 0.6])
+    assert result.options[0].changes != result.options[1].changes
+    line = f"explain {who} --confidence 0.5 --confidence 0.6"
+    assert told(f"{line} --option 1") == json.loads(result.explain(1).to_json())
+    done = ask(f"{line} --option 1 --html {{}}/why.html --png {{}}/why.png", tmp_path)
+    assert done.exit_code == 0, done.output
+    assert flat(str(result.explain(1))) in flat(done.stdout)
+    assert result.explain(1)._repr_html_() in (tmp_path / "why.html").read_text()
+    assert (tmp_path / "why.png").read_bytes().startswith(b"\x89PNG")
+    compared = result.compare(0, 1)
+    assert told(f"{line} --compare 0 1") == json.loads(compared.to_json())
+    both = ask(f"{line} --compare 0 1 --png {{}}/both.png", tmp_path)
+    assert flat(compared.sentence) in flat(both.stdout)
+    for name, cells in compared.words().iterrows():
+        assert f"{name} {' '.join(cells)}" in flat(both.stdout)
+    assert (tmp_path / "both.png").read_bytes() != (tmp_path / "why.png").read_bytes()
+
+
+def test_words_of_others_do_no_harm_in_a_page(who, home, tmp_path):
+    labelled = Schema.from_yaml(home / "p.yaml").update("nodes", label="<script>alert(1)</script>")
+    labelled.to_yaml(tmp_path / "s.yaml")
+    line = f"explain {who} --schema {{}}/s.yaml --lock age --lock year --html {{}}/why.html"
+    assert ask(line, tmp_path).exit_code == 0
+    page = (tmp_path / "why.html").read_text()
+    assert "&lt;script&gt;alert(1)" in page
+    assert "<script" not in page
+
+
+def test_what_explain_cannot_tell(who):
+    refused(f"explain {who} --option 1", "option 1: there is option 0 alone; ask for more")
+    refused(f"explain {who} --options 2 --compare 0 2", "option 2: there is options 0 to 1")
+    refused(f"explain {who} --options 2 --compare 1 1", "option 1 with itself")
+    nothing = ask(f"explain {who} --lock age --lock year --confidence 0.999")
+    assert nothing.exit_code == 1
+    assert "The furthest within reach is" in nothing.stdout
+    answer = told(f"explain {who} --lock age --lock year --confidence 0.999")
+    assert answer["options"] == []
+
+
+# ---------------------------------------------------------------- packages that may be absent
+
+
+def test_a_picture_without_its_package_is_refused_before_the_search(who, monkeypatch, tmp_path):
+    monkeypatch.setattr(mistakes, "find_spec", lambda _: None)
+    for name in ("frontier", "explain"):
+        refused(f"{name} {who} --png {tmp_path}/x.png", "pip install 'trust-recourse[plot]'")
+
+
+def test_parquet_without_its_package_is_refused(tmp_path, monkeypatch):
+    (tmp_path / "t.parquet").write_bytes(b"PAR1")
+    monkeypatch.setattr(table, "find_spec", lambda _: None)
+    line = "schema {}/t.parquet --target y --out {}/s.yaml"
+    refused(line, "pip install 'trust-recourse[parquet]'", tmp_path)
+
+
+def test_parquet_is_read_like_csv(home, mixed, tmp_path):
+    assert find_spec("pyarrow") is not None
+    X, y = mixed
+    X.assign(ok=y, id=range(len(X))).to_parquet(tmp_path / "t.parquet")
+    line = "schema {}/t.parquet --target ok --id id --out {}/s.yaml"
+    assert ask(line, tmp_path).exit_code == 0
+    assert Schema.from_yaml(tmp_path / "s.yaml") == Schema.infer(X)
+    done = ask(
+        f"fit {{}}/t.parquet --target ok --schema {{}}/s.yaml --out {{}}/m.st {SMALL}", tmp_path
+    )
+    assert done.exit_code == 0, done.output
+    model = load(tmp_path / "m.st")
+    answer = told(f"find {tmp_path}/m.st --data {tmp_path}/t.parquet --row 4 --confidence 0.1")
+    assert answer["confidence"] == Recourse(model).confidence(X.iloc[4])
+    (tmp_path / "bad.parquet").write_bytes(b"PAR1 and then nothing")
+    refused("schema {}/bad.parquet --target y --out {}/x", "not a Parquet file", tmp_path)
+    assert not Path(tmp_path / "x").exists()
