@@ -121,11 +121,11 @@ def refuse_repeated(what: str, names: Collection[Any]) -> None:
         raise SchemaError(f"{what}: given {some(twice)} more than once, expected each name once")
 
 
-def write_whole(path: str | os.PathLike[str], text: str) -> None:
-    """Write a text file whole or not at all."""
+def write_whole(path: str | os.PathLike[str], content: str | bytes) -> None:
+    """Write a file whole or not at all; text is written as UTF-8."""
     beside = Path(path).with_name(f".{Path(path).name}.{os.getpid()}")
     try:
-        beside.write_text(text, encoding="utf-8")
+        beside.write_bytes(content.encode() if isinstance(content, str) else content)
         beside.replace(path)
     finally:
         beside.unlink(missing_ok=True)
