@@ -47,7 +47,7 @@ NOT_THE_WORLD = (
 class Offer(NamedTuple):
     """One way to a better answer."""
 
-    values: Mapping[str, Any]  # every value of the person then, by name
+    row: Mapping[str, Any]  # every value of the person then, by name
     changes: Mapping[str, tuple[str, str]]  # title → from and to, as they are shown
     confidence: int  # out of 100, rounded down
 
@@ -190,8 +190,8 @@ class _Told:
             titles = [cut(name) for name in names]
         shown = [self._shown(name, *option.changes[name]) for name in names]
         changes = dict(zip(titles, shown, strict=True))
-        values = {name: option.x[name] for name in self.schema.names}
-        return Offer(values, changes, out_of_100(self._confidence(option)))
+        row = {name: option.x[name] for name in self.schema.names}
+        return Offer(row, changes, out_of_100(self._confidence(option)))
 
     def _shown(self, name: str, own: Any, value: Any) -> tuple[str, str]:
         return clean(self.schema.describe(name, own)), clean(self.schema.describe(name, value))

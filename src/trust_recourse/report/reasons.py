@@ -85,6 +85,8 @@ def _codes(recourse: Recourse, f: int, own: float) -> Iterator[float]:
     if moves.choices is not None:
         yield from moves.choices
         return
+    ends = moves.destinations(-math.inf, math.inf) or ()
+    yield from (end for end in ends if math.isfinite(end))
     for a, b in pairwise(_edges(recourse, f, moves)):
         code = moves.nearest(a, b)
         if code is not None:
