@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,10 @@ PAGES = [page for page in sorted((ROOT / "docs").glob("*.md")) if "```python" in
 
 def blocks(kind, page=ROOT / "README.md"):
     return re.findall(rf"```{kind}\n(.*?)```", page.read_text(), re.DOTALL)
+
+
+def shell(page=ROOT / "README.md"):
+    return re.findall(r"^trust-recourse (.*)", "".join(blocks("sh", page)), re.MULTILINE)
 
 
 def but_for_numbers(text):
@@ -39,10 +44,13 @@ def test_the_python_of_the_readme_runs(tmp_path, monkeypatch, capsys):
     assert shown
     for text in shown:
         assert but_for_numbers(text) in but_for_numbers(printed)
-    commands = re.findall(r"^trust-recourse (.*)", "".join(blocks("sh")), re.MULTILINE)
-    assert commands
+    assert shell()
+    run(shell())
+
+
+def run(commands):
     for command in commands:
-        done = CliRunner().invoke(app, command.split())
+        done = CliRunner().invoke(app, shlex.split(command))
         assert done.exit_code == 0, done.output
 
 
@@ -52,6 +60,7 @@ def test_the_python_of_a_page_runs_and_draws_its_pictures(page, tmp_path, monkey
     names = {}
     for snippet in blocks("python", page):
         exec(compile(snippet, page.name, "exec"), names)
+    run(shell(page))
     printed = capsys.readouterr().out
     for text in blocks("text", page):
         assert but_for_numbers(text) in but_for_numbers(printed)
