@@ -206,7 +206,7 @@ def test_the_letter_says_all_that_it_must(offered):
         "No allowed change reaches 99 out of 100; that is proved",
         "This offer holds until 31 January 2027",
         "about the model, not about the world",
-        "The model knows the 3 values below and nothing else",
+        "The model knows 3 values of yours, and nothing else about you",
         "We did not look at changes of age and year",
         "age: 60; year: 62; nodes: 30.",
         "please ask: Ann Lee, 555 0100",
@@ -277,6 +277,16 @@ def test_nothing_found_without_proof_is_said_so():
     assert "We found no allowed change that makes it a yes. There may be one" in flat(made)
     assert "No single value stands out" in flat(made)
     assert "proved" not in made.text()
+
+
+def test_what_else_was_asked_of_a_change_is_not_forgotten(recourse):
+    safe = letter(recourse.find(REFUSED, [0.5, 0.9], min_radius=0.02), **GIVEN)
+    assert safe.offers
+    assert "proved that no smaller" not in flat(safe)
+    assert "reaches 90 out of 100 and meets all else that was asked of it; that is" in flat(safe)
+    none = letter(recourse.find(REFUSED, 0.5, min_radius=5.0), **GIVEN)
+    assert none.offers == ()
+    assert "no allowed change that makes it a yes and meets all else that was asked" in flat(none)
 
 
 def test_options_below_the_decision_are_no_offers(model, schema):
@@ -632,6 +642,14 @@ def test_the_command_writes_the_dossier(kept, model):
     done = run("dossier", kept, "--verify", "--no-pictures", out="d.html")
     assert done.exit_code == 0, done.output
     assert model.fingerprint_ in (kept / "d.html").read_text()
+
+
+def test_the_command_ends_with_1_if_a_proof_is_refused(kept, monkeypatch):
+    monkeypatch.setattr("trust_recourse.report.dossier._verdict", lambda *_: "REFUSED: a leaf")
+    done = run("dossier", kept, "--verify", "--no-pictures", out="r.txt")
+    assert done.exit_code == 1
+    assert "A proof was refused" in done.output
+    assert "REFUSED: a leaf" in (kept / "r.txt").read_text()
 
 
 @pytest.mark.parametrize(

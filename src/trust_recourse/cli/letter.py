@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -13,6 +13,8 @@ from trust_recourse.cli.root import app
 
 if TYPE_CHECKING:
     from trust_recourse import Dossier, Letter, Result
+
+Paper = TypeVar("Paper", "Letter", "Dossier")
 
 ENDINGS = (".pdf", ".html", ".txt")
 
@@ -91,11 +93,13 @@ def dossier(
     proved. The proofs are searched for anew, so it may take as long as the answers did. A report on
     calibration is added in Python: `dossier(result, report=model_report(model, X, y))`.
 
-    It ends with 2 if something given is not there or not what it should be.
+    It ends with 1 if a proof is refused (the dossier says why), and with 2 if something given is
+    not there or not what it should be.
 
     Example: `trust-recourse dossier model.safetensors result.json --out dossier.pdf --verify`
     """
     from trust_recourse import dossier as write
+    from trust_recourse.report.dossier import REFUSED
 
     def made(answers: Result) -> Dossier:
         return write(
@@ -103,27 +107,32 @@ def dossier(
             pictures=pictures,
         )  # fmt: skip
 
-    _write(made, model, result, out, schema, cost, threshold)
+    written = _write(made, model, result, out, schema, cost, threshold)
+    if any(verdict.startswith(REFUSED) for verdict in written.verdicts.values()):
+        typer.echo("A proof was refused: see the certificates in it.", err=True)
+        raise typer.Exit(1)
 
 
 def _write(
-    make: Callable[[Result], Letter | Dossier],
+    make: Callable[[Result], Paper],
     model: Path,
     result: Path,
     out: Path,
     schema: Path | None,
     cost: str,
     threshold: float,
-) -> None:
+) -> Paper:
     """Read the answers, make the document and write it, or say what is wrong and end with 2."""
     try:
         if out.suffix.lower() not in ENDINGS:  # before any work
             raise ValueError(f"{out}: expected a name that ends in {', '.join(ENDINGS)}")
-        make(read(model, result, schema, cost, threshold)).save(out)
+        written = make(read(model, result, schema, cost, threshold))
+        written.save(out)
     except (ValueError, TypeError, OSError, ModuleNotFoundError) as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(2) from None
     typer.echo(f"Written: {out}")
+    return written
 
 
 def read(model: Path, result: Path, schema: Path | None, cost: str, threshold: float) -> Result:

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from trust_recourse.schema import Feature
 
 SHOWN = 10  # rules of an attribution, and tightenings, that are told one by one
+REFUSED = "REFUSED"  # how the verdict on a proof that fails begins
 STILL = 5e-4  # a share that is shown as 0.000
 
 
@@ -434,7 +435,7 @@ def _verdict(certificate: Certificate, result: Result, target: Target) -> str:
             x=result.factual, target=target, wanted=recourse.wanted,
         )  # fmt: skip
     except CertificateError as error:
-        return f"REFUSED: {error}"
+        return f"{REFUSED}: {error}"
     return f"holds: {verdict}"
 
 

@@ -280,11 +280,12 @@ class _Told:
     def _missed(self) -> list[str]:
         """What was asked for and is not within reach."""
         told = {
-            Status.INFEASIBLE: "No allowed change reaches {} out of 100; that is proved.",
-            Status.NOT_FOUND: "For {} out of 100 no change was found; there may be one.",
+            Status.INFEASIBLE: "No allowed change reaches {} out of 100{}; that is proved.",
+            Status.NOT_FOUND: "For {} out of 100 no change was found{}; there may be one.",
         }
+        more = " and meets all else that was asked of it" if self.result.asked_more else ""
         return [
-            told[status].format(_level(target.confidence))
+            told[status].format(_level(target.confidence), more)
             for target, status in self.result.status.items()
             if status in told and target.mode == "at_least"
         ]
@@ -372,11 +373,8 @@ class _Told:
         """What was not considered, and all values that the model was given."""
         fixed = [cut(feature.title) for feature in self.schema if not feature.movable]
         many = len(self.schema)
-        items = [
-            f"The model knows the {many} values below and nothing else about you."
-            if many > 1
-            else "The model knows the one value below and nothing else about you."
-        ]
+        known = f"{many} values" if many > 1 else "one value"
+        items = [f"The model knows {known} of yours, and nothing else about you."]
         if fixed:
             items.append(f"We did not look at changes of {_and(_some(fixed))}.")
         if len(fixed) < many and not self.accepted:
