@@ -147,7 +147,11 @@ class Grid:
 
     def html(self) -> str:
         """As HTML."""
-        side = [" class=number" if each else "" for each in self.right or [False] * len(self.head)]
+        right = self.right or (False,) * len(self.head)
+        side = [
+            " class=number" if number else " class=wide" if wide else ""
+            for number, wide in zip(right, self.wide, strict=True)
+        ]
         heads = zip(self.head, side, strict=True)
         head = "".join(f'<th scope="col"{kind}>{escape(each)}</th>' for each, kind in heads)
         rows = "".join(
@@ -311,7 +315,8 @@ p { margin: .25em 0 } ul, ol { margin: .25em 0; padding-left: 1.5em } li { margi
 table { border-collapse: collapse; margin: .4em 0; width: 100% }
 caption { text-align: left; padding: .2em 0 }
 th, td { text-align: left; vertical-align: top; padding: .18em .5em; border-bottom: .5pt solid #999;
-  font-weight: normal }
+  font-weight: normal; overflow-wrap: normal }
+.wide { overflow-wrap: anywhere }
 thead th { border-bottom: 1pt solid #111; font-weight: bold } tr { break-inside: avoid }
 .total tbody tr:last-child > * { font-weight: bold; border-bottom: 1pt solid #111 }
 .number { text-align: right }
