@@ -160,6 +160,17 @@ def test_the_weight_of_a_reason_is_what_its_best_value_alone_would_gain(recourse
     assert judged >= 5
 
 
+def test_a_limit_of_moves_changes_no_reason_but_what_is_suggested(recourse, model, patients):
+    first = reasons(recourse.find(REFUSED, 0.5))[0]
+    assert (first.feature.name, first.better) == ("nodes", "a lower value")
+    for limit in ({"direction": "increase"}, {"max_change": 1}, {"mutable": False}):
+        schema = Schema.infer(patients[0]).update("nodes", **limit)
+        limited = reasons(Recourse(model, schema).find(REFUSED, 0.5))[0]
+        assert limited.feature.name == "nodes"
+        assert limited.weight == first.weight
+        assert limited.better == ""
+
+
 def test_at_most_four_reasons(thirty):
     result, _ = thirty
     assert len(reasons(result, most=99)) > 4

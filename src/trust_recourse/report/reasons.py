@@ -53,7 +53,7 @@ def reasons(result: Result, most: int = MOST, way: Option | None = None) -> tupl
     for f, (feature, moves) in enumerate(zip(recourse.schema, reach.moves, strict=True)):
         code, weight = _best(recourse, reach.own, f)
         if weight >= POINT:
-            better = _better(feature, moves, code) if feature.movable else ""
+            better = _better(feature, moves, code)
             found.append(Reason(feature, feature.describe_code(moves.own), weight, better))
     found.sort(key=lambda reason: -reason.weight)
     if not found and way is not None:
