@@ -53,7 +53,13 @@ def command(*arguments: str, blocked: tuple[str, ...] = ()) -> subprocess.Comple
 
 
 @pytest.mark.parametrize(
-    "arguments", [("--help",), ("demo", "-h"), ("verify", "-h"), ("--version",), ()]
+    "arguments",
+    [
+        ("--help",),
+        *((name, "-h") for name in ("demo", "dossier", "letter", "verify")),
+        ("--version",),
+        (),
+    ],
 )
 def test_help_and_version_load_nothing_heavy(arguments):
     done = command(*arguments)

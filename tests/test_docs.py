@@ -21,6 +21,10 @@ def blocks(kind, page=ROOT / "README.md"):
     return re.findall(rf"```{kind}\n(.*?)```", page.read_text(), re.DOTALL)
 
 
+def shell(page=ROOT / "README.md"):
+    return re.findall(r"^trust-recourse (.*)", "".join(blocks("sh", page)), re.MULTILINE)
+
+
 def but_for_numbers(text):
     """Rounding differs between processors, and a machine that learns may follow it elsewhere.
 
@@ -39,16 +43,22 @@ def test_the_python_of_the_readme_runs(tmp_path, monkeypatch, capsys):
     assert (tmp_path / "haberman.safetensors").exists()
     printed = capsys.readouterr().out
     assert "logistic regression" in printed
-    commands = re.findall(r"^trust-recourse (.*)", "".join(blocks("sh")), re.MULTILINE)
-    assert len(commands) >= 4
-    for command in commands:
-        done = CliRunner().invoke(app, shlex.split(command, comments=True))
-        assert done.exit_code == 0, done.output
-        printed += done.stdout
+    assert len(shell()) >= 4
+    printed += run(shell())
     shown = blocks("text")
     assert len(shown) >= 2
     for text in shown:
         assert but_for_numbers(text) in but_for_numbers(printed)
+
+
+def run(commands):
+    """What the commands print."""
+    printed = ""
+    for command in commands:
+        done = CliRunner().invoke(app, shlex.split(command, comments=True))
+        assert done.exit_code == 0, done.output
+        printed += done.stdout
+    return printed
 
 
 @pytest.mark.parametrize("page", PAGES, ids=[page.name for page in PAGES])
@@ -57,6 +67,7 @@ def test_the_python_of_a_page_runs_and_draws_its_pictures(page, tmp_path, monkey
     names = {}
     for snippet in blocks("python", page):
         exec(compile(snippet, page.name, "exec"), names)
+    run(shell(page))
     printed = capsys.readouterr().out
     for text in blocks("text", page):
         assert but_for_numbers(text) in but_for_numbers(printed)

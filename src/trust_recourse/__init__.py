@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from trust_recourse.problem import Target as Target
     from trust_recourse.recourse import Recourse as Recourse
     from trust_recourse.report import model_report as model_report
+    from trust_recourse.report.dossier import Dossier as Dossier
+    from trust_recourse.report.dossier import dossier as dossier
+    from trust_recourse.report.letter import Letter as Letter
+    from trust_recourse.report.letter import letter as letter
     from trust_recourse.result import Result as Result
     from trust_recourse.schema import AtMost as AtMost
     from trust_recourse.schema import Feature as Feature
@@ -38,10 +42,12 @@ _HOMES = {
     "Certificate": "search.certificate",
     "CertificateError": "search.certificate",
     "Cost": "problem",
+    "Dossier": "report.dossier",
     "EachRow": "measure",
     "Feature": "schema",
     "Forces": "schema",
     "Isolation": "measure",
+    "Letter": "report.letter",
     "NearNeighbours": "measure",
     "Option": "problem",
     "PTMClassifier": "tsetlin.machines",
@@ -51,7 +57,9 @@ _HOMES = {
     "Status": "problem",
     "TMClassifier": "tsetlin.machines",
     "Target": "problem",
+    "dossier": "report.dossier",
     "haberman": "data",
+    "letter": "report.letter",
     "load": "tsetlin.machines",
     "model_report": "report",
     "verify": "search.certificate",

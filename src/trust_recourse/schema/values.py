@@ -126,7 +126,7 @@ def refuse_repeated(what: str, names: Collection[Any]) -> None:
 
 
 def write_whole(path: str | os.PathLike[str], content: str | bytes) -> None:
-    """Write a file, text as UTF-8, whole or not at all."""
+    """Write a file whole or not at all; text is written as UTF-8."""
     beside = Path(path).with_name(f".{Path(path).name}.{os.getpid()}")
     try:
         beside.write_bytes(content.encode() if isinstance(content, str) else content)

@@ -1,0 +1,114 @@
+"""Why the model said no: which of a person's values hold its confidence back.
+
+A **reason** is one value of the person. Its weight is what the model's confidence would gain if
+this value alone were the best one for it, all others staying as they are. Looked at are the values
+within the schema's bounds and on its steps, whether or not this person may move there: it is a
+reason for the decision, not a way out of it, so what nobody can change counts too. Of a model with
+cells every cell is looked at, so the weight is exact; of any other, `TRIED` values spread over the
+bounds.
+
+Weights do not add up, as values act together. Where no value alone brings a point out of 100, no
+single value is a reason, and the reasons are the values that a found change replaces together.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from trust_recourse.problem import SLACK, Floats
+from trust_recourse.schema import Feature
+from trust_recourse.schema.moves import Moves
+
+if TYPE_CHECKING:
+    from trust_recourse.problem import Option
+    from trust_recourse.recourse import Recourse
+    from trust_recourse.result import Result
+
+MOST = 4  # reasons, at most
+POINT = 0.01  # a value that gains less is no reason on its own
+TRIED = 33  # values of a number, where the model has no cells
+SCALES = 10.0  # how far from a person, in scales, values are tried where no bound ends them
+
+
+class Reason(NamedTuple):
+    """A value that holds confidence back."""
+
+    feature: Feature
+    value: str  # the person's own, for people
+    weight: float  # of confidence; 0 for a value that counts only together with others
+    better: str  # what the model would rather see, or "" where that is not for this person to do
+
+
+def reasons(result: Result, most: int = MOST, way: Option | None = None) -> tuple[Reason, ...]:
+    """The weightiest reasons first; `way` is a change to take them from where none stands alone."""
+    recourse = result.recourse
+    reach = recourse.schema.reach(result.factual)
+    found = []
+    for f, (feature, moves) in enumerate(zip(recourse.schema, reach.moves, strict=True)):
+        code, weight = _best(recourse, reach.own, f)
+        if weight >= POINT:
+            better = _better(feature, moves, code)
+            found.append(Reason(feature, feature.describe_code(moves.own), weight, better))
+    found.sort(key=lambda reason: -reason.weight)
+    if not found and way is not None:
+        found = [
+            Reason(recourse.schema[name], recourse.schema.describe(name, own), 0.0, "")
+            for name, (own, _) in way.changes.items()
+        ]
+    return tuple(found[:most])
+
+
+def _best(recourse: Recourse, own: Floats, f: int) -> tuple[float, float]:
+    """The code of one feature at which confidence is greatest, all else as it is, and its gain."""
+    codes = np.array([own[f], *_codes(recourse, f, float(own[f]))])
+    rows = np.tile(own, (len(codes), 1))
+    rows[:, f] = codes
+    confidence = recourse.confidences(rows)
+    best = np.flatnonzero(confidence >= confidence.max() - SLACK)
+    # of equals the nearest; from a missing value none is nearer than another
+    nearest = best[np.argmin(np.nan_to_num(np.abs(codes[best] - own[f]), nan=0.0))]
+    return float(codes[nearest]), float(confidence[nearest] - confidence[0])
+
+
+def _codes(recourse: Recourse, f: int, own: float) -> Iterator[float]:
+    """The codes of one feature that are looked at."""
+    feature = recourse.schema[f]
+    moves = replace(
+        feature, mutable=True, protected=False, direction=None, max_change=None
+    ).moves(own)  # fmt: skip
+    if moves.choices is not None:
+        yield from moves.choices
+        return
+    ends = moves.destinations(-math.inf, math.inf) or ()
+    yield from (end for end in ends if math.isfinite(end))
+    for a, b in pairwise(_edges(recourse, f, moves)):
+        code = moves.nearest(a, b)
+        if code is not None:
+            yield code
+
+
+def _edges(recourse: Recourse, f: int, moves: Moves) -> list[float]:
+    """The ends of the parts of a number's range of which one value each is looked at."""
+    if recourse.exact:
+        return [-math.inf, *recourse.model.cell_edges()[f].tolist(), math.inf]
+    anchor = 0.0 if math.isnan(moves.own) else moves.own
+    low, high = moves.destinations(-math.inf, math.inf) or (anchor, anchor)
+    low = max(low, anchor - SCALES * moves.scale)
+    high = min(high, anchor + SCALES * moves.scale)
+    ends = np.linspace(math.nextafter(low, -math.inf), max(low, high), TRIED + 1)
+    return [float(end) for end in ends]
+
+
+def _better(feature: Feature, moves: Moves, code: float) -> str:
+    """What the model would rather see, if this person may go there."""
+    if not moves.allows(code):
+        return ""
+    if feature.kind in ("category", "boolean") or math.isnan(moves.own):
+        return f"“{feature.describe_code(code)}”"
+    return "a higher value" if code > moves.own else "a lower value"

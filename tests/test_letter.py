@@ -1,0 +1,691 @@
+"""The letter and the dossier: plain words, true numbers, harmless names, one page."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import io
+import json
+import re
+import sys
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+from pypdf import PdfReader
+from typer.testing import CliRunner
+
+from trust_recourse import (
+    AtMost,
+    Certificate,
+    Feature,
+    PTMClassifier,
+    Recourse,
+    Schema,
+    Status,
+    dossier,
+    letter,
+    model_report,
+    verify,
+)
+from trust_recourse.cli import app
+from trust_recourse.report import content
+from trust_recourse.report.letter import out_of_100
+from trust_recourse.report.reasons import reasons
+
+GIVEN = {
+    "organisation": "Meadow Clinic",
+    "contact": "Ann Lee, 555 0100",
+    "valid_until": "2027-01-31",
+    "dated": "2026-11-15",
+}
+REFUSED = {"age": 60, "year": 62, "nodes": 30}
+ACCEPTED = {"age": 34, "year": 60, "nodes": 0}
+JARGON = (
+    "rule", "clause", "literal", "automaton", "tsetlin", "classifier", "class", "feature",
+    "counterfactual", "recourse", "optimal", "feasible", "infeasible", "certificate", "threshold",
+    "calibrat", "probabilit", "schema", "predict", "mutable", "immutable", "constraint", "engine",
+    "cost", "radius", "robust", "sigma", "tau", "epsilon", "norm", "encoded", "json", "python",
+)  # fmt: skip
+HOSTILE = '<script>alert(1)</script> & "x" \'*b*\' #panic("no") $1$ \\ @ref'
+
+
+@pytest.fixture(scope="module")
+def schema(patients):
+    return Schema.infer(patients[0]).lock("age", "year").update("nodes", direction="decrease")
+
+
+@pytest.fixture(scope="module")
+def recourse(model, schema):
+    return Recourse(model, schema)
+
+
+@pytest.fixture(scope="module")
+def offered(recourse):
+    return letter(recourse.find(REFUSED, [0.5, 0.7, 0.99]), person="Maria", **GIVEN)
+
+
+@pytest.fixture(scope="module")
+def stuck(model, schema):
+    tight = Recourse(model, schema.update("nodes", max_change=2))
+    return tight.find(REFUSED, 0.5)
+
+
+def flat(document):
+    return " ".join(document.text().split())
+
+
+def pages(printed, folder):
+    """The text of each page of the PDF."""
+    printed.pdf(folder / "printed.pdf")
+    return [page.extract_text() for page in PdfReader(folder / "printed.pdf").pages]
+
+
+class Seen(HTMLParser):
+    """What a browser would show, and the tags and attributes that it was told to."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.tags, self.attributes, self.words = set(), set(), []
+        self.feed(page)
+        self.text = " ".join(" ".join(self.words).split())
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.add(tag)
+        self.attributes |= {name for name, _ in attributes}
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+
+# ------------------------------------------------------------------ numbers
+
+
+def test_every_offer_is_allowed_and_gives_at_least_the_confidence_it_promises(model, patients):
+    X, _ = patients
+    schema = Schema.infer(X).lock("age").update("nodes", direction="decrease")
+    free = Recourse(model, schema)
+    refused = X[free.confidences(schema.encode(X)) < 0.5].head(12)
+    judged = 0
+    for _, x in refused.iterrows():
+        made = letter(free.find(x, [0.5, 0.6, 0.75], n_options=2), **GIVEN)
+        assert not made.accepted
+        assert len(made.offers) <= 3
+        for offer in made.offers:
+            promised = model.predict_proba(pd.DataFrame([offer.row]))[0, 1]
+            assert promised >= offer.confidence / 100
+            assert promised >= 0.5
+            assert schema.reach(x).allows(offer.row)
+            shown = {name: int(after) for name, (_, after) in offer.changes.items()}
+            read_back = pd.DataFrame([x.to_dict() | shown])  # what a person reads off the page
+            assert model.predict_proba(read_back)[0, 1] == promised
+            assert f"{offer.confidence} out of 100" in made.text()
+            judged += 1
+        costs = [
+            free.cost.between(
+                schema.features, schema.reach(x).own, schema.reach(offer.row).own
+            )
+            for offer in made.offers
+        ]  # fmt: skip
+        assert costs == sorted(costs)
+    assert judged >= 20
+
+
+def test_a_confidence_is_never_rounded_up():
+    for k in range(101):
+        assert out_of_100(k / 100) == k
+        if k:
+            assert out_of_100(np.nextafter(k / 100, 0)) == k - 1
+
+
+def test_the_weight_of_a_reason_is_what_its_best_value_alone_would_gain(recourse, patients):
+    X, _ = patients
+    schema, model = recourse.schema, recourse.model
+    refused = X[recourse.confidences(schema.encode(X)) < 0.5].head(5)
+    judged = 0
+    for _, x in refused.iterrows():
+        result = recourse.find(x, 0.5)
+        found = {r.feature.name: r.weight for r in reasons(result)}
+        for feature in schema:
+            every = np.arange(feature.lower, feature.upper + 1)
+            rows = pd.DataFrame([x.to_dict()] * len(every)).assign(**{feature.name: every})
+            gain = float(model.predict_proba(rows)[:, 1].max() - result.confidence)
+            if gain >= 0.01:
+                assert found[feature.name] == pytest.approx(gain, abs=1e-12)
+                judged += 1
+            else:
+                assert feature.name not in found
+        assert list(found.values()) == sorted(found.values(), reverse=True)
+    assert judged >= 5
+
+
+def test_a_limit_of_moves_changes_no_reason_but_what_is_suggested(recourse, model, patients):
+    first = reasons(recourse.find(REFUSED, 0.5))[0]
+    assert (first.feature.name, first.better) == ("nodes", "a lower value")
+    for limit in ({"direction": "increase"}, {"max_change": 1}, {"mutable": False}):
+        schema = Schema.infer(patients[0]).update("nodes", **limit)
+        limited = reasons(Recourse(model, schema).find(REFUSED, 0.5))[0]
+        assert limited.feature.name == "nodes"
+        assert limited.weight == first.weight
+        assert limited.better == ""
+
+
+def test_at_most_four_reasons(thirty):
+    result, _ = thirty
+    assert len(reasons(result, most=99)) > 4
+    assert len(letter(result, **GIVEN).reasons) == 4
+
+
+def test_where_no_value_stands_alone_the_reasons_are_those_that_count_together():
+    schema = Schema((Feature("a", "boolean"), Feature("b", "boolean"), Feature("c", "boolean")))
+    both = Recourse(lambda rows: np.where(rows["a"] & rows["b"], 0.9, 0.2), schema)
+    result = both.find({"a": False, "b": False, "c": False}, 0.5, engine="spheres")
+    made = letter(result, **GIVEN)
+    assert {r.feature.name for r in made.reasons} >= {"a", "b"}
+    assert all(r.weight == 0 for r in made.reasons)
+    assert "No single value decides. These count against you together" in flat(made)
+
+
+def test_what_may_not_change_can_be_a_reason_but_is_never_suggested(model, patients):
+    X, _ = patients
+    schema = Schema.infer(X).update("nodes", protected=True).lock("age")
+    result = Recourse(model, schema).find(REFUSED, 0.5)
+    made = letter(result, **GIVEN)
+    first = made.reasons[0]
+    assert first.feature.name == "nodes"
+    assert first.better == ""
+    assert re.search(r"1\. nodes: 30\. [^.]*\. You are not asked to change it\.", flat(made))
+    assert "We did not look at changes of age and nodes." in flat(made)
+    assert all("nodes" not in offer.changes for offer in made.offers)
+    told = dossier(result, pictures=False, certificates=False)
+    assert "A protected feature is among the principal reasons" in told.text()
+
+
+# ------------------------------------------------------------------ what is said
+
+
+def test_the_letter_says_all_that_it_must(offered):
+    text = flat(offered)
+    for said in (
+        "Meadow Clinic 15 November 2026 Maria",
+        "Its answer is no",
+        f"For you the confidence is {offered.confidence} out of 100",
+        "THE MAIN REASONS",
+        "With any one of these two changes the model would say yes",
+        "It is proved that no smaller change that is allowed reaches 50 out of 100",
+        "No allowed change reaches 99 out of 100; that is proved",
+        "This offer holds until 31 January 2027",
+        "about the model, not about the world",
+        "The model knows 3 values of yours, and nothing else about you",
+        "We did not look at changes of age and year",
+        "age: 60; year: 62; nodes: 30.",
+        "please ask: Ann Lee, 555 0100",
+    ):
+        assert said in text, said
+    assert offered.valid_until == datetime.date(2027, 1, 31)
+    assert repr(offered) == offered.text()
+
+
+def test_nothing_within_reach_is_said_with_the_furthest_and_the_limit_that_matters(stuck):
+    assert stuck.status[next(iter(stuck.status))] is Status.INFEASIBLE
+    made = letter(stuck, **GIVEN)
+    text = flat(made)
+    assert made.offers == ()
+    assert "Nothing that you may change reaches the 50 out of 100 that a yes takes" in text
+    assert f"The furthest within reach is {out_of_100(stuck.furthest.confidence)} out of" in text
+    first = stuck.binding().iloc[0]
+    assert first["if"] == "nodes may change by more than 2"
+    limit = f"if {first['if']}, {out_of_100(first['reachable'])} out of 100 would be within reach"
+    assert limit in text
+    assert "You are not asked to go beyond it" in text
+
+
+def test_a_relation_that_holds_one_back_is_told_in_words(model, schema):
+    bound = Recourse(model, Schema(schema.features, (AtMost("year", "nodes"),)))
+    result = bound.find(REFUSED, 0.5)
+    first = result.binding().iloc[0]
+    assert first["if"] == "without: year <= nodes"
+    text = flat(letter(result, **GIVEN))
+    reached = out_of_100(first["reachable"])
+    assert f"that year must be at most nodes. Without it, {reached} out of 100" in text
+    assert "which is where you are" in text
+    assert "<=" not in text
+
+
+def test_the_most_within_reach_is_offered_where_more_was_asked_for(recourse):
+    result = recourse.find(REFUSED, 0.99)
+    assert result.furthest.confidence >= 0.5
+    made = letter(result, **GIVEN)
+    assert "No allowed change reaches 99 out of 100; that is proved." in flat(made)
+    assert "This is the most that is within reach; it would be a yes" in flat(made)
+    assert made.offers[0].confidence == out_of_100(result.furthest.confidence)
+
+
+def test_an_accepted_person_need_not_change_anything(recourse):
+    made = letter(recourse.find(ACCEPTED, 0.5), **GIVEN)
+    assert made.accepted
+    assert made.reasons == made.offers == ()
+    assert "Its answer is yes" in flat(made)
+    assert "you need not change anything" in flat(made)
+    assert "MAIN REASONS" not in made.text()
+
+
+def test_an_accepted_person_may_be_offered_a_firmer_yes(model, patients):
+    X, _ = patients
+    free = Recourse(model, Schema.infer(X))
+    x = next(x for _, x in X.iterrows() if 0.5 <= free.confidence(x) < 0.6)
+    made = letter(free.find(x, [0.5, 0.7]), **GIVEN)
+    assert made.accepted
+    assert made.offers[0].confidence >= 70
+    assert "would make the model more confident" in flat(made)
+
+
+def test_nothing_found_without_proof_is_said_so():
+    schema = Schema((Feature("a", lower=0, upper=1, step=0.1),))
+    never = Recourse(lambda rows: np.full(len(rows), 0.2), schema)
+    made = letter(never.find({"a": 0.5}, 0.5, engine="spheres"), **GIVEN)
+    assert "We found no allowed change that makes it a yes. There may be one" in flat(made)
+    assert "No single value stands out" in flat(made)
+    assert "proved" not in made.text()
+
+
+def test_what_else_was_asked_of_a_change_is_not_forgotten(recourse):
+    safe = letter(recourse.find(REFUSED, [0.5, 0.9], min_radius=0.02), **GIVEN)
+    assert safe.offers
+    assert "proved that no smaller" not in flat(safe)
+    assert "reaches 90 out of 100 and meets all else that was asked of it; that is" in flat(safe)
+    none = letter(recourse.find(REFUSED, 0.5, min_radius=5.0), **GIVEN)
+    assert none.offers == ()
+    assert "no allowed change that makes it a yes and meets all else that was asked" in flat(none)
+
+
+def test_options_below_the_decision_are_no_offers(model, schema):
+    strict = Recourse(model, schema, decision_threshold=0.75)
+    result = strict.find(REFUSED, [0.5, 0.75])
+    assert {o.target.confidence for o in result.options} == {0.5, 0.75}
+    made = letter(result, **GIVEN)
+    assert [offer.confidence >= 75 for offer in made.offers] == [True]
+    assert "From 75 on the answer is yes" in flat(made)
+
+
+def test_a_needless_change_is_not_offered(recourse, offered):
+    result = recourse.find(REFUSED, [0.5, 0.5 + 1e-6])
+    assert len(result.options) == 2
+    assert len(letter(result, **GIVEN).offers) == 1
+
+
+def test_no_jargon_no_rule_numbers_no_greek(offered, recourse, stuck, thirty):
+    accepted = letter(recourse.find(ACCEPTED, 0.5), **GIVEN)
+    for made in (offered, accepted, letter(stuck, **GIVEN), letter(thirty[0], **GIVEN)):
+        words = re.findall(r"[^\W\d_]+", made.text().lower())
+        assert len(words) > 150
+        found = [
+            w for w in words if any(re.match(rf"{bad}(s|ed|ity|ies|y)?$", w) for bad in JARGON)
+        ]
+        assert not found
+        assert not re.search(r"[\u0370-\u03ff≤≥≠→±]", made.text())
+
+
+def test_missing_values_categories_and_units_are_written_as_the_schema_does(mixed):
+    X, y = mixed
+    X = X.assign(income=X["income"].where(X.index % 5 > 0, -9.0))
+    schema = (
+        Schema.infer(X, missing={"income": (-9.0,)})
+        .update("income", unit="€", label="monthly income")
+        .update("housing", label="how you live")
+    )
+    model = PTMClassifier(schema=schema, epochs=10, random_state=0).fit(X, y)
+    free = Recourse(model, schema, wanted="yes")
+    missing = X[X["income"] == -9.0]
+    x = missing.iloc[int(free.confidences(schema.encode(missing)).argmin())]
+    made = letter(free.find(x, [0.5, 0.7]), **GIVEN)
+    assert "monthly income: missing (-9)" in flat(made)
+    assert made.offers
+    for offer in made.offers:
+        assert free.confidence(offer.row) >= offer.confidence / 100
+    described = {
+        schema[name].title: (schema.describe(name, x[name]), schema.describe(name, value))
+        for name, value in made.offers[0].row.items()
+    }
+    for title, change in made.offers[0].changes.items():
+        assert described[title] == change
+
+
+# ------------------------------------------------------------------ harmless, on one page
+
+
+@pytest.fixture(scope="module")
+def thirty():
+    """A person with 30 values, and every name of them hostile."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(50, 15, (200, 29)).round(1), columns=[f"x{i}" for i in range(29)])
+    X["home"] = rng.choice(["own", HOSTILE], 200)
+    score = sum((X[f"x{i}"] > 50).astype(int) for i in range(5)) + 2 * (X["home"] == "own")
+    y = (score >= 4).astype(int)
+    model = PTMClassifier(n_clauses=10, epochs=4, random_state=0).fit(X, y)
+    schema = Schema.infer(X).lock(*(f"x{i}" for i in range(12, 26)))
+    for i in range(29):
+        schema = schema.update(f"x{i}", label=f"{HOSTILE} {i}", unit="<b>kg</b>")
+    free = Recourse(model, schema)
+    lost = X[X["home"] == HOSTILE]
+    x = lost.iloc[int(free.confidences(schema.encode(lost)).argmin())]
+    result = free.find(x, [0.5, 0.6, 0.7], time_limit=5.0)
+    assert result.refused
+    return result, letter(result, person=HOSTILE, **{**GIVEN, "organisation": HOSTILE})
+
+
+def test_hostile_names_are_shown_not_run(thirty, tmp_path):
+    result, made = thirty
+    assert any("home" in offer.changes for offer in made.offers)
+    told = dossier(result, organisation=HOSTILE, certificates=False, pictures=False)
+    for printed in (made, told):
+        seen = Seen(printed.html())
+        assert not seen.tags & {"script", "b", "iframe", "link", "object"}
+        assert (
+            not {name for name in seen.attributes if name.startswith("on")}
+            | {"href"} & seen.attributes
+        )
+        assert HOSTILE in seen.text
+        assert "<b>kg</b>" in seen.text
+        assert "<script" not in printed._repr_html_()
+    page = "".join(pages(made, tmp_path)[0].split())
+    assert '#panic("no")' in page.replace("\u200b", "")
+
+
+@pytest.mark.parametrize("kind", ["offered", "stuck", "thirty", "long"])
+def test_the_letter_is_one_page_and_says_the_same_in_every_form(kind, request, tmp_path):
+    if kind == "thirty":
+        made = request.getfixturevalue("thirty")[1]
+    elif kind == "long":
+        made = letter(
+            request.getfixturevalue("stuck"),
+            **{**GIVEN, "organisation": "M" * 120, "contact": "c" * 300},
+            person="P" * 120, decision="d" * 120,
+        )  # fmt: skip
+    elif kind == "stuck":
+        made = letter(request.getfixturevalue("stuck"), **GIVEN)
+    else:
+        made = request.getfixturevalue("offered")
+    told = pages(made, tmp_path)
+    assert len(told) == 1
+    seen, page = Seen(made.html()).text, re.sub(r"[\s\u200b-]", "", told[0])
+    judged = 0
+    for block in made.document.blocks:
+        if isinstance(block, (content.Heading, content.Text)):
+            assert block.text in seen
+            assert re.sub(r"[\s-]", "", block.text) in page.replace("ﬁ", "fi").replace("ﬀ", "ff")
+            judged += 1
+    assert judged >= 10
+
+
+def test_a_letter_that_no_page_can_hold_is_refused_and_nothing_is_written(offered, tmp_path):
+    long = content.Document(
+        "A letter", datetime.date(2026, 1, 1), "", "", (content.Text("word " * 4000),), True
+    )
+    printed = content.Printed()
+    printed.document = long
+    (tmp_path / "kept.pdf").write_text("before")
+    with pytest.raises(ValueError, match="does not fit on one page that can be read: shorten"):
+        printed.pdf(tmp_path / "kept.pdf")
+    assert (tmp_path / "kept.pdf").read_text() == "before"
+    assert [path.name for path in tmp_path.iterdir()] == ["kept.pdf"]
+
+
+def test_html_needs_nothing_else_and_can_be_read_aloud(offered):
+    page = offered.html()
+    assert "http:" not in page.replace("http-equiv", "")
+    assert "https:" not in page
+    assert '<html lang="en">' in page
+    assert page.count("<h1>") == 1
+    assert "<title>Your application: the model’s answer is no</title>" in page
+    assert 'scope="col"' in page
+    assert 'scope="row"' in page
+    assert "@page { size: A4" in page
+
+
+def test_the_same_letter_gives_the_same_files(offered, tmp_path):
+    made = []
+    for name in ("one", "two"):
+        for ending in ("pdf", "html", "txt"):
+            offered.save(tmp_path / f"{name}.{ending}")
+        made.append([(tmp_path / f"{name}.{e}").read_bytes() for e in ("pdf", "html", "txt")])
+    assert made[0] == made[1]
+    assert made[0][0].startswith(b"%PDF")
+
+
+def test_control_characters_and_turned_text_are_cleared():
+    assert content.clean("a\x00b\u202ec\n\td\ud800") == "a bc d"
+
+
+# ------------------------------------------------------------------ errors
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"organisation": " "}, "organisation=' '; expected text, not empty"),
+        ({"contact": ""}, "contact=''; expected text, not empty"),
+        ({"contact": 5}, "contact=5; expected text"),
+        ({"person": "x" * 121}, "person: given 121 letters, expected at most 120"),
+        ({"valid_until": "soon"}, "valid_until='soon'; expected a date, or text such as"),
+        ({"valid_until": 3}, "valid_until=3; expected a date"),
+        ({"valid_until": "2026-11-14"}, "2026-11-14 is before the letter's own day, 2026-11-15"),
+        ({"decision": ""}, "decision=''; expected text, not empty"),
+    ],
+)
+def test_what_is_given_wrong_is_said(stuck, change, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        letter(stuck, **{**GIVEN, **change})
+
+
+def test_dates_may_be_given_as_dates(stuck):
+    day = datetime.date(2027, 1, 31)
+    moment = datetime.datetime(2026, 11, 15, 12, 30)
+    assert letter(stuck, **{**GIVEN, "valid_until": day, "dated": moment}).valid_until == day
+    assert letter(stuck, **{**GIVEN, "valid_until": "2999-01-01", "dated": None})
+
+
+def test_without_typst_it_says_how_to_get_it(offered, monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "typst", None)
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'trust-recourse\[pdf\]'"):
+        offered.pdf(tmp_path / "a.pdf")
+    assert not list(tmp_path.iterdir())
+    offered.save(tmp_path / "a.html")
+
+
+def test_another_ending_is_refused(offered, tmp_path):
+    with pytest.raises(ValueError, match=r"expected a name that ends in \.pdf, \.html or \.txt"):
+        offered.save(tmp_path / "a.docx")
+
+
+# ------------------------------------------------------------------ the dossier
+
+
+@pytest.fixture(scope="module")
+def answers(recourse):
+    return recourse.find(REFUSED, [0.5, 0.7, 0.99])
+
+
+@pytest.fixture(scope="module")
+def told(answers, patients):
+    report = model_report(PTMClassifier(n_clauses=6, epochs=3), *patients, folds=3)
+    return dossier(
+        answers, organisation="Meadow Clinic", report=report, verify=True,
+        dated=datetime.date(2026, 11, 15),
+    )  # fmt: skip
+
+
+def test_the_dossier_holds_the_evidence(told, answers, model, tmp_path):
+    text = flat(told)
+    for said in (
+        model.fingerprint_,
+        "n_clauses=20",
+        "logistic regression",
+        "Principal reasons",
+        "PRINCIPAL REASONS",
+        "What is not proved",
+        "nodes 30 →",
+        "The furthest within reach is",
+        "carried by",
+        "option 1 costs",
+        "by an independent check",
+    ):
+        assert said.lower() in text.lower(), said
+    seen = Seen(told.html()).text
+    for rule in model.rules()["rule"]:
+        assert rule in seen
+    for at, option in enumerate(answers.options):
+        assert f"{option.cost:.4g}" in seen
+        assert f"{answers.radius(at):.4g}" in seen
+        assert f"{option.confidence:.4f}" in seen
+    for target, proof in told.certificates.items():
+        proof.save(tmp_path / "proof.json")
+        assert hashlib.sha256((tmp_path / "proof.json").read_bytes()).hexdigest() in text
+        assert verify(Certificate.load(tmp_path / "proof.json"), model)
+        assert told.verdicts[target].startswith("holds")
+    assert len(told.certificates) == 3
+
+
+def test_its_shares_add_up_to_the_change_that_is_shown(told, answers):
+    grids = [b for b in told.document.blocks if isinstance(b, content.Grid)]
+    by_rule = [g for g in grids if g.head == ("rule", "votes for", "states", "fires", "share")]
+    assert len(by_rule) == 2
+    for at, grid in enumerate(by_rule):
+        total = sum(float(row[-1]) for row in grid.rows)
+        change = answers.options[at].confidence - answers.confidence
+        assert total == pytest.approx(change, abs=5e-4 * (len(grid.rows) + 1))
+
+
+def test_it_has_pictures_and_pages_of_tables(told, tmp_path):
+    drawn = [b for b in told.document.blocks if isinstance(b, content.Picture)]
+    assert len(drawn) == 2
+    assert all(picture.svg.lstrip().startswith("<?xml") for picture in drawn)
+    assert told.html().count("data:image/svg+xml;base64,") == 2
+    told_pages = pages(told, tmp_path)
+    assert len(told_pages) >= 3
+    assert f"1 / {len(told_pages)}" in told_pages[0]
+
+
+def test_a_long_table_breaks_over_pages_with_its_head_on_each(tmp_path):
+    rows = tuple((f"row {i}", f"value {i}") for i in range(300))
+    printed = content.Printed()
+    grid = content.Grid(("name of a row", "what it holds"), rows)
+    printed.document = content.Document("Long", datetime.date(2026, 1, 1), "", "", (grid,))
+    told = pages(printed, tmp_path)
+    assert len(told) > 3
+    assert all("what it holds" in page for page in told)
+    assert "value 299" in told[-1]
+
+
+def test_without_matplotlib_the_dossier_has_no_pictures(answers, monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    made = dossier(answers, certificates=False)
+    assert not [b for b in made.document.blocks if isinstance(b, content.Picture)]
+    assert "None was asked for." in made.text()
+
+
+def test_a_forged_answer_is_refused_in_the_dossier(answers, monkeypatch):
+    honest = type(answers).certificate
+
+    def forged(self, target=None):
+        told = json.loads(json.dumps(honest(self, target).to_dict()))
+        if told["answer"]:
+            told["answer"]["cost"] *= 0.5
+        return Certificate.from_dict(told)
+
+    monkeypatch.setattr(type(answers), "certificate", forged)
+    made = dossier(answers, verify=True, pictures=False)
+    assert sum(v.startswith("REFUSED") for v in made.verdicts.values()) == 2
+
+
+def test_a_model_without_rules_has_a_letter_and_a_dossier_too(patients, tmp_path):
+    X, _ = patients
+    schema = Schema.infer(X).lock("age", "year")
+    steep = Recourse(lambda rows: 1 / (1 + np.exp(0.3 * (rows["nodes"] - 8.0))), schema)
+    result = steep.find(REFUSED, [0.5, 0.8], engine="spheres", n_trials=100)
+    made, told = letter(result, **GIVEN), dossier(result, pictures=True)
+    assert made.offers
+    assert "proved" not in made.text()
+    assert made.reasons[0].weight == pytest.approx(
+        steep.confidence(REFUSED | {"nodes": 0}) - result.confidence
+    )
+    assert "This model has no rules to show." in told.text()
+    assert "no certificate for this answer" in flat(told)
+    assert len(pages(told, tmp_path)) >= 1
+
+
+# ------------------------------------------------------------------ commands
+
+
+@pytest.fixture(scope="module")
+def kept(answers, model, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("kept")
+    model.save(folder / "model.safetensors")
+    answers.save(folder / "result.json")
+    answers.recourse.schema.to_yaml(folder / "schema.yaml")
+    return folder
+
+
+def run(command, kept, *more, out="out.txt"):
+    files = [str(kept / "model.safetensors"), str(kept / "result.json")]
+    return CliRunner().invoke(app, [command, *files, "--out", str(kept / out), *more])
+
+
+ASKED = (
+    "--organisation", "Meadow Clinic", "--contact", "Ann Lee", "--valid-until", "2999-01-31",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("ending", ["txt", "html", "pdf"])
+def test_the_command_writes_the_letter(kept, ending):
+    done = run("letter", kept, *ASKED, "--schema", str(kept / "schema.yaml"), out=f"l.{ending}")
+    assert done.exit_code == 0, done.output
+    assert f"l.{ending}" in done.output
+    written = (kept / f"l.{ending}").read_bytes()
+    if ending == "pdf":
+        assert len(PdfReader(io.BytesIO(written)).pages) == 1
+    else:
+        assert "31 January 2999" in written.decode()
+
+
+def test_the_command_writes_the_dossier(kept, model):
+    done = run("dossier", kept, "--verify", "--no-pictures", out="d.html")
+    assert done.exit_code == 0, done.output
+    assert model.fingerprint_ in (kept / "d.html").read_text()
+
+
+def test_the_command_ends_with_1_if_a_proof_is_refused(kept, monkeypatch):
+    monkeypatch.setattr("trust_recourse.report.dossier._verdict", lambda *_: "REFUSED: a leaf")
+    done = run("dossier", kept, "--verify", "--no-pictures", out="r.txt")
+    assert done.exit_code == 1
+    assert "A proof was refused" in done.output
+    assert "REFUSED: a leaf" in (kept / "r.txt").read_text()
+
+
+@pytest.mark.parametrize(
+    ("more", "out", "message"),
+    [
+        (("--valid-until", "soon"), "w.txt", "valid_until='soon'; expected a date"),
+        ((), "w.docx", "expected a name that ends in .pdf, .html, .txt"),
+        (("--cost", "l0"), "w.txt", "was it asked with another --cost?"),
+        (("--cost", "l9"), "w.txt", "cost='l9'; expected 'l0', 'l1', 'l2'"),
+        (("--schema", "none.yaml"), "w.txt", "none.yaml"),
+        ((), "no/such/folder/l.txt", "No such file or directory"),
+    ],
+)
+def test_the_command_says_what_is_wrong(kept, more, out, message):
+    done = run("letter", kept, *ASKED, *more, out=out)
+    assert done.exit_code == 2
+    assert message in done.output
+    assert not (kept / out).exists()
+
+
+@pytest.mark.parametrize("damage", ["{", "[]", "{}", '{"schema": 3, "wanted": 1}'])
+def test_a_damaged_result_is_refused_in_words(kept, damage, tmp_path):
+    (tmp_path / "bad.json").write_text(damage)
+    files = [str(kept / "model.safetensors"), str(tmp_path / "bad.json")]
+    done = CliRunner().invoke(app, ["letter", *files, "--out", str(tmp_path / "l.txt"), *ASKED])
+    assert done.exit_code == 2
+    assert "bad.json" in done.output
+    assert not (tmp_path / "l.txt").exists()
