@@ -86,9 +86,12 @@ class Store:
         chosen = sa.select(ENTRIES).order_by(ENTRIES.c.number)
         if promise is not None:
             chosen = chosen.where(ENTRIES.c.promise == promise)
-        with self._errors(), self.engine.connect() as connection:
+        with (
+            self._errors(),
+            self.engine.connect() as connection,
             # In one statement, so that both databases show a single moment.
-            rows = connection.execution_options(yield_per=1000).execute(chosen)
+            connection.execution_options(yield_per=1000).execute(chosen) as rows,
+        ):
             yield (Entry(*row) for row in rows)
 
     def head(self) -> Head:

@@ -1,0 +1,44 @@
+"""The ledger when processes die or write at once: what was acknowledged is there, whole."""
+
+from __future__ import annotations
+
+import pytest
+
+from issuing import KEY, Issuers, kill_often
+from trust_recourse import Ledger
+
+
+@pytest.fixture(scope="module")
+def issuers():
+    with Issuers() as started:
+        yield started
+
+
+def judged(where, issuers, names):
+    """Whether the chain holds and every promise can be read; and how many there are."""
+    acknowledged = {each for name in names for each in issuers.made[name]}
+    with Ledger(where) as ledger:
+        found = ledger.verify(ledger.head())
+        assert found.holds, found
+        promises = ledger.promises()
+    assert len(promises) == found.entries
+    assert acknowledged <= {promise.id for promise in promises}
+    assert all(promise.option.x["nodes"] == 1 for promise in promises)
+    return len(acknowledged), len(promises)
+
+
+def test_no_acknowledged_promise_is_lost_when_the_process_is_killed(where, issuers):
+    victims = kill_often(issuers, where, 10, 0.25, lambda names: judged(where, issuers, names))
+    acknowledged, there = judged(where, issuers, victims)
+    assert acknowledged >= 5, "too few were made for the kills to hit anything"
+    assert there - acknowledged <= 10  # at most the one that each was busy with
+
+
+def test_processes_that_write_at_once_make_one_chain(where, issuers):
+    """They also open the ledger, and so make its tables, at once."""
+    names = [issuers.start(where, many=15) for _ in range(4)]
+    assert [issuers.end(name) for name in names] == [0, 0, 0, 0]
+    assert judged(where, issuers, names) == (60, 60)
+    with Ledger(where, key=KEY) as ledger:
+        by = [ledger.promises(subject=f"{name} 14")[0].number for name in names]
+    assert len(set(by)) == 4
