@@ -133,6 +133,11 @@ class Issuers:
         self._wait(lambda: name in self._gone)
         return self._gone[name]
 
+    def ended(self, name):
+        """Whether it is gone."""
+        with self._news:
+            return name in self._gone
+
     def kill(self, name):
         """End it without a word of warning."""
         assert name not in self._gone, f"{name} ended by itself"
@@ -142,6 +147,24 @@ class Issuers:
     def _wait(self, over):
         with self._news:
             assert self._news.wait_for(over, timeout=60), "an issuing process does not answer"
+
+
+def judged(where, issuers, names, read=True):
+    """How many promises were acknowledged, and how many are there; the chain must hold.
+
+    Nothing that was acknowledged may be missing, and if they are read, each must be whole.
+    """
+    acknowledged = {each for name in names for each in issuers.made[name]}
+    with Ledger(where) as ledger:
+        found = ledger.verify(ledger.head())
+        assert found.holds, found
+        with ledger._store.reading() as entries:
+            there = {entry.promise for entry in entries}
+        if read:
+            assert {promise.id for promise in ledger.promises()} == there
+    assert len(there) == found.entries
+    assert acknowledged <= there
+    return len(acknowledged), len(there)
 
 
 def kill_often(issuers, where, kills, longest, judge, seed=0):

@@ -28,7 +28,7 @@ from trust_recourse.cli.verify import cost_words, said
 from trust_recourse.problem import Point
 from trust_recourse.search.certificate import Certificate, Proof, Verdict
 
-HEAVY = ("numba", "numpy", "pandas", "sklearn")
+HEAVY = ("numba", "numpy", "pandas", "sklearn", "sqlalchemy")
 
 RUN = """
 import sys
@@ -53,7 +53,16 @@ def command(*arguments: str, blocked: tuple[str, ...] = ()) -> subprocess.Comple
 
 
 @pytest.mark.parametrize(
-    "arguments", [("--help",), ("demo", "-h"), ("verify", "-h"), ("--version",), ()]
+    "arguments",
+    [
+        ("--help",),
+        ("demo", "-h"),
+        ("verify", "-h"),
+        ("ledger", "-h"),
+        ("ledger", "check", "-h"),
+        ("--version",),
+        (),
+    ],
 )
 def test_help_and_version_load_nothing_heavy(arguments):
     done = command(*arguments)

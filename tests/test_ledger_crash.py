@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from issuing import KEY, Issuers, kill_often
+from issuing import KEY, Issuers, judged, kill_often
 from trust_recourse import Ledger
 
 
@@ -12,19 +12,6 @@ from trust_recourse import Ledger
 def issuers():
     with Issuers() as started:
         yield started
-
-
-def judged(where, issuers, names):
-    """Whether the chain holds and every promise can be read; and how many there are."""
-    acknowledged = {each for name in names for each in issuers.made[name]}
-    with Ledger(where) as ledger:
-        found = ledger.verify(ledger.head())
-        assert found.holds, found
-        promises = ledger.promises()
-    assert len(promises) == found.entries
-    assert acknowledged <= {promise.id for promise in promises}
-    assert all(promise.option.x["nodes"] == 1 for promise in promises)
-    return len(acknowledged), len(promises)
 
 
 def test_no_acknowledged_promise_is_lost_when_the_process_is_killed(where, issuers):

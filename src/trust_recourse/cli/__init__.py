@@ -4,5 +4,6 @@ Nothing heavy is imported before a command runs, so that `--help` answers at onc
 """
 
 from trust_recourse.cli import demo as demo
+from trust_recourse.cli import ledger as ledger
 from trust_recourse.cli import verify as verify
 from trust_recourse.cli.root import app as app

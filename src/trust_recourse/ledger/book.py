@@ -191,6 +191,7 @@ class Ledger:
         *,
         at: datetime | None = None,
         by: By = "decision",
+        threshold: float | None = None,
         time_limit: float | None = 10.0,
         verbose: bool = False,
     ) -> Check:
@@ -203,12 +204,14 @@ class Ledger:
         at : the promises outstanding at this time; now, if None.
         by : "decision": a promise is broken if the promised values are refused; "target": also if
             they are accepted with less than the confidence that was asked for.
+        threshold : the new decision threshold, where that changes as well.
         time_limit : seconds for each repair: the least further change that keeps the word, from
             the promised values on, since the person has done what was asked.
 
         """
         when = _now(at)
-        return judging.check(self.promises(at=when), model, when, by, time_limit, verbose)
+        promises = self.promises(at=when)
+        return judging.check(promises, model, when, by, threshold, time_limit, verbose)
 
     def redeem(
         self,

@@ -105,6 +105,7 @@ def check(
     given: Any,
     at: datetime,
     by: By,
+    threshold: float | None,
     time_limit: float | None,
     verbose: bool,
 ) -> Check:
@@ -113,12 +114,14 @@ def check(
         raise LedgerError(f"by={by!r}; expected 'decision' or 'target'")
     promises = tuple(promises)
     bar = Progress(len(promises), "promises", show=verbose)
-    judged = tuple(_judged(promise, given, by, time_limit) for promise in bar.over(promises))
+    judged = tuple(
+        _judged(promise, _asked(promise, given, threshold), by, time_limit)
+        for promise in bar.over(promises)
+    )
     return Check(_fingerprint(given), at, by, judged)
 
 
-def _judged(promise: Promise, given: Any, by: By, time_limit: float | None) -> Judged:
-    recourse = _asked(promise, given)
+def _judged(promise: Promise, recourse: Recourse, by: By, time_limit: float | None) -> Judged:
     confidence = _confidence(promise, recourse, promise.schema.reach(promise.option.x).own)
     accepted = confidence >= recourse.decision_threshold
     enough = accepted and promise.target.met(confidence)
@@ -158,10 +161,12 @@ def _decided(threshold: float) -> float:
     return threshold if threshold == 0.5 else min(threshold + SLACK, 1 - SLACK)
 
 
-def _asked(promise: Promise, given: Any) -> Recourse:
+def _asked(promise: Promise, given: Any, threshold: float | None = None) -> Recourse:
     """The question of a promise, put to another model."""
     ours = isinstance(given, Recourse)
     model = given.model if ours else given
+    if threshold is None:
+        threshold = given.decision_threshold if ours else promise.threshold
     try:
         named = getattr(model, "feature_names_in_", promise.schema.names)
         if list(named) != list(promise.schema.names):
@@ -173,7 +178,7 @@ def _asked(promise: Promise, given: Any) -> Recourse:
             promise.schema,
             given.cost if ours else promise.cost,
             wanted=promise.wanted,
-            decision_threshold=given.decision_threshold if ours else promise.threshold,
+            decision_threshold=threshold,
         )
     except ValueError as error:
         raise LedgerError(
