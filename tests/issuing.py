@@ -150,7 +150,7 @@ class Issuers:
 
 
 def judged(where, issuers, names, read=True):
-    """How many promises were acknowledged, and how many are there; the chain must hold.
+    """The promises that were acknowledged, and those that are there, by id; the chain must hold.
 
     Nothing that was acknowledged may be missing, and if they are read, each must be whole.
     """
@@ -164,7 +164,7 @@ def judged(where, issuers, names, read=True):
             assert {promise.id for promise in ledger.promises()} == there
     assert len(there) == found.entries
     assert acknowledged <= there
-    return len(acknowledged), len(there)
+    return acknowledged, there
 
 
 def kill_often(issuers, where, kills, longest, judge, seed=0):

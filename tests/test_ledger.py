@@ -322,6 +322,7 @@ def test_how_long_a_promise_holds(ledger):
         assert promise.id in [p.id for p in ledger.promises(at=before)]
         assert promise.id not in [p.id for p in ledger.promises(at=after)]
         assert promise.id in [p.id for p in ledger.promises(outstanding=False, at=after)]
+        assert (promise.state(before), promise.state(after)) == ("outstanding", "expired")
     for asked, said in (
         ({"days": 0}, "days=0"),
         ({"days": float("nan")}, "days=nan"),

@@ -129,14 +129,16 @@ def list_(
     Examples: `trust-recourse ledger list`, `trust-recourse ledger list --subject "customer 4711"`,
     `trust-recourse ledger list --all --json`
     """
+    now = datetime.now(UTC)
     with _bad_input(), _opened(where, key_file) as book:
         promises = book.promises(outstanding=not everything, subject=subject)
     if as_json:
-        _print_json([promise.to_dict() for promise in promises])
+        _print_json([{**promise.to_dict(), "state": promise.state(now)} for promise in promises])
         return
-    rows = _table(1, "to change", "target", "confidence")
+    rows = _table(1, "to change", "target", "confidence", "state")
     for promise in promises:
-        rows.add_row(*_row(promise), promise.target.words, f"{promise.option.confidence:.3f}")
+        numbers = (promise.target.words, f"{promise.option.confidence:.3f}", promise.state(now))
+        rows.add_row(*_row(promise), *numbers)
     console = page.console()
     if promises:
         console.print(rows)

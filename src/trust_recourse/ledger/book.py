@@ -150,13 +150,17 @@ class Ledger:
         """
         when = _now(at)
         entries = self._entries()
-        closed = {entry.promise for entry in entries if entry.kind in CLOSING}
+        closed = {entry.promise: entry.kind for entry in entries if entry.kind in CLOSING}
         schemas = self._schemas()
-        found = [Promise.read(entry, schemas) for entry in entries if entry.kind == "promise"]
+        found = [
+            Promise.read(entry, schemas, closed.get(entry.promise, ""))
+            for entry in entries
+            if entry.kind == "promise"
+        ]
         if subject is not None:
             found = self._of(subject, found)
         if outstanding:
-            found = [p for p in found if p.id not in closed and when <= p.valid_until]
+            found = [promise for promise in found if promise.state(when) == "outstanding"]
         return found
 
     def _of(self, subject: str, promises: list[Promise]) -> list[Promise]:

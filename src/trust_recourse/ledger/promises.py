@@ -48,6 +48,11 @@ class Promise:
     option: Option
     engine: str
     certificate: str | None
+    closed: str = ""  # "redeemed" or "withdrawn", once it is
+
+    def state(self, at: datetime) -> str:
+        """Whether it is outstanding, expired, redeemed or withdrawn."""
+        return self.closed or ("outstanding" if at <= self.valid_until else "expired")
 
     @property
     def target(self) -> Target:
@@ -60,7 +65,7 @@ class Promise:
         return words(self.schema, self.option.changes)
 
     @classmethod
-    def read(cls, entry: Entry, schemas: Mapping[str, Schema]) -> Promise:
+    def read(cls, entry: Entry, schemas: Mapping[str, Schema], closed: str = "") -> Promise:
         """A promise from its entry and the stored schemas."""
         told = json.loads(entry.content)
         if told["schema"] not in schemas:
@@ -99,6 +104,7 @@ class Promise:
             ),
             engine=told["engine"],
             certificate=told["certificate"],
+            closed=closed,
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -8,6 +8,7 @@ lock), so the chain cannot fork; were a lock to fail, unique columns would refus
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -134,8 +135,13 @@ class Store:
         """A transaction that no other writer's overlaps."""
         with self._writer.begin() as connection:
             if not self.lite:
-                connection.execute(sa.text("SET LOCAL synchronous_commit = on"))
-                connection.execute(sa.text(f"SET LOCAL lock_timeout = {int(self.wait * 1000)}"))
+                settings = {
+                    "synchronous_commit": "on",
+                    "lock_timeout": f"{math.ceil(self.wait * 1000)}",
+                }
+                # For this transaction alone: a pool between us and the server may share sessions.
+                local = (sa.func.set_config(*each, True) for each in settings.items())
+                connection.execute(sa.select(*local))
                 connection.execute(sa.select(sa.func.pg_advisory_xact_lock(LOCK)))
             yield connection
 
@@ -260,7 +266,7 @@ def _use_log(connection: Any, wait: float) -> None:
     while connection.execute("PRAGMA journal_mode").fetchone() != ("wal",):
         try:
             connection.execute("PRAGMA journal_mode = WAL")
-        except connection.OperationalError:
-            if time.monotonic() > end:
+        except connection.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > end:
                 raise
             time.sleep(0.01)
