@@ -17,7 +17,7 @@ from issuing import Issuers, judged, kill_often
 from measured import RESULTS, Busy, surroundings
 from trust_recourse import Ledger
 
-KILLS, LONGEST = 200, 0.25
+KILLS, LONGEST = 200, 0.4
 PROCESSES, EACH = 4, 250
 
 

@@ -75,7 +75,7 @@ def test_a_story_in_commands(files):
     head = told("verify")["head"]
     verified = command("verify", "--head", head)
     assert verified.exit_code == 0
-    assert verified.output == f"The chain holds: 2 entries.\nhead {head}\n"
+    assert verified.output == f"The chain holds up to entry 2, the last.\nhead {head}\n"
 
     assert command("check", "--model", "model.safetensors").exit_code == 0
     stopped = command("check", "--model", "new.safetensors")
@@ -125,7 +125,7 @@ def test_a_broken_chain_ends_with_1_and_names_the_entry(files):
         connection.exec_driver_sql("UPDATE ledger_entries SET at = '2000' WHERE number = 2")
     done = command("verify", "--head", head)
     assert done.exit_code == 1
-    assert "broken after 1 good entries: entry 2 was changed" in done.output
+    assert "up to entry 1, then breaks: entry 2 was changed" in done.output
     assert told("verify", code=1)["fault"].startswith("entry 2 was changed")
 
 
@@ -171,3 +171,4 @@ def test_words_of_people_are_no_markup(tmp_path, monkeypatch, mixed):
         ledger.promise(result, subject="ann")
     done = command("list", "--ledger", tmp_path / "p.db")
     assert "[red]own[/red]" in done.output
+    assert "1 promise outstanding" in done.output

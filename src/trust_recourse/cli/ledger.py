@@ -135,14 +135,16 @@ def list_(
     if as_json:
         _print_json([{**promise.to_dict(), "state": promise.state(now)} for promise in promises])
         return
-    rows = _table(1, "to change", "target", "confidence", "state")
+    rows = _table(1, "to change", "target", "confidence", *(["state"] if everything else []))
     for promise in promises:
-        numbers = (promise.target.words, f"{promise.option.confidence:.3f}", promise.state(now))
-        rows.add_row(*_row(promise), *numbers)
+        state = [promise.state(now)] if everything else []
+        numbers = (promise.target.words, f"{promise.option.confidence:.3f}")
+        rows.add_row(*_row(promise), *numbers, *state)
     console = page.console()
     if promises:
         console.print(rows)
-    console.print(f"{len(promises)} promises" + ("" if everything else " outstanding"))
+    many = "1 promise" if len(promises) == 1 else f"{len(promises)} promises"
+    console.print(many + ("" if everything else " outstanding"))
 
 
 @ledger.command()
@@ -169,9 +171,9 @@ def verify(
         told = {"holds": found.holds, "entries": found.entries, "head": str(found.head)}
         _print_json({**told, "fault": found.fault or None})
     elif found.holds:
-        typer.echo(f"The chain holds: {found.entries:,} entries.\nhead {found.head}")
+        typer.echo(f"The chain holds up to entry {found.entries}, the last.\nhead {found.head}")
     else:
-        typer.echo(f"The chain is broken after {found.entries:,} good entries: {found.fault}.")
+        typer.echo(f"The chain holds up to entry {found.entries}, then breaks: {found.fault}.")
     raise typer.Exit(0 if found.holds else 1)
 
 
@@ -333,7 +335,7 @@ def _table(words: int, *columns: str) -> Table:
     """An empty table whose columns of words may take several lines."""
     empty = page.table("promise", "valid until", *columns, text=2 + words)
     for column in empty.columns[2 : 2 + words]:
-        column.no_wrap = False
+        column.no_wrap, column.overflow = False, "fold"
     return empty
 
 

@@ -114,8 +114,8 @@ class Verification:
 
     def __repr__(self) -> str:
         if self.holds:
-            return f"the chain holds: {self.entries:,} entries, head {self.head}"
-        return f"the chain is broken after {self.entries:,} good entries: {self.fault}"
+            return f"the chain holds up to entry {self.entries}, the last; head {self.head}"
+        return f"the chain holds up to entry {self.entries}, then breaks: {self.fault}"
 
 
 def walk(

@@ -26,7 +26,7 @@ class Key:
     >>> key.pseudonym("customer 4711") == key.pseudonym("customer 4711")
     True
     >>> key  # the secret is not shown
-    Key(name='48f1f25c30b5417c')
+    Key(name='4c11c39d9ac10c45')
     """
 
     secret: bytes = field(repr=False)
