@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import shutil
 import subprocess
 import tempfile
@@ -27,8 +28,11 @@ def why_not() -> str:
     """Why no server can be started here; empty if one can."""
     if programs() is None:
         return "no PostgreSQL server is installed: apt-get install postgresql"
-    if os.geteuid() == 0 and shutil.which("runuser") is None:
-        return "PostgreSQL does not run as root, and there is no runuser to be someone else"
+    if os.geteuid() == 0:
+        if shutil.which("runuser") is None:
+            return "PostgreSQL does not run as root, and there is no runuser to be someone else"
+        if OTHER_USER not in {user.pw_name for user in pwd.getpwall()}:
+            return f"PostgreSQL does not run as root, and there is no user {OTHER_USER!r}"
     return ""
 
 
