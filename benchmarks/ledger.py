@@ -14,7 +14,7 @@ from pathlib import Path
 
 import postgres
 from issuing import Issuers, judged, kill_often
-from measured import RESULTS, Busy, surroundings
+from measured import RESULTS, surroundings
 from trust_recourse import Ledger
 
 KILLS, LONGEST = 200, 0.4
@@ -64,7 +64,7 @@ def loaded(issuers, where):
 
 
 def main():
-    busy, told = Busy(), {}
+    told = {}
     with tempfile.TemporaryDirectory() as folder, Issuers() as issuers, postgres.server() as url:
         for name in ("killed", "loaded"):
             postgres.make_schema(url, name)
@@ -81,7 +81,7 @@ def main():
     version = [postgres.programs() / "postgres", "--version"]
     server = subprocess.run(version, capture_output=True, text=True, check=True).stdout.strip()
     around = {**surroundings("sqlalchemy", "alembic", "psycopg"), "server": server}
-    told = {"where": {**around, "load": busy.words()}, **told}
+    told = {"where": around, **told}
     (Path(RESULTS) / "ledger.json").write_text(json.dumps(told, indent=1) + "\n")
 
 

@@ -99,6 +99,8 @@ class Issuers:
         return self
 
     def __exit__(self, *_):
+        for name in [name for name in self._pids if not self.ended(name)]:
+            self.kill(name)  # a test that failed may have left it, to issue for ever
         self._process.stdin.close()
         self._listener.join()
         self._process.stdout.close()

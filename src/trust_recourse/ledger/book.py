@@ -209,8 +209,9 @@ class Ledger:
         by : "decision": a promise is broken if the promised values are refused; "target": also if
             they are accepted with less than the confidence that was asked for.
         threshold : the new decision threshold, where that changes as well.
-        time_limit : seconds for each repair: the least further change that keeps the word, from
-            the promised values on, since the person has done what was asked.
+        time_limit : seconds for each repair on a model with cells (others are searched by trial).
+            A repair is the least further change that keeps the word, from the promised values on,
+            since the person has done what was asked.
 
         """
         when = _now(at)
