@@ -3,12 +3,12 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/pip --disable-pip-version-check -q install -c constraints.txt
 
-.PHONY: demo test bench peers reproduce reproduce-quick clean
+.PHONY: demo test bench stress postgres peers reproduce reproduce-quick clean
 
 demo: .venv/.cli,bayes
 	$(BIN)/trust-recourse demo
 
-test: .venv/.dev
+test: .venv/.dev postgres
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -18,6 +18,20 @@ test: .venv/.dev
 bench: .venv/.bench .venv/.tables
 	PYTHONPATH=$(CURDIR):$(CURDIR)/tests $(BIN)/python benchmarks/machine.py
 	PYTHONPATH=$(CURDIR) $(BIN)/python benchmarks/search.py
+
+# The ledger under 200 kills and a long load, on each database.
+stress: .venv/.dev postgres
+	PYTHONPATH=$(CURDIR):$(CURDIR)/tests $(BIN)/python benchmarks/ledger.py
+
+# A server for the ledger's tests, which start it themselves; without one they skip and say so.
+postgres:
+	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		export DEBIAN_FRONTEND=noninteractive; \
+		apt-get install -y -qq --no-install-recommends postgresql >/dev/null 2>&1 || \
+		(apt-get update -qq && apt-get install -y -qq --no-install-recommends postgresql >/dev/null) || \
+		echo 'PostgreSQL could not be installed: its tests will be skipped'; \
+	else echo 'PostgreSQL is not installed: its tests will be skipped (apt-get install postgresql)'; fi
 
 # Both go on where a killed run was. The small one runs the same code in minutes.
 # A peer whose environment cannot be built is left out, and its table says so.

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import HealthCheck, settings
 
+import postgres
 from trust_recourse import PTMClassifier, haberman
 
 settings.register_profile(
@@ -45,3 +48,25 @@ def mixed() -> tuple[pd.DataFrame, np.ndarray]:
 @pytest.fixture(scope="session")
 def model(patients) -> PTMClassifier:
     return PTMClassifier(epochs=30, random_state=0).fit(*patients)
+
+
+@pytest.fixture(scope="session")
+def postgres_server():
+    """A PostgreSQL server for this session; skips, and says why, where none can be started."""
+    if reason := postgres.why_not():
+        pytest.skip(reason)
+    with postgres.server() as url:
+        yield url
+
+
+NUMBERS = itertools.count()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def where(request, tmp_path) -> str:
+    """Where a new ledger can be made, in each of the databases."""
+    if request.param == "sqlite":
+        return str(tmp_path / "promises.db")
+    url, name = request.getfixturevalue("postgres_server"), f"ledger{next(NUMBERS)}"
+    postgres.make_schema(url, name)
+    return f"{url}&options=-csearch_path%3D{name}"

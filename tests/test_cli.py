@@ -28,7 +28,7 @@ from trust_recourse.cli.verify import cost_words, said
 from trust_recourse.problem import Point
 from trust_recourse.search.certificate import Certificate, Proof, Verdict
 
-HEAVY = ("numba", "numpy", "pandas", "sklearn")
+HEAVY = ("numba", "numpy", "pandas", "sklearn", "sqlalchemy")
 
 RUN = """
 import sys
@@ -56,7 +56,8 @@ def command(*arguments: str, blocked: tuple[str, ...] = ()) -> subprocess.Comple
     "arguments",
     [
         ("--help",),
-        *((name, "-h") for name in ("demo", "dossier", "letter", "verify")),
+        *((name, "-h") for name in ("demo", "dossier", "ledger", "letter", "verify")),
+        ("ledger", "check", "-h"),
         ("--version",),
         (),
     ],

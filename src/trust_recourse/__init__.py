@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from trust_recourse.data import haberman as haberman
+    from trust_recourse.ledger import Ledger as Ledger
     from trust_recourse.measure import EachRow as EachRow
     from trust_recourse.measure import Isolation as Isolation
     from trust_recourse.measure import NearNeighbours as NearNeighbours
@@ -47,6 +48,7 @@ _HOMES = {
     "Feature": "schema",
     "Forces": "schema",
     "Isolation": "measure",
+    "Ledger": "ledger",
     "Letter": "report.letter",
     "NearNeighbours": "measure",
     "Option": "problem",

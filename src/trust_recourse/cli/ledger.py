@@ -1,0 +1,359 @@
+"""`trust-recourse ledger`: promises made, checked against a new model, and redeemed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from trust_recourse.cli import page
+from trust_recourse.cli.root import app
+
+if TYPE_CHECKING:
+    from trust_recourse import Ledger, Result
+    from trust_recourse.ledger import Check, Promise
+
+ledger = typer.Typer(
+    help="What was promised to whom; whether a new model would break it; whether it was kept.\n\n"
+    "A ledger is a file (promises.db, unless `--ledger` or the variable TRUST_LEDGER says another) "
+    "or a PostgreSQL database: `--ledger postgresql://user@host/database`. People are stored as "
+    "keyed hashes of their ids; the key comes from `--key-file` or the variable TRUST_LEDGER_KEY.",
+    rich_markup_mode="markdown",
+    no_args_is_help=True,
+)
+app.add_typer(ledger, name="ledger")
+
+
+class By(StrEnum):
+    """When a promise counts as broken."""
+
+    decision = "decision"
+    target = "target"
+
+
+class CostName(StrEnum):
+    """The costs that have a name."""
+
+    l0 = "l0"
+    l1 = "l1"
+    l2 = "l2"
+
+
+Where = Annotated[
+    str,
+    typer.Option(
+        "--ledger", "-l", envvar="TRUST_LEDGER", metavar="FILE|URL", help="Where the ledger is."
+    ),
+]
+KeyFile = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="The file with the key; else TRUST_LEDGER_KEY."),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+PLACE = "promises.db"
+
+
+@ledger.command("promise")
+def make(
+    result: Annotated[
+        Path, typer.Argument(metavar="RESULT.json", help="Written by result.save(path).")
+    ],
+    model: Annotated[
+        Path, typer.Argument(metavar="MODEL.safetensors", help="The model that gave the result.")
+    ],
+    subject: Annotated[str, typer.Option(help="The person's id; only its keyed hash is stored.")],
+    option: Annotated[int, typer.Option(min=0, help="Which option of the result.")] = 0,
+    days: Annotated[float, typer.Option(help="For how many days it holds.")] = 90,
+    until: Annotated[
+        datetime | None,
+        typer.Option(formats=["%Y-%m-%d"], help="Its last day (UTC), in place of --days."),
+    ] = None,
+    certificate: Annotated[
+        Path | None, typer.Option(metavar="PROOF.json", help="The option's certificate.")
+    ] = None,
+    cost: Annotated[CostName, typer.Option(help="The cost the result was found with.")] = (
+        CostName.l2
+    ),
+    threshold: Annotated[float, typer.Option(help="The model's decision threshold.")] = 0.5,
+    where: Where = PLACE,
+    key_file: KeyFile = None,
+    as_json: Json = False,
+) -> None:
+    """Promise an option to a person, and print the promise's id, which goes into their letter.
+
+    The result is read again with the model that gave it, and its numbers are computed anew. When
+    the id is printed, the promise is on disk. It ends with 2 if anything is not what it should be.
+
+    Example: `trust-recourse ledger promise answers.json model.safetensors --subject "customer 4711"
+    --option 1 --certificate proof.json`
+    """
+    with _bad_input(), _opened(where, key_file, create=True) as book:
+        read = _result(result, model, cost, threshold)
+        promise = book.promise(
+            read,
+            option,
+            subject=subject,
+            days=days,
+            valid_until=until.date() if until else None,
+            certificate=certificate,
+        )
+    if as_json:
+        _print_json(promise.to_dict())
+        return
+    until_words = f"until {promise.valid_until:%Y-%m-%d %H:%M} UTC"
+    typer.echo(f"Promise {promise.id}: {promise.words or 'as they are'}, {until_words}")
+
+
+@ledger.command("list")
+def list_(
+    everything: Annotated[
+        bool, typer.Option("--all", help="Also those expired, redeemed or withdrawn.")
+    ] = False,
+    subject: Annotated[
+        str | None, typer.Option(help="Only those made to this person, by id.")
+    ] = None,
+    where: Where = PLACE,
+    key_file: KeyFile = None,
+    as_json: Json = False,
+) -> None:
+    """Show the outstanding promises: those still valid, neither redeemed nor withdrawn.
+
+    Examples: `trust-recourse ledger list`, `trust-recourse ledger list --subject "customer 4711"`,
+    `trust-recourse ledger list --all --json`
+    """
+    now = datetime.now(UTC)
+    with _bad_input(), _opened(where, key_file) as book:
+        promises = book.promises(outstanding=not everything, subject=subject)
+    if as_json:
+        _print_json([{**promise.to_dict(), "state": promise.state(now)} for promise in promises])
+        return
+    rows = _table(1, "to change", "target", "confidence", *(["state"] if everything else []))
+    for promise in promises:
+        state = [promise.state(now)] if everything else []
+        numbers = (promise.target.words, f"{promise.option.confidence:.3f}")
+        rows.add_row(*_row(promise), *numbers, *state)
+    console = page.console()
+    if promises:
+        console.print(rows)
+    many = "1 promise" if len(promises) == 1 else f"{len(promises)} promises"
+    console.print(many + ("" if everything else " outstanding"))
+
+
+@ledger.command()
+def verify(
+    head: Annotated[
+        str | None, typer.Option(metavar="NUMBER:HASH", help="A head written down earlier.")
+    ] = None,
+    where: Where = PLACE,
+    as_json: Json = False,
+) -> None:
+    """Walk the chain of entries, and name the first that was changed, removed or moved.
+
+    It prints the head, the last entry's number and hash. Keep it somewhere else: entries cut off
+    at the end, or a chain written anew as a whole, show only against it.
+
+    It ends with 0 if the chain holds, with 1 and the reason if it does not, and with 2 if there is
+    no such ledger.
+
+    Examples: `trust-recourse ledger verify`, `trust-recourse ledger verify --head 17:5e1f…`
+    """
+    with _bad_input(), _opened(where) as book:
+        found = book.verify(head)
+    if as_json:
+        told = {"holds": found.holds, "entries": found.entries, "head": str(found.head)}
+        _print_json({**told, "fault": found.fault or None})
+    elif found.holds:
+        typer.echo(f"The chain holds up to entry {found.entries}, the last.\nhead {found.head}")
+    else:
+        typer.echo(f"The chain holds up to entry {found.entries}, then breaks: {found.fault}.")
+    raise typer.Exit(0 if found.holds else 1)
+
+
+@ledger.command()
+def check(
+    model: Annotated[
+        Path, typer.Option(metavar="NEW.safetensors", help="The model to be put in use.")
+    ],
+    limit: Annotated[int, typer.Option(min=0, help="How many promises it may break.")] = 0,
+    by: Annotated[
+        By,
+        typer.Option(
+            help="Broken is what loses the decision, or also what falls below its target."
+        ),
+    ] = By.decision,
+    threshold: Annotated[
+        float | None, typer.Option(help="The new decision threshold, if it is to change.")
+    ] = None,
+    time_limit: Annotated[float, typer.Option(help="Seconds for each repair.")] = 10.0,
+    where: Where = PLACE,
+    as_json: Json = False,
+) -> None:
+    """Say which outstanding promises a new model would break, and how each can be mended.
+
+    A repair is the least further change, from the promised values on, with which the new model
+    keeps the word; the person has done the rest.
+
+    It ends with 0 if no more promises than the limit would be broken, with 1 if more would, so that
+    a pipeline can stop the new model, and with 2 if the model cannot be asked or read.
+
+    Example: `trust-recourse ledger check --model new.safetensors --limit 0`
+    """
+    with _bad_input(), _opened(where) as book:
+        from trust_recourse import load
+
+        found = book.check(
+            load(model),
+            by=by.value,
+            threshold=threshold,
+            time_limit=time_limit,
+            verbose=not as_json,
+        )
+    stopped = len(found.broken) > limit
+    if as_json:
+        _print_json({**found.to_dict(), "limit": limit, "stopped": stopped})
+    else:
+        _show_check(found, limit)
+    raise typer.Exit(1 if stopped else 0)
+
+
+@ledger.command()
+def redeem(
+    promise: Annotated[str, typer.Argument(metavar="ID", help="The promise's id.")],
+    model: Annotated[Path, typer.Option(metavar="MODEL.safetensors", help="The model in use now.")],
+    x: Annotated[
+        str,
+        typer.Option(
+            "--x", metavar="JSON|FILE", help="The person's values now, as JSON or a file of it."
+        ),
+    ],
+    promised_by: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="OLD.safetensors", help="The model that promised, where it is another."
+        ),
+    ] = None,
+    where: Where = PLACE,
+    as_json: Json = False,
+) -> None:
+    """Say whether a person who returns has done what was promised, and whether it holds.
+
+    What is found is recorded. A promise is due if it was done in time and the model that promised,
+    or the present one, accepts the values. The old model is only needed where the values are not
+    just the promised ones.
+
+    It ends with 0 if the promise is due, with 1 if it is not, and with 2 if anything is not what it
+    should be, such as a promise that was redeemed before.
+
+    Example: `trust-recourse ledger redeem 5b0c4d1e8f7a2936 --model model.safetensors
+    --x '{"age": 55, "year": 69, "nodes": 2}'`
+    """
+    with _bad_input(), _opened(where) as book:
+        from trust_recourse import load
+
+        old = None if promised_by is None else load(promised_by)
+        found = book.redeem(promise, _values(x), load(model), promised_by=old)
+    if as_json:
+        _print_json(found.to_dict())
+    else:
+        typer.echo("\n".join(found.lines()))
+    raise typer.Exit(0 if found.due else 1)
+
+
+@ledger.command()
+def withdraw(
+    promise: Annotated[str, typer.Argument(metavar="ID", help="The promise's id.")],
+    reason: Annotated[str, typer.Option(help="Why; it stays in the ledger.")],
+    where: Where = PLACE,
+) -> None:
+    """Take a promise back, such as one issued by mistake; it stays in the ledger, with the reason.
+
+    Example: `trust-recourse ledger withdraw 5b0c4d1e8f7a2936 --reason "the person asked for it"`
+    """
+    with _bad_input(), _opened(where) as book:
+        book.withdraw(promise, reason)
+    typer.echo(f"Promise {promise} is withdrawn.")
+
+
+# ---------------------------------------------------------------- how they do it
+
+
+@contextmanager
+def _bad_input() -> Iterator[None]:
+    """End with 2 and the reason, where what was given is not what it should be."""
+    try:
+        yield
+    except (ValueError, IndexError, OSError, ModuleNotFoundError) as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(2) from None
+
+
+@contextmanager
+def _opened(where: str, key_file: Path | None = None, create: bool = False) -> Iterator[Ledger]:
+    from trust_recourse import Ledger
+
+    with Ledger(where, key_file=key_file, create=create) as book:
+        yield book
+
+
+def _result(result: Path, model: Path, cost: str, threshold: float) -> Result:
+    """A saved result, read with its model, its own schema and wanted class."""
+    from trust_recourse import Recourse, Result, Schema, load
+
+    machine = load(model)
+    try:
+        told = json.loads(result.read_text(encoding="utf-8"))
+        schema = Schema.from_dict(told["schema"], source=str(result))
+        wanted = machine.classes_[told["wanted"]]
+    except (ValueError, KeyError, TypeError, IndexError) as error:
+        raise ValueError(f"{result}: not a result that result.save(path) wrote: {error}") from None
+    recourse = Recourse(machine, schema, cost, wanted=wanted, decision_threshold=threshold)
+    return Result.load(result, recourse)
+
+
+def _show_check(found: Check, limit: int) -> None:
+    console = page.console()
+    if found.broken:
+        rows = _table(2, "promised", "repair", "then", "now")
+        for each in found.broken:
+            told = each.to_dict()
+            repair = told["repair"] or f"none: {each.repair_status.sentence}"
+            then, now = each.promise.option.confidence, each.confidence
+            rows.add_row(*_row(each.promise), Text(repair), f"{then:.3f}", f"{now:.3f}")
+        console.print(rows)
+    console.print(f"{found!r}; the limit is {limit}.")
+
+
+def _table(words: int, *columns: str) -> Table:
+    """An empty table whose columns of words may take several lines."""
+    empty = page.table("promise", "valid until", *columns, text=2 + words)
+    for column in empty.columns[2 : 2 + words]:
+        column.no_wrap, column.overflow = False, "fold"
+    return empty
+
+
+def _row(promise: Promise) -> tuple[str, str, Text]:
+    # Names and categories are people's own words, not markup.
+    return promise.id, f"{promise.valid_until.astimezone(UTC):%Y-%m-%d}", Text(promise.words)
+
+
+def _values(given: str) -> dict[str, Any]:
+    text = given if given.lstrip().startswith("{") else Path(given).read_text(encoding="utf-8")
+    try:
+        values = json.loads(text)
+    except ValueError as error:
+        raise ValueError(f"--x {given}: not JSON: {error}") from None
+    if not isinstance(values, dict):
+        raise ValueError(f"--x {given}: expected an object, such as {{'nodes': 2}}")
+    return values
+
+
+def _print_json(told: Any) -> None:
+    typer.echo(json.dumps(told, ensure_ascii=False, indent=1))

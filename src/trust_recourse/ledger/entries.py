@@ -1,0 +1,163 @@
+"""Entries and their chain: each holds the hash of the one before and of all it says itself.
+
+Whoever changes, removes or moves an entry leaves a hash that no longer fits. Whoever cuts entries
+off the end, or writes the rest of the chain anew, does not; that shows against a `Head` that was
+written down elsewhere.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+FIRST = "0" * 64  # stands where the hash of an entry before the first would
+
+
+class LedgerError(ValueError):
+    """What a ledger cannot do or believe; the message says why and what to do."""
+
+
+def canonical(content: Any) -> str:
+    r"""JSON in one way only: keys sorted, no spaces, ASCII, so that equal contents hash equally.
+
+    >>> canonical({"b": 0.1, "a": ["é", None]})
+    '{"a":["\\u00e9",null],"b":0.1}'
+    """
+    return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def sha256(text: str) -> str:
+    """The hash of a text, in hexadecimal."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of the ledger, as it is stored.
+
+    `kind` is what happened, `promise` the id of the promise it happened to, `at` when (UTC),
+    `content` the rest, as canonical JSON.
+    """
+
+    number: int
+    kind: str
+    promise: str
+    at: str
+    content: str
+    previous: str
+    hash: str
+
+    @classmethod
+    def after(cls, last: Head, kind: str, promise: str, at: str, content: str) -> Entry:
+        """The entry that follows the last one."""
+        told = (last.number + 1, kind, promise, at, content, last.hash)
+        return cls(*told, hash=_hash(*told))
+
+    @property
+    def fits(self) -> bool:
+        """Whether the hash is that of all the entry says."""
+        told = (self.number, self.kind, self.promise, self.at, self.content, self.previous)
+        # A forger may leave what no ledger writes: a database can hold bytes or nothing for a text.
+        return all(isinstance(part, str) for part in told[1:]) and self.hash == _hash(*told)
+
+    @property
+    def head(self) -> Head:
+        """The head of the ledger when this was its last entry."""
+        return Head(self.number, self.hash)
+
+
+def _hash(number: int, kind: str, promise: str, at: str, content: str, previous: str) -> str:
+    return sha256(canonical([number, kind, promise, at, content, previous]))
+
+
+@dataclass(frozen=True)
+class Head:
+    """The last entry's number and hash: write it down elsewhere, and later check against it.
+
+    >>> Head.read(str(Head(2, 64 * "a"))) == Head(2, 64 * "a")
+    True
+    """
+
+    number: int = 0
+    hash: str = FIRST
+
+    def __str__(self) -> str:
+        return f"{self.number}:{self.hash}"
+
+    @classmethod
+    def read(cls, text: str) -> Head:
+        """The head that was written down."""
+        if not (found := re.fullmatch(r"(\d{1,18}):([0-9a-f]{64})", text.strip())):
+            raise LedgerError(
+                f"head {text!r}; expected a number, a colon and 64 hexadecimal digits, "
+                "as str(ledger.head()) writes it"
+            )
+        return cls(int(found[1]), found[2])
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What a walk along the chain found: how many entries hold, and the first that does not."""
+
+    entries: int  # that hold, from the first on
+    head: Head  # of those
+    fault: str = ""  # the first entry that fails, and why
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing was found."""
+        return not self.fault
+
+    def __repr__(self) -> str:
+        if self.holds:
+            return f"the chain holds up to entry {self.entries}, the last; head {self.head}"
+        return f"the chain holds up to entry {self.entries}, then breaks: {self.fault}"
+
+
+def walk(
+    entries: Iterable[Entry], schemas: Collection[str], known: Head | None = None
+) -> Verification:
+    """Follow the chain from the first entry, given in order, and name the first that fails.
+
+    `schemas` are the hashes of those stored schemas whose text still fits; `known` is a head that
+    was written down earlier.
+    """
+    last = Head()
+    for entry in entries:
+        if fault := _fault(entry, last, schemas):
+            return Verification(last.number, last, fault)
+        if known is not None and entry.number == known.number and entry.hash != known.hash:
+            return Verification(
+                last.number,
+                last,
+                f"entry {entry.number} is not the one whose hash was written down: the chain was "
+                "written anew, up to here or from somewhere before",
+            )
+        last = entry.head
+    if known is not None and last.number < known.number:
+        gone = f"entries {last.number + 1} to {known.number} are"
+        if last.number + 1 == known.number:
+            gone = f"entry {known.number} is"
+        return Verification(last.number, last, f"{gone} missing: they were cut off at the end")
+    return Verification(last.number, last)
+
+
+def _fault(entry: Entry, last: Head, schemas: Collection[str]) -> str:
+    """Why an entry cannot follow the last good one; empty if it can."""
+    expected = last.number + 1
+    if entry.number != expected:
+        return f"entry {expected} is missing: it was removed, or has another number"
+    if entry.previous != last.hash:
+        return (
+            f"entry {entry.number} does not follow the one before it: one of the two was moved, "
+            "or the one before was written anew"
+        )
+    if not entry.fits:
+        return f"entry {entry.number} was changed: its contents do not fit its hash"
+    if entry.kind == "promise" and json.loads(entry.content)["schema"] not in schemas:
+        return f"the schema of entry {entry.number} was changed or removed"
+    return ""

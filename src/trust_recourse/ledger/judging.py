@@ -1,0 +1,296 @@
+"""What a model makes of promises: which it would break, how to mend them, and what is due."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+import pandas as pd
+
+from trust_recourse.ledger.entries import LedgerError
+from trust_recourse.ledger.promises import Done, Promise, Redemption, stamp, values, words
+from trust_recourse.problem import SLACK, Floats, Option, Status, Target
+from trust_recourse.progress import Progress
+from trust_recourse.recourse import Recourse
+from trust_recourse.schema import Feature
+from trust_recourse.schema.values import same
+
+By = Literal["decision", "target"]
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """One promise before a new model: what it says of the promised values, and a repair.
+
+    `repair` is the least further change from the promised values; where there is none, or none is
+    needed, `repair_status` says so.
+    """
+
+    promise: Promise
+    confidence: float
+    accepted: bool  # the decision is kept
+    enough: bool  # the confidence asked for is kept too
+    broken: bool
+    repair: Option | None = None
+    repair_status: Status = Status.ALREADY_MET
+
+    def to_dict(self) -> dict[str, Any]:
+        """The verdict in texts and numbers that JSON can hold."""
+        promise, repair = self.promise, self.repair
+        return {
+            "id": promise.id,
+            "subject": promise.subject,
+            "valid_until": stamp(promise.valid_until),
+            "promised": promise.words,
+            "target": promise.target.words,
+            "confidence_then": promise.option.confidence,
+            "confidence": self.confidence,
+            "accepted": self.accepted,
+            "enough": self.enough,
+            "broken": self.broken,
+            "repair": None if repair is None else words(promise.schema, repair.changes),
+            "repair_values": None if repair is None else values(repair.x),
+            "repair_cost": None if repair is None else repair.cost,
+            "repair_confidence": None if repair is None else repair.confidence,
+            "repair_status": str(self.repair_status),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Check:
+    """What a model makes of all outstanding promises; the broken ones come with repairs."""
+
+    model: str | None
+    at: datetime
+    by: By
+    judged: tuple[Judged, ...]
+
+    @property
+    def broken(self) -> tuple[Judged, ...]:
+        """The promises this model would break."""
+        return tuple(each for each in self.judged if each.broken)
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per outstanding promise."""
+        return pd.DataFrame([each.to_dict() for each in self.judged], columns=_COLUMNS)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it in texts and numbers that JSON can hold."""
+        return {
+            "model": self.model,
+            "at": stamp(self.at),
+            "by": self.by,
+            "outstanding": len(self.judged),
+            "broken": len(self.broken),
+            "promises": [each.to_dict() for each in self.judged],
+        }
+
+    def __repr__(self) -> str:
+        kept = "their decision" if self.by == "decision" else "their target"
+        return f"{len(self.broken)} of {len(self.judged)} outstanding promises would lose {kept}"
+
+
+_COLUMNS = [
+    "id", "subject", "valid_until", "promised", "target", "confidence_then", "confidence",
+    "accepted", "enough", "broken", "repair", "repair_values", "repair_cost", "repair_confidence",
+    "repair_status",
+]  # fmt: skip
+
+
+def check(
+    promises: Iterable[Promise],
+    given: Any,
+    at: datetime,
+    by: By,
+    threshold: float | None,
+    time_limit: float | None,
+    verbose: bool,
+) -> Check:
+    """What a model, or a recourse with its own cost and threshold, makes of promises."""
+    if by not in ("decision", "target"):
+        raise LedgerError(f"by={by!r}; expected 'decision' or 'target'")
+    promises = tuple(promises)
+    bar = Progress(len(promises), "promises", show=verbose)
+    judged = tuple(
+        _judged(promise, _asked(promise, given, threshold), by, time_limit)
+        for promise in bar.over(promises)
+    )
+    return Check(_fingerprint(given), at, by, judged)
+
+
+def _judged(promise: Promise, recourse: Recourse, by: By, time_limit: float | None) -> Judged:
+    confidence = _confidence(promise, recourse, promise.schema.reach(promise.option.x).own)
+    accepted = confidence >= recourse.decision_threshold
+    enough = accepted and promise.target.met(confidence)
+    if accepted if by == "decision" else enough:
+        return Judged(promise, confidence, accepted, enough, broken=False)
+    repair, status = _repair(promise, recourse, by, time_limit)
+    return Judged(promise, confidence, accepted, enough, True, repair, status)
+
+
+def _repair(
+    promise: Promise, recourse: Recourse, by: By, time_limit: float | None
+) -> tuple[Option | None, Status]:
+    """The least change of the promised values that keeps the word, as it is judged."""
+    if promise.cost_lost and not recourse.cost.functions:
+        raise LedgerError(
+            f"promise {promise.id!r}: its cost has functions of its own, which no ledger holds; "
+            "give a Recourse with that cost in place of the model"
+        )
+    target = Target(_decided(recourse.decision_threshold))
+    if by == "target" and not (
+        promise.target.mode == "at_least" and promise.target.confidence < target.confidence
+    ):
+        target = promise.target
+    found = recourse.find(
+        promise.option.x,
+        target.confidence,
+        mode=target.mode,
+        tolerance=target.tolerance,
+        time_limit=time_limit if recourse.exact else None,
+    )
+    (status,) = found.status.values()
+    return (found.options[0] if found.options else None), status
+
+
+def _decided(threshold: float) -> float:
+    """The level whose slack ends at the threshold, below which the decision is lost."""
+    return threshold if threshold == 0.5 else min(threshold + SLACK, 1 - SLACK)
+
+
+def _asked(promise: Promise, given: Any, threshold: float | None = None) -> Recourse:
+    """The question of a promise, put to another model."""
+    ours = isinstance(given, Recourse)
+    model = given.model if ours else given
+    if threshold is None:
+        threshold = given.decision_threshold if ours else promise.threshold
+    try:
+        named = getattr(model, "feature_names_in_", promise.schema.names)
+        if list(named) != list(promise.schema.names):
+            raise ValueError(
+                f"its columns are {list(named)}, those of the promise {list(promise.schema.names)}"
+            )
+        return Recourse(
+            model,
+            promise.schema,
+            given.cost if ours else promise.cost,
+            wanted=promise.wanted,
+            decision_threshold=threshold,
+        )
+    except ValueError as error:
+        raise LedgerError(
+            f"promise {promise.id!r}: this model cannot be asked about it: {error}. Fit it "
+            "with the promise's own schema, PTMClassifier(schema=promise.schema)"
+        ) from None
+
+
+def _confidence(promise: Promise, recourse: Recourse, codes: Floats) -> float:
+    try:
+        return recourse.confidence_of(codes)
+    except ValueError as error:
+        raise LedgerError(
+            f"promise {promise.id!r}: this model cannot be asked about it: {error}"
+        ) from None
+
+
+def _fingerprint(given: Any) -> str | None:
+    model = given.model if isinstance(given, Recourse) else given
+    return getattr(model, "fingerprint_", None)
+
+
+# ---------------------------------------------------------------- the person comes back
+
+
+def redemption(
+    promise: Promise, x: Any, present: Any, promised_by: Any, at: datetime
+) -> Redemption:
+    """What is found when a person comes back with values x.
+
+    `present` is the model or recourse in use now, `promised_by` the model that promised, if it is
+    another one.
+    """
+    schema = promise.schema
+    given, promised = schema.reach(x).own, schema.reach(promise.option.x).own
+    recourse = _asked(promise, present)
+    now = _confidence(promise, recourse, given)
+    accepted = now >= recourse.decision_threshold
+    exactly = all(map(same, given, promised))
+    then = _then(promise, present, promised_by, given, exactly)
+    missed, others = _differences(promise, given, promised)
+    in_time = promise.issued_at <= at <= promise.valid_until
+    if then is None and in_time and not accepted:
+        raise LedgerError(
+            f"promise {promise.id!r}: these are not just the promised values, and the present "
+            "model refuses them; whether the promise covers them only the model that made it can "
+            f"say: give promised_by=load(...), the model {promise.model[:12]}…"
+        )
+    sure = then is not None and then >= promise.option.confidence - SLACK
+    if exactly:
+        done = Done.EXACTLY
+    elif not missed:
+        done = Done.FURTHER
+    else:
+        done = Done.OTHERWISE if sure else Done.NOT
+    held = None if then is None else then >= promise.threshold
+    return Redemption(
+        promise=promise.id,
+        at=at,
+        x=values(schema.row(x)),
+        done=done,
+        in_time=in_time,
+        missed=missed,
+        others=others,
+        then=then,
+        held_then=held,
+        model=_fingerprint(present),
+        now=now,
+        holds_now=accepted,
+        due=in_time and done is not Done.NOT and (bool(held) or accepted),
+    )
+
+
+def _then(
+    promise: Promise, present: Any, promised_by: Any, given: Floats, exactly: bool
+) -> float | None:
+    """What the model that promised says of the values; None where it is not at hand."""
+    if promised_by is not None:
+        name = _fingerprint(promised_by)
+        if name not in (None, promise.model):
+            raise LedgerError(
+                f"promised_by is the model {name[:12]}…; promise {promise.id!r} was made by "
+                f"{promise.model[:12]}…"
+            )
+    elif exactly:
+        return promise.option.confidence
+    elif _fingerprint(present) == promise.model:
+        promised_by = present
+    else:
+        return None
+    return _confidence(promise, _asked(promise, promised_by), given)
+
+
+Pairs = dict[str, tuple[Any, Any]]
+
+
+def _differences(promise: Promise, given: Floats, promised: Floats) -> tuple[Pairs, Pairs]:
+    """Promised changes that were not made, and values that changed beside them."""
+    missed: Pairs = {}
+    others: Pairs = {}
+    own = promise.schema.reach(promise.factual).own
+    rows = zip(promise.schema, own.tolist(), promised.tolist(), given.tolist(), strict=True)
+    for feature, before, agreed, after in rows:
+        if same(agreed, after):
+            continue
+        pair = (_value(feature, agreed), _value(feature, after))
+        if feature.name not in promise.option.changes:
+            others[feature.name] = pair
+        elif feature.kind == "category" or not (after - agreed) * (agreed - before) > 0:
+            missed[feature.name] = pair  # a blank is neither further nor as far
+    return missed, others
+
+
+def _value(feature: Feature, code: float) -> Any:
+    return None if math.isnan(code) else feature.value_of(code)

@@ -1,0 +1,1 @@
+"""One step a file; a step that was released is never changed."""

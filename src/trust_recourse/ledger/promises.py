@@ -1,0 +1,306 @@
+"""Promises, and people who come back for them, as values and as what the ledger stores of them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from trust_recourse.ledger.entries import Entry, LedgerError, canonical, sha256
+from trust_recourse.problem import Cost, Option, Status, Target
+from trust_recourse.result import Result
+from trust_recourse.schema import Schema
+from trust_recourse.schema.values import plain, same
+from trust_recourse.search.certificate import Certificate
+from trust_recourse.search.certificate.record import cost_parts
+
+
+@dataclass(frozen=True, eq=False)
+class Promise:
+    """What was promised to whom: with these values the model says yes, until then.
+
+    `model` is the fingerprint of the model that said so, `confidence` what it said of the person
+    as they were, `option` what was promised, `subject` the person's pseudonym under the key of the
+    name `key`. `cost_lost` names parts of the cost that no ledger can hold.
+    """
+
+    id: str
+    number: int
+    issued_at: datetime
+    valid_until: datetime
+    subject: str
+    key: str
+    model: str
+    schema: Schema
+    wanted: Any
+    threshold: float
+    cost: Cost
+    cost_lost: tuple[str, ...]
+    factual: pd.Series[Any]
+    confidence: float
+    option: Option
+    engine: str
+    certificate: str | None
+    closed: str = ""  # "redeemed" or "withdrawn", once it is
+
+    def state(self, at: datetime) -> str:
+        """Whether it is outstanding, expired, redeemed or withdrawn."""
+        return self.closed or ("outstanding" if at <= self.valid_until else "expired")
+
+    @property
+    def target(self) -> Target:
+        """The confidence that was asked for."""
+        return self.option.target
+
+    @property
+    def words(self) -> str:
+        """What was to change, for people."""
+        return words(self.schema, self.option.changes)
+
+    @classmethod
+    def read(cls, entry: Entry, schemas: Mapping[str, Schema], closed: str = "") -> Promise:
+        """A promise from its entry and the stored schemas."""
+        told = json.loads(entry.content)
+        if told["schema"] not in schemas:
+            raise LedgerError(
+                f"promise {entry.promise!r}: its schema is not in the ledger, or was changed; "
+                "see ledger.verify()"
+            )
+        schema = schemas[told["schema"]]
+        factual, x = (_row(schema, values) for values in (told["factual"], told["option"]["x"]))
+        pairs = zip(schema, factual, x, strict=True)
+        return cls(
+            id=entry.promise,
+            number=entry.number,
+            issued_at=datetime.fromisoformat(entry.at),
+            valid_until=datetime.fromisoformat(told["valid_until"]),
+            subject=told["subject"],
+            key=told["key"],
+            model=told["model"],
+            schema=schema,
+            wanted=told["wanted"],
+            threshold=told["threshold"],
+            cost=Cost(**told["cost"]),
+            cost_lost=tuple(told["cost_lost"]),
+            factual=factual,
+            confidence=told["confidence"],
+            option=Option(
+                x=x,
+                changes={
+                    f.name: (a, b) for f, a, b in pairs if not same(f.code_of(a), f.code_of(b))
+                },
+                cost=told["option"]["cost"],
+                confidence=told["option"]["confidence"],
+                status=Status(told["option"]["status"]),
+                target=Target(**told["target"]),
+                lower_bound=told["option"]["lower_bound"],
+            ),
+            engine=told["engine"],
+            certificate=told["certificate"],
+            closed=closed,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The promise in texts and numbers that JSON can hold, without its schema."""
+        return {
+            "id": self.id,
+            "number": self.number,
+            "issued_at": stamp(self.issued_at),
+            "valid_until": stamp(self.valid_until),
+            "subject": self.subject,
+            "model": self.model,
+            "wanted": self.wanted,
+            "target": self.target.words,
+            "factual": values(self.factual),
+            "option": values(self.option.x),
+            "changes": self.words,
+            "cost": self.option.cost,
+            "confidence": self.option.confidence,
+            "status": str(self.option.status),
+            "certificate": self.certificate,
+        }
+
+
+def content(
+    result: Result,
+    option: Option,
+    *,
+    subject: str,
+    key: str,
+    model: str,
+    valid_until: datetime,
+    certificate: str | None,
+) -> tuple[str, str]:
+    """What the ledger stores of a promise, and the text of its schema, both canonical."""
+    recourse = result.recourse
+    schema = canonical(recourse.schema.to_dict())
+    cost, lost = cost_parts(recourse.cost)
+    told = {
+        "subject": subject,
+        "key": key,
+        "model": model,
+        "schema": sha256(schema),
+        "wanted": recourse.wanted,
+        "threshold": recourse.decision_threshold,
+        "cost": cost,
+        "cost_lost": lost,
+        "factual": _values(result.factual),
+        "confidence": result.confidence,
+        "target": {
+            "confidence": option.target.confidence,
+            "mode": option.target.mode,
+            "tolerance": option.target.tolerance,
+        },
+        "option": {
+            "x": _values(option.x),
+            "cost": option.cost,
+            "confidence": option.confidence,
+            "status": str(option.status),
+            "lower_bound": option.lower_bound,
+        },
+        "engine": result.engine,
+        "certificate": certificate,
+        "valid_until": stamp(valid_until),
+    }
+    return canonical(told), schema
+
+
+class Done(StrEnum):
+    """What a person who comes back has done of what was promised; `sentence` says it to them."""
+
+    EXACTLY = "exactly"
+    FURTHER = "further"
+    OTHERWISE = "otherwise"
+    NOT = "not"
+
+    @property
+    def sentence(self) -> str:
+        """What was done, as a clerk could read it out."""
+        return {
+            Done.EXACTLY: "All values are as promised.",
+            Done.FURTHER: "Every promised change was made, as far as promised or further.",
+            Done.OTHERWISE: "It was done another way, of which the promising model is as sure.",
+            Done.NOT: "What was promised was not done.",
+        }[self]
+
+
+@dataclass(frozen=True, eq=False)
+class Redemption:
+    """What was found when a person came back.
+
+    `then` is the confidence of the model that promised, None where it was not at hand; `now` that
+    of the present one. `missed` are promised changes that were not made, `others` values that
+    changed beside the promise, each as (promised, given). `due` is the outcome: done in time, and
+    accepted by the model that promised or by the present one.
+    """
+
+    promise: str
+    at: datetime
+    x: dict[str, Any]
+    done: Done
+    in_time: bool
+    missed: dict[str, tuple[Any, Any]]
+    others: dict[str, tuple[Any, Any]]
+    then: float | None
+    held_then: bool | None
+    model: str | None
+    now: float
+    holds_now: bool
+    due: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """The redemption in texts and numbers that JSON can hold."""
+        return {**vars(self), "at": stamp(self.at), "done": str(self.done)}
+
+    def __repr__(self) -> str:
+        return "\n".join(self.lines())
+
+    def lines(self) -> list[str]:
+        """What was found, a sentence a line."""
+        lines = [self.done.sentence]
+        for name, (promised, given) in self.missed.items():
+            lines.append(f"    {name}: promised with {promised}, is {given}")
+        if self.others:
+            lines.append("    changed beside it: " + ", ".join(self.others))
+        lines.append("It is in time." if self.in_time else "The promise had expired.")
+        if self.then is not None:
+            verdict = "accepts" if self.held_then else "refuses"
+            lines.append(f"The model that promised {verdict} it: confidence {self.then:.3f}.")
+        verdict = "accepts" if self.holds_now else "refuses"
+        lines.append(f"The present model {verdict} it: confidence {self.now:.3f}.")
+        lines.append("The promise is due." if self.due else "Nothing is due.")
+        return lines
+
+
+def words(schema: Schema, changes: Mapping[str, tuple[Any, Any]]) -> str:
+    """Changes for people: nodes 9 → 2."""
+    return "; ".join(
+        f"{schema[name].title} {schema.describe(name, a)} → {schema.describe(name, b)}"
+        for name, (a, b) in changes.items()
+    )
+
+
+def stamp(when: datetime) -> str:
+    """A time as it is stored: UTC, to the microsecond."""
+    return when.astimezone(UTC).isoformat(timespec="microseconds")
+
+
+def moment(name: str, given: datetime | date) -> datetime:
+    """A time with its zone; a date means the end of that day, UTC."""
+    if isinstance(given, datetime):
+        if given.tzinfo is None:
+            raise LedgerError(f"{name}={given}; expected a time zone too, such as tzinfo=UTC")
+        return given.astimezone(UTC)
+    if isinstance(given, date):
+        return datetime.combine(given, time.max, UTC)
+    raise LedgerError(f"{name}={given!r}; expected a date or a datetime")
+
+
+def deadline(issued: datetime, days: float, until: datetime | date | None) -> datetime:
+    """Until when a promise holds, which lies after it was made."""
+    if until is None and not (isinstance(days, (int, float)) and 0 < days < 36_525):
+        raise LedgerError(f"days={days!r}; expected a number above 0, and below a hundred years")
+    end = issued + timedelta(days=days) if until is None else moment("valid_until", until)
+    if end <= issued:
+        raise LedgerError(f"valid_until={end}; expected a time after now, {issued}")
+    return end
+
+
+def certificate_hash(path: str | Path, result: Result, option: Option) -> str:
+    """The SHA-256 of a certificate's file, once it is seen to be about this very answer."""
+    proof = Certificate.load(path)
+    schema, problem = result.recourse.schema, proof.problem
+    parts = {
+        "model": proof.fingerprint == getattr(result.recourse.model, "fingerprint_", None),
+        "schema": problem.reach.schema == schema,
+        "person": all(map(same, problem.reach.own, schema.reach(result.factual).own)),
+        "target": problem.target == option.target,
+        "option": proof.answer is not None
+        and all(map(same, proof.answer.codes, schema.reach(option.x).own)),
+    }
+    if other := [name for name, alike in parts.items() if not alike]:
+        raise LedgerError(
+            f"{path}: this certificate is about another {other[0]}; give that of this option, "
+            "result.certificate(target).save(path)"
+        )
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+
+
+def values(row: pd.Series[Any]) -> dict[str, Any]:
+    """A row by name, as plain values."""
+    return dict(zip(row.index, _values(row), strict=True))
+
+
+def _values(row: pd.Series[Any]) -> list[Any]:
+    return [plain(value) for value in row]
+
+
+def _row(schema: Schema, given: list[Any]) -> pd.Series[Any]:
+    return schema.row(dict(zip(schema.names, given, strict=True)))

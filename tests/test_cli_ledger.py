@@ -1,0 +1,174 @@
+"""The commands of the ledger: what they print, for people and programs, and how they end."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from trust_recourse import Ledger, PTMClassifier, Recourse
+from trust_recourse.cli import app
+from trust_recourse.ledger.pseudonyms import VARIABLE
+
+KEY = "a key for the tests, of no use elsewhere"
+
+
+def command(*arguments):
+    return CliRunner().invoke(app, ["ledger", *map(str, arguments)])
+
+
+def told(*arguments, code=0):
+    """What a command says in JSON."""
+    done = command(*arguments, "--json")
+    assert done.exit_code == code, done.output
+    return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def made(model, patients, tmp_path_factory):
+    """A result, its model, a proof, and a model that has learnt to accept hardly any nodes."""
+    folder = tmp_path_factory.mktemp("files")
+    X, _ = patients
+    schema = model.schema_.lock("age", "year").update("nodes", direction="decrease")
+    x = X[model.predict_proba(X)[:, 1] < 0.5].iloc[0]
+    result = Recourse(model, schema, "l1").find(x, [0.5, 0.6])
+    assert len(result.options) == 2
+    result.save(folder / "answers.json")
+    result.certificate(0.5).save(folder / "proof.json")
+    model.save(folder / "model.safetensors", states=False)
+    stricter = PTMClassifier(epochs=30, random_state=0).fit(X, (X["nodes"] < 1).astype(int))
+    stricter.save(folder / "new.safetensors", states=False)
+    return folder, result
+
+
+@pytest.fixture
+def files(made, tmp_path, monkeypatch):
+    """Those files at hand, and an empty folder to work in."""
+    for file in made[0].iterdir():
+        (tmp_path / file.name).symlink_to(file)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(VARIABLE, KEY)
+    monkeypatch.delenv("TRUST_LEDGER", raising=False)
+    return made[1]
+
+
+PROMISE = ("promise", "answers.json", "model.safetensors", "--cost", "l1", "--subject", "ann")
+
+
+def test_a_story_in_commands(files):
+    first = told(*PROMISE, "--certificate", "proof.json", "--until", "2999-12-31")
+    assert first["valid_until"].startswith("2999-12-31T23:59:59")
+    assert first["option"] == dict(files.options[0].x)
+    done = command(*PROMISE, "--option", 1, "--days", 30)
+    assert done.exit_code == 0, done.output
+    assert done.output.startswith("Promise ")
+    assert f"nodes {files.factual['nodes']} → {files.options[1].x['nodes']}, until" in done.output
+
+    listed = command("list")
+    assert "2 promises outstanding" in listed.output
+    assert first["id"] in listed.output
+    assert told("list")[0]["id"] == first["id"]
+    assert len(told("list", "--subject", "ann")) == 2
+    assert told("list", "--subject", "bob") == []
+
+    head = told("verify")["head"]
+    verified = command("verify", "--head", head)
+    assert verified.exit_code == 0
+    assert verified.output == f"The chain holds up to entry 2, the last.\nhead {head}\n"
+
+    assert command("check", "--model", "model.safetensors").exit_code == 0
+    stopped = command("check", "--model", "new.safetensors")
+    assert stopped.exit_code == 1
+    assert "2 of 2 outstanding promises would lose their decision; the limit is 0." in (
+        stopped.output
+    )
+    assert f"nodes {files.options[0].x['nodes']} → " in stopped.output
+    assert command("check", "--model", "new.safetensors", "--limit", 2).exit_code == 0
+    check = told("check", "--model", "new.safetensors", "--limit", 1, code=1)
+    assert (check["broken"], check["stopped"]) == (2, True)
+    assert check["promises"][0]["repair_status"] == "optimal"
+    over = files.options[1].confidence + 0.01
+    assert told("check", "--model", "model.safetensors", "--threshold", over, code=1)["broken"] == 2
+    assert told("check", "--model", "model.safetensors", "--by", "target")["broken"] == 0
+
+    x = json.dumps(first["option"])
+    kept = command("redeem", first["id"], "--model", "new.safetensors", "--x", x)
+    assert kept.exit_code == 0, kept.output
+    assert "All values are as promised." in kept.output
+    assert "The present model refuses it" in kept.output
+    assert "The promise is due." in kept.output
+    again = command("redeem", first["id"], "--model", "new.safetensors", "--x", x)
+    assert again.exit_code == 2
+    assert "was redeemed already" in again.output
+
+    second = told("list")[0]["id"]
+    with open("person.json", "w") as file:
+        json.dump(first["factual"], file)
+    old = ("--promised-by", "model.safetensors")
+    back = ("redeem", second, "--model", "new.safetensors", "--x", "person.json")
+    assert command(*back).exit_code == 2
+    assert told(*back, *old, code=1)["done"] == "not"
+    gone = command("withdraw", second, "--reason", "a mistake")
+    assert gone.output == f"Promise {second} is withdrawn.\n"
+    assert told("list") == []
+    assert [each["state"] for each in told("list", "--all")] == ["redeemed", "withdrawn"]
+    assert told("verify", "--head", head)["entries"] == 5
+
+
+def test_a_broken_chain_ends_with_1_and_names_the_entry(files):
+    told(*PROMISE)
+    head = told("verify")["head"]
+    told(*PROMISE)
+    with Ledger("promises.db") as ledger, ledger._store.engine.begin() as connection:
+        connection.exec_driver_sql("DROP TRIGGER ledger_entries_no_update")
+        connection.exec_driver_sql("UPDATE ledger_entries SET at = '2000' WHERE number = 2")
+    done = command("verify", "--head", head)
+    assert done.exit_code == 1
+    assert "up to entry 1, then breaks: entry 2 was changed" in done.output
+    assert told("verify", code=1)["fault"].startswith("entry 2 was changed")
+
+
+def test_what_is_not_what_it_should_be_ends_with_2(files, tmp_path, monkeypatch):
+    assert command("list").exit_code == 2
+    assert not (tmp_path / "promises.db").exists()  # looking makes no ledger
+    told(*PROMISE)
+    (tmp_path / "bad.json").write_text("[]")
+    model = ("--model", "model.safetensors")
+    for arguments, said in (
+        (("verify", "--ledger", "none.db"), "none.db: no such ledger"),
+        (("verify", "--head", "3"), "expected a number, a colon"),
+        (("check", "--model", "none.safetensors"), "there is no such file"),
+        (("check", "--model", "proof.json"), "not a trust-recourse model file"),
+        ((*PROMISE, "--option", 7), "this result has 2 options"),
+        ((*PROMISE, "--days", 0), "days=0"),
+        ((*PROMISE, "--cost", "l0"), "the cost make it"),
+        (("promise", "bad.json", *PROMISE[2:]), "bad.json: not a result"),
+        (("promise", "none.json", *PROMISE[2:]), "none.json"),
+        (("redeem", "none", *model, "--x", "{}"), "there is no promise 'none'"),
+        (("redeem", "none", *model, "--x", "{"), "not JSON"),
+        (("redeem", "none", *model, "--x", "bad.json"), "expected an object"),
+        (("withdraw", "none", "--reason", "why"), "there is no promise 'none'"),
+    ):
+        done = command(*arguments)
+        assert done.exit_code == 2, (arguments, done.output)
+        assert said in " ".join(done.output.split()), (arguments, done.output)
+    monkeypatch.delenv(VARIABLE)
+    assert "there is no key" in command(*PROMISE).output
+    (tmp_path / "key").write_text(KEY)
+    assert len(told("list", "--subject", "ann", "--key-file", "key")) == 1
+
+
+def test_words_of_people_are_no_markup(tmp_path, monkeypatch, mixed):
+    X, y = mixed
+    X = X.assign(housing=X["housing"].replace({"own": "[red]own[/red]"}))
+    model = PTMClassifier(epochs=5, random_state=0).fit(X, y)
+    schema = model.schema_.lock("income", "employed", "grade", "children")
+    recourse = Recourse(model, schema)
+    results = (recourse.find(x, 0.5) for _, x in X.iterrows())
+    result = next(r for r in results if r.options and "housing" in r.options[0].changes)
+    with Ledger(tmp_path / "p.db", key=KEY) as ledger:
+        ledger.promise(result, subject="ann")
+    done = command("list", "--ledger", tmp_path / "p.db")
+    assert "[red]own[/red]" in done.output
+    assert "1 promise outstanding" in done.output

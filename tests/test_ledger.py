@@ -1,0 +1,611 @@
+"""Laws of the ledger on both databases: every change shows, every promise is kept in mind."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+import sqlalchemy as sa
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from sklearn.linear_model import LogisticRegression
+
+from issuing import KEY, answered, prepared
+from test_search import enumerated, machine, person_schema
+from trust_recourse import Cost, Feature, Ledger, PTMClassifier, Recourse, Schema, Status
+from trust_recourse.ledger import Done, Entry, Head, LedgerError
+from trust_recourse.ledger.entries import canonical, sha256, walk
+from trust_recourse.ledger.pseudonyms import VARIABLE, Key
+from trust_recourse.ledger.store import ENTRIES, NEWEST, SCHEMAS, read_url
+
+NAMED = {"fingerprint": "a function"}
+COLUMNS = ("kind", "promise", "at", "content", "previous", "hash")
+
+
+@pytest.fixture
+def ledger(where):
+    with Ledger(where, key=KEY) as opened:
+        yield opened
+
+
+def issued(ledger, many):
+    result = prepared()
+    return [ledger.promise(result, subject=f"person {at}", **NAMED) for at in range(many)]
+
+
+# ---------------------------------------------------------------- the chain
+
+
+def chain(contents):
+    entries, last = [], Head()
+    for at, content in enumerate(contents):
+        entries.append(Entry.after(last, "returned", f"p{at}", "then", canonical(content)))
+        last = entries[-1].head
+    return entries
+
+
+contents = st.lists(st.dictionaries(st.text(max_size=3), st.floats(0, 1)), min_size=2, max_size=6)
+
+
+@settings(max_examples=30)
+@given(contents=contents, data=st.data())
+def test_every_change_of_a_chain_is_found_and_named(contents, data):
+    entries = chain(contents)
+    assert walk(entries, ()).holds
+    head = entries[-1].head
+    assert walk(entries, (), head) == walk(entries, ())
+    at = data.draw(st.integers(0, len(entries) - 1))
+    number = at + 1
+    column = data.draw(st.sampled_from(["number", *COLUMNS]))
+    old = getattr(entries[at], column)
+    new = data.draw(st.sampled_from([old + 1 if column == "number" else f"{old} ", None, b"x"]))
+    changed = [*entries[:at], replace(entries[at], **{column: new}), *entries[at + 1 :]]
+    assert walk(changed, ()).fault.startswith(
+        f"entry {number} was changed" if column not in ("number", "previous") else f"entry {number}"
+    )
+    without = entries[:at] + entries[at + 1 :]
+    assert f"entry {number} is missing" in walk(without, (), head).fault
+    other = data.draw(st.integers(0, len(entries) - 1).filter(lambda i: i != at))
+    swapped = entries.copy()
+    swapped[at], swapped[other] = swapped[other], swapped[at]
+    renumbered = [replace(entry, number=i) for i, entry in enumerate(swapped, 1)]
+    for moved in (swapped, renumbered):
+        found = walk(moved, ())
+        assert found.entries == min(at, other)
+        assert not found.holds
+    assert "does not follow" in walk(renumbered, ()).fault
+
+
+@given(contents=contents, data=st.data())
+def test_what_a_chain_cannot_show_alone_shows_against_a_head(contents, data):
+    entries = chain(contents)
+    head = entries[-1].head
+    kept = data.draw(st.integers(0, len(entries) - 1))
+    assert walk(entries[:kept], ()).holds
+    cut = walk(entries[:kept], (), head)
+    assert cut.entries == kept
+    assert "cut off at the end" in cut.fault
+    assert f"{kept + 1}" in cut.fault
+    anew = chain([*contents[:kept], {"forged": 1.5}, *contents[kept + 1 :]])
+    assert walk(anew, ()).holds
+    assert "written anew" in walk(anew, (), head).fault
+    longer = chain([*contents, {}])
+    assert walk(longer, (), head).holds
+
+
+def forged(ledger, *statements):
+    """Do to the tables what only their owner can do."""
+    with ledger._store.engine.begin() as connection:
+        if ledger._store.lite:
+            found = sa.text("SELECT name FROM sqlite_master WHERE type = 'trigger'")
+            for name in connection.scalars(found).all():
+                connection.exec_driver_sql(f"DROP TRIGGER {name}")
+        else:
+            for table in (ENTRIES, SCHEMAS):
+                connection.exec_driver_sql(f"ALTER TABLE {table.name} DISABLE TRIGGER ALL")
+        for statement in statements:
+            connection.execute(statement)
+
+
+def one(number):
+    return ENTRIES.c.number == number
+
+
+def test_every_row_that_is_changed_removed_or_moved_is_found(ledger):
+    promises = issued(ledger, 3)
+    ledger.withdraw(promises[1].id, "issued by mistake")
+    head = ledger.head()
+    assert ledger.verify(head).holds
+    assert ledger.verify(str(head)).entries == head.number == 4
+    rows = {}
+    with ledger._store.reading() as entries:
+        rows = {entry.number: entry for entry in entries}
+    for number, entry in rows.items():
+        for column in COLUMNS:
+            old = getattr(entry, column)
+            forged(ledger, sa.update(ENTRIES).where(one(number)).values({column: f"{old}0"}))
+            found = ledger.verify()
+            assert found.fault.startswith(f"entry {number}"), (column, found)
+            assert found.entries == number - 1
+            forged(ledger, sa.update(ENTRIES).where(one(number)).values({column: old}))
+        forged(ledger, sa.delete(ENTRIES).where(one(number)))
+        assert f"entry {number} is missing" in ledger.verify(head).fault
+        assert ledger.verify().holds == (number == 4)  # the last leaves nothing that misses it
+        forged(ledger, sa.insert(ENTRIES).values(vars(entry)))
+    exchanged = ((2, 99), (3, 2), (99, 3))
+    forged(ledger, *(sa.update(ENTRIES).where(one(a)).values(number=b) for a, b in exchanged))
+    assert ledger.verify().fault.startswith("entry 2 does not follow")
+    back = ((2, 99), (3, 2), (99, 3))
+    forged(ledger, *(sa.update(ENTRIES).where(one(a)).values(number=b) for a, b in back))
+    assert ledger.verify(head).holds
+
+
+def test_a_schema_that_is_changed_or_removed_is_found(ledger):
+    issued(ledger, 2)
+    with ledger._store.engine.connect() as connection:
+        (text,) = connection.scalars(sa.select(SCHEMAS.c.text))  # two promises, one schema
+    forged(ledger, sa.update(SCHEMAS).values(text=text.replace("age", "cage")))
+    assert ledger.verify().fault == "the schema of entry 1 was changed or removed"
+    with pytest.raises(LedgerError, match="its schema is not in the ledger, or was changed"):
+        ledger.promises()
+    forged(ledger, sa.delete(SCHEMAS))
+    assert not ledger.verify().holds
+
+
+def test_the_database_itself_refuses_changes(ledger):
+    issued(ledger, 1)
+    for table in (ENTRIES, SCHEMAS):
+        for statement in (sa.update(table).values(hash="0"), sa.delete(table)):
+            refused = pytest.raises(sa.exc.DBAPIError, match="the ledger only grows")
+            with refused, ledger._store.engine.begin() as connection:
+                connection.execute(statement)
+    assert ledger.verify().holds
+
+
+def test_a_head_that_is_none_is_refused(ledger):
+    for text in ("", "17", "x:" + "0" * 64, "1:" + "0" * 63):
+        with pytest.raises(LedgerError, match="expected a number, a colon and 64"):
+            ledger.verify(text)
+    assert ledger.verify(Head()).holds
+
+
+# ---------------------------------------------------------------- the database
+
+
+def test_a_ledger_is_opened_again_by_the_next_process(where):
+    with Ledger(where, key=KEY) as first:
+        (made,) = issued(first, 1)
+        head = first.head()
+    with Ledger(where, key=KEY, create=False) as again:
+        assert again.verify(head).holds
+        (found,) = again.promises()
+    for field in ("id", "issued_at", "valid_until", "subject", "model", "schema", "cost", "target"):
+        assert getattr(found, field) == getattr(made, field)
+    assert found.option.x.to_dict() == made.option.x.to_dict() == {"age": 60, "nodes": 1}
+    assert found.option.changes == {"nodes": (9, 1)}
+    assert found.to_dict() == made.to_dict()
+    assert json.loads(canonical(found.to_dict())) == found.to_dict()
+
+
+def test_a_ledger_that_is_not_there_is_not_made_unasked(where):
+    with pytest.raises(LedgerError, match="no such ledger|no ledger in this database"):
+        Ledger(where, create=False)
+    Ledger(where).close()
+    Ledger(where, create=False).close()
+
+
+def test_a_newer_ledger_is_refused(where):
+    with Ledger(where) as ledger, ledger._store.engine.begin() as connection:
+        connection.exec_driver_sql("UPDATE ledger_version SET version_num = '9999'")
+    with pytest.raises(LedgerError, match="has version 9999, this program knows up to 0001"):
+        Ledger(where)
+
+
+def test_the_steps_lead_to_the_tables_that_the_store_knows(ledger):
+    from alembic.script import ScriptDirectory
+
+    import trust_recourse.ledger
+
+    folder = Path(trust_recourse.ledger.__file__).parent / "migrations"
+    assert ScriptDirectory(str(folder)).get_current_head() == NEWEST
+    inspector = sa.inspect(ledger._store.engine)
+    for table in (ENTRIES, SCHEMAS):
+        columns = [column["name"] for column in inspector.get_columns(table.name)]
+        assert columns == [column.name for column in table.columns]
+
+
+def test_who_waits_too_long_for_another_writer_is_told(where):
+    with Ledger(where, key=KEY) as busy, Ledger(where, key=KEY, wait=0.05) as waiting:
+        with busy._store._writing():
+            with pytest.raises(LedgerError, match="lock"):
+                issued(waiting, 1)
+            assert waiting.promises() == []  # who reads need not wait
+        issued(waiting, 1)
+        assert len(busy.promises()) == 1
+
+
+def test_what_fails_leaves_nothing_behind(ledger, monkeypatch):
+    monkeypatch.setattr(Entry, "after", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        issued(ledger, 1)
+    assert ledger.head() == Head()
+    assert ledger._store.schemas() == {}  # it was written before, in the same transaction
+
+
+def test_places_that_are_no_ledger(tmp_path):
+    (tmp_path / "text.db").write_text("no database" * 100)
+    for where, said in (
+        (tmp_path / "text.db", "text.db: file is not a database"),
+        (tmp_path / "none" / "p.db", "the folder .*none does not exist"),
+        ("mysql://host/bank", "expected a file such as promises.db"),
+        ("sqlite://", "expected a file"),
+        (":memory:", "expected a file"),
+        ("postgresql://bank@/bank?host=/nowhere&connect_timeout=1", "/nowhere"),
+    ):
+        with pytest.raises(LedgerError, match=said):
+            Ledger(where)
+    with pytest.raises(LedgerError, match="wait=0"):
+        Ledger(tmp_path / "p.db", wait=0)
+
+
+def test_no_error_tells_a_password():
+    where = "postgresql://ann:secret@/bank?host=/nowhere&connect_timeout=1"
+    with pytest.raises(LedgerError) as caught:
+        Ledger(where)
+    assert "secret" not in str(caught.value)
+    assert "ann" in str(caught.value)
+    with pytest.raises(LedgerError) as caught:
+        read_url("://ann:secret@host")
+    assert "secret" not in str(caught.value)
+
+
+def test_without_its_packages_it_says_how_to_install_them():
+    code = "import sys; sys.modules['sqlalchemy'] = None; import trust_recourse.ledger"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "pip install 'trust-recourse[ledger]'" in done.stderr
+
+
+# ---------------------------------------------------------------- who it was promised to
+
+
+def test_people_are_pseudonyms_under_a_key(where, tmp_path, monkeypatch):
+    monkeypatch.delenv(VARIABLE, raising=False)
+    with Ledger(where) as nobody, pytest.raises(LedgerError, match="there is no key"):
+        issued(nobody, 1)
+    (tmp_path / "key").write_text(KEY + "\n")
+    with Ledger(where, key_file=tmp_path / "key") as ledger:
+        first, second = issued(ledger, 2)
+    monkeypatch.setenv(VARIABLE, KEY)
+    with Ledger(where) as ledger:
+        assert [p.id for p in ledger.promises(subject="person 1")] == [second.id]
+        assert ledger.promises(subject="nobody") == []
+        with ledger._store.reading() as entries:
+            text = " ".join(str(entry) for entry in entries)
+        assert "person" not in text
+        assert KEY not in text
+        assert first.subject in text
+    with Ledger(where, key=KEY[::-1]) as other:
+        with pytest.raises(LedgerError, match="no promise here was made with the key"):
+            other.promises(subject="person 1")
+        assert other.promises()[0].subject == first.subject
+    with pytest.raises(LedgerError, match="the key has 5 bytes; expected at least 16"):
+        Key(b"short")
+    with pytest.raises(LedgerError, match="key file .*none: No such file"):
+        Key.given(None, tmp_path / "none")
+    for subject in ("", 4711):
+        with pytest.raises(LedgerError, match="expected the person's id as text"):
+            Key(KEY.encode()).pseudonym(subject)
+
+
+# ---------------------------------------------------------------- promising
+
+
+def test_how_long_a_promise_holds(ledger):
+    result, now = prepared(), datetime.now(UTC)
+    fixed = now + timedelta(hours=5)
+    for asked, end in (
+        ({}, now + timedelta(days=90)),
+        ({"days": 0.5}, now + timedelta(hours=12)),
+        ({"valid_until": fixed}, fixed),
+        ({"valid_until": date(2999, 1, 31)}, datetime(2999, 2, 1, tzinfo=UTC)),
+    ):
+        promise = ledger.promise(result, subject="person", **asked, **NAMED)
+        assert abs(promise.valid_until - end) < timedelta(seconds=30)
+        before, after = (promise.valid_until + timedelta(seconds=s) for s in (-1, 1))
+        assert promise.id in [p.id for p in ledger.promises(at=before)]
+        assert promise.id not in [p.id for p in ledger.promises(at=after)]
+        assert promise.id in [p.id for p in ledger.promises(outstanding=False, at=after)]
+        assert (promise.state(before), promise.state(after)) == ("outstanding", "expired")
+    for asked, said in (
+        ({"days": 0}, "days=0"),
+        ({"days": float("nan")}, "days=nan"),
+        ({"valid_until": now - timedelta(days=1)}, "expected a time after now"),
+        ({"valid_until": now.replace(tzinfo=None)}, "expected a time zone too"),
+        ({"valid_until": "tomorrow"}, "expected a date or a datetime"),
+    ):
+        with pytest.raises(LedgerError, match=said):
+            ledger.promise(result, subject="person", **asked, **NAMED)
+
+
+def test_only_what_the_model_accepts_can_be_promised(ledger):
+    result = prepared()
+    low = replace(result.options[0], confidence=0.4)
+    with pytest.raises(LedgerError, match="confidence of 0.400, which the model refuses"):
+        ledger.promise(replace(result, options=(low,)), subject="person", **NAMED)
+    with pytest.raises(IndexError, match="option 1: this result has 1 option"):
+        ledger.promise(result, 1, subject="person", **NAMED)
+    with pytest.raises(LedgerError, match="has none of its own, so it must be named"):
+        ledger.promise(result, subject="person")
+    assert ledger.head() == Head()
+
+
+def test_a_withdrawn_promise_is_over(ledger):
+    first, second = issued(ledger, 2)
+    with pytest.raises(LedgerError, match="reason is empty"):
+        ledger.withdraw(first.id, " ")
+    ledger.withdraw(first.id, "the person asked for it")
+    assert [p.id for p in ledger.promises()] == [second.id]
+    assert [entry.kind for entry in ledger.history(first.id)] == ["promise", "withdrawn"]
+    with pytest.raises(LedgerError, match="was withdrawn already"):
+        ledger.withdraw(first.id, "again")
+    for unknown in (ledger.history, lambda id_: ledger.withdraw(id_, "why")):
+        with pytest.raises(LedgerError, match="there is no promise 'none'"):
+            unknown("none")
+
+
+# ---------------------------------------------------------------- a new model
+
+
+@pytest.fixture(scope="module")
+def stricter(patients):
+    """A model that has learnt to accept hardly any nodes."""
+    X, _ = patients
+    return PTMClassifier(epochs=30, random_state=0).fit(X, (X["nodes"] < 1).astype(int))
+
+
+@pytest.fixture(scope="module")
+def asked(model, patients):
+    X, _ = patients
+    schema = model.schema_.lock("age").update("nodes", direction="decrease")
+    recourse = Recourse(model, schema, "l1")
+    refused = X[model.predict_proba(X)[:, 1] < 0.5]
+    return recourse, [recourse.find(x, [0.5, 0.7]) for _, x in refused.head(4).iterrows()]
+
+
+def test_a_story_of_promises(where, asked, stricter, model, tmp_path):
+    recourse, results = asked
+    with Ledger(where, key=KEY) as ledger:
+        for at, result in enumerate(results):
+            result.certificate(0.5).save(tmp_path / "proof.json")
+            ledger.promise(result, subject=f"{at}", certificate=tmp_path / "proof.json")
+        made = ledger.promises()
+        proof = (tmp_path / "proof.json").read_text(encoding="utf-8")
+        assert made[-1].certificate == sha256(proof)
+        assert made[0].model == model.fingerprint_
+
+        same = ledger.check(model)
+        assert len(same.judged) == 4
+        assert same.broken == ()
+        assert [j.confidence for j in same.judged] == [p.option.confidence for p in made]
+
+        check = ledger.check(stricter)
+        assert len(check.broken) == 4
+        assert check.model == stricter.fingerprint_
+        new = Recourse(stricter, recourse.schema, "l1")
+        for each in check.broken:
+            assert each.repair_status is Status.OPTIMAL
+            assert new.confidence(each.repair.x) == each.repair.confidence >= 0.5
+            assert recourse.schema.reach(each.promise.option.x).allows(each.repair.x)
+        table = check.to_frame()
+        assert table["broken"].all()
+        assert table["repair"].str.contains("nodes").all()
+        assert "4 of 4 outstanding promises would lose their decision" in repr(check)
+        json.dumps(check.to_dict())
+
+        one = made[0]
+        kept = ledger.redeem(one.id, one.option.x, stricter)
+        assert kept.done is Done.EXACTLY
+        assert kept.due
+        assert kept.held_then
+        assert not kept.holds_now
+        assert len(ledger.promises()) == 3
+        with pytest.raises(LedgerError, match="was redeemed already"):
+            ledger.redeem(one.id, one.option.x, stricter)
+        assert [entry.kind for entry in ledger.history(one.id)] == ["promise", "redeemed"]
+        assert ledger.verify(ledger.head()).holds
+
+
+def test_a_promise_may_be_judged_by_its_target(tmp_path, asked):
+    recourse, results = asked
+    with Ledger(tmp_path / "promises.db", key=KEY) as ledger:
+        promise = ledger.promise(results[0], 1, subject="person")
+        assert promise.target.confidence == 0.7
+        lower = Recourse(lambda t: np.where(t["nodes"] < 1, 0.8, 0.6), recourse.schema, "l1")
+        assert promise.option.x["nodes"] >= 1
+        by_decision, by_target = (ledger.check(lower, by=by) for by in ("decision", "target"))
+        assert by_decision.broken == ()
+        (broken,) = by_target.broken
+        assert broken.accepted
+        assert not broken.enough
+        assert broken.repair.confidence == 0.8
+        assert broken.repair_status is Status.FEASIBLE  # such a model can only be tried
+        with pytest.raises(LedgerError, match="by='cost'; expected 'decision' or 'target'"):
+            ledger.check(lower, by="cost")
+
+
+@settings(max_examples=12)
+@given(seed=st.integers(0, 10**6), other=st.integers(0, 10**6), wanted=st.sampled_from([0, 1]))
+def test_broken_and_mended_as_by_enumeration(seed, other, wanted):
+    model, X, rng = machine(seed)
+    schema = person_schema(model, rng, relations=False)
+    recourse = Recourse(model, schema, "l1", wanted=wanted)
+    x = X.iloc[int(np.argmin(model.predict_proba(X)[:, wanted]))]
+    result = recourse.find(x, 0.5)
+    assume(result.options)
+    new = machine(seed)[0]
+    noise = np.random.default_rng(other).uniform(size=new.inclusion_.shape)
+    new._conclude(np.clip(noise**3, 0, 1))
+    with tempfile.TemporaryDirectory() as folder, Ledger(f"{folder}/p.db", key=KEY) as ledger:
+        promise = ledger.promise(result, subject="person")
+        check = ledger.check(new)
+    (judged,) = check.judged
+    asked = Recourse(new, schema, "l1", wanted=wanted)
+    assert judged.confidence == asked.confidence(promise.option.x)
+    codes, costs, _ = enumerated(asked, promise.option.x)
+    good = new.predict(schema.decode(codes)) == wanted
+    assert judged.broken == (judged.confidence < 0.5)
+    if judged.broken and good.any():
+        assert judged.repair.cost == pytest.approx(costs[good].min(), abs=1e-9)
+    elif judged.broken:
+        assert judged.repair is None
+        assert judged.repair_status is Status.INFEASIBLE
+
+
+def test_where_nothing_mends_a_promise_that_is_said(where, model, stricter, patients):
+    X, _ = patients
+    stuck = Recourse(model, model.schema_.lock("nodes"), "l1")
+    refused = X[(model.predict_proba(X)[:, 1] < 0.5) & (X["nodes"] > 3)]
+    results = (stuck.find(x, 0.5) for _, x in refused.iterrows())
+    result = next(result for result in results if result.options)
+    with Ledger(where, key=KEY) as ledger:
+        ledger.promise(result, subject="person")
+        (broken,) = ledger.check(stricter).broken
+    assert broken.repair is None
+    assert broken.repair_status is Status.INFEASIBLE
+    assert broken.to_dict()["repair"] is None
+
+
+def test_a_recourse_brings_its_own_threshold_and_cost(where, asked, model):
+    recourse, results = asked
+    with Ledger(where, key=KEY) as ledger:
+        promise = ledger.promise(results[0], subject="person")
+        over = promise.option.confidence + 0.01
+        strict = Recourse(model, recourse.schema, "l0", decision_threshold=over)
+        (broken,) = ledger.check(strict).broken
+        assert broken.repair.confidence >= over
+        assert broken.repair.cost == len(broken.repair.changes)
+        mine = Cost.named("l1", functions={"nodes": lambda a, b: abs(a - b) / 52})
+        own = Recourse(model, recourse.schema, mine)
+        ledger.promise(own.find(results[0].factual, 0.5), subject="person")
+        with pytest.raises(LedgerError, match="functions of its own, which no ledger holds"):
+            ledger.check(Recourse(model, recourse.schema, "l1", decision_threshold=over))
+        assert len(ledger.check(Recourse(model, None, mine, decision_threshold=over)).broken) == 2
+
+
+def test_a_model_that_cannot_be_asked_is_refused(ledger, asked, mixed, patients):
+    ledger.promise(asked[1][0], subject="person")
+    X, y = patients
+    other = PTMClassifier(epochs=1).fit(*mixed)
+    kinds = PTMClassifier(epochs=1).fit(X.astype(float), y)
+    short = LogisticRegression().fit(X[["age", "nodes"]], y)
+    classes = PTMClassifier(epochs=1).fit(X, np.where(y == 1, "alive", "dead"))
+    broken = Recourse(lambda table: table["nodes"], asked[0].schema)
+    for model, said in (
+        (other, "its columns are .'income'"),
+        (kinds, "kind: given 'integer', but the model was fitted with 'number'"),
+        (short, "its columns are .'age', 'nodes'., those of the promise"),
+        (classes, "wanted=1; the model's classes are"),
+        (broken, "probability of the wanted class"),
+    ):
+        with pytest.raises(LedgerError, match=f"cannot be asked about it: .*{said}"):
+            ledger.check(model)
+
+
+# ---------------------------------------------------------------- the person comes back
+
+
+def steps(table):
+    """A model whose confidence falls with every node, and rises with pay."""
+    return np.clip(0.9 - 0.1 * table["nodes"] + 0.1 * table["pay"], 0, 1)
+
+
+@pytest.fixture
+def promised(ledger):
+    """Promised: 4 nodes in place of 9, for a confidence of one half; pay stays."""
+    features = (
+        Feature("nodes", "integer", direction="decrease"),
+        Feature("pay", "integer"),
+        Feature("town", "category", values=("a", "b")),
+    )
+    person = {"nodes": 9, "pay": 0, "town": "a"}
+    result = answered(Recourse(steps, Schema(features)), person, {**person, "nodes": 4})
+    made = ledger.promise(result, subject="person", **NAMED)
+    assert made.option.changes == {"nodes": (9, 4)}
+    return made
+
+
+def harsh(table):
+    return np.zeros(len(table))
+
+
+def kind(table):
+    return np.ones(len(table))
+
+
+@pytest.mark.parametrize(
+    ("x", "present", "done", "due"),
+    [
+        ((4, 0, "a"), harsh, Done.EXACTLY, True),
+        ((3, 0, "a"), harsh, Done.FURTHER, True),
+        ((4, -3, "b"), harsh, Done.FURTHER, False),  # done, but other values spoil it then and now
+        ((4, -3, "b"), kind, Done.FURTHER, True),
+        ((5, 1, "a"), harsh, Done.OTHERWISE, True),
+        ((5, 0, "a"), harsh, Done.NOT, False),
+        ((9, 0, "a"), kind, Done.NOT, False),
+    ],
+)
+def test_what_was_done_and_what_is_due(ledger, promised, x, present, done, due):
+    x = dict(zip(("nodes", "pay", "town"), x, strict=True))
+    found = ledger.redeem(promised.id, x, present, promised_by=steps)
+    assert (found.done, found.due) == (done, due)
+    assert found.then == pytest.approx(steps({k: np.array(v) for k, v in x.items() if k != "town"}))
+    assert found.holds_now == (present is kind)
+    assert set(found.missed) == ({"nodes"} if x["nodes"] > 4 else set())
+    assert set(found.others) == {k for k in ("pay", "town") if x[k] != promised.option.x[k]}
+    assert found.done.sentence in repr(found)
+    entry = ledger.history(promised.id)[-1]
+    assert entry.kind == ("redeemed" if due else "returned")
+    assert json.loads(entry.content)["x"] == x
+    assert bool(ledger.promises()) == (not due)  # one that is not due stays as it was
+    assert ledger.verify().holds
+
+
+def test_after_its_time_nothing_is_due(ledger, promised):
+    late = promised.valid_until + timedelta(seconds=1)
+    found = ledger.redeem(promised.id, promised.option.x, kind, at=late)
+    assert found.done is Done.EXACTLY
+    assert not found.in_time
+    assert not found.due
+    assert "expired" in repr(found)
+
+
+def test_the_model_that_promised_is_asked_for_where_it_matters(
+    ledger, promised, model, asked, patients
+):
+    x = {"nodes": 3, "pay": 0, "town": "a"}
+    with pytest.raises(LedgerError, match="give promised_by=load"):
+        ledger.redeem(promised.id, x, harsh)
+    assert ledger.redeem(promised.id, x, kind).then is None
+    other = ledger.promise(asked[1][0], subject="person")
+    wrong = PTMClassifier(epochs=1).fit(*patients)
+    with pytest.raises(LedgerError, match="was made by"):
+        ledger.redeem(other.id, other.option.x, model, promised_by=wrong)
+    found = ledger.redeem(other.id, other.factual, model)
+    assert found.then == found.now == other.confidence
+
+
+def test_a_certificate_of_something_else_is_refused(ledger, asked, tmp_path):
+    first, second = asked[1][:2]
+    first.certificate(0.7).save(tmp_path / "proof.json")
+    for result, option, said in ((first, 0, "another target"), (second, 1, "another person")):
+        with pytest.raises(LedgerError, match=said):
+            ledger.promise(result, option, subject="person", certificate=tmp_path / "proof.json")
+    ledger.promise(first, 1, subject="person", certificate=tmp_path / "proof.json")
+    assert ledger.head().number == 1
