@@ -28,7 +28,8 @@ LOW, HIGH, FLOOR_LOW, FLOOR_HIGH, CUTOFF, PRICE, BOUND, REACHED, ENOUGH = range(
 # in `how`
 SIDE, FURTHEST, ROBUST, PAUSE, DIVE, PROVE = range(6)
 # marks of a slot
-RELAXED, FAILED, OFF = 1, 2, 4  # OFF: what was trimmed off, in a proof, and its parts
+# OFF: what was trimmed off, in a proof, and its parts; LOST: the known loss is in the corner's reach
+RELAXED, FAILED, OFF, LOST = 1, 2, 4, 8
 
 SAFE = 1e-11  # of a bound is given up for rounding
 STEPS = 12  # of the search for the best price, at most
@@ -52,7 +53,6 @@ class Task(NamedTuple):
     valley: Any  # the cheapest candidate of a feature whose costs fall and then rise, else −1
     lows: Any  # first and last cell that noise around a candidate may reach
     highs: Any
-    mine: Any  # the person's own cells
     relations: Any  # (0 for a ≤ b, else the sign of the rise; a, b, own candidates of a and b) each
     goals: Any
 
@@ -65,6 +65,7 @@ class Store(NamedTuple):
     split: Any  # the feature to cut it at
     where: Any  # a candidate to part from the cheapest by that, −1 if none
     mark: Any
+    loss: Any  # cells, one a feature, where the floor may be missed, if there is one
     node: Any
     heap: Any
     spare: Any
@@ -89,6 +90,8 @@ class Work(NamedTuple):
     spend: Any
     point: Any
     corner: Any
+    goal: Any
+    start: Any
 
 
 _floats, _ints, _small, _marks = (
@@ -243,44 +246,136 @@ def _may_relate(task: Any, store: Any, slot: int) -> bool:
 
 
 @_inline
-def _towards(task: Any, store: Any, slot: int, span: Any) -> None:
-    """In each feature a cell that the noise around every candidate of the box may reach.
+def _clamped(cell: int, low: int, high: int) -> int:
+    return min(max(cell, low), high)
 
-    Of those the one nearest to the person's own, where confidence tends to be lost; a feature
-    without such a cell keeps its range.
+
+@_inline
+def _span_towards(task: Any, store: Any, slot: int, span: Any) -> None:
+    """The cells nearest to the box's known loss that the noise around its candidates may reach.
+
+    Where the noise around all candidates of a feature reaches a common cell, it is one cell.
     """
     d = task.offset.shape[0] - 1
     for f in range(d):
         a = task.offset[f] + store.box[slot * 2 * d + f]
         b = task.offset[f] + store.box[slot * 2 * d + d + f]
+        loss = store.loss[slot * d + f]
         if task.lows[b] <= task.highs[a]:
-            span[f] = min(max(task.mine[f], task.lows[b]), task.highs[a])
+            span[f] = _clamped(loss, task.lows[b], task.highs[a])
             span[d + f] = span[f]
+        else:
+            span[f] = _clamped(loss, task.lows[a], task.highs[a])
+            span[d + f] = _clamped(loss, task.lows[b], task.highs[b])
 
 
 @_inline
-def _noise_loses(interval: Any, task: Any, want: Any, work: Any, point: Any) -> bool:
-    """Whether a quick look around a point finds a cell within the noise that misses the floor.
+def _spare(interval: Any, task: Any, want: Any, work: Any) -> float:
+    """What the confidence on the span has at most beyond the floor; negative where all is lost."""
+    interval(task.numbers, task.layout, work.span, work.out, work.scratch)
+    return float(min(work.out[1] - want[FLOOR_LOW], want[FLOOR_HIGH] - work.out[0]))
 
-    Feature by feature the end of the noise with less confidence is taken.
+
+@_inline
+def _loss_near(
+    interval: Any, task: Any, want: Any, store: Any, work: Any, slot: int, point: Any
+) -> bool:
+    """Whether a quick look finds a cell in reach of the noise around a point that misses the floor.
+
+    The known loss of the box is tried, then feature by feature the end of the noise with less
+    confidence is taken. The cell is left in the span.
     """
     d = point.shape[0]
-    span, out = work.span, work.out
-    _span_of_point(task, point, span)
-    falls = want[FLOOR_LOW] > 0.0
-    worst = np.inf
+    span = work.span
     for f in range(d):
+        at = task.offset[f] + point[f]
+        span[f] = _clamped(store.loss[slot * d + f], task.lows[at], task.highs[at])
+        span[d + f] = span[f]
+    worst = _spare(interval, task, want, work)
+    for f in range(d):
+        if worst < 0.0:
+            break
         at = task.offset[f] + point[f]
         kept = span[f]
         for end in range(2):
             cell = task.lows[at] if end == 0 else task.highs[at]
             span[f], span[d + f] = cell, cell
-            interval(task.numbers, task.layout, span, out, work.scratch)
-            here = out[1] if falls else -out[0]
+            here = _spare(interval, task, want, work)
             if here < worst:
                 worst, kept = here, cell
         span[f], span[d + f] = kept, kept
-    return bool(worst < want[FLOOR_LOW] if falls else -worst > want[FLOOR_HIGH])
+    return bool(worst < 0.0)
+
+
+@_inline
+def _deepened(
+    interval: Any, task: Any, want: Any, store: Any, work: Any, slot: int, corner: Any
+) -> None:
+    """Move a loss in reach of the corner to where it is dearest to get out of its reach.
+
+    In a feature that is the cell furthest from the corner's way out.
+    """
+    d = corner.shape[0]
+    span, goal, start = work.span, work.goal, work.start
+    for f in range(d):
+        at = task.offset[f] + corner[f]
+        goal[f] = task.cells[at]
+        if corner[f] == store.box[slot * 2 * d + f]:
+            goal[f] = task.highs[at]
+        elif corner[f] == store.box[slot * 2 * d + d + f]:
+            goal[f] = task.lows[at]
+        start[f] = span[f]
+    # all features together, then one by one
+    for step in range(d + 1):
+        low, high = 0, 1
+        for f in range(d):
+            if step == 0 or f == step - 1:
+                start[f] = span[f]
+                high = max(high, abs(goal[f] - start[f]))
+        whole, high = high, high + 1
+        while high - low > 1:
+            part = whole if high > whole else (low + high) >> 1
+            for f in range(d):
+                if step == 0 or f == step - 1:
+                    span[f] = start[f] + (goal[f] - start[f]) * part // whole
+                    span[d + f] = span[f]
+            if _spare(interval, task, want, work) < 0.0:
+                low = part
+            else:
+                high = part
+        for f in range(d):
+            if step == 0 or f == step - 1:
+                span[f] = start[f] + (goal[f] - start[f]) * low // whole
+                span[d + f] = span[f]
+    for f in range(d):
+        store.loss[slot * d + f] = span[f]
+
+
+@_inline
+def _way_out(task: Any, store: Any, slot: int, corner: Any) -> tuple[int, int]:
+    """The feature and the cut behind which it is dearest to get out of reach of the known loss.
+
+    −1 if the whole box lies within its reach.
+    """
+    d = corner.shape[0]
+    feature, cut, dearest = -1, 0, -1.0
+    for f in range(d):
+        a, b = store.box[slot * 2 * d + f], store.box[slot * 2 * d + d + f]
+        first = last = corner[f]
+        loss, at = store.loss[slot * d + f], task.offset[f]
+        while first > a and task.highs[at + first - 1] >= loss:
+            first -= 1
+        while last < b and task.lows[at + last + 1] <= loss:
+            last += 1
+        if first > a:
+            more = task.costs[at + _cheapest(task, f, a, first - 1)] - task.costs[at + corner[f]]
+            if more > dearest:
+                feature, cut, dearest = f, first - 1, more
+        if last < b:
+            more = task.costs[at + _cheapest(task, f, last + 1, b)] - task.costs[at + corner[f]]
+            if more > dearest:
+                feature, cut, dearest = f, last, more
+    return feature, cut
 
 
 # ---------------------------------------------------------------- the priced bound
@@ -454,7 +549,7 @@ def _dive(
         if _meets(want, work.out):
             cost = total + price * gain
             if how[ROBUST] == 1:  # polished points lie on edges, where noise loses them
-                quiet = not _noise_loses(interval, task, want, work, point)
+                quiet = not _loss_near(interval, task, want, store, work, slot, point)
                 return bool(quiet and cost < want[CUTOFF])
             polish = cost <= 1.1 * want[CUTOFF]
             return polish and _polish(interval, task, want, work, point) < want[CUTOFF]
@@ -483,6 +578,9 @@ def _child(
     store.split[new] = store.split[slot]
     store.where[new] = -1
     store.mark[new] = store.mark[slot] & OFF
+    if how[ROBUST] == 1:
+        for k in range(d):
+            store.loss[new * d + k] = store.loss[slot * d + k]
     _leaf(tree, how, node, OPEN, 0.0)
     return int(new)
 
@@ -525,9 +623,8 @@ def _admit(
         if out[1] < want[LOW] or out[0] > want[HIGH]:
             reason = CONFIDENCE
         elif how[ROBUST] == 1:
-            _towards(task, store, slot, work.span)
-            interval(task.numbers, task.layout, work.span, out, work.scratch)
-            if out[1] < want[FLOOR_LOW] or out[0] > want[FLOOR_HIGH]:
+            _span_towards(task, store, slot, work.span)
+            if _spare(interval, task, want, work) < 0.0:
                 reason = FLOOR
     if reason == OPEN and store.key[slot] >= want[CUTOFF]:
         reason = COST
@@ -639,7 +736,7 @@ def _bounded_again(
         # another corner, not yet tried
         total = _corner(task, store, slot, work.corner)
         store.key[slot] = max(store.key[slot], total)
-        store.mark[slot] &= ~FAILED
+        store.mark[slot] &= ~(FAILED | LOST)
         wide = 0
         for f in range(d):
             wide += store.box[slot * 2 * d + d + f] - store.box[slot * 2 * d + f]
@@ -705,16 +802,26 @@ def _advance(
                     if (work.out[0] if side > 0 else 1.0 - work.out[1]) > want[REACHED]:
                         _push(store, state, slot)
                         return BETTER
-                elif (
-                    work.out[1] >= want[LOW]
-                    and work.out[0] <= want[HIGH]
-                    and (how[ROBUST] == 0 or not _noise_loses(interval, task, want, work, corner))
-                ):
-                    state[HELD] = slot
-                    return FOUND
+                else:
+                    meets = work.out[1] >= want[LOW] and work.out[0] <= want[HIGH]
+                    if how[ROBUST] == 1 and _loss_near(
+                        interval, task, want, store, work, slot, corner
+                    ):
+                        _deepened(interval, task, want, store, work, slot, corner)
+                        store.mark[slot] |= LOST
+                    elif meets:
+                        state[HELD] = slot
+                        return FOUND
         else:
             _corner(task, store, slot, corner)
-        f = _widest(store, slot, d) if around else store.split[slot]
+        f, cut = _widest(store, slot, d) if around else store.split[slot], -1
+        lost = (store.mark[slot] & LOST) != 0 and not around
+        if lost:
+            f, cut = _way_out(task, store, slot, corner)
+            if f < 0:
+                _leaf(tree, how, store.node[slot], FLOOR, 0.0)
+                _release(store, state, slot)
+                continue
         a, b = store.box[slot * 2 * d + f], store.box[slot * 2 * d + d + f]
         if a == b:  # what was to be cut has been trimmed away
             f = _widest(store, slot, d)
@@ -727,7 +834,9 @@ def _advance(
             around = False
             continue
         at, goal = corner[f], store.where[slot]
-        if around or goal == at:
+        if lost:
+            pass
+        elif around or goal == at:
             cut = at - 1 if a < at else at
         elif goal >= 0:
             cut = (at + goal) >> 1 if goal > at else (at + goal - 1) >> 1
@@ -740,7 +849,7 @@ def _advance(
             first, last = (a, cut) if part == 0 else (cut + 1, b)
             new = _child(task, state, store, tree, how, slot, f, first, last, left + part)
             if first <= at <= last:
-                store.mark[new] |= FAILED
+                store.mark[new] |= FAILED | (store.mark[slot] & LOST)
                 if around:
                     rest = new
                     continue
@@ -755,10 +864,10 @@ def _advance(
 def advance() -> Any:
     """`_advance`, compiled for any model's functions."""
     functions = (types.FunctionType(kind) for kind in (INTERVAL, RELAXATION, ERRORS))
-    task = [_floats, _ints, _ints, _floats, _floats, *[_ints] * 7, _floats]
-    store = [_small, _floats, _small, _small, _marks, _small, _small, _small]
+    task = [_floats, _ints, _ints, _floats, _floats, *[_ints] * 6, _floats]
+    store = [_small, _floats, _small, _small, _marks, _small, _small, _small, _small]
     tree = [_small, _small, _small, _floats]
-    work = [_ints, _floats, _floats, _floats, _floats, _ints, _ints]
+    work = [_ints, _floats, _floats, _floats, _floats, _ints, _ints, _ints, _ints]
     tuples = [
         types.NamedTuple(kinds, of)
         for kinds, of in ((task, Task), (store, Store), (tree, Tree), (work, Work))
