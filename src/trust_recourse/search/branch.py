@@ -93,9 +93,9 @@ class Work(NamedTuple):
     point: Any
     corner: Any
     start: Any
-    shifted: Any
+    shifted: Any  # a cell in reach of each candidate's noise, and what is left to pay for it
     reduced: Any
-    beside: Any
+    beside: Any  # scratch memory of the model for the floor, which remembers other rates
 
 
 _floats, _ints, _small, _marks = (
@@ -774,6 +774,7 @@ def _priced(
 
 @_inline
 def _with(task: Any, cells: Any, costs: Any) -> Any:
+    """The task with other cells and costs of its candidates."""
     return Task(
         task.numbers, task.layout, task.offset, task.codes, costs, cells, task.first_cell,
         task.valley, task.lows, task.highs, task.relations, task.goals,
@@ -822,12 +823,10 @@ def _bounded_by_floor(
     want[FLOOR_PRICE], want[PRICE] = want[PRICE], price
     if not stays:
         return 0
-    diving = diving and want[ENOUGH] < np.inf
-    return (
-        2
-        if diving and _dive(interval, task, priced, how, want, store, work, slot, want[FLOOR_PRICE])
-        else 1
-    )
+    if not diving or want[ENOUGH] == np.inf:
+        return 1
+    found = _dive(interval, task, priced, how, want, store, work, slot, want[FLOOR_PRICE])
+    return 2 if found else 1
 
 
 @_inline

@@ -100,7 +100,7 @@ class TreeSearch:
         cells = len(boxes.cell_of)
         self.work = branch.Work(
             np.empty(2 * d, np.int64), np.empty(2 + d), boxes.scratch.copy(), np.empty(cells + 1),
-            np.empty(cells), *(np.empty(d, np.int64) for _ in range(3)),
+            np.empty(cells), np.empty(d, np.int64), np.empty(d, np.int64), np.empty(d, np.int64),
             np.empty(offset[-1], np.int64), np.empty(offset[-1]), boxes.scratch.copy(),
         )  # fmt: skip
 
