@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trust_recourse import PTMClassifier, Recourse, Schema, TMClassifier
+from trust_recourse import Feature, PTMClassifier, Recourse, Schema, TMClassifier
 from trust_recourse.problem import Cost, Status, Target
 from trust_recourse.search import tree
 from trust_recourse.search.candidates import candidates
@@ -119,6 +119,75 @@ def test_the_furthest_reach_and_the_frontier(seed, relations, wanted):
         assert step.cost == pytest.approx(costs[p >= step.confidence - 1e-12].min(), abs=1e-9)
     best = {round(c, 9): p[costs <= c + 1e-9].max() for c in stairs.cost}
     np.testing.assert_allclose(stairs.confidence, list(best.values()), atol=1e-12)
+
+
+def fine_machine(seed, link):
+    """A machine of arbitrary rules on three numbers, each cut into some twenty cells."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(rng.integers(0, 21, (200, 3)) / 20, columns=["a", "b", "c"])
+    schema = Schema(tuple(Feature(n, lower=0.0, upper=1.0, step=0.05, max_change=0.3) for n in X))
+    model = PTMClassifier(
+        8, 4, T=2, epochs=1, thresholds=20, link=link, schema=schema, random_state=0
+    ).fit(X, np.arange(len(X)) % 2)
+    shape = model.inclusion_.shape
+    model._conclude(rng.random(shape) * (rng.random(shape) < 0.08))
+    return model, X, rng
+
+
+def kept_around(recourse, codes, radius, floor):
+    """Whether the floor is kept in every cell within a radius of each row, by brute force."""
+    model = recourse.model
+    sizes = model._literals.n_cells
+    cells = np.array(list(itertools.product(*map(range, sizes))), np.int32)
+    yes = model.confidence_at(cells)
+    kept = ((yes if recourse.wanted_at == 1 else 1 - yes) >= floor).reshape(sizes)
+    reach = radius * np.array([f.scale for f in recourse.schema])
+    low, high = model.cells_of(codes - reach), model.cells_of(codes + reach)
+    around = [tuple(map(slice, a, b + 1)) for a, b in zip(low, high, strict=True)]
+    return np.array([kept[box].all() for box in around]), int((high - low).max())
+
+
+def test_room_for_noise_over_many_cells_equals_enumeration():
+    judged, dearer = 0, 0
+
+    @settings(max_examples=60)
+    @given(
+        seed=st.integers(0, 10**6),
+        cost=st.sampled_from(["l1", "l2"]),
+        link=st.sampled_from(["margin", "vote"]),
+        wanted=st.sampled_from([0, 1]),
+        radius=st.sampled_from([0.0617, 0.1137]),
+        mode=st.sampled_from(["at_least", "band"]),
+        rank=st.floats(0, 1),
+    )
+    def check(seed, cost, link, wanted, radius, mode, rank):
+        nonlocal judged, dearer
+        model, X, rng = fine_machine(seed, link)
+        recourse = Recourse(model, cost=cost, wanted=wanted)
+        x = X.iloc[int(rng.integers(len(X)))]
+        codes, costs, p = enumerated(recourse, x)
+        floor = float(np.quantile(p, 0.15))
+        held, across = kept_around(recourse, codes, radius, floor)
+        assert across >= 2
+        # the confidence of a row that holds, where there is one, so that there is one to find
+        level = float(np.quantile(p[held] if held.any() else p, rank, method="nearest"))
+        target = Target(float(np.clip(level, 0.001, 0.999)), mode, 0.02)
+        meets = np.array([target.met(c) for c in p])
+        result = recourse.find(
+            x, target.confidence, mode=mode, tolerance=0.02, min_radius=radius, floor=floor
+        )
+        if not (held & meets).any():
+            assert result.status[target] is Status.INFEASIBLE
+            return
+        assert result.status[target] is Status.OPTIMAL
+        least = costs[held & meets].min()
+        assert result.options[0].cost == pytest.approx(least, abs=1e-9)
+        judged += 1
+        dearer += least > costs[meets].min() + 1e-9
+
+    check()
+    assert judged >= 30
+    assert dearer >= 10
 
 
 def random_box(model, rng):

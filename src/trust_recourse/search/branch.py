@@ -25,10 +25,12 @@ COST, CONFIDENCE, PRICED, RELATION, POINT, FLOOR, OPEN = 0, 1, 2, 3, 4, 5, 6
 HEAP, SPARE, NODES, MADE, HELD = 0, 1, 2, 3, 4
 # in `want`
 LOW, HIGH, FLOOR_LOW, FLOOR_HIGH, CUTOFF, PRICE, BOUND, REACHED, ENOUGH = range(9)
+FLOOR_PRICE, NEEDED = 9, 10
 # in `how`
 SIDE, FURTHEST, ROBUST, PAUSE, DIVE, PROVE = range(6)
-# marks of a slot
-RELAXED, FAILED, OFF = 1, 2, 4  # OFF: what was trimmed off, in a proof, and its parts
+# marks of a slot: OFF, what was trimmed off, in a proof, and its parts; LOST, noise around the
+# corner reaches the known loss
+RELAXED, FAILED, OFF, LOST = 1, 2, 4, 8
 
 SAFE = 1e-11  # of a bound is given up for rounding
 STEPS = 12  # of the search for the best price, at most
@@ -52,7 +54,6 @@ class Task(NamedTuple):
     valley: Any  # the cheapest candidate of a feature whose costs fall and then rise, else −1
     lows: Any  # first and last cell that noise around a candidate may reach
     highs: Any
-    mine: Any  # the person's own cells
     relations: Any  # (0 for a ≤ b, else the sign of the rise; a, b, own candidates of a and b) each
     goals: Any
 
@@ -65,6 +66,8 @@ class Store(NamedTuple):
     split: Any  # the feature to cut it at
     where: Any  # a candidate to part from the cheapest by that, −1 if none
     mark: Any
+    loss: Any  # where the floor is missed near the corner, a cell for each feature; see LOST
+    worst: Any  # the same near a point bought at a price; only a guess in a part of the box
     node: Any
     heap: Any
     spare: Any
@@ -89,6 +92,10 @@ class Work(NamedTuple):
     spend: Any
     point: Any
     corner: Any
+    start: Any
+    shifted: Any  # a cell in reach of each candidate's noise, and what is left to pay for it
+    reduced: Any
+    beside: Any  # scratch memory of the model for the floor, which remembers other rates
 
 
 _floats, _ints, _small, _marks = (
@@ -243,44 +250,141 @@ def _may_relate(task: Any, store: Any, slot: int) -> bool:
 
 
 @_inline
-def _towards(task: Any, store: Any, slot: int, span: Any) -> None:
-    """In each feature a cell that the noise around every candidate of the box may reach.
+def _clamped(cell: int, low: int, high: int) -> int:
+    return min(max(cell, low), high)
 
-    Of those the one nearest to the person's own, where confidence tends to be lost; a feature
-    without such a cell keeps its range.
+
+@_inline
+def _span_towards(task: Any, store: Any, slot: int, span: Any) -> None:
+    """The cells nearest to the last known loss that noise around the box's candidates may reach.
+
+    Where noise around all candidates of a feature reaches a common cell, it is one cell.
     """
     d = task.offset.shape[0] - 1
     for f in range(d):
         a = task.offset[f] + store.box[slot * 2 * d + f]
         b = task.offset[f] + store.box[slot * 2 * d + d + f]
+        loss = store.loss[slot * d + f]
         if task.lows[b] <= task.highs[a]:
-            span[f] = min(max(task.mine[f], task.lows[b]), task.highs[a])
+            span[f] = _clamped(loss, task.lows[b], task.highs[a])
             span[d + f] = span[f]
+        else:
+            span[f] = _clamped(loss, task.lows[a], task.highs[a])
+            span[d + f] = _clamped(loss, task.lows[b], task.highs[b])
 
 
 @_inline
-def _noise_loses(interval: Any, task: Any, want: Any, work: Any, point: Any) -> bool:
-    """Whether a quick look around a point finds a cell within the noise that misses the floor.
+def _above_floor(interval: Any, task: Any, want: Any, work: Any) -> float:
+    """What confidence on the span has at most beyond the floor: negative where it is missed."""
+    interval(task.numbers, task.layout, work.span, work.out, work.scratch)
+    return float(min(work.out[1] - want[FLOOR_LOW], want[FLOOR_HIGH] - work.out[0]))
 
-    Feature by feature the end of the noise with less confidence is taken.
+
+@_inline
+def _loss_near(
+    interval: Any, task: Any, want: Any, work: Any, known: Any, at: int, point: Any
+) -> bool:
+    """Whether a quick look finds a cell within the noise around a point that misses the floor.
+
+    The nearest to one known from elsewhere, known[at …], is tried, then feature by feature the end
+    of the noise with less confidence is taken. The cell is left in the span.
     """
     d = point.shape[0]
-    span, out = work.span, work.out
-    _span_of_point(task, point, span)
-    falls = want[FLOOR_LOW] > 0.0
-    worst = np.inf
+    span = work.span
     for f in range(d):
-        at = task.offset[f] + point[f]
+        c = task.offset[f] + point[f]
+        span[f] = _clamped(known[at + f], task.lows[c], task.highs[c])
+        span[d + f] = span[f]
+    least = _above_floor(interval, task, want, work)
+    for f in range(d):
+        if least < 0.0:
+            break
+        c = task.offset[f] + point[f]
         kept = span[f]
         for end in range(2):
-            cell = task.lows[at] if end == 0 else task.highs[at]
+            cell = task.lows[c] if end == 0 else task.highs[c]
             span[f], span[d + f] = cell, cell
-            interval(task.numbers, task.layout, span, out, work.scratch)
-            here = out[1] if falls else -out[0]
-            if here < worst:
-                worst, kept = here, cell
+            here = _above_floor(interval, task, want, work)
+            if here < least:
+                least, kept = here, cell
         span[f], span[d + f] = kept, kept
-    return bool(worst < want[FLOOR_LOW] if falls else -worst > want[FLOOR_HIGH])
+    return bool(least < 0.0)
+
+
+@_inline
+def _moved(
+    interval: Any, task: Any, want: Any, work: Any, goal: Any, first: int, last: int
+) -> None:
+    """Move a loss in the span towards a goal in some features together, as far as it stays one."""
+    d = goal.shape[0]
+    span, start = work.span, work.start
+    whole = 1
+    for f in range(first, last):
+        start[f] = span[f]
+        whole = max(whole, abs(goal[f] - start[f]))
+    low, high, part = 0, whole + 1, whole
+    while high > low:  # the last round goes back to what was known to lose
+        for f in range(first, last):
+            span[f] = start[f] + (goal[f] - start[f]) * part // whole
+            span[d + f] = span[f]
+        if high - low == 1:
+            break
+        if _above_floor(interval, task, want, work) < 0.0:
+            low = part
+        else:
+            high = part
+        part = (low + high) >> 1
+
+
+@_inline
+def _keep_loss(
+    interval: Any, task: Any, want: Any, store: Any, work: Any, slot: int, corner: Any
+) -> None:
+    """Remember the loss in the span, moved to where it is dearest to get out of its reach.
+
+    At the end of a range that is as far as noise goes into the range, else at the corner itself.
+    """
+    d = corner.shape[0]
+    goal = work.point
+    for f in range(d):
+        c = task.offset[f] + corner[f]
+        goal[f] = task.cells[c]
+        if corner[f] == store.box[slot * 2 * d + f]:
+            goal[f] = task.highs[c]
+        elif corner[f] == store.box[slot * 2 * d + d + f]:
+            goal[f] = task.lows[c]
+    _moved(interval, task, want, work, goal, 0, d)
+    for f in range(d):
+        _moved(interval, task, want, work, goal, f, f + 1)
+    for f in range(d):
+        store.loss[slot * d + f] = work.span[f]
+    store.mark[slot] |= LOST
+
+
+@_inline
+def _way_out(task: Any, store: Any, slot: int, corner: Any) -> tuple[int, int]:
+    """The feature and the cut by which it is dearest to get out of reach of the corner's loss.
+
+    The feature is −1 if no candidates of the box are.
+    """
+    d = corner.shape[0]
+    feature, cut, dearest = -1, -1, -1.0
+    for f in range(d):
+        a, b = store.box[slot * 2 * d + f], store.box[slot * 2 * d + d + f]
+        first = last = corner[f]
+        loss, at = store.loss[slot * d + f], task.offset[f]
+        while first > a and task.highs[at + first - 1] >= loss:
+            first -= 1
+        while last < b and task.lows[at + last + 1] <= loss:
+            last += 1
+        for end in range(2):
+            if (first == a) if end == 0 else (last == b):
+                continue
+            out = _cheapest(task, f, a, first - 1) if end == 0 else _cheapest(task, f, last + 1, b)
+            more = task.costs[at + out] - task.costs[at + corner[f]]
+            if more > dearest:
+                feature, cut, dearest = f, first - 1 if end == 0 else last, more
+    return feature, cut
 
 
 # ---------------------------------------------------------------- the priced bound
@@ -413,6 +517,14 @@ def _trimmed(
 
 
 @_inline
+def _cost(task: Any, point: Any) -> float:
+    total = 0.0
+    for f in range(point.shape[0]):
+        total += task.costs[task.offset[f] + point[f]]
+    return total
+
+
+@_inline
 def _polish(interval: Any, task: Any, want: Any, work: Any, point: Any) -> float:
     """Make a point that meets the target cheaper, a feature at a time; gives its cost."""
     d = point.shape[0]
@@ -432,32 +544,33 @@ def _polish(interval: Any, task: Any, want: Any, work: Any, point: Any) -> float
                     c += step
             span[f] = task.cells[task.offset[f] + point[f]]
             span[d + f] = span[f]
-    total = 0.0
-    for f in range(d):
-        total += task.costs[task.offset[f] + point[f]]
-    return total
+    return _cost(task, point)
 
 
 @_inline
 def _dive(
-    interval: Any, task: Any, how: Any, want: Any, store: Any, work: Any, slot: int
+    interval: Any, task: Any, priced: Any, how: Any, want: Any, store: Any, work: Any, slot: int,
+    price: float,
 ) -> bool:  # fmt: skip
     """Look for a point that meets the target and is cheaper than the best so far.
 
-    What is bought at a price that pays for the needed gain is tried, then at higher prices.
+    What is bought at a price is tried, then at higher prices.
     """
-    price, point = want[ENOUGH], work.corner
+    d, point = task.offset.shape[0] - 1, work.corner
     for _ in range(16 if want[CUTOFF] == np.inf else 2):
-        total, gain = _at_price(task, store, slot, work.gains, price, point)
+        _at_price(priced, store, slot, work.gains, price, point)
         _span_of_point(task, point, work.span)
         interval(task.numbers, task.layout, work.span, work.out, work.scratch)
         if _meets(want, work.out):
-            cost = total + price * gain
-            if how[ROBUST] == 1:  # polished points lie on edges, where noise loses them
-                quiet = not _noise_loses(interval, task, want, work, point)
-                return bool(quiet and cost < want[CUTOFF])
-            polish = cost <= 1.1 * want[CUTOFF]
-            return polish and _polish(interval, task, want, work, point) < want[CUTOFF]
+            cost = _cost(task, point)
+            if how[ROBUST] == 0:
+                polish = cost <= 1.1 * want[CUTOFF]
+                return polish and _polish(interval, task, want, work, point) < want[CUTOFF]
+            # polished points lie on edges, where noise loses them
+            if cost >= want[CUTOFF]:
+                return False
+            if not _loss_near(interval, task, want, work, store.worst, slot * d, point):
+                return True
         price *= 1.5
     return False
 
@@ -483,6 +596,10 @@ def _child(
     store.split[new] = store.split[slot]
     store.where[new] = -1
     store.mark[new] = store.mark[slot] & OFF
+    if how[ROBUST] == 1:
+        for k in range(d):
+            store.loss[new * d + k] = store.loss[slot * d + k]
+            store.worst[new * d + k] = store.worst[slot * d + k]
     _leaf(tree, how, node, OPEN, 0.0)
     return int(new)
 
@@ -525,9 +642,8 @@ def _admit(
         if out[1] < want[LOW] or out[0] > want[HIGH]:
             reason = CONFIDENCE
         elif how[ROBUST] == 1:
-            _towards(task, store, slot, work.span)
-            interval(task.numbers, task.layout, work.span, out, work.scratch)
-            if out[1] < want[FLOOR_LOW] or out[0] > want[FLOOR_HIGH]:
+            _span_towards(task, store, slot, work.span)
+            if _above_floor(interval, task, want, work) < 0.0:
                 reason = FLOOR
     if reason == OPEN and store.key[slot] >= want[CUTOFF]:
         reason = COST
@@ -583,47 +699,55 @@ def _trim(
 
 
 @_inline
-def _bounded_again(
-    interval: Any, relaxation: Any, errors: Any, task: Any, how: Any, want: Any, state: Any,
-    store: Any, tree: Any, work: Any, slot: int,
-) -> int:  # fmt: skip
-    """The second bound: 0 if the box is discarded, 1 if it stays, 2 if a better point was found."""
-    d = task.offset.shape[0] - 1
-    side, node = how[SIDE], store.node[slot]
-    level = want[LOW] if side > 0 else 1.0 - want[HIGH]
-    store.mark[slot] |= RELAXED
+def _relaxed(
+    relaxation: Any, task: Any, how: Any, want: Any, store: Any, work: Any, slot: int, side: int,
+    level: float, scratch: Any,
+) -> tuple[float, float, bool]:  # fmt: skip
+    """The gain that a level needs, the most there is, and whether that may be enough."""
     total = _corner(task, store, slot, work.corner)
     budget = np.inf if how[FURTHEST] == 1 else want[CUTOFF] - total
     _spending(task, store, slot, work.corner, budget, work.spend)
     _span_of(task, store, slot, work.span)
     needed = relaxation(
-        task.numbers, task.layout, work.span, side, level, work.spend, budget, work.gains,
-        work.scratch,
-    )  # fmt: skip
+        task.numbers, task.layout, work.span, side, level, work.spend, budget, work.gains, scratch
+    )
     reach = work.gains[work.gains.shape[0] - 1]
     most = _most_gain(task, store, slot, work.gains, work.corner)
-    if reach < level or most < needed - SAFE * (1.0 + abs(needed) + abs(most)):
+    return needed, most, reach >= level and most >= needed - SAFE * (1.0 + abs(needed) + abs(most))
+
+
+@_inline
+def _priced(
+    interval: Any, relaxation: Any, errors: Any, task: Any, priced: Any, how: Any, want: Any,
+    state: Any, store: Any, tree: Any, work: Any, slot: int, side: int, level: float,
+    paid: float, scratch: Any,
+) -> bool:  # fmt: skip
+    """Bound a box by the best price for a level, and trim it; False if it is discarded.
+
+    `priced` is the task with what its candidates cost after other conditions, which are `paid` for.
+    """
+    d = task.offset.shape[0] - 1
+    node = store.node[slot]
+    needed, most, enough = _relaxed(
+        relaxation, task, how, want, store, work, slot, side, level, scratch
+    )
+    if not enough:
         _leaf(tree, how, node, PRICED, np.inf)
-        return 0
-    if how[FURTHEST] == 1:
-        store.key[slot] = max(store.key[slot], -reach)
-        # the point of greatest gains is a better guess than the cheapest one
-        _span_of_point(task, work.corner, work.span)
-        interval(task.numbers, task.layout, work.span, work.out, work.scratch)
-        reached = work.out[0] if side > 0 else 1.0 - work.out[1]
-        return 2 if reached > want[REACHED] else 1
-    price = _best_price(task, want, store, slot, work.gains, needed, work.point)
-    store.key[slot] = max(store.key[slot], want[BOUND])
-    if want[BOUND] > want[CUTOFF]:
+        return False
+    price = _best_price(priced, want, store, slot, work.gains, needed, work.point)
+    want[NEEDED] = needed
+    want[BOUND] += paid - SAFE * abs(paid)
+    if not want[BOUND] <= want[CUTOFF]:  # nor if there is no bound, for all is beyond the budget
         _leaf(tree, how, node, PRICED, price)
-        return 0
+        return False
+    store.key[slot] = max(store.key[slot], want[BOUND])
     if want[BOUND] >= store.key[slot]:
         # this bound decides, so the box is cut where it errs most
-        _at_price(task, store, slot, work.gains, price, work.point)
+        _at_price(priced, store, slot, work.gains, price, work.point)
         _span_of(task, store, slot, work.span)
         for f in range(d):
             work.corner[f] = task.cells[task.offset[f] + work.point[f]]
-        errors(task.numbers, task.layout, work.span, work.corner, work.out, work.scratch)
+        errors(task.numbers, task.layout, work.span, work.corner, work.out, scratch)
         worst = 0.0
         for f in range(d):
             wide = store.box[slot * 2 * d + d + f] > store.box[slot * 2 * d + f]
@@ -633,20 +757,116 @@ def _bounded_again(
     taken = 0
     if (store.mark[slot] & OFF) == 0:
         taken = _trim(
-            interval, task, how, want, state, store, tree, work, slot, needed, most, price
+            interval, priced, how, want, state, store, tree, work, slot, needed, most, price
         )
     if taken > 0:
         # another corner, not yet tried
         total = _corner(task, store, slot, work.corner)
         store.key[slot] = max(store.key[slot], total)
-        store.mark[slot] &= ~FAILED
+        store.mark[slot] &= ~(FAILED | LOST)
         wide = 0
         for f in range(d):
             wide += store.box[slot * 2 * d + d + f] - store.box[slot * 2 * d + f]
         if taken > AGAIN * wide:
             store.mark[slot] &= ~RELAXED
-    diving = state[NODES] >= how[DIVE] and want[ENOUGH] < np.inf
-    return 2 if diving and _dive(interval, task, how, want, store, work, slot) else 1
+    return True
+
+
+@_inline
+def _with(task: Any, cells: Any, costs: Any) -> Any:
+    """The task with other cells and costs of its candidates."""
+    return Task(
+        task.numbers, task.layout, task.offset, task.codes, costs, cells, task.first_cell,
+        task.valley, task.lows, task.highs, task.relations, task.goals,
+    )  # fmt: skip
+
+
+@_inline
+def _shift(task: Any, want: Any, store: Any, work: Any, slot: int) -> None:
+    """Where noise may take each candidate: its cell nearest to a loss near what is bought.
+
+    With what the candidate costs after the target's price.
+    """
+    d = task.offset.shape[0] - 1
+    for f in range(d):
+        a = task.offset[f] + store.box[slot * 2 * d + f]
+        b = task.offset[f] + store.box[slot * 2 * d + d + f]
+        for c in range(a, b + 1):
+            work.shifted[c] = _clamped(store.worst[slot * d + f], task.lows[c], task.highs[c])
+            gain = work.gains[task.first_cell[f] + task.cells[c]]
+            work.reduced[c] = task.costs[c] - want[PRICE] * gain
+
+
+@_inline
+def _bounded_by_floor(
+    interval: Any, relaxation: Any, errors: Any, task: Any, how: Any, want: Any, state: Any,
+    store: Any, tree: Any, work: Any, slot: int, diving: bool,
+) -> int:  # fmt: skip
+    """After the target's bound, one by its price and a price for the floor, as `_bounded_again`."""
+    d = task.offset.shape[0] - 1
+    rises = want[FLOOR_LOW] > 0.0
+    side = 1 if rises else -1
+    level = want[FLOOR_LOW] if rises else 1.0 - want[FLOOR_HIGH]
+    _at_price(task, store, slot, work.gains, want[PRICE], work.point)
+    _loss_near(interval, task, want, work, store.worst, slot * d, work.point)
+    for f in range(d):
+        store.worst[slot * d + f] = work.span[f]
+    _shift(task, want, store, work, slot)
+    shifted = _with(task, work.shifted, task.costs)
+    priced = _with(task, work.shifted, work.reduced)
+    price, paid = want[PRICE], want[PRICE] * want[NEEDED]
+    want[PRICE] = want[FLOOR_PRICE]
+    stays = _priced(
+        interval, relaxation, errors, shifted, priced, how, want, state, store, tree, work, slot,
+        side, level, paid, work.beside,
+    )  # fmt: skip
+    want[FLOOR_PRICE], want[PRICE] = want[PRICE], price
+    if not stays:
+        return 0
+    if not diving or want[ENOUGH] == np.inf:
+        return 1
+    found = _dive(interval, task, priced, how, want, store, work, slot, want[FLOOR_PRICE])
+    return 2 if found else 1
+
+
+@_inline
+def _bounded_again(
+    interval: Any, relaxation: Any, errors: Any, task: Any, how: Any, want: Any, state: Any,
+    store: Any, tree: Any, work: Any, slot: int,
+) -> int:  # fmt: skip
+    """The second bound: 0 if the box is discarded, 1 if it stays, 2 if a better point was found."""
+    side = how[SIDE]
+    level = want[LOW] if side > 0 else 1.0 - want[HIGH]
+    store.mark[slot] |= RELAXED
+    if how[FURTHEST] == 1:
+        _, _, enough = _relaxed(
+            relaxation, task, how, want, store, work, slot, side, level, work.scratch
+        )
+        if not enough:
+            return 0
+        store.key[slot] = max(store.key[slot], -work.gains[work.gains.shape[0] - 1])
+        # the point of greatest gains is a better guess than the cheapest one
+        _span_of_point(task, work.corner, work.span)
+        interval(task.numbers, task.layout, work.span, work.out, work.scratch)
+        reached = work.out[0] if side > 0 else 1.0 - work.out[1]
+        return 2 if reached > want[REACHED] else 1
+    if not _priced(
+        interval, relaxation, errors, task, task, how, want, state, store, tree, work, slot, side,
+        level, 0.0, work.scratch,
+    ):  # fmt: skip
+        return 0
+    diving = state[NODES] >= how[DIVE]
+    if (
+        diving
+        and want[ENOUGH] < np.inf
+        and _dive(interval, task, task, how, want, store, work, slot, want[ENOUGH])
+    ):
+        return 2
+    if how[ROBUST] == 0 or store.key[slot] > want[CUTOFF]:
+        return 1
+    return _bounded_by_floor(
+        interval, relaxation, errors, task, how, want, state, store, tree, work, slot, diving
+    )
 
 
 def _advance(
@@ -705,16 +925,25 @@ def _advance(
                     if (work.out[0] if side > 0 else 1.0 - work.out[1]) > want[REACHED]:
                         _push(store, state, slot)
                         return BETTER
-                elif (
-                    work.out[1] >= want[LOW]
-                    and work.out[0] <= want[HIGH]
-                    and (how[ROBUST] == 0 or not _noise_loses(interval, task, want, work, corner))
-                ):
-                    state[HELD] = slot
-                    return FOUND
+                else:
+                    meets = work.out[1] >= want[LOW] and work.out[0] <= want[HIGH]
+                    if how[ROBUST] == 1 and _loss_near(
+                        interval, task, want, work, store.loss, slot * d, corner
+                    ):
+                        _keep_loss(interval, task, want, store, work, slot, corner)
+                    elif meets:
+                        state[HELD] = slot
+                        return FOUND
         else:
             _corner(task, store, slot, corner)
-        f = _widest(store, slot, d) if around else store.split[slot]
+        f, out = _widest(store, slot, d) if around else store.split[slot], -1
+        if (store.mark[slot] & LOST) != 0 and (store.where[slot] < 0 or state[NODES] & 1 == 0):
+            # this cut and that of the price are each far better at times, so they take turns
+            f, out = _way_out(task, store, slot, corner)
+            if f < 0:
+                _leaf(tree, how, store.node[slot], FLOOR, 0.0)
+                _release(store, state, slot)
+                continue
         a, b = store.box[slot * 2 * d + f], store.box[slot * 2 * d + d + f]
         if a == b:  # what was to be cut has been trimmed away
             f = _widest(store, slot, d)
@@ -727,7 +956,9 @@ def _advance(
             around = False
             continue
         at, goal = corner[f], store.where[slot]
-        if around or goal == at:
+        if out >= 0:
+            cut = out
+        elif around or goal == at:
             cut = at - 1 if a < at else at
         elif goal >= 0:
             cut = (at + goal) >> 1 if goal > at else (at + goal - 1) >> 1
@@ -740,7 +971,7 @@ def _advance(
             first, last = (a, cut) if part == 0 else (cut + 1, b)
             new = _child(task, state, store, tree, how, slot, f, first, last, left + part)
             if first <= at <= last:
-                store.mark[new] |= FAILED
+                store.mark[new] |= FAILED | (store.mark[slot] & LOST)
                 if around:
                     rest = new
                     continue
@@ -755,10 +986,10 @@ def _advance(
 def advance() -> Any:
     """`_advance`, compiled for any model's functions."""
     functions = (types.FunctionType(kind) for kind in (INTERVAL, RELAXATION, ERRORS))
-    task = [_floats, _ints, _ints, _floats, _floats, *[_ints] * 7, _floats]
-    store = [_small, _floats, _small, _small, _marks, _small, _small, _small]
+    task = [_floats, _ints, _ints, _floats, _floats, *[_ints] * 6, _floats]
+    store = [_small, _floats, _small, _small, _marks, _small, _small, _small, _small, _small]
     tree = [_small, _small, _small, _floats]
-    work = [_ints, _floats, _floats, _floats, _floats, _ints, _ints]
+    work = [_ints, _floats, _floats, _floats, _floats, _ints, _ints, _ints, _ints, _floats, _floats]
     tuples = [
         types.NamedTuple(kinds, of)
         for kinds, of in ((task, Task), (store, Store), (tree, Tree), (work, Work))

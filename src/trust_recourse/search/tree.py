@@ -89,18 +89,19 @@ class TreeSearch:
             np.concatenate([f.cells for f in features]).astype(np.int64),
             boxes.first_cell,
             np.array([_valley(f.costs) for f in features], np.int64),
-            *((noise.lows, noise.highs, noise.mine) if noise else (none, none, none)),
+            *((noise.lows, noise.highs) if noise else (none, none)),
             rows,
             goals,
         )
         self.noise = noise
         self.how = np.zeros(6, np.int64)
-        self.want = np.zeros(9)
+        self.want = np.zeros(11)
         self.state = np.zeros(5, np.int64)
         cells = len(boxes.cell_of)
         self.work = branch.Work(
             np.empty(2 * d, np.int64), np.empty(2 + d), boxes.scratch.copy(), np.empty(cells + 1),
-            np.empty(cells), np.empty(d, np.int64), np.empty(d, np.int64),
+            np.empty(cells), np.empty(d, np.int64), np.empty(d, np.int64), np.empty(d, np.int64),
+            np.empty(offset[-1], np.int64), np.empty(offset[-1]), boxes.scratch.copy(),
         )  # fmt: skip
 
     @property
@@ -203,13 +204,15 @@ class TreeSearch:
         self.stopped = False
         floor = self.noise.floor if self.noise else (-1.0, 2.0)
         self.how[:] = [side, furthest, self.noise is not None, NODES_A_CALL, dive, prove]
-        self.want[:] = [low - ROUNDING, high + ROUNDING, *floor, math.inf, 0.1, 0.0, -1.0, 0.0]
+        prices = 0.1, 0.0, -1.0, 0.0, 0.1, 0.0
+        self.want[:] = [low - ROUNDING, high + ROUNDING, *floor, math.inf, *prices]
         first, last = np.zeros(d, np.int64), np.diff(task.offset) - 1
         n = FIRST_BOXES + 4 * d
         self.store = branch.Store(
             np.empty(n * 2 * d, np.int32), np.empty(n), np.empty(n, np.int32),
-            np.empty(n, np.int32), np.empty(n, np.int8), np.empty(n, np.int32),
-            np.empty(n, np.int32), np.arange(n - 1, -1, -1, dtype=np.int32),
+            np.empty(n, np.int32), np.empty(n, np.int8), np.empty(n * d, np.int32),
+            np.empty(n * d, np.int32), np.empty(n, np.int32), np.empty(n, np.int32),
+            np.arange(n - 1, -1, -1, dtype=np.int32),
         )  # fmt: skip
         m = 4 * n if prove else 1
         self.tree = branch.Tree(
@@ -221,6 +224,9 @@ class TreeSearch:
         self.store.key[0] = -1.0 if furthest else 0.0
         self.store.split[0] = int(np.where(last > 0, loose, -1.0).argmax())
         self.store.where[0], self.store.mark[0] = -1, 0
+        if self.noise:
+            self.store.loss[:d] = self.noise.mine
+            self.store.worst[:d] = self.noise.mine
         self.store.node[0] = self.store.heap[0] = 0
         self.tree.feature[0] = -1 - branch.OPEN
         self.state[:] = [1, n - 1, 0, 1, -1]
