@@ -74,6 +74,9 @@ class TreeSearch:
     ) -> None:
         self.boxes = boxes = model.boxes()
         self.node_limit = math.inf if node_limit is None else node_limit
+        # compiled on first use, which is not to count
+        self.functions = boxes.interval, boxes.relaxation, boxes.errors
+        self.advance = branch.advance()
         self.deadline = math.inf if time_limit is None else time.monotonic() + time_limit
         self.stopped = False
         self.d = d = len(features)
@@ -233,14 +236,13 @@ class TreeSearch:
 
     def _run(self) -> int:
         """Go on with the loop until it has something to say, or a limit ends it."""
-        advance, boxes = branch.advance(), self.boxes
         if time.monotonic() > self.deadline:  # points that are refused one by one take time too
             self.stopped = True
             return branch.DONE
         while True:
             self.how[branch.PAUSE] = int(min(NODES_A_CALL, self.node_limit - self.nodes))
-            said = advance(
-                boxes.interval, boxes.relaxation, boxes.errors, self.task, self.how, self.want,
+            said = self.advance(
+                *self.functions, self.task, self.how, self.want,
                 self.state, self.store, self.tree, self.work,
             )  # fmt: skip
             if said < branch.PAUSED:
