@@ -387,3 +387,28 @@ def test_a_hard_search_ends_with_a_good_answer_and_its_gap():
     assert stopped.lower_bound <= best.cost <= stopped.cost
     assert stopped.cost < 2 * best.cost
     assert stopped.confidence >= goal - 1e-9
+
+
+def test_a_result_is_read_again_with_the_model_alone(tmp_path):
+    model, X, _ = machine(3)
+    cost = {"l0": 0.1, "l1": 1.0}
+    recourse = Recourse(model, cost=cost, wanted=0, decision_threshold=0.6)
+    result = recourse.find(X.iloc[0], [0.3, 0.5])
+    result.save(tmp_path / "r.json")
+    again = Recourse.read(tmp_path / "r.json", model)
+    assert repr(again) == repr(result)
+    assert again.recourse.cost == recourse.cost
+    assert (again.recourse.wanted, again.recourse.decision_threshold) == (0, 0.6)
+    with pytest.raises(ValueError, match="the decision_threshold is not that"):
+        Result.load(tmp_path / "r.json", Recourse(model, cost=cost, wanted=0))
+    with pytest.raises(ValueError, match="the fingerprint is not that"):
+        Recourse.read(tmp_path / "r.json", machine(4)[0])
+    told = json.loads((tmp_path / "r.json").read_text())
+    for part in ("schema", "cost", "wanted", "decision_threshold", "factual", "options"):
+        (tmp_path / "cut.json").write_text(json.dumps({k: v for k, v in told.items() if k != part}))
+        with pytest.raises(ValueError, match=r"damaged|is not that"):
+            Recourse.read(tmp_path / "cut.json", model)
+    own = Cost.named("l1", functions={"count": lambda a, b: abs(a - b)})
+    Recourse(model, cost=own).find(X.iloc[0], 0.5).save(tmp_path / "own.json")
+    with pytest.raises(ValueError, match="functions of its own"):
+        Recourse.read(tmp_path / "own.json", model)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
@@ -28,7 +29,7 @@ from trust_recourse.problem import (
     wanted_confidence,
 )
 from trust_recourse.progress import Progress
-from trust_recourse.result import Result
+from trust_recourse.result import Result, read
 from trust_recourse.schema import Reach, Schema
 from trust_recourse.schema.values import plain
 from trust_recourse.search.exact import Exact, Robust
@@ -146,6 +147,30 @@ class Recourse:
             raise ValueError(
                 f"the schema has {len(self.schema)} features, the model {len(self.model.schema_)}"
             )
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str], model: Any) -> Result:
+        """Read answers that `result.save(path)` wrote, with the model that gave them.
+
+        Schema, cost, wanted class and decision threshold are those of the file; costs and
+        confidences are computed again.
+        """
+        told = read(path)
+        if told.get("given_again"):
+            raise ValueError(
+                f"{path}: its cost has functions of its own, which no file holds; read it by "
+                "Result.load(path, recourse)"
+            )
+        try:
+            schema = Schema.from_dict(told["schema"], source=str(path))
+            classes = getattr(model, "classes_", [0, 1])
+            recourse = cls(
+                model, schema, Cost(**told["cost"]), wanted=plain(classes[told["wanted"]]),
+                decision_threshold=told["decision_threshold"],
+            )  # fmt: skip
+            return Result.load(path, recourse)
+        except (KeyError, IndexError, TypeError) as error:
+            raise ValueError(f"{path}: damaged ({error!r}); save the result again") from None
 
     # ------------------------------------------------------------ one person
 

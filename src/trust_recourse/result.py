@@ -28,7 +28,7 @@ from trust_recourse.explain import (
 from trust_recourse.measure import copies, noise
 from trust_recourse.problem import Option, Point, Problem, Status, Target
 from trust_recourse.schema.values import plain, write_whole
-from trust_recourse.search.certificate import Certificate, Proof
+from trust_recourse.search.certificate import Certificate, Proof, cost_parts
 from trust_recourse.search.exact import Exact, Norm, radius
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from trust_recourse.recourse import Recourse
 
-KIND, FORMAT = "trust-recourse result", 1
+KIND, FORMAT = "trust-recourse result", 2
 
 
 class Robustness(NamedTuple):
@@ -346,13 +346,14 @@ class Result:
     # ------------------------------------------------------------ files
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the answers as JSON; the model is named by its fingerprint. All or nothing."""
+        """Write the answers as JSON; the model is named by its fingerprint. All or nothing.
+
+        `Recourse.read` reads them again with the model alone, `Result.load` with a recourse.
+        """
         told = {
             "kind": KIND,
             "format": FORMAT,
-            "fingerprint": getattr(self.recourse.model, "fingerprint_", None),
-            "schema": self.recourse.schema.to_dict(),
-            "wanted": self.recourse.wanted_at,
+            **_question(self.recourse),
             "engine": self.engine,
             "asked_more": self.asked_more,
             "factual": [plain(value) for value in self.factual],
@@ -381,19 +382,9 @@ class Result:
 
         Costs and confidences are computed again; a file that says otherwise is refused.
         """
-        try:
-            told = json.loads(Path(path).read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise ValueError(f"{path}: not a result, or cut short: {error}") from None
-        if not isinstance(told, dict) or (told.get("kind"), told.get("format")) != (KIND, FORMAT):
-            raise ValueError(f"{path}: not a result of format {FORMAT}")
-        ours = {
-            "fingerprint": getattr(recourse.model, "fingerprint_", None),
-            "schema": recourse.schema.to_dict(),
-            "wanted": recourse.wanted_at,
-        }
-        for name, value in ours.items():
-            if told[name] != value:
+        told = read(path)
+        for name, value in _question(recourse).items():
+            if told.get(name) != value:
                 raise ValueError(f"{path}: the {name} is not that of the recourse it is read with")
         schema = recourse.schema
         factual = schema.row(dict(zip(schema.names, told["factual"], strict=True)))
@@ -419,6 +410,30 @@ class Result:
             nodes={t: each["nodes"] for t, each in zip(targets, told["targets"], strict=True)},
             engine=told["engine"], asked_more=told["asked_more"],
         )  # fmt: skip
+
+
+def read(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """What a file says that `Result.save` wrote; nothing of it is believed yet."""
+    try:
+        told = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path}: not a result, or cut short: {error}") from None
+    if not isinstance(told, dict) or (told.get("kind"), told.get("format")) != (KIND, FORMAT):
+        raise ValueError(f"{path}: not a result of format {FORMAT}; write one by result.save(path)")
+    return told
+
+
+def _question(recourse: Recourse) -> dict[str, Any]:
+    """What a question depends on beside the person and the targets."""
+    cost, unwritten = cost_parts(recourse.cost)
+    return {
+        "fingerprint": getattr(recourse.model, "fingerprint_", None),
+        "schema": recourse.schema.to_dict(),
+        "cost": cost,
+        "given_again": unwritten,
+        "wanted": recourse.wanted_at,
+        "decision_threshold": recourse.decision_threshold,
+    }
 
 
 def _told(target: Target) -> dict[str, Any]:

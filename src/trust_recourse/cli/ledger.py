@@ -18,7 +18,7 @@ from trust_recourse.cli import page
 from trust_recourse.cli.root import app
 
 if TYPE_CHECKING:
-    from trust_recourse import Ledger, Result
+    from trust_recourse import Ledger
     from trust_recourse.ledger import Check, Promise
 
 ledger = typer.Typer(
@@ -37,14 +37,6 @@ class By(StrEnum):
 
     decision = "decision"
     target = "target"
-
-
-class CostName(StrEnum):
-    """The costs that have a name."""
-
-    l0 = "l0"
-    l1 = "l1"
-    l2 = "l2"
 
 
 Where = Annotated[
@@ -79,10 +71,6 @@ def make(
     certificate: Annotated[
         Path | None, typer.Option(metavar="PROOF.json", help="The option's certificate.")
     ] = None,
-    cost: Annotated[CostName, typer.Option(help="The cost the result was found with.")] = (
-        CostName.l2
-    ),
-    threshold: Annotated[float, typer.Option(help="The model's decision threshold.")] = 0.5,
     where: Where = PLACE,
     key_file: KeyFile = None,
     as_json: Json = False,
@@ -95,8 +83,10 @@ def make(
     Example: `trust-recourse ledger promise answers.json model.safetensors --subject "customer 4711"
     --option 1 --certificate proof.json`
     """
+    from trust_recourse import Recourse, load
+
     with _bad_input(), _opened(where, key_file, create=True) as book:
-        read = _result(result, model, cost, threshold)
+        read = Recourse.read(result, load(model))
         promise = book.promise(
             read,
             option,
@@ -301,21 +291,6 @@ def _opened(where: str, key_file: Path | None = None, create: bool = False) -> I
 
     with Ledger(where, key_file=key_file, create=create) as book:
         yield book
-
-
-def _result(result: Path, model: Path, cost: str, threshold: float) -> Result:
-    """A saved result, read with its model, its own schema and wanted class."""
-    from trust_recourse import Recourse, Result, Schema, load
-
-    machine = load(model)
-    try:
-        told = json.loads(result.read_text(encoding="utf-8"))
-        schema = Schema.from_dict(told["schema"], source=str(result))
-        wanted = machine.classes_[told["wanted"]]
-    except (ValueError, KeyError, TypeError, IndexError) as error:
-        raise ValueError(f"{result}: not a result that result.save(path) wrote: {error}") from None
-    recourse = Recourse(machine, schema, cost, wanted=wanted, decision_threshold=threshold)
-    return Result.load(result, recourse)
 
 
 def _show_check(found: Check, limit: int) -> None:

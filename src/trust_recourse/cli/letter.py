@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
@@ -24,14 +23,6 @@ Model = Annotated[
 Answers = Annotated[
     Path, typer.Argument(metavar="RESULT.json", help="Written by result.save(path).")
 ]
-SchemaFile = Annotated[
-    Path | None,
-    typer.Option("--schema", help="The schema as YAML; the one in the result file if left out."),
-]
-CostName = Annotated[str, typer.Option("--cost", help="The cost that was asked with: l0, l1, l2.")]
-Threshold = Annotated[
-    float, typer.Option("--threshold", help="The confidence from which a person is accepted.")
-]
 Out = Annotated[
     Path, typer.Option("--out", "-o", help="The file to write: .pdf, .html or .txt, by its ending.")
 ]
@@ -49,9 +40,6 @@ def letter(
     ],
     person: Annotated[str, typer.Option(help="To whom it is written.")] = "",
     decision: Annotated[str, typer.Option(help="What was decided on.")] = "your application",
-    schema: SchemaFile = None,
-    cost: CostName = "l2",
-    threshold: Threshold = 0.5,
 ) -> None:
     """Write to a person what the model decided, why, and what would change its answer.
 
@@ -71,7 +59,7 @@ def letter(
             person=person, decision=decision,
         )  # fmt: skip
 
-    _write(made, model, result, out, schema, cost, threshold)
+    _write(made, model, result, out)
 
 
 @app.command()
@@ -83,9 +71,6 @@ def dossier(
     verify: Annotated[bool, typer.Option(help="Check the proofs, too.")] = False,
     certificates: Annotated[bool, typer.Option(help="Make the proof of each answer.")] = True,
     pictures: Annotated[bool, typer.Option(help="Draw, if the extra `plot` is there.")] = True,
-    schema: SchemaFile = None,
-    cost: CostName = "l2",
-    threshold: Threshold = 0.5,
 ) -> None:
     """Set down all that is known of an answer, for whoever answers for the model.
 
@@ -107,7 +92,7 @@ def dossier(
             pictures=pictures,
         )  # fmt: skip
 
-    written = _write(made, model, result, out, schema, cost, threshold)
+    written = _write(made, model, result, out)
     if any(verdict.startswith(REFUSED) for verdict in written.verdicts.values()):
         typer.echo("A proof was refused: see the certificates in it.", err=True)
         raise typer.Exit(1)
@@ -118,39 +103,17 @@ def _write(
     model: Path,
     result: Path,
     out: Path,
-    schema: Path | None,
-    cost: str,
-    threshold: float,
 ) -> Paper:
     """Read the answers, make the document and write it, or say what is wrong and end with 2."""
+    from trust_recourse import Recourse, load
+
     try:
         if out.suffix.lower() not in ENDINGS:  # before any work
             raise ValueError(f"{out}: expected a name that ends in {', '.join(ENDINGS)}")
-        written = make(read(model, result, schema, cost, threshold))
+        written = make(Recourse.read(result, load(model)))
         written.save(out)
     except (ValueError, TypeError, OSError, ModuleNotFoundError) as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(2) from None
     typer.echo(f"Written: {out}")
     return written
-
-
-def read(model: Path, result: Path, schema: Path | None, cost: str, threshold: float) -> Result:
-    """The answers of a file, with the model and the schema that they are about."""
-    from trust_recourse import Recourse, Result, Schema, load
-
-    machine = load(model)
-    try:
-        told = json.loads(result.read_text(encoding="utf-8"))
-        given = told["schema"], machine.classes_[told["wanted"]]
-    except (ValueError, KeyError, TypeError, IndexError):
-        raise ValueError(f"{result}: not a result, or cut short; expected result.save") from None
-    meant = Schema.from_dict(given[0], str(result)) if schema is None else Schema.from_yaml(schema)
-    recourse = Recourse(machine, meant, cost, wanted=given[1], decision_threshold=threshold)
-    try:
-        return Result.load(result, recourse)
-    except (KeyError, IndexError) as error:
-        raise ValueError(f"{result}: damaged: no {error} in it; save the result again") from None
-    except ValueError as error:
-        hint = "; was it asked with another --cost?" if "the cost" in str(error) else ""
-        raise ValueError(f"{error}{hint}") from None

@@ -15,6 +15,21 @@ probabilities, computes everything from their definition in plain NumPy, and con
 from __future__ import annotations
 
 from trust_recourse.search.certificate.checker import Verdict, check, verify
-from trust_recourse.search.certificate.record import REASONS, Certificate, CertificateError, Proof
+from trust_recourse.search.certificate.record import (
+    REASONS,
+    Certificate,
+    CertificateError,
+    Proof,
+    cost_parts,
+)
 
-__all__ = ["REASONS", "Certificate", "CertificateError", "Proof", "Verdict", "check", "verify"]
+__all__ = [
+    "REASONS",
+    "Certificate",
+    "CertificateError",
+    "Proof",
+    "Verdict",
+    "check",
+    "cost_parts",
+    "verify",
+]
