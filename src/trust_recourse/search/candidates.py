@@ -50,7 +50,8 @@ def candidates(model: CellModel, reach: Reach, cost: Cost) -> list[Candidates]:
     for name in sorted({*related, *cost.functions, *grid.uneven}, key=schema.position):
         f = schema.position(name)
         if schema[f].movable:
-            found[f] = _one_by_one(reach, f, grid.edges[f], cost, name in related)
+            asked = (Same(schema), Same(model.cell_edges()), Same(cost), name in related)
+            found[f] = _one_by_one(*asked, f, float(own[f]))
     if missing.any():
         last = model.cells_of(own[None])[0]
         for f in missing.nonzero()[0].tolist():
@@ -189,8 +190,12 @@ def _ends(moves: Moves) -> tuple[float, float]:
 # ---------------------------------------------------------------- one feature, value by value
 
 
-def _one_by_one(reach: Reach, f: int, edges: Floats, cost: Cost, related: bool) -> Candidates:
-    feature, moves = reach.schema[f], reach.moves[f]
+@lru_cache(maxsize=8192)  # people share values, so most of these were listed before
+def _one_by_one(
+    schema: Same, thresholds: Same, priced: Same, related: bool, f: int, own: float
+) -> Candidates:
+    feature, cost, edges = schema.it[f], priced.it, _grid(schema, thresholds).edges[f]
+    moves = feature.moves(own)
     if not related and feature.name not in cost.functions:
         ends = [-math.inf, *edges.tolist(), math.inf]
         nearest = (moves.nearest(*cell) for cell in pairwise(ends))
