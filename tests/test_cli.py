@@ -24,7 +24,7 @@ from trust_recourse import (
     model_report,
 )
 from trust_recourse.cli import app, demo
-from trust_recourse.cli.verify import cost_words, said
+from trust_recourse.cli.verify import said
 from trust_recourse.problem import Point
 from trust_recourse.search.certificate import Certificate, Proof, Verdict
 
@@ -331,7 +331,7 @@ def test_a_cost_that_no_file_holds_is_said_to_need_python(files, asked):
     [("l1", "L1"), ("l2", "L2"), ({"l0": 0.1, "l2": 1}, "0.1 L0 + L2²")],
 )
 def test_a_cost_in_words(cost, words):
-    assert cost_words(Cost.named(cost)) == words
+    assert Cost.named(cost).words == words
 
 
 def test_the_demo_fits_the_page(told):

@@ -271,7 +271,6 @@ def test_the_sweep_climbs(small):
 # ---------------------------------------------------------------- the committed results
 
 
-@pytest.mark.skipif(not (RESULTS / "table2.json").exists(), reason="no results are committed yet")
 @pytest.mark.parametrize("data", ["synthetic_2d", "haberman"])
 @pytest.mark.parametrize("row", ["PTM+TPE, 50 passes, 0.85 ± 0.1", table2.CERTIFIED["margin"]])
 def test_committed_cells_follow_from_the_committed_rows(data, row):

@@ -412,3 +412,12 @@ def test_a_result_is_read_again_with_the_model_alone(tmp_path):
     Recourse(model, cost=own).find(X.iloc[0], 0.5).save(tmp_path / "own.json")
     with pytest.raises(ValueError, match="functions of its own"):
         Recourse.read(tmp_path / "own.json", model)
+
+
+@pytest.mark.parametrize("engine", ["tpe", "spheres"])
+def test_trials_for_a_high_confidence_serve_a_low_one(engine):
+    recourse, _, x, goal = refused_person()
+    low = 0.5 * (recourse.confidence(x) + goal)
+    result = recourse.find(x, [low, goal], engine=engine, n_trials=60)
+    first, second = result.options
+    assert first.cost <= second.cost

@@ -110,7 +110,10 @@ def test_the_furthest_reach_and_the_frontier(seed, relations, wanted):
     recourse = Recourse(model, person_schema(model, rng, relations), "l1", wanted=wanted)
     x = X.iloc[0]
     _, costs, p = enumerated(recourse, x)
-    assert recourse.reachable(x).confidence == pytest.approx(p.max(), abs=1e-12)
+    furthest = recourse.reachable(x)
+    assert furthest.confidence == pytest.approx(p.max(), abs=1e-12)
+    assert furthest.cost == pytest.approx(costs[p >= p.max() - 1e-12].min(), abs=1e-9)
+    assert (furthest.status, furthest.lower_bound) == (Status.OPTIMAL, furthest.cost)
     stairs = recourse.frontier(x)
     assert (np.diff(stairs.cost) > 0).all()
     assert (np.diff(stairs.confidence) > 0).all()

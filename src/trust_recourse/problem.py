@@ -162,6 +162,18 @@ class Cost:
             f"cost={cost!r}; expected 'l0', 'l1', 'l2', or a mixture such as {{'l0': 0.1, 'l1': 1}}"
         )
 
+    @property
+    def words(self) -> str:
+        """The cost for people.
+
+        >>> Cost.named("l2").words, Cost.named({"l0": 0.1, "l2": 1}).words
+        ('L2', '0.1 L0 + L2²')
+        """
+        if self.root:
+            return "L2"
+        parts = {"L0": self.l0, "L1": self.l1, "L2²": self.l2}
+        return " + ".join(n if part == 1 else f"{part:g} {n}" for n, part in parts.items() if part)
+
     def change(self, feature: Feature, own: float, value: float) -> float:
         """What one feature's change adds, in encoded units, before the root."""
         if own == value or (math.isnan(own) and math.isnan(value)):

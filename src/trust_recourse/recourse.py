@@ -276,7 +276,7 @@ class Recourse:
         cheapest = Exact(self.model, replace(problem, target=target), time_limit=time_limit)
         found = cheapest.cheapest(lambda point: point.confidence >= best.confidence)
         point, bound = found.point or best, found.lower_bound
-        proved = not stopped and bound >= point.cost * (1.0 - CLOSE)
+        proved = not (stopped or found.stopped or found.point is None)
         status = Status.OPTIMAL if proved else Status.FEASIBLE
         return self.option(reach, self.schema.row(x), target, point, status, bound)
 

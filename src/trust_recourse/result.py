@@ -228,9 +228,8 @@ class Result:
         )
 
     def _measured(self, at: int, sigma: float, fragile: float) -> Measured:
-        option, place = self._option(at), self._place(at)
+        option, why = self._option(at), self.explain(at, fragile=fragile)
         kept = self.robustness(at, sigma)
-        carrying = place.holds & self._places.supports
         return Measured(
             cost=option.cost,
             changes={
@@ -241,9 +240,9 @@ class Result:
             radius=self.radius(at),
             noise=kept.copies if kept.probability is None else kept.probability,
             noise_error=kept.error or 0.0,
-            carrying=tuple(np.flatnonzero(carrying).tolist()),
-            fragile=tuple(np.flatnonzero(carrying & (place.tightens >= fragile)).tolist()),
-            silence=place.silence,
+            carrying=tuple(np.flatnonzero(why.carrying).tolist()),
+            fragile=tuple(np.flatnonzero(why.fragile).tolist()),
+            silence=why.end.silence,
         )
 
     def _place(self, option: int) -> Place:

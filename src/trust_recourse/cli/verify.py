@@ -14,7 +14,7 @@ from trust_recourse.cli import page
 from trust_recourse.cli.root import app
 
 if TYPE_CHECKING:
-    from trust_recourse import Certificate, Cost, PTMClassifier, TMClassifier
+    from trust_recourse import Certificate, PTMClassifier, TMClassifier
     from trust_recourse.search.certificate import Verdict
 
 RULED_OUT = {
@@ -109,17 +109,9 @@ def said(certificate: Certificate, verdict: Verdict, model: PTMClassifier | TMCl
         ("model", certificate.fingerprint[:16]),
         ("person", repr(problem.reach)),
         ("asked for", f"a confidence of {problem.target.words} in the class {label}"),
-        ("cost", f"{cost_words(problem.cost)}, with the weights and scales of its schema"),
+        ("cost", f"{problem.cost.words}, with the weights and scales of its schema"),
         ("answer", told),
         ("checked", boxes if reasons else "the answer; nothing is cheaper than no change"),
     ):
         grid.add_row(f"[dim]{name}", Text(text))
     return grid
-
-
-def cost_words(cost: Cost) -> str:
-    """A cost for people."""
-    if cost.root:
-        return "L2"
-    parts = {"L0": cost.l0, "L1": cost.l1, "L2²": cost.l2}
-    return " + ".join(n if part == 1 else f"{part:g} {n}" for n, part in parts.items() if part)

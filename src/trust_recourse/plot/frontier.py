@@ -16,7 +16,6 @@ from trust_recourse.plot.style import (
     SMALL,
     VERMILION,
     WHITE,
-    cost_words,
     legend,
     new_axes,
     plain_frame,
@@ -101,7 +100,7 @@ def frontier_info(
         complete,
         words,
         safety == "noise",
-        cost_words(recourse.cost),
+        recourse.cost.words,
         recourse.wanted,
     )
 

@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trust_recourse.problem import Cost
-
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -82,19 +80,6 @@ def shortened(text: str, most: int) -> str:
 def wrapped(text: str, width: int = 36) -> str:
     """The text in lines of at most so many characters; a longer word is cut."""
     return "\n".join(textwrap.wrap(text, width)) or text
-
-
-def cost_words(cost: Cost) -> str:
-    """A cost for people: what an axis counts.
-
-    >>> cost_words(Cost.named("l2")), cost_words(Cost.named({"l0": 0.1, "l1": 1}))
-    ('L2', '0.1·L0 + L1')
-    """
-    if cost.root:
-        return "L2"
-    parts = (("L0", cost.l0), ("L1", cost.l1), ("L2²", cost.l2))
-    named = [(name if share == 1 else f"{share:g}·{name}") for name, share in parts if share]
-    return " + ".join(named)
 
 
 def plain_frame(ax: Axes) -> None:

@@ -15,7 +15,6 @@ from trust_recourse.plot.style import (
     LINES,
     VERMILION,
     WHITE,
-    cost_words,
     legend,
     note,
     panels,
@@ -67,7 +66,7 @@ def sweep_info(
         first.decision_threshold,
         words,
         safety == "noise",
-        cost_words(first.cost),
+        first.cost.words,
         first.wanted,
     )
 

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, cast
 import pandas as pd
 
 from trust_recourse import __version__
-from trust_recourse.plot.style import cost_words
 from trust_recourse.problem import Status, Target
 from trust_recourse.report.content import (
     Block,
@@ -241,7 +240,7 @@ def _question(result: Result) -> Iterator[Block]:
     cost = recourse.cost
     own = f", functions of its own for {', '.join(cost.functions)}" if cost.functions else ""
     yield Text(
-        f"Confidence in class {recourse.wanted}: {asked}{more}. Cost: {cost_words(cost)}, in the "
+        f"Confidence in class {recourse.wanted}: {asked}{more}. Cost: {cost.words}, in the "
         f"schema’s scales and weights{own}. Engine: {result.engine}."
     )
     reach = schema.reach(result.factual)
