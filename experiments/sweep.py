@@ -191,5 +191,5 @@ def reliability(said):
                 label = f"{link}, {calibration}"
                 ax.plot(said_, came, style, marker=".", color=COLOURS[link], label=label)
         ax.set(title=paper.TITLES[name], xlabel="confidence", ylabel="share of class 1")
-    figure.axes[0].legend()
+    figure.axes[0].legend(loc="lower right", fontsize=8)
     return figure
