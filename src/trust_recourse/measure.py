@@ -27,6 +27,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from trust_recourse import cancel
 from trust_recourse.problem import CellModel, Floats, Ints, wanted_confidence
 from trust_recourse.schema import Schema
 
@@ -85,6 +86,7 @@ def noise(
     spread = _spreads(model, codes, deviation, tolerance / (2 * len(codes)))
     split = _Splitting(model, spread, wanted, threshold)
     while split.error > tolerance and split.heap and split.boxes + 2 <= max_boxes:
+        cancel.check()
         split.step(min(MOST_AT_ONCE, (max_boxes - split.boxes) // 2))
     middle = (split.kept + 1.0 - split.lost) / 2
     return Noise(min(max(middle, 0.0), 1.0), split.error, split.boxes)

@@ -262,32 +262,37 @@ class Recourse:
             fronts={target: answers.pareto for target, answers in found.items() if answers.pareto},
         )
 
-    def reachable(self, x: Any, *, time_limit: float | None = None) -> Option:
+    def reachable(
+        self, x: Any, *, node_limit: int | None = None, time_limit: float | None = None
+    ) -> Option:
         """The furthest this person can get: the cheapest allowed change of greatest confidence.
 
-        If the time limit ends a search, the furthest so far, or one not proved to be the cheapest,
-        with the status "feasible". The limit is for each of the two searches.
+        If a limit ends a search, the furthest so far, or one not proved to be the cheapest, with
+        the status "feasible". The limits, in boxes or seconds, are for each of the two searches.
         """
         self._need_cells("reachable")
         reach = self.schema.reach(x)
         problem = Problem(reach, Target(0.5), self.cost, self.wanted_at)
-        best, stopped = Exact(self.model, problem, time_limit=time_limit).furthest()
+        limits: dict[str, Any] = {"node_limit": node_limit, "time_limit": time_limit}
+        best, stopped = Exact(self.model, problem, **limits).furthest()
         target = Target(min(max(best.confidence, 1e-12), 1 - 1e-12))
-        cheapest = Exact(self.model, replace(problem, target=target), time_limit=time_limit)
+        cheapest = Exact(self.model, replace(problem, target=target), **limits)
         found = cheapest.cheapest(lambda point: point.confidence >= best.confidence)
         point, bound = found.point or best, found.lower_bound
         proved = not (stopped or found.stopped or found.point is None)
         status = Status.OPTIMAL if proved else Status.FEASIBLE
         return self.option(reach, self.schema.row(x), target, point, status, bound)
 
-    def frontier(self, x: Any, *, time_limit: float | None = None) -> pd.DataFrame:
+    def frontier(
+        self, x: Any, *, node_limit: int | None = None, time_limit: float | None = None
+    ) -> pd.DataFrame:
         """The whole staircase: each row the cheapest way to its confidence, none dominated.
 
-        If the time limit ends the search, the stairs up to there, and `attrs["complete"]` is False.
+        If a limit ends the search, the stairs up to there, and `attrs["complete"]` is False.
         """
         self._need_cells("frontier")
         problem = Problem(self.schema.reach(x), Target(0.5), self.cost, self.wanted_at)
-        engine = Exact(self.model, problem, time_limit=time_limit)
+        engine = Exact(self.model, problem, node_limit=node_limit, time_limit=time_limit)
         points = list(engine.frontier())
         table = self.schema.decode(np.array([p.codes for p in points]))
         table.insert(0, "confidence", [p.confidence for p in points])

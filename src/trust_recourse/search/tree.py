@@ -21,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from trust_recourse import cancel
 from trust_recourse.problem import CellModel, Floats, Ints
 from trust_recourse.search import branch
 from trust_recourse.search.candidates import Candidates
@@ -240,6 +241,7 @@ class TreeSearch:
             self.stopped = True
             return branch.DONE
         while True:
+            cancel.check()
             self.how[branch.PAUSE] = int(min(NODES_A_CALL, self.node_limit - self.nodes))
             said = self.advance(
                 *self.functions, self.task, self.how, self.want,

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from trust_recourse import cancel
 from trust_recourse.problem import Floats, Point, Target
 from trust_recourse.search.space import Space
 
@@ -35,6 +36,7 @@ class Tried:
 
     def ask(self, rows: Sequence[Floats]) -> list[Point]:
         """The points of allowed rows; the model is asked for all that are new in one call."""
+        cancel.check()
         new = {codes.tobytes(): codes for codes in rows if codes not in self}
         if new:
             given = self.confidence(np.array(list(new.values())))
