@@ -1,0 +1,1 @@
+"""The service and the page: see `desk` for what both work with."""
