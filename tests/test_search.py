@@ -443,3 +443,16 @@ def test_a_clause_silenced_by_all_does_not_hide_one_that_fires():
     own = np.repeat([1.0, 0.0], [6, 7])
     assert recourse.find(own, 0.9).options[0].cost == 6.0
     assert recourse.reachable(own).confidence == 1.0
+
+
+@given(st.lists(st.lists(st.integers(0, 4), min_size=1, max_size=7), min_size=1, max_size=4))
+def test_valleys_are_those_of_each_feature_by_itself(costs):
+    def valley(own):
+        least = own.index(min(own))
+        falls = all(a >= b for a, b in itertools.pairwise(own[: least + 1]))
+        rises = all(a <= b for a, b in itertools.pairwise(own[least:]))
+        return least if falls and rises else -1
+
+    offset = np.cumsum([0, *map(len, costs)])
+    found = tree._valleys(np.concatenate(costs).astype(float), offset)
+    assert found.tolist() == [valley(own) for own in costs]

@@ -236,7 +236,7 @@ class Recourse:
         targets = list(dict.fromkeys(Target(level, mode, tolerance) for level in levels))  # type: ignore[arg-type]
         if not targets:
             raise ValueError("confidence=[]; expected at least one level, such as 0.85")
-        reach, factual = self.schema.reach(x), self.schema.row(x)
+        reach, factual = self.schema.person(x)
         now = self.confidence_of(reach.own)
         options: list[Option] = []
         found: dict[Target, Answers] = {}
@@ -271,7 +271,7 @@ class Recourse:
         the status "feasible". The limits, in boxes or seconds, are for each of the two searches.
         """
         self._need_cells("reachable")
-        reach = self.schema.reach(x)
+        reach, factual = self.schema.person(x)
         problem = Problem(reach, Target(0.5), self.cost, self.wanted_at)
         limits: dict[str, Any] = {"node_limit": node_limit, "time_limit": time_limit}
         best, stopped = Exact(self.model, problem, **limits).furthest()
@@ -281,7 +281,7 @@ class Recourse:
         point, bound = found.point or best, found.lower_bound
         proved = not (stopped or found.stopped or found.point is None)
         status = Status.OPTIMAL if proved else Status.FEASIBLE
-        return self.option(reach, self.schema.row(x), target, point, status, bound)
+        return self.option(reach, factual, target, point, status, bound)
 
     def frontier(
         self, x: Any, *, node_limit: int | None = None, time_limit: float | None = None

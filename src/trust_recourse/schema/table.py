@@ -294,7 +294,14 @@ class Schema:
 
     def row(self, x: Rows) -> pd.Series[Any]:
         """Check one person and give a Series in the schema's order and in natural types."""
+        return self._natural(*self._person(x))
+
+    def person(self, x: Rows) -> tuple[Reach, pd.Series[Any]]:
+        """Both `reach` and `row` of one person, who is read once."""
         codes, given, label = self._person(x)
+        return self._reach(codes), self._natural(codes, given, label)
+
+    def _natural(self, codes: list[float], given: list[Any], label: Any) -> pd.Series[Any]:
         values = np.empty(len(self), dtype=object)
         values[:] = [
             # A missing value keeps the person's own code: a feature may have several.

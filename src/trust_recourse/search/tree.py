@@ -82,6 +82,7 @@ class TreeSearch:
         self.stopped = False
         self.d = d = len(features)
         offset = np.array([0, *itertools.accumulate(len(f.codes) for f in features)], np.int64)
+        costs = np.concatenate([f.costs for f in features])
         none = np.empty(0, np.int64)
         rows, goals = relations or (none, np.empty(0))
         self.task = branch.Task(
@@ -89,10 +90,10 @@ class TreeSearch:
             boxes.layout,
             offset,
             np.concatenate([f.codes for f in features]),
-            np.concatenate([f.costs for f in features]),
+            costs,
             np.concatenate([f.cells for f in features]).astype(np.int64),
             boxes.first_cell,
-            np.array([_valley(f.costs) for f in features], np.int64),
+            _valleys(costs, offset),
             *((noise.lows, noise.highs) if noise else (none, none)),
             rows,
             goals,
@@ -273,11 +274,16 @@ def _doubled(array: NDArray[np.generic]) -> NDArray[np.generic]:
     return np.concatenate([array, np.zeros_like(array)])
 
 
-def _valley(costs: Floats) -> int:
-    """Where costs that fall and then rise are least; −1 if they do otherwise."""
-    least = int(costs.argmin())
-    step = costs[1:] - costs[:-1]
-    return least if (step[:least] <= 0).all() and (step[least:] >= 0).all() else -1
+def _valleys(costs: Floats, offset: Ints) -> Ints:
+    """Each feature's cheapest candidate, where its costs fall and then rise; −1 where otherwise."""
+    step = np.zeros(len(costs))
+    step[:-1] = costs[1:] - costs[:-1]
+    step[offset[1:] - 1] = 0.0  # from one feature to the next
+    at = np.arange(len(costs))
+    first = offset[:-1]
+    rise = np.minimum.reduceat(np.where(step <= 0, len(costs), at), first)
+    fall = np.maximum.reduceat(np.where(step >= 0, first.repeat(np.diff(offset)) - 1, at), first)
+    return np.where(fall < rise, fall + 1 - first, -1)
 
 
 def _preorder(tree: branch.Tree) -> Splits:
