@@ -12,6 +12,7 @@ from trust_recourse.cli import page, question
 from trust_recourse.cli.find import decision
 from trust_recourse.cli.mistakes import can_be_drawn, can_be_written, told_plainly
 from trust_recourse.cli.root import app
+from trust_recourse.cli.table import as_csv
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,7 +66,7 @@ def frontier(
         stairs = recourse.frontier(x, time_limit=time_limit)
         result = recourse.find(x, time_limit=time_limit)
     if csv is not None:
-        write_whole(csv, stairs.to_csv(index=False))
+        write_whole(csv, as_csv(stairs))
     if png is not None:
         picture = BytesIO()
         result.plot(time_limit=time_limit).savefig(picture, format="png")

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 SEPARATORS = ",;\t|"
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how one begins
 PARQUET, ZIP = b"PAR1", b"PK\x03\x04"
 
 
@@ -239,6 +240,20 @@ def _names(path: Path, given: Sequence[str]) -> list[str]:
     if twice := sorted(name for name, times in Counter(names).items() if times > 1):
         raise InputError(f"{path}: columns with the same name: {some(twice)}; give each its own")
     return names
+
+
+def as_csv(table: pd.DataFrame) -> str:
+    r"""A table as CSV in which no text of the data is a formula to a program of spreadsheets.
+
+    >>> import pandas as pd
+    >>> as_csv(pd.DataFrame({"=1+1": ["@now", "day"], "n": [-1, 2]}))
+    "'=1+1,n\n'@now,-1\nday,2\n"
+    """
+
+    def harmless(cell: Any) -> Any:
+        return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) else cell
+
+    return table.map(harmless).rename(columns=harmless).to_csv(index=False)
 
 
 def _with_points(cells: Sequence[str]) -> Sequence[str]:
