@@ -253,6 +253,15 @@ class Point:
     confidence: float
 
 
+def changed(own: Floats, codes: Floats) -> frozenset[int]:
+    """Which features of a row are not the person's own; a missing value equals a missing one.
+
+    >>> sorted(changed(np.array([1.0, np.nan, 3.0]), np.array([2.0, np.nan, 3.0])))
+    [0]
+    """
+    return frozenset(np.flatnonzero((codes != own) & ~(np.isnan(codes) & np.isnan(own))).tolist())
+
+
 @dataclass(frozen=True, eq=False)
 class Option:
     """One way to be accepted: numbers alone, in the person's own units.

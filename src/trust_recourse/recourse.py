@@ -26,13 +26,15 @@ from trust_recourse.problem import (
     Problem,
     Status,
     Target,
+    changed,
     wanted_confidence,
 )
 from trust_recourse.progress import Progress
 from trust_recourse.result import Result, read
 from trust_recourse.schema import Reach, Schema
 from trust_recourse.schema.values import plain
-from trust_recourse.search.exact import Exact, Robust
+from trust_recourse.search.exact import Answer, Exact, Robust
+from trust_recourse.search.ways import ways
 
 Engine = Literal["auto", "exact", "tpe", "gp", "spheres", "wachter"]
 TRIALS = {"tpe": 300, "gp": 60, "spheres": 1000, "wachter": 1000}
@@ -205,9 +207,10 @@ class Recourse:
         x : a person, as a Series, a dict or a one-row table.
         confidence : of the wanted class; one level or several.
         mode, tolerance : "at_least", or "band": within the tolerance of the level.
-        n_options : further options change a different set of features each; with `apart` they lie
-            at least that far apart instead, in units of the cost. They are the cheapest among the
-            cheapest points of the model's cells.
+        n_options : further options are other ways: each is the cheapest that leaves alone something
+            of what each option before it changes, so that none merely adds to another. With `apart`
+            they lie at least that far apart instead, in units of the cost, and are the cheapest
+            among the cheapest points of the model's cells.
         engine : "exact" gives proofs, on models with cells; "tpe" and "gp" search any model; "auto"
             is exact where it can be, else tpe. Two published methods are here to compare with:
             "spheres" (GrowingSpheres, any model) and "wachter" (gradient descent, scikit-learn's
@@ -394,7 +397,7 @@ class Recourse:
         own, codes = reach.own, point.codes.copy()
         values = factual.tolist()
         changes = {}
-        for f in np.flatnonzero((codes != own) & ~(np.isnan(codes) & np.isnan(own))).tolist():
+        for f in sorted(changed(own, codes)):
             feature = self.schema[f]
             value = feature.value_of(float(codes[f]))
             codes[f] = feature.code_of(value)
@@ -474,15 +477,42 @@ class Recourse:
         bound = min(first.lower_bound, kept.refused)
         proved = bound >= first.point.cost * (1.0 - CLOSE)
         status = Status.OPTIMAL if proved else Status.FEASIBLE
-        points = [(first.point, status, bound)]
+        more = self._apart if settings.apart is not None else self._other_ways
+        nodes, others = (first.nodes, []) if first.stopped else more(engine, kept, first)
+        return Answers(
+            [(first.point, status, bound), *((point, Status.FEASIBLE, bound) for point in others)],
+            status,
+            nodes,
+        )
+
+    def _apart(self, engine: Exact, kept: _Kept, first: Answer) -> tuple[int, list[Point]]:
+        """Boxes opened, and the answers after the first that lie apart from those before."""
         nodes, answer = first.nodes, first
-        while answer.point is not None and len(points) < settings.n_options and not answer.stopped:
+        while answer.point is not None:
             kept.chosen.append(answer.point)
-            answer = engine.cheapest(kept.take, settings.gap)
+            if answer.stopped or len(kept.chosen) == kept.settings.n_options:
+                break
+            answer = engine.cheapest(kept.take, kept.settings.gap)
             nodes += answer.nodes
-            if answer.point is not None:
-                points.append((answer.point, Status.FEASIBLE, bound))
-        return Answers(points, status, nodes)
+        return nodes, kept.chosen[1:]
+
+    def _other_ways(self, engine: Exact, kept: _Kept, first: Answer) -> tuple[int, list[Point]]:
+        """Boxes opened, and the answers after the first that do not merely add to another."""
+        assert first.point is not None
+        reach, settings, nodes = engine.problem.reach, kept.settings, first.nodes
+
+        def ask(locked: frozenset[int]) -> Point | None:
+            nonlocal nodes
+            if settings.node_limit is not None and nodes >= settings.node_limit:
+                return None
+            schema = reach.schema.lock(*(reach.schema.names[f] for f in sorted(locked)))
+            problem = replace(engine.problem, reach=schema.reach_codes(reach.own))
+            answer = engine.about(problem, nodes).cheapest(kept.take, settings.gap)
+            nodes += answer.nodes
+            return None if answer.stopped else answer.point
+
+        found = list(itertools.islice(ways(reach.own, first.point, ask), settings.n_options))
+        return nodes, found[1:]
 
     def _tries(self, engine: str, random_state: int) -> Callable[..., list[Point]]:
         """The engine by trial of this name."""
@@ -558,7 +588,7 @@ class _Kept:
             cost, schema = self.recourse.cost, self.recourse.schema
             return cost.between(schema.features, a, b) < self.settings.apart
         own = self.problem.reach.own
-        return bool((_moved(own, a) == _moved(own, b)).all())
+        return changed(own, b) <= changed(own, a)
 
 
 def _more_words(settings: Settings) -> str:
@@ -571,10 +601,6 @@ def _more_words(settings: Settings) -> str:
     if settings.plausible is not None:
         words.append("plausible")
     return " and ".join(words)
-
-
-def _moved(own: Floats, codes: Floats) -> Any:
-    return (codes != own) & ~(np.isnan(codes) & np.isnan(own))
 
 
 def _check(settings: Settings) -> None:

@@ -9,6 +9,7 @@ recomputed from the model. It knows the model only through `CellModel`.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -66,6 +67,17 @@ class Exact:
         self._held: dict[
             tuple[tuple[int, int], ...], bool
         ] = {}  # boxes that keep the floor, or not
+
+    def about(self, problem: Problem, spent: int) -> Exact:
+        """The same for another problem, after so many boxes, with what is left of the limits."""
+        most, until = self.limits["node_limit"], self._search.deadline
+        return Exact(
+            self.model,
+            problem,
+            robust=self.robust,
+            node_limit=None if most is None else int(most) - spent,
+            time_limit=None if until == math.inf else max(until - time.monotonic(), 0.0),
+        )
 
     # ------------------------------------------------------------ the questions
 
