@@ -61,6 +61,15 @@ def test_every_picture_is_shown_and_drawn():
     assert sum(map(len, shown.values())) == len(set.union(*shown.values())), "a name for each"
 
 
+def test_the_commands_of_a_pipeline_are_run_on_its_page():
+    page = DOCS / "ledger.md"
+    (pipeline,) = (text for _, text in parts(page, "yml"))
+    asked = re.findall(r"- (trust-recourse .*)", pipeline)
+    assert len(asked) == 2
+    run = [line.partition("#")[0].strip() for line in commands("".join(blocks("sh", page)))]
+    assert set(asked) <= set(run)
+
+
 def test_the_commands_of_the_readme_are_targets():
     targets = re.findall(r"^make (\w+)", README.read_text(encoding="utf-8"), re.MULTILINE)
     makefile = (ROOT / "Makefile").read_text()
