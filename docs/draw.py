@@ -1,7 +1,8 @@
 """Run pages from top to bottom, leaving their pictures in docs/pictures: `docs/draw.py why.md`.
 
-A page's Python is run as it stands, and of its shell the lines that start with our command. The
-tests run pages by the same functions, and compare what is printed with what the page shows.
+Without a name it runs every page that draws; pictures that no page draws are in sketches.py. A
+page's Python is run as it stands, and of its shell the lines that start with our command. The tests
+run pages by the same functions, and compare what is printed with what the page shows.
 """
 
 import os
@@ -17,7 +18,7 @@ from typer.testing import CliRunner
 from trust_recourse.cli import app
 
 DOCS = Path(__file__).parent
-DRAWN = ("tutorial.md", "why.md")  # the pages with pictures
+DRAWN = ("tutorial.md", "why.md")  # the pages whose commands and Python draw
 
 
 def parts(page, kinds="python|sh|text|yaml"):

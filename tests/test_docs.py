@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from docs import sketches
 from docs.draw import DRAWN, commands, parts, play
+from docs.sketches import SKETCHES
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -38,7 +41,7 @@ def test_a_page_runs_and_prints_and_draws_what_it_shows(page, tmp_path, monkeypa
     for text in blocks("yaml", page):
         assert any(text in file for file in files), f"no file of the page holds\n{text}"
     if page != README:  # it borrows a picture of another page
-        assert pictures(page) == {path.name for path in tmp_path.glob("*.png")}
+        assert pictures(page) - set(SKETCHES) == {path.name for path in tmp_path.glob("*.png")}
 
 
 def pictures(page):
@@ -53,12 +56,31 @@ def test_the_pages_are_there_and_have_something_to_run():
     assert len(blocks("text", DOCS / "tutorial.md")) >= 5
 
 
-def test_every_picture_is_shown_and_drawn():
-    shown = {page.name: pictures(page) for page in DOCS.glob("*.md") if pictures(page)}
-    assert set(shown) == set(DRAWN)
-    assert set.union(*shown.values()) == {path.name for path in (DOCS / "pictures").iterdir()}
-    assert pictures(README) <= set.union(*shown.values())
-    assert sum(map(len, shown.values())) == len(set.union(*shown.values())), "a name for each"
+def test_every_picture_is_shown_once_and_drawn():
+    shown = {page.name: pictures(page) for page in DOCS.glob("*.md")}
+    everything = set.union(*shown.values())
+    assert everything == {path.name for path in (DOCS / "pictures").iterdir()}
+    assert sum(map(len, shown.values())) == len(everything), "a name for each"
+    assert pictures(README) <= everything
+    assert set(SKETCHES) <= everything
+    assert {name for name, names in shown.items() if names - set(SKETCHES)} == set(DRAWN)
+
+
+@pytest.mark.parametrize("name", SKETCHES)
+def test_a_sketch_is_drawn(name, tmp_path):
+    SKETCHES[name]().savefig(tmp_path / name)
+    assert (tmp_path / name).stat().st_size > 10_000, "more than empty axes"
+
+
+def test_the_sketch_of_a_proof_shows_all_of_it():
+    recourse = sketches.asked()
+    proof = recourse.find(sketches.APPLICANT, sketches.TARGET).certificate().proof
+    boxes = sketches.leaves(proof)
+    assert len(boxes) > 3
+    held = np.zeros([len(codes) for codes in proof.candidates], dtype=int)
+    for low, high, _ in boxes:
+        held[tuple(slice(a, b + 1) for a, b in zip(low, high, strict=True))] += 1
+    assert (held == 1).all(), "every choice of candidates lies in one box"
 
 
 def test_the_commands_of_a_pipeline_are_run_on_its_page():
