@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from docs import sketches
+import trust_recourse
+from docs import reference, sketches
 from docs.draw import DRAWN, commands, parts, play
 from docs.sketches import SKETCHES
 
@@ -81,6 +82,16 @@ def test_the_sketch_of_a_proof_shows_all_of_it():
     for low, high, _ in boxes:
         held[tuple(slice(a, b + 1) for a, b in zip(low, high, strict=True))] += 1
     assert (held == 1).all(), "every choice of candidates lies in one box"
+
+
+def test_the_reference_is_what_the_docstrings_say():
+    told = reference.page()
+    assert told == reference.PAGE.read_text(encoding="utf-8"), "run python docs/reference.py"
+    public = {name for name in trust_recourse.__all__ if not name.startswith("_")}
+    headed = set(re.findall(r"^### (\w+)$", told, re.MULTILINE))
+    assert public | {"CellModel", "draw_frontier"} <= headed
+    assert "| `find` | Find the least" in told
+    assert told.count("```") % 2 == 0
 
 
 def test_the_commands_of_a_pipeline_are_run_on_its_page():
