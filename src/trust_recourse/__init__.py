@@ -9,6 +9,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from trust_recourse.data import german_credit as german_credit
+    from trust_recourse.data import german_credit_schema as german_credit_schema
     from trust_recourse.data import haberman as haberman
     from trust_recourse.ledger import Ledger as Ledger
     from trust_recourse.measure import EachRow as EachRow
@@ -60,6 +62,8 @@ _HOMES = {
     "TMClassifier": "tsetlin.machines",
     "Target": "problem",
     "dossier": "report.dossier",
+    "german_credit": "data",
+    "german_credit_schema": "data",
     "haberman": "data",
     "letter": "report.letter",
     "load": "tsetlin.machines",

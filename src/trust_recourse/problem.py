@@ -304,7 +304,8 @@ class Boxes(Protocol):
     The compiled functions are handed to the engine's loop, which calls them with `numbers` and
     `layout`, a **span** (the first cell of each feature, then the last of each), and a copy of
     `scratch` to work in; it reads none of these. They speak of the model's own scale, before
-    calibration, on which `raw_interval` places confidences. `tsetlin.bounds` says what each does.
+    calibration, which lies within 0 and 1 and on which `raw_interval` places confidences.
+    `tsetlin.bounds` says what each does; `docs/own-model.md` has a scorecard as an example.
     """
 
     numbers: Floats

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -12,29 +13,73 @@ from trust_recourse.cli.mistakes import InputError, can_be_written, told_plainly
 from trust_recourse.cli.root import app
 
 
+class Name(StrEnum):
+    """The tables there are."""
+
+    haberman = "haberman"
+    german_credit = "german-credit"
+
+    @property
+    def file(self) -> str:
+        """Its file in the package, without the ending."""
+        return self.value.replace("-", "_")
+
+    @property
+    def target(self) -> str:
+        """The column to predict."""
+        return {"haberman": "survived", "german-credit": "good"}[self.value]
+
+
 @app.command()
 @told_plainly()
 def data(
     out: Annotated[Path, typer.Argument(metavar="FILE.csv", help="Where to write it.")],
-    force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
+    name: Annotated[Name, typer.Option(help="Which table.")] = Name.haberman,
+    schema: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.yaml", help="Where to write what people may change; of german-credit."
+        ),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the files.")] = False,
 ) -> None:
-    """Write an example table: 306 patients, their age, year and nodes, and whether they survived.
+    """Write an example table, and for German credit a schema of what an applicant may change.
 
-    It is S. J. Haberman's (1976), from the UCI Machine Learning Repository
-    (doi:10.24432/C5XK51), licensed CC BY 4.0.
+    **haberman**: 306 patients, their age, year and nodes, and whether they survived. S. J. Haberman
+    (1976), UCI Machine Learning Repository (doi:10.24432/C5XK51), licensed CC BY 4.0.
 
-    Example: `trust-recourse data patients.csv`
+    **german-credit**: 1,000 applicants for a loan, 20 columns, and whether they were a good risk.
+    H. Hofmann (1994), UCI Machine Learning Repository (doi:10.24432/C5NC77), licensed CC BY 4.0.
+
+    For example:
+
+        trust-recourse data patients.csv
+
+        trust-recourse data loans.csv --name german-credit --schema loans.yaml
     """
     from importlib.resources import files
 
     from trust_recourse.schema.values import write_whole
 
-    can_be_written(out)
-    if out.exists() and not force:
-        raise InputError(
-            f"{out}: there is such a file; give another name, or --force to overwrite it"
-        )
-    text = files("trust_recourse.data").joinpath("haberman.csv").read_text(encoding="utf-8")
-    write_whole(out, text)
-    following = shlex.join(["trust-recourse", "schema", str(out), "--target", "survived"])
-    typer.echo(f"{out}: written. Then: {following}")
+    wanted = {out: f"{name.file}.csv"}
+    if schema is not None:
+        if name is not Name.german_credit:
+            raise InputError(
+                f"--schema: {name.value} has none of its own; guess one with trust-recourse schema"
+            )
+        if schema == out:
+            raise InputError(f"--schema {schema}: that is where the table goes; give another name")
+        wanted[schema] = f"{name.file}.yaml"
+    for path in wanted:
+        can_be_written(path)
+        if path.exists() and not force:
+            raise InputError(
+                f"{path}: there is such a file; give another name, or --force to overwrite it"
+            )
+    for path, file in wanted.items():
+        write_whole(path, files("trust_recourse.data").joinpath(file).read_text(encoding="utf-8"))
+    following = ["schema", str(out), "--target", name.target]
+    if schema is not None:
+        following = ["fit", str(out), "--target", name.target, "--schema", str(schema)]
+    written = " and ".join(map(str, wanted))
+    typer.echo(f"{written}: written. Then: {shlex.join(['trust-recourse', *following])}")
