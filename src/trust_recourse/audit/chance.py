@@ -135,6 +135,8 @@ def measured(
         "open": share(group.open, refused, draws, rng),
     }
     reach = shares["reach"]
+    if refused and not group.open:  # then the two are one share, seen from either side
+        shares["none"] = Estimate(group.none / refused, 1.0 - reach.draws)
     nothing = Estimate(np.nan, np.full(draws, np.nan))
     estimates = {**shares, **dict.fromkeys(("mean_cost", "median_cost", "high_cost"), nothing)}
     values, times = cells(group.costs, group.times)

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import NormalDist
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
+from trust_recourse.audit import tables
 from trust_recourse.audit.chance import LEVEL, Estimate, Measured, interval, measured
+from trust_recourse.audit.deeper import Asking, Deeper, deepened
 from trust_recourse.audit.folder import Folder
 from trust_recourse.audit.groups import MISSING, Bands, Floats, Grouping, groupings
-from trust_recourse.audit.tally import STATUSES, Group, tallied
+from trust_recourse.audit.tally import FEW, Group, of, tallied
 from trust_recourse.problem import Cost
 from trust_recourse.schema.values import near, some
 
-FEW = 30  # people, below which a number is shown but nothing is read into it
+if TYPE_CHECKING:
+    from trust_recourse.report.audit import AuditPage
+
 COMPARED = ("refused", "reach", "none", "mean_cost", "capped_cost", "changes")
 CAP = 0.9  # the cap on a cost is what this share of all who can pay at most
 SHOWN = 0.99  # curves are drawn up to the cost of this share of all who can
@@ -46,7 +50,8 @@ class Part:
     groups: tuple[Measured, ...]
     reference: str
     comparisons: tuple[Comparison, ...]
-    cap: float
+    cap: float  # on a cost, where all refused count
+    deeper: tuple[Deeper, ...] = ()  # what the model says of some people, where it was given
 
     def __getitem__(self, name: str) -> Measured:
         """The group of this name."""
@@ -72,6 +77,7 @@ class Audit:
     draws: int
     seed: int
     titles: dict[str, str]  # of the features
+    few: int = FEW  # people, below which a number is shown but nothing is read into it
 
     @classmethod
     def of(
@@ -82,8 +88,11 @@ class Audit:
         bands: Mapping[str, Bands] | None = None,
         cross: bool = False,
         reference: Mapping[str, str] | None = None,
+        model: Any = None,
+        sample: int = 50,
         draws: int = 1000,
         random_state: int = 0,
+        verbose: bool = False,
     ) -> Audit:
         """Read a folder that a batch wrote, one part at a time.
 
@@ -96,19 +105,29 @@ class Audit:
             for four bands with as many people each, which is the default.
         cross : also every combination of the columns.
         reference : the group that others are compared with, by column; the largest if not given.
-        draws, random_state : of the bootstrap.
+        model : the model that the batch asked. With it, some people of each group are asked more:
+            what several confidences cost, and which constraint stands in the way.
+        sample : of how many people of each group, for either question.
+        draws, random_state : of the bootstrap, and of who is asked more.
+        verbose : show a progress bar while the model is asked.
 
         """
-        if not isinstance(draws, int) or draws < 100:
-            raise ValueError(f"draws={draws!r}; expected a whole number of at least 100")
+        for name, given, least in (("draws", draws, 100), ("sample", sample, 1)):
+            if not isinstance(given, int) or given < least:
+                raise ValueError(f"{name}={given!r}; expected a whole number of at least {least}")
         opened = Folder.read(folder)
+        asking = None if model is None else Asking.of(opened, model)
         asked = groupings(opened, [by] if isinstance(by, str) else by, bands or {}, cross)
         counted = tallied(opened, asked)
+        told: list[tuple[Deeper, ...]] = [()] * len(asked)
+        if asking is not None:
+            told = deepened(opened, asking, asked, sample, draws, random_state, verbose)
         chosen = dict(reference or {})
         parts = []
         for at, (grouping, groups) in enumerate(zip(asked, counted, strict=True)):
             named = _reference(grouping, groups, chosen)
-            parts.append(_part(grouping.title, groups, named, draws, [random_state, at]))
+            part = _part(grouping.title, groups, named, draws, [random_state, at])
+            parts.append(replace(part, deeper=told[at]))
         if chosen:
             odd = next(iter(chosen))
             known = [name for grouping in asked for name in _names(grouping)]
@@ -126,62 +145,64 @@ class Audit:
     # ------------------------------------------------------------ as tables
 
     def table(self) -> pd.DataFrame:
-        """One row per group and measure: value, low, high."""
-        return pd.DataFrame(self._rows())
-
-    def _rows(self) -> Iterator[dict[str, Any]]:
-        for part in self.parts:
-            for each in part.groups:
-                for measure, estimate in each.estimates.items():
-                    low, high = estimate.interval
-                    yield {
-                        "by": part.title, "group": each.group.name, "measure": measure,
-                        "of": of(each.group, measure), "value": estimate.value, "low": low,
-                        "high": high, "few": of(each.group, measure) < FEW,
-                    }  # fmt: skip
+        """One row per group and measure: of how many people, value, low, high."""
+        return tables.groups(self.parts)
 
     def counts(self) -> pd.DataFrame:
         """One row per group: people, accepted, of unknown decision, and the refused by status."""
-        rows = [
-            {
-                "by": part.title, "group": each.group.name, "people": each.group.people,
-                "accepted": each.group.accepted, "unknown": each.group.unknown,
-                "refused": each.group.refused, **each.group.statuses,
-            }
-            for part in self.parts
-            for each in part.groups
-        ]  # fmt: skip
-        head = ["by", "group", "people", "accepted", "unknown", "refused", *STATUSES]
-        return pd.DataFrame(rows, columns=head)
+        return tables.counts(self.parts)
 
     def differences(self) -> pd.DataFrame:
         """One row per group and measure: how it differs from the reference group."""
-        rows = []
-        for part in self.parts:
-            for each in part.comparisons:
-                low, high = each.difference.interval
-                less, more = each.ratio.interval
-                rows.append(
-                    {
-                        "by": part.title, "group": each.group, "reference": part.reference,
-                        "measure": each.measure, "difference": each.difference.value, "low": low,
-                        "high": high, "ratio": each.ratio.value, "ratio_low": less,
-                        "ratio_high": more, "few": each.few, "clear": each.clear,
-                    }
-                )  # fmt: skip
-        head = ["by", "group", "reference", "measure", "difference", "low", "high", "ratio",
-                "ratio_low", "ratio_high", "few", "clear"]  # fmt: skip
-        return pd.DataFrame(rows, columns=head)
+        return tables.differences(self.parts)
 
     def asked(self) -> pd.DataFrame:
         """One row per group and feature: of those who can, the share asked to change it."""
-        rows = []
-        for part in self.parts:
-            for each in part.groups:
-                for name, estimate in each.asked.items():
-                    low, high = estimate.interval
-                    rows.append((part.title, each.group.name, name, estimate.value, low, high))
-        return pd.DataFrame(rows, columns=["by", "group", "feature", "value", "low", "high"])
+        return tables.asked(self.parts)
+
+    def curves(self) -> pd.DataFrame:
+        """One row per group and cost: the share of the refused accepted at no more than that."""
+        return tables.curves(self.parts)
+
+    def levels(self) -> pd.DataFrame:
+        """One row per group and confidence, of those whom the model was asked about."""
+        return tables.levels(self.parts)
+
+    def blocked(self) -> pd.DataFrame:
+        """One row per group and constraint: how many it alone keeps from the target."""
+        return tables.blocked(self.parts)
+
+    def to_csv(self) -> str:
+        """All numbers as one CSV, a row each."""
+        text: str = tables.long(self.parts).to_csv(index=False)
+        return text
+
+    def to_dict(self) -> dict[str, Any]:
+        """All numbers in lists, texts and numbers that JSON can hold."""
+        names = ("counts", "table", "differences", "asked", "curves", "levels", "blocked")
+        found = {
+            "confidence": self.confidence, "cost": self.cost, "wanted": self.wanted,
+            "people": self.people, "draws": self.draws, "seed": self.seed, "interval": LEVEL,
+            "parts": [
+                {"by": part.title, "reference": part.reference, "cap": part.cap}
+                for part in self.parts
+            ],
+            **{name: getattr(self, name)().to_dict("records") for name in names},
+        }  # fmt: skip
+        told: dict[str, Any] = tables.jsonable(found)
+        return told
+
+    # ------------------------------------------------------------ for people
+
+    def page(self, *, organisation: str = "", pictures: bool = True) -> AuditPage:
+        """All of it to read: `text()`, `html()`, `pdf(path)`, or `save(path)` by its ending."""
+        from trust_recourse.report.audit import audit_page
+
+        return audit_page(self, organisation=organisation, pictures=pictures)
+
+    def __repr__(self) -> str:
+        by = ", ".join(part.title for part in self.parts)
+        return f"Audit of {self.people:,} people by {by}; page() shows it, table() its numbers"
 
     @cached_property
     def people(self) -> int:
@@ -230,19 +251,12 @@ def _part(
     return Part(title, found, reference, comparisons, cap)
 
 
-def of(group: Group, measure: str) -> int:
-    """How many people of a group a measure is of."""
-    if measure == "refused":
-        return group.accepted + group.refused
-    return group.refused if measure in ("reach", "none", "open", "capped_cost") else group.reached
-
-
 def _scale(groups: Sequence[Group]) -> tuple[float, Floats]:
     """The cap on a cost and the grid of the curves, from all who can, whatever their group."""
     values = np.concatenate([group.costs for group in groups])
     times = np.concatenate([group.times for group in groups])
     if not len(values):
-        return 0.0, np.zeros(1)
+        return np.nan, np.zeros(1)
     order = np.argsort(values, kind="stable")
     upto = np.cumsum(times[order]) / times.sum()
     cap, end = (

@@ -19,6 +19,7 @@ from trust_recourse.audit.groups import Floats, Grouping, Ints, merged
 REACHED = ("optimal", "feasible", "already_met")
 NONE = ("infeasible",)
 OPEN = ("not_found", "unanswered")
+FEW = 30  # people, below which nothing is read into a number
 STATUSES = (*REACHED, *NONE, *OPEN)
 
 
@@ -66,6 +67,13 @@ class Group:
         return sum(self.statuses[each] for each in OPEN)
 
 
+def of(group: Group, measure: str) -> int:
+    """How many people of a group a measure is of."""
+    if measure == "refused":
+        return group.accepted + group.refused
+    return group.refused if measure in ("reach", "none", "open", "capped_cost") else group.reached
+
+
 def tallied(folder: Folder, by: Sequence[Grouping]) -> list[list[Group]]:
     """The groups of each grouping that hold anybody, in one reading of the folder."""
     names = [n for n in folder.schema.names if {OWN + n, NEW + n} <= set(folder.columns)]
@@ -102,7 +110,7 @@ def people_of(frame: pd.DataFrame) -> People:
     if status.isna().any():
         odd = frame["status"][status.isna()].iloc[0]
         raise ValueError(f"a row has the status {odd!r}; expected one of {', '.join(STATUSES)}")
-    codes = status.to_numpy(dtype=np.int64)
+    codes = np.asarray(status, dtype=np.int64)
     # a row that could not be read has no confidence, and so no decision
     known = (frame["refused"].notna() & frame["confidence_now"].notna()).to_numpy(dtype=bool)
     refused = known & frame["refused"].fillna(False).to_numpy(dtype=bool)
