@@ -16,6 +16,7 @@ from trust_recourse.cli.root import app
 
 if TYPE_CHECKING:
     from trust_recourse.audit import Audit
+    from trust_recourse.audit.chance import Estimate
     from trust_recourse.audit.deeper import Deeper
     from trust_recourse.audit.gather import Part
 
@@ -174,8 +175,8 @@ def _show(found: Audit) -> None:
         console.print(_shares(part, found.few))
         console.print()
         console.print(_costs(part))
-        for each in part.deeper:
-            console.print(_in_the_way(each)) if each.blocked else None
+        for each in (each for each in part.deeper if each.blocked):
+            console.print(_in_the_way(each))
     console.print()
     for line in found.page(pictures=False).stands_out:
         console.print(f"- {line}")
@@ -183,15 +184,11 @@ def _show(found: Audit) -> None:
 
 
 def _shares(part: Part, few: int) -> Table:
-    table = page.table(part.title, "people", "refused", "", "can", "", "no way", "", "open")
+    table = page.table(shown(part.title), "people", "refused", "can", "no way", "open")
     for each in part.groups:
         cells = [f"{each.group.people:,}"]
         for measure in ("refused", "reach", "none"):
-            low, high = each.estimates[measure].interval
-            cells += [
-                _percent(each.estimates[measure].value),
-                f"({_percent(low)}–{_percent(high)})",
-            ]
+            cells.append(_share(each.estimates[measure]))
         mark = " †" if each.group.refused < few else ""
         cells.append(_percent(each.estimates["open"].value))
         table.add_row(f"{shown(each.group.name)}{mark}", *cells)
@@ -199,14 +196,15 @@ def _shares(part: Part, few: int) -> Table:
 
 
 def _costs(part: Part) -> Table:
-    table = page.table("cost", "mean", "", "median", "90 %", "half of all refused", "changes")
+    half_of_all = "half of\nall refused"
+    table = page.table("cost", "mean", "median", "90 %", half_of_all, "changes")
     for each in part.groups:
         told = each.estimates
         low, high = told["mean_cost"].interval
         half = each.half[0]
         table.add_row(
-            shown(each.group.name), _number(told["mean_cost"].value),
-            f"({_number(low)}–{_number(high)})" if each.group.reached else "",
+            shown(each.group.name),
+            f"{_number(told['mean_cost'].value)} ({_number(low)}–{_number(high)})",
             _number(told["median_cost"].value), _number(told["high_cost"].value),
             "never" if math.isinf(half) else _number(half), _number(told["changes"].value, 2),
         )  # fmt: skip
@@ -218,7 +216,7 @@ def _in_the_way(each: Deeper) -> str:
     rest = [f"no single limit: {each.nothing}"] if each.nothing else []
     rest += [f"not known: {each.unsure}"] if each.unsure else []
     told = "; ".join([*ways, *rest])
-    return f"{shown(each.group)}, {each.blocked} without a way, would have one if {told}"
+    return f"{shown(each.group)}, {each.blocked} without a way, would have one if only {told}"
 
 
 def shown(name: str) -> str:
@@ -227,6 +225,12 @@ def shown(name: str) -> str:
 
     name = clean(name)
     return name if len(name) <= NAMED else f"{name[: NAMED - 1]}…"
+
+
+def _share(estimate: Estimate) -> str:
+    low, high = (100 * end for end in estimate.interval)
+    of_nobody = math.isnan(estimate.value)
+    return "–" if of_nobody else f"{_percent(estimate.value)} ({low:.0f}–{high:.0f})"
 
 
 def _percent(value: float) -> str:

@@ -170,8 +170,8 @@ def _costs(audit: Audit, at: int, drawn: bool) -> Iterator[Block]:
             "with bands of 95 %. Those without a way stay in the count, so a curve ends below 1.",
         )
     rows = [
-        (_name(each, audit.few), *(_cost(each, m) for m in ("mean_cost", "median_cost", "high_cost")),
-         _half(each), _cost(each, "capped_cost"), _cost(each, "changes", 2))
+        (_name(each, audit.few), _cost(each, "mean_cost"), _cost(each, "median_cost"),
+         _cost(each, "high_cost"), _half(each), _cost(each, "capped_cost"), _cost(each, "changes", 2))
         for each in part.groups
     ]  # fmt: skip
     head = ("group", "mean", "median", "90 % pay at most", "half of all refused", "capped mean",
