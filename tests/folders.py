@@ -17,10 +17,11 @@ def write(folder, frame, schema, confidence=0.85, parts=1, **told):
     """The rows of an answer table as parts, with a manifest."""
     folder.mkdir(parents=True, exist_ok=True)
     manifest = {
-        "format": 1, "fingerprint": None, "model": None, "schema": schema.to_dict(),
+        "kind": "trust-recourse batch", "format": 1,
+        "model": {"fingerprint": None, "path": None}, "schema": schema.to_dict(),
         "cost": {"l0": 0.0, "l1": 0.0, "l2": 1.0, "root": True}, "wanted": 1,
         "decision_threshold": 0.5, "confidence": confidence, "node_limit": None,
-        "min_radius": None, **told,
+        "min_radius": None, "parts": parts, **told,
     }  # fmt: skip
     (folder / "batch.json").write_text(json.dumps(manifest))
     for at, rows in enumerate(np.array_split(np.arange(len(frame)), parts)):
@@ -58,7 +59,7 @@ def from_answers(folder, recourse, X, confidence=0.85, kept=None, parts=2, path=
     cost, _ = cost_parts(recourse.cost)
     return write(
         folder, table, recourse.schema, confidence, parts,
-        fingerprint=recourse.model.fingerprint_, model=None if path is None else str(path),
+        model={"fingerprint": recourse.model.fingerprint_, "path": path and str(path)},
         cost=cost, wanted=recourse.wanted, decision_threshold=recourse.decision_threshold,
         **settings,
     )  # fmt: skip

@@ -74,7 +74,7 @@ class Asking:
     def of(cls, folder: Folder, model: Any) -> Asking:
         """The batch's own question, if this is the model that it asked."""
         told = folder.told
-        given, expected = getattr(model, "fingerprint_", None), told.get("fingerprint")
+        given, expected = getattr(model, "fingerprint_", None), folder.fingerprint
         if given != expected:
             raise ValueError(
                 f"the model has the fingerprint {given}, but {folder.path} was made with "

@@ -12,8 +12,9 @@ from typing import Any
 import pandas as pd
 
 from trust_recourse.schema import Schema
+from trust_recourse.schema.values import some
 
-MANIFEST, FORMAT = "batch.json", 1
+KIND, MANIFEST, FORMAT = "trust-recourse batch", "batch.json", 1
 OWN, NEW = "from.", "to."  # before a feature's name: the person's value, and the option's
 ANSWER = (
     "row", "status", "reason", "confidence_now", "refused", "changes", "n_changes", "cost",
@@ -40,21 +41,36 @@ class Folder:
         if not place.is_dir():
             raise ValueError(f"{place}: expected the folder that `trust-recourse batch` wrote")
         told = _manifest(place / MANIFEST)
-        parts = tuple(sorted(place.glob("part-*.parquet")))
-        if not parts:
-            raise ValueError(f"{place}: no part-….parquet in it; run the batch to its end first")
         try:
-            columns = tuple(read_schema(parts[0]).names)
+            parts = tuple(place / f"part-{at:05d}.parquet" for at in range(told["parts"]))
             schema = Schema.from_dict(told["schema"], source=str(place / MANIFEST))
             float(told["confidence"])
-        except (KeyError, TypeError, OSError) as error:
-            raise ValueError(f"{place}: damaged ({error!r}); run the batch again") from None
+        except (KeyError, TypeError) as error:
+            raise ValueError(
+                f"{place / MANIFEST}: damaged ({error!r}); run the batch again"
+            ) from None
+        absent = [part.name for part in parts if not part.exists()]
+        if absent or not parts:
+            raise ValueError(
+                f"{place}: {len(absent)} of {len(parts)} parts are not there yet "
+                f"({some(absent)}); start the same batch again, and it goes on"
+            )
+        try:
+            columns = tuple(read_schema(parts[0]).names)
+        except (OSError, ValueError) as error:
+            raise _damaged(parts[0], error) from None
         return cls(place, told, schema, parts, columns)
 
     @property
     def confidence(self) -> float:
         """The confidence that the batch asked for."""
         return float(self.told["confidence"])
+
+    @property
+    def fingerprint(self) -> str | None:
+        """Of the model that the batch asked."""
+        model = self.told.get("model")
+        return model.get("fingerprint") if isinstance(model, dict) else None
 
     @property
     def kept(self) -> tuple[str, ...]:
@@ -69,11 +85,15 @@ class Folder:
             try:
                 yield pd.read_parquet(part, columns=wanted, engine="pyarrow")
             except (ValueError, OSError, KeyError) as error:
-                first = str(error).partition("\n")[0]
-                raise ValueError(
-                    f"{part}: cannot be read ({first}); run the batch again, it goes on where "
-                    "parts are missing or damaged"
-                ) from None
+                raise _damaged(part, error) from None
+
+
+def _damaged(part: Path, error: Exception) -> ValueError:
+    first = str(error).partition("\n")[0]
+    return ValueError(
+        f"{part}: cannot be read ({first}); remove it and start the same batch again, which makes "
+        "what is missing"
+    )
 
 
 def _manifest(path: Path) -> dict[str, Any]:
@@ -85,6 +105,6 @@ def _manifest(path: Path) -> dict[str, Any]:
         ) from None
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path}: not a manifest, or cut short: {error}") from None
-    if not isinstance(told, dict) or told.get("format") != FORMAT:
+    if not isinstance(told, dict) or (told.get("kind"), told.get("format")) != (KIND, FORMAT):
         raise ValueError(f"{path}: not the manifest of a batch of format {FORMAT}")
     return told

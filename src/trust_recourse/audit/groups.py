@@ -25,6 +25,7 @@ MISSING = "missing"
 MOST = 24  # groups of one column; more are no groups to compare
 FEW_NUMBERS = 6  # a number with so few different values is not banded
 QUARTERS = "q4"
+_AS_TEXT = re.compile(r"\s*[-+]?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?\s*", re.ASCII)
 _PARTS = re.compile(r"q([2-9]|1\d|20)")
 
 
@@ -38,11 +39,12 @@ class Column:
     edges: tuple[float, ...] = ()  # of bands: each begins at its edge
     places: Mapping[str, int] | None = None  # else: a value's text → its group
     feature: Feature | None = None
+    number: bool = False  # whether the values are numbers that are not banded
 
     def codes(self, frame: pd.DataFrame) -> Ints:
         """The place of each row's group among the labels."""
         if self.places is not None:
-            keys = _texts(frame[self.source], self.feature)
+            keys = _texts(frame[self.source], self.feature, self.number)
             return np.array([self.places[key] for key in keys], dtype=np.int64)
         numbers = _numbers(frame[self.source], self.feature)
         codes = np.searchsorted(self.edges, numbers, side="right")
@@ -119,11 +121,14 @@ def _column(folder: Folder, name: str, bands: Bands | None) -> Column:
             raise ValueError(f"bands for {name!r}: its values are not all numbers")
         return _by_value(folder, name, source, None)
     numbers, counts = seen
+    if not len(numbers):
+        raise ValueError(f"{name!r} is blank for everybody; there is nothing to group by")
     title = feature.title if feature is not None else name
     if bands is None and len(numbers) <= FEW_NUMBERS:
         places = {_text(number): at for at, number in enumerate(numbers.tolist())}
         labels = (*places, MISSING)
-        return Column(title, source, labels, places={**places, "": len(places)}, feature=feature)
+        return Column(title, source, labels, places={**places, "": len(places)}, feature=feature,
+                      number=True)  # fmt: skip
     edges = _edges(name, numbers, counts, QUARTERS if bands is None else bands)
     return Column(title, source, (*_band_names(edges), MISSING), edges=edges, feature=feature)
 
@@ -168,8 +173,10 @@ def _levels(feature: Feature) -> int:
     return 2 if feature.kind == "boolean" else len(feature.values)
 
 
-def _texts(values: pd.Series[Any], feature: Feature | None) -> list[str]:
+def _texts(values: pd.Series[Any], feature: Feature | None, number: bool = False) -> list[str]:
     """What each value is called; "" if it is missing or cannot be read."""
+    if number:
+        return [_text(each) for each in _numbers(values, feature).tolist()]
     name: Callable[[Any], str] = _text if feature is None else lambda v: _described(v, feature)
     names = {value: name(value) for value in values.unique().tolist()}
     blank = values.isna()
@@ -211,7 +218,24 @@ def _numbers(values: pd.Series[Any], feature: Feature | None) -> Floats:
         blank = values.isna()
         pairs = zip(values.tolist(), blank, strict=True)
         return np.array([math.nan if gone else codes[v] for v, gone in pairs], dtype=np.float64)
+    if not _is_number(values):
+        values = pd.Series(
+            [float(text) if text.strip() else math.nan for text in values.fillna("")]
+        )
     return values.to_numpy(dtype=np.float64, na_value=np.nan)
+
+
+def _is_number(values: pd.Series[Any]) -> bool:
+    dtypes = pd.api.types
+    return dtypes.is_numeric_dtype(values) and not dtypes.is_bool_dtype(values)
+
+
+def _could_be(values: pd.Series[Any]) -> bool:
+    """Whether a column holds numbers, also as text, as those of a CSV are; 007 is a name."""
+    if _is_number(values):
+        return True
+    texts = {value for value in values.dropna().unique().tolist() if value != ""}
+    return all(isinstance(text, str) and _AS_TEXT.fullmatch(text) for text in texts)
 
 
 def _seen(folder: Folder, source: str, feature: Feature | None) -> tuple[Floats, Ints] | None:
@@ -219,10 +243,9 @@ def _seen(folder: Folder, source: str, feature: Feature | None) -> tuple[Floats,
     numbers, counts = np.empty(0), np.empty(0, dtype=np.int64)
     for frame in folder.frames([source]):
         column = frame[source]
-        number = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
-        if feature is None and not number and not column.isna().all():
+        if feature is None and not _could_be(column):
             return None
-        here = _numbers(column, feature) if feature is not None or number else np.empty(0)
+        here = _numbers(column, feature)
         numbers, counts = merged(numbers, counts, here[~np.isnan(here)])
     return numbers, counts
 

@@ -186,12 +186,10 @@ def _show(found: Audit) -> None:
 def _shares(part: Part, few: int) -> Table:
     table = page.table(shown(part.title), "people", "refused", "can", "no way", "open")
     for each in part.groups:
-        cells = [f"{each.group.people:,}"]
-        for measure in ("refused", "reach", "none"):
-            cells.append(_share(each.estimates[measure]))
         mark = " †" if each.group.refused < few else ""
-        cells.append(_percent(each.estimates["open"].value))
-        table.add_row(f"{shown(each.group.name)}{mark}", *cells)
+        shares = (_share(each.estimates[measure]) for measure in ("refused", "reach", "none"))
+        unsure = _percent(each.estimates["open"].value)
+        table.add_row(f"{shown(each.group.name)}{mark}", f"{each.group.people:,}", *shares, unsure)
     return table
 
 

@@ -171,7 +171,8 @@ def _costs(audit: Audit, at: int, drawn: bool) -> Iterator[Block]:
         )
     rows = [
         (_name(each, audit.few), _cost(each, "mean_cost"), _cost(each, "median_cost"),
-         _cost(each, "high_cost"), _half(each), _cost(each, "capped_cost"), _cost(each, "changes", 2))
+         _cost(each, "high_cost"), _half(each), _cost(each, "capped_cost"),
+         _cost(each, "changes", 2))
         for each in part.groups
     ]  # fmt: skip
     head = ("group", "mean", "median", "90 % pay at most", "half of all refused", "capped mean",
@@ -350,7 +351,12 @@ def _share(each: Measured, measure: str) -> str:
     if math.isnan(estimate.value):
         return "–"
     low, high = estimate.interval
-    return f"{_points(estimate.value)} ({_points(low)}–{_points(high)})"
+    return f"{_points(estimate.value)} {_span(_points(low), _points(high))}"
+
+
+def _span(low: str, high: str) -> str:
+    """Two ends in brackets that no line breaks apart."""
+    return f"({low}\u00a0to\u00a0{high})"
 
 
 def _points(value: float) -> str:
@@ -373,9 +379,8 @@ def _cost(each: Measured, measure: str, digits: int = 3) -> str:
 def _interval(estimate: Estimate, digits: int = 3) -> str:
     if math.isnan(estimate.value):
         return "–"
-    low, high = estimate.interval
-    ends = f"{_number(low, digits)}–{_number(high, digits)}"
-    return f"{_number(estimate.value, digits)} ({ends})"
+    span = _span(*(_number(end, digits) for end in estimate.interval))
+    return f"{_number(estimate.value, digits)} {span}"
 
 
 def _half(each: Measured) -> str:
@@ -383,7 +388,7 @@ def _half(each: Measured) -> str:
     if not each.group.refused:
         return "–"
     told = [f"{end:.3g}" if math.isfinite(end) else "never" for end in (value, low, high)]
-    return told[0] if told[0] == told[1] == told[2] else f"{told[0]} ({told[1]}–{told[2]})"
+    return told[0] if told[0] == told[1] == told[2] else f"{told[0]} {_span(*told[1:])}"
 
 
 def _difference(each: Comparison) -> str:
@@ -395,14 +400,15 @@ def _difference(each: Comparison) -> str:
     numbers = [_points(end) if share else _number(end) for end in (value, low, high)]
     sign = "+" if value > 0 and numbers[0] not in ("0.0", "0") else ""
     mark = FEW_MARK if each.few else CLEAR_MARK if each.clear else ""
-    return f"{sign}{numbers[0]} ({numbers[1]} to {numbers[2]}){mark}"
+    return f"{sign}{numbers[0]} {_span(*numbers[1:])}{mark}"
 
 
 def _ratio(each: Comparison) -> str:
     if math.isnan(each.ratio.value):
         return "–"
     low, high = each.ratio.interval
-    return f"{each.ratio.value:.2f} ({low:.2f}–{high:.2f})" + (FEW_MARK if each.few else "")
+    span = _span(f"{low:.2f}", f"{high:.2f}")
+    return f"{each.ratio.value:.2f} {span}" + (FEW_MARK if each.few else "")
 
 
 def _chance(judged: int) -> str:
