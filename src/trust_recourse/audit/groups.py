@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -25,6 +26,7 @@ MISSING = "missing"
 MOST = 24  # groups of one column; more are no groups to compare
 FEW_NUMBERS = 6  # a number with so few different values is not banded
 QUARTERS = "q4"
+AT_ONCE = 1 << 16  # values that are sorted together, at least
 _AS_TEXT = re.compile(r"\s*[-+]?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?\s*", re.ASCII)
 _PARTS = re.compile(r"q([2-9]|1\d|20)")
 
@@ -44,8 +46,8 @@ class Column:
     def codes(self, frame: pd.DataFrame) -> Ints:
         """The place of each row's group among the labels."""
         if self.places is not None:
-            keys = _texts(frame[self.source], self.feature, self.number)
-            return np.array([self.places[key] for key in keys], dtype=np.int64)
+            names, at = _texts(frame[self.source], self.feature, self.number)
+            return np.array([self.places[name] for name in names], dtype=np.int64)[at]
         numbers = _numbers(frame[self.source], self.feature)
         codes = np.searchsorted(self.edges, numbers, side="right")
         codes[np.isnan(numbers)] = len(self.edges) + 1
@@ -152,7 +154,7 @@ def _source(folder: Folder, name: str) -> str:
 def _by_value(folder: Folder, name: str, source: str, feature: Feature | None) -> Column:
     found: set[str] = set()
     for frame in folder.frames([source]):
-        found |= set(_texts(frame[source], feature))
+        found |= set(_texts(frame[source], feature)[0])
         if len(found) > MOST + 1:
             raise ValueError(
                 f"{name!r} has more than {MOST} different values ({some(sorted(found))}); groups "
@@ -173,14 +175,17 @@ def _levels(feature: Feature) -> int:
     return 2 if feature.kind == "boolean" else len(feature.values)
 
 
-def _texts(values: pd.Series[Any], feature: Feature | None, number: bool = False) -> list[str]:
-    """What each value is called; "" if it is missing or cannot be read."""
-    if number:
-        return [_text(each) for each in _numbers(values, feature).tolist()]
-    name: Callable[[Any], str] = _text if feature is None else lambda v: _described(v, feature)
-    names = {value: name(value) for value in values.unique().tolist()}
-    blank = values.isna()
-    return ["" if gone else names[v] for v, gone in zip(values.tolist(), blank, strict=True)]
+def _texts(
+    values: pd.Series[Any], feature: Feature | None, number: bool = False
+) -> tuple[list[str], Ints]:
+    """What the different values are called, "" last for a blank, and the place of each row's."""
+    given = pd.Series(_numbers(values, feature)) if number else values
+    at, different = pd.factorize(given)
+    name: Callable[[Any], str] = _text
+    if feature is not None and not number:
+        name = partial(_described, feature=feature)
+    # a blank is at −1, which is the last place
+    return [*map(name, different.tolist()), ""], np.asarray(at, dtype=np.int64)
 
 
 def _text(value: Any) -> str:
@@ -213,16 +218,17 @@ def _code(value: Any, feature: Feature) -> float:
 
 
 def _numbers(values: pd.Series[Any], feature: Feature | None) -> Floats:
-    if feature is not None:
-        codes = {value: _code(value, feature) for value in values.unique().tolist()}
-        blank = values.isna()
-        pairs = zip(values.tolist(), blank, strict=True)
-        return np.array([math.nan if gone else codes[v] for v, gone in pairs], dtype=np.float64)
-    if not _is_number(values):
-        values = pd.Series(
-            [float(text) if text.strip() else math.nan for text in values.fillna("")]
-        )
-    return values.to_numpy(dtype=np.float64, na_value=np.nan)
+    if feature is None and _is_number(values):
+        return values.to_numpy(dtype=np.float64, na_value=np.nan)
+    read = _float if feature is None else partial(_code, feature=feature)
+    at, different = pd.factorize(values)
+    numbers = np.array([*map(read, different.tolist()), math.nan])  # a blank is at −1, the last
+    found: Floats = numbers[at]
+    return found
+
+
+def _float(text: str) -> float:
+    return float(text) if text.strip() else math.nan
 
 
 def _is_number(values: pd.Series[Any]) -> bool:
@@ -240,22 +246,41 @@ def _could_be(values: pd.Series[Any]) -> bool:
 
 def _seen(folder: Folder, source: str, feature: Feature | None) -> tuple[Floats, Ints] | None:
     """The different numbers of a column and how often each is there; None if it holds others."""
-    numbers, counts = np.empty(0), np.empty(0, dtype=np.int64)
+    numbers = Often()
     for frame in folder.frames([source]):
         column = frame[source]
         if feature is None and not _could_be(column):
             return None
         here = _numbers(column, feature)
-        numbers, counts = merged(numbers, counts, here[~np.isnan(here)])
-    return numbers, counts
+        numbers.add(here[~np.isnan(here)])
+    return numbers.sort()
 
 
-def merged(values: Floats, counts: Ints, more: Floats) -> tuple[Floats, Ints]:
-    """Sorted values with their counts, and more values added to them."""
-    together = np.concatenate([values, more])
-    weights = np.concatenate([counts, np.ones(len(more), dtype=np.int64)])
-    distinct, at = np.unique(together, return_inverse=True)
-    return distinct, np.bincount(at, weights, len(distinct)).astype(np.int64)
+@dataclass(eq=False)
+class Often:
+    """Different values and how often each occurs, from values that come in many portions.
+
+    A portion waits until as much waits as is sorted, so that all are sorted only a few times.
+    """
+
+    values: Floats = field(default_factory=lambda: np.empty(0))
+    times: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    waiting: list[Floats] = field(default_factory=list)
+
+    def add(self, more: Floats) -> None:
+        """Count these too."""
+        self.waiting.append(more)
+        if sum(map(len, self.waiting)) > max(len(self.values), AT_ONCE):
+            self.sort()
+
+    def sort(self) -> tuple[Floats, Ints]:
+        """All so far: the different values, rising, and how often each occurs."""
+        together = np.concatenate([self.values, *self.waiting])
+        ones = [np.ones(len(each), dtype=np.int64) for each in self.waiting]
+        self.values, at = np.unique(together, return_inverse=True)
+        counted = np.bincount(at, np.concatenate([self.times, *ones]), len(self.values))
+        self.times, self.waiting = counted.astype(np.int64), []
+        return self.values, self.times
 
 
 def _edges(name: str, numbers: Floats, counts: Ints, bands: Bands) -> tuple[float, ...]:

@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from trust_recourse.audit.folder import NEW, OWN, Folder
-from trust_recourse.audit.groups import Floats, Grouping, Ints, merged
+from trust_recourse.audit.groups import Floats, Grouping, Ints, Often
 
 REACHED = ("optimal", "feasible", "already_met")
 NONE = ("infeasible",)
@@ -132,14 +132,14 @@ class _Counts:
     statuses: Ints = field(init=False)
     changes: Ints = field(init=False)
     asked: dict[str, Ints] = field(init=False)
-    costs: list[tuple[Floats, Ints]] = field(init=False)
+    costs: list[Often] = field(init=False)
 
     def __post_init__(self) -> None:
         self.people, self.accepted = _zeros(self.size), _zeros(self.size)
         self.statuses = _zeros(self.size, len(STATUSES))
         self.changes = _zeros(self.size, len(self.names) + 1)
         self.asked = {name: _zeros(self.size) for name in self.names}
-        self.costs = [(np.empty(0), np.empty(0, dtype=np.int64)) for _ in range(self.size)]
+        self.costs = [Often() for _ in range(self.size)]
 
     def add(self, groups: Ints, who: People, changed: dict[str, NDArray[np.bool_]]) -> None:
         self.people += np.bincount(groups, minlength=self.size)
@@ -150,8 +150,7 @@ class _Counts:
         for name, moved in changed.items():
             self.asked[name] += np.bincount(groups[can & moved], minlength=self.size)
         for at in np.unique(groups[can]).tolist():
-            values, times = self.costs[at]
-            self.costs[at] = merged(values, times, who.cost[can & (groups == at)])
+            self.costs[at].add(who.cost[can & (groups == at)])
 
     def group(self, at: int, name: str) -> Group:
         refused = int(self.statuses[at].sum())
@@ -161,7 +160,7 @@ class _Counts:
             accepted,
             int(self.people[at]) - accepted - refused,
             dict(zip(STATUSES, self.statuses[at].tolist(), strict=True)),
-            *self.costs[at],
+            *self.costs[at].sort(),
             self.changes[at],
             {feature: int(counts[at]) for feature, counts in self.asked.items()},
         )

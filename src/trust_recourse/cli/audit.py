@@ -210,11 +210,12 @@ def _costs(part: Part) -> Table:
 
 
 def _in_the_way(each: Deeper) -> str:
-    ways = [f"{sentence}: {count}" for sentence, count in list(each.opens.items())[:SHOWN]]
-    rest = [f"no single limit: {each.nothing}"] if each.nothing else []
-    rest += [f"not known: {each.unsure}"] if each.unsure else []
-    told = "; ".join([*ways, *rest])
-    return f"{shown(each.group)}, {each.blocked} without a way, would have one if only {told}"
+    told = [f"{count} if {sentence}" for sentence, count in list(each.opens.items())[:SHOWN]]
+    told += [f"{each.nothing} by no single change of the rules"] if each.nothing else []
+    told += [f"of {each.unsure} it is not known"] if each.unsure else []
+    return f"{shown(each.group)}: of {each.blocked} without a way one would open for " + "; ".join(
+        told
+    )
 
 
 def shown(name: str) -> str:
