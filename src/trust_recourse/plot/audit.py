@@ -280,6 +280,7 @@ def draw_asked(info: AskedInfo, axes: Sequence[Axes] | None = None) -> tuple[Axe
         )
         ax.set_ylim(len(places) - 0.4, -0.6)
         ax.set_xlim(0, 1.02)
+        ax.set_xticks([0.0, 0.5, 1.0])
         ax.set_title(wrapped(info.labels[name], 26), fontsize=SMALL)
         ax.xaxis.set_major_formatter(lambda x, _: f"{100 * x:.0f} %")
         ax.xaxis.set_tick_params(labelsize=SMALL, labelbottom=True)

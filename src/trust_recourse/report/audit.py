@@ -397,10 +397,10 @@ def _difference(each: Comparison) -> str:
         return "–"
     low, high = each.difference.interval
     share = each.measure in SHARES
-    numbers = [_points(end) if share else _number(end) for end in (value, low, high)]
+    numbers = [_points(end) if share else _number(end, 2) for end in (value, low, high)]
     sign = "+" if value > 0 and numbers[0] not in ("0.0", "0") else ""
     mark = FEW_MARK if each.few else CLEAR_MARK if each.clear else ""
-    return f"{sign}{numbers[0]} {_span(*numbers[1:])}{mark}"
+    return f"{sign}{numbers[0]} ({numbers[1]} to {numbers[2]}){mark}"
 
 
 def _ratio(each: Comparison) -> str:
