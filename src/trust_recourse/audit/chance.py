@@ -6,6 +6,8 @@ Notation: of n people k have something; B draws.
     costs       each person of those who can gets a random weight, Dirichlet(1, …, 1) over people
                 (Rubin, 1981): a bootstrap whose draws are never empty; people with the same cost
                 are drawn together, as Dirichlet weights add up
+    mean cost   draws are widened as Student's law is wider than the normal one, since weights vary
+                a little less than chance does where people are few
     curve at c  share · weight of the costs up to c
 
 An interval holds the middle 95 % of the draws (percentiles), and the estimate itself. Estimates are
@@ -15,6 +17,7 @@ those of the people as they are, never a mean of draws.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 
@@ -79,7 +82,7 @@ def interval(value: float, draws: Floats) -> tuple[float, float]:
     if np.isnan(value) or not len(draws):
         return np.nan, np.nan
     low, high = np.quantile(draws, TAILS).tolist()
-    return min(low, value), max(high, value)
+    return (low, high) if np.isnan(low) else (min(low, value), max(high, value))
 
 
 def share(k: int, n: int, draws: int, rng: np.random.Generator) -> Estimate:
@@ -120,7 +123,22 @@ def mean_cost(values: Floats, times: Ints, draws: int, rng: np.random.Generator)
     if not len(values):
         return Estimate(np.nan, np.full(draws, np.nan))
     at, often = cells(values, times)
-    return Estimate(float(np.average(values, weights=times)), weights(often, draws, rng) @ at)
+    mean = float(np.average(values, weights=times))
+    return Estimate(mean, _widened(weights(often, draws, rng) @ at, mean, int(times.sum())))
+
+
+def _widened(drawn: Floats, mean: float, n: int) -> Floats:
+    """Draws of a mean of n people, as far from it as Student's law says; of one, nothing is known.
+
+    Weights of Dirichlet's law vary by s²/(n + 1) with s² over n; wanted is s²/(n − 1), and then
+    Student's quantile for the normal one (the first term of its expansion in 1/n).
+    """
+    if n < 2:
+        return np.full(len(drawn), np.nan)
+    z = NormalDist().inv_cdf(TAILS[1])
+    student = 1.0 + (z * z + 1.0) / (4.0 * (n - 1))
+    wider: Floats = mean + (drawn - mean) * student * np.sqrt((n + 1) / (n - 1))
+    return np.maximum(wider, 0.0)
 
 
 def measured(
@@ -144,7 +162,7 @@ def measured(
     upto = np.zeros((draws, len(grid)))
     own_upto = np.zeros(len(grid))
     half = np.full(draws, np.inf)
-    half_own = np.inf
+    half_own, own_paid = np.inf, 0.0
     if can:
         weight = weights(times, draws, rng)
         own = group.times[None] / can
@@ -152,16 +170,16 @@ def measured(
             value = float(quantile(group.costs, own, level)[0])
             estimates[name] = Estimate(value, quantile(values, weight, level))
         mean = float(np.average(group.costs, weights=group.times))
-        estimates["mean_cost"] = Estimate(mean, weight @ values)
-        paid = weight @ np.minimum(values, cap)
+        estimates["mean_cost"] = Estimate(mean, _widened(weight @ values, mean, can))
+        own_paid = float(np.average(np.minimum(group.costs, cap), weights=group.times))
+        paid = _widened(weight @ np.minimum(values, cap), own_paid, can)
         upto = _upto(values, weight, grid)
         own_upto = _upto(group.costs, own, grid)[0]
         half_own = float(_half(group.costs, own, np.array([reach.value]))[0])
         half = _half(values, weight, reach.draws)
     capped = np.nan
     if refused:
-        own_paid = np.minimum(group.costs, cap) @ group.times if can else 0.0
-        capped = float((own_paid + (refused - can) * cap) / refused)
+        capped = float((own_paid * can + (refused - can) * cap) / refused)
     estimates["capped_cost"] = Estimate(capped, reach.draws * paid + (1 - reach.draws) * cap)
     often = np.arange(len(group.changes), dtype=np.float64)
     estimates["changes"] = mean_cost(often[group.changes > 0], group.changes[group.changes > 0],

@@ -199,10 +199,11 @@ def _costs(part: Part) -> Table:
     for each in part.groups:
         told = each.estimates
         low, high = told["mean_cost"].interval
+        ends = "" if math.isnan(low) else f" ({_number(low)}–{_number(high)})"
         half = each.half[0]
         table.add_row(
             shown(each.group.name),
-            f"{_number(told['mean_cost'].value)} ({_number(low)}–{_number(high)})",
+            f"{_number(told['mean_cost'].value)}{ends}",
             _number(told["median_cost"].value), _number(told["high_cost"].value),
             "never" if math.isinf(half) else _number(half), _number(told["changes"].value, 2),
         )  # fmt: skip

@@ -379,6 +379,8 @@ def _cost(each: Measured, measure: str, digits: int = 3) -> str:
 def _interval(estimate: Estimate, digits: int = 3) -> str:
     if math.isnan(estimate.value):
         return "–"
+    if math.isnan(estimate.interval[0]):  # one person says nothing of others
+        return _number(estimate.value, digits)
     span = _span(*(_number(end, digits) for end in estimate.interval))
     return f"{_number(estimate.value, digits)} {span}"
 
