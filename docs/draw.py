@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 from trust_recourse.cli import app
 
 DOCS = Path(__file__).parent
-DRAWN = ("python.md", "tutorial.md", "why.md")  # the pages whose commands and Python draw
+DRAWN = ("audit.md", "python.md", "tutorial.md", "why.md")  # pages whose commands and Python draw
 
 
 def parts(page, kinds="python|sh|text|yaml"):

@@ -56,7 +56,7 @@ def command(*arguments: str, blocked: tuple[str, ...] = ()) -> subprocess.Comple
     "arguments",
     [
         ("--help",),
-        *((name, "-h") for name in ("demo", "dossier", "ledger", "letter", "verify")),
+        *((name, "-h") for name in ("audit", "demo", "dossier", "ledger", "letter", "verify")),
         ("ledger", "check", "-h"),
         ("--version",),
         (),

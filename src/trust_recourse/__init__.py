@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from trust_recourse.audit import Audit as Audit
     from trust_recourse.data import german_credit as german_credit
     from trust_recourse.data import german_credit_schema as german_credit_schema
     from trust_recourse.data import haberman as haberman
@@ -42,6 +43,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "AtMost": "schema",
+    "Audit": "audit",
     "Certificate": "search.certificate",
     "CertificateError": "search.certificate",
     "Cost": "problem",

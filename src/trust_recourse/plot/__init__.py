@@ -4,6 +4,18 @@ Gathering needs no matplotlib. Drawing takes axes, or makes its own on a figure 
 knows of; it never shows, closes or changes anything else.
 """
 
+from trust_recourse.plot.audit import AskedInfo as AskedInfo
+from trust_recourse.plot.audit import CurvesInfo as CurvesInfo
+from trust_recourse.plot.audit import ForestInfo as ForestInfo
+from trust_recourse.plot.audit import LevelsInfo as LevelsInfo
+from trust_recourse.plot.audit import asked_info as asked_info
+from trust_recourse.plot.audit import curves_info as curves_info
+from trust_recourse.plot.audit import draw_asked as draw_asked
+from trust_recourse.plot.audit import draw_curves as draw_curves
+from trust_recourse.plot.audit import draw_forest as draw_forest
+from trust_recourse.plot.audit import draw_levels as draw_levels
+from trust_recourse.plot.audit import forest_info as forest_info
+from trust_recourse.plot.audit import levels_info as levels_info
 from trust_recourse.plot.automaton import AutomatonInfo as AutomatonInfo
 from trust_recourse.plot.automaton import automaton_info as automaton_info
 from trust_recourse.plot.automaton import draw_automaton as draw_automaton

@@ -20,6 +20,7 @@ from typing import Any, ClassVar
 from trust_recourse.schema.values import write_whole
 
 WIDTH = 78  # characters in a line of text
+NARROW = 4  # columns that a telephone can show; a table with more is moved sideways there
 LONG = 22  # a column whose longest cell has more characters shares the room that is left
 MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September",
@@ -164,7 +165,9 @@ class Grid:
         )
         caption = f"<caption>{escape(self.caption)}</caption>" if self.caption else ""
         kind = ' class="total"' if self.total else ""
-        return f"<table{kind}>{caption}<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+        table = f"<table{kind}>{caption}<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+        many = len(self.head) > NARROW
+        return f'<div class="many" tabindex="0">{table}</div>' if many else table
 
 
 @dataclass(frozen=True)
@@ -322,5 +325,8 @@ thead th { border-bottom: 1pt solid #111; font-weight: bold } tr { break-inside:
 .number { text-align: right }
 figure { margin: .6em 0; break-inside: avoid } img { width: 75%; min-width: min(100%, 30em) }
 figcaption { font-size: .87em }
+@media screen and (max-width: 40em) {
+  .many { overflow-x: auto } .many table { min-width: 40em } .many .wide { overflow-wrap: normal }
+  main { padding: 1em } }
 @media print { body { font-size: SIZE; line-height: 1.3 } main { max-width: none; padding: 0 } }
 """

@@ -1,0 +1,257 @@
+"""What the folder does not say, asked of the model for some people of each group.
+
+Two questions, by exact searches: what share of the refused reaches a confidence, and at what cost,
+for several confidences; and which single constraint, if lifted, would let those reach the target
+who are proved to have no way. Who is asked is drawn by a hash of the row's number, so it depends on
+the seed alone and not on how the rows lie in parts.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from trust_recourse.audit.chance import Estimate, mean_cost, share
+from trust_recourse.audit.folder import OWN, Folder
+from trust_recourse.audit.groups import Grouping, Ints
+from trust_recourse.audit.tally import NONE, REACHED, STATUSES, people_of
+from trust_recourse.problem import Cost, Option
+from trust_recourse.progress import Progress
+from trust_recourse.recourse import Recourse
+from trust_recourse.result import Result
+
+LEVELS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
+NODES = 20_000  # boxes of a search, where the batch had no limit of its own
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One confidence: what share of the people asked reaches it, and the mean cost of those."""
+
+    confidence: float
+    reach: Estimate
+    none: Estimate
+    open: Estimate
+    mean_cost: Estimate
+
+
+@dataclass(frozen=True, eq=False)
+class Deeper:
+    """What the model says of some people of one group."""
+
+    group: str
+    asked: int  # of the refused, at several confidences
+    frontier: tuple[Step, ...]
+    blocked: int  # of those without a way, what would open one
+    opens: dict[str, int]  # one constraint lifted → how many of them would reach the target
+    nothing: int  # no single constraint would
+    unsure: int  # a limit ended a search, and no other constraint was found that would
+
+
+class _Answer(NamedTuple):
+    """What is said for one person and one confidence."""
+
+    status: str
+    cost: float
+
+
+@dataclass(frozen=True, eq=False)
+class Asking:
+    """The model with the question of the batch."""
+
+    recourse: Recourse
+    confidence: float
+    settings: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, folder: Folder, model: Any) -> Asking:
+        """The batch's own question, if this is the model that it asked."""
+        told = folder.told
+        given, expected = getattr(model, "fingerprint_", None), folder.fingerprint
+        if given != expected:
+            raise ValueError(
+                f"the model has the fingerprint {given}, but {folder.path} was made with "
+                f"{expected}; give the model that the batch asked"
+            )
+        recourse = Recourse(
+            model, folder.schema, Cost(**told["cost"]), wanted=told["wanted"],
+            decision_threshold=told["decision_threshold"],
+        )  # fmt: skip
+        recourse._need_cells("an audit with the model")
+        limit = told.get("node_limit") or NODES
+        settings = {"node_limit": limit, "min_radius": told.get("min_radius")}
+        return cls(recourse, folder.confidence, settings)
+
+    @cached_property
+    def levels(self) -> list[float]:
+        """The confidences of the frontier, from the decision on; the batch's own among them."""
+        least = self.recourse.decision_threshold
+        return sorted({level for level in (*LEVELS, self.confidence) if level >= least})
+
+    def frontier(self, x: Mapping[str, Any]) -> list[_Answer]:
+        """What each confidence costs one person."""
+        result = self.recourse.find(dict(x), self.levels, **self.settings)
+        return [
+            _Answer(str(status), _cost(result, at))
+            for at, status in enumerate(result.status.values())
+        ]
+
+    def opens(self, x: Mapping[str, Any]) -> tuple[list[str], bool]:
+        """The constraints of which one, lifted, would be enough; and whether all were decided."""
+        mine = self.recourse
+        found, decided = [], True
+        for relaxation in mine.schema.relaxations(dict(x)):
+            other = Recourse(
+                mine.model, relaxation.schema, mine.cost, wanted=mine.wanted,
+                decision_threshold=mine.decision_threshold,
+            )  # fmt: skip
+            (status,) = other.find(dict(x), self.confidence, **self.settings).status.values()
+            if status in REACHED:
+                found.append(relaxation.sentence)
+            decided = decided and status != "not_found"
+        return found, decided
+
+
+def _cost(result: Result, at: int) -> float:
+    target = list(result.status)[at]
+    first: Option | None = next((o for o in result.options if o.target == target), None)
+    return np.nan if first is None else first.cost
+
+
+def deepened(
+    folder: Folder,
+    asking: Asking,
+    by: Sequence[Grouping],
+    sample: int,
+    draws: int,
+    seed: int,
+    verbose: bool,
+) -> list[tuple[Deeper, ...]]:
+    """For each grouping its groups, with what the model says of up to `sample` people of each."""
+    refused, stuck = _drawn(folder, by, sample, seed)
+    some, blocked = _rows(refused), _rows(stuck)
+    people = _people(folder, {*some, *blocked})
+    bar = Progress(len(some) + len(blocked), "asking the model", show=verbose)
+    curves = {row: asking.frontier(people[row]) for row in bar.over(some)}
+    ways = {row: asking.opens(people[row]) for row in bar.over(blocked)}
+    found = []
+    for at, grouping in enumerate(by):
+        groups = [
+            _deeper(
+                name, [curves[row] for row in refused[at].get(code, ())],
+                [ways[row] for row in stuck[at].get(code, ())], asking.levels, draws,
+                np.random.default_rng([seed, at, code]),
+            )
+            for code, name in enumerate(grouping.labels)
+            if refused[at].get(code)
+        ]  # fmt: skip
+        found.append(tuple(groups))
+    return found
+
+
+def _deeper(
+    name: str,
+    curves: Sequence[Sequence[_Answer]],
+    ways: Sequence[tuple[list[str], bool]],
+    levels: Sequence[float],
+    draws: int,
+    rng: np.random.Generator,
+) -> Deeper:
+    steps = []
+    for at, level in enumerate(levels):
+        answers = [curve[at] for curve in curves]
+        reach = sum(answer.status in REACHED for answer in answers)
+        none = sum(answer.status in NONE for answer in answers)
+        n = len(answers)
+        values, times = np.unique(
+            np.array([a.cost for a in answers if a.status in REACHED]), return_counts=True
+        )
+        steps.append(
+            Step(
+                level, share(reach, n, draws, rng), share(none, n, draws, rng),
+                share(n - reach - none, n, draws, rng), mean_cost(values, times, draws, rng),
+            )
+        )  # fmt: skip
+    opens = Counter(sentence for sentences, _ in ways for sentence in sentences)
+    nothing = sum(not sentences and decided for sentences, decided in ways)
+    unsure = sum(not sentences and not decided for sentences, decided in ways)
+    told = dict(sorted(opens.items(), key=lambda pair: (-pair[1], pair[0])))
+    return Deeper(name, len(curves), tuple(steps), len(ways), told, nothing, unsure)
+
+
+# ---------------------------------------------------------------- who is asked
+
+_Sample = dict[int, list[int]]  # group → rows
+
+
+def _drawn(
+    folder: Folder, by: Sequence[Grouping], sample: int, seed: int
+) -> tuple[list[_Sample], list[_Sample]]:
+    """Rows of refused people, and of those without a way, for each group of each grouping."""
+    kept: list[list[pd.DataFrame]] = [[] for _ in by]
+    sources = [column.source for grouping in by for column in grouping.columns]
+    needed = ["row", "status", "refused", "confidence_now", "cost", "n_changes", *sources]
+    for frame in folder.frames(needed):
+        who = people_of(frame)
+        rows = frame["row"].to_numpy(dtype=np.int64)
+        without = np.isin(who.status, [STATUSES.index(status) for status in NONE])
+        for grouping, found in zip(by, kept, strict=True):
+            table = pd.DataFrame(
+                {"group": grouping.codes(frame), "row": rows, "score": _score(rows, seed),
+                 "stuck": without}
+            )[who.refused]  # fmt: skip
+            found[:] = [_least(pd.concat([*found, table]), sample)]
+    refused = [_sampled(tables, sample, stuck=False) for tables in kept]
+    return refused, [_sampled(tables, sample, stuck=True) for tables in kept]
+
+
+def _least(table: pd.DataFrame, sample: int) -> pd.DataFrame:
+    """Of each group, the rows of least score among all, and among those without a way."""
+    table = table.sort_values(["score", "row"])
+    first = table.groupby("group").cumcount() < sample
+    stuck = table["stuck"] & (table.groupby(["group", "stuck"]).cumcount() < sample)
+    return table[first | stuck]
+
+
+def _sampled(tables: Sequence[pd.DataFrame], sample: int, *, stuck: bool) -> _Sample:
+    table = pd.concat(tables)
+    table = table[table["stuck"]] if stuck else table
+    table = table.sort_values(["score", "row"])
+    table = table[table.groupby("group").cumcount() < sample]
+    found: _Sample = {}
+    for code, row in zip(table["group"].tolist(), table["row"].tolist(), strict=True):
+        found.setdefault(code, []).append(row)
+    return found
+
+
+def _score(rows: Ints, seed: int) -> NDArray[np.uint64]:
+    """A number for each row as good as drawn by chance (the finaliser of splitmix64)."""
+    with np.errstate(over="ignore"):
+        z = rows.astype(np.uint64) + np.uint64(seed + 1) * np.uint64(0x9E3779B97F4A7C15)
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    mixed: NDArray[np.uint64] = z ^ (z >> np.uint64(31))
+    return mixed
+
+
+def _rows(samples: Sequence[_Sample]) -> list[int]:
+    """Each row once, whichever groups it was drawn for."""
+    return sorted({row for sample in samples for rows in sample.values() for row in rows})
+
+
+def _people(folder: Folder, rows: set[int]) -> dict[int, dict[str, Any]]:
+    """The values of the people in these rows."""
+    names = folder.schema.names
+    found: dict[int, dict[str, Any]] = {}
+    for frame in folder.frames(["row", *(OWN + name for name in names)]):
+        wanted = frame[frame["row"].isin(rows)]
+        for record in wanted.to_dict("records"):
+            found[int(record["row"])] = {name: record[OWN + name] for name in names}
+    return found

@@ -1,0 +1,287 @@
+"""The audit: who can reach the target and at what cost, group by group."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from trust_recourse.audit import tables
+from trust_recourse.audit.chance import LEVEL, Estimate, Measured, interval, measured
+from trust_recourse.audit.deeper import Asking, Deeper, deepened
+from trust_recourse.audit.folder import Folder
+from trust_recourse.audit.groups import MISSING, Bands, Floats, Grouping, groupings
+from trust_recourse.audit.tally import FEW, Group, of, tallied
+from trust_recourse.problem import Cost
+from trust_recourse.schema.values import near, some
+
+if TYPE_CHECKING:
+    from trust_recourse.report.audit import AuditPage
+
+COMPARED = ("refused", "reach", "none", "mean_cost", "capped_cost", "changes")
+CAP = 0.9  # the cap on a cost is what this share of all who can pay at most
+SHOWN = 0.99  # curves are drawn up to the cost of this share of all who can
+POINTS = 161  # of the grid that curves are computed on
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """One group beside the reference group, in one measure."""
+
+    group: str
+    measure: str
+    difference: Estimate
+    ratio: Estimate  # NaN where the reference is 0
+    few: bool  # too few people in either group to read anything into it
+    clear: bool  # beyond chance, also when all comparisons of the grouping are allowed for
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """The groups of one grouping, measured, and compared with the reference."""
+
+    title: str
+    groups: tuple[Measured, ...]
+    reference: str
+    comparisons: tuple[Comparison, ...]
+    cap: float  # on a cost, where all refused count
+    deeper: tuple[Deeper, ...] = ()  # what the model says of some people, where it was given
+
+    def __getitem__(self, name: str) -> Measured:
+        """The group of this name."""
+        for each in self.groups:
+            if each.group.name == name:
+                return each
+        known = [each.group.name for each in self.groups]
+        raise KeyError(f"no group {name!r} by {self.title}{near(name, known)}; {some(known)}")
+
+
+@dataclass(frozen=True, eq=False)
+class Audit:
+    """Who can reach the target and at what cost, by group, with what chance alone may do.
+
+    `Audit.of(folder, by=["sex"])` makes one from what `trust-recourse batch` wrote. `table()` and
+    `differences()` are its numbers as tables, `page()` all of it to read.
+    """
+
+    parts: tuple[Part, ...]
+    confidence: float
+    cost: str  # in words
+    wanted: Any
+    draws: int
+    seed: int
+    titles: dict[str, str]  # of the features
+    few: int = FEW  # people, below which a number is shown but nothing is read into it
+
+    @classmethod
+    def of(
+        cls,
+        folder: str | os.PathLike[str],
+        by: Sequence[str] | str = (),
+        *,
+        bands: Mapping[str, Bands] | None = None,
+        cross: bool = False,
+        reference: Mapping[str, str] | None = None,
+        model: Any = None,
+        sample: int = 50,
+        draws: int = 1000,
+        random_state: int = 0,
+        verbose: bool = False,
+    ) -> Audit:
+        """Read a folder that a batch wrote, one part at a time.
+
+        Parameters
+        ----------
+        folder : what `trust-recourse batch` wrote.
+        by : columns to group by: features, or columns of the input that the batch kept; the
+            schema's protected features if none is named.
+        bands : for columns of numbers, where bands begin, such as {"age": [25, 35, 50]}, or "q4"
+            for four bands with as many people each, which is the default.
+        cross : also every combination of the columns.
+        reference : the group that others are compared with, by column; the largest if not given.
+        model : the model that the batch asked. With it, some people of each group are asked more:
+            what several confidences cost, and which constraint stands in the way.
+        sample : of how many people of each group, for either question.
+        draws, random_state : of the bootstrap, and of who is asked more.
+        verbose : show a progress bar while the model is asked.
+
+        """
+        for name, given, least in (("draws", draws, 100), ("sample", sample, 1)):
+            if not isinstance(given, int) or given < least:
+                raise ValueError(f"{name}={given!r}; expected a whole number of at least {least}")
+        opened = Folder.read(folder)
+        asking = None if model is None else Asking.of(opened, model)
+        asked = groupings(opened, [by] if isinstance(by, str) else by, bands or {}, cross)
+        counted = tallied(opened, asked)
+        told: list[tuple[Deeper, ...]] = [()] * len(asked)
+        if asking is not None:
+            told = deepened(opened, asking, asked, sample, draws, random_state, verbose)
+        chosen = dict(reference or {})
+        parts = []
+        for at, (grouping, groups) in enumerate(zip(asked, counted, strict=True)):
+            named = _reference(grouping, groups, chosen)
+            part = _part(grouping.title, groups, named, draws, [random_state, at])
+            parts.append(replace(part, deeper=told[at]))
+        if chosen:
+            odd = next(iter(chosen))
+            known = [name for grouping in asked for name in _names(grouping)]
+            raise ValueError(f"reference for {odd!r}, which is not among the groups {some(known)}")
+        return cls(
+            tuple(parts),
+            opened.confidence,
+            _cost_words(opened.told.get("cost")),
+            opened.told.get("wanted"),
+            draws,
+            random_state,
+            {feature.name: feature.title for feature in opened.schema},
+        )
+
+    # ------------------------------------------------------------ as tables
+
+    def table(self) -> pd.DataFrame:
+        """One row per group and measure: of how many people, value, low, high."""
+        return tables.groups(self.parts)
+
+    def counts(self) -> pd.DataFrame:
+        """One row per group: people, accepted, of unknown decision, and the refused by status."""
+        return tables.counts(self.parts)
+
+    def differences(self) -> pd.DataFrame:
+        """One row per group and measure: how it differs from the reference group."""
+        return tables.differences(self.parts)
+
+    def asked(self) -> pd.DataFrame:
+        """One row per group and feature: of those who can, the share asked to change it."""
+        return tables.asked(self.parts)
+
+    def curves(self) -> pd.DataFrame:
+        """One row per group and cost: the share of the refused accepted at no more than that."""
+        return tables.curves(self.parts)
+
+    def levels(self) -> pd.DataFrame:
+        """One row per group and confidence, of those whom the model was asked about."""
+        return tables.levels(self.parts)
+
+    def blocked(self) -> pd.DataFrame:
+        """One row per group and constraint: how many it alone keeps from the target."""
+        return tables.blocked(self.parts)
+
+    def to_csv(self) -> str:
+        """All numbers as one CSV, a row each."""
+        text: str = tables.long(self.parts).to_csv(index=False)
+        return text
+
+    def to_dict(self) -> dict[str, Any]:
+        """All numbers in lists, texts and numbers that JSON can hold."""
+        names = ("counts", "table", "differences", "asked", "curves", "levels", "blocked")
+        found = {
+            "confidence": self.confidence, "cost": self.cost, "wanted": self.wanted,
+            "people": self.people, "draws": self.draws, "seed": self.seed, "interval": LEVEL,
+            "parts": [
+                {"by": part.title, "reference": part.reference, "cap": part.cap}
+                for part in self.parts
+            ],
+            **{name: getattr(self, name)().to_dict("records") for name in names},
+        }  # fmt: skip
+        told: dict[str, Any] = tables.jsonable(found)
+        return told
+
+    # ------------------------------------------------------------ for people
+
+    def page(self, *, organisation: str = "", pictures: bool = True) -> AuditPage:
+        """All of it to read: `text()`, `html()`, `pdf(path)`, or `save(path)` by its ending."""
+        from trust_recourse.report.audit import audit_page
+
+        return audit_page(self, organisation=organisation, pictures=pictures)
+
+    def __repr__(self) -> str:
+        by = ", ".join(part.title for part in self.parts)
+        return f"Audit of {self.people:,} people by {by}; page() shows it, table() its numbers"
+
+    @cached_property
+    def people(self) -> int:
+        """How many people there are."""
+        return sum(each.group.people for each in self.parts[0].groups)
+
+
+# ---------------------------------------------------------------- one grouping
+
+
+def _names(grouping: Grouping) -> list[str]:
+    return [grouping.title, *(c.source for c in grouping.columns if len(grouping.columns) == 1)]
+
+
+def _reference(grouping: Grouping, groups: Sequence[Group], chosen: dict[str, str]) -> str:
+    """The group that others are compared with; what is used is taken out of `chosen`."""
+    known = [group.name for group in groups]
+    for name in list(chosen):
+        if name in _names(grouping) or f"from.{name}" in _names(grouping):
+            wanted = chosen.pop(name)
+            if wanted not in known:
+                hint = near(wanted, known) or f"; expected one of {some(known)}"
+                raise ValueError(f"reference {wanted!r} by {grouping.title}{hint}")
+            return wanted
+    present = [group for group in groups if MISSING not in group.name.split(", ")] or groups
+    return max(present, key=lambda group: group.people).name
+
+
+def _part(
+    title: str, groups: Sequence[Group], reference: str, draws: int, seed: Sequence[int]
+) -> Part:
+    cap, grid = _scale(groups)
+    found = tuple(
+        measured(group, cap, grid, draws, np.random.default_rng([*seed, at]))
+        for at, group in enumerate(groups)
+    )
+    beside = next(each for each in found if each.group.name == reference)
+    pairs = [
+        (each, measure, min(of(each.group, measure), of(beside.group, measure)) < FEW)
+        for each in found
+        if each is not beside
+        for measure in COMPARED
+    ]
+    judged = sum(not few for _, _, few in pairs)
+    comparisons = tuple(_compared(each, beside, m, few, judged) for each, m, few in pairs)
+    return Part(title, found, reference, comparisons, cap)
+
+
+def _scale(groups: Sequence[Group]) -> tuple[float, Floats]:
+    """The cap on a cost and the grid of the curves, from all who can, whatever their group."""
+    values = np.concatenate([group.costs for group in groups])
+    times = np.concatenate([group.times for group in groups])
+    if not len(values):
+        return np.nan, np.zeros(1)
+    order = np.argsort(values, kind="stable")
+    upto = np.cumsum(times[order]) / times.sum()
+    cap, end = (
+        float(values[order][np.searchsorted(upto, level - 1e-12)]) for level in (CAP, SHOWN)
+    )
+    return cap, np.linspace(0.0, end, POINTS)
+
+
+def _compared(each: Measured, beside: Measured, measure: str, few: bool, judged: int) -> Comparison:
+    a, b = each.estimates[measure], beside.estimates[measure]
+    difference = Estimate(a.value - b.value, a.draws - b.draws)
+    ratio = Estimate(np.nan, np.empty(0))
+    if b.value > 0:
+        ratio = Estimate(a.value / b.value, a.draws / np.maximum(b.draws, 1e-300))
+    # Bonferroni: all comparisons of a grouping together are wrong with 5 % at most; so far out the
+    # draws are too few to count, so their spread stands in
+    spread = float(np.std(difference.draws))
+    line = NormalDist().inv_cdf(1 - (1 - LEVEL) / 2 / max(judged, 1))
+    low, high = interval(difference.value, difference.draws)
+    outside = not low <= 0.0 <= high
+    clear = not few and outside and abs(difference.value) > line * spread
+    return Comparison(each.group.name, measure, difference, ratio, few, bool(clear))
+
+
+def _cost_words(told: Any) -> str:
+    if isinstance(told, Mapping):
+        return Cost(**told).words
+    return Cost.named(told).words if isinstance(told, str) else "as the batch says"

@@ -1,0 +1,241 @@
+"""`trust-recourse audit`: who can reach the target and at what cost, by group."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+
+from trust_recourse.cli import page
+from trust_recourse.cli.mistakes import InputError, can_be_written, told_plainly
+from trust_recourse.cli.question import Json
+from trust_recourse.cli.root import app
+
+if TYPE_CHECKING:
+    from trust_recourse.audit import Audit
+    from trust_recourse.audit.chance import Estimate
+    from trust_recourse.audit.deeper import Deeper
+    from trust_recourse.audit.gather import Part
+
+NAMED = 24  # characters of a group's name
+SHOWN = 3  # constraints told for a group
+ABOUT = (
+    "\nCosts are of those who can; “half of all refused” counts those without a way as never. "
+    "† few people: read nothing into it. A difference in cost is about the model, not the world, "
+    "and proves no discrimination."
+)
+
+
+@app.command()
+@told_plainly()
+def audit(
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="What `trust-recourse batch` wrote.")
+    ],
+    by: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="A feature, or a column that the batch kept. Repeatable. "
+            "[default: the schema's protected features]",
+        ),
+    ] = None,
+    bands: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="EDGES",
+            help="Where bands of numbers begin: 25,35,50, or q4 for four with as many people "
+            "each; age=25,35,50 where several columns are numbers. Repeatable. [default: q4]",
+        ),
+    ] = None,
+    reference: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN=GROUP",
+            help="The group that others are compared with. Repeatable. [default: the largest]",
+        ),
+    ] = None,
+    cross: Annotated[
+        bool, typer.Option("--cross", help="Also every combination of the columns.")
+    ] = False,
+    model: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="MODEL",
+            help="The model that the batch asked: also say what several confidences cost, and "
+            "what stands in the way of those without one.",
+        ),
+    ] = None,
+    sample: Annotated[
+        int, typer.Option(min=1, help="With --model: people of each group to ask it about.")
+    ] = 50,
+    bootstrap: Annotated[int, typer.Option(min=100, help="Draws of the bootstrap.")] = 1000,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of all chance.")] = 0,
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE.html", help="Write the report, with pictures.")
+    ] = None,
+    csv: Annotated[
+        Path | None, typer.Option(metavar="FILE.csv", help="Write all numbers as one table.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    r"""Say who can reach the target and at what cost, by group, with what chance alone may do.
+
+    It reads what `trust-recourse batch` wrote, one part at a time. Each group is compared with the
+    largest, or the one you name. Those without a way stay in every count of the refused.
+
+    It ends with 0 when the audit is made, whatever it found, and with 2 if something given is not
+    right.
+
+    For example, by a column that the batch kept, and by bands of a feature:
+
+        trust-recourse audit answers --by sex
+
+        trust-recourse audit answers --by sex --by age --bands age=25,35,50,65 --cross
+
+    A report to read, with what more confidence would cost and what stands in the way:
+
+        trust-recourse audit answers --by sex --reference sex=man \
+            --model model.safetensors --sample 100 --html audit.html --csv audit.csv
+    """
+    from trust_recourse.audit import Audit
+    from trust_recourse.schema.values import write_whole
+
+    for path in (html, csv):
+        can_be_written(path, model)
+    names = by or []
+    found = Audit.of(
+        folder, names, bands=_bands(bands or [], names), cross=cross,
+        reference=dict(_pair("--reference", each) for each in reference or []),
+        model=_loaded(model), sample=sample, draws=bootstrap, random_state=seed,
+        verbose=model is not None,
+    )  # fmt: skip
+    if html is not None:
+        write_whole(html, found.page().html())
+    if csv is not None:
+        write_whole(csv, found.to_csv())
+    if json:
+        typer.echo(page.as_json(found.to_dict()))
+        return
+    _show(found)
+    for path in (html, csv):
+        if path is not None:
+            typer.echo(f"{path}: written.")
+
+
+def _loaded(path: Path | None) -> Any:
+    from trust_recourse import load
+
+    return None if path is None else load(path)
+
+
+def _pair(option: str, given: str) -> tuple[str, str]:
+    name, equals, rest = given.partition("=")
+    if not equals or not name or not rest:
+        raise InputError(f"{option} {given!r}: expected COLUMN=…, such as sex=female")
+    return name, rest
+
+
+def _bands(given: list[str], by: list[str]) -> dict[str, Any]:
+    """Bands by column; those that name none belong to the only column there is."""
+    found: dict[str, Any] = {}
+    for each in given:
+        if "=" not in each and len(by) != 1:
+            raise InputError(
+                f"--bands {each!r}: of which column? Say it, such as --bands age={each}"
+            )
+        name, edges = _pair("--bands", each) if "=" in each else (by[0], each)
+        found[name] = edges if edges.startswith("q") else _numbers(each, edges)
+    return found
+
+
+def _numbers(given: str, edges: str) -> list[float]:
+    try:
+        return [float(edge) for edge in edges.split(",")]
+    except ValueError:
+        raise InputError(
+            f"--bands {given!r}: expected numbers that rise, such as 25,35,50, or q4"
+        ) from None
+
+
+# ---------------------------------------------------------------- for people
+
+
+def _show(found: Audit) -> None:
+    console = page.console(markup=False)
+    console.print(
+        f"{found.people:,} people. Target: a confidence of at least {found.confidence:g}. "
+        f"Cost: {found.cost}. In brackets: where a number lies with 95 %, chance alone considered."
+    )
+    for part in found.parts:
+        console.print()
+        console.print(_shares(part, found.few))
+        console.print()
+        console.print(_costs(part))
+        for each in (each for each in part.deeper if each.blocked):
+            console.print(_in_the_way(each))
+    console.print()
+    for line in found.page(pictures=False).stands_out:
+        console.print(f"- {line}")
+    console.print(ABOUT)
+
+
+def _shares(part: Part, few: int) -> Table:
+    table = page.table(shown(part.title), "people", "refused", "can", "no way", "open")
+    for each in part.groups:
+        mark = " †" if each.group.refused < few else ""
+        shares = (_share(each.estimates[measure]) for measure in ("refused", "reach", "none"))
+        unsure = _percent(each.estimates["open"].value)
+        table.add_row(f"{shown(each.group.name)}{mark}", f"{each.group.people:,}", *shares, unsure)
+    return table
+
+
+def _costs(part: Part) -> Table:
+    half_of_all = "half of\nall refused"
+    table = page.table("cost", "mean", "median", "90 %", half_of_all, "changes")
+    for each in part.groups:
+        told = each.estimates
+        low, high = told["mean_cost"].interval
+        ends = "" if math.isnan(low) else f" ({_number(low)}–{_number(high)})"
+        half = each.half[0]
+        table.add_row(
+            shown(each.group.name),
+            f"{_number(told['mean_cost'].value)}{ends}",
+            _number(told["median_cost"].value), _number(told["high_cost"].value),
+            "never" if math.isinf(half) else _number(half), _number(told["changes"].value, 2),
+        )  # fmt: skip
+    return table
+
+
+def _in_the_way(each: Deeper) -> str:
+    told = [f"{count} if {sentence}" for sentence, count in list(each.opens.items())[:SHOWN]]
+    told += [f"{each.nothing} by no single change of the rules"] if each.nothing else []
+    told += [f"of {each.unsure} it is not known"] if each.unsure else []
+    return f"{shown(each.group)}: of {each.blocked} without a way one would open for " + "; ".join(
+        told
+    )
+
+
+def shown(name: str) -> str:
+    """A name as a terminal can show it, not too long."""
+    from trust_recourse.report.content import clean
+
+    name = clean(name)
+    return name if len(name) <= NAMED else f"{name[: NAMED - 1]}…"
+
+
+def _share(estimate: Estimate) -> str:
+    low, high = (100 * end for end in estimate.interval)
+    of_nobody = math.isnan(estimate.value)
+    return "–" if of_nobody else f"{_percent(estimate.value)} ({low:.0f}–{high:.0f})"
+
+
+def _percent(value: float) -> str:
+    return "–" if math.isnan(value) else f"{100 * value:.0f}%"
+
+
+def _number(value: float, digits: int = 3) -> str:
+    return "–" if math.isnan(value) else f"{value:.{digits}g}"

@@ -1,0 +1,552 @@
+"""The audit: counts that add up, intervals that cover, a page that says what it does not show."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+import folders
+from trust_recourse import Audit, Feature, PTMClassifier, Recourse, Schema
+from trust_recourse.audit import chance, tables
+from trust_recourse.audit.tally import NONE, OPEN, REACHED
+from trust_recourse.cli import app
+from trust_recourse.plot import (
+    asked_info,
+    curves_info,
+    draw_asked,
+    draw_curves,
+    draw_forest,
+    draw_levels,
+    forest_info,
+    levels_info,
+)
+
+ALIKE = {"a": (400, 0.5, 0.2, 0.05, 1.0), "b": (300, 0.5, 0.2, 0.05, 1.0)}
+PLANTED = {"a": (600, 0.4, 0.1, 0.05, 1.0), "b": (500, 0.6, 0.35, 0.0, 1.8)}
+
+
+@pytest.fixture(scope="module")
+def table():
+    """Two groups that differ, a small one, and people of no group or with an unreadable row."""
+    frame = folders.made_up({**PLANTED, "few": (12, 0.7, 0.3, 0.0, 1.0)}, np.random.default_rng(1))
+    frame.loc[::50, "group"] = None
+    unread = frame.index[::37]
+    frame.loc[unread, "status"] = "unanswered"
+    blank = ["confidence_now", "cost", "n_changes", "to.income", "to.debt"]
+    frame.loc[unread, blank] = np.nan
+    frame["refused"] = frame["refused"].astype(object)
+    frame.loc[unread, "refused"] = None
+    return frame
+
+
+@pytest.fixture(scope="module")
+def folder(table, tmp_path_factory):
+    return folders.write(tmp_path_factory.mktemp("made") / "up", table, folders.INCOME, parts=3)
+
+
+@pytest.fixture(scope="module")
+def audit(folder):
+    return Audit.of(folder, "group", draws=400)
+
+
+@pytest.fixture(scope="module")
+def loans(tmp_path_factory):
+    """A model, what it says of 160 people, and where both are."""
+    rng = np.random.default_rng(0)
+    n = 400
+    X = pd.DataFrame(
+        {
+            "income": rng.normal(30, 8, n).round(1),
+            "debt": rng.gamma(2, 6, n).round(1),
+            "housing": rng.choice(["own", "rent"], n),
+            "old": rng.random(n) < 0.4,
+        }
+    )
+    y = (X["income"] - X["debt"] + 8 * (X["housing"] == "own") > 22).astype(int)
+    model = PTMClassifier(epochs=10, random_state=0).fit(X, y)
+    schema = (
+        Schema.infer(X)
+        .update("old", protected=True)
+        .update("income", direction="increase", max_change=8)
+        .update("debt", mutable=False)
+    )
+    place = tmp_path_factory.mktemp("loans")
+    model.save(place / "model.safetensors")
+    kept = pd.DataFrame({"sex": rng.choice(["woman", "man"], 160)})
+    folders.from_answers(
+        place / "answers", Recourse(model, schema), X.head(160), 0.65, kept, node_limit=5000
+    )
+    return place, model
+
+
+@pytest.fixture(scope="module")
+def deep(loans):
+    place, model = loans
+    return Audit.of(place / "answers", ["sex", "old"], model=model, sample=6, draws=200)
+
+
+# ---------------------------------------------------------------- counting
+
+
+def test_everybody_is_counted_once(audit, table):
+    counts = audit.counts()
+    assert counts["people"].sum() == len(table) == audit.people
+    parts = counts["accepted"] + counts["unknown"] + counts["refused"]
+    assert (parts == counts["people"]).all()
+    assert (counts[[*REACHED, *NONE, *OPEN]].sum(axis=1) == counts["refused"]).all()
+    assert counts["unknown"].sum() == table["refused"].isna().sum() > 0
+
+
+def test_counts_and_shares_are_those_of_the_rows(audit, table):
+    told = audit.counts().set_index("group")
+    values = audit.table().set_index(["group", "measure"])["value"]
+    rows = table.assign(group=table["group"].fillna("missing"))
+    assert set(told.index) == {"a", "b", "few", "missing"} == set(rows["group"])
+    for name, people in rows.groupby("group"):
+        refused = people[people["refused"].eq(True)]
+        known = people["refused"].notna()
+        can = refused[refused["status"] == "optimal"]
+        assert told.loc[name, "refused"] == len(refused)
+        assert values[name, "refused"] == len(refused) / known.sum()
+        assert values[name, "reach"] == len(can) / len(refused)
+        assert values[name, "none"] == (refused["status"] == "infeasible").mean()
+        assert values[name, "mean_cost"] == pytest.approx(can["cost"].mean())
+        ordered = np.sort(can["cost"])
+        assert values[name, "median_cost"] == ordered[(len(ordered) + 1) // 2 - 1]
+        assert values[name, "high_cost"] == ordered[int(np.ceil(0.9 * len(ordered))) - 1]
+        cap = audit.parts[0].cap
+        every = np.where(refused["status"] == "optimal", refused["cost"], np.inf)
+        assert values[name, "capped_cost"] == pytest.approx(np.minimum(every, cap).mean())
+
+
+def test_those_without_a_way_stay_in_every_share_of_the_refused(audit, table):
+    for each in audit.parts[0].groups:
+        group = each.group
+        assert each.curve.share[-1] <= group.reached / group.refused
+        assert (group.reached < group.refused) == (group.none + group.open > 0)
+        total = sum(each.estimates[name].value for name in ("reach", "none", "open"))
+        assert total == pytest.approx(1)
+    curves = audit.curves()
+    rows = table[table["refused"].eq(True) & (table["group"] == "b")]
+    for cost, value in curves[curves["group"] == "b"][["cost", "value"]].to_numpy()[::20]:
+        assert value == pytest.approx((rows["cost"] <= cost).sum() / len(rows))
+
+
+def test_half_of_the_refused_may_never_be_accepted(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = folders.made_up({"a": (200, 1.0, 0.1, 0, 1), "b": (200, 1.0, 0.8, 0, 1)}, rng)
+    folders.write(tmp_path / "x", frame, folders.INCOME)
+    audit = Audit.of(tmp_path / "x", "group", draws=200)
+    often, seldom = (each.half for each in audit.parts[0].groups)
+    assert often[0] < np.inf
+    assert seldom[0] == np.inf
+    rows = frame[frame["group"] == "a"]["cost"].fillna(np.inf).sort_values()
+    assert often[0] == rows.iloc[99]
+    assert "never" in audit.page(pictures=False).text()
+
+
+def test_the_order_of_rows_and_parts_changes_nothing(table, audit, loans, tmp_path):
+    shuffled = table.sample(frac=1.0, random_state=3)
+    folders.write(tmp_path / "x", shuffled, folders.INCOME, parts=7)
+    other = Audit.of(tmp_path / "x", "group", draws=400)
+    assert json.dumps(other.to_dict()) == json.dumps(audit.to_dict())
+    place, model = loans
+    parts = [pd.read_parquet(part) for part in sorted((place / "answers").glob("*.parquet"))]
+    rows = pd.concat(parts).sample(frac=1.0, random_state=1)
+    told = json.loads((place / "answers" / "batch.json").read_text())
+    schema, confidence = Schema.from_dict(told.pop("schema")), told.pop("confidence")
+    del told["parts"]
+    folders.write(tmp_path / "y", rows, schema, confidence, parts=5, **told)
+    again = Audit.of(tmp_path / "y", ["sex", "old"], model=model, sample=6, draws=200)
+    first = Audit.of(place / "answers", ["sex", "old"], model=model, sample=6, draws=200)
+    assert json.dumps(again.to_dict()) == json.dumps(first.to_dict())
+    assert len(first.levels())
+
+
+def test_what_is_asked_to_change_is_counted(loans):
+    place, _ = loans
+    audit = Audit.of(place / "answers", "sex", draws=200)
+    parts = [pd.read_parquet(part) for part in sorted((place / "answers").glob("*.parquet"))]
+    rows = pd.concat(parts)
+    can = rows[rows["refused"] & (rows["status"] == "optimal") & (rows["sex"] == "man")]
+    asked = audit.asked().set_index(["group", "feature"])["value"]
+    assert asked["man", "income"] == (can["from.income"] != can["to.income"]).mean() > 0
+    assert asked["man", "debt"] == 0
+    assert asked["man", "housing"] == (can["from.housing"] != can["to.housing"]).mean() > 0
+    changes = audit.table().set_index(["group", "measure"])["value"]["man", "changes"]
+    assert changes == pytest.approx(can["n_changes"].mean())
+
+
+# ---------------------------------------------------------------- chance
+
+
+def groups_of(rng, *shares):
+    """Two groups, counted, without a folder."""
+    from trust_recourse.audit.tally import Group
+
+    found = []
+    for name, (people, refused, none, cost) in zip("ab", shares, strict=True):
+        n = rng.binomial(people, refused)
+        stuck = rng.binomial(n, none)
+        costs, times = np.unique(rng.gamma(4.0, cost / 4.0, n - stuck), return_counts=True)
+        statuses = dict.fromkeys((*REACHED, *NONE, *OPEN), 0)
+        statuses |= {"optimal": n - stuck, "infeasible": stuck}
+        changes = np.array([0, n - stuck], dtype=np.int64)
+        found.append(Group(name, people - n, 0, statuses, costs, times, changes, {}))
+    return found
+
+
+def test_between_alike_groups_intervals_cover_zero_as_often_as_they_say():
+    rng = np.random.default_rng(7)
+    tries, covered = 300, dict.fromkeys(("refused", "reach", "mean_cost", "capped_cost"), 0)
+    for _ in range(tries):
+        a, b = groups_of(rng, (120, 0.5, 0.15, 1.0), (80, 0.5, 0.15, 1.0))
+        grid = np.linspace(0, 2, 3)
+        first, second = (chance.measured(g, 1.5, grid, 300, rng).estimates for g in (a, b))
+        for measure in covered:
+            low, high = chance.interval(
+                first[measure].value - second[measure].value,
+                first[measure].draws - second[measure].draws,
+            )
+            covered[measure] += low <= 0.0 <= high
+    # 300 tries at 95 % leave ± 2.5 points to chance
+    assert all(0.92 <= count / tries <= 0.98 for count in covered.values()), covered
+
+
+@given(k=st.integers(0, 40), more=st.integers(0, 40))
+@settings(max_examples=40)
+def test_the_interval_of_a_share_holds_it_and_is_never_a_point(k, more):
+    n = k + more
+    found = chance.share(k, n, 400, np.random.default_rng(0))
+    if not n:
+        assert np.isnan(found.value)
+        assert all(np.isnan(end) for end in found.interval)
+        return
+    low, high = found.interval
+    assert 0 <= low <= k / n <= high <= 1
+    assert high - low > 0
+
+
+def test_a_planted_difference_is_found_and_an_absent_one_is_not(audit, tmp_path):
+    told = audit.differences().set_index(["group", "measure"])
+    for measure in ("refused", "reach", "none", "mean_cost", "capped_cost"):
+        row = told.loc[("b", measure)]
+        assert row["clear"], measure
+        assert (row["difference"] > 0) == (measure != "reach")
+        assert row["low"] <= row["difference"] <= row["high"]
+    frame = folders.made_up(ALIKE, np.random.default_rng(5))
+    same = Audit.of(folders.write(tmp_path / "x", frame, folders.INCOME), "group")
+    assert not same.differences()["clear"].any()
+    assert "No difference between groups is clear" in same.page(pictures=False).text()
+
+
+def test_few_people_are_shown_and_nothing_is_read_into_them(audit):
+    told = audit.differences()
+    few = told[told["group"] == "few"]
+    assert len(few)
+    assert few["few"].all()
+    assert not few["clear"].any()
+    text = audit.page(pictures=False).text()
+    assert "few †" in text
+    assert not any("“few”" in line for line in audit.page(pictures=False).stands_out)
+
+
+def test_one_person_says_nothing_of_others(tmp_path):
+    groups = {"a": (80, 1.0, 0.1, 0, 1.0), "one": (1, 1.0, 0.0, 0, 1.0)}
+    frame = folders.made_up(groups, np.random.default_rng(0))
+    audit = Audit.of(folders.write(tmp_path / "x", frame, folders.INCOME), "group", draws=100)
+    row = audit.table().set_index(["group", "measure"]).loc[("one", "mean_cost")]
+    assert row["value"] > 0
+    assert np.isnan(row["low"])
+    json.dumps(audit.to_dict(), allow_nan=False)
+    audit.page()
+
+
+def test_many_costs_are_drawn_in_parts_that_keep_their_mean():
+    rng = np.random.default_rng(0)
+    values, times = np.unique(rng.gamma(2, 1, 9000).round(3), return_counts=True)
+    assert len(values) > chance.CELLS
+    fewer, often = chance.cells(values, times)
+    assert len(fewer) <= chance.CELLS
+    assert often.sum() == 9000
+    assert (np.diff(fewer) > 0).all()
+    assert np.average(fewer, weights=often) == pytest.approx(np.average(values, weights=times))
+    found = chance.mean_cost(values, times, 500, rng)
+    sure = 1.96 * np.sqrt(np.cov(values, fweights=times) / 9000)
+    low, high = found.interval
+    assert (high - low) / 2 == pytest.approx(sure, rel=0.15)
+
+
+def test_the_same_seed_gives_the_same_intervals_and_another_others(folder):
+    first, again, other = (
+        Audit.of(folder, "group", draws=200, random_state=seed).table() for seed in (0, 0, 1)
+    )
+    pd.testing.assert_frame_equal(first, again)
+    assert not first["low"].equals(other["low"])
+    pd.testing.assert_series_equal(first["value"], other["value"])
+
+
+# ---------------------------------------------------------------- groups
+
+
+def test_numbers_are_banded_and_categories_are_not(loans, tmp_path):
+    place, _ = loans
+    audit = Audit.of(place / "answers", ["income", "housing", "old"], draws=200, bands={
+        "income": [25, 30]})  # fmt: skip
+    names = [[each.group.name for each in part.groups] for part in audit.parts]
+    assert names[0] == ["under 25", "25 to under 30", "30 and over"]
+    assert set(names[1]) == {"own", "rent"}
+    assert set(names[2]) == {"no", "yes"}
+    income = pd.concat(pd.read_parquet(p) for p in (place / "answers").glob("*.parquet"))
+    counts = audit.counts().set_index("group")["people"]
+    assert counts["under 25"] == (income["from.income"] < 25).sum()
+    assert counts["25 to under 30"] == income["from.income"].between(25, 29.999).sum()
+
+
+def test_by_default_it_is_by_protected_features_and_bands_have_as_many_people(loans, folder):
+    place, _ = loans
+    assert [part.title for part in Audit.of(place / "answers", draws=100).parts] == ["old"]
+    quarters = Audit.of(folder, "income", draws=100).counts()["people"]
+    assert len(quarters) == 4
+    assert quarters.max() - quarters.min() < 0.1 * quarters.sum()
+
+
+def test_crossed_groups_add_up_to_single_ones(folder):
+    audit = Audit.of(folder, ["group", "income"], cross=True, bands={"income": [30]}, draws=100)
+    single, _, crossed = audit.parts
+    assert crossed.title == "group × income"
+    for each in single.groups:
+        inside = [g.group for g in crossed.groups if g.group.name.startswith(f"{each.group.name},")]
+        assert sum(group.people for group in inside) == each.group.people
+        assert sum(group.none for group in inside) == each.group.none
+
+
+def test_numbers_held_as_text_are_numbers_and_codes_are_not(table, tmp_path):
+    frame = table.assign(
+        age=[str(20 + at % 50) for at in range(len(table))],
+        place=[f"0{at % 3}" for at in range(len(table))],
+    )
+    frame.loc[0, "age"] = ""
+    folders.write(tmp_path / "x", frame, folders.INCOME)
+    audit = Audit.of(tmp_path / "x", ["age", "place"], bands={"age": [40]}, draws=100)
+    assert [g.group.name for g in audit.parts[0].groups] == ["under 40", "40 and over", "missing"]
+    assert [g.group.name for g in audit.parts[1].groups] == ["00", "01", "02"]
+
+
+def test_a_code_for_missing_is_missing(tmp_path):
+    schema = Schema((Feature("income", missing=(-9,)), Feature("debt")))
+    frame = folders.made_up({"a": (100, 0.5, 0.2, 0, 1)}, np.random.default_rng(0))
+    frame.loc[:9, "from.income"] = -9.0
+    folders.write(tmp_path / "x", frame, schema)
+    counts = Audit.of(tmp_path / "x", "income", draws=100).counts().set_index("group")["people"]
+    assert counts["missing"] == 10
+
+
+def test_the_reference_is_the_largest_or_the_one_named(folder):
+    assert Audit.of(folder, "group", draws=100).parts[0].reference == "a"
+    named = Audit.of(folder, "group", reference={"group": "b"}, draws=100)
+    assert named.parts[0].reference == "b"
+    assert set(named.differences()["group"]) == {"a", "few", "missing"}
+    assert set(named.differences()["reference"]) == {"b"}
+
+
+# ---------------------------------------------------------------- the model asked
+
+
+def test_the_model_says_again_what_the_batch_said(deep, loans):
+    place, _ = loans
+    sexes = deep.parts[0]
+    assert {each.group for each in sexes.deeper} == {"woman", "man"}
+    for each in sexes.deeper:
+        shares = [step.reach.value for step in each.frontier]
+        assert shares == sorted(shares, reverse=True)
+        assert shares[0] > shares[-1]
+        assert each.asked == 6
+        for step in each.frontier:
+            told = step.reach.value + step.none.value + step.open.value
+            assert told == pytest.approx(1)
+    everybody = Audit.of(place / "answers", "sex", model=loans[1], sample=500, draws=100)
+    for each, counted in zip(everybody.parts[0].deeper, everybody.parts[0].groups, strict=True):
+        at = next(step for step in each.frontier if step.confidence == 0.65)
+        assert each.asked == counted.group.refused
+        assert at.reach.value == counted.estimates["reach"].value
+        assert at.mean_cost.value == pytest.approx(counted.estimates["mean_cost"].value)
+        assert each.blocked == counted.group.none
+
+
+def test_the_constraint_that_blocks_is_named(deep):
+    blocked = deep.blocked()
+    assert blocked["people"].max() > 0
+    assert (blocked["people"] <= blocked["of"]).all()
+    assert set(blocked["if"]) & {"debt may change", "income may change by more than 8"}
+    assert not any("old" in sentence for sentence in blocked["if"])
+
+
+def test_another_model_is_refused(loans, patients):
+    place, _ = loans
+    other = PTMClassifier(epochs=2, random_state=3).fit(*patients)
+    with pytest.raises(ValueError, match="give the model that the batch asked"):
+        Audit.of(place / "answers", "sex", model=other)
+
+
+# ---------------------------------------------------------------- what people read
+
+
+def test_the_page_shows_names_and_runs_none(tmp_path):
+    evil = "<script>alert(1)</script>"
+    groups = {evil: (80, 0.6, 0.2, 0, 1.0), "=1+1": (90, 0.6, 0.2, 0, 1.0)}
+    frame = folders.made_up(groups, np.random.default_rng(0))
+    frame = frame.rename(columns={"group": "<b>by</b>"})
+    folders.write(tmp_path / "x", frame, folders.INCOME)
+    audit = Audit.of(tmp_path / "x", "<b>by</b>", draws=100)
+    html = audit.page().html()
+    assert "<script" not in html
+    assert "<b>" not in html
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in html
+    assert html.count("data:image/svg+xml;base64,") == 3
+    assert not re.search(r'(src|href)="http', html)
+    rows = list(csv.reader(io.StringIO(audit.to_csv())))
+    cells = [cell for row in rows for cell in row]
+    assert "'=1+1" in cells
+    assert not any(cell.startswith(("=", "@", "+")) for cell in cells)
+
+
+@given(st.text(max_size=8))
+def test_no_text_of_a_table_begins_like_a_formula(text):
+    told = tables.disarmed(text)
+    assert not told.startswith(tables.FORMULAS)
+    assert told.removeprefix("'") == text.removeprefix("'")
+
+
+def test_the_page_says_what_it_does_not_show(deep):
+    page = deep.page(organisation="North Bank")
+    text = page.text()
+    for words in ("about the model, not about the world", "does not prove discrimination",
+                  "Bonferroni", "Bayesian bootstrap", "proved", "WHAT STANDS IN THE WAY",
+                  "WHAT MORE CONFIDENCE TAKES", "North Bank"):  # fmt: skip
+        assert words in " ".join(text.split()), words
+    assert page.html().count("<figure>") == 8
+
+
+def test_pictures_of_any_number_of_groups(deep, tmp_path):
+    many = {f"group {at}": (60, 0.6, 0.2, 0, 1.0) for at in range(7)}
+    frame = folders.made_up(many, np.random.default_rng(0))
+    audit = Audit.of(folders.write(tmp_path / "x", frame, folders.INCOME), "group", draws=100)
+    assert len(draw_curves(curves_info(audit))) == 6
+    assert len(draw_asked(asked_info(audit))) == 7
+    forest = draw_forest(forest_info(audit))
+    assert [label.get_text() for label in forest[0].get_yticklabels()] == list(many)[1:]
+    (together,) = draw_curves(curves_info(deep))
+    shares = {each.group.name: each.curve.share for each in deep.parts[0].groups}
+    for line, name in zip(together.lines, shares, strict=True):
+        np.testing.assert_array_equal(line.get_ydata(), shares[name])
+    upper, lower = draw_levels(levels_info(deep))
+    assert len(upper.lines) == len(lower.lines) == 2
+    with pytest.raises(ValueError, match="did not ask the model"):
+        levels_info(audit)
+
+
+def test_where_nobody_is_refused_or_nobody_can_it_says_so(tmp_path):
+    rng = np.random.default_rng(0)
+    for name, shares, words in (
+        ("none refused", (50, 0.0, 0.2, 0, 1.0), "No difference between groups"),
+        ("none can", (50, 1.0, 1.0, 0.0, 1.0), "Nobody who is refused can reach the target"),
+    ):
+        frame = folders.made_up({"a": shares, "b": shares}, rng)
+        audit = Audit.of(folders.write(tmp_path / name, frame, folders.INCOME), "group", draws=100)
+        assert words in audit.page().text()
+        json.dumps(audit.to_dict(), allow_nan=False)
+
+
+# ---------------------------------------------------------------- the command
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, ["audit", *map(str, arguments)])
+
+
+def test_the_command_writes_what_it_shows(loans, tmp_path):
+    place, _ = loans
+    page, sheet = tmp_path / "a.html", tmp_path / "a.csv"
+    done = run(place / "answers", "--by", "sex", "--by", "income", "--bands", "income=25,30",
+               "--reference", "sex=man", "--model", place / "model.safetensors", "--sample", 4,
+               "--bootstrap", 100, "--html", page, "--csv", sheet)  # fmt: skip
+    assert done.exit_code == 0, done.output
+    assert "25 to under 30" in done.stdout
+    assert "proves no discrimination" in " ".join(done.stdout.split())
+    assert "<figure>" in page.read_text()
+    table = pd.read_csv(sheet)
+    assert {"count", "group", "difference", "ratio", "reach at a confidence"} <= set(table["about"])
+    told = json.loads(run(place / "answers", "--by", "sex", "--bootstrap", 100, "--json").stdout)
+    assert sum(row["people"] for row in told["counts"]) == told["people"] == 160
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--by", "sexx"], "did you mean 'sex'?"),
+        (["--by", "row"], "no column 'row'"),
+        (["--by", "sex", "--bands", "25,30"], "not all numbers"),
+        (["--by", "housing", "--bands", "25,30"], "not numbers"),
+        (["--by", "income", "--bands", "30,25"], "expected edges that rise"),
+        (["--by", "income", "--bands", "q99"], "q4 for four bands"),
+        (["--by", "income", "--bands", "x,y"], "expected numbers that rise"),
+        (["--by", "income", "--by", "debt", "--bands", "3"], "of which column?"),
+        (["--by", "income", "--bands", "debt=3"], "not among the groups"),
+        (["--by", "sex", "--reference", "sex=men"], "did you mean 'man'?"),
+        (["--by", "sex", "--reference", "age=old"], "not among the groups"),
+        (["--by", "sex", "--reference", "man"], "expected COLUMN="),
+        (["--by", "sex", "--cross"], "at least two columns"),
+        (["--by", "sex", "--html", "/nowhere/a.html"], "does not exist"),
+    ],
+)
+def test_what_is_given_wrongly_is_told(loans, arguments, words):
+    done = run(loans[0] / "answers", *arguments)
+    assert done.exit_code == 2, done.output
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_folder_that_is_none_is_told(tmp_path, table):
+    assert "wrote" in run(tmp_path / "nowhere", "--by", "x").stderr
+    assert "there is no such file" in run(tmp_path, "--by", "x").stderr
+    (tmp_path / "batch.json").write_text("{}")
+    assert "not the manifest of a batch" in run(tmp_path, "--by", "x").stderr
+    (tmp_path / "batch.json").write_text("{")
+    assert "cut short" in run(tmp_path, "--by", "x").stderr
+    folder = folders.write(tmp_path / "x", table, folders.INCOME, parts=3)
+    (folder / "part-00001.parquet").write_bytes(b"PAR1 but not really")
+    done = run(folder, "--by", "group")
+    assert "part-00001.parquet" in done.stderr
+    assert "start the same batch again" in done.stderr
+    (folder / "part-00001.parquet").unlink()
+    assert "1 of 3 parts are not there yet" in run(folder, "--by", "group").stderr
+    assert run(folder, "--by", "group").exit_code == 2
+
+
+def test_too_many_groups_are_refused_with_advice(table, tmp_path):
+    frame = table.assign(name=[f"person {at}" for at in range(len(table))])
+    folders.write(tmp_path / "x", frame, folders.INCOME)
+    with pytest.raises(ValueError, match="take a coarser column"):
+        Audit.of(tmp_path / "x", "name")
+
+
+def test_nothing_to_group_by_is_told(folder):
+    with pytest.raises(ValueError, match="no protected feature; name a column"):
+        Audit.of(folder)
+
+
+def test_an_odd_status_is_refused(table, tmp_path):
+    frame = table.assign(status="perhaps")
+    folders.write(tmp_path / "x", frame, folders.INCOME)
+    with pytest.raises(ValueError, match="the status 'perhaps'"):
+        Audit.of(tmp_path / "x", "group")
