@@ -20,6 +20,14 @@ if TYPE_CHECKING:
     from trust_recourse.web.page.visit import Visit
 
 
+FEWER = "No further option was found that changes other values. "
+GLOSSARY = (
+    "Cost adds up how far each value moves, in units of its scale. Safe radius: a yes stays a yes "
+    "while every number is off by less than that share of its scale. A yes under noise: how likely "
+    f"it stays one if every number is off by chance, by {SIGMA:.0%} of its scale or so."
+)
+
+
 class Cards:
     """What would change the model's answer, or that nothing would and why."""
 
@@ -47,7 +55,7 @@ class Cards:
 
     def _ask(self) -> None:
         if self.visit.question is not None:
-            self.search.ask(self.visit.answer())
+            self.search.ask(self.visit.answer)
 
     def _show(self) -> None:
         result = self.visit.result
@@ -63,10 +71,13 @@ class Cards:
                 self._not_found(result)
             for at, option in enumerate(result.options):
                 self._card(result, at, option)
+            fewer = len(result.options) < self.visit.n_options and status is not Status.ALREADY_MET
+            if result.options:
+                note(FEWER + GLOSSARY if fewer else GLOSSARY).classes("wide-card")
         if result.options:
-            self.more.ask(self._safeties(result))
+            self.more.ask(lambda: self._safeties(result))
         elif status is Status.INFEASIBLE and result.recourse.exact:
-            self.more.ask(self._far(result))
+            self.more.ask(lambda: self._far(result))
 
     # ------------------------------------------------------------ one option
 
@@ -190,6 +201,3 @@ def _fact(name: str, value: str) -> ui.label:
             ui.label(name)
         with ui.element("dd").classes("numbers"):
             return ui.label(value)
-
-
-NOISE = f"under Gaussian noise of {SIGMA:.0%} of each number’s scale"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from nicegui import background_tasks, ui
@@ -41,11 +41,11 @@ class Latest:
         self._client = ui.context.client
         self._client.on_delete(self.stop)
 
-    def ask(self, work: Coroutine[Any, Any, None], *, after: float = 0.0) -> None:
-        """Start this after so many seconds, in place of whatever is in flight."""
+    def ask(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Start this, in place of whatever is in flight."""
         self.stop()
         self._task = background_tasks.create(
-            self._run(work, after), name="page question", context=self._client
+            self._run(work), name="page question", context=self._client
         )
 
     def stop(self) -> None:
@@ -55,17 +55,13 @@ class Latest:
             self._task = None
             self._waiting(False)
 
-    async def _run(self, work: Coroutine[Any, Any, None], after: float) -> None:
-        announced = asyncio.get_running_loop().call_later(
-            after + PATIENCE, self._waiting, True
-        )
+    async def _run(self, work: Callable[[], Awaitable[None]]) -> None:
+        announced = asyncio.get_running_loop().call_later(PATIENCE, self._waiting, True)
         try:
-            await asyncio.sleep(after)
-            await work
-            self._waiting(False)
+            await work()
         except Exception as error:
-            self._waiting(False)
             self._failed(said(error))
+        else:
+            self._waiting(False)
         finally:
-            work.close()
             announced.cancel()

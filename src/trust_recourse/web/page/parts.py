@@ -58,9 +58,12 @@ def status_line(text: str) -> tuple[Callable[[bool], None], Callable[[str], None
     return waiting, failed
 
 
-def grid(head: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: int = 99) -> None:
-    """A table of texts; columns from `numbers` on are set right, digit under digit."""
-    with ui.element("div").classes("scroll"), ui.element("table").classes("grid"):
+def grid(
+    head: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: int, tight: bool = False
+) -> None:
+    """A table of texts; columns from `numbers` on are set right, and if tight, not broken."""
+    kind = "grid tight" if tight else "grid"
+    with ui.element("div").classes("scroll"), ui.element("table").classes(kind):
         with ui.element("thead"), ui.element("tr"):
             for at, text in enumerate(head):
                 with ui.element("th").classes("numbers right" if at >= numbers else ""):

@@ -37,15 +37,15 @@ class Picker:
 
     def _again(self) -> None:
         self.page = 0
-        self.latest.ask(self._search())
+        self.latest.ask(self._search)
 
     def _back(self) -> None:
         self.page -= 1
-        self.latest.ask(self._search())
+        self.latest.ask(self._search)
 
     def _on(self) -> None:
         self.page += 1
-        self.latest.ask(self._search())
+        self.latest.ask(self._search)
 
     async def _search(self) -> None:
         text, refused, page = self.text.value or "", bool(self.refused.value), self.page

@@ -52,6 +52,16 @@ class Visit:
         _tell(self.on_person)
         _tell(self.on_question)
 
+    def correct(self, name: str, person: pd.Series[Any]) -> None:
+        """Take other values for the person at hand; locks stay."""
+        if self.question is None:
+            self.meet(name, person)
+            return
+        self.name, self.result, self.kept = name, None, ()
+        self.question = replace(self.question, person=person)
+        _tell(self.on_person)
+        _tell(self.on_question)
+
     def ask(self, *, confidence: float | None = None, n_options: int | None = None) -> None:
         """Ask for another confidence, or for another number of options."""
         if confidence is not None:
