@@ -48,7 +48,9 @@ def loans(n: int = 400) -> tuple[pd.DataFrame, np.ndarray, Schema]:
             Feature("income", lower=0, upper=6000, step=10, scale=3000, unit="€", label="Income"),
             Feature("savings", lower=0, step=100, scale=20000, unit="€", missing=(None,)),
             Feature(HOSTILE, "category", values=("own", "rent", TEMPLATE)),
-            Feature("school", "ordinal", values=("none", "school", "college"), direction="increase"),
+            Feature(
+                "school", "ordinal", values=("none", "school", "college"), direction="increase"
+            ),
             Feature("employed", "boolean"),
             Feature("children", "integer", protected=True),
         )
@@ -77,7 +79,8 @@ def main(folder: Path) -> None:
     mount(app, first[1])
     listening = socket.create_server(("127.0.0.1", 0))
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning"))
-    print(listening.getsockname()[1], flush=True)  # connections wait until it answers
+    sys.stdout.write(f"{listening.getsockname()[1]}\n")  # connections wait until it answers
+    sys.stdout.flush()
     server.run(sockets=[listening])
 
 

@@ -33,7 +33,7 @@ class ByHand:
 
     def _person(self) -> None:
         if not self._mine and self.visit.question is not None:
-            self.form.fill(self.visit.question.person.to_dict())
+            self.form.fill(self.visit.question.person)
         self._words()
 
     def _changed(self) -> None:

@@ -51,7 +51,9 @@ class Cards:
         self.place.clear()
         if self.visit.question is None:
             with self.place:
-                note("Nobody is chosen yet. Pick a person, or enter values, and the options appear.")
+                note(
+                    "Nobody is chosen yet. Pick a person, or enter values, and the options appear."
+                )
 
     def _ask(self) -> None:
         if self.visit.question is not None:
@@ -87,7 +89,9 @@ class Cards:
             card.props["aria-label"] = name
             with ui.element("header"):
                 heading(name.capitalize(), 3)
-                with ui.element("span").classes(f"badge {'proved' if known.proved else ''}") as mark:
+                with ui.element("span").classes(
+                    f"badge {'proved' if known.proved else ''}"
+                ) as mark:
                     ui.icon(known.icon).props["aria-hidden"] = "true"
                     ui.label(known.word)
                     mark.props["title"] = known.sentence
@@ -154,9 +158,9 @@ class Cards:
         with self.far:
             self.far_note.delete()
             reach = "can get" if furthest.status is Status.OPTIMAL else "was found to get"
-            ui.label(f"The furthest this person {reach} is {percent(furthest.confidence)}.").classes(
-                "strong"
-            )
+            ui.label(
+                f"The furthest this person {reach} is {percent(furthest.confidence)}."
+            ).classes("strong")
             self._changes(result, furthest)
             press(
                 "Ask for this", lambda: self.visit.ask(confidence=furthest.confidence),

@@ -12,7 +12,7 @@ from trust_recourse.web.page.words import percent
 if TYPE_CHECKING:
     from trust_recourse.web.page.visit import Visit
 
-NEAR = 5e-3  # half a step of the slider
+THROTTLE = 0.05  # seconds between two moves of the slider that are told to the server
 
 
 class Decision:
@@ -55,13 +55,22 @@ class Asking:
     """The confidence asked for, by a slider that is answered as it moves, and how many options."""
 
     def __init__(self, visit: Visit) -> None:
-        self.visit = visit
+        self.visit, self._by_hand = visit, False
         with ui.element("div").classes("asking"):
             heading("How sure should the yes be?")
             self.label = ui.label().classes("tau numbers")
-        self.slider = ui.slider(min=0.01, max=0.99, step=0.01, value=visit.confidence)
-        self.slider.props["aria-label"] = "Confidence asked for"
-        self.slider.on_value_change(lambda e: self._moved(e.value))
+        # The browser's own slider follows the hand and the keys by itself. Its value is no prop:
+        # that would be set again whenever anything on the page is drawn, under a moving hand.
+        self.slider = ui.element("input").classes("slider")
+        self.slider.props("type=range min=1 max=99 step=1")
+        self.slider.props["defaultValue"] = f"{100 * visit.confidence:.0f}"
+        self.slider.props["aria-label"] = "Confidence asked for, in percent"
+        self.slider.on(
+            "input",
+            lambda e: self._moved(float(e.args) / 100),
+            js_handler="(e) => emit(Number(e.target.value))",
+            throttle=THROTTLE,
+        )
         with ui.element("div").classes("asking"):
             note("Move it with the mouse or the arrow keys; the answer follows.")
             counts = list(range(1, min(5, visit.desk.limits.options) + 1))
@@ -69,17 +78,21 @@ class Asking:
             many.props("outlined dense").classes("short")
             many.on_value_change(lambda e: visit.ask(n_options=int(e.value)))
         visit.on_question.append(self._show)
-        self._show()
+        self.label.text = _words(visit.confidence)
 
-    def _moved(self, value: float | None) -> None:
-        # A step of the stairs lies between two places of the slider, which then stands at one.
-        if value is not None and abs(value - self.visit.confidence) > NEAR:
-            self.visit.ask(confidence=value)
-            self._show()
+    def _moved(self, confidence: float) -> None:
+        self._by_hand = True
+        self.visit.ask(confidence=confidence)
+        self._show()
+        self._by_hand = False
 
     def _show(self) -> None:
         confidence = self.visit.confidence
-        self.label.text = f"at least {percent(confidence)}"
-        self.slider.props["aria-valuetext"] = self.label.text
-        if abs((self.slider.value or 0.0) - confidence) > NEAR:
-            self.slider.value = round(confidence, 2)
+        self.label.text = _words(confidence)
+        if not self._by_hand:  # else it stands there already, or further on by now
+            place = f"getHtmlElement({self.slider.id}).value = {100 * confidence:.0f}"
+            ui.run_javascript(place)
+
+
+def _words(confidence: float) -> str:
+    return f"at least {percent(confidence)}"

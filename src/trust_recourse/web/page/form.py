@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
@@ -11,6 +11,8 @@ from trust_recourse.schema.values import plain, written
 from trust_recourse.web.page.words import limits
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from trust_recourse import Feature, Schema
 
 
@@ -47,7 +49,7 @@ class Form:
         if not self._quiet:
             self._then()
 
-    def fill(self, values: Mapping[str, Any]) -> None:
+    def fill(self, values: pd.Series[Any]) -> None:
         """Set the fields, without telling of it."""
         self._quiet = True
         for name, field in self.fields.items():
@@ -97,5 +99,4 @@ def _listed(feature: Feature) -> bool:
 
 
 def _values(feature: Feature) -> list[Any]:
-    known = (False, True) if feature.kind == "boolean" else feature.values
-    return [*known, *feature.missing]
+    return [*(feature.values or (False, True)), *feature.missing]  # noqa: PD011

@@ -33,9 +33,7 @@ class Latest:
     `failed` what to tell a person of an error.
     """
 
-    def __init__(
-        self, waiting: Callable[[bool], None], failed: Callable[[str], None]
-    ) -> None:
+    def __init__(self, waiting: Callable[[bool], None], failed: Callable[[str], None]) -> None:
         self._waiting, self._failed = waiting, failed
         self._task: asyncio.Task[Any] | None = None
         self._client = ui.context.client

@@ -108,7 +108,9 @@ def _words(found: Price, free: bool) -> str:
     about = "" if found.proved else "about "
     if abs(found.then - found.now) < SAME or (found.now == found.then == math.inf):
         return f"{turned}: no difference"
-    if found.then == math.inf or found.now == math.inf:
-        return f"{turned}: {about}{cost(found.then)}"
+    if found.then == math.inf:
+        return f"{turned}: out of reach" if found.proved else f"{turned}: not found in time"
+    if found.now == math.inf:
+        return f"{turned}: within reach, for {about}{cost(found.then)}"
     more = found.then - found.now
     return f"{turned}: {about}{cost(found.then)} ({'+' if more > 0 else '−'}{cost(abs(more))})"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
 from nicegui import ui
@@ -49,11 +50,13 @@ class Papers:
         self.until = _day("The offer holds until")
         with ui.element("div").classes("line-up"):
             self.buttons = [
-                press("Letter as PDF", lambda: self._make(self._letter_pdf), icon="download", main=True),
-                press("Letter as HTML", lambda: self._make(self._letter_html), icon="download"),
-                press("Dossier", lambda: self._make(self._dossier), icon="download",
-                      told="Dossier for the risk officer, as HTML"),
-            ]  # fmt: skip
+                press(text, partial(self._make, write), icon="download", main=main)
+                for text, write, main in (
+                    ("Letter as PDF", self._letter_pdf, True),
+                    ("Letter as HTML", self._letter_html, False),
+                    ("Dossier for the risk officer", self._dossier, False),
+                )
+            ]
         waiting, failed = status_line("Writing…")
         self.writing = Latest(waiting, failed)
 
@@ -62,9 +65,7 @@ class Papers:
         if result is not None:
             self.writing.ask(lambda: self._download(write, result))
 
-    async def _download(
-        self, write: Callable[[Result], tuple[bytes, str]], result: Result
-    ) -> None:
+    async def _download(self, write: Callable[[Result], tuple[bytes, str]], result: Result) -> None:
         content, name = await self.visit.desk.work(lambda: write(result))
         ui.download.content(content, name)
 
@@ -142,7 +143,7 @@ class Papers:
         self._enable(result is not None and not self._freed)
         self.why_not.visible = result is None or self._freed
         self.why_not.text = (
-            "Something is free that the rules lock: no letter and no promise is made of this answer."
+            "Something is free that the rules lock: no letter or promise is made of this."
             if self._freed
             else "Pick a person first."
         )

@@ -61,7 +61,11 @@ class Picker:
             for each in found.listed:
                 self._person(each)
             if not found.listed:
-                none = "Nobody fits this search." if self.text.value else "The model refuses nobody here."
+                none = (
+                    "Nobody fits this search."
+                    if self.text.value
+                    else "The model refuses nobody here."
+                )
                 note(none)
         self.where.text = f"{found.page + 1} of {found.pages} · {found.total:,} people"
         self.back.set_enabled(found.page > 0)

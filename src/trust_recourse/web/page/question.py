@@ -50,7 +50,8 @@ class Question:
         """The same question with one feature locked that may change, or freed that may not."""
         name = frozenset([feature.name])
         if self.may_change(feature):
-            return replace(self, locked=self.locked | name, freed=self.freed - name)
+            locked = self.locked | name if feature.mutable else self.locked
+            return replace(self, locked=locked, freed=self.freed - name)
         freed = self.freed if feature.mutable else self.freed | name
         return replace(self, locked=self.locked - name, freed=freed)
 
@@ -90,7 +91,9 @@ class Price(NamedTuple):
     proved: bool
 
 
-def price(recourse: Recourse, question: Question, feature: Feature, now: Result, limit: float) -> Price:  # fmt: skip
+def price(
+    recourse: Recourse, question: Question, feature: Feature, now: Result, limit: float
+) -> Price:
     """What turning one lock would do to the cost of the cheapest answer.
 
     A lock on what the proved cheapest answer leaves alone costs nothing: the answer stays allowed.
@@ -133,7 +136,7 @@ def tried(recourse: Recourse, person: pd.Series[Any], values: dict[str, Any]) ->
         points = places(
             recourse, [("as they are", person, None, 0.0), ("these values", row, None, cost)]
         )
-        why = explain(points, *points.all)
+        why = explain(points, points.all[0], points.all[1])
     return Trial(recourse.confidence_of(codes), cost, reach.why_not(codes), why)
 
 

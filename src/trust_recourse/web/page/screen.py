@@ -41,7 +41,7 @@ def show(desk: Desk, path: str) -> None:
 
 
 async def _warm(desk: Desk, people: People) -> None:
-    """Search once before anyone asks: the search is compiled the first time, which takes seconds."""
+    """Search once before anyone asks: the first search is compiled, which takes seconds."""
     person = people.table.iloc[0][list(desk.recourse.schema.names)]
     if desk.recourse.exact:
         await desk.work(lambda: desk.recourse.frontier(person, node_limit=1))
@@ -55,11 +55,10 @@ class Screen:
         with ui.element("header").classes("top"):
             self._top()
         with ui.element("main").classes("shell"):
-            with ui.element("aside").classes("side"):
-                with ui.element("section").classes("panel"):
-                    if visit.people is not None:
-                        Picker(visit, visit.people)
-                    ByHand(visit)
+            with ui.element("aside").classes("side"), ui.element("section").classes("panel"):
+                if visit.people is not None:
+                    Picker(visit, visit.people)
+                ByHand(visit)
             with ui.element("div").classes("body") as body:
                 self._body()
         ui.skip_link("Skip to the answer", target=body)
@@ -88,10 +87,12 @@ class Screen:
     def _tools(self) -> None:
         visit = self.visit
         names = ("What may change", "Try values", "Compare", "Letter and promise")
-        with ui.tabs().props("no-caps inline-label outside-arrows mobile-arrows align=left active-color=primary") as tabs:
+        with ui.tabs().props(
+            "no-caps inline-label outside-arrows mobile-arrows align=left active-color=primary"
+        ) as tabs:
             self.tabs = tabs
             locks, trying, sides, papers = (ui.tab(name) for name in names)
-        with ui.tab_panels(tabs, value=locks).props("keep-alive").classes("wide") as panels:
+        with ui.tab_panels(tabs, value=locks, animated=False).classes("wide") as panels:
             with ui.tab_panel(locks):
                 self.locks = Locks(visit)
             with ui.tab_panel(trying):

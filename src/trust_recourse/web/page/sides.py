@@ -9,7 +9,7 @@ from nicegui import ui
 from trust_recourse.web.page.latest import Latest
 from trust_recourse.web.page.parts import grid, note, status_line
 from trust_recourse.web.page.question import compared, option_name, with_kept
-from trust_recourse.web.page.trying import points
+from trust_recourse.web.page.trying import STILL, points
 
 if TYPE_CHECKING:
     from trust_recourse import Result
@@ -73,8 +73,8 @@ class Sides:
         if not hasattr(self.visit.desk.recourse.model, "clauses"):
             return "This model has no rules to compare options by."
         return (
-            f"There {'is one option' if many else 'are no options'}. Ask for more options, or press "
-            "Keep on one and move the slider to compare it with the next answer."
+            f"There {'is one option' if many else 'are no options'}. Ask for more options, or "
+            "press Keep on one and move the slider to compare it with the next answer."
         )
 
     def _ask(self) -> None:
@@ -98,16 +98,22 @@ class Sides:
         ui.label(found.sentence[:1].upper() + found.sentence[1:]).classes("strong")
         table = found.words()
         names = [name.capitalize() for name in found.names]
-        grid(("", *names), [(str(row), *map(str, table.loc[row])) for row in table.index], numbers=1)
+        grid(
+            ("", *names), [(str(row), *map(str, table.loc[row])) for row in table.index], numbers=1
+        )
         ui.label("Rule by rule").classes("strong")
         note(
-            f"How likely each rule fires at {found.names[0]} and at {found.names[1]}, and its share "
-            "of the difference in confidence, in points of a percent. Open one for its literals."
+            f"How likely each rule fires at {found.names[0]} and at {found.names[1]}, and its "
+            "share of the difference in confidence, in points of a percent. Open one for "
+            "its literals."
         )
         why = found.explanation
-        shares = why.to_frame().head(RULES)
-        for j in shares.index:
+        shares = why.to_frame()["share"]
+        told = shares[shares.abs() >= STILL].head(RULES)
+        for j in told.index:
             _rule(why, int(j), found.names)
+        rest = len(shares) - len(told)
+        note(f"The other {rest} rules add {points(float(shares.sum() - told.sum()))} together.")
         if why.note:
             note(why.note)
 

@@ -14,11 +14,9 @@ from trust_recourse.web.page.words import percent
 if TYPE_CHECKING:
     from nicegui.events import EChartPointClickEventArguments
 
-    from trust_recourse import Result
     from trust_recourse.web.page.visit import Visit
 
 DRAWN = 150  # steps at most; a longer staircase is thinned
-STEP, OPTION = 0, 1  # places in the chart's series
 NUMBERS_ONLY = "p => 'cost ' + p.value[0].toPrecision(3) + ', confidence ' + (Math.floor(p.value[1] * 1000) / 10).toFixed(1) + ' %'"  # noqa: E501
 
 
@@ -64,9 +62,7 @@ class Stairs:
         visit, question = self.visit, self.visit.question
         assert question is not None
         recourse, limit = visit.recourse, visit.desk.limits.seconds
-        table = await visit.desk.work(
-            lambda: recourse.frontier(question.person, time_limit=limit)
-        )
+        table = await visit.desk.work(lambda: recourse.frontier(question.person, time_limit=limit))
         self.stairs = list(steps(table, DRAWN))
         self.complete, self.all = bool(table.attrs["complete"]), len(table)
         self._draw()
@@ -105,7 +101,8 @@ class Stairs:
         )
 
     def _clicked(self, event: EChartPointClickEventArguments) -> None:
-        self.visit.ask(confidence=float(event.value[1]))
+        place: Any = event.value  # cost and confidence
+        self.visit.ask(confidence=float(place[1]))
 
     def _walk(self, way: int) -> None:
         """Ask for the confidence of the next step up or down from what is asked for."""
@@ -155,8 +152,8 @@ def _options(
                 "markLine": {
                     "silent": True, "symbol": "none", "animation": False,
                     "data": [
-                        _level(asked, "asked for", "var(--accent)", "solid"),
-                        _level(threshold, "a yes begins", "var(--no)", "dashed"),
+                        _level(asked, "asked for", "var(--accent)", "solid", "Top"),
+                        _level(threshold, "a yes begins", "var(--no)", "dashed", "Bottom"),
                     ],
                 },
             },
@@ -175,11 +172,11 @@ def _options(
     }  # fmt: skip
 
 
-def _level(at: float, words: str, colour: str, dashes: str) -> dict[str, Any]:
+def _level(at: float, words: str, colour: str, dashes: str, side: str) -> dict[str, Any]:
     return {
         "yAxis": at,
         "lineStyle": {"color": colour, "type": dashes, "width": 1.5},
         "label": {
-            "formatter": words, "position": "insideEndTop", "color": colour, "fontSize": 12,
+            "formatter": words, "position": f"insideEnd{side}", "color": colour, "fontSize": 12,
         },
     }  # fmt: skip

@@ -43,7 +43,7 @@ class Trying:
 
     def start(self, option: Option) -> None:
         """Begin from the values of an option."""
-        self.form.fill(option.x.to_dict())
+        self.form.fill(option.x)
         self._ask()
 
     def _restart(self) -> None:
@@ -54,7 +54,7 @@ class Trying:
             with self.place:
                 note("Pick a person first.")
         else:
-            self.form.fill(question.person.to_dict())
+            self.form.fill(question.person)
             self._ask()
 
     def _ask(self) -> None:

@@ -69,8 +69,9 @@ class Visit:
         if n_options is not None:
             self.n_options = n_options
         if self.question is not None:
-            asked = {"confidence": self.confidence, "n_options": self.n_options}
-            self.question = replace(self.question, **asked)
+            self.question = replace(
+                self.question, confidence=self.confidence, n_options=self.n_options
+            )
             _tell(self.on_question)
 
     def turn(self, feature: Feature) -> None:
