@@ -34,8 +34,8 @@ class Cards:
     def __init__(self, visit: Visit, try_values: Callable[[Option], None]) -> None:
         self.visit, self._try = visit, try_values
         heading("What would change the answer")
-        waiting, failed = status_line("Searching…")
-        self.search = Latest(waiting, failed)
+        self._line, failed = status_line("Searching…")
+        self.search = Latest(self._waiting, failed)
         self.place = ui.element("div").classes("cards")
         self.place.props["aria-live"] = "polite"
         self.more = Latest(lambda _: None, self._unsafe)
@@ -55,6 +55,11 @@ class Cards:
                     "Nobody is chosen yet. Pick a person, or enter values, and the options appear."
                 )
 
+    def _waiting(self, is_waiting: bool) -> None:
+        """Say so, and let the cards fade: they answer an earlier question."""
+        self._line(is_waiting)
+        self.place.classes(**{"add" if is_waiting else "remove": "faded"})
+
     def _ask(self) -> None:
         if self.visit.question is not None:
             self.search.ask(self.visit.answer)
@@ -65,6 +70,7 @@ class Cards:
         self.more.stop()
         self.place.clear()
         self.safety = {}
+        self.place.props["data-asked"] = f"{_asked(result):.4f}"  # what the cards answer
         status = next(iter(result.status.values()))
         with self.place:
             if status is Status.INFEASIBLE:

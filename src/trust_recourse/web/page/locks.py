@@ -34,11 +34,12 @@ class Locks:
         self.latest = Latest(waiting, failed)
         self.freed = ui.label().classes("warning")
         self.freed.visible = False
-        with ui.element("ul").classes("locks"):
+        with ui.element("ul").classes("locks") as self.list:
             for feature in visit.desk.recourse.schema:
                 self._row(feature)
         visit.on_person.append(self._show)
-        visit.on_question.append(self._show)
+        visit.on_locks.append(self._show)
+        visit.on_question.append(self._outdated)
         visit.on_answer.append(self._price)
         self._show()
 
@@ -63,6 +64,11 @@ class Locks:
         if is_open:
             self._price()
 
+    def _outdated(self) -> None:
+        """What stands there is the price of an earlier question, until it is worked out anew."""
+        self.latest.stop()
+        self.list.classes("outdated")
+
     def _show(self) -> None:
         question = self.visit.question
         self.latest.stop()
@@ -71,7 +77,6 @@ class Locks:
             switch = self.switches[feature.name]
             switch.value = feature.movable if question is None else question.may_change(feature)
             switch.set_enabled(question is not None and not feature.protected)
-            self.prices[feature.name].text = ""
         self._quiet = False
         freed = question.freed if question is not None else frozenset[str]()
         titles = [f.title for f in self.visit.desk.recourse.schema if f.name in freed]
@@ -90,6 +95,9 @@ class Locks:
         assert question is not None
         assert result is not None
         desk = visit.desk
+        for label in self.prices.values():
+            label.text = ""
+        self.list.classes(remove="outdated")
         # Those that the answer uses first: their price is what is asked most.
         used = result.options[0].changes if result.options else {}
         for feature in sorted(desk.recourse.schema, key=lambda f: f.name not in used):

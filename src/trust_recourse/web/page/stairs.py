@@ -55,8 +55,8 @@ class Stairs:
         locks = (question.locked, question.freed)
         if locks != self.locks:
             self.stairs, self.locks = [], locks
+            self._draw()
             self.latest.ask(self._work)
-        self._draw()
 
     async def _work(self) -> None:
         visit, question = self.visit, self.visit.question

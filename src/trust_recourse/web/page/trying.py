@@ -38,7 +38,7 @@ class Trying:
                 self.place = ui.element("div").classes("stack")
                 self.place.props["aria-live"] = "polite"
         visit.on_person.append(self._restart)
-        visit.on_question.append(self._ask)
+        visit.on_locks.append(self._ask)
         self._restart()
 
     def start(self, option: Option) -> None:

@@ -22,7 +22,8 @@ class Visit:
     """What one tab asks and was told; tabs share the desk and the people, nothing else.
 
     Parts of the page add themselves to what happens: `on_person` (another person, or none),
-    `on_question` (anything asked changed; the answer is not there yet), `on_answer`.
+    `on_locks` (what may change is another), `on_question` (anything asked changed; the answer is
+    not there yet), `on_answer`.
     """
 
     def __init__(self, desk: Desk, people: People | None) -> None:
@@ -34,6 +35,7 @@ class Visit:
         self.result: Result | None = None
         self.kept: tuple[Option, ...] = ()
         self.on_person: list[Callable[[], None]] = []
+        self.on_locks: list[Callable[[], None]] = []
         self.on_question: list[Callable[[], None]] = []
         self.on_answer: list[Callable[[], None]] = []
 
@@ -79,6 +81,7 @@ class Visit:
         if self.question is not None:
             self.question = self.question.turned(feature)
             self.kept = ()  # they may be out of reach now
+            _tell(self.on_locks)
             _tell(self.on_question)
 
     async def answer(self) -> None:
