@@ -29,7 +29,7 @@ from trust_recourse.web.page.screen import show
 
 CHROMIUM = "/usr/bin/chromium"
 MOVES = 40
-PEOPLE = 4  # asked about in turn, the moves shared out among them
+PEOPLE = 2  # asked about in turn, the moves shared out among them
 LEVELS = [51 + 7 * at % 40 for at in range(MOVES)]  # percent, far apart from one move to the next
 ANSWER = "Visit.answer.<locals>.<lambda>"  # the job of a search, among others in the threads
 MOVE = """async percent => {
@@ -97,11 +97,11 @@ def moved(page, address, path, n_options):
         if at % (MOVES // PEOPLE) == 0:
             page.locator("button.person").nth(at * PEOPLE // MOVES).click()
             page.locator("article.card .facts").first.wait_for()
-            page.wait_for_timeout(5_000)  # for the stairs and the prices, which are not asked here
+            page.wait_for_timeout(4_000)  # for the stairs and the prices, which are not asked here
         page.request.get(f"{address}/searches")
         totals.append(page.evaluate(MOVE, percent))
         searches.append(sum(page.request.get(f"{address}/searches").json()))
-        page.wait_for_timeout(300)
+        page.wait_for_timeout(200)
     return totals, searches
 
 

@@ -51,9 +51,7 @@ class Cards:
         self.place.clear()
         if self.visit.question is None:
             with self.place:
-                note(
-                    "Nobody is chosen yet. Pick a person, or enter values, and the options appear."
-                )
+                note("The options appear with a person.").classes("wide-card")
 
     def _waiting(self, is_waiting: bool) -> None:
         """Say so, and let the cards fade: they answer an earlier question."""

@@ -34,12 +34,12 @@ class Form:
         field: ui.input | ui.select
         if _listed(feature):
             choices = {at: feature.describe(v) for at, v in enumerate(_values(feature))}
-            field = ui.select(choices, label=f"{feature.title}{unit}", clearable=True)
+            field = ui.select(choices, label=f"{feature.title}{unit}")
         else:
             field = ui.input(f"{feature.title}{unit}").props("type=number debounce=200")
             field.props["step"] = written(feature.step) if feature.step else "any"
-            if feature.missing:
-                hint = f"{hint}; may be left blank" if None in feature.missing else hint
+            if None in feature.missing:
+                hint = f"{hint}; may be left blank".removeprefix("; ")
         field.props("outlined dense")
         field.props["hint"] = hint
         field.on_value_change(self._changed)

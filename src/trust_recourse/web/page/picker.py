@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from trust_recourse.web.page.people import Found, Listed, People
     from trust_recourse.web.page.visit import Visit
 
+ON_A_PHONE = (  # the answer is below the list, so go there
+    "if (innerWidth <= 900) document.querySelector('.body').scrollIntoView({behavior: 'smooth'})"
+)
+
 
 class Picker:
     """A search field, a filter, and a page of people, each a button."""
@@ -78,7 +82,7 @@ class Picker:
             button = ui.element("button").classes("person")
             button.props["type"] = "button"
             button.props["data-name"] = each.name
-            button.on("click", lambda: self.visit.meet(each.name, self.people.row(each.at)))
+            button.on("click", lambda: self._picked(each))
             with button:
                 with ui.element("span").classes("person-head"):
                     ui.label(each.name).classes("strong")
@@ -86,6 +90,10 @@ class Picker:
                         f"numbers {'no' if each.refused else 'yes'}"
                     )
                 ui.label(each.values).classes("muted cut")
+
+    def _picked(self, each: Listed) -> None:
+        self.visit.meet(each.name, self.people.row(each.at))
+        ui.run_javascript(ON_A_PHONE)
 
     def _mark(self) -> None:
         for item in self.list:
