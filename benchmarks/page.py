@@ -143,8 +143,8 @@ def main():
                         told = summary(*moved(page, address, path, n_options))
                         found[f"{name}; options: {n_options}"] = told
                         print(name, n_options, told, flush=True)
+                words = busy.words()  # while all that worked is still there
                 browser.close()
-            words = busy.words()
         finally:
             server.terminate()
     told = {"where": surroundings("nicegui", "fastapi", "numba"), "busy": words, "found": found}

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nicegui import app, background_tasks, ui
 
+from trust_recourse.web.desk import Busy
 from trust_recourse.web.page.by_hand import ByHand
 from trust_recourse.web.page.cards import Cards
 from trust_recourse.web.page.decision import Asking, Decision
@@ -42,9 +44,9 @@ def show(desk: Desk, path: str) -> None:
 
 async def _warm(desk: Desk, people: People) -> None:
     """Search once before anyone asks: the first search is compiled, which takes seconds."""
-    person = people.table.iloc[0][list(desk.recourse.schema.names)]
     if desk.recourse.exact:
-        await desk.work(lambda: desk.recourse.frontier(person, node_limit=1))
+        with suppress(ValueError, LookupError, Busy):  # whoever picks somebody is told of it
+            await desk.work(lambda: desk.recourse.frontier(people.row(0), node_limit=1))
 
 
 class Screen:
