@@ -3,21 +3,22 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/pip --disable-pip-version-check -q install -c constraints.txt
 
-.PHONY: demo test bench stress postgres peers reproduce reproduce-quick clean
+.PHONY: demo test bench stress postgres chromium peers reproduce reproduce-quick clean
 
 demo: .venv/.cli,bayes
 	$(BIN)/trust-recourse demo
 
-test: .venv/.dev postgres
+test: .venv/.dev postgres chromium
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/pytest -n 2
 
-bench: .venv/.bench .venv/.tables
+bench: .venv/.bench .venv/.tables .venv/.dev chromium
 	PYTHONPATH=$(CURDIR):$(CURDIR)/tests $(BIN)/python benchmarks/machine.py
 	PYTHONPATH=$(CURDIR) $(BIN)/python benchmarks/search.py
+	PYTHONPATH=$(CURDIR):$(CURDIR)/tests $(BIN)/python benchmarks/page.py
 
 # The ledger under 200 kills and a long load, on each database.
 stress: .venv/.dev postgres
@@ -32,6 +33,16 @@ postgres:
 		(apt-get update -qq && apt-get install -y -qq --no-install-recommends postgresql >/dev/null) || \
 		echo 'PostgreSQL could not be installed: its tests will be skipped'; \
 	else echo 'PostgreSQL is not installed: its tests will be skipped (apt-get install postgresql)'; fi
+
+# A browser for the page's tests and its benchmark; without one they skip and say so.
+chromium:
+	@command -v chromium >/dev/null || \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		export DEBIAN_FRONTEND=noninteractive; \
+		apt-get install -y -qq --no-install-recommends chromium >/dev/null 2>&1 || \
+		(apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null) || \
+		echo 'Chromium could not be installed: the tests of the page will be skipped'; \
+	else echo 'Chromium is not installed: the tests of the page will be skipped (apt-get install chromium)'; fi
 
 # Both go on where a killed run was. The small one runs the same code in minutes.
 # A peer whose environment cannot be built is left out, and its table says so.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import time
+from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 
@@ -47,8 +48,9 @@ def cpu_of_all():
 def _family(pid):
     yield pid
     for task in Path(f"/proc/{pid}/task").iterdir():
-        for child in (task / "children").read_text().split():
-            yield from _family(int(child))
+        with suppress(FileNotFoundError):  # a thread may end while we look
+            for child in (task / "children").read_text().split():
+                yield from _family(int(child))
 
 
 def _seconds_of(pid):

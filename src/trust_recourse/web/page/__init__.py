@@ -1,0 +1,41 @@
+"""The page for a case worker: pick a person, slide the confidence, see what would change the no.
+
+`people` who to pick · `question` what is asked and worked out · `words` how numbers are written ·
+`latest` only the newest question is answered · `visit` one browser tab · `screen` how the parts are
+laid out · `picker`, `form`, `cards`, `stairs`, `locks`, `trying`, `sides`, `papers` the parts ·
+`look.css` how they look.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nicegui import ui
+
+from trust_recourse.web.page.screen import show
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+    from trust_recourse.web.desk import Desk
+
+
+def mount(app: FastAPI, desk: Desk) -> None:
+    """Put the page at `/` of an application; once in a process, and in one worker process."""
+    show(desk, "/")
+    ui.run_with(
+        app,
+        title="Recourse",
+        dark=None,  # as the system has it
+        tailwind=False,
+        favicon=ICON,
+        language="en-US",
+        show_welcome_message=False,
+    )
+
+
+ICON = (
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">'
+    '<rect width="32" height="32" rx="7" fill="#0072B2"/>'
+    '<path d="M6 25h6v-6h6v-6h6V7" fill="none" stroke="#fff" stroke-width="3"/></svg>'
+)

@@ -1,0 +1,55 @@
+"""A person's values, to read, to correct, or to enter where there is no table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nicegui import ui
+
+from trust_recourse.web.page.form import Form
+from trust_recourse.web.page.parts import heading, note
+
+if TYPE_CHECKING:
+    from trust_recourse.web.page.visit import Visit
+
+EDITED = ", values corrected"
+
+
+class ByHand:
+    """The form of the person as they are; a whole set of values is asked about at once."""
+
+    def __init__(self, visit: Visit) -> None:
+        self.visit, self._mine = visit, False
+        place = ui.element("details").classes("by-hand")
+        if visit.people is None:
+            place.props["open"] = True
+        with place:
+            with ui.element("summary"):
+                heading("Values" if visit.people is None else "Values: see, correct or enter", 3)
+            self.said = note("")
+            self.form = Form(visit.desk.recourse.schema, self._changed, said=lambda _: "")
+        visit.on_person.append(self._person)
+        self._words()
+
+    def _person(self) -> None:
+        if not self._mine and self.visit.question is not None:
+            self.form.fill(self.visit.question.person)
+        self._words()
+
+    def _changed(self) -> None:
+        values = self.form.values()
+        if values is not None:
+            name = self.visit.name.removesuffix(EDITED)
+            name = f"{name}{EDITED}" if name and name != "This person" else "This person"
+            self._mine = True
+            try:
+                self.visit.correct(name, self.visit.desk.recourse.schema.row(values))
+            finally:
+                self._mine = False
+        self._words()
+
+    def _words(self) -> None:
+        gaps = self.form.empty
+        shown = ", ".join(gaps[:4]) + (f" and {len(gaps) - 4} more" if len(gaps) > 4 else "")
+        self.said.text = f"Still to fill: {shown}." if gaps else ""
+        self.said.visible = bool(gaps)

@@ -1,0 +1,211 @@
+"""The options: a card each, with what changes, what it costs, how sure it is and what is proved."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from nicegui import ui
+
+from trust_recourse import Status
+from trust_recourse.web.page.latest import Latest
+from trust_recourse.web.page.parts import heading, note, press, status_line
+from trust_recourse.web.page.question import EACH, SIGMA, Safety, option_name, safety
+from trust_recourse.web.page.words import badge, cost, percent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from trust_recourse import Option, Result
+    from trust_recourse.web.page.visit import Visit
+
+
+FEWER = "No further option was found that changes other values. "
+GLOSSARY = (
+    "Cost adds up how far each value moves, in units of its scale. Safe radius: a yes stays a yes "
+    "while every number is off by less than that share of its scale. A yes under noise: how likely "
+    f"it stays one if every number is off by chance, by {SIGMA:.0%} of its scale or so."
+)
+
+
+class Cards:
+    """What would change the model's answer, or that nothing would and why."""
+
+    def __init__(self, visit: Visit, try_values: Callable[[Option], None]) -> None:
+        self.visit, self._try = visit, try_values
+        heading("What would change the answer")
+        self._line, failed = status_line("Searching…")
+        self.search = Latest(self._waiting, failed)
+        self.place = ui.element("div").classes("cards")
+        self.place.props["aria-live"] = "polite"
+        self.more = Latest(lambda _: None, self._unsafe)
+        self.safety: dict[int, tuple[ui.label, ui.label]] = {}
+        visit.on_person.append(self._empty)
+        visit.on_question.append(self._ask)
+        visit.on_answer.append(self._show)
+        self._empty()
+
+    def _empty(self) -> None:
+        self.search.stop()
+        self.more.stop()
+        self.place.clear()
+        if self.visit.question is None:
+            with self.place:
+                note("The options appear with a person.").classes("wide-card")
+
+    def _waiting(self, is_waiting: bool) -> None:
+        """Say so, and let the cards fade: they answer an earlier question."""
+        self._line(is_waiting)
+        self.place.classes(**{"add" if is_waiting else "remove": "faded"})
+
+    def _ask(self) -> None:
+        if self.visit.question is not None:
+            self.search.ask(self.visit.answer)
+
+    def _show(self) -> None:
+        result = self.visit.result
+        assert result is not None
+        self.more.stop()
+        self.place.clear()
+        self.safety = {}
+        self.place.props["data-asked"] = f"{_asked(result):.4f}"  # what the cards answer
+        status = next(iter(result.status.values()))
+        with self.place:
+            if status is Status.INFEASIBLE:
+                self._out_of_reach(result)
+            elif status is Status.NOT_FOUND:
+                self._not_found(result)
+            for at, option in enumerate(result.options):
+                self._card(result, at, option)
+            fewer = len(result.options) < self.visit.n_options and status is not Status.ALREADY_MET
+            if result.options:
+                note(FEWER + GLOSSARY if fewer else GLOSSARY).classes("wide-card")
+        if result.options:
+            self.more.ask(lambda: self._safeties(result))
+        elif status is Status.INFEASIBLE and result.recourse.exact:
+            self.more.ask(lambda: self._far(result))
+
+    # ------------------------------------------------------------ one option
+
+    def _card(self, result: Result, at: int, option: Option) -> None:
+        known, name = badge(result, at), option_name(at)
+        with ui.element("article").classes("card") as card:
+            card.props["aria-label"] = name
+            with ui.element("header"):
+                heading(name.capitalize(), 3)
+                with ui.element("span").classes(
+                    f"badge {'proved' if known.proved else ''}"
+                ) as mark:
+                    ui.icon(known.icon).props["aria-hidden"] = "true"
+                    ui.label(known.word)
+                    mark.props["title"] = known.sentence
+            self._changes(result, option)
+            with ui.element("dl").classes("facts"):
+                _fact("Confidence", percent(option.confidence))
+                _fact("Cost", cost(option.cost))
+                kept = _fact("A yes under noise", "…")
+                radius = _fact("Safe radius", "…")
+            self.safety[at] = (radius, kept)
+            ui.label(known.sentence).classes("muted note")
+            if option.changes:
+                with ui.element("footer"):
+                    press("Try", lambda: self._try(option), told=f"Try the values of {name}")
+                    press("Keep", lambda: self.visit.keep(option), told=f"Keep {name} to compare")
+
+    def _changes(self, result: Result, option: Option) -> None:
+        schema = result.recourse.schema
+        with ui.element("ul").classes("changes"):
+            for name, (old, new) in option.changes.items():
+                with ui.element("li"):
+                    ui.label(schema[name].title).classes("what")
+                    with ui.element("span").classes("move numbers"):
+                        ui.label(schema.describe(name, old)).classes("old")
+                        ui.label("→").props["aria-label"] = "to"
+                        ui.label(schema.describe(name, new)).classes("new")
+            if not option.changes:
+                with ui.element("li"):
+                    ui.label("as they are")
+
+    async def _safeties(self, result: Result) -> None:
+        for at in list(self.safety):
+            self._safe(at, await self.visit.desk.work(lambda at=at: safety(result, at)))  # type: ignore[misc]
+
+    def _safe(self, at: int, found: Safety) -> None:
+        radius, kept = self.safety[at]
+        if found.radius is None:
+            radius.text = "not certified"
+        else:
+            radius.text = f"{found.radius:.3g}" if found.radius < math.inf else "never lost"
+        error = f" ± {found.error:.1%}" if found.error >= 5e-4 else ""
+        kept.text = f"{percent(found.kept)}{error}"
+
+    def _unsafe(self, why: str) -> None:
+        for radius, kept in self.safety.values():
+            for label in (radius, kept):
+                if label.text == "…":
+                    label.text = "not known"
+        with self.place:
+            note(why)
+
+    # ------------------------------------------------------------ no option
+
+    def _out_of_reach(self, result: Result) -> None:
+        with ui.element("article").classes("card wide-card") as self.far:
+            heading("Out of reach", 3)
+            ui.label(f"{percent(_asked(result))}: {Status.INFEASIBLE.sentence}")
+            if result.recourse.exact:
+                self.far_note = note("Looking for how far this person can get…")
+
+    async def _far(self, result: Result) -> None:
+        desk = self.visit.desk
+        furthest = await desk.work(lambda: result.furthest)
+        with self.far:
+            self.far_note.delete()
+            reach = "can get" if furthest.status is Status.OPTIMAL else "was found to get"
+            ui.label(
+                f"The furthest this person {reach} is {percent(furthest.confidence)}."
+            ).classes("strong")
+            self._changes(result, furthest)
+            press(
+                "Ask for this", lambda: self.visit.ask(confidence=furthest.confidence),
+                told="Ask for the furthest confidence within reach",
+            )  # fmt: skip
+            looking = note("Looking for the limits that hold them back…")
+        table = await desk.work(lambda: result.binding(time_limit=EACH))
+        with self.far:
+            looking.delete()
+            self._binding(table)
+
+    def _binding(self, table: Any) -> None:
+        if table.empty:
+            note("No single limit, if lifted, would lead further.")
+            return
+        ui.label("What holds them back").classes("strong")
+        with ui.element("ul").classes("changes"):
+            for lifted in table.head(6).to_dict("records"):
+                least = "" if lifted["proved"] else "at least "
+                with ui.element("li"):
+                    ui.label(f"If {lifted['if']}").classes("what")
+                    ui.label(f"{least}{percent(lifted['reachable'])}").classes("numbers strong")
+
+    def _not_found(self, result: Result) -> None:
+        with ui.element("article").classes("card wide-card"):
+            heading("Not found in time", 3)
+            ui.label(f"{percent(_asked(result))}: {Status.NOT_FOUND.sentence}")
+            seconds = self.visit.desk.limits.seconds
+            note(
+                f"The search ended after {seconds:g} seconds. Ask for less confidence or fewer "
+                "options, or have the server started with more time."
+            )
+
+
+def _asked(result: Result) -> float:
+    return next(iter(result.status)).confidence
+
+
+def _fact(name: str, value: str) -> ui.label:
+    with ui.element("div"):
+        with ui.element("dt"):
+            ui.label(name)
+        with ui.element("dd").classes("numbers"):
+            return ui.label(value)

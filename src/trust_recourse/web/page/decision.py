@@ -1,0 +1,98 @@
+"""What the model says of the person as they are, and the confidence that is asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nicegui import ui
+
+from trust_recourse.web.page.parts import heading, note
+from trust_recourse.web.page.words import percent
+
+if TYPE_CHECKING:
+    from trust_recourse.web.page.visit import Visit
+
+THROTTLE = 0.05  # seconds between two moves of the slider that are told to the server
+
+
+class Decision:
+    """Refused or accepted, with what confidence, and where a yes begins."""
+
+    def __init__(self, visit: Visit) -> None:
+        self.visit = visit
+        self.place = ui.element("div").classes("decision")
+        visit.on_person.append(self._show)
+        self._show()
+
+    def _show(self) -> None:
+        visit, recourse = self.visit, self.visit.desk.recourse
+        self.place.clear()
+        with self.place:
+            if visit.question is None:
+                heading("Nobody is chosen yet")
+                way = "Pick a person" if visit.people is not None else "Enter a person’s values"
+                note(f"{way} to see what the model says of them, and what would change it.")
+                return
+            line = recourse.decision_threshold
+            confidence = recourse.confidence(visit.question.person)
+            refused = confidence < line
+            with ui.element("div").classes("verdict"):
+                icon = ui.icon("cancel" if refused else "check_circle")
+                icon.classes("no" if refused else "yes").props["aria-hidden"] = "true"
+                heading(f"{visit.name}: {'refused' if refused else 'accepted'}")
+            ui.label(
+                f"The model’s confidence in a yes (class {recourse.wanted}) is "
+                f"{percent(confidence)}; it says yes from {percent(line)} on."
+            )
+            with ui.element("div").classes("meter") as meter:
+                meter.props["aria-hidden"] = "true"
+                fill = ui.element("div").classes(f"fill {'no' if refused else 'yes'}-fill")
+                fill.style(f"width: {confidence:.2%}")
+                ui.element("div").classes("line").style(f"left: {line:.2%}")
+
+
+class Asking:
+    """The confidence asked for, by a slider that is answered as it moves, and how many options."""
+
+    def __init__(self, visit: Visit) -> None:
+        self.visit, self._by_hand = visit, False
+        with ui.element("div").classes("asking"):
+            heading("How sure should the yes be?")
+            self.label = ui.label().classes("tau numbers")
+        # The browser's own slider follows the hand and the keys by itself. Its value is no prop:
+        # that would be set again whenever anything on the page is drawn, under a moving hand.
+        self.slider = ui.element("input").classes("slider")
+        self.slider.props("type=range min=1 max=99 step=1")
+        self.slider.props["defaultValue"] = f"{100 * visit.confidence:.0f}"
+        self.slider.props["aria-label"] = "Confidence asked for, in percent"
+        self.slider.on(
+            "input",
+            lambda e: self._moved(float(e.args) / 100),
+            js_handler="(e) => emit(Number(e.target.value))",
+            throttle=THROTTLE,
+        )
+        with ui.element("div").classes("asking"):
+            note("Move it with the mouse or the arrow keys; the answer follows.")
+            counts = list(range(1, min(5, visit.desk.limits.options) + 1))
+            many = ui.select(counts, label="Options", value=visit.n_options)
+            many.props("outlined dense").classes("short")
+            many.on_value_change(lambda e: visit.ask(n_options=int(e.value)))
+        visit.on_question.append(self._show)
+        self.label.text = _words(visit.confidence)
+
+    def _moved(self, confidence: float) -> None:
+        self._by_hand = True
+        self.visit.ask(confidence=confidence)
+        self._show()
+        self._by_hand = False
+
+    def _show(self) -> None:
+        confidence = self.visit.confidence
+        self.label.text = _words(confidence)
+        if not self._by_hand:  # else it stands there already, or further on by now
+            place = f"getHtmlElement({self.slider.id}).value = {100 * confidence:.0f}"
+            ui.run_javascript(place)
+
+
+def _words(confidence: float) -> str:
+    return f"at least {percent(confidence)}"

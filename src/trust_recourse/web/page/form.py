@@ -1,0 +1,102 @@
+"""Fields for a person's values, one for each column, as the schema has them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from nicegui import ui
+
+from trust_recourse.schema.values import plain, written
+from trust_recourse.web.page.words import limits
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from trust_recourse import Feature, Schema
+
+
+class Form:
+    """A field for each feature; `values()` reads them, or says of each what is wrong."""
+
+    def __init__(
+        self, schema: Schema, then: Callable[[], None], *, said: Callable[[Feature], str] = limits
+    ) -> None:
+        self.fields: dict[str, ui.input | ui.select] = {}
+        self.features = {feature.name: feature for feature in schema}
+        self._then, self._quiet = then, False
+        with ui.element("div").classes("form"):
+            for feature in schema:
+                self.fields[feature.name] = self._field(feature, said(feature))
+
+    def _field(self, feature: Feature, hint: str) -> ui.input | ui.select:
+        unit = f" ({feature.unit})" if feature.unit not in ("", feature.title) else ""
+        field: ui.input | ui.select
+        if _listed(feature):
+            choices = {at: feature.describe(v) for at, v in enumerate(_values(feature))}
+            field = ui.select(choices, label=f"{feature.title}{unit}")
+        else:
+            field = ui.input(f"{feature.title}{unit}").props("type=number debounce=200")
+            field.props["step"] = written(feature.step) if feature.step else "any"
+            if None in feature.missing:
+                hint = f"{hint}; may be left blank".removeprefix("; ")
+        field.props("outlined dense")
+        field.props["hint"] = hint
+        field.on_value_change(self._changed)
+        return field
+
+    def _changed(self) -> None:
+        if not self._quiet:
+            self._then()
+
+    def fill(self, values: pd.Series[Any]) -> None:
+        """Set the fields, without telling of it."""
+        self._quiet = True
+        for name, field in self.fields.items():
+            feature, value = self.features[name], plain(values[name])
+            if _listed(feature):
+                field.value = _values(feature).index(value)
+            elif value is None:
+                field.value = ""
+            else:
+                field.value = written(float(value), feature.step)
+        self._quiet = False
+
+    def values(self) -> dict[str, Any] | None:
+        """The values, or None while a field is empty that may not be, or cannot be read."""
+        read: dict[str, Any] = {}
+        for name, field in self.fields.items():
+            try:
+                read[name] = self._read(self.features[name], field.value)
+            except ValueError as error:
+                field.props["error"] = field.value not in (None, "")
+                field.props["error-message"] = str(error).partition(": ")[2]
+            else:
+                field.props["error"] = False
+        return read if len(read) == len(self.fields) else None
+
+    @property
+    def empty(self) -> list[str]:
+        """The features whose field is empty and may not be."""
+        return [
+            self.features[name].title
+            for name, field in self.fields.items()
+            if field.value in (None, "") and None not in self.features[name].missing
+        ]
+
+    @staticmethod
+    def _read(feature: Feature, given: Any) -> Any:
+        if _listed(feature):
+            value = None if given is None else _values(feature)[given]
+        else:
+            value = feature.read("" if given is None else str(given))
+        feature.code_of(value)  # refuses a blank that is not declared
+        return value
+
+
+def _listed(feature: Feature) -> bool:
+    return feature.kind in ("category", "ordinal", "boolean")
+
+
+def _values(feature: Feature) -> list[Any]:
+    return [*(feature.values or (False, True)), *feature.missing]  # noqa: PD011

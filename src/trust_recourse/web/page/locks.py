@@ -1,0 +1,124 @@
+"""What may change: a switch for each feature, and what turning it does to the cost."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from nicegui import ui
+
+from trust_recourse.web.page.latest import Latest
+from trust_recourse.web.page.parts import note, status_line
+from trust_recourse.web.page.question import Price, price
+from trust_recourse.web.page.words import cost, limits
+
+if TYPE_CHECKING:
+    from trust_recourse import Feature
+    from trust_recourse.web.page.visit import Visit
+
+SAME = 1e-9
+
+
+class Locks:
+    """A row for each feature; prices are searched for while the panel is open, one by one."""
+
+    def __init__(self, visit: Visit) -> None:
+        self.visit, self.open, self._quiet = visit, False, False
+        self.switches: dict[str, ui.switch] = {}
+        self.prices: dict[str, ui.label] = {}
+        note(
+            "Switch off what this person cannot or does not want to change. Beside each is what "
+            "the cheapest answer would cost with that switch turned."
+        )
+        waiting, failed = status_line("Pricing the locks…")
+        self.latest = Latest(waiting, failed)
+        self.freed = ui.label().classes("warning")
+        self.freed.visible = False
+        with ui.element("ul").classes("locks") as self.list:
+            for feature in visit.desk.recourse.schema:
+                self._row(feature)
+        visit.on_person.append(self._show)
+        visit.on_locks.append(self._show)
+        visit.on_question.append(self._outdated)
+        visit.on_answer.append(self._price)
+        self._show()
+
+    def _row(self, feature: Feature) -> None:
+        with ui.element("li"):
+            with ui.element("div").classes("lock-name"):
+                switch = ui.switch(on_change=lambda: self._turned(feature))
+                switch.props["aria-label"] = f"{feature.title} may change"
+                with ui.element("div"):
+                    ui.label(feature.title).classes("what")
+                    note(limits(feature))
+            self.prices[feature.name] = ui.label().classes("numbers price")
+        self.switches[feature.name] = switch
+
+    def _turned(self, feature: Feature) -> None:
+        if not self._quiet:
+            self.visit.turn(feature)
+
+    def shown(self, is_open: bool) -> None:
+        """Whether the panel can be seen; prices wait until it is."""
+        self.open = is_open
+        if is_open:
+            self._price()
+
+    def _outdated(self) -> None:
+        """What stands there is the price of an earlier question, until it is worked out anew."""
+        self.latest.stop()
+        self.list.classes("outdated")
+
+    def _show(self) -> None:
+        question = self.visit.question
+        self.latest.stop()
+        self._quiet = True
+        for feature in self.visit.desk.recourse.schema:
+            switch = self.switches[feature.name]
+            switch.value = feature.movable if question is None else question.may_change(feature)
+            switch.set_enabled(question is not None and not feature.protected)
+        self._quiet = False
+        freed = question.freed if question is not None else frozenset[str]()
+        titles = [f.title for f in self.visit.desk.recourse.schema if f.name in freed]
+        self.freed.visible = bool(titles)
+        self.freed.text = (
+            f"The rules lock {', '.join(titles)}; you freed it to see the price. No letter and no "
+            "promise is made of such an answer."
+        )
+
+    def _price(self) -> None:
+        if self.open and self.visit.result is not None:
+            self.latest.ask(self._work)
+
+    async def _work(self) -> None:
+        visit, question, result = self.visit, self.visit.question, self.visit.result
+        assert question is not None
+        assert result is not None
+        desk = visit.desk
+        for label in self.prices.values():
+            label.text = ""
+        self.list.classes(remove="outdated")
+        # Those that the answer uses first: their price is what is asked most.
+        used = result.options[0].changes if result.options else {}
+        for feature in sorted(desk.recourse.schema, key=lambda f: f.name not in used):
+            if not feature.protected:
+                found = await desk.work(
+                    lambda f=feature: price(  # type: ignore[misc]
+                        desk.recourse, question, f, result, desk.limits.seconds
+                    )
+                )
+                self.prices[feature.name].text = _words(found, question.may_change(feature))
+
+
+def _words(found: Price, free: bool) -> str:
+    """What turning one lock does."""
+    turned = "if locked" if free else "if freed"
+    about = "" if found.proved else "about "
+    if abs(found.then - found.now) < SAME or (found.now == found.then == math.inf):
+        return f"{turned}: no difference"
+    if found.then == math.inf:
+        return f"{turned}: out of reach" if found.proved else f"{turned}: not found in time"
+    if found.now == math.inf:
+        return f"{turned}: within reach, for {about}{cost(found.then)}"
+    more = found.then - found.now
+    return f"{turned}: {about}{cost(found.then)} ({'+' if more > 0 else '−'}{cost(abs(more))})"

@@ -1,0 +1,76 @@
+"""Small pieces that the parts of the page share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from nicegui import ui
+
+
+def heading(text: str, level: int = 2) -> None:
+    """A heading, that a reader of the screen finds too."""
+    with ui.element(f"h{level}"):
+        ui.label(text)
+
+
+def note(text: str) -> ui.label:
+    """Something said in a quiet voice."""
+    return ui.label(text).classes("muted note")
+
+
+def press(
+    text: str,
+    then: Callable[[], Any],
+    *,
+    icon: str | None = None,
+    told: str = "",
+    main: bool = False,
+) -> ui.button:
+    """A button; `told` is what it is called where it has no words of its own."""
+    button = ui.button(text, icon=icon, on_click=then).props("no-caps unelevated")
+    button.props("" if main else "outline")
+    if told:
+        button.props["aria-label"] = told
+    return button
+
+
+def status_line(text: str) -> tuple[Callable[[bool], None], Callable[[str], None]]:
+    """A line that says an answer is being sought, or why there is none; hidden otherwise."""
+    with ui.element("div").classes("waiting") as line:
+        line.props["role"] = "status"
+        spinner = ui.spinner(size="1.2em")
+        label = ui.label(text)
+    line.visible = False
+
+    def waiting(is_waiting: bool) -> None:
+        label.text = text
+        line.classes(remove="failed")
+        spinner.visible = True
+        line.visible = is_waiting
+
+    def failed(why: str) -> None:
+        label.text = why
+        line.classes("failed")
+        spinner.visible = False
+        line.visible = True
+
+    return waiting, failed
+
+
+def grid(
+    head: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: int, tight: bool = False
+) -> None:
+    """A table of texts; columns from `numbers` on are set right, and if tight, not broken."""
+    kind = "grid tight" if tight else "grid"
+    with ui.element("div").classes("scroll"), ui.element("table").classes(kind):
+        with ui.element("thead"), ui.element("tr"):
+            for at, text in enumerate(head):
+                with ui.element("th").classes("numbers right" if at >= numbers else ""):
+                    ui.label(text)
+        with ui.element("tbody"):
+            for row in rows:
+                with ui.element("tr"):
+                    for at, text in enumerate(row):
+                        with ui.element("td").classes("numbers right" if at >= numbers else ""):
+                            ui.label(text)

@@ -1,0 +1,104 @@
+"""The people to pick from: read once, searched on the server, handed out a few at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from trust_recourse import Recourse
+
+A_PAGE = 6
+
+
+class Listed(NamedTuple):
+    """One person in the list."""
+
+    at: int  # the row of the table
+    name: str
+    values: str  # all of them, in words
+    confidence: float
+    refused: bool
+
+
+class Found(NamedTuple):
+    """A page of those who fit a search."""
+
+    listed: Sequence[Listed]
+    total: int
+    page: int
+    pages: int
+
+
+@dataclass(frozen=True, eq=False)
+class People:
+    """A table of people and what the model says of each.
+
+    What is shown of them is worked out on first use, column by column, so that ten thousand rows
+    take moments; only one page of them ever leaves the server.
+    """
+
+    recourse: Recourse
+    table: pd.DataFrame
+
+    @cached_property
+    def confidences(self) -> Any:
+        """The wanted class's confidence for each row, by the model."""
+        return self.recourse.confidences(self.recourse.schema.encode(self._ours))
+
+    @cached_property
+    def words(self) -> pd.Series[str]:
+        """Each row's values in words: `age 60, nodes 3`."""
+        said = pd.Series("", index=range(len(self.table)), dtype=object)
+        for feature in self.recourse.schema:
+            codes, known = pd.factorize(self._ours[feature.name], use_na_sentinel=False)
+            each = np.array([f"{feature.title} {feature.describe(v)}" for v in known], dtype=object)
+            said = said + (", " if len(said) and said.iloc[0] else "") + each[codes]
+        return said
+
+    @cached_property
+    def _sought(self) -> pd.Series[str]:
+        names = [self.name(at) for at in range(len(self.table))]
+        return (pd.Series(names, dtype=object) + " " + self.words).str.casefold()
+
+    @cached_property
+    def _ours(self) -> pd.DataFrame:
+        return self.table[list(self.recourse.schema.names)]
+
+    @cached_property
+    def _numbered(self) -> bool:
+        return bool(pd.api.types.is_integer_dtype(self.table.index.dtype))
+
+    def name(self, at: int) -> str:
+        """What a person is called here: the label of their row."""
+        label = self.table.index[at]
+        return f"Row {label}" if self._numbered else str(label)
+
+    def row(self, at: int) -> pd.Series[Any]:
+        """One person, as the schema reads them."""
+        return self.recourse.schema.row(self._ours.iloc[at])
+
+    def search(self, text: str = "", *, refused: bool = False, page: int = 0) -> Found:
+        """A page of those whose name or values hold every word of the text, the refused first."""
+        said_no = self.confidences < self.recourse.decision_threshold
+        fits = said_no.copy() if refused else np.ones(len(self.table), dtype=bool)
+        for word in text.casefold().split():
+            fits &= self._sought.str.contains(word, regex=False).to_numpy(dtype=bool)
+        at = np.flatnonzero(fits)
+        at = at[np.argsort(~said_no[at], kind="stable")]
+        pages = max(-(-len(at) // A_PAGE), 1)
+        page = min(max(page, 0), pages - 1)
+        chosen = at[page * A_PAGE : (page + 1) * A_PAGE].tolist()
+        listed = [
+            Listed(
+                i, self.name(i), str(self.words[i]), float(self.confidences[i]), bool(said_no[i])
+            )
+            for i in chosen
+        ]
+        return Found(listed, len(at), page, pages)

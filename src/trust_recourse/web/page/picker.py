@@ -1,0 +1,103 @@
+"""Who is asked about: a search over the people of the table, a page of them at a time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nicegui import ui
+
+from trust_recourse.web.page.latest import Latest
+from trust_recourse.web.page.parts import heading, note, press, status_line
+from trust_recourse.web.page.words import percent
+
+if TYPE_CHECKING:
+    from trust_recourse.web.page.people import Found, Listed, People
+    from trust_recourse.web.page.visit import Visit
+
+ON_A_PHONE = (  # the answer is below the list, so go there
+    "if (innerWidth <= 900) document.querySelector('.body').scrollIntoView({behavior: 'smooth'})"
+)
+
+
+class Picker:
+    """A search field, a filter, and a page of people, each a button."""
+
+    def __init__(self, visit: Visit, people: People) -> None:
+        self.visit, self.people, self.page = visit, people, 0
+        heading("Who")
+        self.text = ui.input("Search a name or a value", on_change=self._again)
+        self.text.props("outlined dense clearable debounce=150").classes("wide")
+        self.refused = ui.switch("Refused only", value=True, on_change=self._again)
+        self.list = ui.element("ul").classes("people")
+        with ui.element("nav").classes("pager") as self.pager:
+            self.pager.props["aria-label"] = "Pages of people"
+            self.back = press("", self._back, icon="chevron_left", told="Previous page of people")
+            self.where = ui.label().classes("muted numbers")
+            self.on = press("", self._on, icon="chevron_right", told="Next page of people")
+        waiting, failed = status_line("Reading the table…")
+        self.latest = Latest(waiting, failed)
+        visit.on_person.append(self._mark)
+        self._again()
+
+    def _again(self) -> None:
+        self.page = 0
+        self.latest.ask(self._search)
+
+    def _back(self) -> None:
+        self.page -= 1
+        self.latest.ask(self._search)
+
+    def _on(self) -> None:
+        self.page += 1
+        self.latest.ask(self._search)
+
+    async def _search(self) -> None:
+        text, refused, page = self.text.value or "", bool(self.refused.value), self.page
+        found = await self.visit.desk.work(
+            lambda: self.people.search(text, refused=refused, page=page)
+        )
+        self._show(found)
+
+    def _show(self, found: Found) -> None:
+        self.page = found.page
+        self.list.clear()
+        with self.list:
+            for each in found.listed:
+                self._person(each)
+            if not found.listed:
+                none = (
+                    "Nobody fits this search."
+                    if self.text.value
+                    else "The model refuses nobody here."
+                )
+                note(none)
+        self.where.text = f"{found.page + 1} of {found.pages} · {found.total:,} people"
+        self.back.set_enabled(found.page > 0)
+        self.on.set_enabled(found.page + 1 < found.pages)
+        self._mark()
+
+    def _person(self, each: Listed) -> None:
+        word = "refused" if each.refused else "accepted"
+        with ui.element("li"):
+            button = ui.element("button").classes("person")
+            button.props["type"] = "button"
+            button.props["data-name"] = each.name
+            button.on("click", lambda: self._picked(each))
+            with button:
+                with ui.element("span").classes("person-head"):
+                    ui.label(each.name).classes("strong")
+                    ui.label(f"{word} · {percent(each.confidence)}").classes(
+                        f"numbers {'no' if each.refused else 'yes'}"
+                    )
+                ui.label(each.values).classes("muted cut")
+
+    def _picked(self, each: Listed) -> None:
+        self.visit.meet(each.name, self.people.row(each.at))
+        ui.run_javascript(ON_A_PHONE)
+
+    def _mark(self) -> None:
+        for item in self.list:
+            for button in item:
+                chosen = button.props.get("data-name") == self.visit.name
+                button.props["aria-pressed"] = "true" if chosen else "false"
+                button.update()

@@ -1,0 +1,179 @@
+"""What is asked for a person, and what is worked out of the answer; nothing here draws."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from trust_recourse import Recourse, Status
+from trust_recourse.explain import Comparison, Explanation, Places, explain, places
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from trust_recourse import Feature, Option, Result
+
+SIGMA = 0.01  # of the noise, in scaled units
+EACH = 2.0  # seconds, at most, for each limit that is lifted to see what it holds back
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """One person, a confidence, how many options, and what is locked or freed beside the rules."""
+
+    person: pd.Series[Any]
+    confidence: float
+    n_options: int = 3
+    locked: frozenset[str] = frozenset()
+    freed: frozenset[str] = frozenset()
+
+    def of(self, recourse: Recourse) -> Recourse:
+        """The same model asked under these locks."""
+        if not self.locked | self.freed:
+            return recourse
+        schema = recourse.schema.lock(*sorted(self.locked))
+        for name in sorted(self.freed):
+            schema = schema.update(name, mutable=True)
+        return Recourse(
+            recourse.model, schema, recourse.cost, wanted=recourse.wanted,
+            decision_threshold=recourse.decision_threshold,
+        )  # fmt: skip
+
+    def may_change(self, feature: Feature) -> bool:
+        """Whether a feature of the organisation's schema may change under these locks."""
+        free = feature.mutable or feature.name in self.freed
+        return free and feature.name not in self.locked and not feature.protected
+
+    def turned(self, feature: Feature) -> Question:
+        """The same question with one feature locked that may change, or freed that may not."""
+        name = frozenset([feature.name])
+        if self.may_change(feature):
+            locked = self.locked | name if feature.mutable else self.locked
+            return replace(self, locked=locked, freed=self.freed - name)
+        freed = self.freed if feature.mutable else self.freed | name
+        return replace(self, locked=self.locked - name, freed=freed)
+
+
+def find(recourse: Recourse, question: Question, seconds: float) -> Result:
+    """The answers, within so many seconds where the engine takes a limit."""
+    limit = seconds if recourse.exact else None
+    return question.of(recourse).find(
+        question.person, question.confidence, n_options=question.n_options, time_limit=limit
+    )
+
+
+class Safety(NamedTuple):
+    """How safe an option is."""
+
+    radius: float | None  # None where the model has no cells, so nothing is certified
+    kept: float  # the probability that noise leaves the decision
+    error: float
+
+
+def safety(result: Result, at: int) -> Safety:
+    """How safe one option of a result is."""
+    kept = result.robustness(at, SIGMA)
+    if kept.probability is None:
+        return Safety(None, kept.copies, 0.0)
+    return Safety(result.radius(at), kept.probability, kept.error or 0.0)
+
+
+# ---------------------------------------------------------------- the price of a lock
+
+
+class Price(NamedTuple):
+    """What the cheapest answer costs if one feature's lock is turned; infinite if out of reach."""
+
+    now: float
+    then: float
+    proved: bool
+
+
+def price(
+    recourse: Recourse, question: Question, feature: Feature, now: Result, limit: float
+) -> Price:
+    """What turning one lock would do to the cost of the cheapest answer.
+
+    A lock on what the proved cheapest answer leaves alone costs nothing: the answer stays allowed.
+    """
+    cost, proved = _cost(now)
+    unused = now.options and feature.name not in now.options[0].changes
+    if question.may_change(feature) and unused and proved:
+        return Price(cost, cost, True)
+    turned = replace(question.turned(feature), n_options=1)
+    then, sure = _cost(find(recourse, turned, limit))
+    return Price(cost, then, proved and sure)
+
+
+def _cost(result: Result) -> tuple[float, bool]:
+    """What the cheapest answer costs, and whether that is proved."""
+    status = next(iter(result.status.values()))
+    known = status in (Status.OPTIMAL, Status.INFEASIBLE, Status.ALREADY_MET)
+    return (result.options[0].cost if result.options else math.inf), known
+
+
+# ---------------------------------------------------------------- values by hand
+
+
+class Trial(NamedTuple):
+    """What the model says of values set by hand."""
+
+    confidence: float
+    cost: float
+    broken: tuple[str, ...]  # rules of the schema, as sentences
+    why: Explanation | None  # none for a model without rules
+
+
+def tried(recourse: Recourse, person: pd.Series[Any], values: dict[str, Any]) -> Trial:
+    """Ask the model about values set by hand, for a person who has others."""
+    reach, codes = recourse.schema.reach(person), recourse.schema.reach(values).own
+    cost = recourse.cost.between(recourse.schema.features, reach.own, codes)
+    why = None
+    if hasattr(recourse.model, "clauses"):
+        row = recourse.schema.row(values)
+        points = places(
+            recourse, [("as they are", person, None, 0.0), ("these values", row, None, cost)]
+        )
+        why = explain(points, points.all[0], points.all[1])
+    return Trial(recourse.confidence_of(codes), cost, reach.why_not(codes), why)
+
+
+# ---------------------------------------------------------------- side by side
+
+
+def named(result: Result) -> Places:
+    """The person and the options of a result under the names that the page gives them."""
+    asked = [(option_name(i), o.x, o.target, o.cost) for i, o in enumerate(result.options)]
+    return places(result.recourse, [("as they are", result.factual, None, 0.0), *asked])
+
+
+def option_name(at: int) -> str:
+    """What the page calls an option: counted from 1, as people do."""
+    return f"option {at + 1}"
+
+
+def compared(result: Result, first: int, second: int) -> Comparison:
+    """Two options of a result side by side, under the names that the page gives them."""
+    points = named(result)
+    told = result.compare(first, second, sigma=SIGMA)
+    why = explain(points, points.all[1 + first], points.all[1 + second])
+    return replace(told, explanation=why)
+
+
+def with_kept(result: Result, kept: tuple[Option, ...]) -> Result:
+    """The result with options added that were kept from other confidences, each once."""
+    own = [o.x.to_dict() for o in result.options]
+    extra = tuple(o for o in kept if o.x.to_dict() not in own)
+    known = {o.target: o.status for o in extra}
+    return replace(result, options=result.options + extra, status={**known, **result.status})
+
+
+def steps(frontier: pd.DataFrame, most: int) -> Iterator[tuple[float, float]]:
+    """The stairs' (cost, confidence), at most about so many, the first and the last among them."""
+    stride = max(math.ceil(len(frontier) / most), 1)
+    last = len(frontier) - 1
+    for at, row in enumerate(zip(frontier["cost"], frontier["confidence"], strict=True)):
+        if at % stride == 0 or at == last:
+            yield float(row[0]), float(row[1])

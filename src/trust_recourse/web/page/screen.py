@@ -1,0 +1,119 @@
+"""How the parts of the page are laid out."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nicegui import app, background_tasks, ui
+
+from trust_recourse.web.desk import Busy
+from trust_recourse.web.page.by_hand import ByHand
+from trust_recourse.web.page.cards import Cards
+from trust_recourse.web.page.decision import Asking, Decision
+from trust_recourse.web.page.locks import Locks
+from trust_recourse.web.page.papers import Papers
+from trust_recourse.web.page.people import People
+from trust_recourse.web.page.picker import Picker
+from trust_recourse.web.page.sides import Sides
+from trust_recourse.web.page.stairs import Stairs
+from trust_recourse.web.page.trying import Trying
+from trust_recourse.web.page.visit import Visit
+from trust_recourse.web.page.words import ABOUT
+
+if TYPE_CHECKING:
+    from trust_recourse import Option
+    from trust_recourse.web.desk import Desk
+
+LOOK = Path(__file__).with_name("look.css")
+LIGHTS = {"Auto": None, "Light": False, "Dark": True}
+
+
+def show(desk: Desk, path: str) -> None:
+    """Have the page shown at a path, for one desk."""
+    people = None if desk.people is None else People(desk.recourse, desk.people)
+    if people is not None and len(people.table):
+        app.on_startup(lambda: background_tasks.create(_warm(desk, people), name="first search"))
+
+    @ui.page(path, title=f"{desk.organisation or 'Recourse'}")
+    def page() -> None:
+        ui.add_css(LOOK)
+        Screen(Visit(desk, people))
+
+
+async def _warm(desk: Desk, people: People) -> None:
+    """Search once before anyone asks: the first search is compiled, which takes seconds."""
+    if desk.recourse.exact:
+        with suppress(ValueError, LookupError, Busy):  # whoever picks somebody is told of it
+            await desk.work(lambda: desk.recourse.frontier(people.row(0), node_limit=1))
+
+
+class Screen:
+    """The whole page of one tab."""
+
+    def __init__(self, visit: Visit) -> None:
+        self.visit = visit
+        with ui.element("header").classes("top"):
+            self._top()
+        with ui.element("main").classes("shell"):
+            with ui.element("aside").classes("side"), ui.element("section").classes("panel"):
+                if visit.people is not None:
+                    Picker(visit, visit.people)
+                ByHand(visit)
+            with ui.element("div").classes("body") as body:
+                self._body()
+        ui.skip_link("Skip to the answer", target=body)
+
+    def _top(self) -> None:
+        with ui.element("h1"):
+            ui.label(self.visit.desk.organisation or "Recourse")
+        ui.label(ABOUT).classes("about")
+        dark = ui.dark_mode(None)
+        lights = ui.toggle(list(LIGHTS), value="Auto").props("no-caps dense unelevated")
+        lights.props["aria-label"] = "Light or dark"
+        lights.on_value_change(lambda e: dark.set_value(LIGHTS[e.value]))
+
+    def _body(self) -> None:
+        visit = self.visit
+        with ui.element("section").classes("panel"):
+            Decision(visit)
+            Asking(visit)
+        with ui.element("section").classes("answers"):
+            Cards(visit, self._try)
+        with ui.element("section").classes("panel"):
+            Stairs(visit)
+        with ui.element("section").classes("panel tools"):
+            self._tools()
+
+    def _tools(self) -> None:
+        visit = self.visit
+        names = ("What may change", "Try values", "Compare", "Letter and promise")
+        with ui.tabs().props(
+            "no-caps inline-label outside-arrows mobile-arrows align=left active-color=primary"
+        ) as tabs:
+            self.tabs = tabs
+            locks, trying, sides, papers = (ui.tab(name) for name in names)
+        with ui.tab_panels(tabs, value=locks, animated=False).classes("wide") as panels:
+            with ui.tab_panel(locks):
+                self.locks = Locks(visit)
+            with ui.tab_panel(trying):
+                self.trying = Trying(visit)
+            with ui.tab_panel(sides):
+                self.sides = Sides(visit)
+            with ui.tab_panel(papers):
+                Papers(visit)
+        self.trying_tab = trying
+        panels.on_value_change(lambda: self._opened(str(panels.value)))
+        self._opened(names[0])
+
+    def _opened(self, name: str) -> None:
+        self.locks.shown(name == "What may change")
+        self.sides.shown(name == "Compare")
+
+    def _try(self, option: Option) -> None:
+        self.trying.start(option)
+        self.tabs.set_value("Try values")
+        ui.run_javascript(
+            "document.querySelector('.tools').scrollIntoView({behavior: 'smooth', block: 'start'})"
+        )

@@ -1,0 +1,140 @@
+"""Two options side by side: what each is, what the dearer one buys, rule by rule and literal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nicegui import ui
+
+from trust_recourse.web.page.latest import Latest
+from trust_recourse.web.page.parts import grid, note, status_line
+from trust_recourse.web.page.question import compared, option_name, with_kept
+from trust_recourse.web.page.trying import STILL, points
+
+if TYPE_CHECKING:
+    from trust_recourse import Result
+    from trust_recourse.explain import Comparison, Explanation
+    from trust_recourse.web.page.visit import Visit
+
+RULES = 8  # told one by one, with their literals
+LIKELY = 0.05  # literals less likely to belong to a rule are not listed
+
+
+class Sides:
+    """Two options chosen from those of the answer and those kept from others."""
+
+    def __init__(self, visit: Visit) -> None:
+        self.visit, self.open, self._quiet = visit, False, False
+        self.result: Result | None = None
+        with ui.element("div").classes("line-up") as self.row:
+            self.first, self.second = (
+                ui.select({}, label=label).props("outlined dense").classes("pick")
+                for label in ("First", "Second")
+            )
+        for select in (self.first, self.second):
+            select.on_value_change(self._ask)
+        self.said = note("")
+        waiting, failed = status_line("Comparing…")
+        self.latest = Latest(waiting, failed)
+        self.place = ui.element("div").classes("stack")
+        visit.on_person.append(self._show)
+        visit.on_answer.append(self._show)
+        self._show()
+
+    def shown(self, is_open: bool) -> None:
+        """Whether the panel can be seen; the comparison waits until it is."""
+        self.open = is_open
+        self._ask()
+
+    def _show(self) -> None:
+        visit = self.visit
+        self.latest.stop()
+        self.place.clear()
+        self.result = None if visit.result is None else with_kept(visit.result, visit.kept)
+        options = () if self.result is None else self.result.options
+        enough = len(options) > 1 and hasattr(visit.desk.recourse.model, "clauses")
+        self.row.visible = enough
+        self.said.text = "" if enough else self._why_not(len(options))
+        if enough:
+            names = {
+                at: f"{option_name(at).capitalize()}, for {o.target.words}"
+                for at, o in enumerate(options)
+            }
+            self._quiet = True
+            for select, default in ((self.first, 0), (self.second, 1)):
+                chosen = select.value if select.value in names else default
+                select.set_options(names, value=chosen)
+            self._quiet = False
+            self._ask()
+
+    def _why_not(self, many: int) -> str:
+        if self.visit.question is None:
+            return "Pick a person first."
+        if not hasattr(self.visit.desk.recourse.model, "clauses"):
+            return "This model has no rules to compare options by."
+        return (
+            f"There {'is one option' if many else 'are no options'}. Ask for more options, or "
+            "press Keep on one and move the slider to compare it with the next answer."
+        )
+
+    def _ask(self) -> None:
+        if self.open and not self._quiet and self.row.visible:
+            self.latest.ask(self._work)
+
+    async def _work(self) -> None:
+        result, first, second = self.result, self.first.value, self.second.value
+        assert result is not None
+        if first == second:
+            self.place.clear()
+            self.said.text = "Choose two different options."
+            return
+        found = await self.visit.desk.work(lambda: compared(result, first, second))
+        self.said.text = ""
+        self.place.clear()
+        with self.place:
+            self._told(found)
+
+    def _told(self, found: Comparison) -> None:
+        ui.label(found.sentence[:1].upper() + found.sentence[1:]).classes("strong")
+        table = found.words()
+        names = [name.capitalize() for name in found.names]
+        grid(
+            ("", *names), [(str(row), *map(str, table.loc[row])) for row in table.index], numbers=1
+        )
+        ui.label("Rule by rule").classes("strong")
+        note(
+            f"How likely each rule fires at {found.names[0]} and at {found.names[1]}, and its "
+            "share of the difference in confidence, in points of a percent. Open one for "
+            "its literals."
+        )
+        why = found.explanation
+        shares = why.to_frame()["share"]
+        told = shares[shares.abs() >= STILL].head(RULES)
+        for j in told.index:
+            _rule(why, int(j), found.names)
+        rest = len(shares) - len(told)
+        note(f"The other {rest} rules add {points(float(shares.sum() - told.sum()))} together.")
+        if why.note:
+            note(why.note)
+
+
+def _rule(why: Explanation, j: int, names: tuple[str, str]) -> None:
+    votes = why.points.clauses.votes_for[j]
+    with ui.element("details").classes("rule"):
+        with ui.element("summary"):
+            ui.label(why.rule(j)).classes("what")
+            fires = f"for {votes}, fires {why.start.firing[j]:.2f} → {why.end.firing[j]:.2f}"
+            ui.label(fires).classes("muted numbers")
+            ui.label(points(float(why.shown.clauses[j]))).classes("numbers strong")
+        table = why.literals(j, least=LIKELY)
+        if table.empty:
+            note(f"No literal belongs to it with a probability of {LIKELY:.0%} or more.")
+            return
+        rows = [
+            (
+                str(each["literal"]), f"{each['probability']:.2f}",
+                "holds" if each["before"] else "fails", "holds" if each["after"] else "fails",
+            )
+            for each in table.to_dict("records")
+        ]  # fmt: skip
+        grid(("literal", "belongs", *names), rows, numbers=1, tight=True)

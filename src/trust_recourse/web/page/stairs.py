@@ -1,0 +1,182 @@
+"""The frontier: what each cost buys, as stairs that can be clicked or walked by buttons."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from nicegui import ui
+
+from trust_recourse.web.page.latest import Latest
+from trust_recourse.web.page.parts import heading, note, press, status_line
+from trust_recourse.web.page.question import steps
+from trust_recourse.web.page.words import percent
+
+if TYPE_CHECKING:
+    from nicegui.events import EChartPointClickEventArguments
+
+    from trust_recourse.web.page.visit import Visit
+
+DRAWN = 150  # steps at most; a longer staircase is thinned
+NUMBERS_ONLY = "p => 'cost ' + p.value[0].toPrecision(3) + ', confidence ' + (Math.floor(p.value[1] * 1000) / 10).toFixed(1) + ' %'"  # noqa: E501
+
+
+class Stairs:
+    """The chart, and two buttons that ask for the next step up or down."""
+
+    def __init__(self, visit: Visit) -> None:
+        self.visit = visit
+        self.stairs: list[tuple[float, float]] = []
+        self.locks: Any = None
+        heading("What each cost buys")
+        self.said = note("")
+        waiting, failed = status_line("Working out the stairs…")
+        self.latest = Latest(waiting, failed)
+        self.chart = ui.echart(
+            _options([], [], 0.5, 0.5), on_point_click=self._clicked, renderer="svg"
+        ).classes("chart")
+        self.chart.props["role"] = "img"
+        with ui.element("div").classes("line-up") as self.buttons:
+            press("A step down", lambda: self._walk(-1), icon="south_west")
+            press("A step up", lambda: self._walk(1), icon="north_east")
+        visit.on_person.append(self._empty)
+        visit.on_question.append(self._question)
+        visit.on_answer.append(self._draw)
+        self._empty()
+
+    def _empty(self) -> None:
+        self.stairs, self.locks = [], None
+        self.latest.stop()
+        self._draw()
+
+    def _question(self) -> None:
+        question = self.visit.question
+        if question is None or not self.visit.desk.recourse.exact:
+            return
+        locks = (question.locked, question.freed)
+        if locks != self.locks:
+            self.stairs, self.locks = [], locks
+            self._draw()
+            self.latest.ask(self._work)
+
+    async def _work(self) -> None:
+        visit, question = self.visit, self.visit.question
+        assert question is not None
+        recourse, limit = visit.recourse, visit.desk.limits.seconds
+        table = await visit.desk.work(lambda: recourse.frontier(question.person, time_limit=limit))
+        self.stairs = list(steps(table, DRAWN))
+        self.complete, self.all = bool(table.attrs["complete"]), len(table)
+        self._draw()
+
+    def _draw(self) -> None:
+        visit = self.visit
+        known = bool(self.stairs)
+        self.chart.visible = self.buttons.visible = known
+        self.said.text = self._words()
+        if known:
+            self.chart.options.clear()
+            options = visit.result.options if visit.result is not None else ()
+            self.chart.options.update(
+                _options(
+                    self.stairs, [(o.cost, o.confidence) for o in options], visit.confidence,
+                    visit.desk.recourse.decision_threshold,
+                )
+            )  # fmt: skip
+            self.chart.props["aria-label"] = self.said.text
+            self.chart.update()
+
+    def _words(self) -> str:
+        if self.visit.question is None:
+            return "The stairs of cost and confidence appear with a person."
+        if not self.visit.desk.recourse.exact:
+            return "This model has no cells, so its stairs are not known."
+        if not self.stairs:
+            return ""
+        if len(self.stairs) == 1:
+            return "No allowed change gives more confidence."
+        thinned = f", of which {len(self.stairs)} are drawn" if len(self.stairs) < self.all else ""
+        cut = "" if self.complete else " The time limit ended the search before the top."
+        return (
+            f"{self.all} steps{thinned}, from {percent(self.stairs[0][1])} to "
+            f"{percent(self.stairs[-1][1])}. Click one to ask for its confidence.{cut}"
+        )
+
+    def _clicked(self, event: EChartPointClickEventArguments) -> None:
+        place: Any = event.value  # cost and confidence
+        self.visit.ask(confidence=float(place[1]))
+
+    def _walk(self, way: int) -> None:
+        """Ask for the confidence of the next step up or down from what is asked for."""
+        now = self.visit.confidence
+        beyond = [c for _, c in self.stairs if (c - now) * way > 1e-9]
+        if beyond:
+            self.visit.ask(confidence=min(beyond) if way > 0 else max(beyond))
+
+
+def _options(
+    stairs: list[tuple[float, float]],
+    options: list[tuple[float, float]],
+    asked: float,
+    threshold: float,
+) -> dict[str, Any]:
+    """The chart for ECharts; colours are names of the style sheet, so that they follow the dark."""
+    ink, muted, line = "var(--ink)", "var(--muted)", "var(--line)"
+    end = max([cost for cost, _ in [*stairs, *options]], default=1.0) * 1.06 or 1.0
+    axis = {
+        "nameTextStyle": {"color": muted, "fontSize": 12},
+        "axisLabel": {"color": muted},
+        "axisLine": {"lineStyle": {"color": line}},
+        "splitLine": {"lineStyle": {"color": line}},
+    }
+    drawn = [list(step) for step in stairs]
+    last = [[end, stairs[-1][1]]] if stairs else []
+    return {
+        "animation": False,
+        "textStyle": {"fontFamily": "inherit"},
+        "grid": {"left": 52, "right": 24, "top": 30, "bottom": 44},
+        "tooltip": {"trigger": "item", ":formatter": NUMBERS_ONLY},
+        "xAxis": {
+            "type": "value", "name": "cost", "nameLocation": "middle", "nameGap": 26, "min": 0,
+            "max": end, **axis, "axisLabel": {"color": muted, "showMaxLabel": False,
+            ":formatter": "v => Number(v.toPrecision(3)).toString()"},
+        },
+        "yAxis": {
+            "type": "value", "name": "confidence", "min": 0, "max": 1, **axis,
+            "axisLabel": {"color": muted, ":formatter": "v => Math.round(v * 100) + ' %'"},
+        },
+        "series": [
+            {
+                "type": "line", "step": "end", "data": drawn, "symbol": "circle", "symbolSize": 9,
+                "showAllSymbol": True, "lineStyle": {"color": muted, "width": 2},
+                "itemStyle": {"color": "var(--card)", "borderColor": muted, "borderWidth": 2},
+                "emphasis": {"scale": 1.6}, "cursor": "pointer",
+                "markLine": {
+                    "silent": True, "symbol": "none", "animation": False,
+                    "data": [
+                        _level(asked, "asked for", "var(--accent)", "solid", "Top"),
+                        _level(threshold, "a yes begins", "var(--no)", "dashed", "Bottom"),
+                    ],
+                },
+            },
+            {
+                "type": "scatter", "data": [list(option) for option in options], "symbolSize": 18,
+                "itemStyle": {"color": "var(--accent)"}, "cursor": "pointer", "z": 5,
+                "label": {"show": True, "color": "var(--card)", "fontSize": 11,
+                          "fontWeight": 700, ":formatter": "p => String(p.dataIndex + 1)"},
+            },
+            {
+                "type": "line", "data": [*drawn[-1:], *last], "symbol": "none", "silent": True,
+                "lineStyle": {"color": muted, "width": 2},
+            },
+        ],
+        "color": [ink],
+    }  # fmt: skip
+
+
+def _level(at: float, words: str, colour: str, dashes: str, side: str) -> dict[str, Any]:
+    return {
+        "yAxis": at,
+        "lineStyle": {"color": colour, "type": dashes, "width": 1.5},
+        "label": {
+            "formatter": words, "position": f"insideEnd{side}", "color": colour, "fontSize": 12,
+        },
+    }  # fmt: skip

@@ -1,0 +1,118 @@
+"""Values by hand: what the model says of them as they are typed, and which rules moved it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from nicegui import ui
+
+from trust_recourse.web.page.form import Form
+from trust_recourse.web.page.latest import Latest
+from trust_recourse.web.page.parts import grid, heading, note, press, status_line
+from trust_recourse.web.page.question import Trial, tried
+from trust_recourse.web.page.words import cost, percent
+
+if TYPE_CHECKING:
+    from trust_recourse import Option
+    from trust_recourse.explain import Explanation
+    from trust_recourse.web.page.visit import Visit
+
+MOVERS = 6  # rules told one by one
+STILL = 5e-4  # shares smaller than what is shown
+
+
+class Trying:
+    """A form that starts from the person, and what the model makes of it."""
+
+    def __init__(self, visit: Visit) -> None:
+        self.visit = visit
+        note("Change any value and watch. Nothing here is searched for: it is what you type.")
+        with ui.element("div").classes("split"):
+            with ui.element("div"):
+                self.form = Form(visit.desk.recourse.schema, self._ask)
+                self.back = press("Back to the person’s own values", self._restart)
+            with ui.element("div").classes("stack"):
+                waiting, failed = status_line("Asking the model…")
+                self.latest = Latest(waiting, failed)
+                self.place = ui.element("div").classes("stack")
+                self.place.props["aria-live"] = "polite"
+        visit.on_person.append(self._restart)
+        visit.on_locks.append(self._ask)
+        self._restart()
+
+    def start(self, option: Option) -> None:
+        """Begin from the values of an option."""
+        self.form.fill(option.x)
+        self._ask()
+
+    def _restart(self) -> None:
+        question = self.visit.question
+        self.back.set_enabled(question is not None)
+        if question is None:
+            self.place.clear()
+            with self.place:
+                note("Pick a person first.")
+        else:
+            self.form.fill(question.person)
+            self._ask()
+
+    def _ask(self) -> None:
+        if self.visit.question is not None:
+            self.latest.ask(self._work)
+
+    async def _work(self) -> None:
+        question, recourse, values = self.visit.question, self.visit.recourse, self.form.values()
+        assert question is not None
+        if values is None:
+            self.place.clear()
+            with self.place:
+                gaps = ", ".join(self.form.empty)
+                note(f"Still to fill: {gaps}." if gaps else "One of the values cannot be read.")
+            return
+        found = await self.visit.desk.work(lambda: tried(recourse, question.person, values))
+        self.place.clear()
+        with self.place:
+            self._show(found)
+
+    def _show(self, found: Trial) -> None:
+        line = self.visit.desk.recourse.decision_threshold
+        refused = found.confidence < line
+        with ui.element("div").classes("verdict"):
+            ui.icon("cancel" if refused else "check_circle").classes("no" if refused else "yes")
+            heading(f"{'Refused' if refused else 'Accepted'}, {percent(found.confidence)}", 3)
+        ui.label(f"Cost of the change: {cost(found.cost)}").classes("numbers")
+        if found.broken:
+            ui.label("Not allowed").classes("strong no")
+            with ui.element("ul").classes("broken"):
+                for sentence in found.broken:
+                    with ui.element("li"):
+                        ui.label(sentence)
+        elif found.cost:
+            ui.label("Every limit is kept.").classes("yes")
+        if found.why is not None and found.cost:
+            movers(found.why)
+
+
+def movers(why: Explanation) -> None:
+    """The rules that moved the confidence most, and by how much."""
+    shares = why.shown.clauses
+    order = [int(j) for j in np.argsort(-np.abs(shares), kind="stable") if abs(shares[j]) >= STILL]
+    if not order:
+        note("No rule fires otherwise than before.")
+        return
+    ui.label("The rules that moved it").classes("strong")
+    rows = [
+        (why.rule(j), f"{why.start.firing[j]:.2f} → {why.end.firing[j]:.2f}", points(shares[j]))
+        for j in order[:MOVERS]
+    ]
+    if rest := order[MOVERS:]:
+        rows.append((f"{len(rest)} more rules", "", points(float(shares[rest].sum()))))
+    grid(("rule", "fires", "share"), rows, numbers=1, tight=True)
+    if why.note:
+        note(why.note)
+
+
+def points(share: float) -> str:
+    """A share of a change in confidence, in points of a percent."""
+    return f"{100 * share:+.1f}"

@@ -1,0 +1,104 @@
+"""One browser tab: its person, its question, its answer, and the parts of the page that follow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from trust_recourse.web.page.question import Question, find
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from trust_recourse import Feature, Option, Recourse, Result
+    from trust_recourse.web.desk import Desk
+    from trust_recourse.web.page.people import People
+
+MOST = 1 - 1e-9  # a target lies below 1
+
+
+class Visit:
+    """What one tab asks and was told; tabs share the desk and the people, nothing else.
+
+    Parts of the page add themselves to what happens: `on_person` (another person, or none),
+    `on_locks` (what may change is another), `on_question` (anything asked changed; the answer is
+    not there yet), `on_answer`.
+    """
+
+    def __init__(self, desk: Desk, people: People | None) -> None:
+        self.desk, self.people = desk, people
+        self.name = ""
+        self.question: Question | None = None
+        self.confidence = min(max(desk.recourse.decision_threshold + 0.2, 0.5), 0.95)
+        self.n_options = min(3, desk.limits.options)
+        self.result: Result | None = None
+        self.kept: tuple[Option, ...] = ()
+        self.on_person: list[Callable[[], None]] = []
+        self.on_locks: list[Callable[[], None]] = []
+        self.on_question: list[Callable[[], None]] = []
+        self.on_answer: list[Callable[[], None]] = []
+
+    @property
+    def recourse(self) -> Recourse:
+        """The model under this tab's locks."""
+        ours = self.desk.recourse
+        return ours if self.question is None else self.question.of(ours)
+
+    def meet(self, name: str, person: pd.Series[Any] | None) -> None:
+        """Turn to another person, or to none; locks and options that were kept go."""
+        self.name, self.result, self.kept = name, None, ()
+        self.question = None
+        if person is not None:
+            self.question = Question(person, self.confidence, self.n_options)
+        _tell(self.on_person)
+        _tell(self.on_question)
+
+    def correct(self, name: str, person: pd.Series[Any]) -> None:
+        """Take other values for the person at hand; locks stay."""
+        if self.question is None:
+            self.meet(name, person)
+            return
+        self.name, self.result, self.kept = name, None, ()
+        self.question = replace(self.question, person=person)
+        _tell(self.on_person)
+        _tell(self.on_question)
+
+    def ask(self, *, confidence: float | None = None, n_options: int | None = None) -> None:
+        """Ask for another confidence, or for another number of options."""
+        if confidence is not None:
+            self.confidence = min(max(confidence, 0.01), MOST)
+        if n_options is not None:
+            self.n_options = n_options
+        if self.question is not None:
+            self.question = replace(
+                self.question, confidence=self.confidence, n_options=self.n_options
+            )
+            _tell(self.on_question)
+
+    def turn(self, feature: Feature) -> None:
+        """Lock a feature that may change, or free one that may not."""
+        if self.question is not None:
+            self.question = self.question.turned(feature)
+            self.kept = ()  # they may be out of reach now
+            _tell(self.on_locks)
+            _tell(self.on_question)
+
+    async def answer(self) -> None:
+        """Search, and tell the parts that the answer is there."""
+        question = self.question
+        if question is None:
+            return
+        desk = self.desk
+        self.result = await desk.work(lambda: find(desk.recourse, question, desk.limits.seconds))
+        _tell(self.on_answer)
+
+    def keep(self, option: Option) -> None:
+        """Keep an option beside those of later answers, to compare it with them."""
+        self.kept = (*self.kept, option)
+        _tell(self.on_answer)
+
+
+def _tell(listeners: list[Callable[[], None]]) -> None:
+    for each in listeners:
+        each()

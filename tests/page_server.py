@@ -1,0 +1,88 @@
+"""Serves pages to a browser: `python tests/page_server.py` prints its port when it is ready."""
+
+from __future__ import annotations
+
+import socket
+import sys
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import uvicorn
+from fastapi import FastAPI
+
+from trust_recourse import Feature, Ledger, PTMClassifier, Recourse, Schema, haberman
+from trust_recourse.web.desk import Desk
+from trust_recourse.web.page import mount
+from trust_recourse.web.page.screen import show
+
+HOSTILE = "<img src=x onerror=alert(1)>"
+TEMPLATE = "{{7*7}} ${7*7} </script>"
+
+
+@lru_cache(maxsize=1)
+def patients() -> tuple[pd.DataFrame, Recourse]:
+    X, y = haberman()
+    model = PTMClassifier(epochs=10, random_state=0).fit(X, y)
+    schema = Schema.infer(X).lock("age").update("nodes", direction="decrease", unit="nodes")
+    return X, Recourse(model, schema)
+
+
+def loans(n: int = 400) -> tuple[pd.DataFrame, np.ndarray, Schema]:
+    """A made-up table with every kind of column, names that are markup, and blanks."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(
+        {
+            "income": rng.normal(2400, 700, n).round(-1),
+            "savings": np.where(rng.random(n) < 0.1, np.nan, rng.exponential(4000, n).round(-2)),
+            HOSTILE: rng.choice(["own", "rent", TEMPLATE], n),
+            "school": rng.choice(["none", "school", "college"], n),
+            "employed": rng.random(n) < 0.7,
+            "children": rng.integers(0, 4, n),
+        }
+    )
+    score = (X["income"] > 2300).astype(int) + (X[HOSTILE] == "own") + X["employed"]
+    schema = Schema(
+        (
+            Feature("income", lower=0, upper=6000, step=10, scale=3000, unit="€", label="Income"),
+            Feature("savings", lower=0, step=100, scale=20000, unit="€", missing=(None,)),
+            Feature(HOSTILE, "category", values=("own", "rent", TEMPLATE)),
+            Feature(
+                "school", "ordinal", values=("none", "school", "college"), direction="increase"
+            ),
+            Feature("employed", "boolean"),
+            Feature("children", "integer", protected=True),
+        )
+    )
+    return X, np.where(score >= 2, "yes", "no"), schema
+
+
+def desks(folder: Path) -> dict[str, Desk]:
+    X, recourse = patients()
+    who, said, schema = loans()
+    lending = Recourse(PTMClassifier(schema=schema, epochs=10, random_state=0).fit(who, said))
+    who.index = pd.Index([f"{HOSTILE} {at}" for at in who.index])
+    ledger = Ledger(folder / "promises.db", key="a key for the tests alone")
+    named = {"organisation": "A clinic", "contact": "Ann Lee"}
+    return {
+        "/": Desk(recourse, X, ledger, **named),
+        "/loans": Desk(lending, who, organisation=f"Bank {HOSTILE}", contact="Bo"),
+        "/form": Desk(lending),
+    }
+
+
+def main(folder: Path) -> None:
+    app, (first, *others) = FastAPI(), desks(folder).items()
+    for path, desk in others:
+        show(desk, path)
+    mount(app, first[1])
+    listening = socket.create_server(("127.0.0.1", 0))
+    server = uvicorn.Server(uvicorn.Config(app, log_level="warning"))
+    sys.stdout.write(f"{listening.getsockname()[1]}\n")  # connections wait until it answers
+    sys.stdout.flush()
+    server.run(sockets=[listening])
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,429 @@
+"""The page in a real browser, told as a case worker would use it."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from page_server import HOSTILE, TEMPLATE, loans, patients
+from trust_recourse import Ledger, PTMClassifier, Recourse
+from trust_recourse.web.desk import Busy
+from trust_recourse.web.page.latest import said
+from trust_recourse.web.page.people import A_PAGE, People
+from trust_recourse.web.page.question import Question, find, price, with_kept
+from trust_recourse.web.page.words import badge, percent
+
+CHROMIUM = Path("/usr/bin/chromium")
+WAIT = 25_000  # milliseconds, for a machine that is busy with other tests
+needs_browser = pytest.mark.skipif(
+    not CHROMIUM.exists(), reason=f"no browser: {CHROMIUM} is not there (apt-get install chromium)"
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("page")
+
+
+@pytest.fixture(scope="module")
+def address(folder):
+    """Where a server of its own shows the pages; it ends with the tests, and complained of nothing.
+
+    It runs in its own process, as a page is mounted once in a process.
+    """
+    here = Path(__file__).parent
+    paths = [str(here.parent / "src"), str(here)]
+    with subprocess.Popen(
+        [sys.executable, str(here / "page_server.py"), str(folder)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
+    ) as server:
+        complaints: list[str] = []
+        reader = threading.Thread(target=lambda: complaints.extend(server.stderr))
+        reader.start()
+        try:
+            yield f"http://127.0.0.1:{int(server.stdout.readline())}"
+        finally:
+            server.terminate()
+            reader.join()
+        assert not complaints, "".join(complaints)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=str(CHROMIUM), args=["--no-sandbox", "--disable-gpu"]
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def visit(browser, address):
+    """Opens pages; at the end, none may have complained or asked another machine for anything."""
+    contexts, complaints, asked = [], [], []
+
+    def opened(path="/", **settings):
+        context = browser.new_context(**settings)
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(WAIT)
+        page.on("console", lambda m: m.type in ("error", "warning") and complaints.append(m.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("dialog", lambda dialog: complaints.append(dialog.message))
+        page.on("request", lambda request: asked.append(request.url))
+        page.on("websocket", lambda socket: asked.append(socket.url))
+        page.goto(address + path)
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert not complaints
+    ours = re.compile(rf"(http|ws)://{re.escape(address.partition('//')[2])}/|data:|blob:")
+    assert len(asked) > 10
+    assert [url for url in asked if not ours.match(url)] == []
+
+
+def pick(page, at=0):
+    """Choose somebody; returns when the first option is on the page."""
+    page.locator("button.person").nth(at).click()
+    page.locator("article.card").first.wait_for()
+
+
+def tab(page, name):
+    page.get_by_role("tab", name=name).click()
+    expect(page.locator(".nicegui-tab-panel").locator("visible=true")).to_have_count(1)
+
+
+def width_beyond(page):
+    """By how many pixels the page is wider than the window."""
+    page_is = "document.documentElement"
+    return page.evaluate(f"{page_is}.scrollWidth - {page_is}.clientWidth")
+
+
+def expect(locator):
+    from playwright.sync_api import expect
+
+    expect.set_options(timeout=WAIT)
+    return expect(locator)
+
+
+# ---------------------------------------------------------------- the story
+
+
+@needs_browser
+def test_the_whole_story(visit, folder):
+    page = visit(accept_downloads=True)
+    expect(page.locator(".about")).to_contain_text("about the model, not about the world")
+    expect(page.get_by_role("heading", name="Nobody is chosen yet")).to_be_visible()
+
+    # pick
+    X, recourse = patients()
+    fit = People(recourse, X).search("nodes 30", refused=True).total
+    assert 0 < fit < A_PAGE
+    page.get_by_label("Search a name or a value").fill("nodes 30")
+    expect(page.locator("button.person")).to_have_count(fit)
+    pick(page)
+    person = X.iloc[int(page.locator(".person .strong").first.inner_text().split()[1])]
+    expect(page.locator(".verdict").first).to_contain_text("refused")
+    told = page.locator("article.card").first
+    first = recourse.find(person, 0.7).options[0]
+    expect(told).to_contain_text("Proved cheapest")
+    expect(told).to_contain_text(f"{first.cost:.3g}")
+    expect(told.locator(".facts")).not_to_contain_text("…")  # radius and noise have arrived
+
+    # slide
+    slider = page.get_by_role("slider")
+    for _ in range(5):
+        slider.press("ArrowRight")
+    expect(page.locator(".tau")).to_have_text("at least 75.0 %")
+    dearer = recourse.find(person, 0.75).options[0]
+    assert dearer.cost > first.cost
+    expect(told).to_contain_text(f"{dearer.cost:.3g}")
+    page.get_by_role("button", name="A step up").click()
+    expect(page.locator(".tau")).not_to_have_text("at least 75.0 %")
+    confidence = recourse.frontier(person)["confidence"][3]
+    asked = page.locator(".tau", has_text=f"at least {percent(confidence)}")
+    for _ in range(20):  # a click is lost where the chart is just being drawn again
+        if not asked.is_visible():
+            page.locator(".chart svg path[fill='var(--card)']").nth(3).click(force=True)
+            page.wait_for_timeout(300)
+    expect(asked).to_be_visible()
+
+    # lock, and its price
+    price = page.locator(".locks li", has_text="nodes").locator(".price")
+    expect(price).to_contain_text("if locked")
+    expect(page.locator(".locks li", has_text="age").locator(".price")).to_contain_text("if freed")
+    slider.fill("80")
+    page.get_by_role("switch", name="nodes may change").click()
+    expect(page.locator(".cards")).to_contain_text("Out of reach")
+    expect(page.locator(".cards")).to_contain_text("If nodes may change")
+    page.get_by_role("switch", name="nodes may change").click()
+    expect(told).to_contain_text("nodes")
+
+    # what if
+    page.get_by_role("button", name="Try the values of option 1").click()
+    trial = page.locator(".tools .verdict")
+    expect(trial).to_contain_text("Accepted")
+    page.locator(".tools").get_by_label("nodes").fill("40")
+    expect(trial).to_contain_text("Refused")
+    expect(page.locator(".broken")).to_contain_text("nodes may only decrease")
+
+    # compare
+    tab(page, "Compare")
+    expect(page.locator(".tools .grid").first).to_contain_text("certified radius")
+    page.locator("details.rule summary").first.click()
+    expect(page.locator("details.rule .grid").first).to_contain_text("belongs")
+
+    # letter and dossier
+    tab(page, "Letter and promise")
+    for button, ending, start in (
+        ("Letter as PDF", "letter.pdf", b"%PDF"),
+        ("Letter as HTML", "letter.html", b"<!doctype html>"),
+    ):
+        with page.expect_download() as download:
+            page.get_by_role("button", name=button).click()
+        assert download.value.suggested_filename == ending
+        assert Path(download.value.path()).read_bytes().lower().startswith(start.lower())
+
+    # promise
+    issue = page.get_by_role("button", name="Issue the promise")
+    expect(issue).to_be_disabled()
+    page.get_by_label("Id of the person").fill("customer 4711")
+    issue.click()
+    expect(page.locator(".promise")).to_be_visible()
+    expect(issue).to_be_disabled()  # the same is promised once
+    with Ledger(folder / "promises.db", key="a key for the tests alone") as ledger:
+        (promise,) = ledger.promises(subject="customer 4711")
+    assert page.locator(".promise").inner_text() == f"Promise {promise.id}"
+    assert promise.option.confidence >= 0.8
+
+
+@needs_browser
+def test_what_the_rules_lock_may_be_freed_but_not_promised(visit):
+    page = visit()
+    pick(page)
+    page.get_by_role("switch", name="age may change").click()
+    expect(page.locator(".warning")).to_contain_text("The rules lock age")
+    tab(page, "Letter and promise")
+    expect(page.get_by_role("button", name="Letter as PDF")).to_be_disabled()
+
+
+@needs_browser
+def test_tabs_have_their_own_person_and_question(visit):
+    one, other = visit(), visit()
+    pick(one)
+    expect(other.get_by_role("heading", name="Nobody is chosen yet")).to_be_visible()
+    pick(other, 1)
+    other.get_by_role("slider").fill("55")
+    expect(other.locator(".tau")).to_have_text("at least 55.0 %")
+    expect(one.locator(".tau")).to_have_text("at least 70.0 %")
+    names = [
+        page.locator(".person[aria-pressed=true] .strong").inner_text() for page in (one, other)
+    ]
+    assert names[0] != names[1]
+
+
+# ---------------------------------------------------------------- without a mouse, small, dark
+
+
+@needs_browser
+def test_keys_alone_lead_from_a_person_to_an_answer(visit):
+    page = visit()
+    page.locator("button.person").first.wait_for()
+    seen = []
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        focus = page.evaluate(
+            "(e => ({name: e.getAttribute('aria-label') || e.innerText || e.type || '', "
+            "shown: e.matches(':focus-visible'), kind: e.className + ' ' + e.type}))"
+            "(document.activeElement)"
+        )
+        seen.append(focus)
+        if "person" in focus["kind"] and not any("slider" in each["kind"] for each in seen):
+            page.keyboard.press("Enter")
+            page.locator("article.card").first.wait_for()
+        if "slider" in focus["kind"]:
+            page.keyboard.press("ArrowLeft")
+            expect(page.locator(".tau")).to_have_text("at least 69.0 %")
+            break
+    assert "Skip to the answer" in seen[0]["name"]
+    assert "slider" in seen[-1]["kind"]
+    assert all(each["shown"] and each["name"] for each in seen)
+
+
+@needs_browser
+def test_a_phone_needs_no_sideways_scrolling(visit):
+    page = visit("/loans", viewport={"width": 390, "height": 844}, has_touch=True)
+    assert width_beyond(page) == 0
+    pick(page)
+    for name in ("What may change", "Try values", "Compare", "Letter and promise"):
+        tab(page, name)
+        assert width_beyond(page) == 0
+
+
+@needs_browser
+def test_dark_follows_the_system_and_the_switch(visit):
+    page = visit(color_scheme="dark")
+    pick(page)
+
+    def lightness():
+        parts = "getComputedStyle(document.body).backgroundColor.match(/\\d+/g)"
+        return page.evaluate(f"{parts}.slice(0, 3).reduce((a, b) => a + Number(b), 0)")
+
+    assert lightness() < 120
+    page.get_by_role("button", name="Light").click()
+    page.wait_for_function("!document.body.classList.contains('body--dark')")
+    assert lightness() > 600
+
+
+# ---------------------------------------------------------------- names that are markup, no table
+
+
+@needs_browser
+def test_markup_in_names_and_values_is_text(visit):
+    page = visit("/loans")
+    page.get_by_role("switch", name="Refused only").click()
+    expect(page.locator(".pager")).to_contain_text("400 people")
+    pick(page)
+    for name in ("What may change", "Try values", "Compare"):
+        tab(page, name)
+        expect(page.locator(".nicegui-tab-panel").locator("visible=true")).to_contain_text(HOSTILE)
+    assert page.locator("img[src=x]").count() == 0
+    text = page.locator("body").inner_text()
+    assert TEMPLATE in text
+    assert HOSTILE in text
+    tab(page, "Letter and promise")
+    expect(page.locator(".tools")).to_contain_text("No ledger is kept here")
+
+
+@needs_browser
+def test_without_a_table_the_form_is_filled(visit):
+    page = visit("/form")
+    expect(page.locator(".by-hand")).to_contain_text("Still to fill: Income")
+    form = page.locator(".by-hand")
+    form.get_by_label("Income (€)").fill("1000")
+    form.get_by_label("children").fill("2.5")
+    for label, choice in (("school", "school"), ("employed", "no"), (HOSTILE, "rent")):
+        form.get_by_label(label, exact=True).click()
+        page.get_by_role("option", name=choice, exact=True).click()
+    expect(form).to_contain_text("expected a whole number")
+    expect(page.get_by_role("heading", name="Nobody is chosen yet")).to_be_visible()
+    form.get_by_label("children").fill("2")
+    expect(page.locator(".verdict").first).to_contain_text("This person: refused")
+    expect(page.locator("article.card").first).to_be_visible()
+
+
+# ---------------------------------------------------------------- laws that need no browser
+
+
+@pytest.fixture(scope="module")
+def lending():
+    X, y, schema = loans()
+    return Recourse(PTMClassifier(schema=schema, epochs=3, random_state=0).fit(X, y)), X
+
+
+def test_a_search_finds_whom_a_plain_loop_finds(lending):
+    recourse, X = lending
+    people = People(recourse, X)
+    every = {
+        at: ", ".join(f"{f.title} {f.describe(x[f.name])}" for f in recourse.schema)
+        for at, (_, x) in enumerate(X.iterrows())
+    }
+    assert {at: people.words[at] for at in every} == every
+    for text in ("", "rent", "rent yes", "savings missing", "2400"):
+        expected = [
+            at for at, words in every.items()
+            if all(w in f"row {X.index[at]} {words}".casefold() for w in text.split())
+        ]  # fmt: skip
+        found = people.search(text)
+        assert found.total == len(expected) > 0
+        pages = [people.search(text, page=page).listed for page in range(found.pages)]
+        listed = [each for page in pages for each in page]
+        assert sorted(each.at for each in listed) == expected
+        assert [each.refused for each in listed] == sorted(
+            (e.refused for e in listed), reverse=True
+        )
+        assert max(map(len, pages)) <= A_PAGE
+    refused = people.search(refused=True)
+    assert 0 < refused.total < len(X)
+    assert refused.total == sum(recourse.confidence(x) < 0.5 for _, x in X.iterrows())
+
+
+def test_an_empty_table_is_searched_too(lending):
+    recourse, X = lending
+    assert People(recourse, X.iloc[:0]).search("anyone").listed == []
+
+
+def test_a_lock_costs_what_the_search_with_it_says(lending):
+    recourse, X = lending
+    refused = [x for _, x in X.iterrows() if recourse.confidence(x) < 0.5][:6]
+    dearer = 0
+    for x in refused:
+        question = Question(recourse.schema.row(x), 0.7)
+        now = find(recourse, question, 10.0)
+        for feature in recourse.schema:
+            if feature.protected or not now.options:
+                continue
+            locked = Recourse(recourse.model, recourse.schema.lock(feature.name)).find(x, 0.7)
+            expected = locked.options[0].cost if locked.options else float("inf")
+            found = price(recourse, question, feature, now, 10.0)
+            assert found.proved
+            assert found.then == expected
+            dearer += found.then > found.now
+    assert dearer
+
+
+def test_turning_a_lock_twice_leaves_the_question(lending):
+    recourse, X = lending
+    schema = recourse.schema.lock("school")
+    question = Question(schema.row(X.iloc[0]), 0.7)
+    for feature in schema:
+        if not feature.protected:
+            turned = question.turned(feature)
+            assert turned.may_change(feature) is not question.may_change(feature)
+            back = turned.turned(feature)
+            assert (back.locked, back.freed) == (question.locked, question.freed)
+
+
+def test_kept_options_join_later_ones_once(lending):
+    recourse, X = lending
+    x = next(x for _, x in X.iterrows() if recourse.confidence(x) < 0.5)
+    cheap, dear = recourse.find(x, 0.55), recourse.find(x, 0.9)
+    both = with_kept(dear, (*cheap.options, *dear.options))
+    assert both.options == (*dear.options, *cheap.options)
+    assert badge(both, 0).proved
+    both.compare(0, 1)
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (Busy("66 questions"), "Ask again in a moment"),
+        (ValueError("valid_until='x'; expected a date"), "expected a date"),
+        (OSError("/secret/path"), "Something went wrong on our side"),
+    ],
+)
+def test_errors_are_told_without_their_insides(error, words):
+    assert words in said(error)
+    assert "secret" not in said(error)
+
+
+def test_numbers_named_by_their_rows_or_by_their_index(lending):
+    recourse, X = lending
+    assert People(recourse, X).name(3) == "Row 3"
+    named = X.set_axis(pd.Index([f"customer {at}" for at in range(len(X))]))
+    assert People(recourse, named).name(3) == "customer 3"
