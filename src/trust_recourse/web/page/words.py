@@ -52,12 +52,8 @@ def badge(result: Result, at: int) -> Badge:
     if result.engine != "exact":
         return Badge("Found by trial", "science", option.status.sentence, False)
     if at > first:
-        same = [i for i in range(first, at) if {*result.options[i].changes} < {*option.changes}]
-        return Badge(
-            f"Option {same[0] + 1} and more" if same else "Another way",
-            "add" if same else "alt_route",
-            "It changes another set of values than the options before it.", False,
-        )  # fmt: skip
+        words = "The cheapest that leaves alone something of what each option before it changes."
+        return Badge("Another way", "alt_route", words, False)
     above = f"{option.gap / option.cost:.1%}" if option.cost else "0 %"
     return Badge(
         f"Within {above} of the least", "timelapse",
