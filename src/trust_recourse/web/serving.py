@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable
+from contextlib import ExitStack
 
 import uvicorn
 from fastapi import FastAPI
@@ -19,12 +20,13 @@ GRACE = 10  # seconds for answers under way when the server is asked to end
 def listen(host: str, port: int) -> socket.socket:
     """A socket on which a server can listen; an error says which address it was."""
     try:
-        family, kind, _, _, address = socket.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
-        listener = socket.socket(family, kind)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, kind, _, _, address = found[0]
+        with ExitStack() as if_it_fails:
+            listener = if_it_fails.enter_context(socket.socket(family, kind))
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(address)
+            if_it_fails.pop_all()
     except OSError as error:
         raise ValueError(f"cannot listen on {host}, port {port}: {error.strerror}") from None
     return listener
