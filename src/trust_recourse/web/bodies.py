@@ -11,15 +11,29 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, RootModel, model_validator
 
+WHOLE = 2**53  # beyond it floats skip whole numbers
+MOST = 10_000  # of anything in a list, whatever the server's own limit
+ENTRIES = 100  # of a question, known or not
+
 Value = str | int | float | bool | None
 Level = Annotated[float, Field(gt=0, lt=1)]
-WHOLE = 2**53  # beyond it floats skip whole numbers
+Count = Annotated[int, Field(ge=1, le=WHOLE)]
+Place = Annotated[int, Field(ge=0, le=WHOLE)]
+# The first mistake in a list ends it: to tell a million of them would hold up everybody else.
+Levels = Annotated[list[Level], Field(fail_fast=True, min_length=1, max_length=MOST)]
 
 
 class Given(BaseModel):
     """What is sent: nothing unknown, and nothing guessed from another type."""
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _not_too_many(cls, given: Any) -> Any:
+        if isinstance(given, dict) and len(given) > ENTRIES:
+            raise ValueError(f"{len(given)} entries, expected at most {ENTRIES}")
+        return given
 
 
 class Told(BaseModel):
@@ -53,14 +67,16 @@ def _finite(value: float) -> bool:
 class People(Given):
     """Whom to predict."""
 
-    people: Annotated[list[Person], Field(min_length=1)]
+    people: Annotated[list[Person], Field(fail_fast=True, min_length=1, max_length=MOST)]
 
 
 class Rules(Given):
     """Whom a question is about, and what may change."""
 
     person: Person
-    lock: list[str] = Field([], description="Features that may not change, beside the schema's.")
+    lock: Annotated[list[str], Field(fail_fast=True, max_length=MOST)] = Field(
+        [], description="Features that may not change, beside the schema's."
+    )
     cost: Literal["l0", "l1", "l2"] | None = Field(
         None, description="How changes add up: their number, sum or length; the server's if null."
     )
@@ -72,23 +88,17 @@ class Rules(Given):
 class Question(Rules):
     """What a person must change to be accepted with these confidences."""
 
-    confidence: Level | Annotated[list[Level], Field(min_length=1)] = Field(
-        0.5, description="One level of confidence, or several."
-    )
+    confidence: Level | Levels = Field(0.5, description="One level of confidence, or several.")
     mode: Literal["at_least", "band"] = "at_least"
     tolerance: Annotated[float, Field(ge=0, lt=1)] = Field(0.1, description="Of a band.")
-    options: Annotated[int, Field(ge=1)] = Field(
-        1, description="Ways to each confidence, each changing other features."
-    )
+    options: Count = Field(1, description="Ways to each confidence, each changing other features.")
     min_radius: Annotated[float, Field(gt=0, lt=1e6)] | None = Field(
         None, description="Stay accepted wherever every number is off by up to this of its scale."
     )
     engine: Literal["auto", "exact", "tpe", "gp", "spheres"] = Field(
         "auto", description="exact, which auto means where it can be, is the one that proves."
     )
-    trials: Annotated[int, Field(ge=1)] | None = Field(
-        None, description="Of the engines tpe, gp and spheres."
-    )
+    trials: Count | None = Field(None, description="Of the engines tpe, gp and spheres.")
 
 
 class Finding(Question):
@@ -102,8 +112,8 @@ class Finding(Question):
 class Explaining(Question):
     """Which option to explain: those of the same question at /v1/recourse, counted from 0."""
 
-    option: Annotated[int, Field(ge=0)] = 0
-    since: Annotated[int, Field(ge=0)] | None = Field(
+    option: Place = 0
+    since: Place | None = Field(
         None, description="Start from this option; from the person as they are if null."
     )
 
@@ -111,8 +121,8 @@ class Explaining(Question):
 class Comparing(Question):
     """Which two options to set side by side."""
 
-    first: Annotated[int, Field(ge=0)] = 0
-    second: Annotated[int, Field(ge=0)] = 1
+    first: Place = 0
+    second: Place = 1
     sigma: Annotated[float, Field(gt=0, lt=1e3)] = Field(0.01, description="Of the noise.")
 
 
@@ -145,7 +155,7 @@ class Promising(Question):
     """Promise an option to a person. It is computed here, from the question alone."""
 
     subject: Subject = Field(description="The person's id; only its keyed hash is kept.")
-    option: Annotated[int, Field(ge=0)] = 0
+    option: Place = 0
     days: Annotated[float, Field(gt=0, lt=36_525)] = 90.0
     valid_until: Annotated[datetime.date, Field(strict=False)] | None = Field(
         None, description="Its last day (UTC), in place of the days."
