@@ -12,8 +12,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-import postgres
 import psutil
+
+import postgres
 from issuing import KEY
 from loading import load, promising, questions
 from measured import RESULTS, Busy, surroundings
@@ -31,22 +32,29 @@ def resident(process):
     return round(psutil.Process(process.pid).memory_info().rss / 1e6, 1)
 
 
+def spent(process):
+    """CPU seconds of a server."""
+    return sum(psutil.Process(process.pid).cpu_times()[:2])
+
+
 def under_load(model):
-    """Many questions in flight; memory at the start, when warm, half-way and at the end."""
+    """Many questions in flight; memory of the server at the start, when warm and at the end."""
     with started(model) as (process, url, _):
         memory = {"start": resident(process)}
         asyncio.run(load([url], WARM, IN_FLIGHT, questions(seed=1)))
         memory["warm"] = resident(process)
-        busy = Busy()
+        busy, before = Busy(), spent(process)
         found = asyncio.run(load([url], SECONDS, IN_FLIGHT, questions(seed=2)))
         memory["end"] = resident(process)
-        around = busy.words()
+        around, cpu = busy.words(), spent(process) - before
     assert not found.faults, found.faults[:3]
     assert not found.dropped, found.dropped[:3]
     assert memory["end"] <= memory["warm"] * GROWTH, memory
-    rate = round(sum(found.statuses.values()) / SECONDS, 1)
+    requests = sum(found.statuses.values())
     return {
-        "in_flight": IN_FLIGHT, "seconds": SECONDS, "requests_a_second": rate,
+        "in_flight": IN_FLIGHT, "seconds": SECONDS,
+        "requests_a_second": round(requests / SECONDS, 1),
+        "server_cpu_milliseconds_a_request": round(1000 * cpu / requests, 2),
         "megabytes": memory, "machine": around, **found.told(),
     }  # fmt: skip
 

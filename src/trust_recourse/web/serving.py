@@ -13,7 +13,7 @@ from uvicorn.supervisors import Multiprocess
 from trust_recourse.web.protocol import Prompt
 
 CONNECTIONS = 800  # at once; below the files that a process may usually open
-KEEP = 5  # seconds that an idle connection is kept
+KEEP = 30  # seconds that an idle connection is kept: longer than clients do, who else lose the race
 GRACE = 10  # seconds for answers under way when the server is asked to end
 
 
