@@ -91,7 +91,7 @@ def main():
         print(json.dumps(told, indent=1))
         told["two_servers_on_one_postgresql_ledger"] = two_servers(model, url)
         print(json.dumps(told["two_servers_on_one_postgresql_ledger"], indent=1))
-    around = surroundings("fastapi", "uvicorn", "pydantic", "httpx", "sqlalchemy", "psycopg")
+    around = surroundings("fastapi", "uvicorn", "pydantic", "aiohttp", "sqlalchemy", "psycopg")
     told = {"where": around, **told}
     (Path(RESULTS) / "service.json").write_text(json.dumps(told, indent=1) + "\n")
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import json
 import random
+import re
 import time
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
-import httpx
+import aiohttp
 import numpy as np
 
 from trust_recourse import haberman
@@ -24,6 +26,7 @@ class Load:
     dropped: list = field(default_factory=list)  # what went wrong with a connection
     made: list = field(default_factory=list)  # ids of promises
     faults: list = field(default_factory=list)  # what a 5xx said
+    most_at_once: int = 0  # requests in flight that the first server saw, now and then
 
     def told(self):
         """The counts and the times in milliseconds, as plain values."""
@@ -32,6 +35,7 @@ class Load:
             "statuses": {str(status): n for status, n in sorted(self.statuses.items())},
             "server_errors": sum(n for status, n in self.statuses.items() if status >= 500),
             "dropped_connections": len(self.dropped),
+            "most_at_once": self.most_at_once,
             "milliseconds": {
                 name: percentiles(times)
                 for name, times in [("all", every), *sorted(self.seconds.items())]
@@ -87,28 +91,40 @@ def promising(seed=0):
 
 
 async def load(urls, seconds, in_flight, asked):
-    """Keep so many requests in flight, each worker asking one server after another."""
+    """Keep so many requests in flight, each worker on one of the servers."""
     found, end = Load(), time.monotonic() + seconds
-    limits = httpx.Limits(max_connections=in_flight, max_keepalive_connections=in_flight)
 
     async def worker(client, url):
         while time.monotonic() < end:
             path, body = next(asked)
             start = time.monotonic()
             try:
-                answer = await client.post(f"{url}{path}", json=body)
-            except httpx.TransportError as error:
+                async with client.post(f"{url}{path}", json=body) as answer:
+                    said = await answer.read()
+            except aiohttp.ClientError as error:
                 found.dropped.append(repr(error))
                 continue
-            found.statuses[answer.status_code] += 1
-            if answer.status_code < 300:
+            found.statuses[answer.status] += 1
+            if answer.status < 300:
                 found.seconds[path].append(time.monotonic() - start)
-            if answer.status_code == 201:
-                found.made.append(answer.json()["promise"]["id"])
-            if answer.status_code >= 500:
-                found.faults.append(answer.text)
+            if answer.status == 201:
+                found.made.append(json.loads(said)["promise"]["id"])
+            if answer.status >= 500:
+                found.faults.append(said.decode())
 
-    async with httpx.AsyncClient(timeout=120, limits=limits) as client:
-        turns = itertools.cycle(urls)
-        await asyncio.gather(*(worker(client, next(turns)) for _ in range(in_flight)))
+    async def watch(client, url):
+        while time.monotonic() < end:
+            async with client.get(f"{url}/metrics") as answer:
+                seen = re.search(
+                    r"^trust_requests_in_flight (\d+)", await answer.text(), re.MULTILINE
+                )
+            found.most_at_once = max(found.most_at_once, int(seen[1]))
+            await asyncio.sleep(0.5)
+
+    timeout, turns = aiohttp.ClientTimeout(120), itertools.cycle(urls)
+    async with aiohttp.ClientSession(
+        connector=aiohttp.TCPConnector(limit=0), timeout=timeout
+    ) as client:
+        workers = [worker(client, next(turns)) for _ in range(in_flight)]
+        await asyncio.gather(watch(client, urls[0]), *workers)
     return found
