@@ -465,7 +465,8 @@ def saved(recourse, tmp_path_factory):
     return path
 
 
-def test_what_is_acknowledged_is_kept_when_the_command_is_told_to_end(saved, tmp_path):
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_what_is_acknowledged_is_kept_when_the_command_is_told_to_end(saved, tmp_path, workers):
     ledger, made, lock = tmp_path / "promises.db", [], threading.Lock()
 
     def promise_on(url, name):
@@ -481,7 +482,7 @@ def test_what_is_acknowledged_is_kept_when_the_command_is_told_to_end(saved, tmp
             with lock:
                 made.append(answer.json()["promise"]["id"])
 
-    where = ("--ledger", str(ledger), "--wanted", "1")
+    where = ("--ledger", str(ledger), "--wanted", "1", "--workers", workers)
     with started(saved, *where, TRUST_LEDGER_KEY=KEY) as (process, url, said):
         assert "the class wanted is 1, of 0 or 1" in said
         threads = [threading.Thread(target=promise_on, args=(url, at)) for at in range(3)]

@@ -14,6 +14,7 @@ from trust_recourse.web.protocol import Prompt
 
 CONNECTIONS = 800  # at once; below the files that a process may usually open
 KEEP = 30  # seconds that an idle connection is kept: longer than clients do, who else lose the race
+PATIENCE = 60  # seconds that a worker may be silent, as one that compiles for the first time is
 GRACE = 10  # seconds for answers under way when the server is asked to end
 
 
@@ -58,4 +59,5 @@ def config(make: Callable[[], FastAPI], workers: int = 1) -> uvicorn.Config:
         limit_concurrency=CONNECTIONS,
         timeout_keep_alive=KEEP,
         timeout_graceful_shutdown=GRACE,
+        timeout_worker_healthcheck=PATIENCE,
     )
