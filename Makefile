@@ -20,9 +20,10 @@ bench: .venv/.bench .venv/.tables .venv/.dev chromium
 	PYTHONPATH=$(CURDIR) $(BIN)/python benchmarks/search.py
 	PYTHONPATH=$(CURDIR):$(CURDIR)/tests $(BIN)/python benchmarks/page.py
 
-# The ledger under 200 kills and a long load, on each database.
+# The ledger under 200 kills and a long load, on each database; the service under load.
 stress: .venv/.dev postgres
 	PYTHONPATH=$(CURDIR):$(CURDIR)/tests $(BIN)/python benchmarks/ledger.py
+	PYTHONPATH=$(CURDIR):$(CURDIR)/tests $(BIN)/python benchmarks/service.py
 
 # A server for the ledger's tests, which start it themselves; without one they skip and say so.
 postgres:

@@ -14,5 +14,6 @@ from trust_recourse.cli import ledger as ledger
 from trust_recourse.cli import letter as letter
 from trust_recourse.cli import report as report
 from trust_recourse.cli import schema as schema
+from trust_recourse.cli import serve as serve
 from trust_recourse.cli import verify as verify
 from trust_recourse.cli.root import app as app

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from trust_recourse.cli import page, question
-from trust_recourse.cli.find import as_told, decision, how_far, what_is_known
+from trust_recourse.cli.find import decision, what_is_known
 from trust_recourse.cli.mistakes import InputError, can_be_drawn, can_be_written, told_plainly
 from trust_recourse.cli.root import app
 
@@ -63,6 +63,7 @@ def explain(
         trust-recourse explain model.safetensors --data patients.csv --row 9 \
             --confidence 0.6 --confidence 0.7 --compare 0 1 --html why.html
     """
+    from trust_recourse.report.answers import answers, how_far
     from trust_recourse.schema.values import write_whole
 
     who = question.Person(model, schema, data, row, id, values, lock, cost, wanted)
@@ -76,7 +77,7 @@ def explain(
     if not result.options:
         far = how_far(result)
         if json:
-            typer.echo(page.as_json(as_told(result, [], far)))
+            typer.echo(page.as_json(answers(result, far=far)))
         else:
             what_is_known(console, result, far)
         raise typer.Exit(1)

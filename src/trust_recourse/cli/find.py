@@ -16,9 +16,8 @@ from trust_recourse.cli.root import app
 
 if TYPE_CHECKING:
     from trust_recourse import Option, Result
+    from trust_recourse.report.answers import Safety
 
-SIGMA = 0.01  # of the noise that an option is tried with
-SECONDS = 2.0  # to find out what each constraint keeps a person from
 ABOUT = "All of it is about the model: that it would say yes, not that the world would change."
 UNANSWERED = ("infeasible", "not_found")
 
@@ -75,6 +74,8 @@ def find(
         trust-recourse find model.safetensors --data patients.csv --row 9 \
             --confidence 0.7 --certificate proof.json
     """
+    from trust_recourse.report.answers import answers, how_far, safety
+
     who = question.Person(model, schema, data, row, id, values, lock, cost, wanted)
     what = question.Question(confidence, options, min_radius, engine, time_limit, trials)
     for path in (certificate, save):
@@ -84,8 +85,7 @@ def find(
     recourse, x = who.asked()
     with page.waiting("Searching"):
         result = what.put(recourse, x)
-        safety = [_safety(result, at) for at in range(len(result.options))]
-        far = how_far(result)
+        safe, far = safety(result), how_far(result)
     answered = not any(status in UNANSWERED for status in result.status.values())
     proved = certificate if "not_found" not in result.status.values() else None
     if proved is not None:
@@ -94,10 +94,10 @@ def find(
     if save is not None:
         result.save(save)
     if json:
-        typer.echo(page.as_json(as_told(result, safety, far)))
+        typer.echo(page.as_json(answers(result, safe, far)))
     else:
         console = page.console(markup=False)
-        _show(console, result, safety, far)
+        _show(console, result, safe, far)
         if proved is not None:
             check = shlex.join(["trust-recourse", "verify", str(proved), str(model)])
             console.print(f"{proved}: the proof. To check it: {check}", soft_wrap=True)
@@ -117,78 +117,6 @@ def _must_be_certifiable(what: question.Question) -> None:
         raise InputError(f"--certificate: the engine {what.engine} proves nothing; use exact")
 
 
-def _safety(result: Result, at: int) -> tuple[float, float]:
-    """How far from a loss an option is, and how likely it is kept under noise."""
-    kept = result.robustness(at, SIGMA)
-    return result.radius(at), kept.copies if kept.probability is None else kept.probability
-
-
-def how_far(result: Result) -> dict[str, Any] | None:
-    """Where something is out of reach: the furthest within it, and what would lead further."""
-    if "infeasible" not in result.status.values():
-        return None
-    furthest, lifted = result.furthest, result.binding(SECONDS).to_dict("records")
-    return {
-        "furthest": {
-            "confidence": furthest.confidence,
-            "cost": furthest.cost,
-            "proved": furthest.status == "optimal",
-            **_moved(furthest),
-        },
-        "binding": lifted,
-    }
-
-
-# ---------------------------------------------------------------- for programs
-
-
-def as_told(result: Result, safety: list[tuple[float, float]], far: Any) -> dict[str, Any]:
-    """A result in lists, texts and numbers that JSON can hold."""
-    from trust_recourse.schema.values import plain
-
-    recourse = result.recourse
-    return {
-        "person": {name: plain(value) for name, value in result.factual.items()},
-        "wanted": recourse.wanted,
-        "confidence": result.confidence,
-        "refused": result.refused,
-        "decision_threshold": recourse.decision_threshold,
-        "engine": result.engine,
-        "asked_more": result.asked_more,
-        "targets": [
-            {"confidence": target.confidence, "status": str(status), "sentence": status.sentence}
-            for target, status in result.status.items()
-        ],
-        "options": [
-            {
-                "target": option.target.confidence,
-                "status": str(option.status),
-                "sentence": option.status.sentence,
-                "cost": option.cost,
-                "lower_bound": option.lower_bound,
-                "confidence": option.confidence,
-                **_moved(option),
-                "radius": radius if radius < math.inf else None,
-                "kept_under_noise": kept,
-            }
-            for option, (radius, kept) in zip(result.options, safety, strict=True)
-        ],
-        **(far or {"furthest": None, "binding": None}),
-    }
-
-
-def _moved(option: Option) -> dict[str, Any]:
-    from trust_recourse.schema.values import plain
-
-    return {
-        "changes": {
-            name: {"from": plain(old), "to": plain(new)}
-            for name, (old, new) in option.changes.items()
-        },
-        "x": {name: plain(value) for name, value in option.x.items()},
-    }
-
-
 # ---------------------------------------------------------------- for people
 
 
@@ -204,17 +132,19 @@ def decision(result: Result) -> str:
     )
 
 
-def _show(console: Console, result: Result, safety: list[tuple[float, float]], far: Any) -> None:
+def _show(console: Console, result: Result, safe: list[Safety], far: Any) -> None:
+    from trust_recourse.report.answers import SIGMA
+
     console.print(f"{decision(result)}\n")
     if result.options:
         table = page.table(
             "", "asked for", "change", "confidence", "cost", "radius", "kept", text=3
         )
         table.columns[2].no_wrap = False
-        for at, (option, (radius, kept)) in enumerate(zip(result.options, safety, strict=True)):
+        for at, (option, (radius, kept)) in enumerate(zip(result.options, safe, strict=True)):
             table.add_row(
                 str(at), option.target.words, words(result, option), f"{option.confidence:.3f}",
-                f"{option.cost:.4g}", f"{radius:.3f}" if radius < math.inf else "any",
+                f"{option.cost:.4g}", _distance(radius),
                 f"{kept:.1%}",
             )  # fmt: skip
         console.print(table)
@@ -226,6 +156,12 @@ def _show(console: Console, result: Result, safety: list[tuple[float, float]], f
             f"scale. kept: how likely it stays one under Gaussian noise of {SIGMA:.0%} of each."
         )
     console.print(ABOUT)
+
+
+def _distance(radius: float | None) -> str:
+    if radius is None:
+        return "unknown"
+    return f"{radius:.3f}" if radius < math.inf else "any"
 
 
 def words(result: Result, option: Option) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -56,6 +56,7 @@ def frontier(
         trust-recourse frontier model.safetensors --data patients.csv --row 9 \
             --lock age --lock year --csv steps.csv --png steps.png
     """
+    from trust_recourse.report.answers import steps
     from trust_recourse.schema.values import write_whole
 
     who = question.Person(model, schema, data, row, id, values, lock, cost, wanted)
@@ -72,7 +73,7 @@ def frontier(
         result.plot(time_limit=time_limit).savefig(picture, format="png")
         write_whole(png, picture.getvalue())
     if json:
-        typer.echo(page.as_json(_told(result, stairs)))
+        typer.echo(page.as_json(steps(recourse, x, stairs)))
         return
     _show(result, stairs)
     for path in (csv, png):
@@ -81,11 +82,13 @@ def frontier(
 
 
 def _show(result: Result, stairs: pd.DataFrame) -> None:
+    from trust_recourse.report.answers import steps
+
     console, schema = page.console(markup=False), result.recourse.schema
     console.print(f"{decision(result)}\n")
     table = page.table("cost", "confidence", "decision", "change", text=0)
     table.columns[3].justify, table.columns[3].no_wrap = "left", False
-    for step in _told(result, stairs)["steps"]:
+    for step in steps(result.recourse, result.factual, stairs)["steps"]:
         changes = (
             f"{schema[name].title} {schema.describe(name, result.factual[name])} → "
             f"{schema.describe(name, value)}"
@@ -99,29 +102,3 @@ def _show(result: Result, stairs: pd.DataFrame) -> None:
     console.print(table)
     if not stairs.attrs["complete"]:
         console.print("\nThe time limit ended the search: there may be steps further up.")
-
-
-def _told(result: Result, stairs: pd.DataFrame) -> dict[str, Any]:
-    from trust_recourse.schema.values import plain, same
-
-    recourse = result.recourse
-    own = recourse.schema.reach(result.factual).own.tolist()
-    steps = []
-    for row in stairs.to_dict("records"):
-        values = {name: plain(row[name]) for name in recourse.schema.names}
-        now = zip(recourse.schema, own, strict=True)
-        changed = [f.name for f, code in now if not same(f.code_of(row[f.name]), code)]
-        steps.append(
-            {
-                "cost": row["cost"],
-                "confidence": row["confidence"],
-                "changes": {name: values[name] for name in changed},
-                "x": values,
-            }
-        )
-    return {
-        "person": {name: plain(value) for name, value in result.factual.items()},
-        "wanted": recourse.wanted,
-        "complete": stairs.attrs["complete"],
-        "steps": steps,
-    }

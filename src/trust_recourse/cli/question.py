@@ -110,6 +110,11 @@ class Person:
 
     def asked(self) -> tuple[Recourse, dict[str, Any]]:
         """The model with its rules, and the person's values by name."""
+        recourse = self.recourse()
+        return recourse, self._values(recourse.schema)
+
+    def recourse(self) -> Recourse:
+        """The model with its rules."""
         from trust_recourse import Recourse, Schema, load
 
         machine = load(self.model)
@@ -119,8 +124,7 @@ class Person:
         wanted = None
         if self.wanted is not None:
             wanted = label_of(self.wanted, machine.classes_.tolist())
-        recourse = Recourse(machine, schema.lock(*self.lock or ()), self.cost, wanted=wanted)
-        return recourse, self._values(schema)
+        return Recourse(machine, schema.lock(*self.lock or ()), self.cost, wanted=wanted)
 
     def _values(self, schema: Schema) -> dict[str, Any]:
         from trust_recourse.schema.values import some

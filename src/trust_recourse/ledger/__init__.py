@@ -9,6 +9,9 @@ from trust_recourse.ledger.book import Ledger as Ledger
 from trust_recourse.ledger.entries import Entry as Entry
 from trust_recourse.ledger.entries import Head as Head
 from trust_recourse.ledger.entries import LedgerError as LedgerError
+from trust_recourse.ledger.entries import LedgerUnavailableError as LedgerUnavailableError
+from trust_recourse.ledger.entries import NoPromiseError as NoPromiseError
+from trust_recourse.ledger.entries import PromiseClosedError as PromiseClosedError
 from trust_recourse.ledger.entries import Verification as Verification
 from trust_recourse.ledger.judging import Check as Check
 from trust_recourse.ledger.judging import Judged as Judged

@@ -15,6 +15,7 @@ from trust_recourse.ledger.entries import (
     Entry,
     Head,
     LedgerError,
+    NoPromiseError,
     Verification,
     canonical,
     sha256,
@@ -177,8 +178,14 @@ class Ledger:
         """All entries about a promise, by its id: made, returned for, redeemed, withdrawn."""
         found = self._entries(promise)
         if not found:
-            raise LedgerError(f"there is no promise {promise!r} in {self._store.name}")
+            raise NoPromiseError(f"there is no promise {promise!r} in {self._store.name}")
         return found
+
+    def read(self, promise: str) -> Promise:
+        """One promise, by its id."""
+        made, *after = self.history(promise)
+        closed = next((entry.kind for entry in after if entry.kind in CLOSING), "")
+        return Promise.read(made, self._schemas(), closed)
 
     def withdraw(self, promise: str, reason: str) -> Entry:
         """Take a promise back, for a reason that stays in the ledger."""
@@ -241,8 +248,7 @@ class Ledger:
         A promise that is due is redeemed, once; one that is not stays as it was.
 
         """
-        made = Promise.read(self.history(promise)[0], self._schemas())
-        found = judging.redemption(made, x, model, promised_by, _now(at))
+        found = judging.redemption(self.read(promise), x, model, promised_by, _now(at))
         kind = "redeemed" if found.due else "returned"
         told = canonical(found.to_dict())
         self._store.append(kind, promise, stamp(datetime.now(UTC)), told)

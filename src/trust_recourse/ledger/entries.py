@@ -21,6 +21,18 @@ class LedgerError(ValueError):
     """What a ledger cannot do or believe; the message says why and what to do."""
 
 
+class NoPromiseError(LedgerError):
+    """There is no promise of that id."""
+
+
+class PromiseClosedError(LedgerError):
+    """Nothing more can happen to that promise."""
+
+
+class LedgerUnavailableError(LedgerError):
+    """The database of the ledger cannot be reached, or refuses."""
+
+
 def canonical(content: Any) -> str:
     r"""JSON in one way only: keys sorted, no spaces, ASCII, so that equal contents hash equally.
 

@@ -26,7 +26,15 @@ except ModuleNotFoundError as error:
         name=error.name,
     ) from None
 
-from trust_recourse.ledger.entries import Entry, Head, LedgerError, sha256
+from trust_recourse.ledger.entries import (
+    Entry,
+    Head,
+    LedgerError,
+    LedgerUnavailableError,
+    NoPromiseError,
+    PromiseClosedError,
+    sha256,
+)
 
 NEWEST = "0001"  # the last of migrations/versions
 VERSIONS = "ledger_version"
@@ -188,7 +196,7 @@ class Store:
             yield
         except SQLAlchemyError as error:
             reason = str(getattr(error, "orig", None) or error).strip()
-            raise LedgerError(f"{self.name}: {reason}") from error
+            raise LedgerUnavailableError(f"{self.name}: {reason}") from error
 
 
 def read_url(where: str | Path) -> sa.URL:
@@ -230,9 +238,9 @@ def _refuse(kind: str, promise: str, before: Any) -> None:
             raise LedgerError(f"there is a promise {promise!r} already")
         return
     if "promise" not in before:
-        raise LedgerError(f"there is no promise {promise!r}")
+        raise NoPromiseError(f"there is no promise {promise!r}")
     if closed := [each for each in before if each in CLOSING]:
-        raise LedgerError(f"promise {promise!r} was {closed[0]} already")
+        raise PromiseClosedError(f"promise {promise!r} was {closed[0]} already")
 
 
 def _postgres_engine(url: sa.URL) -> sa.Engine:

@@ -1,1 +1,16 @@
-"""The service and the page: see `desk` for what both work with."""
+"""The service and the page, which both work with a `desk`.
+
+`service` is the app; `asking` and `booking` are its routes, `bodies` what they take and give,
+`questions` what they put to the model, `problems` what may be wrong, `document` how it is told in
+OpenAPI · `guard`, `intake` and `metrics` stand before it · `protocol` and `serving` are Uvicorn's
+part.
+"""
+
+from importlib.util import find_spec
+
+for _name in ("fastapi", "fastapi_offline", "uvicorn"):
+    if find_spec(_name) is None:
+        raise ModuleNotFoundError(
+            f"the service needs {_name}, which is not installed: pip install 'trust-recourse[web]'",
+            name=_name,
+        )

@@ -1,7 +1,8 @@
 """What a server works with: a model and its rules, the people, the ledger, and searches in threads.
 
 The event loop never searches itself: `Desk.work` hands a job to a thread (the search's loop lets go
-of Python's lock) and waits for it. Whoever stops waiting calls the job off.
+of Python's lock) and waits for it. Whoever stops waiting calls the job off. `Desk.brief` is for
+what is short, or must not be called off once it began, such as writing to the ledger.
 """
 
 from __future__ import annotations
@@ -9,12 +10,15 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
-from trust_recourse.cancel import cancellable
+from trust_recourse.cancel import Cancelled, cancellable, check
+from trust_recourse.web.people import person_like
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,9 +28,15 @@ if TYPE_CHECKING:
 
 Given = TypeVar("Given")
 
+BRIEF = 4  # threads for short jobs: a search never makes them wait
+
 
 class Busy(Exception):  # noqa: N818  nothing is wrong with what was asked
     """More wait for an answer than the desk lets wait."""
+
+
+class TooLong(Exception):  # noqa: N818  nothing went wrong
+    """The answer took longer than the desk allows, so it was called off."""
 
 
 @dataclass(frozen=True)
@@ -36,10 +46,23 @@ class Limits:
     searches: int = 2  # at once
     waiting: int = 64  # for their turn; the next is told to come again
     seconds: float = 10.0  # of search for one confidence
+    answer: float = 60.0  # seconds for all that one request asks, once it has its turn
     options: int = 10
     levels: int = 20  # confidences asked for at once
+    trials: int = 300  # of an engine by trial
     rows: int = 1_000  # of a table
     body: int = 1_000_000  # bytes
+    proof: int = 10_000_000  # bytes of a body that holds a certificate
+    arrival: float = 10.0  # seconds that the head of a request may take to come, and its body
+
+
+@dataclass
+class Traffic:
+    """What is on a desk now, and how often a job that had begun was called off."""
+
+    searches: int = 0  # that run or wait
+    briefs: int = 0
+    called_off: int = 0
 
 
 @dataclass(frozen=True)
@@ -52,37 +75,95 @@ class Desk:
     organisation: str = ""
     contact: str = ""
     limits: Limits = field(default_factory=Limits)
+    traffic: Traffic = field(default_factory=Traffic, init=False)
+
+    _searches: ThreadPoolExecutor = field(init=False, repr=False)
+    _briefs: ThreadPoolExecutor = field(init=False, repr=False)
+    _open: set[threading.Event] = field(default_factory=set, init=False, repr=False)
+    _closing: threading.Event = field(default_factory=threading.Event, init=False, repr=False)
+    _warm: threading.Event = field(default_factory=threading.Event, init=False, repr=False)
+    _warming: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        pool = ThreadPoolExecutor(self.limits.searches, thread_name_prefix="search")
-        object.__setattr__(self, "_pool", pool)
-        object.__setattr__(self, "_inside", [0])  # jobs that run or wait
+        searches = ThreadPoolExecutor(self.limits.searches, thread_name_prefix="search")
+        object.__setattr__(self, "_searches", searches)
+        object.__setattr__(self, "_briefs", ThreadPoolExecutor(BRIEF, thread_name_prefix="brief"))
 
     async def work(self, job: Callable[[], Given]) -> Given:
-        """What the job gives, from a thread; cancelling this calls the job off."""
-        inside: list[int] = self._inside  # type: ignore[attr-defined]
-        if inside[0] >= self.limits.searches + self.limits.waiting:
-            raise Busy(f"{inside[0]} questions are being answered or wait; ask again in a moment")
+        """What the job gives, from a thread; cancelling this calls the job off.
+
+        Raises `Busy` if too many wait, `TooLong` if it took longer than the limits allow, and
+        `Cancelled` if the desk closes meanwhile.
+        """
         called_off = threading.Event()
 
         def within() -> Given:
-            with cancellable(called_off.is_set):
-                return job()
+            self._warm_up()
+            end = time.monotonic() + self.limits.answer
+            with cancellable(lambda: called_off.is_set() or time.monotonic() > end):
+                try:
+                    check()
+                    return job()
+                except Cancelled:
+                    with self._lock:
+                        self.traffic.called_off += 1
+                    if called_off.is_set():
+                        raise
+                    raise TooLong(
+                        f"after {self.limits.answer:g} seconds it was called off; ask for fewer "
+                        "confidences or options, or give a shorter time_limit"
+                    ) from None
 
-        loop = asyncio.get_running_loop()
-        inside[0] += 1
+        self._open.add(called_off)
         try:
-            return await loop.run_in_executor(
-                self._pool,  # type: ignore[attr-defined]
-                contextvars.copy_context().run,
-                within,
-            )
+            with self._place("searches", self.limits.searches):
+                return await _done(self._searches, within)
         finally:
-            inside[0] -= 1
+            called_off.set()
+            self._open.discard(called_off)
+
+    def _warm_up(self) -> None:
+        """Compile what searches need, once; that is not to count against their time."""
+        with self._warming:
+            if self.recourse.exact and not self._warm.is_set():
+                self.recourse.find(person_like(self.recourse), node_limit=1)
+            self._warm.set()
+
+    async def brief(self, job: Callable[[], Given]) -> Given:
+        """What a short job gives, from a thread of its own; once it has begun, it is finished."""
+        with self._place("briefs", BRIEF):
+            return await _done(self._briefs, job)
+
+    @contextmanager
+    def _place(self, kind: str, at_once: int) -> Iterator[None]:
+        """One of the places at the desk, while a job runs or waits."""
+        if self._closing.is_set():
+            raise Cancelled("the server is shutting down")
+        inside = getattr(self.traffic, kind)
+        if inside >= at_once + self.limits.waiting:
+            raise Busy(f"{inside} questions are being answered or wait; ask again in a moment")
+        setattr(self.traffic, kind, inside + 1)
+        try:
+            yield
+        finally:
+            setattr(self.traffic, kind, getattr(self.traffic, kind) - 1)
+
+    def call_off(self) -> None:
+        """End every search that is open or waits, and begin none; what is brief is finished."""
+        self._closing.set()
+        for called_off in tuple(self._open):
             called_off.set()
 
     def close(self) -> None:
-        """Call off what waits and let go of the ledger."""
-        self._pool.shutdown(wait=False, cancel_futures=True)  # type: ignore[attr-defined]
+        """Call off the searches, finish what is being written, and let go of the ledger."""
+        self.call_off()
+        self._searches.shutdown(wait=False, cancel_futures=True)
+        self._briefs.shutdown(wait=True)
         if self.ledger is not None:
             self.ledger.close()
+
+
+async def _done(pool: ThreadPoolExecutor, job: Callable[[], Given]) -> Given:
+    run = contextvars.copy_context().run
+    return await asyncio.get_running_loop().run_in_executor(pool, run, job)

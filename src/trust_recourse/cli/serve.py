@@ -1,0 +1,177 @@
+"""`trust-recourse serve`: the model for others, over HTTP and as a page."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from trust_recourse.cli import question
+from trust_recourse.cli.mistakes import InputError, told_plainly
+from trust_recourse.cli.root import app
+from trust_recourse.cli.table import read
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+    from trust_recourse import Recourse
+
+KEY = "TRUST_API_KEY"
+
+
+@app.command()
+@told_plainly()
+def serve(
+    model: question.Model,
+    schema: question.SchemaFile = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="A CSV or Parquet file of people, to pick on the page."),
+    ] = None,
+    ledger: Annotated[
+        str | None,
+        typer.Option(envvar="TRUST_LEDGER", metavar="FILE|URL", help="Where promises are kept."),
+    ] = None,
+    ledger_key_file: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The ledger's key; else TRUST_LEDGER_KEY."),
+    ] = None,
+    key_file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help=f"The API key; else {KEY}.")
+    ] = None,
+    host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 8000,
+    workers: Annotated[
+        int, typer.Option(min=1, help="Processes; more than one needs --no-page.")
+    ] = 1,
+    page: Annotated[bool, typer.Option(help="Show the page, beside the service.")] = True,
+    organisation: Annotated[str, typer.Option(help="Who writes the letters.")] = "",
+    contact: Annotated[str, typer.Option(help="Whom a letter tells to ask.")] = "",
+    cost: question.Cost = "l2",
+    wanted: question.Wanted = None,
+) -> None:
+    r"""Serve a model: what people must change, the letter, the promise, by a page and over HTTP.
+
+    The page is at /, the service under /v1, with /docs to try it, /health, /ready and /metrics for
+    whoever watches it. Only this machine can reach it, unless another --host is named; that needs
+    an API key, from --key-file or the variable TRUST_API_KEY. A program sends it as the header
+    X-API-Key or as a Bearer token; a browser asks for it as a password, with any name.
+
+    It runs until it is told to end (Ctrl+C): open searches are called off, and a promise that is
+    being written is finished. It ends with 2 if something given is not right.
+
+    For example, for yourself, then ask it:
+
+        trust-recourse serve model.safetensors --data patients.csv
+
+        curl localhost:8000/v1/predict -H 'Content-Type: application/json' \
+            -d '{"people": [{"age": 55, "year": 69, "nodes": 22}]}'
+
+    With promises that are kept in a file, under a key of which only a hash is ever stored:
+
+        TRUST_LEDGER_KEY=... trust-recourse serve model.safetensors --ledger promises.db
+
+    For others, without the page, by four processes on one database:
+
+        trust-recourse serve model.safetensors --host 0.0.0.0 --key-file api.key --no-page \
+            --workers 4 --ledger postgresql://bank@db/promises
+    """
+    from trust_recourse.web.guard import is_loopback
+    from trust_recourse.web.serving import listen
+    from trust_recourse.web.serving import serve as run
+
+    key = _key(key_file)
+    if key is None and not is_loopback(host):
+        raise InputError(
+            f"--host {host} can be reached by others, which needs an API key: give --key-file "
+            f"FILE, or set {KEY}"
+        )
+    if workers > 1 and page:
+        raise InputError("--workers: the page runs in one process; add --no-page, or leave it")
+    service = Service(
+        model, schema, data, ledger, ledger_key_file, key, page, organisation, contact, cost, wanted
+    )
+    recourse = service.recourse()
+    service.check(recourse)
+    listener = listen(host, port)
+    classes = " or ".join(map(str, recourse.model.classes_.tolist()))
+    wanted_words = f"the class wanted is {recourse.wanted}, of {classes}"
+    address = f"http://{_written(host)}:{listener.getsockname()[1]}"
+    typer.echo(f"{model}: {wanted_words}" + ("" if wanted else "; --wanted names the other"))
+    typer.echo(f"{address}{'' if page else '/docs'}   (end it with Ctrl+C)")
+    run(service, listener, workers)
+
+
+@dataclass(frozen=True)
+class Service:
+    """Makes the app, in whichever process it is to run."""
+
+    model: Path
+    schema: Path | None
+    data: Path | None
+    ledger: str | None
+    ledger_key_file: Path | None
+    key: str | None
+    page: bool
+    organisation: str
+    contact: str
+    cost: str
+    wanted: str | None
+
+    def __call__(self) -> FastAPI:
+        """The app, with a desk of its own."""
+        from trust_recourse import Ledger
+        from trust_recourse.web.desk import Desk
+        from trust_recourse.web.service import service
+
+        recourse = self.recourse()
+        desk = Desk(
+            recourse,
+            None if self.data is None else read(self.data).read_by(recourse.schema),
+            None if self.ledger is None else Ledger(self.ledger, key_file=self.ledger_key_file),
+            self.organisation,
+            self.contact,
+        )
+        app = service(desk, key=self.key)
+        if self.page:
+            from trust_recourse.web.page import mount
+
+            mount(app, desk)
+        return app
+
+    def recourse(self) -> Recourse:
+        """The model with its rules."""
+        person = question.Person(
+            self.model, self.schema, None, None, None, None, None, self.cost, self.wanted
+        )
+        return person.recourse()
+
+    def check(self, recourse: Recourse) -> None:
+        """Refuse at once what else only the first request would find out."""
+        from trust_recourse import Ledger
+        from trust_recourse.ledger.pseudonyms import Key
+
+        if self.data is not None:
+            read(self.data).read_by(recourse.schema)
+        if self.ledger is not None:
+            Key.given(None, self.ledger_key_file)
+            Ledger(self.ledger).close()
+
+
+def _key(path: Path | None) -> str | None:
+    from trust_recourse.web.guard import LEAST_KEY
+
+    key = os.environ.get(KEY) or None if path is None else path.read_text("utf-8").strip()
+    if key is not None and len(key.encode()) < LEAST_KEY:
+        raise InputError(
+            f"the API key has {len(key.encode())} bytes; expected at least {LEAST_KEY} that nobody "
+            'can guess, such as python -c "import secrets; print(secrets.token_hex())"'
+        )
+    return key
+
+
+def _written(host: str) -> str:
+    return f"[{host}]" if ":" in host else host

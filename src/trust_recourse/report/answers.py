@@ -1,0 +1,129 @@
+"""Answers in lists, texts and numbers that JSON can hold: what is printed for programs and sent."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from trust_recourse.schema.values import plain, same
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+
+    from trust_recourse.problem import Option
+    from trust_recourse.recourse import Recourse
+    from trust_recourse.result import Result
+
+SIGMA = 0.01  # of the noise that an option is tried with
+SECONDS = 2.0  # to find out what each constraint keeps a person from
+
+
+class Safety(NamedTuple):
+    """How far from a loss an option is, and how likely it is kept under noise."""
+
+    radius: float | None  # None for a model without cells, which proves none
+    kept: float
+
+
+def safety(result: Result) -> list[Safety]:
+    """How safe each option is."""
+    found = []
+    for at in range(len(result.options)):
+        kept = result.robustness(at, SIGMA)
+        radius = result.radius(at) if result.recourse.exact else None
+        found.append(Safety(radius, kept.copies if kept.probability is None else kept.probability))
+    return found
+
+
+def how_far(result: Result, seconds: float = SECONDS) -> dict[str, Any] | None:
+    """Where something is out of reach: the furthest within it, and what would lead further.
+
+    The seconds are for each constraint that is lifted.
+    """
+    if "infeasible" not in result.status.values():
+        return None
+    furthest, lifted = result.furthest, result.binding(seconds).to_dict("records")
+    return {
+        "furthest": {
+            "confidence": furthest.confidence,
+            "cost": furthest.cost,
+            "proved": furthest.status == "optimal",
+            **_moved(furthest),
+        },
+        "binding": lifted,
+    }
+
+
+def answers(
+    result: Result, safe: Sequence[Safety] = (), far: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    """A result as plain values, with what `safety` and `how_far` say of it."""
+    recourse = result.recourse
+    return {
+        "person": _values(result.factual),
+        "wanted": recourse.wanted,
+        "confidence": result.confidence,
+        "refused": result.refused,
+        "decision_threshold": recourse.decision_threshold,
+        "engine": result.engine,
+        "asked_more": result.asked_more,
+        "targets": [
+            {"confidence": target.confidence, "status": str(status), "sentence": status.sentence}
+            for target, status in result.status.items()
+        ],
+        "options": [
+            {
+                "target": option.target.confidence,
+                "status": str(option.status),
+                "sentence": option.status.sentence,
+                "cost": option.cost,
+                "lower_bound": option.lower_bound,
+                "confidence": option.confidence,
+                **_moved(option),
+                "radius": None if each.radius == math.inf else each.radius,
+                "kept_under_noise": each.kept,
+            }
+            for option, each in zip(result.options, safe, strict=True)
+        ],
+        **(far or {"furthest": None, "binding": None}),
+    }
+
+
+def steps(recourse: Recourse, x: Any, stairs: pd.DataFrame) -> dict[str, Any]:
+    """A frontier as plain values: each step with what changes on it."""
+    person, own = recourse.schema.row(x), recourse.schema.reach(x).own.tolist()
+    told = []
+    for row in stairs.to_dict("records"):
+        values = {name: plain(row[name]) for name in recourse.schema.names}
+        now = zip(recourse.schema, own, strict=True)
+        changed = [f.name for f, code in now if not same(f.code_of(row[f.name]), code)]
+        told.append(
+            {
+                "cost": row["cost"],
+                "confidence": row["confidence"],
+                "changes": {name: values[name] for name in changed},
+                "x": values,
+            }
+        )
+    return {
+        "person": _values(person),
+        "wanted": recourse.wanted,
+        "complete": stairs.attrs["complete"],
+        "steps": told,
+    }
+
+
+def _moved(option: Option) -> dict[str, Any]:
+    return {
+        "changes": {
+            name: {"from": plain(old), "to": plain(new)}
+            for name, (old, new) in option.changes.items()
+        },
+        "x": _values(option.x),
+    }
+
+
+def _values(row: pd.Series[Any]) -> dict[str, Any]:
+    return {str(name): plain(value) for name, value in row.items()}

@@ -1,0 +1,191 @@
+"""The routes for questions: predict, recourse, frontier, explain, compare, verify, letter."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from fastapi import APIRouter, Request, Response
+
+from trust_recourse.problem import Target
+from trust_recourse.report.answers import answers, how_far, safety, steps
+from trust_recourse.report.letter import letter as write
+from trust_recourse.report.pdf import pdf
+from trust_recourse.result import Result
+from trust_recourse.search.certificate import Certificate, CertificateError, check
+from trust_recourse.web import bodies
+from trust_recourse.web.desk import Desk
+from trust_recourse.web.problems import Problem
+from trust_recourse.web.questions import at_most, confidences, levels, put, ruled, seconds, within
+from trust_recourse.web.requests import StrictRoute, waited_for
+
+Done = TypeVar("Done")
+
+EACH = 0.5  # seconds to find out what one constraint keeps a person from
+MEDIA = {"html": "text/html", "text": "text/plain", "pdf": "application/pdf"}
+
+
+def asking(desk: Desk) -> APIRouter:
+    """The routes that put questions to the model of a desk."""
+    routes = APIRouter(prefix="/v1", route_class=StrictRoute, tags=["questions"])
+    limits = desk.limits
+
+    async def searched(request: Request, job: Callable[[], Done]) -> Done:
+        return await waited_for(request, desk.work(job))
+
+    @routes.post("/predict")
+    async def predict(asked: bodies.People, request: Request) -> bodies.Predictions:
+        """The model's confidence and decision for each person."""
+        at_most("people", len(asked.people), limits.rows)
+        ours = desk.recourse
+        told = await waited_for(request, desk.brief(lambda: confidences(ours, asked.people)))
+        line = ours.decision_threshold
+        return bodies.Predictions(
+            wanted=ours.wanted,
+            decision_threshold=line,
+            people=[bodies.Predicted(confidence=each, accepted=each >= line) for each in told],
+        )
+
+    @routes.post("/recourse")
+    async def recourse(asked: bodies.Finding, request: Request) -> bodies.Answers:
+        """The least that a person must change to be accepted with the confidences they name."""
+        within(limits, asked)
+        _certifiable(asked)
+
+        def job() -> dict[str, Any]:
+            return found(desk, asked)
+
+        return bodies.Answers.model_validate(await searched(request, job))
+
+    @routes.post("/frontier")
+    async def frontier(asked: bodies.Rules, request: Request) -> bodies.Frontier:
+        """Every step of confidence that a person can buy, each at its least cost."""
+        within(limits, asked)
+
+        def job() -> dict[str, Any]:
+            by, x = ruled(desk, asked), asked.person.root
+            return steps(by, x, by.frontier(x, time_limit=seconds(desk, asked)))
+
+        return bodies.Frontier.model_validate(await searched(request, job))
+
+    @routes.post("/explain")
+    async def explain(asked: bodies.Explaining, request: Request) -> dict[str, Any]:
+        """What each rule of the model adds on the way from a person to an option, exactly."""
+        within(limits, asked)
+
+        def job() -> dict[str, Any]:
+            result = put(desk, asked)
+            _there(result, asked.option, asked.since)
+            return result.explain(asked.option, since=asked.since).to_dict()
+
+        return await searched(request, job)
+
+    @routes.post("/compare")
+    async def compare(asked: bodies.Comparing, request: Request) -> dict[str, Any]:
+        """Two options side by side on every count, and what the dearer one buys."""
+        within(limits, asked)
+
+        def job() -> dict[str, Any]:
+            result = put(desk, asked)
+            _there(result, asked.first, asked.second)
+            return result.compare(asked.first, asked.second, sigma=asked.sigma).to_dict()
+
+        return await searched(request, job)
+
+    @routes.post("/verify")
+    async def verify(asked: bodies.Proof, request: Request) -> bodies.Verdict:
+        """Check a certificate on the served model, without believing any of it."""
+        return await searched(request, lambda: verdict(desk, asked))
+
+    @routes.post("/letter", response_class=Response, responses=_papers())
+    async def letter(asked: bodies.Writing, request: Request) -> Response:
+        """One page to the person: the decision, the reasons, what to change, until when."""
+        within(limits, asked)
+        paper = await searched(request, lambda: _paper(desk, asked))
+        return Response(
+            paper,
+            media_type=MEDIA[asked.format],
+            # A browser that shows it runs nothing in it, whatever a value may hold.
+            headers={"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"},
+        )
+
+    return routes
+
+
+def found(desk: Desk, asked: bodies.Finding) -> dict[str, Any]:
+    """The answers to a question as plain values, with the proof if that is asked for."""
+    result = put(desk, asked)
+    told = answers(result, safety(result), how_far(result, EACH))
+    proved = asked.certificate and "not_found" not in result.status.values()
+    return {**told, "certificate": result.certificate().to_dict() if proved else None}
+
+
+def _certifiable(asked: bodies.Finding) -> None:
+    if not asked.certificate:
+        return
+    reason = None
+    if len(set(levels(asked))) > 1:
+        reason = "a proof is of one confidence; ask for each by itself"
+    elif asked.min_radius is not None:
+        reason = "no proof covers min_radius; ask without one of them"
+    elif asked.engine not in ("auto", "exact"):
+        reason = f"the engine {asked.engine} proves nothing; use exact"
+    if reason is not None:
+        raise Problem("not-valid", f"certificate: {reason}")
+
+
+def _there(result: Result, *places: int | None) -> None:
+    for at in places:
+        if at is not None:
+            result._option(at)
+
+
+def verdict(desk: Desk, asked: bodies.Proof) -> bodies.Verdict:
+    """What the checker says of a certificate."""
+    model = desk.recourse.model
+    if not hasattr(model, "inclusion_"):
+        raise Problem("not-valid", f"{type(model).__name__}: no certificate can be about it")
+    proof = Certificate.from_dict(asked.certificate)
+    try:
+        if proof.given_again:
+            raise CertificateError("its cost has functions of its own, which no file holds")
+        target = None if asked.confidence is None else Target(asked.confidence)
+        found = check(proof, model, x=asked.person and asked.person.root, target=target)
+    except CertificateError as error:
+        return bodies.Verdict(
+            holds=False, reason=str(error), status=None, sentence=None, lower_bound=None,
+            discarded=None,
+        )  # fmt: skip
+    bound = found.lower_bound
+    return bodies.Verdict(
+        holds=True,
+        reason=None,
+        status=str(found.status),
+        sentence=found.status.sentence,
+        lower_bound=bound if bound < math.inf else None,
+        discarded=dict(found.leaves),
+    )
+
+
+def _paper(desk: Desk, asked: bodies.Writing) -> bytes:
+    who = {"organisation": desk.organisation, "contact": desk.contact}
+    for name in who:
+        who[name] = who[name] if (given := getattr(asked, name)) is None else given
+        if not who[name].strip():
+            raise Problem("not-valid", f"{name}: this server has none of its own; give one")
+    letter = write(
+        put(desk, asked), organisation=who["organisation"], contact=who["contact"],
+        valid_until=asked.valid_until, person=asked.name, decision=asked.decision,
+        time_limit=EACH,
+    )  # fmt: skip
+    if asked.format == "pdf":
+        return pdf(letter.document)
+    return (letter.html() if asked.format == "html" else letter.text()).encode()
+
+
+def _papers() -> dict[int | str, dict[str, Any]]:
+    text = {"schema": {"type": "string"}}
+    pdf = {"schema": {"type": "string", "format": "binary"}}
+    content = {"text/html": text, "text/plain": text, "application/pdf": pdf}
+    return {200: {"description": "The letter.", "content": content}}

@@ -1,0 +1,446 @@
+"""What requests and answers hold, as types: the shapes in the OpenAPI document.
+
+A person's columns are those of the served model: `document` writes them into `Person` there.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, RootModel, model_validator
+
+WHOLE = 2**53  # beyond it floats skip whole numbers
+MOST = 10_000  # of anything in a list, whatever the server's own limit
+ENTRIES = 100  # of a question, known or not
+
+Value = str | int | float | bool | None
+Level = Annotated[float, Field(gt=0, lt=1)]
+Count = Annotated[int, Field(ge=1, le=WHOLE)]
+Place = Annotated[int, Field(ge=0, le=WHOLE)]
+# The first mistake in a list ends it: to tell a million of them would hold up everybody else.
+Levels = Annotated[list[Level], Field(fail_fast=True, min_length=1, max_length=MOST)]
+
+
+class Given(BaseModel):
+    """What is sent: nothing unknown, and nothing guessed from another type."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _not_too_many(cls, given: Any) -> Any:
+        if isinstance(given, dict) and len(given) > ENTRIES:
+            raise ValueError(f"{len(given)} entries, expected at most {ENTRIES}")
+        return given
+
+
+class Told(BaseModel):
+    """What is answered."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Person(RootModel[dict[str, Any]]):
+    """One person: a value for each feature of the model, by name; null is a blank."""
+
+    @model_validator(mode="after")
+    def _plain(self) -> Person:
+        # One function for all values: a type of each would make an error of each.
+        for name, value in self.root.items():
+            number = isinstance(value, (int, float))
+            if not (value is None or number or isinstance(value, str)):
+                raise ValueError(f"{name[:80]!r} is no text, number or boolean")
+            if number and not (abs(value) <= WHOLE if isinstance(value, int) else _finite(value)):
+                raise ValueError(f"{name[:80]!r} is not finite, or a whole number beyond 2**53")
+        return self
+
+
+def _finite(value: float) -> bool:
+    return math.isfinite(value)
+
+
+# ---------------------------------------------------------------- questions
+
+
+class People(Given):
+    """Whom to predict."""
+
+    people: Annotated[list[Person], Field(fail_fast=True, min_length=1, max_length=MOST)]
+
+
+class Rules(Given):
+    """Whom a question is about, and what may change."""
+
+    person: Person
+    lock: Annotated[list[str], Field(fail_fast=True, max_length=MOST)] = Field(
+        [], description="Features that may not change, beside the schema's."
+    )
+    cost: Literal["l0", "l1", "l2"] | None = Field(
+        None, description="How changes add up: their number, sum or length; the server's if null."
+    )
+    time_limit: Annotated[float, Field(gt=0)] | None = Field(
+        None, description="Seconds of search for each confidence; of the exact engine alone."
+    )
+
+
+class Question(Rules):
+    """What a person must change to be accepted with these confidences."""
+
+    confidence: Level | Levels = Field(0.5, description="One level of confidence, or several.")
+    mode: Literal["at_least", "band"] = "at_least"
+    tolerance: Annotated[float, Field(ge=0, lt=1)] = Field(0.1, description="Of a band.")
+    options: Count = Field(1, description="Ways to each confidence, each changing other features.")
+    min_radius: Annotated[float, Field(gt=0, lt=1e6)] | None = Field(
+        None, description="Stay accepted wherever every number is off by up to this of its scale."
+    )
+    engine: Literal["auto", "exact", "tpe", "gp", "spheres"] = Field(
+        "auto", description="exact, which auto means where it can be, is the one that proves."
+    )
+    trials: Count | None = Field(None, description="Of the engines tpe, gp and spheres.")
+
+
+class Finding(Question):
+    """A question, and whether its proof is wanted."""
+
+    certificate: bool = Field(
+        False, description="Send the proof of the answer too; one confidence, exact, no min_radius."
+    )
+
+
+class Explaining(Question):
+    """Which option to explain: those of the same question at /v1/recourse, counted from 0."""
+
+    option: Place = 0
+    since: Place | None = Field(
+        None, description="Start from this option; from the person as they are if null."
+    )
+
+
+class Comparing(Question):
+    """Which two options to set side by side."""
+
+    first: Place = 0
+    second: Place = 1
+    sigma: Annotated[float, Field(gt=0, lt=1e3)] = Field(0.01, description="Of the noise.")
+
+
+class Proof(Given):
+    """A certificate, and what must be in it; whatever is null is taken from it."""
+
+    certificate: dict[str, Any]
+    person: Person | None = None
+    confidence: Level | None = None
+
+
+Words = Annotated[str, Field(max_length=300)]
+
+
+class Writing(Question):
+    """A letter to the person."""
+
+    valid_until: Annotated[datetime.date, Field(strict=False)]
+    name: Words = Field("", description="To whom it is written.")
+    decision: Words = Field("your application", description="What was decided on.")
+    organisation: Words | None = Field(None, description="Who writes; the server's if null.")
+    contact: Words | None = Field(None, description="Whom to ask; the server's if null.")
+    format: Literal["html", "text", "pdf"] = "html"
+
+
+Subject = Annotated[str, Field(min_length=1, max_length=1000)]
+
+
+class Promising(Question):
+    """Promise an option to a person. It is computed here, from the question alone."""
+
+    subject: Subject = Field(description="The person's id; only its keyed hash is kept.")
+    option: Place = 0
+    days: Annotated[float, Field(gt=0, lt=36_525)] = 90.0
+    valid_until: Annotated[datetime.date, Field(strict=False)] | None = Field(
+        None, description="Its last day (UTC), in place of the days."
+    )
+    certificate: bool = Field(False, description="Keep the hash of its proof, and send the proof.")
+
+
+class Seeking(Given):
+    """Whose promises to look for."""
+
+    subject: Subject
+    outstanding: bool = True
+
+
+class Returning(Given):
+    """The person as they are now."""
+
+    person: Person
+
+
+class Withdrawing(Given):
+    """Why a promise is taken back."""
+
+    reason: Annotated[str, Field(min_length=1, max_length=1000)]
+
+
+# ---------------------------------------------------------------- answers
+
+
+class Predicted(Told):
+    """What the model says of one person."""
+
+    confidence: float
+    accepted: bool
+
+
+class Predictions(Told):
+    """What the model says of each person, in their order."""
+
+    wanted: Value
+    decision_threshold: float
+    people: list[Predicted]
+
+
+class Change(Told):
+    """From what to what."""
+
+    model_config = ConfigDict(extra="forbid", populate_by_name=True)
+
+    before: Value = Field(alias="from")
+    after: Value = Field(alias="to")
+
+
+class Asked(Told):
+    """What is known of one confidence."""
+
+    confidence: float
+    status: str
+    sentence: str
+
+
+class Moved(Told):
+    """A way to change, and all values then."""
+
+    cost: float
+    confidence: float
+    changes: dict[str, Change]
+    x: dict[str, Value]
+
+
+class Option(Moved):
+    """A way to a confidence, and what is proved of it."""
+
+    target: float
+    status: str
+    sentence: str
+    lower_bound: float
+    radius: float | None = Field(description="null: nothing of that size loses the decision.")
+    kept_under_noise: float
+
+
+class Furthest(Moved):
+    """The furthest that a person can get."""
+
+    proved: bool
+
+
+class Lifted(Told):
+    """A constraint which, lifted, would lead further."""
+
+    model_config = ConfigDict(extra="forbid", populate_by_name=True)
+
+    if_: str = Field(alias="if")
+    reachable: float
+    gain: float
+    proved: bool
+
+
+class Answers(Told):
+    """The answers for one person: options, and what is known for each confidence."""
+
+    person: dict[str, Value]
+    wanted: Value
+    confidence: float
+    refused: bool
+    decision_threshold: float
+    engine: str
+    asked_more: str
+    targets: list[Asked]
+    options: list[Option]
+    furthest: Furthest | None
+    binding: list[Lifted] | None
+    certificate: dict[str, Any] | None = None
+
+
+class Step(Told):
+    """One step of the frontier."""
+
+    cost: float
+    confidence: float
+    changes: dict[str, Value]
+    x: dict[str, Value]
+
+
+class Frontier(Told):
+    """Every step of confidence, each at its least cost."""
+
+    person: dict[str, Value]
+    wanted: Value
+    complete: bool = Field(description="Whether no limit ended the search.")
+    steps: list[Step]
+
+
+class Verdict(Told):
+    """Whether a proof holds, and what it proves."""
+
+    holds: bool
+    reason: str | None = Field(description="Why it does not hold.")
+    status: str | None
+    sentence: str | None
+    lower_bound: float | None = Field(description="null: nothing reaches the confidence.")
+    discarded: dict[str, int] | None = Field(description="Boxes discarded and checked, by reason.")
+
+
+class Promise(Told):
+    """A promise as the ledger keeps it."""
+
+    id: str
+    number: int
+    issued_at: str
+    valid_until: str
+    subject: str
+    model: str
+    wanted: Value
+    target: str
+    factual: dict[str, Value]
+    option: dict[str, Value]
+    changes: str
+    cost: float
+    confidence: float
+    status: str
+    certificate: str | None = Field(description="The SHA-256 of its proof.")
+    state: str
+
+
+class Promised(Told):
+    """A promise that is on disk, and its proof if that was asked for."""
+
+    promise: Promise
+    proof: str | None = Field(description="The proof as text: its SHA-256 is in the promise.")
+
+
+class Promises(Told):
+    """Promises in the order they were made."""
+
+    promises: list[Promise]
+    following: int | None = Field(description="Give it as `after` for the next; null at the end.")
+
+
+class Event(Told):
+    """One entry of the ledger about a promise."""
+
+    number: int
+    kind: str
+    at: str
+
+
+class History(Told):
+    """A promise, and all that happened to it."""
+
+    promise: Promise
+    events: list[Event]
+
+
+class Chain(Told):
+    """What a walk along the ledger's chain found."""
+
+    holds: bool
+    entries: int
+    head: str
+    fault: str | None
+
+
+class Redeemed(Told):
+    """What was found when a person came back."""
+
+    promise: str
+    at: str
+    x: dict[str, Value]
+    done: str
+    in_time: bool
+    missed: dict[str, tuple[Value, Value]]
+    others: dict[str, tuple[Value, Value]]
+    then: float | None
+    held_then: bool | None
+    model: str | None
+    now: float
+    holds_now: bool
+    due: bool
+    sentences: list[str]
+
+
+class Held(Told):
+    """What the served model makes of one outstanding promise."""
+
+    id: str
+    subject: str
+    valid_until: str
+    promised: str
+    target: str
+    confidence_then: float
+    confidence: float
+    accepted: bool
+    enough: bool
+    broken: bool
+    repair: str | None
+    repair_values: dict[str, Value] | None
+    repair_cost: float | None
+    repair_confidence: float | None
+    repair_status: str
+
+
+class Checked(Told):
+    """What the served model makes of all outstanding promises."""
+
+    model: str | None
+    at: str
+    by: str
+    outstanding: int
+    broken: int
+    promises: list[Held]
+
+
+class State(Told):
+    """How the server is."""
+
+    status: Literal["up", "ready"]
+
+
+class Model(Told):
+    """The served model: what it is asked for, and what each feature means."""
+
+    fingerprint: str | None
+    classes: list[Value]
+    wanted: Value
+    decision_threshold: float
+    cost: str
+    exact: bool = Field(description="Whether answers come with proofs.")
+    ledger: bool = Field(description="Whether promises can be made here.")
+    table: dict[str, Any] = Field(description="The schema: features and relations.")
+    limits: dict[str, float]
+
+
+class ProblemKind(Told):
+    """A kind of problem."""
+
+    type: str
+    title: str
+    status: int
+
+
+class ProblemDocument(BaseModel):
+    """What went wrong, as RFC 9457 has it."""
+
+    type: str
+    title: str
+    status: int
+    detail: str

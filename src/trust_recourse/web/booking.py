@@ -1,0 +1,164 @@
+"""The routes of the ledger: promise, list, look up, redeem, withdraw, verify, check."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path as File
+from typing import Annotated, Any, Literal, TypeVar
+
+from fastapi import APIRouter, Path, Query, Request
+
+from trust_recourse.ledger import Ledger, Promise
+from trust_recourse.result import Result
+from trust_recourse.web import bodies
+from trust_recourse.web.desk import Desk
+from trust_recourse.web.problems import Problem
+from trust_recourse.web.questions import put, within
+from trust_recourse.web.requests import StrictRoute, waited_for
+
+Done = TypeVar("Done")
+Id = Annotated[str, Path(pattern="^[0-9a-f]{16}$", description="A promise's id.")]
+
+
+def booking(desk: Desk) -> APIRouter:
+    """The routes to the ledger of a desk."""
+    routes = APIRouter(prefix="/v1/ledger", route_class=StrictRoute, tags=["ledger"])
+    limits = desk.limits
+
+    def book() -> Ledger:
+        if desk.ledger is None:
+            raise Problem("no-ledger", "Start it with --ledger, or ask one that was")
+        return desk.ledger
+
+    async def looked_up(request: Request, job: Callable[[], Done]) -> Done:
+        return await waited_for(request, desk.brief(job))
+
+    @routes.post("/promises", status_code=201)
+    async def promise(asked: bodies.Promising, request: Request) -> bodies.Promised:
+        """Promise an option to a person; when this answers, the promise is on disk."""
+        within(limits, asked)
+        ledger = book()
+        result, proof = await waited_for(request, desk.work(lambda: _answered(desk, asked)))
+        # Once writing has begun it is finished, even if whoever asked goes away meanwhile.
+        return await looked_up(request, lambda: _promised(ledger, asked, result, proof))
+
+    @routes.get("/promises")
+    async def promises(
+        request: Request,
+        outstanding: Annotated[bool, Query(description="Only those that can be redeemed.")] = True,
+        after: Annotated[int, Query(ge=0, le=2**53, description="From this number on.")] = 0,
+    ) -> bodies.Promises:
+        """The promises in the order they were made, so many at a time."""
+        ledger = book()
+        found = await looked_up(request, lambda: ledger.promises(outstanding))
+        return _listed([each for each in found if each.number > after], limits.rows)
+
+    @routes.post("/promises/search")
+    async def search(asked: bodies.Seeking, request: Request) -> bodies.Promises:
+        """The promises made to one person, by their id."""
+        ledger = book()
+        found = await looked_up(
+            request, lambda: ledger.promises(asked.outstanding, subject=asked.subject)
+        )
+        return _listed(found, limits.rows)
+
+    @routes.get("/promises/{promise}")
+    async def history(promise: Id, request: Request) -> bodies.History:
+        """One promise, and all that happened to it."""
+        ledger = book()
+
+        def job() -> bodies.History:
+            events = ledger.history(promise)
+            made = ledger.read(promise)
+            told = [bodies.Event(number=e.number, kind=e.kind, at=e.at) for e in events]
+            return bodies.History(promise=_told(made), events=told)
+
+        return await looked_up(request, job)
+
+    @routes.post("/promises/{promise}/redeem")
+    async def redeem(promise: Id, asked: bodies.Returning, request: Request) -> bodies.Redeemed:
+        """The person returns: was it done, does it hold? What is found is recorded."""
+        ledger = book()
+
+        def job() -> dict[str, Any]:
+            found = ledger.redeem(promise, asked.person.root, desk.recourse)
+            return {**found.to_dict(), "sentences": found.lines()}
+
+        return bodies.Redeemed.model_validate(await looked_up(request, job))
+
+    @routes.post("/promises/{promise}/withdraw")
+    async def withdraw(promise: Id, asked: bodies.Withdrawing, request: Request) -> bodies.Event:
+        """Take a promise back; it stays in the ledger, with the reason."""
+        ledger = book()
+        entry = await looked_up(request, lambda: ledger.withdraw(promise, asked.reason))
+        return bodies.Event(number=entry.number, kind=entry.kind, at=entry.at)
+
+    @routes.get("/verify")
+    async def verify(
+        request: Request,
+        head: Annotated[
+            str | None, Query(max_length=100, description="A head written down earlier.")
+        ] = None,
+    ) -> bodies.Chain:
+        """Walk the chain of entries, and name the first that was changed, removed or moved."""
+        ledger = book()
+        found = await looked_up(request, lambda: ledger.verify(head))
+        return bodies.Chain(
+            holds=found.holds,
+            entries=found.entries,
+            head=str(found.head),
+            fault=found.fault or None,
+        )
+
+    @routes.get("/check")
+    async def check(
+        request: Request, by: Annotated[Literal["decision", "target"], Query()] = "decision"
+    ) -> bodies.Checked:
+        """Which outstanding promises the served model would break, and what would mend each."""
+        ledger = book()
+
+        def job() -> dict[str, Any]:
+            return ledger.check(desk.recourse, by=by, time_limit=limits.seconds).to_dict()
+
+        return bodies.Checked.model_validate(await waited_for(request, desk.work(job)))
+
+    return routes
+
+
+def _answered(desk: Desk, asked: bodies.Promising) -> tuple[Result, str | None]:
+    """The result of the question, and the text of its proof if that is asked for."""
+    result = put(desk, asked)
+    option = result._option(asked.option)
+    if not asked.certificate:
+        return result, None
+    with tempfile.TemporaryDirectory() as folder:
+        path = File(folder) / "proof.json"
+        result.certificate(option.target).save(path)
+        return result, path.read_text(encoding="utf-8")
+
+
+def _promised(
+    ledger: Ledger, asked: bodies.Promising, result: Result, proof: str | None
+) -> bodies.Promised:
+    with tempfile.TemporaryDirectory() as folder:
+        path = File(folder) / "proof.json"
+        if proof is not None:
+            path.write_text(proof, encoding="utf-8")
+        made = ledger.promise(
+            result, asked.option, subject=asked.subject, days=asked.days,
+            valid_until=asked.valid_until, certificate=None if proof is None else path,
+        )  # fmt: skip
+    return bodies.Promised(promise=_told(made), proof=proof)
+
+
+def _listed(found: list[Promise], most: int) -> bodies.Promises:
+    shown = found[:most]
+    more = shown[-1].number if len(found) > most else None
+    return bodies.Promises(promises=[_told(each) for each in shown], following=more)
+
+
+def _told(promise: Promise) -> bodies.Promise:
+    state = promise.state(datetime.now(UTC))
+    return bodies.Promise.model_validate({**promise.to_dict(), "state": state})

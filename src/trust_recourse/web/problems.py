@@ -1,0 +1,157 @@
+"""What can go wrong with a request, as RFC 9457 has it: one document for a person and a program."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any, NamedTuple
+
+from fastapi import FastAPI, HTTPException, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException as StarletteHTTPException
+
+from trust_recourse.cancel import Cancelled
+from trust_recourse.ledger import (
+    LedgerError,
+    LedgerUnavailableError,
+    NoPromiseError,
+    PromiseClosedError,
+)
+from trust_recourse.web.desk import Busy, TooLong
+
+MEDIA = "application/problem+json"
+PLACE = "/v1/problems"  # where the kinds are told; a problem's type points into it
+FAULTS = 10  # named one by one in one answer
+LONGEST = 500  # letters of a sentence that may quote what was given
+
+log = logging.getLogger(__name__)
+
+
+class Kind(NamedTuple):
+    """A kind of problem: the status of its answer, and what it is called."""
+
+    status: int
+    title: str
+
+
+KINDS = {
+    "not-json": Kind(400, "The body is not JSON"),
+    "no-key": Kind(401, "The API key is absent or wrong"),
+    "wrong-origin": Kind(403, "The request comes from another site, or is for another host"),
+    "not-found": Kind(404, "There is no such thing here"),
+    "wrong-method": Kind(405, "This address takes another method"),
+    "too-slow": Kind(408, "The request took too long to arrive"),
+    "closed": Kind(409, "That has happened already"),
+    "too-large": Kind(413, "The body is too large"),
+    "not-valid": Kind(422, "Something that was given cannot be used"),
+    "too-much": Kind(422, "More is asked for than this server answers at once"),
+    "too-long": Kind(422, "The answer would take longer than this server allows"),
+    "busy": Kind(429, "Too many questions wait for an answer"),
+    "head-too-large": Kind(431, "The head of the request is too large"),
+    "fault": Kind(500, "Something is wrong with the server itself"),
+    "no-ledger": Kind(404, "This server keeps no ledger"),
+    "closing": Kind(503, "The server is shutting down"),
+    "ledger-away": Kind(503, "The ledger cannot be reached"),
+    "not-ready": Kind(503, "The server is not ready yet"),
+}
+AGAIN = {"busy": "2", "closing": "5", "ledger-away": "5", "not-ready": "2"}  # Retry-After, seconds
+
+
+class Problem(HTTPException):
+    """A request that cannot be answered, and why: `kind` is one of `KINDS`."""
+
+    def __init__(
+        self, kind: str, detail: str, headers: dict[str, str] | None = None, **more: Any
+    ) -> None:
+        self.kind, self.more = kind, more
+        again = {"Retry-After": AGAIN[kind]} if kind in AGAIN else {}
+        super().__init__(KINDS[kind].status, shortened(detail), {**again, **(headers or {})})
+
+    def document(self) -> dict[str, Any]:
+        """The problem as JSON."""
+        return {
+            "type": f"{PLACE}#{self.kind}",
+            "title": KINDS[self.kind].title,
+            "status": self.status_code,
+            "detail": self.detail,
+            **self.more,
+        }
+
+    def response(self) -> JSONResponse:
+        """The problem as an answer."""
+        return JSONResponse(self.document(), self.status_code, self.headers, MEDIA)
+
+
+def shortened(text: str) -> str:
+    """The text, cut where it grows long: a mistake may quote all that was given.
+
+    >>> len(shortened("x" * 10_000)) < 600
+    True
+    """
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}… ({len(text)} letters in all)"
+
+
+def problem_of(error: Exception) -> Problem | None:
+    """The problem that an error of a job stands for; None if it is a fault of the server's own."""
+    match error:
+        case Problem():
+            return error
+        case Busy():
+            return Problem("busy", str(error))
+        case TooLong():
+            return Problem("too-long", str(error))
+        case Cancelled():
+            return Problem("closing", "The question was called off; ask again in a moment")
+        case NoPromiseError():
+            return Problem("not-found", str(error))
+        case PromiseClosedError():
+            return Problem("closed", str(error))
+        case LedgerUnavailableError():
+            log.error("the ledger: %s", error)
+            return Problem("ledger-away", "The ledger's database does not answer")
+        case LedgerError() | ValueError() | TypeError() | IndexError():
+            return Problem("not-valid", str(error))
+    return None
+
+
+def tell_problems(app: FastAPI) -> None:
+    """Have an app answer every mistake by a problem document."""
+
+    async def invalid(_: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, RequestValidationError)
+        return _invalid(error).response()
+
+    async def refused(_: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, StarletteHTTPException)
+        return _refused(error).response()
+
+    async def fault(_: Request, __: Exception) -> JSONResponse:
+        # The server that runs the app writes the error into its log.
+        return Problem("fault", "The mistake is not yours; it was written down").response()
+
+    app.add_exception_handler(RequestValidationError, invalid)
+    app.add_exception_handler(StarletteHTTPException, refused)
+    app.add_exception_handler(Exception, fault)
+
+
+def _invalid(error: RequestValidationError) -> Problem:
+    found = error.errors()
+    if any(each["type"] == "json_invalid" for each in found):
+        return Problem("not-json", f"{found[0]['ctx']['error']}, at letter {found[0]['loc'][-1]}")
+    faults = [
+        {"at": "/".join(map(str, each["loc"])), "detail": shortened(each["msg"])}
+        for each in found[:FAULTS]
+    ]
+    return Problem("not-valid", "; ".join(f"{f['at']}: {f['detail']}" for f in faults), at=faults)
+
+
+def _refused(error: StarletteHTTPException) -> Problem:
+    if isinstance(error, Problem):
+        return error
+    headers = dict(error.headers or {})
+    kind = {404: "not-found", 405: "wrong-method"}.get(error.status_code, "not-valid")
+    words = {
+        "not-found": "Nothing answers at this address; /docs lists what does",
+        "wrong-method": f"This address takes {headers.get('Allow', 'another method')}",
+    }
+    return Problem(kind, words.get(kind, str(error.detail)), headers)

@@ -1,0 +1,96 @@
+"""Questions put to the model of a desk: within its limits, and each a job for a thread."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from trust_recourse.recourse import TRIALS, Recourse
+from trust_recourse.result import Result
+from trust_recourse.web.bodies import Person, Question, Rules
+from trust_recourse.web.desk import Desk, Limits
+from trust_recourse.web.problems import Problem
+
+
+def levels(question: Question) -> list[float]:
+    """The confidences of a question."""
+    given = question.confidence
+    return list(given) if isinstance(given, list) else [given]
+
+
+def within(limits: Limits, question: Rules) -> None:
+    """Refuse a question that asks for more than the limits."""
+    asked: dict[str, tuple[float | None, float]] = {
+        "time_limit": (question.time_limit, limits.seconds),
+        "lock": (len(question.lock), limits.rows),
+    }
+    if isinstance(question, Question):
+        asked |= {
+            "confidence": (len(levels(question)), limits.levels),
+            "options": (question.options, limits.options),
+            "trials": (question.trials, limits.trials),
+        }
+    for name, (given, most) in asked.items():
+        at_most(name, given, most)
+
+
+def at_most(name: str, given: float | None, most: float) -> None:
+    """Refuse more of one thing than its limit."""
+    if given is not None and given > most:
+        detail = f"{name}: given {given:g}, expected at most {most:g}"
+        raise Problem("too-much", detail, name=name, limit=most)
+
+
+def ruled(desk: Desk, rules: Rules) -> Recourse:
+    """The desk's model, with the locks and the cost of a question."""
+    ours = desk.recourse
+    if not rules.lock and rules.cost is None:
+        return ours
+    return Recourse(
+        ours.model,
+        ours.schema.lock(*dict.fromkeys(rules.lock)),
+        ours.cost if rules.cost is None else rules.cost,
+        wanted=ours.wanted,
+        decision_threshold=ours.decision_threshold,
+    )
+
+
+def put(desk: Desk, question: Question) -> Result:
+    """Ask a question; the search ends with the limits of the desk at the latest."""
+    recourse = ruled(desk, question)
+    exact = question.engine == "exact" or (question.engine == "auto" and recourse.exact)
+    return recourse.find(
+        question.person.root,
+        levels(question),
+        mode=question.mode,
+        tolerance=question.tolerance,
+        n_options=question.options,
+        engine=question.engine,
+        min_radius=question.min_radius,
+        time_limit=seconds(desk, question) if exact else question.time_limit,
+        n_trials=question.trials if exact else question.trials or _trials(desk, question),
+    )
+
+
+def seconds(desk: Desk, rules: Rules) -> float:
+    """How long to search for one confidence."""
+    return desk.limits.seconds if rules.time_limit is None else rules.time_limit
+
+
+def _trials(desk: Desk, question: Question) -> int:
+    """As many as the engine makes by itself, if the limits allow."""
+    engine = "tpe" if question.engine == "auto" else question.engine
+    return min(TRIALS[engine], desk.limits.trials)
+
+
+def confidences(recourse: Recourse, people: Sequence[Person]) -> list[float]:
+    """The model's confidence for each person; a mistake names the row."""
+    codes = []
+    for at, person in enumerate(people):
+        try:
+            codes.append(recourse.schema.reach(person.root).own)
+        except ValueError as error:
+            raise ValueError(f"people, row {at}: {error}") from None
+    told: list[float] = recourse.confidences(np.array(codes)).tolist()
+    return told

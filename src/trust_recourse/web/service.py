@@ -1,0 +1,157 @@
+"""The service: a desk's model over HTTP, with the ledger, health, metrics and documentation."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import asdict
+from typing import Any
+
+from fastapi import APIRouter, FastAPI
+from fastapi.responses import PlainTextResponse
+from fastapi_offline import FastAPIOffline
+
+from trust_recourse import __version__
+from trust_recourse.cancel import Cancelled
+from trust_recourse.schema.values import plain
+from trust_recourse.web import bodies
+from trust_recourse.web.asking import asking, found
+from trust_recourse.web.booking import booking
+from trust_recourse.web.desk import Desk
+from trust_recourse.web.document import Worked, document
+from trust_recourse.web.guard import Guard
+from trust_recourse.web.intake import Intake
+from trust_recourse.web.metrics import Counting, Counts
+from trust_recourse.web.people import person_like
+from trust_recourse.web.problems import KINDS, PLACE, Problem, tell_problems
+
+PROOFS = ("/v1/verify",)  # whose bodies hold a certificate
+ABOUT = (
+    "The least a refused person must change to be accepted with a confidence they name. Every "
+    "answer is about the model: that it would say yes, not that the world would change. Costs and "
+    "radii are in scaled units: 0.1 of a column is a tenth of its scale."
+)
+
+log = logging.getLogger(__name__)
+
+
+def service(desk: Desk, *, key: str | None = None) -> FastAPI:
+    """An app that answers for the model of a desk; it closes the desk when it ends.
+
+    With a key, every request but for `/health` and `/ready` must come with it. Without one, only
+    requests to the loopback address are answered. `/` is left free, for a page.
+    """
+    counts, example = Counts(), _Example(desk)
+
+    @asynccontextmanager
+    async def living(_: FastAPI) -> AsyncIterator[dict[str, Any]]:
+        warming = asyncio.create_task(example.work())
+        try:
+            yield {"desk": desk}
+        finally:
+            warming.cancel()
+            await asyncio.to_thread(desk.close)
+
+    app = FastAPIOffline(
+        title="TRUST", version=__version__, description=ABOUT, lifespan=living,
+        redoc_url=None, static_url="/docs/assets", redirect_slashes=False,
+    )  # fmt: skip
+    tell_problems(app)
+    app.include_router(asking(desk))
+    app.include_router(booking(desk))
+    app.include_router(_about(desk, counts, example))
+    app.add_middleware(Intake, limits=desk.limits, proofs=PROOFS)
+    app.add_middleware(Guard, key=key)
+    app.add_middleware(Counting, counts=counts)
+
+    def openapi() -> dict[str, Any]:
+        if app.openapi_schema is None or not example.ready:
+            app.openapi_schema = document(app, desk.recourse, desk.limits, example.worked)
+        return app.openapi_schema
+
+    app.openapi = openapi  # type: ignore[method-assign]
+    return app
+
+
+class _Example:
+    """The worked example; working it out compiles what every question needs."""
+
+    def __init__(self, desk: Desk) -> None:
+        self.desk, self.ready = desk, False
+        self.worked = Worked(person_like(desk.recourse))
+
+    async def work(self) -> None:
+        try:
+            self.worked = await self.desk.work(self._worked)
+            self.ready = True
+        except Cancelled:
+            pass  # the server ends before it was ready
+        except Exception:
+            log.exception("the first search failed, so this server will not be ready")
+
+    def _worked(self) -> Worked:
+        recourse, person = self.desk.recourse, self.worked.person
+        if not recourse.exact:
+            recourse.confidence(person)
+            return self.worked
+        now, best = recourse.confidence(person), recourse.reachable(person).confidence
+        low = max(now, recourse.decision_threshold)
+        level = round((low + best) / 2 if best > low else (now + best) / 2, 2)
+        worked = Worked(person, min(max(level, 0.03), 0.99))
+        asked = bodies.Finding.model_validate(worked.requests["/v1/recourse"])
+        told = bodies.Answers.model_validate(found(self.desk, asked))
+        return Worked(
+            person, worked.level, {"/v1/recourse": told.model_dump(by_alias=True, mode="json")}
+        )
+
+
+def _about(desk: Desk, counts: Counts, example: _Example) -> APIRouter:
+    """The routes that say how the server is and what it serves."""
+    routes = APIRouter(tags=["server"])
+
+    @routes.get("/health")
+    async def health() -> bodies.State:
+        """Whether the server runs."""
+        return bodies.State(status="up")
+
+    @routes.get("/ready")
+    async def ready() -> bodies.State:
+        """Whether the first search is done, so that the next are quick."""
+        if not example.ready:
+            raise Problem("not-ready", "The model's first search is not done yet")
+        return bodies.State(status="ready")
+
+    @routes.get("/metrics", response_class=PlainTextResponse)
+    async def metrics() -> PlainTextResponse:
+        """What this process counted, for Prometheus."""
+        text = counts.text(desk, example.ready)
+        return PlainTextResponse(text, media_type="text/plain; version=0.0.4; charset=utf-8")
+
+    @routes.get("/v1/model")
+    async def model() -> bodies.Model:
+        """What is served: the model, its features, the class that is wanted, the limits."""
+        recourse = desk.recourse
+        machine = recourse.model
+        return bodies.Model(
+            fingerprint=getattr(machine, "fingerprint_", None),
+            classes=[plain(label) for label in getattr(machine, "classes_", [0, 1])],
+            wanted=recourse.wanted,
+            decision_threshold=recourse.decision_threshold,
+            cost=recourse.cost.words,
+            exact=recourse.exact,
+            ledger=desk.ledger is not None,
+            table=recourse.schema.to_dict(),
+            limits=asdict(desk.limits),
+        )
+
+    @routes.get(PLACE)
+    async def problems() -> list[bodies.ProblemKind]:
+        """The kinds of problem that an answer may name as its type."""
+        return [
+            bodies.ProblemKind(type=f"{PLACE}#{name}", title=kind.title, status=kind.status)
+            for name, kind in KINDS.items()
+        ]
+
+    return routes

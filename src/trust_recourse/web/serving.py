@@ -1,0 +1,63 @@
+"""Uvicorn with the settings of this service; the one file that starts it."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from contextlib import ExitStack
+
+import uvicorn
+from fastapi import FastAPI
+from uvicorn.supervisors import Multiprocess
+
+from trust_recourse.web.protocol import Prompt
+
+CONNECTIONS = 800  # at once; below the files that a process may usually open
+KEEP = 30  # seconds that an idle connection is kept: longer than clients do, who else lose the race
+PATIENCE = 60  # seconds that a worker may be silent, as one that compiles for the first time is
+GRACE = 10  # seconds for answers under way when the server is asked to end
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket on which a server can listen; an error says which address it was."""
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, kind, _, _, address = found[0]
+        with ExitStack() as if_it_fails:
+            listener = if_it_fails.enter_context(socket.socket(family, kind))
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(address)
+            if_it_fails.pop_all()
+    except OSError as error:
+        raise ValueError(f"cannot listen on {host}, port {port}: {error.strerror}") from None
+    return listener
+
+
+def serve(make: Callable[[], FastAPI], listener: socket.socket, workers: int = 1) -> None:
+    """Serve the app that `make` gives until the process is asked to end.
+
+    With several workers each is a process with an app of its own, so `make` must be picklable.
+    """
+    settings = config(make, workers)
+    if workers > 1:
+        listener.set_inheritable(True)
+        Multiprocess(settings, sockets=[listener]).run()
+    else:
+        uvicorn.Server(settings).run(sockets=[listener])
+
+
+def config(make: Callable[[], FastAPI], workers: int = 1) -> uvicorn.Config:
+    """The settings of a server."""
+    return uvicorn.Config(
+        make,
+        factory=True,
+        workers=workers,
+        http=Prompt,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        limit_concurrency=CONNECTIONS,
+        timeout_keep_alive=KEEP,
+        timeout_graceful_shutdown=GRACE,
+        timeout_worker_healthcheck=PATIENCE,
+    )

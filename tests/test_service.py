@@ -1,0 +1,518 @@
+"""The service over a real connection: the same numbers as in Python, and nothing left running."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import threading
+import time
+
+import httpx
+import pytest
+from typer.testing import CliRunner
+
+from issuing import KEY
+from serving import running, started
+from trust_recourse import Ledger, PTMClassifier, Recourse, Schema, haberman
+from trust_recourse.cancel import Cancelled, check
+from trust_recourse.cli import app
+from trust_recourse.report.answers import answers, how_far, safety, steps
+from trust_recourse.web.desk import Desk, Limits
+
+PATIENT = {"age": 55, "year": 69, "nodes": 22}
+LEVELS = [0.55, 0.65]
+API_KEY = "a key for the tests, of no use elsewhere"
+
+
+@pytest.fixture(scope="module")
+def recourse():
+    X, y = haberman()
+    model = PTMClassifier(epochs=5, random_state=0).fit(X, y)
+    return Recourse(model, Schema.infer(X).lock("age"))
+
+
+@pytest.fixture(scope="module")
+def asked(recourse, tmp_path_factory):
+    """A client of a server with a ledger."""
+    ledger = Ledger(tmp_path_factory.mktemp("ledger") / "promises.db", key=KEY)
+    desk = Desk(recourse, ledger=ledger, organisation="A clinic", contact="Ann, 555 0100")
+    with running(desk) as url, httpx.Client(base_url=url, timeout=60) as client:
+        yield client
+
+
+def told(response, status=200):
+    assert response.status_code == status, response.text
+    if status >= 400:
+        assert response.headers["content-type"] == "application/problem+json"
+        assert response.json()["status"] == status
+        assert response.json()["type"].startswith("/v1/problems#")
+    return response.json()
+
+
+# ---------------------------------------------------------------- the same as in Python
+
+
+def test_predictions_are_those_of_the_model(asked, recourse):
+    people = [PATIENT, {"age": 30, "year": 60, "nodes": 0}]
+    answer = told(asked.post("/v1/predict", json={"people": people}))
+    assert [each["confidence"] for each in answer["people"]] == [
+        recourse.confidence(person) for person in people
+    ]
+    assert [each["accepted"] for each in answer["people"]] == [False, True]
+
+
+def test_recourse_is_that_of_find(asked, recourse):
+    question = {"person": PATIENT, "confidence": LEVELS, "options": 2}
+    answer = told(asked.post("/v1/recourse", json=question))
+    result = recourse.find(PATIENT, LEVELS, n_options=2)
+    assert len(result.options) >= 2
+    expected = answers(result, safety(result), how_far(result))
+    assert answer == {**json.loads(json.dumps(expected)), "certificate": None}
+
+
+def test_locks_costs_and_a_radius_are_heeded(asked, recourse):
+    question = {
+        "person": PATIENT, "confidence": 0.6, "lock": ["year"], "cost": "l1", "min_radius": 0.01,
+    }  # fmt: skip
+    answer = told(asked.post("/v1/recourse", json=question))
+    ruled = Recourse(recourse.model, recourse.schema.lock("year"), "l1")
+    (option,) = ruled.find(PATIENT, 0.6, min_radius=0.01).options
+    (given,) = answer["options"]
+    assert (given["cost"], given["confidence"]) == (option.cost, option.confidence)
+    assert set(given["changes"]) == {"nodes"}
+    assert given["radius"] >= 0.01
+
+
+def test_an_engine_by_trial_answers_too(asked, recourse):
+    question = {"person": PATIENT, "confidence": 0.6, "engine": "spheres", "trials": 50}
+    answer = told(asked.post("/v1/recourse", json=question))
+    (option,) = recourse.find(PATIENT, 0.6, engine="spheres", n_trials=50).options
+    assert answer["options"][0]["cost"] == option.cost
+    assert answer["engine"] == "spheres"
+
+
+def test_out_of_reach_comes_with_how_far(asked, recourse):
+    question = {"person": PATIENT, "confidence": 0.99, "lock": ["year"]}
+    answer = told(asked.post("/v1/recourse", json=question))
+    assert answer["targets"][0]["status"] == "infeasible"
+    ruled = Recourse(recourse.model, recourse.schema.lock("year"))
+    assert answer["furthest"]["confidence"] == ruled.reachable(PATIENT).confidence
+    assert {each["if"] for each in answer["binding"]} == {"age may change", "year may change"}
+
+
+def test_the_frontier_is_that_of_python(asked, recourse):
+    answer = told(asked.post("/v1/frontier", json={"person": PATIENT}))
+    expected = steps(recourse, PATIENT, recourse.frontier(PATIENT))
+    assert len(expected["steps"]) > 5
+    assert answer == json.loads(json.dumps(expected))
+
+
+def test_explanations_and_comparisons_are_those_of_the_result(asked, recourse):
+    question = {"person": PATIENT, "confidence": LEVELS}
+    result = recourse.find(PATIENT, LEVELS)
+    answer = told(asked.post("/v1/explain", json={**question, "option": 1}))
+    assert answer == json.loads(result.explain(1).to_json())
+    answer = told(asked.post("/v1/explain", json={**question, "option": 1, "since": 0}))
+    assert answer == json.loads(result.explain(1, since=0).to_json())
+    answer = told(asked.post("/v1/compare", json=question))
+    assert answer == json.loads(result.compare(0, 1).to_json())
+    problem = told(asked.post("/v1/compare", json={**question, "second": 5}), 422)
+    assert "has 2 options" in problem["detail"]
+
+
+def test_a_proof_that_is_sent_is_verified_and_a_forged_one_is_not(asked):
+    question = {"person": PATIENT, "confidence": 0.6, "certificate": True}
+    answer = told(asked.post("/v1/recourse", json=question))
+    proof = answer["certificate"]
+    verdict = told(asked.post("/v1/verify", json={"certificate": proof, "confidence": 0.6}))
+    assert (verdict["holds"], verdict["status"]) == (True, "optimal")
+    assert sum(verdict["discarded"].values()) > 0
+    for forged in (
+        {"certificate": {**proof, "lower_bound": 9.0}},
+        {"certificate": {**proof, "fingerprint": "0" * 64}},
+        {"certificate": proof, "confidence": 0.7},
+        {"certificate": proof, "person": {**PATIENT, "nodes": 21}},
+    ):
+        verdict = told(asked.post("/v1/verify", json=forged))
+        assert not verdict["holds"]
+        assert verdict["reason"]
+    told(asked.post("/v1/verify", json={"certificate": {"kind": "other"}}), 422)
+
+
+@pytest.mark.parametrize(
+    "more", [{"confidence": [0.6, 0.7]}, {"min_radius": 0.1}, {"engine": "tpe"}]
+)
+def test_what_no_proof_covers_is_said_before_the_search(asked, more):
+    question = {"person": PATIENT, "confidence": 0.6, "certificate": True, **more}
+    problem = told(asked.post("/v1/recourse", json=question), 422)
+    assert problem["detail"].startswith("certificate: ")
+
+
+def test_the_letter_comes_as_text_html_and_pdf(asked):
+    question = {"person": PATIENT, "confidence": 0.6, "valid_until": "2099-12-31"}
+    pages = {
+        kind: asked.post("/v1/letter", json={**question, "format": kind, "name": "Jo Doe"})
+        for kind in ("text", "html", "pdf")
+    }
+    assert {page.status_code for page in pages.values()} == {200}
+    assert "A clinic" in pages["text"].text
+    assert "Jo Doe" in pages["html"].text
+    assert pages["pdf"].content.startswith(b"%PDF")
+    problem = told(asked.post("/v1/letter", json={**question, "valid_until": "2001-01-01"}), 422)
+    assert "is before the letter's own day" in problem["detail"]
+
+
+# ---------------------------------------------------------------- the ledger
+
+
+def promised(asked, subject, **more):
+    question = {"person": PATIENT, "confidence": 0.6, "subject": subject, **more}
+    return told(asked.post("/v1/ledger/promises", json=question), 201)
+
+
+def test_a_promise_is_computed_here_and_kept(asked, recourse):
+    (option,) = recourse.find(PATIENT, 0.6).options
+    made = promised(asked, "customer 1", certificate=True)
+    promise = made["promise"]
+    assert (promise["cost"], promise["confidence"]) == (option.cost, option.confidence)
+    assert promise["option"] == dict(option.x)
+    assert told(asked.post("/v1/verify", json={"certificate": json.loads(made["proof"])}))["holds"]
+    found = told(asked.post("/v1/ledger/promises/search", json={"subject": "customer 1"}))
+    assert [each["id"] for each in found["promises"]] == [promise["id"]]
+    assert promise in told(asked.get("/v1/ledger/promises"))["promises"]
+    chain = told(asked.get("/v1/ledger/verify"))
+    assert chain["holds"]
+    assert told(asked.get("/v1/ledger/verify", params={"head": chain["head"]}))["holds"]
+    checked = told(asked.get("/v1/ledger/check"))
+    assert checked["outstanding"] >= 1
+    assert checked["broken"] == 0
+
+
+def test_numbers_of_the_client_are_not_taken(asked):
+    question = {"person": PATIENT, "confidence": 0.6, "subject": "me", "cost": 0.0}
+    told(asked.post("/v1/ledger/promises", json=question), 422)
+    question = {"person": PATIENT, "confidence": 0.6, "subject": "me", "x": PATIENT}
+    problem = told(asked.post("/v1/ledger/promises", json=question), 422)
+    assert problem["at"] == [{"at": "body/x", "detail": "Extra inputs are not permitted"}]
+
+
+def test_a_promise_is_redeemed_once(asked):
+    promise = promised(asked, "customer 2")["promise"]
+    at = f"/v1/ledger/promises/{promise['id']}"
+    back = told(asked.post(f"{at}/redeem", json={"person": PATIENT}))
+    assert (back["done"], back["due"]) == ("not", False)
+    done = told(asked.post(f"{at}/redeem", json={"person": promise["option"]}))
+    assert (done["done"], done["due"]) == ("exactly", True)
+    again = told(asked.post(f"{at}/redeem", json={"person": promise["option"]}), 409)
+    assert "redeemed already" in again["detail"]
+    history = told(asked.get(at))
+    assert [event["kind"] for event in history["events"]] == ["promise", "returned", "redeemed"]
+    assert history["promise"]["state"] == "redeemed"
+
+
+def test_a_promise_is_withdrawn(asked):
+    at = f"/v1/ledger/promises/{promised(asked, 'customer 3')['promise']['id']}"
+    told(asked.post(f"{at}/withdraw", json={"reason": "by mistake"}))
+    told(asked.post(f"{at}/withdraw", json={"reason": "by mistake"}), 409)
+    assert told(asked.get(at))["promise"]["state"] == "withdrawn"
+    told(asked.get("/v1/ledger/promises/0123456789abcdef"), 404)
+
+
+def test_promises_are_listed_page_by_page(recourse, tmp_path):
+    ledger = Ledger(tmp_path / "promises.db", key=KEY)
+    with (
+        running(Desk(recourse, ledger=ledger, limits=Limits(rows=2))) as url,
+        httpx.Client(base_url=url) as client,
+    ):
+        made = [promised(client, f"customer {at}")["promise"]["id"] for at in range(5)]
+        seen, after = [], 0
+        while after is not None:
+            listed = told(client.get("/v1/ledger/promises", params={"after": after}))
+            assert len(listed["promises"]) <= 2
+            seen += [promise["id"] for promise in listed["promises"]]
+            after = listed["following"]
+    assert seen == made
+
+
+# ---------------------------------------------------------------- about the server
+
+
+def test_health_readiness_metrics_and_the_model(asked, recourse):
+    assert told(asked.get("/health")) == {"status": "up"}
+    assert told(asked.get("/ready")) == {"status": "ready"}
+    told(asked.post("/v1/predict", json={"people": [PATIENT]}))
+    text = asked.get("/metrics").text
+    line = 'trust_requests_total{route="/v1/predict",method="POST",status="200"}'
+    assert line in text
+    assert "trust_ready 1" in text
+    model = told(asked.get("/v1/model"))
+    assert model["fingerprint"] == recourse.model.fingerprint_
+    assert Schema.from_dict(model["table"]) == recourse.schema
+
+
+def test_the_documentation_needs_no_internet_and_its_examples_work(asked):
+    page = asked.get("/docs").text
+    assert "https://" not in page
+    for part in ("swagger-ui-bundle.js", "swagger-ui.css"):
+        assert f"/docs/assets/{part}" in page
+        assert asked.get(f"/docs/assets/{part}").status_code == 200
+    document = told(asked.get("/openapi.json"))
+    assert list(document["components"]["schemas"]["Person"]["properties"]) == list(PATIENT)
+    answered = 0
+    for path, methods in document["paths"].items():
+        for operation in methods.values():
+            body = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
+            if "example" not in body or "{" in path:
+                continue
+            response = asked.post(path, json=body["example"])
+            assert response.status_code in (200, 201), response.text
+            content = operation["responses"].get("200", {}).get("content", {})
+            if "example" in content.get("application/json", {}):
+                assert response.json() == content["application/json"]["example"]
+                answered += 1
+    assert answered >= 1
+
+
+# ---------------------------------------------------------------- what is refused
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "words"),
+    [
+        ("/v1/predict", {"people": []}, "at least 1 item"),
+        ("/v1/predict", {"people": [PATIENT, {"age": 1}]}, "people, row 1: columns: absent"),
+        ("/v1/recourse", {"person": {**PATIENT, "agee": 3}}, "unknown 'agee'"),
+        ("/v1/recourse", {"person": {**PATIENT, "age": "old"}}, "expected a number"),
+        ("/v1/recourse", {"person": {**PATIENT, "age": [1]}}, "no text, number or boolean"),
+        ("/v1/recourse", {"person": PATIENT, "confidence": 1.5}, "less than 1"),
+        ("/v1/recourse", {"person": PATIENT, "lock": ["agee"]}, "did you mean 'age'?"),
+        ("/v1/recourse", {"person": PATIENT, "engine": "magic"}, "'exact'"),
+        ("/v1/recourse", {"person": PATIENT, "trials": 3}, "it has no trials"),
+        ("/v1/recourse", {"person": PATIENT, "options": "2"}, "valid integer"),
+        ("/v1/explain", {"person": PATIENT, "option": 7}, "option 7"),
+    ],
+)
+def test_what_is_wrong_is_said(asked, path, body, words):
+    problem = told(asked.post(path, json=body), 422)
+    assert words in problem["detail"]
+
+
+def test_every_limit_is_said_with_its_number(asked):
+    limits = Limits()
+    for name, given, most in (
+        ("confidence", [0.5 + i / 1000 for i in range(limits.levels + 1)], limits.levels),
+        ("options", limits.options + 1, limits.options),
+        ("time_limit", limits.seconds + 1, limits.seconds),
+        ("trials", limits.trials + 1, limits.trials),
+    ):
+        problem = told(asked.post("/v1/recourse", json={"person": PATIENT, name: given}), 422)
+        assert problem["type"] == "/v1/problems#too-much"
+        assert (problem["name"], problem["limit"]) == (name, most)
+    people = [PATIENT] * (limits.rows + 1)
+    problem = told(asked.post("/v1/predict", json={"people": people}), 422)
+    assert problem["limit"] == limits.rows
+    assert told(asked.post("/v1/predict", json={"people": people[1:]}))
+
+
+def test_addresses_and_methods_that_are_not_there(asked):
+    told(asked.get("/v1/nothing"), 404)
+    problem = told(asked.get("/v1/predict"), 405)
+    assert "POST" in problem["detail"]
+    kinds = told(asked.get("/v1/problems"))
+    assert problem["type"] in [kind["type"] for kind in kinds]
+
+
+def test_without_a_ledger_there_are_no_promises(recourse):
+    with running(Desk(recourse)) as url:
+        problem = told(httpx.get(f"{url}/v1/ledger/promises"), 404)
+        assert problem["type"].endswith("#no-ledger")
+
+
+def test_with_a_key_nobody_else_is_answered(recourse):
+    with running(Desk(recourse), key=API_KEY) as url:
+        for headers in (
+            {},
+            {"X-API-Key": "wrong"},
+            {"X-API-Key": API_KEY[:-1]},
+            {"Authorization": "Bearer"},
+            {"Authorization": "Basic nonsense"},
+        ):
+            for path in ("/metrics", "/openapi.json", "/docs", "/", "/v1/ledger/promises"):
+                refused = httpx.get(f"{url}{path}", headers=headers)
+                told(refused, 401)
+                assert refused.headers["www-authenticate"].startswith("Basic")
+        assert httpx.get(f"{url}/health").status_code == 200
+        assert httpx.get(f"{url}/metrics", headers={"X-API-Key": API_KEY}).status_code == 200
+        bearer = {"Authorization": f"Bearer {API_KEY}"}
+        assert httpx.get(f"{url}/metrics", headers=bearer).status_code == 200
+        assert httpx.get(f"{url}/docs", auth=("anyone", API_KEY)).status_code == 200
+
+
+def test_pages_of_other_sites_and_made_up_hosts_are_refused(asked):
+    for headers in (
+        {"Host": "rebound.test"},
+        {"Origin": "https://evil.test"},
+        {"Origin": "null"},
+        {"Host": "127.0.0.1.evil.test"},
+    ):
+        told(asked.get("/v1/model", headers=headers), 403)
+    own = str(asked.base_url).rstrip("/")
+    assert asked.get("/v1/model", headers={"Origin": own}).status_code == 200
+
+
+# ---------------------------------------------------------------- searches in threads
+
+
+class Slow(Recourse):
+    """Searches for 0.9 without end, unless it is called off; and notes that it was."""
+
+    def __init__(self, other):
+        super().__init__(other.model, other.schema)
+        self.begun, self.called_off = threading.Semaphore(0), threading.Event()
+
+    def find(self, x, confidence=0.5, **settings):
+        if confidence != [0.9]:
+            return super().find(x, confidence, **settings)
+        self.begun.release()
+        try:
+            while True:
+                check()
+                time.sleep(0.005)
+        except Cancelled:
+            self.called_off.set()
+            raise
+
+
+ENDLESS = {"person": PATIENT, "confidence": 0.9}
+
+
+def ask_for_ever(url, answers=None):
+    answer = httpx.post(f"{url}/v1/recourse", json=ENDLESS, timeout=60)
+    if answers is not None:
+        answers.append(answer)
+
+
+def leave(url, slow):
+    """Ask what takes for ever, and go away once the search has begun."""
+    host = url.removeprefix("http://")
+    body = json.dumps(ENDLESS)
+    head = f"POST /v1/recourse HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n"
+    name, port = host.split(":")
+    with socket.create_connection((name, int(port))) as connection:
+        connection.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n{body}".encode())
+        assert slow.begun.acquire(timeout=30)
+
+
+def test_a_search_ends_when_its_client_goes_away(recourse):
+    slow = Slow(recourse)
+    desk = Desk(slow)
+    with running(desk) as url:
+        leave(url, slow)
+        assert slow.called_off.wait(30)
+    assert desk.traffic.called_off == 1
+    assert desk.traffic.searches == 0
+
+
+def test_searches_hold_up_nobody_and_the_next_are_told_to_come_again(recourse):
+    slow = Slow(recourse)
+    desk = Desk(slow, limits=Limits(searches=2, waiting=1))
+    with running(desk) as url, httpx.Client(base_url=url, timeout=60) as client:
+        open_ = [threading.Thread(target=ask_for_ever, args=(url,)) for _ in range(3)]
+        for thread in open_:
+            thread.start()
+        assert slow.begun.acquire(timeout=30)
+        assert slow.begun.acquire(timeout=30)
+        while desk.traffic.searches < 3:
+            time.sleep(0.01)
+        assert client.get("/health").status_code == 200
+        assert told(client.post("/v1/predict", json={"people": [PATIENT]}))
+        busy = client.post("/v1/recourse", json=ENDLESS)
+        told(busy, 429)
+        assert int(busy.headers["retry-after"]) >= 1
+        desk.call_off()
+        for thread in open_:
+            thread.join()
+    assert slow.called_off.is_set()
+
+
+def test_what_takes_too_long_is_called_off_and_said(recourse):
+    slow = Slow(recourse)
+    with running(Desk(slow, limits=Limits(answer=0.3))) as url:
+        problem = told(httpx.post(f"{url}/v1/recourse", json=ENDLESS, timeout=60), 422)
+        assert problem["type"].endswith("#too-long")
+    assert slow.called_off.is_set()
+
+
+def test_the_server_ends_at_once_and_says_so_to_who_waits(recourse):
+    slow = Slow(recourse)
+    given = []
+    with running(Desk(slow)) as url:
+        asking = threading.Thread(target=ask_for_ever, args=(url, given))
+        asking.start()
+        assert slow.begun.acquire(timeout=30)
+    asking.join()
+    assert told(given[0], 503)["type"].endswith("#closing")
+
+
+# ---------------------------------------------------------------- the command
+
+
+@pytest.fixture(scope="module")
+def saved(recourse, tmp_path_factory):
+    path = tmp_path_factory.mktemp("model") / "model.safetensors"
+    recourse.model.save(path)
+    return path
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_what_is_acknowledged_is_kept_when_the_command_is_told_to_end(saved, tmp_path, workers):
+    ledger, made, lock = tmp_path / "promises.db", [], threading.Lock()
+
+    def promise_on(url, name):
+        for at in range(10**6):
+            try:
+                question = {"person": PATIENT, "confidence": 0.55, "subject": f"{name} {at}"}
+                answer = httpx.post(f"{url}/v1/ledger/promises", json=question, timeout=60)
+            except httpx.TransportError:
+                return
+            if answer.status_code != 201:
+                assert answer.status_code == 503, answer.text
+                return
+            with lock:
+                made.append(answer.json()["promise"]["id"])
+
+    where = ("--ledger", str(ledger), "--wanted", "1", "--workers", workers)
+    with started(saved, *where, TRUST_LEDGER_KEY=KEY) as (process, url, said):
+        assert "the class wanted is 1, of 0 or 1" in said
+        threads = [threading.Thread(target=promise_on, args=(url, at)) for at in range(3)]
+        for thread in threads:
+            thread.start()
+        while len(made) < 10:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGTERM)
+        for thread in threads:
+            thread.join()
+        assert process.wait(30) in (0, -signal.SIGTERM)
+        assert process.stdout.read() == ""
+    with Ledger(ledger) as book:
+        assert book.verify().holds
+        assert set(made) <= {promise.id for promise in book.promises()}
+
+
+def test_the_command_refuses_what_cannot_be(saved, tmp_path, monkeypatch):
+    monkeypatch.delenv("TRUST_API_KEY", raising=False)
+    monkeypatch.delenv("TRUST_LEDGER_KEY", raising=False)
+    short = tmp_path / "short.key"
+    short.write_text("short\n")
+    for arguments, words in (
+        (["--host", "0.0.0.0"], "needs an API key"),
+        (["--workers", "2"], "--no-page"),
+        (["--key-file", str(short)], "at least 16"),
+        (["--ledger", str(tmp_path / "p.db")], "there is no key"),
+        (["--wanted", "maybe"], "the classes are 0 and 1"),
+        (["--host", "203.0.113.1", "--key-file", __file__, "--no-page"], "cannot listen"),
+    ):
+        done = CliRunner().invoke(app, ["serve", str(saved), *arguments])
+        assert done.exit_code == 2, done.output
+        assert words in done.output
