@@ -20,7 +20,7 @@ def main(given=None):
     parser.add_argument("--out", help="folder to write to (results, or build/quick with --quick)")
     parser.add_argument("--jobs", type=int, default=2, help="processes (2)")
     parser.add_argument("--conclude", action="store_true",
-                        help="run nothing: tables and figures anew from the rows there")  # fmt: skip
+                        help="run nothing: tables anew from the rows there")  # fmt: skip
     asked = parser.parse_args(given)
     scale = QUICK if asked.quick else FULL
     out = asked.out or ("build/quick" if asked.quick else "results")

@@ -292,10 +292,10 @@ def machines(rows):
         for level in BANDS:
             at = [row for row in ours if row["level"] == level]
             met, asked = table2.queries_met(at)
-            mean = table2.number(*table2.cell(at, "l2"))
+            mean = table2.number(table2.cell(at, "l2")[0], None)
             printed, deviation = paper.TABLE2[data, level][1]
             cells.append(f"{mean} for {met} of {asked} (paper {printed:.3f} ± {deviation:.3f})")
-        before = table2.number(*table2.cell(ours, "before"))
+        before = table2.number(table2.cell(ours, "before")[0], None)
         body.append((_title(data, swapped), learning, before, *cells))
     header = ("Data", "Machine", "M before", "Least L2, 0.50 ± 0.1", "Least L2, 0.85 ± 0.1")
     notes = (
