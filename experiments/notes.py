@@ -55,7 +55,8 @@ NOTES = (
         "neither method moves them; networks trained longer or more slowly accept nearly all "
         "(mean L2 at most 0.046). The paper's answers end at 0.501 and 0.500, so its network "
         "refused them. With the classes exchanged (class 1: died within five years; the "
-        "ten are survivors then) ours refuses all ten, too, and Wachter gives 0.471, 0.294, 0.560 and 0.968, three of the four within a "
+        "ten are survivors then) ours refuses all ten, too, and Wachter gives 0.471, "
+        "0.294, 0.560 and 0.968, three of the four within a "
         "fifth; GrowingSpheres' L2 then lies between 0.102 and 0.542, by how the network is "
         "trained (paper 0.320). But the paper's own example, where fewer positive nodes lead to "
         "class 1, has survival as class 1, so this explains that its network refused, not why.",
