@@ -309,7 +309,7 @@ def table(data, who, named):
         if row.name in named:
             line, reasons = told(row, data, who, named[row.name])
             body.append(line)
-            notes += [note for note in reasons if note not in notes]
+            notes += reasons
     about = (
         f"Queries: {WHO[who]}. ± is over seeds within a query. “Answered” counts people, “had it "
         "before” those who met the target as they were and pay nothing. Calls are trials (of 50 "
@@ -318,8 +318,8 @@ def table(data, who, named):
         "its baselines, which have none); the letter behind it says why, below."
     )
     title = f"Table 2. {paper.TITLES[data]}, {WHO[who]}"
-    notes.sort(key=lambda note: note.letter)
-    return Table(title, HEADER, tuple(body), (about, *(f"†{n.letter} {n.text}" for n in notes)))
+    below = [f"†{note.letter} {note.text}" for note in sorted(set(notes), key=lambda n: n.letter)]
+    return Table(title, HEADER, tuple(body), (about, *below))
 
 
 def told(row, data, who, rows):
