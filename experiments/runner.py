@@ -175,7 +175,7 @@ class Bar:
 
 
 def conclude(part, scale, lines, out):
-    """Write the rows with all that they hold for, the tables made of them, and the figures."""
+    """Write the rows with all that they hold for, then what they show."""
     name = _name(part)
     rows = [row for line in lines for row in line["rows"]]
     held = {
@@ -189,6 +189,23 @@ def conclude(part, scale, lines, out):
     }
     text = json.dumps(held, indent=None, ensure_ascii=False)
     write(out / f"{name}.json", text.replace('"rows": [{', '"rows": [\n{').replace("}, {", "},\n{"))
+    show(part, rows, out)
+
+
+def conclude_again(parts, out):
+    """Write tables and figures anew from the rows that a run has left; nothing is run."""
+    for part in parts:
+        path = Path(out) / f"{_name(part)}.json"
+        if not path.exists():
+            raise FileNotFoundError(
+                f"{path}: expected the rows of a finished run; run this part without --conclude"
+            )
+        show(part, json.loads(path.read_text())["rows"], Path(out))
+
+
+def show(part, rows, out):
+    """Write the tables that a part makes of its rows, and the figures."""
+    name = _name(part)
     tables = part.tables(rows)
     write(out / f"{name}.md", "\n".join(table.markdown() for table in tables))
     write(out / f"{name}.tex", "\n".join(table.latex() for table in tables))

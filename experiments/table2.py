@@ -31,6 +31,7 @@ import numpy as np
 
 from experiments import paper
 from experiments.frame import Table, Unit
+from experiments.notes import why
 from experiments.people import LINKS, queries, recourse
 from trust_recourse import Cost, Recourse, Status, Target
 from trust_recourse.measure import copies, noise
@@ -306,32 +307,33 @@ def table(data, who, named):
     body, notes = [], []
     for row in ROWS:
         if row.name in named:
-            line, off = told(row, data, named[row.name])
+            line, reasons = told(row, data, who, named[row.name])
             body.append(line)
-            notes += [reason(data, who, row, metric) for metric in off]
+            notes += reasons
     about = (
         f"Queries: {WHO[who]}. ± is over seeds within a query. “Answered” counts people, “had it "
         "before” those who met the target as they were and pay nothing. Calls are trials (of 50 "
         "passes each where it says so), rows tried, or boxes bounded by the exact engine. † marks "
         "what differs from the paper, in brackets, by more than two of its deviations (a fifth for "
-        "its baselines, which have none)."
+        "its baselines, which have none); the letter behind it says why, below."
     )
     title = f"Table 2. {paper.TITLES[data]}, {WHO[who]}"
-    return Table(title, HEADER, tuple(body), (about, *notes))
+    below = [f"†{note.letter} {note.text}" for note in sorted(set(notes), key=lambda n: n.letter)]
+    return Table(title, HEADER, tuple(body), (about, *below))
 
 
-def told(row, data, rows):
-    """A row's cells as text, and the metrics in which it is off the paper."""
+def told(row, data, who, rows):
+    """A row's cells as text, and why those differ that are off the paper."""
     printed = dict(zip(paper.METRICS, paper.TABLE2.get((data, row.printed), ()), strict=False))
-    off, cells = [], []
+    notes, cells = [], []
     for metric in (*paper.METRICS, *EXACTLY):
         mean, deviation = cell(rows, metric)
         text = number(mean, deviation)
         if metric in printed:
             text += f" (paper {number(*printed[metric])})"
             if differs(mean, printed[metric], baseline=row.model == "ann"):
-                off.append(metric)
-                text += " †"
+                notes.append(why(data, who, row.printed, metric))
+                text += f" †{notes[-1].letter}"
         cells.append(text)
     met, asked = queries_met(rows)
     before = len({r["query"] for r in rows if r["status"] == "already_met"})
@@ -342,7 +344,7 @@ def told(row, data, rows):
     by_proof = f"{sum(proved)} of {len(proved)}" if proved else "-"
     line = (row.name, *cells, f"{met} of {asked}", str(before), f"{seconds:.3g}{minutes}",
             f"{calls:,.0f}", by_proof)  # fmt: skip
-    return line, off
+    return line, notes
 
 
 def number(mean, deviation):
@@ -356,31 +358,6 @@ def figures(rows):
     from experiments.figures import appendix_c
 
     return appendix_c(rows, {row.name: row.model for row in ROWS})
-
-
-# ---------------------------------------------------------------- why cells differ
-
-# By (data, who, row's key in the paper's table, metric); None stands for any. The first that fits.
-OUTSIDE_BAND = (
-    "the paper prints a confidence of 0.883 ± 0.041 here, outside its own band of 0.4 to 0.6, so "
-    "its answers cannot have been chosen by its Eq. 2; ours lie in the band, close to a half, "
-    "where noise turns the decision more often."
-)
-REASONS = {
-    ("haberman", None, 0.50, "confidence"): OUTSIDE_BAND,
-    ("haberman", None, 0.50, "robustness"): OUTSIDE_BAND,
-}
-
-
-def reason(data, who, row, metric):
-    """Why a cell differs from the paper's by more than two deviations, as far as we know."""
-    key = (data, who, row.printed, metric)
-    fits = (
-        text
-        for pattern, text in REASONS.items()
-        if all(a is None or a == b for a, b in zip(pattern, key, strict=True))
-    )
-    return f"† {row.name}, {metric}: {next(fits, 'not explained yet.')}"
 
 
 # ---------------------------------------------------------------- what must hold
