@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import socket
 import sys
 from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import uvicorn
-from fastapi import FastAPI
 
 from trust_recourse import Feature, Ledger, PTMClassifier, Recourse, Schema, haberman
-from trust_recourse.web.desk import Desk
+from trust_recourse.web.desk import Desk, Limits
 from trust_recourse.web.page import mount
 from trust_recourse.web.page.screen import show
+from trust_recourse.web.service import service
+from trust_recourse.web.serving import listen, serve
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 TEMPLATE = "{{7*7}} ${7*7} </script>"
@@ -66,22 +65,23 @@ def desks(folder: Path) -> dict[str, Desk]:
     ledger = Ledger(folder / "promises.db", key="a key for the tests alone")
     named = {"organisation": "A clinic", "contact": "Ann Lee"}
     return {
-        "/": Desk(recourse, X, ledger, **named),
+        # a websocket must outlive the time that a request may take to arrive
+        "/": Desk(recourse, X, ledger, limits=Limits(arrival=1.0), **named),
         "/loans": Desk(lending, who, organisation=f"Bank {HOSTILE}", contact="Bo"),
         "/form": Desk(lending),
     }
 
 
 def main(folder: Path) -> None:
-    app, (first, *others) = FastAPI(), desks(folder).items()
+    (_, first), *others = desks(folder).items()
+    app = service(first)
     for path, desk in others:
         show(desk, path)
-    mount(app, first[1])
-    listening = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(app, log_level="warning"))
-    sys.stdout.write(f"{listening.getsockname()[1]}\n")  # connections wait until it answers
+    mount(app, first)
+    listener = listen("127.0.0.1", 0)
+    sys.stdout.write(f"{listener.getsockname()[1]}\n")  # connections wait until it answers
     sys.stdout.flush()
-    server.run(sockets=[listening])
+    serve(lambda: app, listener)
 
 
 if __name__ == "__main__":

@@ -31,6 +31,8 @@ class Prompt(HttpToolsProtocol):
         """Read on; what is no body is a head, or nothing at all, and must end in time."""
         coming = self._idle
         super().data_received(data)
+        if self.transport.get_protocol() is not self:
+            return  # the page's websocket has taken over, and waits as long as it likes
         if self.transport.is_closing() or not (coming and self._idle):
             self._head = 0
             return

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from trust_recourse.web.page.visit import Visit
 
 
-FEWER = "No further option was found that changes other values. "
+FEWER = "No other way was found that leaves some of this as it is. "
 GLOSSARY = (
     "Cost adds up how far each value moves, in units of its scale. Safe radius: a yes stays a yes "
     "while every number is off by less than that share of its scale. A yes under noise: how likely "

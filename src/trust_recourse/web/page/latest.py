@@ -9,7 +9,8 @@ from typing import Any
 
 from nicegui import background_tasks, ui
 
-from trust_recourse.web.desk import Busy
+from trust_recourse.cancel import Cancelled
+from trust_recourse.web.desk import Busy, TooLong
 
 PATIENCE = 0.15  # seconds before an answer that is still sought is announced
 
@@ -20,6 +21,10 @@ def said(error: Exception) -> str:
     """What a person is told of an error: its own words where they were written for people."""
     if isinstance(error, Busy):
         return "Many questions wait to be answered. Ask again in a moment."
+    if isinstance(error, TooLong):
+        return "This took too long, so it was called off. Ask for fewer options, or lock something."
+    if isinstance(error, Cancelled):
+        return "The server is about to end, so this was called off."
     if isinstance(error, (ValueError, TypeError, LookupError, ModuleNotFoundError)):
         return str(error)
     log.error("the page met an error", exc_info=error)

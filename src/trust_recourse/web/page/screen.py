@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nicegui import app, background_tasks, ui
+from nicegui import ui
 
-from trust_recourse.web.desk import Busy
 from trust_recourse.web.page.by_hand import ByHand
 from trust_recourse.web.page.cards import Cards
 from trust_recourse.web.page.decision import Asking, Decision
@@ -33,20 +31,11 @@ LIGHTS = {"Auto": None, "Light": False, "Dark": True}
 def show(desk: Desk, path: str) -> None:
     """Have the page shown at a path, for one desk."""
     people = None if desk.people is None else People(desk.recourse, desk.people)
-    if people is not None and len(people.table):
-        app.on_startup(lambda: background_tasks.create(_warm(desk, people), name="first search"))
 
     @ui.page(path, title=f"{desk.organisation or 'Recourse'}")
     def page() -> None:
         ui.add_css(LOOK)
         Screen(Visit(desk, people))
-
-
-async def _warm(desk: Desk, people: People) -> None:
-    """Search once before anyone asks: the first search is compiled, which takes seconds."""
-    if desk.recourse.exact:
-        with suppress(ValueError, LookupError, Busy):  # whoever picks somebody is told of it
-            await desk.work(lambda: desk.recourse.frontier(people.row(0), node_limit=1))
 
 
 class Screen:

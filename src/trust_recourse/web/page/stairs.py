@@ -152,8 +152,8 @@ def _options(
                 "markLine": {
                     "silent": True, "symbol": "none", "animation": False,
                     "data": [
-                        _level(asked, "asked for", "var(--accent)", "solid", "Top"),
-                        _level(threshold, "a yes begins", "var(--no)", "dashed", "Bottom"),
+                        _level(asked, "asked for", "var(--accent)", "solid", "StartTop"),
+                        _level(threshold, "a yes begins", "var(--no)", "dashed", "EndBottom"),
                     ],
                 },
             },
@@ -172,11 +172,11 @@ def _options(
     }  # fmt: skip
 
 
-def _level(at: float, words: str, colour: str, dashes: str, side: str) -> dict[str, Any]:
+def _level(at: float, words: str, colour: str, dashes: str, end: str) -> dict[str, Any]:
     return {
         "yAxis": at,
         "lineStyle": {"color": colour, "type": dashes, "width": 1.5},
         "label": {
-            "formatter": words, "position": f"insideEnd{side}", "color": colour, "fontSize": 12,
+            "formatter": words, "position": f"inside{end}", "color": colour, "fontSize": 12,
         },
     }  # fmt: skip
