@@ -580,7 +580,9 @@ def test_a_model_that_is_none_is_refused(home):
 
 def test_words_of_others_are_printed_not_obeyed(messy):
     assert ask(f"fit {{}}/messy.csv --target ok --out {{}}/m.st {SMALL}", messy).exit_code == 0
-    done = ask("find {}/m.st --data {}/messy.csv --row 3 --confidence 0.1", messy)
+    line = "find {}/m.st --data {}/messy.csv --row 3 --confidence 0.1"
+    refused(line, "say which is hoped for", messy)
+    done = ask(f"{line} --wanted {load(messy / 'm.st').classes_[1]}", messy)
     assert done.exit_code == 0, done.output
     assert "job, now [red]d[/]" in flat(done.stdout)
 
@@ -676,7 +678,8 @@ def test_parquet_is_read_like_csv(home, mixed, tmp_path):
     )
     assert done.exit_code == 0, done.output
     model = load(tmp_path / "m.st")
-    answer = told(f"find {tmp_path}/m.st --data {tmp_path}/t.parquet --row 4 --confidence 0.1")
+    who = f"{tmp_path}/m.st --data {tmp_path}/t.parquet --row 4 --wanted {model.classes_[1]}"
+    answer = told(f"find {who} --confidence 0.1")
     assert answer["confidence"] == Recourse(model).confidence(X.iloc[4])
     (tmp_path / "bad.parquet").write_bytes(b"PAR1 and then nothing")
     refused("schema {}/bad.parquet --target y --out {}/x", "not a Parquet file", tmp_path)

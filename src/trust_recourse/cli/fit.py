@@ -180,7 +180,8 @@ def _tell(told: dict[str, Any], data: Path, target: str, schema: Path | None) ->
     ways = [["report", str(data), "--target", target, "--model", out]]
     if told["refused"]:
         row = ["--data", str(data), "--row", str(told["first_refused"])]
-        label = [] if told["wanted"] == told["classes"][1] else ["--wanted", str(told["wanted"])]
+        usual = told["wanted"] == told["classes"][1] and not isinstance(told["wanted"], str)
+        label = [] if usual else ["--wanted", str(told["wanted"])]
         rules = [] if schema is None else ["--schema", str(schema)]
         ways.append(["find", out, *rules, *row, *label, "--confidence", "0.7"])
     console.print("How honest its confidence is, and what the first of them may do:")

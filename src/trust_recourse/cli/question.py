@@ -59,7 +59,9 @@ Cost = Annotated[
 Wanted = Annotated[
     str | None,
     typer.Option(
-        "--wanted", metavar="LABEL", help="The class hoped for; the greater label if none."
+        "--wanted",
+        metavar="LABEL",
+        help="The class hoped for: needed if the classes are words, else the greater if none.",
     ),
 ]
 Confidence = Annotated[
@@ -121,9 +123,13 @@ class Person:
         schema: Schema = machine.schema_
         if self.schema is not None:
             schema = Schema.from_yaml(self.schema)
-        wanted = None
-        if self.wanted is not None:
-            wanted = label_of(self.wanted, machine.classes_.tolist())
+        first, second = classes = machine.classes_.tolist()
+        if self.wanted is None and isinstance(second, str):
+            raise InputError(  # the order of words says nothing about which is a yes
+                f"the model's classes are {first} and {second}; say which is hoped for, such as "
+                f"--wanted {second!r}"
+            )
+        wanted = second if self.wanted is None else label_of(self.wanted, classes)
         return Recourse(machine, schema.lock(*self.lock or ()), self.cost, wanted=wanted)
 
     def _values(self, schema: Schema) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from trust_recourse import cancel
 from trust_recourse.problem import Cost, Floats, Ints, Point, Problem, Status, Target
 from trust_recourse.schema import AtMost, Relation, Schema, SchemaError
 from trust_recourse.search.certificate.bounds import ROUNDING, Candidates
@@ -67,6 +68,7 @@ def check(
         at = np.flatnonzero(boxes.reason == reason)
         leaves[name] = len(at)
         for start in range(0, len(at), AT_ONCE):
+            cancel.check()
             part = boxes.at(at[start : start + AT_ONCE])
             true, why = judge(case, part)
             if not true.all():
