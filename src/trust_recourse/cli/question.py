@@ -110,17 +110,8 @@ class Person:
 
     def asked(self) -> tuple[Recourse, dict[str, Any]]:
         """The model with its rules, and the person's values by name."""
-        from trust_recourse import Recourse, Schema, load
-
-        machine = load(self.model)
-        schema: Schema = machine.schema_
-        if self.schema is not None:
-            schema = Schema.from_yaml(self.schema)
-        wanted = None
-        if self.wanted is not None:
-            wanted = label_of(self.wanted, machine.classes_.tolist())
-        recourse = Recourse(machine, schema.lock(*self.lock or ()), self.cost, wanted=wanted)
-        return recourse, self._values(schema)
+        recourse = asked_of(self.model, self.schema, self.lock, self.cost, self.wanted)
+        return recourse, self._values(recourse.schema)
 
     def _values(self, schema: Schema) -> dict[str, Any]:
         from trust_recourse.schema.values import some
@@ -194,6 +185,25 @@ class Question:
             min_radius=self.min_radius, time_limit=self.time_limit, n_trials=self.trials,
             verbose=self.engine not in ("auto", "exact"),
         )  # fmt: skip
+
+
+def asked_of(
+    model: Path,
+    schema: Path | None,
+    lock: list[str] | None,
+    cost: str,
+    wanted: str | None,
+    threshold: float = 0.5,
+) -> Recourse:
+    """A model with its rules, as given on the line."""
+    from trust_recourse import Recourse, Schema, load
+
+    machine = load(model)
+    rules: Schema = machine.schema_ if schema is None else Schema.from_yaml(schema)
+    label = None if wanted is None else label_of(wanted, machine.classes_.tolist())
+    return Recourse(
+        machine, rules.lock(*lock or ()), cost, wanted=label, decision_threshold=threshold
+    )
 
 
 def label_of(text: str, classes: list[Any]) -> Any:

@@ -11,7 +11,7 @@ from trust_recourse import __version__
 
 ORDER = (
     "demo", "data", "schema", "fit", "report", "find", "frontier", "explain", "letter", "verify",
-    "ledger", "serve",
+    "batch", "audit", "ledger", "serve",
 )  # fmt: skip
 
 
