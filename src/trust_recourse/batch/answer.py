@@ -20,7 +20,7 @@ from trust_recourse.schema.values import near, plain, some
 UNANSWERED = "unanswered"
 NODES = 100_000  # boxes for each person, unless said otherwise
 # pandas' types that can hold a blank, by the name of the type in SQL
-PANDAS = {"bigint": "Int64", "double": "float64", "boolean": "boolean", "string": "object"}
+PANDAS = {"bigint": "Int64", "double": "float64", "boolean": "boolean", "string": "string"}
 
 
 @dataclass(frozen=True)
@@ -133,9 +133,8 @@ def _told(values: tuple[Any, ...], question: Question) -> dict[str, Any]:
             min_radius=question.min_radius, node_limit=question.node_limit,
         )  # fmt: skip
     except Exception as error:  # whatever is wrong with one person, the others get their answers
-        told = {"status": UNANSWERED, "reason": _reason(error)}
-        pairs = zip(schema, values, strict=True)
-        return told | {f"from.{f.name}": v for f, v in pairs if _readable(f, v)}
+        told = {f"from.{f.name}": v for f, v in zip(schema, values, strict=True) if _readable(f, v)}
+        return told | {"status": UNANSWERED, "reason": _reason(error)}
     (status,), (nodes,) = result.status.values(), result.nodes.values()
     told = {
         **{f"from.{name}": value for name, value in result.factual.items()},
@@ -218,4 +217,5 @@ def _frame(rows: list[dict[str, Any]], columns: dict[str, str], index: Any) -> p
 def _column(values: list[Any], of: str) -> Any:
     if of == "string":
         values = [None if value is None else str(value) for value in values]
-    return pd.array(values, dtype=PANDAS[of])
+    given: Any = pd.array
+    return given(values, dtype=PANDAS[of])

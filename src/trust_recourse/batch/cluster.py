@@ -13,7 +13,7 @@ from uuid import uuid4
 
 from dask.utils import key_split
 from distributed import Client, KilledWorker, as_completed
-from distributed.comm import CommClosedError
+from distributed.comm.core import CommClosedError
 
 from trust_recourse.batch.folder import BatchError
 from trust_recourse.batch.people import Part
@@ -40,7 +40,8 @@ def on_cluster(client: Client, work: Work, parts: Iterable[Part]) -> Iterator[An
     A worker that is lost costs its parts alone, which others then answer. So few parts are out at
     a time that neither this process nor the scheduler holds more than some for each worker.
     """
-    run, numbers, coming = uuid4().hex, {}, iter(parts)
+    run, coming = uuid4().hex, iter(parts)
+    numbers: dict[object, int] = {}
     try:
         # A task, not scattered data: if every worker that has it is lost, it is made again.
         held = client.submit(_held, work, key=f"question-{run}", retries=RETRIES)
@@ -73,4 +74,8 @@ def _held(work: Work) -> Work:
 
 
 def _threads(client: Client) -> int:
-    return sum(worker["nthreads"] for worker in client.scheduler_info(-1)["workers"].values())
+    """How many parts the cluster can work on at a time; it may grow and shrink."""
+    known = client.scheduler_info(-1)
+    if "workers" not in known:
+        raise CommClosedError("its scheduler does not answer")
+    return sum(worker["nthreads"] for worker in known["workers"].values())

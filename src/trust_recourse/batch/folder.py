@@ -13,7 +13,7 @@ import errno
 import json
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -176,8 +176,13 @@ def manifest(path: str | os.PathLike[str]) -> dict[str, Any]:
     return _manifest(Path(path))
 
 
-def parts(path: str | os.PathLike[str]) -> Iterator[pd.DataFrame]:
-    """The answers in a folder, one part after another; an unfinished one is refused at once."""
+def parts(
+    path: str | os.PathLike[str], columns: Sequence[str] | None = None
+) -> Iterator[pd.DataFrame]:
+    """The answers in a folder, one part after another; an unfinished folder is refused at once.
+
+    With `columns` only these are read, and `row`.
+    """
     folder, told = Path(path), manifest(path)
     absent = [n for n in range(told["parts"]) if not (folder / part_name(n)).exists()]
     if absent:
@@ -185,7 +190,7 @@ def parts(path: str | os.PathLike[str]) -> Iterator[pd.DataFrame]:
             f"{path}: {len(absent)} of {told['parts']} parts are not there yet, such as "
             f"{part_name(absent[0])}; start the same batch again, and it goes on"
         )
-    return (_frame(folder / part_name(number)) for number in range(told["parts"]))
+    return (_frame(folder / part_name(number), columns) for number in range(told["parts"]))
 
 
 def read(path: str | os.PathLike[str]) -> pd.DataFrame:
@@ -199,7 +204,7 @@ def check(path: str | os.PathLike[str]) -> Counter[str]:
     One part is held at a time.
     """
     told, found, expected = manifest(path), Counter[str](), 0
-    for number, part in enumerate(parts(path)):
+    for number, part in enumerate(parts(path, ["status"])):
         rows = part["row"].tolist()
         if rows != list(range(expected, expected + len(rows))):
             raise BatchError(
@@ -212,17 +217,17 @@ def check(path: str | os.PathLike[str]) -> Counter[str]:
     return found
 
 
-def _frame(path: Path) -> pd.DataFrame:
+def _frame(path: Path, columns: Sequence[str] | None) -> pd.DataFrame:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
-        table = pq.read_table(path)
+        table = pq.read_table(path, columns=None if columns is None else ["row", *columns])
     except (pa.ArrowException, OSError) as error:
         first = str(error).partition("\n")[0]
         raise BatchError(f"{path}: damaged ({first}); remove it and start the same again") from None
-    nullable = {pa.int64(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype()}
-    frame = table.to_pandas(types_mapper=nullable.get)
+    nullable = {"int64": pd.Int64Dtype(), "bool": pd.BooleanDtype(), "string": pd.StringDtype()}
+    frame: pd.DataFrame = table.to_pandas(types_mapper=lambda of: nullable.get(str(of)))
     return frame.astype({"row": "int64"})
 
 

@@ -62,7 +62,7 @@ class Part:
         """The schema's columns of those rows that could be read, each cell as its feature says."""
         if self.table is None:
             return pd.DataFrame(columns=list(schema.names))
-        columns = self.table.select(list(schema.names)).to_pandas()
+        columns: pd.DataFrame = self.table.select(list(schema.names)).to_pandas()
         if not self.separator:
             return columns
         return pd.DataFrame(
@@ -117,8 +117,7 @@ class People:
             return pa.schema([(name, pa.string()) for name in columns])
         with _opened(self.spans[0].file) as opened:
             fields = [opened.schema_arrow.field(name) for name in columns]
-        types = [f.type.value_type if pa.types.is_dictionary(f.type) else f.type for f in fields]
-        return pa.schema(list(zip(columns, types, strict=True)))
+        return pa.schema([(field.name, _plain_type(field.type)) for field in fields])
 
     def parts(self, numbers: Collection[int], columns: pa.Schema) -> Iterator[Part]:
         """The parts of these numbers, in order, with these columns, one at a time."""
@@ -231,6 +230,16 @@ def _parquet_parts(file: Path, group: int, spans: list[Span], columns: pa.Schema
     for span in waiting:
         problems = dict.fromkeys(range(span.rows), words)
         yield Part(span.number, span.first, span.rows, None, problems)
+
+
+def _plain_type(of: Any) -> Any:
+    """The type of the values themselves, however a file packs them."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(of):
+        return _plain_type(of.value_type)
+    packed = pa.types.is_large_string(of) or pa.types.is_string_view(of)
+    return pa.string() if packed else of
 
 
 def _first_line(error: Exception) -> str:

@@ -98,13 +98,12 @@ def run(
     jobs = _jobs(n_jobs)
     found = people(source, rows_per_part)
     kept = _kept(found, question, id, keep)
-    told = _manifest(question, found, id, kept, rows_per_part, model)
-    folder = Folder.begun(out, told)
+    types = found.types(list(dict.fromkeys([*recourse.schema.names, *kept])))
+    work = Work(question, found.types(kept))
+    folder = Folder.begun(out, _manifest(question, found, id, kept, rows_per_part, model))
     with folder.held():
         missing = folder.missing(found.spans)
-        types = found.types([*dict.fromkeys([*recourse.schema.names, *kept])])
         parts = found.parts(missing, types)
-        work = Work(question, found.types(kept))
         if client is None:
             answers = locally(work, parts, jobs)
         else:
