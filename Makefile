@@ -18,6 +18,7 @@ test: .venv/.dev postgres
 bench: .venv/.bench .venv/.tables
 	PYTHONPATH=$(CURDIR):$(CURDIR)/tests $(BIN)/python benchmarks/machine.py
 	PYTHONPATH=$(CURDIR) $(BIN)/python benchmarks/search.py
+	PYTHONPATH=$(CURDIR) $(BIN)/python benchmarks/batch.py
 
 # The ledger under 200 kills and a long load, on each database.
 stress: .venv/.dev postgres

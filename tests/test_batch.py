@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import resource
 import shutil
 import signal
 import subprocess
+import sys
 import time
+import warnings
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -473,3 +477,31 @@ def test_the_command_says_what_is_wrong_with_what_it_was_given(recourse, file, t
         assert words in done.output
     shown = CliRunner().invoke(app, ["batch", "--help"]).output
     assert "goes on where it was" in " ".join(shown.split())
+
+
+# ---------------------------------------------------------------- another engine
+
+
+def test_the_recipe_for_spark_gives_the_same(recourse, question, file, tmp_path, monkeypatch):
+    pytest.importorskip("pyspark", reason="pyspark is not installed")
+    if shutil.which("java") is None:
+        pytest.skip("Spark needs Java, which is not installed")
+    page = (Path(__file__).parent.parent / "docs" / "batch.md").read_text()
+    (recipe,) = [
+        block for block in re.findall(r"```py\n(.*?)```", page, re.DOTALL) if "mapIn" in block
+    ]
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
+    monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+    people = pd.read_parquet(file).rename(columns={"name": "id"})
+    people.to_parquet("patients.parquet", index=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Spark's own
+        names = {"batch": batch, "question": question}
+        exec(recipe, names)
+        names["spark"].stop()
+    told = pd.read_parquet("by-spark").set_index("id").loc[people["id"]]
+    expected = answer(people, question)
+    assert told["status"].tolist() == expected["status"].tolist()
+    assert told["cost"].tolist() == pytest.approx(expected["cost"].tolist(), nan_ok=True, rel=0)
+    assert told["from.children"].tolist() == expected["from.children"].tolist()
