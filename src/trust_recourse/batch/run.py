@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import os
 import threading
 import time
@@ -218,28 +219,34 @@ def answered(part: Part, work: Work) -> bytes:
     import pyarrow.parquet as pq
 
     question = work.question
-    frame = part.frame(question.recourse.schema)
     good = np.setdiff1d(np.arange(part.rows), list(part.problems))
-    answers = answer(frame.set_axis(good), question)
+    answers = answer(part.frame(question.recourse.schema).set_axis(good), question)
     if part.problems:
         bad = unanswered(list(part.problems.values()), question).set_axis(list(part.problems))
         answers = pd.concat([answers, bad]).sort_index()
-    columns = {"row": pa.array(range(part.first, part.first + part.rows), pa.int64())}
-    place = pa.array(
-        [
-            None if at in part.problems else int(np.searchsorted(good, at))
-            for at in range(part.rows)
-        ],
-        pa.int64(),
-    )
-    for field in work.kept:
-        held = part.table.column(field.name) if part.table is not None else None
-        columns[field.name] = pa.nulls(part.rows, field.type) if held is None else held.take(place)
-    for name, of in question.columns.items():
-        columns[name] = pa.array(answers[name], type=_arrow(of), from_pandas=True)
+    columns = {
+        "row": pa.array(range(part.first, part.first + part.rows), pa.int64()),
+        **_kept_columns(part, work.kept),
+        **{
+            name: pa.array(answers[name], type=_arrow(of), from_pandas=True)
+            for name, of in question.columns.items()
+        },
+    }
     written = io.BytesIO()
     pq.write_table(pa.table(columns), written, compression="zstd")
     return written.getvalue()
+
+
+def _kept_columns(part: Part, kept: pa.Schema) -> dict[str, Any]:
+    """Columns of the input as they are, blank where a row could not be read."""
+    import pyarrow as pa
+
+    if part.table is None:
+        return {field.name: pa.nulls(part.rows, field.type) for field in kept}
+    readable = itertools.count()
+    places = [None if at in part.problems else next(readable) for at in range(part.rows)]
+    taken = part.table.select(kept.names).take(pa.array(places, pa.int64()))
+    return dict(zip(taken.column_names, taken.columns, strict=True))
 
 
 def _arrow(of: str) -> Any:
