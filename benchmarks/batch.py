@@ -14,6 +14,9 @@ is the confidence at that line.
   (parent, scheduler, workers) for a row while all are at work: other work on the machine changes
   it little. `seconds` is by the clock, from start to end, imports included, and so is `rate`, of
   the rows while all are at work: beside other work these say little.
+- overhead: what a worker does with a part (reading it, asking, writing Parquet) against the bare
+  loop over the same people, part by part in turn, in two processes at once. Other work on the
+  machine meets both alike, so this is the surest of the comparisons.
 - memory: a million rows drawn from 1,000 of them, repeats merged, killed at the middle and gone on
   with; the resident memory of all processes meanwhile.
 - repeats: how many rows of real tables repeat an earlier one, and what merging them saves.
@@ -46,7 +49,9 @@ from experiments import data
 from experiments.beyond import MACHINE, parts
 from measured import RESULTS, Busy, cpu_of_all, surroundings
 from trust_recourse import PTMClassifier, Recourse, Schema, batch, load
+from trust_recourse.batch.answer import NODES
 from trust_recourse.batch.people import people
+from trust_recourse.batch.run import Work, answered
 
 HERE = Path(__file__)
 RESULT = RESULTS / "batch.json"
@@ -55,6 +60,7 @@ SHARE = 1 / 7  # of borrowers below the line
 ASKED = 20_000
 PART = 500
 ROUNDS = 2
+TURNS = 10  # parts for each process
 MILLION, DRAWN_FROM, MEMORY_PART = 1_000_000, 1_000, 20_000
 USUAL = {"features": 10, "clauses": 20, "thresholds": 20}
 AXES = {"features": (5, 10, 20, 40), "clauses": (10, 20, 40, 80), "thresholds": (5, 10, 20, 40)}
@@ -86,10 +92,10 @@ def bare(start, stop):
     recourse = Recourse(load(WORK / "model.safetensors"), decision_threshold=line)
     asked = [x for _, x in pd.read_parquet(WORK / "people.parquet").iloc[start:stop].iterrows()]
     for x in asked[:PART]:
-        recourse.find(x, line, node_limit=100_000)
+        recourse.find(x, line, node_limit=NODES)
     begun, spent = time.monotonic(), time.process_time()
     for x in asked[PART:]:
-        recourse.find(x, line, node_limit=100_000)
+        recourse.find(x, line, node_limit=NODES)
     spent, seconds = time.process_time() - spent, time.monotonic() - begun
     print(json.dumps({"rows": len(asked) - PART, "seconds": seconds, "cpu": spent}))
 
@@ -183,6 +189,52 @@ def _by_dask(recourse, line, rows):
     ):
         client.wait_for_workers(2)
         return _by_batch(recourse, line, rows, client)
+
+
+# ---------------------------------------------------------------- a worker against the bare loop
+
+
+def overhead(say):
+    prepared()
+    say("overhead: two processes, each in turn the bare loop and a worker's part")
+    command = [sys.executable, str(HERE), "in_turn"]
+    started = [
+        subprocess.Popen([*command, str(first)], stdout=subprocess.PIPE, text=True)
+        for first in (0, TURNS)
+    ]
+    told = [json.loads(each.communicate()[0]) for each in started]
+    loop, part = (sum(each[at] for each in told) for at in (0, 1))
+    rows = 2 * TURNS * PART
+    return {
+        "rows": rows,
+        "bare_loop_cpu_ms_a_row": round(loop / rows * 1e3, 3),
+        "worker_cpu_ms_a_row": round(part / rows * 1e3, 3),
+        "worker_over_bare_loop": round(part / loop, 3),
+    }
+
+
+def in_turn(first):
+    """CPU seconds of the bare loop, and of a worker, over the same parts."""
+    _, line, _ = json.loads((WORK / "bare.json").read_text())
+    recourse = Recourse(load(WORK / "model.safetensors"), decision_threshold=line)
+    question = batch.Question.of(recourse, line, radius=False, merge=False)
+    found = people(WORK / "people.parquet", PART)
+    types = found.types(list(recourse.schema.names))
+    work = Work(question, found.types([]))
+    spent = np.zeros(2)
+    for turn, part in enumerate(found.parts(range(first, first + TURNS), types)):
+        asked = [x for _, x in part.frame(recourse.schema).iterrows()]
+        if not turn:
+            answered(part, work)  # compiles
+        ways = (
+            lambda asked=asked: [question.recourse.find(x, line, node_limit=NODES) for x in asked],
+            lambda part=part: answered(part, work),
+        )
+        for at in (0, 1) if turn % 2 else (1, 0):
+            begun = time.process_time()
+            ways[at]()
+            spent[at] += time.process_time() - begun
+    print(json.dumps(spent.tolist()))
 
 
 # ---------------------------------------------------------------- memory and going on
@@ -311,7 +363,7 @@ def scale(say):
     }
 
 
-def _asked(features, clauses, thresholds, people=120):
+def _asked(features, clauses, thresholds, many=100):
     rng = np.random.default_rng(SEED)
     X = pd.DataFrame(rng.normal(0, 1, (1_500, features)).round(2))
     X.columns = [f"x{f}" for f in range(features)]
@@ -319,27 +371,31 @@ def _asked(features, clauses, thresholds, people=120):
     y = (X.to_numpy() @ weights + rng.logistic(0, 0.5, len(X)) > 0).astype(int)
     sizes = {"n_clauses": clauses, "T": clauses / 4, "thresholds": thresholds, "epochs": 20}
     machine = PTMClassifier(**MACHINE | sizes, schema=Schema.infer(X)).fit(X, y)
-    refused = X[machine.predict_proba(X)[:, 1] < 0.5].head(people)
-    spent = {}
-    for radius in (False, True):
-        question = batch.Question.of(Recourse(machine), 0.85, radius=radius, merge=False)
-        batch.answer(refused.head(3), question)  # compiles
+    refused = X[machine.predict_proba(X)[:, 1] < 0.5].head(many)
+    recourse = Recourse(machine)
+    batch.answer(refused.head(3), batch.Question.of(recourse, 0.85))  # compiles
+    searched, certified, results = [], [], []
+    for _, x in refused.iterrows():
         begun = time.process_time()
-        told = batch.answer(refused, question)
-        spent[radius] = (time.process_time() - begun) / len(refused) * 1e3
-        each = told["seconds"].tolist() if not radius else each  # noqa: F821
+        results.append(recourse.find(x, 0.85, node_limit=NODES))
+        searched.append(time.process_time() - begun)
+        if results[-1].options:
+            results[-1].radius()
+        certified.append(time.process_time() - begun)
+    nodes = [next(iter(result.nodes.values())) for result in results]
+    proved = [set(result.status.values()) <= {"optimal", "infeasible"} for result in results]
     return {
-        "ms_a_row": round(spent[False], 2),
-        "ms_a_row_with_radius": round(spent[True], 2),
-        "slowest_ms": round(max(each) * 1e3, 1),
-        "nodes": float(told["nodes"].median()),
-        "proved": float(told["status"].isin(["optimal", "infeasible"]).mean()),
-        "each": each,
+        "ms_a_row": round(float(np.mean(searched)) * 1e3, 2),
+        "ms_a_row_with_radius": round(float(np.mean(certified)) * 1e3, 2),
+        "slowest_ms": round(max(searched) * 1e3, 1),
+        "nodes": float(np.median(nodes)),
+        "proved": round(float(np.mean(proved)), 3),
+        "each": searched,
     }
 
 
 def _client_rate(rows=200_000):
-    """Rows a second that one process can read, and write as answers."""
+    """Rows that one process can read, and write as answers, in a second of CPU."""
     _, _, refused = prepared()
     path, out = WORK / "client.parquet", WORK / "client"
     refused.sample(rows, replace=True, random_state=SEED).to_parquet(path, index=False)
@@ -347,28 +403,29 @@ def _client_rate(rows=200_000):
     out.mkdir()
     folder = batch.folder.Folder(out, {})
     answers = next((WORK / "answers").glob("part-*")).read_bytes() * 4  # as of 2,000 people
-    begun = time.monotonic()
+    begun = time.process_time()
     found = people(path, 2_000)
     for part in found.parts(range(len(found.spans)), found.types(list(refused.columns))):
         folder.write(part.number, answers)
-    return rows / (time.monotonic() - begun)
+    return rows / (time.process_time() - begun)
 
 
 def _scheduler_rate(tasks=2_000):
+    """Tasks that one process, scheduler and client in one, can see to in a second of CPU."""
     with (
         LocalCluster(2, threads_per_worker=1, dashboard_address=None) as cluster,
         Client(cluster) as client,
     ):
         client.gather(client.map(abs, range(100), pure=False))
-        begun = time.monotonic()
+        begun = time.process_time()
         client.gather(client.map(abs, range(tasks), pure=False))
-        return tasks / (time.monotonic() - begun)
+        return tasks / (time.process_time() - begun)
 
 
 def _plans():
     yield from ((10**6, w) for w in (2, 16, 64, 256))
     yield from ((10**8, w) for w in (64, 256, 1024))
-    yield from ((10**9, w) for w in (256, 1024, 4096))
+    yield from ((10**9, w) for w in (256, 1024, 4096, 16_384))
 
 
 def _planned(rows, workers, each, client, scheduler, most=20_000):
@@ -394,27 +451,32 @@ def _planned(rows, workers, each, client, scheduler, most=20_000):
 
 # ---------------------------------------------------------------- all of it
 
-SECTIONS = {"throughput": throughput, "memory": memory, "repeats": repeats, "scale": scale}
+SECTIONS = {
+    "throughput": throughput, "overhead": overhead, "memory": memory, "repeats": repeats,
+    "scale": scale,
+}  # fmt: skip
 
 
 def main(names):
     def say(words):
         print(words, file=sys.stderr, flush=True)
 
-    told = json.loads(RESULT.read_text()) if RESULT.exists() else {}
     prepared()
     for name in names or SECTIONS:
         busy = Busy()
         found = SECTIONS[name](say)
         about = surroundings("numpy", "numba", "pandas", "pyarrow", "distributed", "joblib")
-        told[name] = found | {"load": busy.words(), "surroundings": about}
         print(name, json.dumps(found, indent=1))
+        told = json.loads(RESULT.read_text()) if RESULT.exists() else {}
+        told[name] = found | {"load": busy.words(), "surroundings": about}
         RESULT.write_text(json.dumps(told, indent=1) + "\n")
 
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["bare"]:
         bare(*map(int, sys.argv[2:]))
+    elif sys.argv[1:2] == ["in_turn"]:
+        in_turn(int(sys.argv[2]))
     elif sys.argv[1:] == ["million"]:
         million()
     else:

@@ -65,13 +65,13 @@ def run(snippet):
 @pytest.mark.parametrize("page", PAGES, ids=[page.name for page in PAGES])
 def test_the_python_of_a_page_runs_and_draws_its_pictures(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    names = {}
+    names, printed = {}, ""
     for kind, snippet in re.findall(r"```(python|sh)\n(.*?)```", page.read_text(), re.DOTALL):
         if kind == "python":
             exec(compile(snippet, page.name, "exec"), names)
         else:
-            run(snippet)
-    printed = capsys.readouterr().out
+            printed += run(snippet)
+    printed += capsys.readouterr().out
     for text in blocks("text", page):
         assert but_for_numbers(text) in but_for_numbers(printed)
     shown = set(re.findall(r"\]\(pictures/(.*?)\)", page.read_text()))

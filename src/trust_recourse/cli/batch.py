@@ -191,10 +191,7 @@ def _clock(seconds: float) -> str:
 
 def _sum_up(found: Counter[str], out: Path) -> None:
     console = page.console(markup=False)
-    table = page.table("status", "people", "", text=1)
     for status, sentence in SENTENCES.items():
         if found[status]:
-            table.add_row(status, f"{found[status]:,}", sentence)
-    table.columns[2].justify = "left"
-    console.print(table)
+            console.print(f"{status:<11}{found[status]:>13,}  {sentence}", soft_wrap=True)
     console.print(f"\n{out}: {found.total():,} people, each once.", soft_wrap=True)
