@@ -19,6 +19,7 @@ bench: .venv/.bench .venv/.tables .venv/.dev chromium
 	PYTHONPATH=$(CURDIR):$(CURDIR)/tests $(BIN)/python benchmarks/machine.py
 	PYTHONPATH=$(CURDIR) $(BIN)/python benchmarks/search.py
 	PYTHONPATH=$(CURDIR):$(CURDIR)/tests $(BIN)/python benchmarks/page.py
+	PYTHONPATH=$(CURDIR) $(BIN)/python benchmarks/batch.py
 
 # The ledger under 200 kills and a long load, on each database; the service under load.
 stress: .venv/.dev postgres

@@ -338,7 +338,7 @@ class Recourse:
         if n_jobs == 1:
             rows = [self._row(x, confidence, settings) for _, x in bar.over(X.iterrows())]
         else:
-            packed = cloudpickle.dumps(self._without_states())
+            packed = self.packed()
             size = math.ceil(len(X) / (PARTS_A_PROCESS * n_jobs)) or 1
             parts = (X.iloc[start : start + size] for start in range(0, len(X), size))
             shared = Parallel(n_jobs, return_as="generator")(
@@ -356,6 +356,17 @@ class Recourse:
         for option in result.options[:1]:
             row |= {"cost": option.cost, "confidence": option.confidence, **option.x}
         return row
+
+    def packed(self) -> bytes:
+        """Bytes to be sent to other processes, where `unpacked` gives the same back.
+
+        The model in it can predict but not learn on, which makes it much smaller.
+        """
+        lean = copy(self)
+        if hasattr(self.model, "drop_states"):
+            lean.model = copy(self.model).drop_states()
+        given: bytes = cloudpickle.dumps(lean)
+        return given
 
     # ------------------------------------------------------------ what results ask
 
@@ -415,13 +426,6 @@ class Recourse:
         )
 
     # ------------------------------------------------------------ inside
-
-    def _without_states(self) -> Recourse:
-        """The same, with a model that can predict but not learn on, which is much smaller."""
-        lean = copy(self)
-        if hasattr(self.model, "drop_states"):
-            lean.model = copy(self.model).drop_states()
-        return lean
 
     def _need_cells(self, what: str) -> None:
         if not self.exact:
@@ -553,8 +557,8 @@ class Recourse:
 
 
 @lru_cache(maxsize=1)
-def _unpacked(packed: bytes) -> Recourse:
-    """A worker keeps the last model it was sent, and what that has worked out since."""
+def unpacked(packed: bytes) -> Recourse:
+    """What was packed; a process keeps the last one, and what that has worked out since."""
     recourse: Recourse = cloudpickle.loads(packed)
     return recourse
 
@@ -562,7 +566,7 @@ def _unpacked(packed: bytes) -> Recourse:
 def _rows(
     packed: bytes, people: pd.DataFrame, confidence: float, settings: dict[str, Any]
 ) -> list[dict[str, Any]]:
-    recourse = _unpacked(packed)
+    recourse = unpacked(packed)
     return [recourse._row(x, confidence, settings) for _, x in people.iterrows()]
 
 

@@ -284,7 +284,7 @@ class Result:
                 "cost": o.cost,
                 "lower_bound": o.lower_bound,
                 "confidence": o.confidence,
-                "changes": self._words(o),
+                "changes": self.words(o),
                 **o.x,
             }
             for o in self.options
@@ -292,7 +292,8 @@ class Result:
         head = ["target", "status", "cost", "lower_bound", "confidence", "changes"]
         return pd.DataFrame(rows, columns=[*head, *self.factual.index])
 
-    def _words(self, option: Option) -> str:
+    def words(self, option: Option) -> str:
+        """The changes of an option, in the person's own units."""
         return "; ".join(
             f"{self.recourse.schema[name].title} {self._arrow(name, change)}"
             for name, change in option.changes.items()
@@ -315,11 +316,11 @@ class Result:
             yield f"{asked}: {status.sentence}"
             own = [(i, o) for i, o in enumerate(self.options) if o.target == target and o.changes]
             for at, (i, option) in enumerate(own):
-                words = f"option {i}: {self._words(option)}"
+                words = f"option {i}: {self.words(option)}"
                 yield f"    {words}  ({self._numbers(option, at)})"
             if status is Status.INFEASIBLE and target.mode == "at_least":
                 yield f"    the furthest within reach is {self.furthest.confidence:.3f}" + (
-                    f": {self._words(self.furthest)}" if self.furthest.changes else ""
+                    f": {self.words(self.furthest)}" if self.furthest.changes else ""
                 )
                 yield "    result.binding() says which constraint, if lifted, would help"
 

@@ -4,6 +4,7 @@ Nothing heavy is imported before a command runs, so that `--help` answers at onc
 """
 
 from trust_recourse.cli import audit as audit
+from trust_recourse.cli import batch as batch
 from trust_recourse.cli import data as data
 from trust_recourse.cli import demo as demo
 from trust_recourse.cli import explain as explain

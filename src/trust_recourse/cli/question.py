@@ -112,25 +112,8 @@ class Person:
 
     def asked(self) -> tuple[Recourse, dict[str, Any]]:
         """The model with its rules, and the person's values by name."""
-        recourse = self.recourse()
+        recourse = asked_of(self.model, self.schema, self.lock, self.cost, self.wanted)
         return recourse, self._values(recourse.schema)
-
-    def recourse(self) -> Recourse:
-        """The model with its rules."""
-        from trust_recourse import Recourse, Schema, load
-
-        machine = load(self.model)
-        schema: Schema = machine.schema_
-        if self.schema is not None:
-            schema = Schema.from_yaml(self.schema)
-        first, second = classes = machine.classes_.tolist()
-        if self.wanted is None and isinstance(second, str):
-            raise InputError(  # the order of words says nothing about which is a yes
-                f"the model's classes are {first} and {second}; say which is hoped for, such as "
-                f"--wanted {second!r}"
-            )
-        wanted = second if self.wanted is None else label_of(self.wanted, classes)
-        return Recourse(machine, schema.lock(*self.lock or ()), self.cost, wanted=wanted)
 
     def _values(self, schema: Schema) -> dict[str, Any]:
         from trust_recourse.schema.values import some
@@ -204,6 +187,31 @@ class Question:
             min_radius=self.min_radius, time_limit=self.time_limit, n_trials=self.trials,
             verbose=self.engine not in ("auto", "exact"),
         )  # fmt: skip
+
+
+def asked_of(
+    model: Path,
+    schema: Path | None,
+    lock: list[str] | None,
+    cost: str,
+    wanted: str | None,
+    threshold: float = 0.5,
+) -> Recourse:
+    """A model with its rules, as given on the line."""
+    from trust_recourse import Recourse, Schema, load
+
+    machine = load(model)
+    rules: Schema = machine.schema_ if schema is None else Schema.from_yaml(schema)
+    first, second = classes = machine.classes_.tolist()
+    if wanted is None and isinstance(second, str):
+        raise InputError(  # the order of words says nothing about which is a yes
+            f"the model's classes are {first} and {second}; say which is hoped for, such as "
+            f"--wanted {second!r}"
+        )
+    label = second if wanted is None else label_of(wanted, classes)
+    return Recourse(
+        machine, rules.lock(*lock or ()), cost, wanted=label, decision_threshold=threshold
+    )
 
 
 def label_of(text: str, classes: list[Any]) -> Any:

@@ -144,10 +144,7 @@ class Service:
 
     def recourse(self) -> Recourse:
         """The model with its rules."""
-        person = question.Person(
-            self.model, self.schema, None, None, None, None, None, self.cost, self.wanted
-        )
-        return person.recourse()
+        return question.asked_of(self.model, self.schema, None, self.cost, self.wanted)
 
     def check(self, recourse: Recourse) -> None:
         """Refuse at once what else only the first request would find out."""

@@ -122,7 +122,7 @@ def _answer(result: Result) -> Iterator[Block]:
     told = []
     for target, status in result.status.items():
         first = next((o for o in result.options if o.target == target and o.changes), None)
-        change = f" {result._words(first)} (cost {first.cost:.4g})." if first else ""
+        change = f" {result.words(first)} (cost {first.cost:.4g})." if first else ""
         told.append(clean(f"{target.words}: {status.sentence}{change}"))
     yield Points(tuple(told))
     if result.refused:
@@ -273,7 +273,7 @@ def _options(result: Result, sigma: float, time_limit: float) -> Iterator[Block]
             "its lower bound, in scaled units."
         )
         changes = [
-            (f"option {at}", result._words(option) or "none")
+            (f"option {at}", result.words(option) or "none")
             for at, option in enumerate(result.options)
         ]
         yield _grid(("option", "changes"), changes)
@@ -289,7 +289,7 @@ def _options(result: Result, sigma: float, time_limit: float) -> Iterator[Block]
         furthest = result.furthest
         yield Text(
             f"The furthest within reach is {furthest.confidence:.4f}: "
-            f"{result._words(furthest) or 'no change'}."
+            f"{result.words(furthest) or 'no change'}."
         )
         table = result.binding(time_limit)
         yield _grid(

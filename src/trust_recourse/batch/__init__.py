@@ -1,0 +1,16 @@
+"""A whole population: everybody in a file is answered, on one machine or on a Dask cluster.
+
+`run` writes a folder, `read` and `parts` read it, `check` goes through it. `answer` is the unit of
+work, a pure function from frame to frame that runs under any engine.
+"""
+
+from trust_recourse.batch.answer import Question as Question
+from trust_recourse.batch.answer import answer as answer
+from trust_recourse.batch.folder import BatchError as BatchError
+from trust_recourse.batch.folder import check as check
+from trust_recourse.batch.folder import manifest as manifest
+from trust_recourse.batch.folder import parts as parts
+from trust_recourse.batch.folder import read as read
+from trust_recourse.batch.people import PeopleError as PeopleError
+from trust_recourse.batch.run import Progress as Progress
+from trust_recourse.batch.run import run as run

@@ -1,0 +1,221 @@
+"""The unit of work: one pure function, a frame of people in, a frame of answers out.
+
+It writes nothing and asks for nothing but its two arguments, so it may run anywhere, and twice.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+
+from trust_recourse.problem import Option, Target
+from trust_recourse.recourse import Recourse, unpacked
+from trust_recourse.schema import Feature, SchemaError
+from trust_recourse.schema.values import near, plain, some
+
+UNANSWERED = "unanswered"
+NODES = 100_000  # boxes for each person, unless said otherwise
+# pandas' types that can hold a blank, by the name of the type in SQL
+PANDAS = {"bigint": "Int64", "double": "float64", "boolean": "boolean", "string": "string"}
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked for every person, with the model in it: a value that can be sent anywhere.
+
+    `confidence`, `min_radius` and `node_limit` are those of `Recourse.find`. `radius` says whether
+    each option's certified radius is worked out too; `merge` whether people with the same values
+    are answered once. There is no limit of time, so that every machine gives the same answers.
+    """
+
+    packed: bytes = field(repr=False)
+    confidence: float = 0.5
+    min_radius: float | None = None
+    node_limit: int | None = NODES
+    radius: bool = True
+    merge: bool = True
+
+    @classmethod
+    def of(
+        cls,
+        recourse: Recourse,
+        confidence: float = 0.5,
+        *,
+        min_radius: float | None = None,
+        node_limit: int | None = NODES,
+        radius: bool = True,
+        merge: bool = True,
+    ) -> Question:
+        """Put a question to a model, refused here if it is one that nobody could answer."""
+        recourse._need_cells("batch")
+        Target(confidence)
+        recourse._robust(min_radius, None)
+        whole = isinstance(node_limit, int) and node_limit >= 1
+        if not (node_limit is None or whole):
+            raise ValueError(f"node_limit={node_limit!r}; expected a whole number of at least 1")
+        return cls(recourse.packed(), confidence, min_radius, node_limit, radius, merge)
+
+    @property
+    def recourse(self) -> Recourse:
+        """The model and its rules, unpacked once in each process."""
+        return unpacked(self.packed)
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """Each column of an answer, with the name of its type in SQL."""
+        schema = self.recourse.schema
+        return {
+            **{f"from.{feature.name}": _type_of(feature) for feature in schema},
+            "status": "string",
+            "reason": "string",
+            "confidence_now": "double",
+            "refused": "boolean",
+            **{f"to.{feature.name}": _type_of(feature) for feature in schema},
+            "changes": "string",
+            "n_changes": "bigint",
+            "cost": "double",
+            "lower_bound": "double",
+            "confidence": "double",
+            "radius": "double",
+            "nodes": "bigint",
+            "seconds": "double",
+        }
+
+
+def answer(frame: pd.DataFrame, question: Question, keep: Sequence[str] = ()) -> pd.DataFrame:
+    """One row for each person of a frame: the columns to keep, then `question.columns`.
+
+    A person whose values cannot be read comes out as "unanswered", with the reason. Columns that
+    the model does not know are left out unless they are to be kept.
+    """
+    schema = question.recourse.schema
+    for name in (*schema.names, *keep):
+        if name not in frame.columns:
+            known = [str(column) for column in frame.columns]
+            hint = near(name, known) or f"; the columns are {some(known)}"
+            raise SchemaError(f"no column {name!r}{hint}")
+    people = zip(*(_plain_values(frame[name]) for name in schema.names), strict=True)
+    rows = _merged(people, question) if question.merge else [_told(x, question) for x in people]
+    return pd.concat([frame[list(keep)], _frame(rows, question.columns, frame.index)], axis=1)
+
+
+def _merged(people: Iterable[tuple[Any, ...]], question: Question) -> list[dict[str, Any]]:
+    """Answers in the order of people; who repeats another gets the same, in no time."""
+    known: dict[tuple[Any, ...], dict[str, Any]] = {}
+    rows = []
+    for values in people:
+        hashable = _hashable(values)
+        if hashable and values in known:
+            rows.append(known[values])
+            continue
+        rows.append(_told(values, question))
+        if hashable:
+            known[values] = rows[-1] | {"seconds": 0.0}
+    return rows
+
+
+def unanswered(reasons: Sequence[str], question: Question) -> pd.DataFrame:
+    """Rows for people of whom nothing could be read."""
+    rows = [{"status": UNANSWERED, "reason": reason} for reason in reasons]
+    return _frame(rows, question.columns, pd.RangeIndex(len(rows)))
+
+
+def _told(values: tuple[Any, ...], question: Question) -> dict[str, Any]:
+    recourse, start = question.recourse, time.perf_counter()
+    schema = recourse.schema
+    try:
+        result = recourse.find(
+            dict(zip(schema.names, values, strict=True)), question.confidence,
+            min_radius=question.min_radius, node_limit=question.node_limit,
+        )  # fmt: skip
+    except Exception as error:  # whatever is wrong with one person, the others get their answers
+        told = {f"from.{f.name}": v for f, v in zip(schema, values, strict=True) if _readable(f, v)}
+        return told | {"status": UNANSWERED, "reason": _reason(error)}
+    (status,), (nodes,) = result.status.values(), result.nodes.values()
+    told = {
+        **{f"from.{name}": value for name, value in result.factual.items()},
+        "status": str(status),
+        "confidence_now": result.confidence,
+        "refused": result.refused,
+        "nodes": nodes,
+    }
+    for option in result.options:
+        told |= _chosen(option, result.words(option))
+        told["radius"] = _radius(result.radius) if question.radius else None
+    return told | {"seconds": time.perf_counter() - start}
+
+
+def _chosen(option: Option, words: str) -> dict[str, Any]:
+    return {
+        **{f"to.{name}": value for name, value in option.x.items()},
+        "changes": words,
+        "n_changes": len(option.changes),
+        "cost": option.cost,
+        "lower_bound": option.lower_bound,
+        "confidence": option.confidence,
+    }
+
+
+def _radius(certified: Callable[[], float]) -> float | None:
+    try:
+        return certified()
+    except MemoryError:  # too many boxes for a proof, so nothing is certified
+        return None
+
+
+def _reason(error: Exception) -> str:
+    plainly = isinstance(error, ValueError)
+    return str(error) if plainly else f"the search failed: {error!r}"
+
+
+def _readable(feature: Feature, value: Any) -> bool:
+    try:
+        feature.code_of(value)
+    except (ValueError, TypeError):
+        return False
+    return True
+
+
+def _hashable(values: tuple[Any, ...]) -> bool:
+    try:
+        hash(values)
+    except TypeError:
+        return False
+    return True
+
+
+def _plain_values(column: pd.Series[Any]) -> list[Any]:
+    """The values of a column, with None for every blank, so that equal people compare equal."""
+    return [plain(value) for value in column.tolist()]
+
+
+# ---------------------------------------------------------------- types
+
+
+def _type_of(feature: Feature) -> str:
+    """The type that holds a feature's values and its codes for missing ones."""
+    if feature.kind in ("number", "integer"):
+        return "double" if feature.kind == "number" else "bigint"
+    values = feature.values or (False, True)  # noqa: PD011 - a feature's, not a table's
+    held = {type(value) for value in (*values, *feature.missing)} - {type(None)}
+    by_type = {bool: "boolean", int: "bigint", float: "double"}
+    return by_type.get(held.pop(), "string") if len(held) == 1 else "string"
+
+
+def _frame(rows: list[dict[str, Any]], columns: dict[str, str], index: Any) -> pd.DataFrame:
+    """Rows as columns of stated types, the same whether or not a column has blanks."""
+    return pd.DataFrame(
+        {name: _column([row.get(name) for row in rows], of) for name, of in columns.items()},
+        index=index,
+    )
+
+
+def _column(values: list[Any], of: str) -> Any:
+    if of == "string":
+        values = [None if value is None else str(value) for value in values]
+    given: Any = pd.array
+    return given(values, dtype=PANDAS[of])

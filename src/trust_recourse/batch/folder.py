@@ -1,0 +1,241 @@
+"""The output: a manifest, then one Parquet file for each part, each there whole or not at all.
+
+    DIR/batch.json           what was asked, of whom, by which model; written first
+    DIR/part-00000.parquet   one row for each person of the part
+
+Whoever starts the same work again finds by the names of the files what is done.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from trust_recourse.batch.people import People, Span
+from trust_recourse.schema.values import some
+
+KIND, FORMAT = "trust-recourse batch", 1
+MANIFEST = "batch.json"
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+ELSEWHERE = "give another folder, or remove this one"
+
+
+class BatchError(ValueError):
+    """A folder of answers that cannot be used or gone on with, with the reason."""
+
+
+@dataclass(frozen=True)
+class Folder:
+    """Where the answers to one question about one input are written."""
+
+    path: Path
+    manifest: dict[str, Any]
+
+    @classmethod
+    def begun(cls, path: str | os.PathLike[str], manifest: dict[str, Any]) -> Folder:
+        """Begin a folder, or go on with one if just the same was asked there of the same people."""
+        folder = cls(Path(path), manifest)
+        folder.path.mkdir(parents=True, exist_ok=True)
+        if (folder.path / MANIFEST).exists():
+            _refuse_another(folder.path, _manifest(folder.path), manifest)
+            return folder
+        if found := sorted(p.name for p in folder.path.glob("part-*")):
+            raise BatchError(f"{path}: has {some(found)}, but no {MANIFEST}; {ELSEWHERE}")
+        text = json.dumps(manifest, ensure_ascii=False, indent=1)
+        folder._write(MANIFEST, text.encode())
+        return folder
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep a second process from working on the same folder; a killed one holds nothing."""
+        lock = os.open(self.path / ".lock", os.O_CREAT | os.O_RDWR)
+        try:
+            _lock(lock, self.path)
+            for beside in self.path.glob(".*.tmp"):  # of a process that was killed as it wrote
+                beside.unlink()
+            yield
+        finally:
+            os.close(lock)
+
+    def missing(self, spans: tuple[Span, ...]) -> set[int]:
+        """The numbers of the parts that are not there, or not whole."""
+        return {span.number for span in spans if not self._has(span)}
+
+    def _has(self, span: Span) -> bool:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        path = self.path / part_name(span.number)
+        try:
+            known = pq.read_metadata(path)
+        except (pa.ArrowException, OSError):
+            return False
+        if known.num_rows != span.rows or not known.num_row_groups:
+            return False
+        rows = known.row_group(0).column(0).statistics
+        return rows is None or rows.min == span.first
+
+    def write(self, number: int, content: bytes) -> None:
+        """Write one part, whole or not at all."""
+        self._write(part_name(number), content)
+
+    def _write(self, name: str, content: bytes) -> None:
+        beside = self.path / f".{name}.{os.getpid()}.tmp"
+        try:
+            with beside.open("wb") as out:
+                out.write(content)
+                out.flush()
+                os.fsync(out.fileno())
+            beside.replace(self.path / name)
+            _fsync_folder(self.path)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                beside.unlink()
+            if error.errno not in FULL:
+                raise
+            raise BatchError(
+                f"{self.path}: {name} could not be written ({os.strerror(error.errno or 0)}); "
+                "make room, then start the same again: what is there is kept"
+            ) from None
+
+
+def part_name(number: int) -> str:
+    """The file of a part."""
+    return f"part-{number:05d}.parquet"
+
+
+def _fsync_folder(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _lock(handle: int, path: Path) -> None:
+    try:
+        import fcntl
+    except ImportError:  # pragma: no cover - Windows
+        return
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        raise BatchError(
+            f"{path}: another process is at work on it; wait for it, or end it"
+        ) from None
+
+
+def _manifest(path: Path) -> dict[str, Any]:
+    try:
+        told = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise BatchError(f"{path}: no {MANIFEST} in it, so no batch was begun there") from None
+    except (ValueError, RecursionError) as error:
+        raise BatchError(f"{path / MANIFEST}: damaged ({error}); {ELSEWHERE}") from None
+    if not isinstance(told, dict) or told.get("kind") != KIND:
+        raise BatchError(f"{path / MANIFEST}: not the manifest of a batch")
+    if told.get("format") != FORMAT:
+        raise BatchError(
+            f"{path / MANIFEST}: format {told.get('format')}; this version reads format {FORMAT}"
+        )
+    return told
+
+
+def _refuse_another(path: Path, there: dict[str, Any], asked: dict[str, Any]) -> None:
+    """Refuse to go on with another question, or with other people, naming what differs."""
+    apart = ("path",)  # where something lay says nothing of what it is
+    for name in asked:
+        old, new = (_without(side.get(name), apart) for side in (there, asked))
+        if old != new:
+            told = "" if isinstance(new, dict) else f": {old!r} there, {new!r} now"
+            raise BatchError(
+                f"{path}: was begun with another {name.replace('_', ' ')}{told}; {ELSEWHERE}"
+            )
+
+
+def _without(value: Any, names: tuple[str, ...]) -> Any:
+    if not isinstance(value, dict):
+        return value
+    return {key: held for key, held in value.items() if key not in names}
+
+
+# ---------------------------------------------------------------- reading
+
+
+def manifest(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """What was asked in a folder, of whom, and by which model."""
+    return _manifest(Path(path))
+
+
+def parts(
+    path: str | os.PathLike[str], columns: Sequence[str] | None = None
+) -> Iterator[pd.DataFrame]:
+    """The answers in a folder, one part after another; an unfinished folder is refused at once.
+
+    With `columns` only these are read, and `row`.
+    """
+    folder, told = Path(path), manifest(path)
+    absent = [n for n in range(told["parts"]) if not (folder / part_name(n)).exists()]
+    if absent:
+        raise BatchError(
+            f"{path}: {len(absent)} of {told['parts']} parts are not there yet, such as "
+            f"{part_name(absent[0])}; start the same batch again, and it goes on"
+        )
+    return (_frame(folder / part_name(number), columns) for number in range(told["parts"]))
+
+
+def read(path: str | os.PathLike[str]) -> pd.DataFrame:
+    """All answers in a folder, in the order of the input."""
+    return pd.concat(parts(path), ignore_index=True)
+
+
+def check(path: str | os.PathLike[str]) -> Counter[str]:
+    """Go through a finished folder: every row of the input exactly once; how many of each status.
+
+    One part is held at a time.
+    """
+    told, found, expected = manifest(path), Counter[str](), 0
+    for number, part in enumerate(parts(path, ["status"])):
+        rows = part["row"].tolist()
+        if rows != list(range(expected, expected + len(rows))):
+            raise BatchError(
+                f"{path}/{part_name(number)}: expected the rows from {expected} on, each once"
+            )
+        expected += len(rows)
+        found.update(part["status"])
+    if expected != told["input"]["rows"]:
+        raise BatchError(f"{path}: {expected} rows; the input had {told['input']['rows']}")
+    return found
+
+
+def _frame(path: Path, columns: Sequence[str] | None) -> pd.DataFrame:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        table = pq.read_table(path, columns=None if columns is None else ["row", *columns])
+    except (pa.ArrowException, OSError) as error:
+        first = str(error).partition("\n")[0]
+        raise BatchError(f"{path}: damaged ({first}); remove it and start the same again") from None
+    nullable = {"int64": pd.Int64Dtype(), "bool": pd.BooleanDtype(), "string": pd.StringDtype()}
+    frame: pd.DataFrame = table.to_pandas(types_mapper=lambda of: nullable.get(str(of)))
+    return frame.astype({"row": "int64"})
+
+
+def told_of(source: People) -> dict[str, Any]:
+    """What a manifest says of an input."""
+    return {
+        "path": str(source.path),
+        "bytes": source.size,
+        "sha256": source.sha256,
+        "rows": source.rows,
+    }

@@ -1,0 +1,334 @@
+"""The loop: parts of the input out to workers, their answers into the folder."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import os
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from trust_recourse.batch.answer import NODES, Question, answer, unanswered
+from trust_recourse.batch.folder import FORMAT, KIND, BatchError, Folder, check, told_of
+from trust_recourse.batch.people import Part, People, PeopleError, people
+from trust_recourse.recourse import Recourse
+from trust_recourse.search.certificate import cost_parts
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+ROWS = 2_000  # people in a part, unless said otherwise
+AHEAD = 2  # parts for each worker that are read, or answered and not yet written
+DEATHS = 3  # of workers, one after another, with no part finished in between
+ALL = "all"
+VERSIONS = ("trust-recourse", "numpy", "numba", "pandas")
+
+Answered = tuple[int, bytes]
+
+
+class Progress(NamedTuple):
+    """How far a run is."""
+
+    rows: int
+    of: int
+    here: int  # rows answered since this start
+    seconds: float  # since this start
+
+    @property
+    def rate(self) -> float:
+        """Rows a second since this start."""
+        return self.here / self.seconds if self.seconds else 0.0
+
+    @property
+    def left(self) -> float:
+        """Seconds to the end, as it goes now."""
+        return (self.of - self.rows) / self.rate if self.rate else np.inf
+
+
+def run(
+    recourse: Recourse,
+    source: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    confidence: float = 0.5,
+    *,
+    min_radius: float | None = None,
+    node_limit: int | None = NODES,
+    radius: bool = True,
+    merge: bool = True,
+    id: str | None = None,  # noqa: A002 - what the column is called on the command line
+    keep: Sequence[str] | str = (),
+    rows_per_part: int = ROWS,
+    n_jobs: int | None = None,
+    client: Any = None,
+    model: str | os.PathLike[str] | None = None,
+    tell: Callable[[Progress], None] | None = None,
+) -> Counter[str]:
+    """Answer everybody in a file; gives how many people got each status.
+
+    Started again after it was ended, at whatever moment, it goes on where it was; with another
+    question or other people it is refused.
+
+    Parameters
+    ----------
+    source : a CSV or Parquet file, or a folder of Parquet files; it is never held whole.
+    out : the folder to write, see `read` and `parts`.
+    confidence, min_radius, node_limit : as for `Recourse.find`; there is no limit of time, so that
+        any number of workers gives the same answers.
+    radius : whether each option's certified radius is worked out, which about doubles the time.
+    merge : whether people of a part with the same values are answered once.
+    id, keep : columns of the input to write beside the answers; keep="all" for every one that is
+        not a feature.
+    rows_per_part : at most so many people in a part; a part never crosses a row group of Parquet.
+    n_jobs : processes on this machine; one for each core if None.
+    client : a Dask client, whose cluster is then used instead.
+    model : where the model was read from, to be written in the manifest.
+    tell : called after every part.
+
+    """
+    question = Question.of(
+        recourse, confidence, min_radius=min_radius, node_limit=node_limit, radius=radius,
+        merge=merge,
+    )  # fmt: skip
+    jobs = _jobs(n_jobs)
+    found = people(source, rows_per_part)
+    kept = _kept(found, question, id, keep)
+    types = found.types(list(dict.fromkeys([*recourse.schema.names, *kept])))
+    work = Work(question, found.types(kept))
+    folder = Folder.begun(out, _manifest(question, found, id, kept, rows_per_part, model))
+    with folder.held():
+        missing = folder.missing(found.spans)
+        parts = found.parts(missing, types)
+        if client is None:
+            answers = locally(work, parts, jobs)
+        else:
+            from trust_recourse.batch.cluster import on_cluster
+
+            answers = on_cluster(client, work, parts)
+        _write_all(folder, found, missing, answers, tell)
+    return check(out)
+
+
+def _write_all(
+    folder: Folder,
+    found: People,
+    missing: set[int],
+    answers: Iterator[Answered],
+    tell: Callable[[Progress], None] | None,
+) -> None:
+    rows, of = {span.number: span.rows for span in found.spans}, found.rows
+    done = of - sum(rows[number] for number in missing)
+    start, here = time.monotonic(), 0
+    for number, content in answers:
+        folder.write(number, content)
+        here += rows[number]
+        if tell is not None:
+            tell(Progress(done + here, of, here, time.monotonic() - start))
+
+
+def _jobs(n_jobs: int | None) -> int:
+    from joblib import cpu_count
+
+    if n_jobs is None:
+        return int(cpu_count())
+    if not isinstance(n_jobs, int) or n_jobs < 1:
+        raise ValueError(f"n_jobs={n_jobs!r}; expected a whole number of at least 1, or None")
+    return n_jobs
+
+
+def _kept(
+    found: People,
+    question: Question,
+    id: str | None,  # noqa: A002
+    keep: Sequence[str] | str,
+) -> list[str]:
+    named = [keep] if isinstance(keep, str) else list(keep)
+    if named == [ALL] and ALL not in found.names:
+        named = [name for name in found.names if name not in question.recourse.schema]
+    kept = list(dict.fromkeys([*([] if id is None else [id]), *named]))
+    if taken := [name for name in kept if name in ("row", *question.columns)]:
+        raise PeopleError(
+            f"{found.path}: the column {taken[0]!r} cannot be kept, as answers have a column of "
+            "that name; rename it in the input"
+        )
+    return kept
+
+
+def _manifest(
+    question: Question,
+    found: People,
+    id: str | None,  # noqa: A002
+    kept: list[str],
+    rows_per_part: int,
+    model: str | os.PathLike[str] | None,
+) -> dict[str, Any]:
+    recourse = question.recourse
+    cost, unwritten = cost_parts(recourse.cost)
+    return {
+        "kind": KIND,
+        "format": FORMAT,
+        "model": {
+            "fingerprint": getattr(recourse.model, "fingerprint_", None),
+            "path": None if model is None else str(model),
+        },
+        "schema": recourse.schema.to_dict(),
+        "cost": cost,
+        "cost_functions": unwritten,
+        "wanted": recourse.wanted,
+        "decision_threshold": recourse.decision_threshold,
+        "confidence": question.confidence,
+        "min_radius": question.min_radius,
+        "node_limit": question.node_limit,
+        "radius": question.radius,
+        "merge": question.merge,
+        "input": told_of(found),
+        "id": id,
+        "keep": kept,
+        "rows_per_part": rows_per_part,
+        "parts": len(found.spans),
+        "versions": {name: _version(name) for name in VERSIONS},
+    }
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+# ---------------------------------------------------------------- one part
+
+
+class Work(NamedTuple):
+    """What a worker needs beside a part: the question, and the columns to be kept."""
+
+    question: Question
+    kept: pa.Schema
+
+
+def answered(part: Part, work: Work) -> bytes:
+    """One part's answers, as a Parquet file."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    question = work.question
+    good = np.setdiff1d(np.arange(part.rows), list(part.problems))
+    answers = answer(part.frame(question.recourse.schema).set_axis(good), question)
+    if part.problems:
+        bad = unanswered(list(part.problems.values()), question).set_axis(list(part.problems))
+        answers = pd.concat([answers, bad]).sort_index()
+    columns = {
+        "row": pa.array(range(part.first, part.first + part.rows), pa.int64()),
+        **_kept_columns(part, work.kept),
+        **{
+            name: pa.array(answers[name], type=_arrow(of), from_pandas=True)
+            for name, of in question.columns.items()
+        },
+    }
+    written = io.BytesIO()
+    pq.write_table(pa.table(columns), written, compression="zstd")
+    return written.getvalue()
+
+
+def _kept_columns(part: Part, kept: pa.Schema) -> dict[str, Any]:
+    """Columns of the input as they are, blank where a row could not be read."""
+    import pyarrow as pa
+
+    if part.table is None:
+        return {field.name: pa.nulls(part.rows, field.type) for field in kept}
+    readable = itertools.count()
+    places = [None if at in part.problems else next(readable) for at in range(part.rows)]
+    taken = part.table.select(kept.names).take(pa.array(places, pa.int64()))
+    return dict(zip(taken.column_names, taken.columns, strict=True))
+
+
+def _arrow(of: str) -> Any:
+    import pyarrow as pa
+
+    named = {"bigint": pa.int64(), "double": pa.float64(), "boolean": pa.bool_()}
+    return named.get(of, pa.string())
+
+
+# ---------------------------------------------------------------- on this machine
+
+
+def locally(work: Work, parts: Iterable[Part], n_jobs: int) -> Iterator[Answered]:
+    """Answers from processes on this machine, as they come; few parts are held at a time.
+
+    A worker that dies takes the others with it: what they had is given to new ones.
+    """
+    from joblib.externals.loky import BrokenProcessPool
+
+    if n_jobs == 1:
+        yield from ((part.number, answered(part, work)) for part in parts)
+        return
+    coming, open_, deaths = iter(parts), dict[int, Part](), 0
+    while True:
+        try:
+            for number, content in _by_processes(work, coming, open_, n_jobs):
+                deaths = 0
+                yield number, content
+            return
+        except BrokenProcessPool as error:
+            deaths += 1
+            if deaths > DEATHS:
+                raise BatchError(
+                    f"worker processes died {deaths} times without finishing a part ({error}); is "
+                    "there too little memory? Give fewer processes or fewer rows to a part, then "
+                    "start the same again: what is there is kept"
+                ) from None
+
+
+def _by_processes(
+    work: Work, coming: Iterator[Part], open_: dict[int, Part], n_jobs: int
+) -> Iterator[Answered]:
+    """Answers by one pool of processes; `open_` are the parts that are out, for the next pool."""
+    from concurrent.futures import FIRST_COMPLETED, Future, wait
+
+    from joblib.externals.loky import ProcessPoolExecutor
+
+    again = list(open_.values())
+    waiting: dict[Future[bytes], int] = {}
+    pool = ProcessPoolExecutor(n_jobs, initializer=_begin, initargs=(work, os.getpid()))
+    try:
+        while True:
+            while len(waiting) < AHEAD * n_jobs:
+                part = again.pop() if again else next(coming, None)
+                if part is None:
+                    break
+                open_[part.number] = part
+                waiting[pool.submit(_answered_here, part)] = part.number
+            if not waiting:
+                return
+            for future in wait(waiting, return_when=FIRST_COMPLETED).done:
+                content, number = future.result(), waiting.pop(future)
+                del open_[number]
+                yield number, content
+    finally:
+        pool.shutdown(kill_workers=True)
+
+
+_HERE: list[Work] = []  # what this process, a worker, was begun with
+
+
+def _begin(work: Work, parent: int) -> None:
+    _HERE[:] = [work]
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+
+
+def _end_with(parent: int) -> None:
+    """A worker whose parent was killed ends too."""
+    while os.getppid() == parent:
+        time.sleep(1.0)
+    os._exit(1)
+
+
+def _answered_here(part: Part) -> bytes:
+    return answered(part, _HERE[0])

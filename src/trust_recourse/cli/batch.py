@@ -1,0 +1,197 @@
+"""`trust-recourse batch`: the least that everybody in a file must change."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, TaskProgressColumn, TextColumn
+from rich.progress import Progress as Bar
+
+from trust_recourse.cli import page, question
+from trust_recourse.cli.mistakes import InputError, told_plainly
+from trust_recourse.cli.root import app
+
+if TYPE_CHECKING:
+    from trust_recourse.batch import Progress
+
+EVERY = 10.0  # seconds between lines where there is no terminal
+SENTENCES = {
+    "optimal": "have a cheapest change, proved so",
+    "feasible": "have a change, not proved to be the cheapest",
+    "infeasible": "can reach it by no allowed change; that is proved",
+    "not_found": "have no change that was found in so many boxes",
+    "already_met": "need not change",
+    "unanswered": "could not be read; `reason` says why",
+}
+
+
+@app.command()
+@told_plainly()
+def batch(
+    people: Annotated[
+        Path,
+        typer.Argument(metavar="PEOPLE", help="A CSV or Parquet file, or a folder of Parquet."),
+    ],
+    model: Annotated[
+        Path, typer.Option(metavar="MODEL", help="A model, as `trust-recourse fit` writes it.")
+    ],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="The folder to write answers to.")],
+    schema: question.SchemaFile = None,
+    confidence: Annotated[
+        float, typer.Option("--confidence", metavar="C", help="At least so much.")
+    ] = 0.5,
+    lock: question.Lock = None,
+    min_radius: question.MinRadius = None,
+    cost: question.Cost = "l2",
+    wanted: question.Wanted = None,
+    threshold: Annotated[
+        float, typer.Option(metavar="T", help="Who is below this confidence is refused.")
+    ] = 0.5,
+    id: Annotated[  # noqa: A002
+        str | None, typer.Option("--id", metavar="COLUMN", help="The column that names people.")
+    ] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="A column to write beside the answers, such as a group to compare by; all for "
+            "every one that is not a feature. Repeatable.",
+        ),
+    ] = None,
+    node_limit: Annotated[
+        int, typer.Option(min=1, help="Boxes to look at for each person, at most.")
+    ] = 100_000,
+    radius: Annotated[
+        bool, typer.Option(help="Certify how far each option is from a loss; about twice the time.")
+    ] = True,
+    merge: Annotated[
+        bool, typer.Option(help="Answer people of a part with the same values once.")
+    ] = True,
+    rows_per_part: Annotated[
+        int, typer.Option(min=1, help="People in a file of answers, at most.")
+    ] = 2_000,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Processes; one for each core if none.")
+    ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(metavar="tcp://HOST:PORT", help="The scheduler of a Dask cluster to use."),
+    ] = None,
+) -> None:
+    r"""Answer everybody in a file: the least that each must change to be accepted.
+
+    The answers are a folder of Parquet files, a row for each person: their values, the option's,
+    the changes in words, cost, confidence and what is proved. A person whose values cannot be read
+    comes out with the reason, and nobody else waits for them. The input is never held whole.
+
+    Ended at any moment, the same command goes on where it was. Limits are counted in boxes, not in
+    seconds, so that any number of processes gives the same answers.
+
+    It ends with 0 once everybody has their row, and with 2 if something given is not right.
+
+    For example, on all cores of this machine, and with a column to compare groups by:
+
+        trust-recourse batch people.parquet --model model.safetensors --confidence 0.85 \
+            --out answers --keep region
+
+    On a Dask cluster, whose workers need this package but not this disk:
+
+        trust-recourse batch people.parquet --model model.safetensors --confidence 0.85 \
+            --out answers --cluster tcp://scheduler:8786
+    """
+    _need("pyarrow", "parquet")
+    if jobs is not None and cluster is not None:
+        raise InputError("--jobs is for this machine, --cluster for others; give one of them")
+    from trust_recourse import batch as whole
+
+    recourse = question.asked_of(model, schema, lock, cost, wanted, threshold)
+    with _client(cluster) as client, _shown() as tell:
+        found = whole.run(
+            recourse, people, out, confidence, min_radius=min_radius, node_limit=node_limit,
+            radius=radius, merge=merge, id=id, keep=keep or (), rows_per_part=rows_per_part,
+            n_jobs=jobs, client=client, model=model, tell=tell,
+        )  # fmt: skip
+    _sum_up(found, out)
+
+
+def _need(package: str, extra: str) -> None:
+    if find_spec(package) is None:
+        raise InputError(
+            f"this needs {package}, which is not installed: pip install 'trust-recourse[{extra}]'"
+        )
+
+
+@contextmanager
+def _client(cluster: str | None) -> Iterator[Any]:
+    if cluster is None:
+        yield None
+        return
+    _need("distributed", "cluster")
+    from trust_recourse.batch.cluster import connected
+
+    with connected(cluster) as client:
+        typer.echo(f"dashboard: {client.dashboard_link}", err=True)
+        yield client
+
+
+# ---------------------------------------------------------------- how far it is
+
+
+@contextmanager
+def _shown() -> Iterator[Callable[[Progress], None]]:
+    """A bar on a terminal, else a line now and then."""
+    if not sys.stderr.isatty():
+        yield _Lines().tell
+        return
+    columns = (BarColumn(), TaskProgressColumn(), TextColumn("{task.fields[words]}"))
+    with Bar(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task("", total=None, words="counting people")
+
+        def tell(now: Progress) -> None:
+            bar.update(task, completed=now.rows, total=now.of, words=words(now))
+
+        yield tell
+
+
+class _Lines:
+    """Progress as lines of a log."""
+
+    def __init__(self) -> None:
+        self.last = time.monotonic()
+
+    def tell(self, now: Progress) -> None:
+        if now.rows == now.of or time.monotonic() - self.last > EVERY:
+            self.last = time.monotonic()
+            typer.echo(words(now), err=True)
+
+
+def words(now: Progress) -> str:
+    """How far a run is, for people."""
+    left = f", {_clock(now.left)} left" if now.rows < now.of else ""
+    return f"{now.rows:,} of {now.of:,} people, {now.rate:,.0f} a second{left}"
+
+
+def _clock(seconds: float) -> str:
+    minutes, hours = seconds / 60, seconds / 3600
+    if hours >= 48:
+        return f"{hours / 24:.1f} days"
+    if minutes >= 90:
+        return f"{hours:.1f} hours"
+    return f"{minutes:.0f} minutes" if seconds >= 90 else f"{seconds:.0f} seconds"
+
+
+def _sum_up(found: Counter[str], out: Path) -> None:
+    console = page.console(markup=False)
+    for status, sentence in SENTENCES.items():
+        if found[status]:
+            console.print(f"{status:<11}{found[status]:>13,}  {sentence}", soft_wrap=True)
+    console.print(f"\n{out}: {found.total():,} people, each once.", soft_wrap=True)

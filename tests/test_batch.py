@@ -1,0 +1,507 @@
+"""A whole population: each person once, whatever happens, and as if asked by themselves."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import warnings
+from collections import Counter
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import psutil
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from trust_recourse import PTMClassifier, Recourse, Schema, batch
+from trust_recourse.batch import BatchError, PeopleError, Question, answer, folder
+from trust_recourse.cli import app
+
+LEVEL = 0.7
+BAD = {"income": "much", "children": 1.5, "housing": "castle", "grade": None, "employed": "perhaps"}
+
+
+@pytest.fixture(scope="module")
+def recourse(mixed):
+    X, y = mixed
+    machine = PTMClassifier(epochs=10, random_state=0).fit(X, y)
+    return Recourse(machine, machine.schema_.lock("children"), wanted="yes")
+
+
+@pytest.fixture(scope="module")
+def question(recourse):
+    return Question.of(recourse, LEVEL)
+
+
+@pytest.fixture(scope="module")
+def people(mixed):
+    """With a name for each, a group, some repeated, and a few who cannot be read."""
+    X = pd.concat([mixed[0], mixed[0].head(20)], ignore_index=True).astype(object)
+    for at, (name, value) in enumerate(BAD.items()):
+        X.loc[10 * at + 5, name] = value
+    return X.assign(name=[f"p{at}" for at in range(len(X))], region=["north", "south"] * 110)
+
+
+@pytest.fixture
+def file(people, tmp_path):
+    """The people whose values have the right types; those of others no Parquet column can hold."""
+    good = people.drop(index=[10 * at + 5 for at in range(len(BAD))]).infer_objects()
+    path = tmp_path / "people.parquet"
+    good.to_parquet(path, row_group_size=60, index=False)
+    return path
+
+
+def alike(a, b):
+    """The same to the bit, but for how long it took."""
+    a, b = (each.drop(columns="seconds").reset_index(drop=True) for each in (a, b))
+    pd.testing.assert_frame_equal(a, b, check_exact=True, check_dtype=True)
+    return True
+
+
+# ---------------------------------------------------------------- the unit of work
+
+
+def test_everybody_is_told_what_they_would_be_told_alone(recourse, question, people):
+    told = answer(people, question, keep=["name"])
+    assert told["name"].tolist() == people["name"].tolist()
+    assert {"optimal", "already_met", "unanswered"} <= set(told["status"])
+    asked = people[list(recourse.schema.names)]
+    for at in told.index[told["status"] != "unanswered"][::7]:
+        result, row = recourse.find(asked.loc[at], LEVEL), told.loc[at]
+        option = result.options[0]
+        assert row["status"] == option.status
+        assert row["confidence_now"] == result.confidence
+        assert row["refused"] == result.refused
+        assert (row["cost"], row["confidence"]) == (option.cost, option.confidence)
+        assert row["lower_bound"] == option.lower_bound
+        assert row["radius"] == result.radius()
+        assert row["changes"] == result.words(option)
+        assert row["n_changes"] == len(option.changes)
+        assert row["nodes"] == next(iter(result.nodes.values()))
+        for name in recourse.schema.names:
+            assert row[f"from.{name}"] == result.factual[name]
+            assert row[f"to.{name}"] == option.x[name]
+
+
+def test_neither_order_nor_parts_nor_merging_matter(question, people):
+    apart = replace(question, merge=False)
+
+    @settings(max_examples=15)
+    @given(st.lists(st.integers(0, 219), min_size=1, max_size=25), st.integers(1, 9))
+    def law(drawn, size):
+        asked = people.iloc[drawn]
+        whole = answer(asked, question)
+        assert whole.index.equals(asked.index)
+        starts = range(0, len(asked), size)
+        alike(whole, pd.concat([answer(asked.iloc[s : s + size], apart) for s in starts]))
+        alike(whole.iloc[::-1], answer(asked.iloc[::-1], question))
+
+    law()
+
+
+def test_what_cannot_be_read_comes_out_with_its_reason(question, people):
+    told = answer(people, question)
+    bad = told[told["status"] == "unanswered"]
+    assert bad.index.tolist() == [10 * at + 5 for at in range(len(BAD))]
+    for (name, value), reason in zip(BAD.items(), bad["reason"], strict=True):
+        assert f"{name!r}" in reason
+        assert ("a blank" if value is None else repr(value)) in reason
+    assert bad[["cost", "confidence_now", "to.income", "refused"]].isna().all(axis=None)
+    assert bad["from.income"].notna().sum() == len(BAD) - 1  # what can be read is there
+    assert told.loc[told["status"] != "unanswered", "reason"].isna().all()
+
+
+def test_people_who_repeat_are_answered_once(question, people, monkeypatch):
+    asked = []
+    once = Recourse.find
+    monkeypatch.setattr(
+        Recourse,
+        "find",
+        lambda self, x, *rest, **more: (asked.append(1), once(self, x, *rest, **more))[1],
+    )
+    values = people[list(question.recourse.schema.names)].astype(str)
+    told = answer(people, question)
+    assert len(asked) == len(values.drop_duplicates()) < len(people)
+    assert (told["seconds"] == 0).sum() >= 10
+    again = answer(people, replace(question, merge=False))
+    assert len(asked) == len(values.drop_duplicates()) + len(people)
+    alike(told, again)
+
+
+def test_blanks_repeat_too(recourse):
+    X = pd.DataFrame({"a": [1.0, np.nan] * 60, "b": np.arange(120) % 7.0})
+    schema = Schema.infer(X, missing={"a": float("nan")})
+    y = (X["b"] > 3).astype(int)
+    machine = PTMClassifier(epochs=3, random_state=0, schema=schema).fit(X, y)
+    told = answer(X, Question.of(Recourse(machine), 0.6))
+    assert (told["seconds"] == 0).sum() == 120 - 14
+    assert told["from.a"].isna().sum() == 60
+
+
+def test_a_question_that_nobody_can_answer_is_refused(recourse, people):
+    with pytest.raises(ValueError, match="confidence=1.5"):
+        Question.of(recourse, 1.5)
+    with pytest.raises(ValueError, match="node_limit=0"):
+        Question.of(recourse, 0.5, node_limit=0)
+    with pytest.raises(ValueError, match="min_radius=-1"):
+        Question.of(recourse, 0.5, min_radius=-1)
+    with pytest.raises(TypeError, match="batch needs a model with cells"):
+        Question.of(Recourse(lambda table: table["income"] * 0, recourse.schema))
+    with pytest.raises(ValueError, match="no column 'income'; did you mean 'name'"):
+        answer(people.drop(columns="income"), Question.of(recourse, 0.5))
+
+
+def test_an_answer_that_a_limit_ended_says_so(recourse, people):
+    asked = people.drop(index=[10 * at + 5 for at in range(len(BAD))])
+    told = answer(asked, Question.of(recourse, 0.95, node_limit=1, radius=False))
+    assert {"feasible", "not_found"} & set(told["status"])
+    assert told["radius"].isna().all()
+
+
+# ---------------------------------------------------------------- a run
+
+
+def test_a_run_is_the_unit_of_work_part_by_part(recourse, question, file, tmp_path):
+    seen = []
+    counts = batch.run(
+        recourse, file, tmp_path / "out", LEVEL, keep="all", id="name", rows_per_part=25, n_jobs=1,
+        tell=seen.append,
+    )  # fmt: skip
+    told = batch.read(tmp_path / "out")
+    people = pd.read_parquet(file)
+    assert told["row"].tolist() == list(range(len(people)))
+    assert told["name"].tolist() == people["name"].tolist()
+    assert told["region"].tolist() == people["region"].tolist()
+    columns = ["row", "name", "region", *question.columns]
+    assert told.columns.tolist() == columns
+    alike(told[list(question.columns)], answer(people, question))
+    assert counts == Counter(told["status"])
+    assert seen[-1].rows == seen[-1].of == len(people)
+    assert [len(part) for part in batch.parts(tmp_path / "out")] == [25, 25, 10] * 3 + [25, 10]
+    said = batch.manifest(tmp_path / "out")
+    assert said["input"]["sha256"] == _sha256(file)
+    assert said["model"]["fingerprint"] == recourse.model.fingerprint_
+    assert (said["confidence"], said["keep"]) == (LEVEL, ["name", "region"])
+
+
+def _sha256(path):
+    return subprocess.run(["sha256sum", path], capture_output=True, text=True).stdout.split()[0]
+
+
+def test_a_csv_and_a_folder_are_read_as_the_same_people(recourse, file, tmp_path):
+    people = pd.read_parquet(file)
+    people.to_csv(tmp_path / "people.csv", index=False)
+    people.to_csv(tmp_path / "semicolons.csv", index=False, sep=";", decimal=",")
+    (tmp_path / "folder").mkdir()
+    people.head(100).to_parquet(tmp_path / "folder" / "a.parquet")
+    people.tail(-100).astype({"housing": "category"}).to_parquet(tmp_path / "folder" / "b.parquet")
+    for name in ("people.parquet", "people.csv", "semicolons.csv", "folder"):
+        out = tmp_path / f"out {name}"
+        batch.run(recourse, tmp_path / name, out, LEVEL, keep="region", rows_per_part=30, n_jobs=1)
+    whole = batch.read(tmp_path / "out people.parquet")
+    for name in ("people.csv", "semicolons.csv", "folder"):
+        assert alike(whole, batch.read(tmp_path / f"out {name}"))
+
+
+def test_any_number_of_workers_gives_the_same_and_one_may_die(recourse, file, tmp_path):
+    killed = []
+
+    def kill_one(now):
+        if killed:
+            return
+        workers = [c for c in psutil.Process().children() if "popen_loky" in str(c.cmdline())]
+        killed.append(workers[0].pid)
+        os.kill(workers[0].pid, signal.SIGKILL)
+
+    for jobs, tell in ((1, None), (2, kill_one), (4, None)):
+        out = tmp_path / f"by {jobs}"
+        batch.run(recourse, file, out, LEVEL, rows_per_part=10, n_jobs=jobs, tell=tell)
+    assert killed
+    one, two, four = (batch.read(tmp_path / f"by {jobs}") for jobs in (1, 2, 4))
+    assert alike(one, two)
+    assert alike(one, four)
+
+
+def test_bad_lines_of_a_csv_come_out_with_their_reason(recourse, tmp_path):
+    path = tmp_path / "people.csv"
+    lines = [
+        b"name,income,children,housing,grade,employed",
+        b"a,30.5,1,own,low,yes",
+        b"b,30.5,1,own,low",
+        b"c,plenty,1,own,low,yes",
+        b"d,30.5,1,\xff,low,yes",
+        b'"e, with\na break",30.5,1,own,low,yes',
+        b"f,30.5,1,castle,low,yes",
+        b"",
+        b"g,,1,own,low,yes",
+        b'"h"x,30.5,1,own,low,yes',
+        b"\x1b[2Ji,30.5,1,own,low,yes",
+    ]
+    path.write_bytes(b"\n".join(lines))
+    batch.run(recourse, path, tmp_path / "out", LEVEL, id="name", rows_per_part=3, n_jobs=1)
+    told = batch.read(tmp_path / "out")
+    assert told["name"].tolist()[4] == "e, with\na break"
+    reasons = dict(enumerate(told["reason"]))
+    assert {at for at, reason in reasons.items() if pd.isna(reason)} == {0, 4}
+    for at, words in {
+        1: "line 3: 5 cells, but the first line names 6 columns", 2: "'plenty', expected a number",
+        3: "line 5: not a text in UTF-8", 5: "'castle', expected one of", 6: "given a blank",
+        7: "line 11", 8: "line 12: the character '\\x1b'",
+    }.items():  # fmt: skip
+        assert words in reasons[at], reasons[at]
+    path.write_bytes(b'name,income,children,housing,grade,employed\n"a,1\n' + b"b\n" * 9)
+    with pytest.raises(PeopleError, match="lines 2 to 11: .*a quote that begins"):
+        batch.run(recourse, path, tmp_path / "other", LEVEL)
+
+
+# ---------------------------------------------------------------- going on
+
+
+@pytest.mark.filterwarnings("ignore:This process.*fork:DeprecationWarning")
+def test_killed_at_any_moment_it_goes_on_and_has_each_row_once(recourse, file, tmp_path):
+    batch.run(recourse, file, tmp_path / "whole", LEVEL, rows_per_part=3, n_jobs=1)
+    chance, out, kills, states = random.Random(0), tmp_path / "out", 0, set()
+    for _ in range(12):
+        child = os.fork()
+        if not child:
+            batch.run(recourse, file, out, LEVEL, rows_per_part=3, n_jobs=1)
+            os._exit(0)
+        time.sleep(chance.uniform(0.0, 0.3))
+        os.kill(child, signal.SIGKILL)
+        kills += os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+        states.add(len(list(out.glob("part-*"))))
+    assert kills >= 3, "too few kills to hit anything"
+    assert len(states) >= 3, "they all hit the same moment"
+    batch.run(recourse, file, out, LEVEL, rows_per_part=3, n_jobs=1)
+    assert alike(batch.read(tmp_path / "whole"), batch.read(out))
+    assert not list(out.glob(".*.tmp"))
+
+
+def test_a_killed_command_leaves_no_worker_and_goes_on(recourse, file, tmp_path):
+    recourse.model.save(tmp_path / "model.safetensors")
+    out = tmp_path / "out"
+    line = [
+        "batch", str(file), "--model", str(tmp_path / "model.safetensors"), "--out", str(out),
+        "--rows-per-part", "3", "--wanted", "yes", "--confidence", "0.7", "--lock", "children",
+    ]  # fmt: skip
+    command = ["python", "-m", "trust_recourse", *line, "--jobs", "2"]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as running:
+        while not list(out.glob("part-*")):
+            assert running.poll() is None
+            time.sleep(0.02)
+        family = psutil.Process(running.pid).children(recursive=True)
+        running.kill()
+    assert not (out / "part-00075.parquet").exists(), "it was done before it was killed"
+    done = CliRunner().invoke(app, [*line, "--jobs", "1"])
+    assert done.exit_code == 0, done.output
+    assert "215 people, each once" in done.output
+    batch.run(recourse, file, tmp_path / "whole", LEVEL, rows_per_part=3, n_jobs=1)
+    assert alike(batch.read(tmp_path / "whole"), batch.read(out))
+    assert not psutil.wait_procs(family, timeout=10)[1]
+
+
+def test_another_question_or_other_people_are_refused(recourse, mixed, file, tmp_path):
+    out = tmp_path / "out"
+    ask = {"rows_per_part": 50, "n_jobs": 1, "radius": False}
+    batch.run(recourse, file, out, LEVEL, **ask)
+    before = {path.name: path.stat().st_mtime_ns for path in out.glob("part-*")}
+    batch.run(recourse, shutil.copy(file, tmp_path / "same.parquet"), out, LEVEL, **ask)
+    assert before == {path.name: path.stat().st_mtime_ns for path in out.glob("part-*")}
+    with pytest.raises(BatchError, match="another confidence: 0.7 there, 0.8 now"):
+        batch.run(recourse, file, out, 0.8, **ask)
+    with pytest.raises(BatchError, match="another rows per part: 50 there, 40 now"):
+        batch.run(recourse, file, out, LEVEL, **ask | {"rows_per_part": 40})
+    with pytest.raises(BatchError, match="another schema"):
+        batch.run(Recourse(recourse.model, wanted="yes"), file, out, LEVEL, **ask)
+    other = PTMClassifier(epochs=1, random_state=1).fit(*mixed)
+    other = Recourse(other, other.schema_.lock("children"), wanted="yes")
+    with pytest.raises(BatchError, match="another model"):
+        batch.run(other, file, out, LEVEL, **ask)
+    people = pd.read_parquet(file)
+    people.loc[3, "income"] += 1
+    people.to_parquet(file, row_group_size=60, index=False)
+    with pytest.raises(BatchError, match="another input"):
+        batch.run(recourse, file, out, LEVEL, **ask)
+
+
+def test_two_processes_do_not_write_the_same_folder(recourse, file, tmp_path):
+    def again(now):
+        with pytest.raises(BatchError, match="another process is at work"):
+            batch.run(recourse, file, tmp_path, LEVEL, rows_per_part=100, n_jobs=1)
+
+    batch.run(recourse, file, tmp_path, LEVEL, rows_per_part=100, n_jobs=1, tell=again)
+
+
+@contextmanager
+def small_disk(path, size):
+    """A disk of so many bytes; skips where none can be made."""
+    path.mkdir()
+    made = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", path])
+    if made.returncode:
+        pytest.skip("no disk of its own can be mounted here, which takes root")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", path], check=True)
+
+
+def test_a_full_disk_is_told_and_the_run_goes_on_when_there_is_room(recourse, file, tmp_path):
+    out = tmp_path / "disk"
+    batch.run(recourse, file, tmp_path / "whole", LEVEL, rows_per_part=20, n_jobs=1)
+    with small_disk(out, "48k"):
+        with pytest.raises(BatchError, match="No space left.*make room.*is kept"):
+            batch.run(recourse, file, out, LEVEL, rows_per_part=20, n_jobs=1)
+        there = list(out.glob("part-*"))
+        assert there, "nothing was written before the disk was full"
+        assert not list(out.glob(".*.tmp"))
+        with pytest.raises(BatchError, match="parts are not there yet"):
+            batch.read(out)
+        subprocess.run(["mount", "-o", "remount,size=8m", out], check=True)
+        batch.run(recourse, file, out, LEVEL, rows_per_part=20, n_jobs=1)
+        assert alike(batch.read(tmp_path / "whole"), batch.read(out))
+
+
+@pytest.mark.filterwarnings("ignore:This process.*fork:DeprecationWarning")
+def test_a_file_that_may_not_grow_is_told_too(recourse, file, tmp_path):
+    """For those who are not root: a limit on the size of files stands for the full disk."""
+    child = os.fork()
+    if not child:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (6_000, 6_000))
+        try:
+            batch.run(recourse, file, tmp_path / "out", LEVEL, rows_per_part=60, n_jobs=1)
+        except BatchError as error:
+            os._exit(7 if "make room" in str(error) else 8)
+        os._exit(9)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    batch.run(recourse, file, tmp_path / "out", LEVEL, rows_per_part=60, n_jobs=1)
+
+
+def test_a_damaged_part_of_the_answers_is_made_again(recourse, file, tmp_path):
+    out = tmp_path / "out"
+    batch.run(recourse, file, out, LEVEL, rows_per_part=40, n_jobs=1)
+    before = batch.read(out)
+    part = out / folder.part_name(1)
+    part.write_bytes(part.read_bytes()[:-20])
+    with pytest.raises(BatchError, match="part-00001.parquet: damaged"):
+        batch.read(out)
+    batch.run(recourse, file, out, LEVEL, rows_per_part=40, n_jobs=1)
+    assert alike(before, batch.read(out))
+    shutil.copy(out / folder.part_name(0), part)
+    with pytest.raises(BatchError, match="part-00001.parquet: expected the rows from 40 on"):
+        batch.check(out)
+    (out / "batch.json").write_text(json.dumps({"kind": "trust-recourse batch", "format": 99}))
+    with pytest.raises(BatchError, match="format 99; this version reads format 1"):
+        batch.read(out)
+    (out / "batch.json").unlink()
+    with pytest.raises(BatchError, match="no batch was begun"):
+        batch.read(out)
+    with pytest.raises(BatchError, match="but no batch.json"):
+        batch.run(recourse, file, out, LEVEL)
+
+
+# ---------------------------------------------------------------- a damaged input
+
+
+def test_a_damaged_row_group_costs_its_rows_alone(recourse, file, tmp_path):
+    batch.run(recourse, file, tmp_path / "whole", LEVEL, id="name", rows_per_part=20, n_jobs=1)
+    at = pq.read_metadata(file).row_group(1).column(0).data_page_offset
+    with file.open("r+b") as damaged:
+        damaged.seek(at)
+        damaged.write(b"\xff" * 200)
+    batch.run(recourse, file, tmp_path / "out", LEVEL, id="name", rows_per_part=20, n_jobs=1)
+    whole, told = batch.read(tmp_path / "whole"), batch.read(tmp_path / "out")
+    lost = told["row"].between(60, 119)
+    assert told.index[told["status"] == "unanswered"].equals(told.index[lost])
+    assert told.loc[lost, "reason"].str.contains("row group 1: cannot be read").all()
+    assert alike(whole[~lost], told[~lost])
+    batch.check(tmp_path / "out")
+
+
+def test_an_input_that_cannot_be_cut_into_parts_is_refused(recourse, file, tmp_path):
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(PeopleError, match=r"a folder without \*.parquet"):
+        batch.run(recourse, tmp_path / "folder", tmp_path / "out")
+    shutil.copy(file, tmp_path / "folder" / "a.parquet")
+    (tmp_path / "folder" / "b.parquet").write_bytes(file.read_bytes()[:-9])
+    with pytest.raises(PeopleError, match="b.parquet: not a Parquet file, or damaged"):
+        batch.run(recourse, tmp_path / "folder", tmp_path / "out")
+    pq.write_table(pa.table({"x": [1]}), tmp_path / "folder" / "b.parquet")
+    with pytest.raises(PeopleError, match="b.parquet: unlike a.parquet in the columns"):
+        batch.run(recourse, tmp_path / "folder", tmp_path / "out")
+    with pytest.raises(PeopleError, match="there is no such file"):
+        batch.run(recourse, tmp_path / "nobody.csv", tmp_path / "out")
+    with pytest.raises(PeopleError, match="no column 'regoin'; did you mean 'region'"):
+        batch.run(recourse, file, tmp_path / "out", keep="regoin")
+    (tmp_path / "blank.csv").write_text("income,status\n")
+    with pytest.raises(PeopleError, match="columns, but no rows"):
+        batch.run(recourse, tmp_path / "blank.csv", tmp_path / "out")
+    (tmp_path / "taken.csv").write_text("income,status\n1,2\n")
+    with pytest.raises(PeopleError, match="'status' cannot be kept"):
+        batch.run(recourse, tmp_path / "taken.csv", tmp_path / "out", keep="status")
+    for wrong in ({"n_jobs": 0}, {"rows_per_part": 0}):
+        with pytest.raises(ValueError, match="expected a whole number of at least 1"):
+            batch.run(recourse, file, tmp_path / "out", **wrong)
+    assert not (tmp_path / "out").exists()
+
+
+# ---------------------------------------------------------------- the command
+
+
+def test_the_command_says_what_is_wrong_with_what_it_was_given(recourse, file, tmp_path):
+    recourse.model.save(tmp_path / "model.safetensors")
+    line = ["batch", str(file), "--model", str(tmp_path / "model.safetensors")]
+    line += ["--out", str(tmp_path / "out")]
+    for more, words in (
+        (["--confidence", "2"], "confidence=2.0"),
+        (["--keep", "nothing"], "no column 'nothing'"),
+        (["--jobs", "2", "--cluster", "tcp://nowhere:1"], "give one of them"),
+        (["--wanted", "maybe"], "the classes are no and yes"),
+    ):
+        done = CliRunner().invoke(app, [*line, *more])
+        assert done.exit_code == 2
+        assert words in done.output
+    shown = CliRunner().invoke(app, ["batch", "--help"]).output
+    assert "goes on where it was" in " ".join(shown.split())
+
+
+# ---------------------------------------------------------------- another engine
+
+
+def test_the_recipe_for_spark_gives_the_same(recourse, question, file, tmp_path, monkeypatch):
+    pytest.importorskip("pyspark", reason="pyspark is not installed")
+    if shutil.which("java") is None:
+        pytest.skip("Spark needs Java, which is not installed")
+    page = (Path(__file__).parent.parent / "docs" / "batch.md").read_text()
+    (recipe,) = [
+        block for block in re.findall(r"```py\n(.*?)```", page, re.DOTALL) if "mapIn" in block
+    ]
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
+    monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+    people = pd.read_parquet(file).rename(columns={"name": "id"})
+    people.to_parquet("patients.parquet", index=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Spark's own
+        names = {"batch": batch, "question": question}
+        exec(recipe, names)
+        names["spark"].stop()
+    told = pd.read_parquet("by-spark").set_index("id").loc[people["id"]]
+    expected = answer(people, question)
+    assert told["status"].tolist() == expected["status"].tolist()
+    assert told["cost"].tolist() == pytest.approx(expected["cost"].tolist(), nan_ok=True, rel=0)
+    assert told["from.children"].tolist() == expected["from.children"].tolist()

@@ -1,0 +1,135 @@
+"""A Dask cluster on this machine: the same answers, whoever is killed meanwhile."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pandas as pd
+import psutil
+import pytest
+from distributed import Client
+from typer.testing import CliRunner
+
+from trust_recourse import PTMClassifier, Recourse, batch, haberman
+from trust_recourse.batch import BatchError
+from trust_recourse.cli import app
+
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
+
+LEVEL = 0.7
+QUICKLY = {
+    "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "2s",
+    "DASK_DISTRIBUTED__DEPLOY__LOST_WORKER_TIMEOUT": "1s",
+}
+
+
+class Cluster:
+    """A scheduler and two workers, each a process of its own that can be killed."""
+
+    def __init__(self, folder):
+        self.file = folder / f"scheduler-{time.monotonic_ns()}.json"
+        self.scheduler = self._start(
+            "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard",
+            "--scheduler-file", self.file,
+        )  # fmt: skip
+        self.workers = [self.worker(), self.worker()]
+
+    def worker(self):
+        return self._start(
+            "worker", "--scheduler-file", self.file, "--nthreads", "1", "--no-nanny",
+            "--no-dashboard", "--death-timeout", "20",
+        )  # fmt: skip
+
+    def _start(self, *words):
+        command = [sys.executable, "-m", "distributed.cli.dask_" + words[0], *map(str, words[1:])]
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        return subprocess.Popen(command, env=os.environ | QUICKLY, **quiet)
+
+    @property
+    def address(self):
+        while not self.file.exists():
+            assert self.scheduler.poll() is None
+            time.sleep(0.05)
+        return pd.read_json(self.file, typ="series")["address"]
+
+    def end(self):
+        for process in (*self.workers, self.scheduler):
+            process.kill()
+            process.wait()
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    made = Cluster(tmp_path)
+    yield made
+    made.end()
+
+
+@pytest.fixture(scope="module")
+def recourse():
+    X, y = haberman()
+    return Recourse(PTMClassifier(epochs=10, random_state=0).fit(X, y))
+
+
+@pytest.fixture
+def file(tmp_path):
+    haberman()[0].to_parquet(tmp_path / "people.parquet", index=False)
+    return tmp_path / "people.parquet"
+
+
+def alike(a, b):
+    a, b = (each.drop(columns="seconds") for each in (a, b))
+    pd.testing.assert_frame_equal(a, b, check_exact=True)
+    return True
+
+
+def test_a_cluster_answers_as_this_machine_does_whoever_dies(recourse, file, cluster, tmp_path):
+    """A worker is killed, and the run ends well; then the scheduler, and another run goes on."""
+    ask = {"confidence": LEVEL, "rows_per_part": 5}
+    batch.run(recourse, file, tmp_path / "here", n_jobs=1, **ask)
+    here = batch.read(tmp_path / "here")
+    killed = []
+
+    def kill(process):
+        def tell(now):
+            if process not in killed and now.here >= 15:
+                killed.append(process)
+                os.kill(process.pid, signal.SIGKILL)
+                process.wait()
+
+        return tell
+
+    with Client(cluster.address, timeout="8s", set_as_default=False) as client:
+        client.wait_for_workers(2, timeout=60)
+        out = tmp_path / "a worker killed"
+        batch.run(recourse, file, out, client=client, tell=kill(cluster.workers[0]), **ask)
+        assert killed == [cluster.workers[0]]
+        assert alike(here, batch.read(out))
+        out = tmp_path / "the scheduler killed"
+        with pytest.raises(BatchError, match="the cluster was lost.*what is written is kept"):
+            batch.run(recourse, file, out, client=client, tell=kill(cluster.scheduler), **ask)
+    written = len(list(out.glob("part-*")))
+    assert 3 <= written < 62
+    batch.run(recourse, file, out, n_jobs=1, **ask)
+    assert alike(here, batch.read(out))
+
+
+def test_the_command_finds_its_cluster(recourse, file, cluster, tmp_path):
+    recourse.model.save(tmp_path / "model.safetensors")
+    line = ["batch", str(file), "--model", str(tmp_path / "model.safetensors")]
+    line += ["--out", str(tmp_path / "out"), "--confidence", "0.7"]
+    done = CliRunner().invoke(app, [*line, "--cluster", cluster.address])
+    assert done.exit_code == 0, done.output
+    assert "dashboard: http" in done.output
+    batch.run(recourse, file, tmp_path / "here", LEVEL, n_jobs=1)
+    assert alike(batch.read(tmp_path / "here"), batch.read(tmp_path / "out"))
+    address = cluster.address
+    cluster.end()
+    done = CliRunner().invoke(app, [*line, "--cluster", address])
+    assert done.exit_code == 2
+    assert "no Dask scheduler answers there" in done.output
+    assert not [p for p in psutil.Process().children() if p.status() == "zombie"]
