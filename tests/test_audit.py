@@ -518,11 +518,11 @@ def test_what_is_given_wrongly_is_told(loans, arguments, words):
 
 def test_a_folder_that_is_none_is_told(tmp_path, table):
     assert "wrote" in run(tmp_path / "nowhere", "--by", "x").stderr
-    assert "there is no such file" in run(tmp_path, "--by", "x").stderr
+    assert "no batch was begun there" in run(tmp_path, "--by", "x").stderr
     (tmp_path / "batch.json").write_text("{}")
     assert "not the manifest of a batch" in run(tmp_path, "--by", "x").stderr
     (tmp_path / "batch.json").write_text("{")
-    assert "cut short" in run(tmp_path, "--by", "x").stderr
+    assert "damaged" in run(tmp_path, "--by", "x").stderr
     folder = folders.write(tmp_path / "x", table, folders.INCOME, parts=3)
     (folder / "part-00001.parquet").write_bytes(b"PAR1 but not really")
     done = run(folder, "--by", "group")

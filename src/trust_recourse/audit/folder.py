@@ -1,8 +1,7 @@
-"""A folder that a batch wrote, read part by part: the one place that knows how it is laid out."""
+"""A folder that a batch wrote, read part by part, some columns at a time."""
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,10 +10,10 @@ from typing import Any
 
 import pandas as pd
 
+from trust_recourse.batch.folder import MANIFEST, manifest, part_name
+from trust_recourse.batch.folder import parts as whole
 from trust_recourse.schema import Schema
-from trust_recourse.schema.values import some
 
-KIND, MANIFEST, FORMAT = "trust-recourse batch", "batch.json", 1
 OWN, NEW = "from.", "to."  # before a feature's name: the person's value, and the option's
 ANSWER = (
     "row", "status", "reason", "confidence_now", "refused", "changes", "n_changes", "cost",
@@ -40,21 +39,18 @@ class Folder:
         place = Path(path)
         if not place.is_dir():
             raise ValueError(f"{place}: expected the folder that `trust-recourse batch` wrote")
-        told = _manifest(place / MANIFEST)
+        told = manifest(place)
         try:
-            parts = tuple(place / f"part-{at:05d}.parquet" for at in range(told["parts"]))
+            whole(place)  # refuses one that is not finished
+            parts = tuple(place / part_name(at) for at in range(told["parts"]))
             schema = Schema.from_dict(told["schema"], source=str(place / MANIFEST))
             float(told["confidence"])
         except (KeyError, TypeError) as error:
             raise ValueError(
                 f"{place / MANIFEST}: damaged ({error!r}); run the batch again"
             ) from None
-        absent = [part.name for part in parts if not part.exists()]
-        if absent or not parts:
-            raise ValueError(
-                f"{place}: {len(absent)} of {len(parts)} parts are not there yet "
-                f"({some(absent)}); start the same batch again, and it goes on"
-            )
+        if not parts:
+            raise ValueError(f"{place}: the batch had nobody in it, so there is nothing to count")
         try:
             columns = tuple(read_schema(parts[0]).names)
         except (OSError, ValueError) as error:
@@ -94,17 +90,3 @@ def _damaged(part: Path, error: Exception) -> ValueError:
         f"{part}: cannot be read ({first}); remove it and start the same batch again, which makes "
         "what is missing"
     )
-
-
-def _manifest(path: Path) -> dict[str, Any]:
-    try:
-        told = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise ValueError(
-            f"{path}: there is no such file; expected the folder that `trust-recourse batch` wrote"
-        ) from None
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path}: not a manifest, or cut short: {error}") from None
-    if not isinstance(told, dict) or (told.get("kind"), told.get("format")) != (KIND, FORMAT):
-        raise ValueError(f"{path}: not the manifest of a batch of format {FORMAT}")
-    return told
