@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from functools import lru_cache
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from trust_recourse import Feature, Ledger, PTMClassifier, Recourse, Schema, haberman
+from trust_recourse.cancel import check
 from trust_recourse.web.desk import Desk, Limits
 from trust_recourse.web.page import mount
 from trust_recourse.web.page.screen import show
@@ -57,6 +59,17 @@ def loans(n: int = 400) -> tuple[pd.DataFrame, np.ndarray, Schema]:
     return X, np.where(score >= 2, "yes", "no"), schema
 
 
+class Endless(Recourse):
+    """Seeks until it is called off."""
+
+    def find(self, x, confidence=0.5, *, node_limit=None, **settings):
+        if node_limit is not None:  # the first question, which makes the desk warm
+            return super().find(x, confidence, node_limit=node_limit, **settings)
+        while True:
+            check()
+            time.sleep(0.01)
+
+
 def desks(folder: Path) -> dict[str, Desk]:
     X, recourse = patients()
     who, said, schema = loans()
@@ -69,6 +82,7 @@ def desks(folder: Path) -> dict[str, Desk]:
         "/": Desk(recourse, X, ledger, limits=Limits(arrival=1.0), **named),
         "/loans": Desk(lending, who, organisation=f"Bank {HOSTILE}", contact="Bo"),
         "/form": Desk(lending),
+        "/endless": Desk(Endless(recourse.model), X, limits=Limits(answer=1.5)),
     }
 
 

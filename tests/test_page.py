@@ -193,6 +193,7 @@ def test_the_whole_story(visit, folder):
     for button, ending, start in (
         ("Letter as PDF", "letter.pdf", b"%PDF"),
         ("Letter as HTML", "letter.html", b"<!doctype html>"),
+        ("Dossier for the risk officer", "dossier.html", b"<!doctype html>"),
     ):
         with page.expect_download() as download:
             page.get_by_role("button", name=button).click()
@@ -218,6 +219,18 @@ def test_what_the_rules_lock_may_be_freed_but_not_promised(visit):
     pick(page)
     page.get_by_role("switch", name="age may change").click()
     expect(page.locator(".warning")).to_contain_text("The rules lock age")
+    tab(page, "Letter and promise")
+    expect(page.get_by_role("button", name="Letter as PDF")).to_be_disabled()
+
+
+@needs_browser
+def test_a_search_says_that_it_runs_and_why_it_ended(visit):
+    page = visit("/endless")
+    page.locator("button.person").first.click()
+    seeking = page.locator(".waiting", has_text="Searching…")
+    expect(seeking).to_be_visible()
+    expect(page.locator(".waiting.failed").first).to_contain_text("This took too long")
+    expect(page.locator("article.card")).to_have_count(0)
     tab(page, "Letter and promise")
     expect(page.get_by_role("button", name="Letter as PDF")).to_be_disabled()
 

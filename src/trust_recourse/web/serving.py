@@ -19,7 +19,7 @@ GRACE = 10  # seconds for answers under way when the server is asked to end
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket on which a server can listen; an error says which address it was."""
+    """A socket that listens: who connects now waits for the server; an error says the address."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         family, kind, _, _, address = found[0]
@@ -27,6 +27,7 @@ def listen(host: str, port: int) -> socket.socket:
             listener = if_it_fails.enter_context(socket.socket(family, kind))
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listener.bind(address)
+            listener.listen(CONNECTIONS)
             if_it_fails.pop_all()
     except OSError as error:
         raise ValueError(f"cannot listen on {host}, port {port}: {error.strerror}") from None
