@@ -53,7 +53,7 @@ def files(made, tmp_path, monkeypatch):
     return made[1]
 
 
-PROMISE = ("promise", "answers.json", "model.safetensors", "--subject", "ann")
+PROMISE = ("promise", "model.safetensors", "answers.json", "--subject", "ann")
 
 
 def test_a_story_in_commands(files):
@@ -142,8 +142,8 @@ def test_what_is_not_what_it_should_be_ends_with_2(files, tmp_path, monkeypatch)
         (("check", "--model", "proof.json"), "not a trust-recourse model file"),
         ((*PROMISE, "--option", 7), "this result has 2 options"),
         ((*PROMISE, "--days", 0), "days=0"),
-        (("promise", "bad.json", *PROMISE[2:]), "bad.json: not a result"),
-        (("promise", "none.json", *PROMISE[2:]), "none.json"),
+        ((*PROMISE[:2], "bad.json", *PROMISE[3:]), "bad.json: not a result"),
+        ((*PROMISE[:2], "none.json", *PROMISE[3:]), "none.json"),
         (("redeem", "none", *model, "--x", "{}"), "there is no promise 'none'"),
         (("redeem", "none", *model, "--x", "{"), "not JSON"),
         (("redeem", "none", *model, "--x", "bad.json"), "expected an object"),

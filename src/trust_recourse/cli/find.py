@@ -45,7 +45,11 @@ def find(
         typer.Option(metavar="FILE.json", help="Write the proof, for `trust-recourse verify`."),
     ] = None,
     save: Annotated[
-        Path | None, typer.Option(metavar="FILE.json", help="Write the result, for Result.load.")
+        Path | None,
+        typer.Option(
+            metavar="FILE.json",
+            help="Write the answers, for `letter`, `dossier` and `ledger promise`.",
+        ),
     ] = None,
     json: question.Json = False,
 ) -> None:
@@ -104,7 +108,9 @@ def find(
         elif certificate is not None:
             console.print(f"{certificate}: not written, as nothing is proved.", soft_wrap=True)
         if save is not None:
-            console.print(f"{save}: the result, for Result.load.", soft_wrap=True)
+            console.print(
+                f"{save}: the answers, for letter, dossier and ledger promise.", soft_wrap=True
+            )
     raise typer.Exit(0 if answered else 1)
 
 

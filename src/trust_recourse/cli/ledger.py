@@ -55,11 +55,11 @@ PLACE = "promises.db"
 
 @ledger.command("promise")
 def make(
-    result: Annotated[
-        Path, typer.Argument(metavar="RESULT.json", help="Written by result.save(path).")
-    ],
     model: Annotated[
         Path, typer.Argument(metavar="MODEL.safetensors", help="The model that gave the result.")
+    ],
+    result: Annotated[
+        Path, typer.Argument(metavar="RESULT.json", help="Written by `find --save RESULT.json`.")
     ],
     subject: Annotated[str, typer.Option(help="The person's id; only its keyed hash is stored.")],
     option: Annotated[int, typer.Option(min=0, help="Which option of the result.")] = 0,
@@ -80,7 +80,7 @@ def make(
     The result is read again with the model that gave it, and its numbers are computed anew. When
     the id is printed, the promise is on disk. It ends with 2 if anything is not what it should be.
 
-    Example: `trust-recourse ledger promise answers.json model.safetensors --subject "customer 4711"
+    Example: `trust-recourse ledger promise model.safetensors answers.json --subject "customer 4711"
     --option 1 --certificate proof.json`
     """
     from trust_recourse import Recourse, load

@@ -18,10 +18,10 @@ Paper = TypeVar("Paper", "Letter", "Dossier")
 ENDINGS = (".pdf", ".html", ".txt")
 
 Model = Annotated[
-    Path, typer.Argument(metavar="MODEL.safetensors", help="Written by model.save(path).")
+    Path, typer.Argument(metavar="MODEL.safetensors", help="Written by `fit`, or by model.save.")
 ]
 Answers = Annotated[
-    Path, typer.Argument(metavar="RESULT.json", help="Written by result.save(path).")
+    Path, typer.Argument(metavar="RESULT.json", help="Written by `find --save RESULT.json`.")
 ]
 Out = Annotated[
     Path, typer.Option("--out", "-o", help="The file to write: .pdf, .html or .txt, by its ending.")
@@ -43,7 +43,7 @@ def letter(
 ) -> None:
     """Write to a person what the model decided, why, and what would change its answer.
 
-    One page in plain language, from answers that were saved with `result.save("result.json")`.
+    One page in plain language, from answers that `find --save result.json` wrote.
     Every number is computed anew from the model. A PDF needs the extra `pdf`.
 
     It ends with 2 if something given is not there or not what it should be.

@@ -32,7 +32,8 @@ def verify(
         Path, typer.Argument(metavar="CERTIFICATE.json", help="Written by Certificate.save(path).")
     ],
     model: Annotated[
-        Path, typer.Argument(metavar="MODEL.safetensors", help="Written by model.save(path).")
+        Path,
+        typer.Argument(metavar="MODEL.safetensors", help="Written by `fit`, or by model.save."),
     ],
 ) -> None:
     """Check the proof of an answer on the model it is about, without believing any of it.
