@@ -299,7 +299,7 @@ def test_a_killed_command_leaves_no_worker_and_goes_on(recourse, file, tmp_path)
         "batch", str(file), "--model", str(tmp_path / "model.safetensors"), "--out", str(out),
         "--rows-per-part", "3", "--wanted", "yes", "--confidence", "0.7", "--lock", "children",
     ]  # fmt: skip
-    command = ["python", "-m", "trust_recourse", *line, "--jobs", "2"]
+    command = [sys.executable, "-m", "trust_recourse", *line, "--jobs", "2"]
     with subprocess.Popen(command, stderr=subprocess.DEVNULL) as running:
         while not list(out.glob("part-*")):
             assert running.poll() is None
@@ -467,8 +467,9 @@ def test_the_command_says_what_is_wrong_with_what_it_was_given(recourse, file, t
     line = ["batch", str(file), "--model", str(tmp_path / "model.safetensors")]
     line += ["--out", str(tmp_path / "out")]
     for more, words in (
-        (["--confidence", "2"], "confidence=2.0"),
-        (["--keep", "nothing"], "no column 'nothing'"),
+        ([], "say which is hoped for"),
+        (["--wanted", "yes", "--confidence", "2"], "confidence=2.0"),
+        (["--wanted", "yes", "--keep", "nothing"], "no column 'nothing'"),
         (["--jobs", "2", "--cluster", "tcp://nowhere:1"], "give one of them"),
         (["--wanted", "maybe"], "the classes are no and yes"),
     ):
