@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import random
@@ -16,6 +17,7 @@ import warnings
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -30,10 +32,14 @@ from typer.testing import CliRunner
 
 from trust_recourse import PTMClassifier, Recourse, Schema, batch
 from trust_recourse.batch import BatchError, PeopleError, Question, answer, folder
+from trust_recourse.batch.people import Span
 from trust_recourse.cli import app
+from trust_recourse.cli.batch import words as told_of
+from trust_recourse.problem import Cost
 
 LEVEL = 0.7
 BAD = {"income": "much", "children": 1.5, "housing": "castle", "grade": None, "employed": "perhaps"}
+UNREADABLE = [10 * at + 5 for at in range(len(BAD))]
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +66,7 @@ def people(mixed):
 @pytest.fixture
 def file(people, tmp_path):
     """The people whose values have the right types; those of others no Parquet column can hold."""
-    good = people.drop(index=[10 * at + 5 for at in range(len(BAD))]).infer_objects()
+    good = people.drop(index=UNREADABLE).infer_objects()
     path = tmp_path / "people.parquet"
     good.to_parquet(path, row_group_size=60, index=False)
     return path
@@ -117,13 +123,27 @@ def test_neither_order_nor_parts_nor_merging_matter(question, people):
 def test_what_cannot_be_read_comes_out_with_its_reason(question, people):
     told = answer(people, question)
     bad = told[told["status"] == "unanswered"]
-    assert bad.index.tolist() == [10 * at + 5 for at in range(len(BAD))]
+    assert bad.index.tolist() == UNREADABLE
     for (name, value), reason in zip(BAD.items(), bad["reason"], strict=True):
         assert f"{name!r}" in reason
         assert ("a blank" if value is None else repr(value)) in reason
     assert bad[["cost", "confidence_now", "to.income", "refused"]].isna().all(axis=None)
     assert bad["from.income"].notna().sum() == len(BAD) - 1  # what can be read is there
     assert told.loc[told["status"] != "unanswered", "reason"].isna().all()
+
+
+def test_text_is_read_as_its_feature_says(question, people):
+    people = people.drop(index=UNREADABLE)
+    written = people.astype(str)
+    assert alike(answer(people, question), answer(written, question))
+    exact = people.assign(income=[Decimal(text) for text in written["income"]])
+    assert alike(answer(people, question), answer(exact, question))
+    written.loc[written.index[:2], ["income", "children"]] = [["lots", "1"], ["30.5", "4.5"]]
+    told = answer(written, question)
+    assert told.index[told["status"] == "unanswered"].tolist() == people.index[:2].tolist()
+    much, half = told["reason"].iloc[:2]
+    assert "'income': given 'lots', expected a number" in much
+    assert "'children': given '4.5', expected a whole number" in half
 
 
 def test_people_who_repeat_are_answered_once(question, people, monkeypatch):
@@ -134,6 +154,7 @@ def test_people_who_repeat_are_answered_once(question, people, monkeypatch):
         "find",
         lambda self, x, *rest, **more: (asked.append(1), once(self, x, *rest, **more))[1],
     )
+    people = people.drop(index=UNREADABLE)
     values = people[list(question.recourse.schema.names)].astype(str)
     told = answer(people, question)
     assert len(asked) == len(values.drop_duplicates()) < len(people)
@@ -162,12 +183,16 @@ def test_a_question_that_nobody_can_answer_is_refused(recourse, people):
         Question.of(recourse, 0.5, min_radius=-1)
     with pytest.raises(TypeError, match="batch needs a model with cells"):
         Question.of(Recourse(lambda table: table["income"] * 0, recourse.schema))
+    cost = Cost.named("l1", functions={"income": lambda a, b: abs(a - b)})
+    schema = recourse.schema.update("income", step=None)
+    with pytest.raises(ValueError, match="'income' has a cost function.*give its step"):
+        Question.of(Recourse(recourse.model, schema, cost, wanted="yes"))
     with pytest.raises(ValueError, match="no column 'income'; did you mean 'name'"):
         answer(people.drop(columns="income"), Question.of(recourse, 0.5))
 
 
 def test_an_answer_that_a_limit_ended_says_so(recourse, people):
-    asked = people.drop(index=[10 * at + 5 for at in range(len(BAD))])
+    asked = people.drop(index=UNREADABLE)
     told = answer(asked, Question.of(recourse, 0.95, node_limit=1, radius=False))
     assert {"feasible", "not_found"} & set(told["status"])
     assert told["radius"].isna().all()
@@ -218,6 +243,40 @@ def test_a_csv_and_a_folder_are_read_as_the_same_people(recourse, file, tmp_path
         assert alike(whole, batch.read(tmp_path / f"out {name}"))
 
 
+def _lots(people):
+    texts = people["children"].astype(str)
+    texts.iloc[0] = "lots"
+    return texts
+
+
+ZONE = pd.Timestamp("2024-01-01", tz="UTC")
+UNLIKE = {
+    "whole numbers, then others": ({"income": lambda a: a["income"].round().astype(int)}, {}, 0),
+    "blanks, then text": ({"housing": None}, {}, 100),
+    "numbers, then text": ({}, {"children": _lots}, 1),
+    "with a zone, then without": ({"when": ZONE}, {"when": ZONE.tz_localize(None)}, 0),
+    "lists, then numbers": ({"region": [[1]] * 100}, {"region": 1}, 100),
+    "a number beyond all others": ({"region": 2**60 + 1}, {"region": 0.5}, 100),
+}
+
+
+@pytest.mark.parametrize("case", UNLIKE)
+def test_files_of_a_folder_may_differ_in_a_columns_type(recourse, file, tmp_path, case):
+    first, then, unanswered = UNLIKE[case]
+    people = pd.read_parquet(file).assign(when=None)
+    halves = people.head(100), people.tail(-100)
+    (tmp_path / "folder").mkdir()
+    for name, half, change in zip("ab", halves, (first, then), strict=True):
+        half.assign(**change).to_parquet(tmp_path / "folder" / f"{name}.parquet", index=False)
+    ask = {"keep": ["when", "region"], "radius": False, "n_jobs": 1}
+    counts = batch.run(recourse, tmp_path / "folder", tmp_path / "out", LEVEL, **ask)
+    assert (counts.total(), counts["unanswered"]) == (len(people), unanswered)
+    told = batch.read(tmp_path / "out")
+    assert told.loc[told["status"] == "unanswered", "reason"].notna().all()
+    if case == "with a zone, then without":
+        assert told["when"].str.startswith("2024-01-01 00:00:00").all()
+
+
 def test_any_number_of_workers_gives_the_same_and_one_may_die(recourse, file, tmp_path):
     killed = []
 
@@ -264,9 +323,50 @@ def test_bad_lines_of_a_csv_come_out_with_their_reason(recourse, tmp_path):
         7: "line 11", 8: "line 12: the character '\\x1b'",
     }.items():  # fmt: skip
         assert words in reasons[at], reasons[at]
+    swallowed = b"\n".join([lines[0], b'"b,1\n' + b"c,1\n" * 30 + b'd",1,1,own,low,yes', lines[1]])
+    path.write_bytes(swallowed)
+    batch.run(recourse, path, tmp_path / "long", LEVEL, id="name", n_jobs=1)
+    long, short = batch.read(tmp_path / "long")["reason"]
+    assert "line 2: one row up to line 33; is there a quote too many" in long
+    assert pd.isna(short)
     path.write_bytes(b'name,income,children,housing,grade,employed\n"a,1\n' + b"b\n" * 9)
     with pytest.raises(PeopleError, match="lines 2 to 11: .*a quote that begins"):
         batch.run(recourse, path, tmp_path / "other", LEVEL)
+
+
+def test_a_blank_line_of_a_single_column_is_a_person(tmp_path):
+    X = pd.DataFrame({"a": [1.0, 2.0, np.nan, 4.0] * 20})
+    schema = Schema.infer(X, missing={"a": float("nan")})
+    machine = PTMClassifier(epochs=3, random_state=0, schema=schema).fit(X, X["a"] > 2)
+    (tmp_path / "people.csv").write_text("a\n1\n\n4\n\n")
+    batch.run(Recourse(machine), tmp_path / "people.csv", tmp_path / "out", rows_per_part=3)
+    assert batch.read(tmp_path / "out")["from.a"].tolist() == pytest.approx(
+        [1, np.nan, 4, np.nan], nan_ok=True
+    )
+
+
+MEMORY = """
+import resource, sys
+from trust_recourse import batch, load, Recourse
+batch.run(Recourse(load(sys.argv[1])), sys.argv[2], sys.argv[3], rows_per_part=500, n_jobs=1)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+"""
+
+
+def test_memory_does_not_grow_with_the_input(patients, tmp_path):
+    X, y = patients
+    PTMClassifier(epochs=3, random_state=0).fit(X, y).save(tmp_path / "model.safetensors")
+    held = []
+    for rows in (1_000, 20_000):
+        source, line = tmp_path / f"{rows}.csv", "{},{},{}," + "many " * 1_000 + "\n"
+        with source.open("w") as out:
+            out.write("age,year,nodes,words\n")
+            out.writelines(line.format(30 + at % 9, 64, 1) for at in range(rows))
+        given = (tmp_path / "model.safetensors", source, tmp_path / f"out {rows}")
+        command = [sys.executable, "-c", MEMORY, *map(str, given)]
+        held.append(int(subprocess.run(command, capture_output=True, check=True).stdout))
+    assert source.stat().st_size > 95 << 20
+    assert held[1] - held[0] < 50
 
 
 # ---------------------------------------------------------------- going on
@@ -274,14 +374,16 @@ def test_bad_lines_of_a_csv_come_out_with_their_reason(recourse, tmp_path):
 
 @pytest.mark.filterwarnings("ignore:This process.*fork:DeprecationWarning")
 def test_killed_at_any_moment_it_goes_on_and_has_each_row_once(recourse, file, tmp_path):
+    begun = time.monotonic()
     batch.run(recourse, file, tmp_path / "whole", LEVEL, rows_per_part=3, n_jobs=1)
+    long = time.monotonic() - begun
     chance, out, kills, states = random.Random(0), tmp_path / "out", 0, set()
     for _ in range(12):
         child = os.fork()
         if not child:
             batch.run(recourse, file, out, LEVEL, rows_per_part=3, n_jobs=1)
             os._exit(0)
-        time.sleep(chance.uniform(0.0, 0.3))
+        time.sleep(chance.uniform(0.0, long / 4))
         os.kill(child, signal.SIGKILL)
         kills += os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
         states.add(len(list(out.glob("part-*"))))
@@ -322,21 +424,86 @@ def test_another_question_or_other_people_are_refused(recourse, mixed, file, tmp
     before = {path.name: path.stat().st_mtime_ns for path in out.glob("part-*")}
     batch.run(recourse, shutil.copy(file, tmp_path / "same.parquet"), out, LEVEL, **ask)
     assert before == {path.name: path.stat().st_mtime_ns for path in out.glob("part-*")}
-    with pytest.raises(BatchError, match="another confidence: 0.7 there, 0.8 now"):
+    with pytest.raises(BatchError, match="begun otherwise .confidence: 0.7 there, 0.8 now"):
         batch.run(recourse, file, out, 0.8, **ask)
-    with pytest.raises(BatchError, match="another rows per part: 50 there, 40 now"):
+    with pytest.raises(BatchError, match="rows per part: 50 there, 40 now"):
         batch.run(recourse, file, out, LEVEL, **ask | {"rows_per_part": 40})
-    with pytest.raises(BatchError, match="another schema"):
+    with pytest.raises(BatchError, match="schema, features, children, mutable: False there"):
         batch.run(Recourse(recourse.model, wanted="yes"), file, out, LEVEL, **ask)
     other = PTMClassifier(epochs=1, random_state=1).fit(*mixed)
     other = Recourse(other, other.schema_.lock("children"), wanted="yes")
-    with pytest.raises(BatchError, match="another model"):
+    with pytest.raises(BatchError, match="model, fingerprint: "):
         batch.run(other, file, out, LEVEL, **ask)
     people = pd.read_parquet(file)
     people.loc[3, "income"] += 1
     people.to_parquet(file, row_group_size=60, index=False)
-    with pytest.raises(BatchError, match="another input"):
+    with pytest.raises(BatchError, match="input, "):
         batch.run(recourse, file, out, LEVEL, **ask)
+
+
+class Own:
+    """A model with cells, and no fingerprint."""
+
+    def __init__(self, machine):
+        self.machine = machine
+
+    def __getattr__(self, name):
+        if name in ("machine", "fingerprint_", "drop_states") or name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.machine, name)
+
+
+def test_what_cannot_be_told_from_another_is_not_gone_on_with(recourse, file, tmp_path):
+    cost = Cost.named("l1", functions={"children": lambda a, b: abs(a - b)})
+    ask = {"radius": False, "n_jobs": 1}
+    for asked, words in (
+        (Recourse(recourse.model, cost=cost, wanted="yes"), "cost functions of its own"),
+        (Recourse(Own(recourse.model), recourse.schema, wanted="yes"), "a model without `finger"),
+    ):
+        out = tmp_path / words[:7]
+        batch.run(asked, file, out, LEVEL, **ask)
+        with pytest.raises(BatchError, match=f"was begun with {words}.*cannot be told"):
+            batch.run(asked, file, out, LEVEL, **ask)
+
+
+def test_a_version_that_differs_is_named(recourse, file, tmp_path):
+    ask = {"radius": False, "n_jobs": 1}
+    batch.run(recourse, file, tmp_path / "out", LEVEL, **ask)
+    told = batch.manifest(tmp_path / "out")
+    told["versions"]["pandas"] = "2.2.0"
+    (tmp_path / "out" / "batch.json").write_text(json.dumps(told))
+    with pytest.raises(BatchError, match=r"versions, pandas: '2.2.0' there, '[\d.]+' now"):
+        batch.run(recourse, file, tmp_path / "out", LEVEL, **ask)
+
+
+@pytest.mark.parametrize("change", ["cut", "longer", "gone"])
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_an_input_that_changes_meanwhile_is_refused(recourse, file, tmp_path, kind, change):
+    path = tmp_path / f"input.{kind}"
+    people = pd.read_parquet(file)
+    people.to_csv(path, index=False) if kind == "csv" else people.to_parquet(path)
+    whole = path.read_bytes()
+
+    def changed(now):
+        if change == "gone":
+            path.unlink(missing_ok=True)
+        else:
+            path.write_bytes(whole[: len(whole) // 2] if change == "cut" else whole + whole)
+
+    words = "cannot be read any more" if change == "gone" else "was changed while it was read"
+    with pytest.raises(PeopleError, match=words):
+        batch.run(
+            recourse, path, tmp_path / "out", LEVEL, rows_per_part=100, radius=False, n_jobs=1,
+            tell=changed,
+        )  # fmt: skip
+
+
+def test_a_folder_is_held_before_anything_is_written_in_it(recourse, file, tmp_path):
+    with (tmp_path / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with pytest.raises(BatchError, match="another process is at work"):
+            batch.run(recourse, file, tmp_path, LEVEL, n_jobs=1)
+    assert not (tmp_path / "batch.json").exists()
 
 
 def test_two_processes_do_not_write_the_same_folder(recourse, file, tmp_path):
@@ -404,6 +571,8 @@ def test_a_damaged_part_of_the_answers_is_made_again(recourse, file, tmp_path):
     shutil.copy(out / folder.part_name(0), part)
     with pytest.raises(BatchError, match="part-00001.parquet: expected the rows from 40 on"):
         batch.check(out)
+    batch.run(recourse, file, out, LEVEL, rows_per_part=40, n_jobs=1)
+    assert alike(before, batch.read(out))
     (out / "batch.json").write_text(json.dumps({"kind": "trust-recourse batch", "format": 99}))
     with pytest.raises(BatchError, match="format 99; this version reads format 1"):
         batch.read(out)
@@ -412,6 +581,22 @@ def test_a_damaged_part_of_the_answers_is_made_again(recourse, file, tmp_path):
         batch.read(out)
     with pytest.raises(BatchError, match="but no batch.json"):
         batch.run(recourse, file, out, LEVEL)
+
+
+def test_no_byte_of_the_answers_changes_unseen(recourse, file, tmp_path):
+    batch.run(recourse, file, tmp_path, LEVEL, radius=False, rows_per_part=60, n_jobs=1)
+    part, good = tmp_path / folder.part_name(0), batch.read(tmp_path)
+    span, whole = Span(0, file, 0, 60), part.read_bytes()
+    pages = len(whole) - 8 - int.from_bytes(whole[-8:-4], "little")
+    seen = 0
+    for at in range(4, pages, 97):
+        part.write_bytes(whole[:at] + bytes([whole[at] ^ 0x55]) + whole[at + 1 :])
+        try:
+            assert alike(good, batch.read(tmp_path))
+        except BatchError:
+            seen += 1
+            assert folder.Folder(tmp_path, {}).missing((span,)) == {0}
+    assert seen > 20
 
 
 # ---------------------------------------------------------------- a damaged input
@@ -443,6 +628,10 @@ def test_an_input_that_cannot_be_cut_into_parts_is_refused(recourse, file, tmp_p
     pq.write_table(pa.table({"x": [1]}), tmp_path / "folder" / "b.parquet")
     with pytest.raises(PeopleError, match="b.parquet: unlike a.parquet in the columns"):
         batch.run(recourse, tmp_path / "folder", tmp_path / "out")
+    shutil.copy(file, tmp_path / "folder" / "b.parquet")
+    for within in ("", "answers"):
+        with pytest.raises(BatchError, match="in the folder that is read"):
+            batch.run(recourse, tmp_path / "folder", tmp_path / "folder" / within)
     with pytest.raises(PeopleError, match="there is no such file"):
         batch.run(recourse, tmp_path / "nobody.csv", tmp_path / "out")
     with pytest.raises(PeopleError, match="no column 'regoin'; did you mean 'region'"):
@@ -478,6 +667,30 @@ def test_the_command_says_what_is_wrong_with_what_it_was_given(recourse, file, t
         assert words in done.output
     shown = CliRunner().invoke(app, ["batch", "--help"]).output
     assert "goes on where it was" in " ".join(shown.split())
+
+
+def test_the_command_says_why_people_are_unanswered(recourse, file, tmp_path):
+    recourse.model.save(tmp_path / "model.safetensors")
+    people = pd.read_parquet(file).head(9).astype({"income": object, "children": object})
+    people["income"] = [*"abcde", 30.5, 30.5, 30.5, 30.5]
+    people.loc[5:7, "children"] = 4.5
+    people.loc[8, "housing"] = "castle"
+    people.to_csv(tmp_path / "people.csv", index=False)
+    line = ["batch", str(tmp_path / "people.csv"), "--model", str(tmp_path / "model.safetensors")]
+    done = CliRunner().invoke(app, [*line, "--out", str(tmp_path / "out"), "--wanted", "yes"])
+    assert done.exit_code == 0, done.output
+    told = [" ".join(words.split()) for words in done.output.splitlines()]
+    assert "unanswered 9 could not be read; `reason` says why" in told
+    at = told.index("unanswered 9 could not be read; `reason` says why") + 1
+    assert told[at].startswith("5 such as feature 'income': given 'a', expected a number")
+    assert told[at + 1].startswith("3 such as feature 'children': given '4.5', expected a whole")
+    assert told[at + 2].startswith("1 such as feature 'housing': given 'castle', expected one of")
+
+
+def test_a_rate_is_told_once_there_is_one():
+    first, later = batch.Progress(100, 1000, 0, 0.0), batch.Progress(300, 1000, 200, 10.0)
+    assert told_of(first) == "100 of 1,000 people"
+    assert told_of(later) == "300 of 1,000 people, 20 a second, 35 seconds left"
 
 
 # ---------------------------------------------------------------- another engine

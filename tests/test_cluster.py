@@ -7,16 +7,19 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import nullcontext
 
+import cloudpickle
 import pandas as pd
 import psutil
 import pytest
-from distributed import Client
+from distributed import Client, Future
 from typer.testing import CliRunner
 
 from trust_recourse import PTMClassifier, Recourse, batch, haberman
 from trust_recourse.batch import BatchError
 from trust_recourse.cli import app
+from trust_recourse.cli.batch import _client
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
 
@@ -88,7 +91,10 @@ def alike(a, b):
 
 
 def test_a_cluster_answers_as_this_machine_does_whoever_dies(recourse, file, cluster, tmp_path):
-    """A worker is killed, and the run ends well; then the scheduler, and another run goes on."""
+    """A worker is killed, and the run ends well; then the scheduler, and another run goes on.
+
+    The question is sent once, whatever the number of parts.
+    """
     ask = {"confidence": LEVEL, "rows_per_part": 5}
     batch.run(recourse, file, tmp_path / "here", n_jobs=1, **ask)
     here = batch.read(tmp_path / "here")
@@ -103,12 +109,22 @@ def test_a_cluster_answers_as_this_machine_does_whoever_dies(recourse, file, clu
 
         return tell
 
-    with Client(cluster.address, timeout="8s", set_as_default=False) as client:
+    sent = []
+
+    class Counted(Client):
+        def submit(self, task, *given, **more):
+            sent.append(sum(len(cloudpickle.dumps(g)) for g in given if not isinstance(g, Future)))
+            return super().submit(task, *given, **more)
+
+    with Counted(cluster.address, timeout="8s", set_as_default=False) as client:
         client.wait_for_workers(2, timeout=60)
         out = tmp_path / "a worker killed"
         batch.run(recourse, file, out, client=client, tell=kill(cluster.workers[0]), **ask)
         assert killed == [cluster.workers[0]]
         assert alike(here, batch.read(out))
+        packed = len(recourse.packed())
+        assert len(sent) == 1 + 62
+        assert [size > packed for size in sent] == [True] + [False] * 62
         out = tmp_path / "the scheduler killed"
         with pytest.raises(BatchError, match="the cluster was lost.*what is written is kept"):
             batch.run(recourse, file, out, client=client, tell=kill(cluster.scheduler), **ask)
@@ -116,6 +132,38 @@ def test_a_cluster_answers_as_this_machine_does_whoever_dies(recourse, file, clu
     assert 3 <= written < 62
     batch.run(recourse, file, out, n_jobs=1, **ask)
     assert alike(here, batch.read(out))
+
+
+def test_the_command_ends_with_a_sentence_when_its_scheduler_is_lost(
+    recourse, file, cluster, tmp_path
+):
+    recourse.model.save(tmp_path / "model.safetensors")
+    out = tmp_path / "out"
+    line = ["batch", str(file), "--model", str(tmp_path / "model.safetensors"), "--out", str(out)]
+    line += ["--rows-per-part", "1", "--cluster", cluster.address]
+    command = [sys.executable, "-m", "trust_recourse", *line]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as running:
+        while len(list(out.glob("part-*"))) < 3:
+            assert running.poll() is None
+            time.sleep(0.01)
+        cluster.scheduler.kill()
+        told = running.communicate(timeout=120)[1]
+    assert running.returncode == 2, told
+    assert "the cluster was lost" in told
+    assert "Traceback" not in told
+    assert 3 <= len(list(out.glob("part-*"))) < 306
+
+
+def test_that_no_worker_is_there_is_said(monkeypatch, capsys):
+    class Alone:
+        dashboard_link = "http://nowhere"
+
+        def wait_for_workers(self, *_, **__):
+            raise TimeoutError
+
+    monkeypatch.setattr("trust_recourse.batch.cluster.connected", lambda _: nullcontext(Alone()))
+    with _client("tcp://nowhere:1"):
+        assert "no workers on the cluster yet; waiting" in capsys.readouterr().err
 
 
 def test_the_command_finds_its_cluster(recourse, file, cluster, tmp_path):

@@ -1,7 +1,8 @@
 """A whole population: everybody in a file is answered, on one machine or on a Dask cluster.
 
-`run` writes a folder, `read` and `parts` read it, `check` goes through it. `answer` is the unit of
-work, a pure function from frame to frame that runs under any engine.
+`run` writes a folder, `read` and `parts` read it, `check` goes through it, `reasons` says why
+somebody has no answer. `answer` is the unit of work, a pure function from frame to frame that runs
+under any engine.
 """
 
 from trust_recourse.batch.answer import Question as Question
@@ -11,6 +12,7 @@ from trust_recourse.batch.folder import check as check
 from trust_recourse.batch.folder import manifest as manifest
 from trust_recourse.batch.folder import parts as parts
 from trust_recourse.batch.folder import read as read
+from trust_recourse.batch.folder import reasons as reasons
 from trust_recourse.batch.people import PeopleError as PeopleError
 from trust_recourse.batch.run import Progress as Progress
 from trust_recourse.batch.run import run as run

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any
 
 import pandas as pd
@@ -52,6 +53,7 @@ class Question:
     ) -> Question:
         """Put a question to a model, refused here if it is one that nobody could answer."""
         recourse._need_cells("batch")
+        _refuse_unlisted(recourse)
         Target(confidence)
         recourse._robust(min_radius, None)
         whole = isinstance(node_limit, int) and node_limit >= 1
@@ -86,11 +88,23 @@ class Question:
         }
 
 
+def _refuse_unlisted(recourse: Recourse) -> None:
+    """Refuse a cost function of a number whose values nobody can list."""
+    for name in recourse.cost.functions:
+        feature = recourse.schema[name]
+        if feature.kind == "number" and feature.movable and feature.step is None:
+            raise SchemaError(
+                f"feature {name!r} has a cost function, but its values cannot be listed; give its "
+                "step, lower and upper first"
+            )
+
+
 def answer(frame: pd.DataFrame, question: Question, keep: Sequence[str] = ()) -> pd.DataFrame:
     """One row for each person of a frame: the columns to keep, then `question.columns`.
 
-    A person whose values cannot be read comes out as "unanswered", with the reason. Columns that
-    the model does not know are left out unless they are to be kept.
+    Text is read as its feature says, as from a file. A person whose values cannot be read comes
+    out as "unanswered", with the reason. Columns that the model does not know are left out unless
+    they are to be kept.
     """
     schema = question.recourse.schema
     for name in (*schema.names, *keep):
@@ -98,7 +112,7 @@ def answer(frame: pd.DataFrame, question: Question, keep: Sequence[str] = ()) ->
             known = [str(column) for column in frame.columns]
             hint = near(name, known) or f"; the columns are {some(known)}"
             raise SchemaError(f"no column {name!r}{hint}")
-    people = zip(*(_plain_values(frame[name]) for name in schema.names), strict=True)
+    people = zip(*(_values(feature, frame[feature.name]) for feature in schema), strict=True)
     rows = _merged(people, question) if question.merge else [_told(x, question) for x in people]
     return pd.concat([frame[list(keep)], _frame(rows, question.columns, frame.index)], axis=1)
 
@@ -127,14 +141,16 @@ def unanswered(reasons: Sequence[str], question: Question) -> pd.DataFrame:
 def _told(values: tuple[Any, ...], question: Question) -> dict[str, Any]:
     recourse, start = question.recourse, time.perf_counter()
     schema = recourse.schema
+    for value in values:
+        if isinstance(value, SchemaError):
+            return _refused(values, question, value)
     try:
         result = recourse.find(
             dict(zip(schema.names, values, strict=True)), question.confidence,
             min_radius=question.min_radius, node_limit=question.node_limit,
         )  # fmt: skip
     except Exception as error:  # whatever is wrong with one person, the others get their answers
-        told = {f"from.{f.name}": v for f, v in zip(schema, values, strict=True) if _readable(f, v)}
-        return told | {"status": UNANSWERED, "reason": _reason(error)}
+        return _refused(values, question, error)
     (status,), (nodes,) = result.status.values(), result.nodes.values()
     told = {
         **{f"from.{name}": value for name, value in result.factual.items()},
@@ -147,6 +163,13 @@ def _told(values: tuple[Any, ...], question: Question) -> dict[str, Any]:
         told |= _chosen(option, result.words(option))
         told["radius"] = _radius(result.radius) if question.radius else None
     return told | {"seconds": time.perf_counter() - start}
+
+
+def _refused(values: tuple[Any, ...], question: Question, error: Exception) -> dict[str, Any]:
+    """Who cannot be answered: what can be read of them, and the reason."""
+    each = zip(question.recourse.schema, values, strict=True)
+    told = {f"from.{feature.name}": value for feature, value in each if _readable(feature, value)}
+    return told | {"status": UNANSWERED, "reason": _reason(error)}
 
 
 def _chosen(option: Option, words: str) -> dict[str, Any]:
@@ -188,9 +211,25 @@ def _hashable(values: tuple[Any, ...]) -> bool:
     return True
 
 
-def _plain_values(column: pd.Series[Any]) -> list[Any]:
-    """The values of a column, with None for every blank, so that equal people compare equal."""
-    return [plain(value) for value in column.tolist()]
+def _values(feature: Feature, column: pd.Series[Any]) -> list[Any]:
+    """The values of a column: None for every blank, so that equal people compare equal.
+
+    Text is read; where it cannot be, its error stands for it.
+    """
+    held = [plain(value) for value in column.tolist()]
+    read = {text: _read(feature, text) for text in set(filter(_is_written, held))}
+    return [read[value] if _is_written(value) else value for value in held]
+
+
+def _is_written(value: Any) -> bool:
+    return isinstance(value, (str, Decimal))
+
+
+def _read(feature: Feature, value: str | Decimal) -> Any:
+    try:
+        return feature.read(str(value))
+    except SchemaError as error:
+        return value if _readable(feature, value) else error
 
 
 # ---------------------------------------------------------------- types

@@ -6,6 +6,7 @@ it, so workers need this package but no disk in common. The question travels to 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
@@ -30,8 +31,18 @@ def connected(address: str) -> Iterator[Client]:
         client = Client(address, timeout="10s", set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
         raise BatchError(f"{address}: no Dask scheduler answers there ({error})") from None
+    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # we say what was lost
     with client:
         yield client
+
+
+def has_workers(client: Client, seconds: float) -> bool:
+    """Whether a worker is there, or comes within so many seconds."""
+    try:
+        client.wait_for_workers(1, timeout=seconds)
+    except TimeoutError:
+        return False
+    return True
 
 
 def on_cluster(client: Client, work: Work, parts: Iterable[Part]) -> Iterator[Answered]:
@@ -45,7 +56,7 @@ def on_cluster(client: Client, work: Work, parts: Iterable[Part]) -> Iterator[An
     try:
         # A task, not scattered data: if every worker that has it is lost, it is made again.
         held = client.submit(_held, work, key=f"question-{run}", retries=RETRIES)
-        pool = as_completed(with_results=True, raise_errors=True, loop=client.loop)
+        pool = as_completed(loop=client.loop)
         while True:
             while len(numbers) < max(AHEAD, AHEAD * _threads(client)):
                 part = next(coming, None)
@@ -58,8 +69,8 @@ def on_cluster(client: Client, work: Work, parts: Iterable[Part]) -> Iterator[An
                 pool.add(future)
             if not numbers:
                 return
-            future, content = next(pool)
-            yield numbers.pop(future.key), content
+            future = next(pool)
+            yield numbers.pop(future.key), future.result()
     except KilledWorker as error:
         raise BatchError(
             f"a part was lost with each of several workers ({key_split(error.task)}); is there too "

@@ -12,20 +12,26 @@ import contextlib
 import errno
 import json
 import os
+import re
+import reprlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from trust_recourse.batch.people import People, Span
 from trust_recourse.schema.values import some
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 KIND, FORMAT = "trust-recourse batch", 1
 MANIFEST = "batch.json"
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+PARTICULAR = re.compile(r"\d+|given .*?, expected", re.DOTALL)  # of a reason, to one person
 ELSEWHERE = "give another folder, or remove this one"
 
 
@@ -41,48 +47,44 @@ class Folder:
     manifest: dict[str, Any]
 
     @classmethod
-    def begun(cls, path: str | os.PathLike[str], manifest: dict[str, Any]) -> Folder:
-        """Begin a folder, or go on with one if just the same was asked there of the same people."""
+    @contextlib.contextmanager
+    def held(cls, path: str | os.PathLike[str], manifest: dict[str, Any]) -> Iterator[Folder]:
+        """Begin a folder, or go on with one if just the same was asked there of the same people.
+
+        A second process is kept from it meanwhile; one that was killed keeps nobody.
+        """
         folder = cls(Path(path), manifest)
         folder.path.mkdir(parents=True, exist_ok=True)
-        if (folder.path / MANIFEST).exists():
-            _refuse_another(folder.path, _manifest(folder.path), manifest)
-            return folder
-        if found := sorted(p.name for p in folder.path.glob("part-*")):
-            raise BatchError(f"{path}: has {some(found)}, but no {MANIFEST}; {ELSEWHERE}")
-        text = json.dumps(manifest, ensure_ascii=False, indent=1)
-        folder._write(MANIFEST, text.encode())
-        return folder
-
-    @contextlib.contextmanager
-    def held(self) -> Iterator[None]:
-        """Keep a second process from working on the same folder; a killed one holds nothing."""
-        lock = os.open(self.path / ".lock", os.O_CREAT | os.O_RDWR)
+        lock = os.open(folder.path / ".lock", os.O_CREAT | os.O_RDWR)
         try:
-            _lock(lock, self.path)
-            for beside in self.path.glob(".*.tmp"):  # of a process that was killed as it wrote
-                beside.unlink()
-            yield
+            _lock(lock, folder.path)
+            folder._begin()
+            yield folder
         finally:
             os.close(lock)
+
+    def _begin(self) -> None:
+        for beside in self.path.glob(".*.tmp"):  # of a process that was killed as it wrote
+            beside.unlink()
+        if (self.path / MANIFEST).exists():
+            _refuse_another(self.path, _manifest(self.path), self.manifest)
+            return
+        if found := sorted(p.name for p in self.path.glob("part-*")):
+            raise BatchError(f"{self.path}: has {some(found)}, but no {MANIFEST}; {ELSEWHERE}")
+        self._write(MANIFEST, json.dumps(self.manifest, ensure_ascii=False, indent=1).encode())
 
     def missing(self, spans: tuple[Span, ...]) -> set[int]:
         """The numbers of the parts that are not there, or not whole."""
         return {span.number for span in spans if not self._has(span)}
 
     def _has(self, span: Span) -> bool:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        path = self.path / part_name(span.number)
+        """Whether a part is there, undamaged, with just its rows; it is read for that."""
         try:
-            known = pq.read_metadata(path)
-        except (pa.ArrowException, OSError):
+            table = _table(self.path / part_name(span.number), None)
+        except BatchError:
             return False
-        if known.num_rows != span.rows or not known.num_row_groups:
-            return False
-        rows = known.row_group(0).column(0).statistics
-        return rows is None or rows.min == span.first
+        rows: list[int] = table["row"].to_pylist()
+        return rows == list(range(span.first, span.first + span.rows))
 
     def write(self, number: int, content: bytes) -> None:
         """Write one part, whole or not at all."""
@@ -152,20 +154,31 @@ def _manifest(path: Path) -> dict[str, Any]:
 
 def _refuse_another(path: Path, there: dict[str, Any], asked: dict[str, Any]) -> None:
     """Refuse to go on with another question, or with other people, naming what differs."""
-    apart = ("path",)  # where something lay says nothing of what it is
     for name in asked:
-        old, new = (_without(side.get(name), apart) for side in (there, asked))
-        if old != new:
-            told = "" if isinstance(new, dict) else f": {old!r} there, {new!r} now"
-            raise BatchError(
-                f"{path}: was begun with another {name.replace('_', ' ')}{told}; {ELSEWHERE}"
-            )
+        for apart in _apart(name.replace("_", " "), there.get(name), asked[name]):
+            raise BatchError(f"{path}: was begun otherwise ({apart}); {ELSEWHERE}")
+    untold = "cost functions of its own" if asked["cost_functions"] else None
+    if asked["model"]["fingerprint"] is None:
+        untold = "a model without `fingerprint_`"
+    if untold:
+        raise BatchError(
+            f"{path}: was begun with {untold}, and whether it is the same now cannot be told; "
+            f"{ELSEWHERE}"
+        )
 
 
-def _without(value: Any, names: tuple[str, ...]) -> Any:
-    if not isinstance(value, dict):
-        return value
-    return {key: held for key, held in value.items() if key not in names}
+def _apart(name: str, there: Any, now: Any) -> Iterator[str]:
+    """What differs, but for where something lay, which says nothing of what it is."""
+    if isinstance(there, dict) and isinstance(now, dict):
+        for key in dict.fromkeys((*there, *now)):
+            if key != "path":
+                yield from _apart(f"{name}, {key}", there.get(key), now.get(key))
+    elif isinstance(there, list) and isinstance(now, list) and len(there) == len(now):
+        for at, (old, new) in enumerate(zip(there, now, strict=True)):
+            key = old.get("name", at) if isinstance(old, dict) else at
+            yield from _apart(f"{name}, {key}", old, new)
+    elif there != now:
+        yield f"{name}: {reprlib.repr(there)} there, {reprlib.repr(now)} now"
 
 
 # ---------------------------------------------------------------- reading
@@ -217,15 +230,33 @@ def check(path: str | os.PathLike[str]) -> Counter[str]:
     return found
 
 
-def _frame(path: Path, columns: Sequence[str] | None) -> pd.DataFrame:
+def reasons(path: str | os.PathLike[str]) -> list[tuple[str, int]]:
+    """Why people are unanswered, the commonest first: one of each kind, and how many there are."""
+    shown, found = dict[str, str](), Counter[str]()
+    for part in parts(path, ["reason"]):
+        for reason in part["reason"].dropna():
+            kind = PARTICULAR.sub("", reason)
+            shown.setdefault(kind, reason)
+            found[kind] += 1
+    return [(shown[kind], many) for kind, many in found.most_common()]
+
+
+def _table(path: Path, columns: Sequence[str] | None) -> pa.Table:
+    """A part, or these columns of it and `row`; its checksums are verified."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
-        table = pq.read_table(path, columns=None if columns is None else ["row", *columns])
+        with pq.ParquetFile(path, page_checksum_verification=True) as opened:
+            wanted = None if columns is None else ["row", *columns]
+            return opened.read(wanted, use_threads=False)
     except (pa.ArrowException, OSError) as error:
         first = str(error).partition("\n")[0]
         raise BatchError(f"{path}: damaged ({first}); remove it and start the same again") from None
+
+
+def _frame(path: Path, columns: Sequence[str] | None) -> pd.DataFrame:
+    table = _table(path, columns)
     nullable = {"int64": pd.Int64Dtype(), "bool": pd.BooleanDtype(), "string": pd.StringDtype()}
     frame: pd.DataFrame = table.to_pandas(types_mapper=lambda of: nullable.get(str(of)))
     return frame.astype({"row": "int64"})

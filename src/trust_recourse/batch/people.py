@@ -13,13 +13,13 @@ import os
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
-from trust_recourse.schema import Feature, Schema
+from trust_recourse.schema import Schema
 from trust_recourse.schema.values import NUMBER, near, refuse_repeated, some
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 SEPARATORS = ",;\t|"
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")  # could steer a terminal
 BLOCK = 1 << 20
+LINES = 20  # of one record of a CSV; in a longer one a quote is missing
 
 
 class PeopleError(ValueError):
@@ -59,30 +60,20 @@ class Part:
     separator: str = ""  # of a CSV, whose cells are all texts
 
     def frame(self, schema: Schema) -> pd.DataFrame:
-        """The schema's columns of those rows that could be read, each cell as its feature says."""
+        """The schema's columns of those rows that could be read."""
         if self.table is None:
             return pd.DataFrame(columns=list(schema.names))
         columns: pd.DataFrame = self.table.select(list(schema.names)).to_pandas()
-        if not self.separator:
-            return columns
-        return pd.DataFrame(
-            {f.name: _read(f, columns[f.name].tolist(), self.separator) for f in schema}
-        )
+        if self.separator == ";":
+            for feature in schema:
+                if feature.kind == "number":
+                    columns[feature.name] = [_with_point(text) for text in columns[feature.name]]
+        return columns
 
 
-def _read(feature: Feature, cells: list[str], separator: str) -> pd.Series[Any]:
-    """Cells of text as values; what cannot be read stays text, which no number can be."""
-    known = {text: _value(feature, text, separator) for text in set(cells)}
-    return pd.Series([known[text] for text in cells], dtype=object)
-
-
-def _value(feature: Feature, text: str, separator: str) -> Any:
+def _with_point(text: str) -> str:
     point = text.replace(",", ".")
-    comma = separator == ";" and feature.kind == "number" and NUMBER.fullmatch(point)
-    try:
-        return feature.read(point if comma else text)
-    except ValueError:
-        return text
+    return point if NUMBER.fullmatch(point) else text
 
 
 @dataclass(frozen=True)
@@ -91,15 +82,26 @@ class People:
 
     path: Path
     spans: tuple[Span, ...]
-    names: tuple[str, ...]
-    size: int  # in bytes
+    columns: pa.Schema  # of types that hold the values of every file
+    stamps: dict[Path, Stamp]
     sha256: str
     separator: str = ""
+
+    @property
+    def names(self) -> list[str]:
+        """The names of its columns."""
+        names: list[str] = self.columns.names
+        return names
 
     @property
     def rows(self) -> int:
         """How many people there are."""
         return sum(span.rows for span in self.spans)
+
+    @property
+    def size(self) -> int:
+        """Its size in bytes."""
+        return sum(stamp.size for stamp in self.stamps.values())
 
     def _refuse_absent(self, columns: Sequence[str]) -> None:
         """Refuse columns that the input has not."""
@@ -109,24 +111,46 @@ class People:
                 raise PeopleError(f"{self.path}: no column {name!r}{hint}")
 
     def types(self, columns: Sequence[str]) -> pa.Schema:
-        """The types of these columns: those of the first file, or text; no dictionaries."""
+        """The types of these columns."""
         import pyarrow as pa
 
         self._refuse_absent(columns)
-        if self.separator:
-            return pa.schema([(name, pa.string()) for name in columns])
-        with _opened(self.spans[0].file) as opened:
-            fields = [opened.schema_arrow.field(name) for name in columns]
-        return pa.schema([(field.name, _plain_type(field.type)) for field in fields])
+        return pa.schema([self.columns.field(name) for name in columns])
 
     def parts(self, numbers: Collection[int], columns: pa.Schema) -> Iterator[Part]:
         """The parts of these numbers, in order, with these columns, one at a time."""
         wanted = [span for span in self.spans if span.number in numbers]
-        if self.separator:
-            yield from _csv_parts(self, wanted, columns.names)
-            return
         for (file, group), spans in groupby(wanted, key=lambda span: (span.file, span.group)):
-            yield from _parquet_parts(file, group, list(spans), columns)
+            if self.separator:
+                coming = _csv_parts(self, list(spans), columns.names)
+            else:
+                coming = _parquet_parts(file, group, list(spans), columns)
+            try:
+                for part in coming:
+                    self._refuse_changed(file)
+                    yield part
+            except OSError as error:
+                raise PeopleError(f"{file}: cannot be read any more ({error})") from None
+
+    def _refuse_changed(self, file: Path) -> None:
+        """Refuse a file that is not as it was when its rows were counted."""
+        if _stamp(file) != self.stamps[file]:
+            raise PeopleError(
+                f"{file}: was changed while it was read; let nobody write it, and start again with "
+                "another folder of answers"
+            )
+
+
+class Stamp(NamedTuple):
+    """What changes about a file when somebody writes it."""
+
+    size: int
+    changed: int  # in nanoseconds
+
+
+def _stamp(file: Path) -> Stamp:
+    known = file.stat()
+    return Stamp(known.st_size, known.st_mtime_ns)
 
 
 def people(path: str | os.PathLike[str], rows_per_part: int) -> People:
@@ -145,7 +169,6 @@ def people(path: str | os.PathLike[str], rows_per_part: int) -> People:
         raise PeopleError(f"{source}: a spreadsheet or an archive; save it as CSV (UTF-8) first")
     else:
         found = _csv(source, rows_per_part)
-    refuse_repeated(f"{source}: columns", found.names)
     if not found.rows:
         raise PeopleError(f"{source}: it has columns, but no rows")
     return found
@@ -173,27 +196,30 @@ def _opened(file: Path) -> pq.ParquetFile:
 
 
 def _parquet(source: Path, files: list[Path], most: int) -> People:
+    import pyarrow as pa
+
     spans: list[Span] = []
-    names: tuple[str, ...] = ()
-    first, size, digest = 0, 0, hashlib.sha256()
+    types: dict[str, Any] = {}
+    first, stamps, digest = 0, {file: _stamp(file) for file in files}, hashlib.sha256()
     for file in files:
         with _opened(file) as opened:
-            held = tuple(opened.schema_arrow.names)
+            held = opened.schema_arrow
             groups = [opened.metadata.row_group(g).num_rows for g in range(opened.num_row_groups)]
-        if names and set(held) != set(names):
-            odd = sorted(set(held) ^ set(names))
+        refuse_repeated(f"{file}: columns", held.names)
+        if types and set(held.names) != set(types):
+            odd = sorted(set(held.names) ^ set(types))
             raise PeopleError(f"{file}: unlike {files[0].name} in the columns {some(odd)}")
-        names = names or held
+        own = {field.name: _plain_type(field.type) for field in held}
+        types = {name: _common(of, own[name]) for name, of in (types or own).items()}
         for group, rows in enumerate(groups):
             for skip in range(0, rows, most):
                 many = min(most, rows - skip)
                 spans.append(Span(len(spans), file, first, many, group, skip))
                 first += many
-        size += file.stat().st_size
         if source.is_dir():
-            digest.update(f"{file.name} {file.stat().st_size}\n".encode())
+            digest.update(f"{file.name} {stamps[file].size}\n".encode())
         _hash_into(digest, file)
-    return People(source, tuple(spans), names, size, digest.hexdigest())
+    return People(source, tuple(spans), pa.schema(types), stamps, digest.hexdigest())
 
 
 def _hash_into(digest: Any, file: Path) -> None:
@@ -217,8 +243,7 @@ def _parquet_parts(file: Path, group: int, spans: list[Span], columns: pa.Schema
                 held = here if held is None else pa.concat_tables([held, here])
                 while waiting and at + len(held) >= waiting[0].skip + waiting[0].rows:
                     span = waiting.pop(0)
-                    rows = held.slice(span.skip - at, span.rows).cast(columns).combine_chunks()
-                    yield Part(span.number, span.first, span.rows, rows, {})
+                    yield _parquet_part(span, held.slice(span.skip - at, span.rows), columns)
                 if not waiting:
                     return
                 passed = min(len(held), max(0, waiting[0].skip - at))
@@ -228,8 +253,23 @@ def _parquet_parts(file: Path, group: int, spans: list[Span], columns: pa.Schema
     else:
         words = f"{file}, row group {group}: it ends before its last row"
     for span in waiting:
-        problems = dict.fromkeys(range(span.rows), words)
-        yield Part(span.number, span.first, span.rows, None, problems)
+        yield _lost(span, words)
+
+
+def _parquet_part(span: Span, rows: pa.Table, columns: pa.Schema) -> Part:
+    import pyarrow as pa
+
+    try:
+        table = rows.cast(columns).combine_chunks()
+    except pa.ArrowException as error:
+        return _lost(span, f"{span.file}: unlike the other files ({_first_line(error)})")
+    return Part(span.number, span.first, span.rows, table, {})
+
+
+def _lost(span: Span, words: str) -> Part:
+    """A part of which nothing can be read."""
+    problems = dict.fromkeys(range(span.rows), words)
+    return Part(span.number, span.first, span.rows, None, problems)
 
 
 def _plain_type(of: Any) -> Any:
@@ -240,6 +280,17 @@ def _plain_type(of: Any) -> Any:
         return _plain_type(of.value_type)
     packed = pa.types.is_large_string(of) or pa.types.is_string_view(of)
     return pa.string() if packed else of
+
+
+def _common(a: Any, b: Any) -> Any:
+    """A type that holds what either holds; text if there is no other."""
+    import pyarrow as pa
+
+    both = [pa.schema({"": a}), pa.schema({"": b})]
+    try:
+        return pa.unify_schemas(both, promote_options="permissive").field(0).type
+    except pa.ArrowTypeError:
+        return pa.string()
 
 
 def _first_line(error: Exception) -> str:
@@ -285,7 +336,7 @@ class _Lines:
 
 
 def _records(lines: _Lines, path: Path, separator: str, cells: int | None) -> Iterator[Record]:
-    """The records that are not blank; after one whose quote never ends nobody can read on."""
+    """The records that are not blank lines; after one whose quote never ends nobody can read on."""
     reader = csv.reader(iter(lines), delimiter=separator, strict=True, skipinitialspace=True)
     while True:
         begun = lines.line + 1
@@ -301,20 +352,26 @@ def _records(lines: _Lines, path: Path, separator: str, cells: int | None) -> It
                 ) from None
             row, lines.problem = [""], str(error)
         problem, lines.problem = lines.problem, None
-        if problem is None and cells is not None and row and len(row) != cells:
+        if problem is None and cells and row and len(row) != cells:
             problem = f"{len(row)} cells, but the first line names {cells} columns"
+        if problem is None and lines.line - begun >= LINES:
+            problem = f"one row up to line {lines.line}; is there a quote too many at either end?"
         told = f"line {begun}: {problem}" if problem else None
-        if row:
+        cells = cells or len(row)
+        if row or cells == 1:  # of a single column a blank line is a blank cell
+            row = row or [""]
             yield Record([cell.strip() for cell in row], told, lines.end, lines.line)
 
 
 def _csv(path: Path, most: int) -> People:
+    import pyarrow as pa
+
     with path.open("rb") as source:
         first_line = source.readline().decode("utf-8-sig", errors="replace")
     separator = max(
         SEPARATORS, key=lambda each: len(next(csv.reader([first_line], delimiter=each), []))
     )
-    lines = _Lines(path, 0, 0)
+    stamp, lines = _stamp(path), _Lines(path, 0, 0)
     with lines.source:
         records = _records(lines, path, separator, None)
         header = next(records, None)
@@ -332,8 +389,9 @@ def _csv(path: Path, most: int) -> People:
         if not spans or spans[-1].first + spans[-1].rows < row:
             spans.append(_span(path, spans, row, begin))
     names = [name or f"column {at}" for at, name in enumerate(header.cells, 1)]
-    kept = tuple(spans if row else ())
-    return People(path, kept, tuple(names), lines.end, lines.digest.hexdigest(), separator)
+    refuse_repeated(f"{path}: columns", names)
+    kept, columns = tuple(spans if row else ()), pa.schema(dict.fromkeys(names, pa.string()))
+    return People(path, kept, columns, {path: stamp}, lines.digest.hexdigest(), separator)
 
 
 def _span(path: Path, before: list[Span], row: int, begin: Record) -> Span:
@@ -347,7 +405,7 @@ def _csv_parts(source: People, spans: list[Span], columns: Sequence[str]) -> Ite
         lines = _Lines(span.file, span.skip, span.line)
         with lines.source:
             records = _records(lines, span.file, source.separator, len(source.names))
-            taken = [next(records) for _ in range(span.rows)]
+            taken = list(islice(records, span.rows))
         yield _csv_part(source, span, taken, columns)
 
 

@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -34,16 +35,16 @@ Answered = tuple[int, bytes]
 
 
 class Progress(NamedTuple):
-    """How far a run is."""
+    """How far a run is; what workers take to start, with their first part, is no rate."""
 
     rows: int
     of: int
-    here: int  # rows answered since this start
-    seconds: float  # since this start
+    here: int  # rows answered since the first part was written
+    seconds: float  # since then
 
     @property
     def rate(self) -> float:
-        """Rows a second since this start."""
+        """Rows a second since the first part; 0 as long as that is all there is."""
         return self.here / self.seconds if self.seconds else 0.0
 
     @property
@@ -101,8 +102,9 @@ def run(
     kept = _kept(found, question, id, keep)
     types = found.types(list(dict.fromkeys([*recourse.schema.names, *kept])))
     work = Work(question, found.types(kept))
-    folder = Folder.begun(out, _manifest(question, found, id, kept, rows_per_part, model))
-    with folder.held():
+    told = _manifest(question, found, id, kept, rows_per_part, model)
+    _refuse_within(Path(source), Path(out))
+    with Folder.held(out, told) as folder:
         missing = folder.missing(found.spans)
         parts = found.parts(missing, types)
         if client is None:
@@ -115,6 +117,11 @@ def run(
     return check(out)
 
 
+def _refuse_within(source: Path, out: Path) -> None:
+    if source.is_dir() and out.resolve().is_relative_to(source.resolve()):
+        raise BatchError(f"{out}: is in the folder that is read; give another folder to write to")
+
+
 def _write_all(
     folder: Folder,
     found: People,
@@ -124,12 +131,13 @@ def _write_all(
 ) -> None:
     rows, of = {span.number: span.rows for span in found.spans}, found.rows
     done = of - sum(rows[number] for number in missing)
-    start, here = time.monotonic(), 0
+    first: tuple[int, float] | None = None
     for number, content in answers:
         folder.write(number, content)
-        here += rows[number]
+        done += rows[number]
+        first = first or (done, time.monotonic())
         if tell is not None:
-            tell(Progress(done + here, of, here, time.monotonic() - start))
+            tell(Progress(done, of, done - first[0], time.monotonic() - first[1]))
 
 
 def _jobs(n_jobs: int | None) -> int:
@@ -233,7 +241,7 @@ def answered(part: Part, work: Work) -> bytes:
         },
     }
     written = io.BytesIO()
-    pq.write_table(pa.table(columns), written, compression="zstd")
+    pq.write_table(pa.table(columns), written, compression="zstd", write_page_checksum=True)
     return written.getvalue()
 
 

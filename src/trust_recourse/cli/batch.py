@@ -24,13 +24,15 @@ if TYPE_CHECKING:
     from trust_recourse.batch import Progress
 
 EVERY = 10.0  # seconds between lines where there is no terminal
+MOST = 3  # reasons that are shown
+UNANSWERED = "unanswered"
 SENTENCES = {
     "optimal": "have a cheapest change, proved so",
     "feasible": "have a change, not proved to be the cheapest",
     "infeasible": "can reach it by no allowed change; that is proved",
     "not_found": "have no change that was found in so many boxes",
     "already_met": "need not change",
-    "unanswered": "could not be read; `reason` says why",
+    UNANSWERED: "could not be read; `reason` says why",
 }
 
 
@@ -136,10 +138,12 @@ def _client(cluster: str | None) -> Iterator[Any]:
         yield None
         return
     _need("distributed", "cluster")
-    from trust_recourse.batch.cluster import connected
+    from trust_recourse.batch.cluster import connected, has_workers
 
     with connected(cluster) as client:
         typer.echo(f"dashboard: {client.dashboard_link}", err=True)
+        if not has_workers(client, EVERY):
+            typer.echo("no workers on the cluster yet; waiting for the first", err=True)
         yield client
 
 
@@ -176,8 +180,9 @@ class _Lines:
 
 def words(now: Progress) -> str:
     """How far a run is, for people."""
-    left = f", {_clock(now.left)} left" if now.rows < now.of else ""
-    return f"{now.rows:,} of {now.of:,} people, {now.rate:,.0f} a second{left}"
+    rate = f", {now.rate:,.0f} a second" if now.rate else ""
+    left = f", {_clock(now.left)} left" if now.rate and now.rows < now.of else ""
+    return f"{now.rows:,} of {now.of:,} people{rate}{left}"
 
 
 def _clock(seconds: float) -> str:
@@ -190,8 +195,12 @@ def _clock(seconds: float) -> str:
 
 
 def _sum_up(found: Counter[str], out: Path) -> None:
+    from trust_recourse.batch import reasons
+
     console = page.console(markup=False)
     for status, sentence in SENTENCES.items():
         if found[status]:
             console.print(f"{status:<11}{found[status]:>13,}  {sentence}", soft_wrap=True)
+    for reason, many in reasons(out)[:MOST] if found[UNANSWERED] else ():
+        console.print(f"{many:>24,}  such as {reason}", soft_wrap=True)
     console.print(f"\n{out}: {found.total():,} people, each once.", soft_wrap=True)
