@@ -217,6 +217,8 @@ def test_a_run_is_the_unit_of_work_part_by_part(recourse, question, file, tmp_pa
     alike(told[list(question.columns)], answer(people, question))
     assert counts == Counter(told["status"])
     assert seen[-1].rows == seen[-1].of == len(people)
+    assert (seen[0].rows, seen[0].here, seen[0].rate) == (25, 0, 0)
+    assert seen[-1].here == len(people) - 25
     assert [len(part) for part in batch.parts(tmp_path / "out")] == [25, 25, 10] * 3 + [25, 10]
     said = batch.manifest(tmp_path / "out")
     assert said["input"]["sha256"] == _sha256(file)
@@ -339,7 +341,9 @@ def test_a_blank_line_of_a_single_column_is_a_person(tmp_path):
     schema = Schema.infer(X, missing={"a": float("nan")})
     machine = PTMClassifier(epochs=3, random_state=0, schema=schema).fit(X, X["a"] > 2)
     (tmp_path / "people.csv").write_text("a\n1\n\n4\n\n")
-    batch.run(Recourse(machine), tmp_path / "people.csv", tmp_path / "out", rows_per_part=3)
+    batch.run(
+        Recourse(machine), tmp_path / "people.csv", tmp_path / "out", rows_per_part=3, n_jobs=1
+    )
     assert batch.read(tmp_path / "out")["from.a"].tolist() == pytest.approx(
         [1, np.nan, 4, np.nan], nan_ok=True
     )
@@ -568,8 +572,8 @@ def test_a_damaged_part_of_the_answers_is_made_again(recourse, file, tmp_path):
         batch.read(out)
     batch.run(recourse, file, out, LEVEL, rows_per_part=40, n_jobs=1)
     assert alike(before, batch.read(out))
-    shutil.copy(out / folder.part_name(0), part)
-    with pytest.raises(BatchError, match="part-00001.parquet: expected the rows from 40 on"):
+    shutil.copy(out / folder.part_name(0), out / folder.part_name(2))  # as long as that
+    with pytest.raises(BatchError, match="part-00002.parquet: expected the rows from 60 on"):
         batch.check(out)
     batch.run(recourse, file, out, LEVEL, rows_per_part=40, n_jobs=1)
     assert alike(before, batch.read(out))

@@ -98,12 +98,12 @@ def run(
         merge=merge,
     )  # fmt: skip
     jobs = _jobs(n_jobs)
+    _refuse_within(Path(source), Path(out))
     found = people(source, rows_per_part)
     kept = _kept(found, question, id, keep)
     types = found.types(list(dict.fromkeys([*recourse.schema.names, *kept])))
     work = Work(question, found.types(kept))
     told = _manifest(question, found, id, kept, rows_per_part, model)
-    _refuse_within(Path(source), Path(out))
     with Folder.held(out, told) as folder:
         missing = folder.missing(found.spans)
         parts = found.parts(missing, types)
