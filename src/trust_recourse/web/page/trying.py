@@ -115,4 +115,4 @@ def movers(why: Explanation) -> None:
 
 def points(share: float) -> str:
     """A share of a change in confidence, in points of a percent."""
-    return f"{100 * share:+.1f}"
+    return f"{round(100 * share, 1) + 0.0:+.1f}"  # no minus zero
