@@ -334,8 +334,9 @@ thead th { border-bottom: 1pt solid #111; font-weight: bold } tr { break-inside:
 .number { text-align: right }
 figure { margin: .6em 0; break-inside: avoid } img { width: 75%; min-width: min(100%, 30em) }
 figcaption { font-size: .87em }
+.many { font-size: .87em }
+@media screen { .many { overflow-x: auto } }
 @media screen and (max-width: 40em) {
-  .many { overflow-x: auto } .many table { min-width: 40em } .many .long { overflow-wrap: normal }
-  main { padding: 1em } }
+  .many table { min-width: 40em } .many .long { overflow-wrap: normal } main { padding: 1em } }
 @media print { body { font-size: SIZE; line-height: 1.3 } main { max-width: none; padding: 0 } }
 """

@@ -181,7 +181,8 @@ def _model(result: Result, report: ModelReport | None) -> Iterator[Block]:
     if report is None:
         yield Text(
             "No model report was given, so nothing is said here of how often the model is right or "
-            "how honest its confidence is: dossier(..., report=model_report(model, X, y))."
+            "how honest its confidence is: dossier(..., report=model_report(model, X, y)), or the "
+            "command dossier with --data and --target."
         )
         return
     yield Text(
