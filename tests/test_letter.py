@@ -666,6 +666,7 @@ def test_the_dossier_holds_the_evidence(told, answers, model, tmp_path):
         assert told.verdicts[target].startswith("holds")
     assert len(told.certificates) == 3
     assert "By the search alone" not in text
+    assert re.search(r"discarded and checked: [^.]*\b\d+ by price\b", text)
 
 
 def test_it_counts_the_rules_that_its_comparison_lists(told, answers):

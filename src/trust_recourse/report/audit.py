@@ -130,6 +130,11 @@ def _asked(audit: Audit) -> Iterator[Block]:
 
 
 def _many(people: int) -> str:
+    """How many people, in words.
+
+    >>> _many(1), _many(1200)
+    ('1 person', '1,200 people')
+    """
     return f"{people:,} {'person' if people == 1 else 'people'}"
 
 
