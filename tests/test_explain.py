@@ -369,7 +369,7 @@ def test_the_table_of_clauses():
     q = result.recourse.model.clause_proba(people)
     np.testing.assert_allclose(table.iloc[:-1].to_numpy(), q.T, atol=1e-12)
     np.testing.assert_allclose(table.loc["none fires"], np.prod(1 - q, axis=1), atol=1e-12)
-    assert list(table.columns) == ["factual", "option 0", "option 1"]
+    assert list(table.columns) == ["as they are", "option 0", "option 1"]
 
 
 def test_explanations_have_every_form():

@@ -119,9 +119,9 @@ def _by_feature(a: Floats, b: Floats) -> Floats:
 class Place:
     """Where a person is, or could be, and what the model's clauses do there."""
 
-    name: str  # "factual", "option 0", …
+    name: str  # "as they are", "option 0", …
     x: pd.Series[Any]
-    target: Target | None  # none was asked of the factual
+    target: Target | None  # none was asked of the person as they are
     cost: float
     confidence: float  # of the wanted class
     cells: Cells

@@ -195,16 +195,16 @@ class Result:
     @cached_property
     def _places(self) -> Places:
         asked = [(f"option {i}", o.x, o.target, o.cost) for i, o in enumerate(self.options)]
-        return places(self.recourse, [("factual", self.factual, None, 0.0), *asked])
+        return places(self.recourse, [("as they are", self.factual, None, 0.0), *asked])
 
     def clauses(self) -> pd.DataFrame:
-        """Clause × (factual, every option): firing probabilities; last, that no clause fires."""
+        """Clause × (as they are, each option): firing probabilities; last, that no clause fires."""
         return self._places.table()
 
     def explain(
         self, option: int = 0, *, since: int | None = None, fragile: float = FRAGILE
     ) -> Explanation:
-        """Why confidence is what it is at an option: since the factual, or since another option.
+        """Why confidence is what it is at an option: since as they are, or since another option.
 
         A clause counts as fragile where it tightens with at least the probability `fragile`.
         """

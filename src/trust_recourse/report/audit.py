@@ -123,10 +123,19 @@ def _sentence(part: Part, each: Comparison) -> str:
 def _asked(audit: Audit) -> Iterator[Block]:
     yield Heading("What was asked")
     yield Text(
-        f"Of {audit.people:,} people: whom does the model refuse, and what is the least each of "
+        f"Of {_many(audit.people)}: whom does the model refuse, and what is the least each of "
         f"these must change to be accepted (class {clean(audit.wanted)}) with a confidence of at "
         f"least {audit.confidence:g}? Cost: {audit.cost}, in the schema’s scales and weights."
     )
+
+
+def _many(people: int) -> str:
+    """How many people, in words.
+
+    >>> _many(1), _many(1200)
+    ('1 person', '1,200 people')
+    """
+    return f"{people:,} {'person' if people == 1 else 'people'}"
 
 
 def _people(audit: Audit, at: int) -> Iterator[Block]:
@@ -142,7 +151,7 @@ def _people(audit: Audit, at: int) -> Iterator[Block]:
     yield Grid(head, tuple(rows))
     unknown = sum(each.group.unknown for each in part.groups)
     more = (
-        f" Of {unknown:,} people the row could not be read, so it is not known whether they are "
+        f" Of {_many(unknown)} the row could not be read, so it is not known whether they are "
         "refused; they count as people, and in no share."
         if unknown
         else ""

@@ -114,5 +114,9 @@ def movers(why: Explanation) -> None:
 
 
 def points(share: float) -> str:
-    """A share of a change in confidence, in points of a percent."""
-    return f"{100 * share:+.1f}"
+    """A share of a change in confidence, in points of a percent; never minus zero.
+
+    >>> points(-0.0001), points(-0.012)
+    ('+0.0', '-1.2')
+    """
+    return f"{round(100 * share, 1) + 0.0:+.1f}"
