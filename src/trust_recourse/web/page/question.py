@@ -36,10 +36,7 @@ class Question:
         schema = recourse.schema.lock(*sorted(self.locked))
         for name in sorted(self.freed):
             schema = schema.update(name, mutable=True)
-        return Recourse(
-            recourse.model, schema, recourse.cost, wanted=recourse.wanted,
-            decision_threshold=recourse.decision_threshold,
-        )  # fmt: skip
+        return recourse.under(schema)
 
     def may_change(self, feature: Feature) -> bool:
         """Whether a feature of the organisation's schema may change under these locks."""
