@@ -16,6 +16,7 @@ from page_server import HOSTILE, TEMPLATE, loans, patients
 from trust_recourse import Ledger, PTMClassifier, Recourse
 from trust_recourse.web.desk import Busy
 from trust_recourse.web.page.latest import said
+from trust_recourse.web.page.papers import not_to_come
 from trust_recourse.web.page.people import A_PAGE, People
 from trust_recourse.web.page.question import Question, find, price, with_kept
 from trust_recourse.web.page.words import badge, percent
@@ -206,10 +207,17 @@ def test_the_whole_story(visit, folder):
     page.get_by_label("Id of the person").fill("customer 4711")
     issue.click()
     expect(page.locator(".promise")).to_be_visible()
+    told = page.locator(".promise").inner_text()
     expect(issue).to_be_disabled()  # the same is promised once
+    page.get_by_role("button", name="Keep option 1 to compare").click()
+    expect(page.locator(".promise")).to_be_visible()
+    expect(issue).to_be_disabled()
+    page.get_by_label("Id of the person").fill("customer 4711 ")
+    expect(page.locator(".promise")).to_have_count(0)
+    expect(issue).to_be_disabled()
     with Ledger(folder / "promises.db", key="a key for the tests alone") as ledger:
         (promise,) = ledger.promises(subject="customer 4711")
-    assert page.locator(".promise").inner_text() == f"Promise {promise.id}"
+    assert told == f"Promise {promise.id}"
     assert promise.option.confidence >= 0.8
 
 
@@ -221,6 +229,25 @@ def test_what_the_rules_lock_may_be_freed_but_not_promised(visit):
     expect(page.locator(".warning")).to_contain_text("The rules lock age")
     tab(page, "Letter and promise")
     expect(page.get_by_role("button", name="Letter as PDF")).to_be_disabled()
+
+
+@needs_browser
+def test_fields_say_what_is_missing_until_it_is_there(visit):
+    page = visit()
+    pick(page)
+    tab(page, "Letter and promise")
+    letter = page.get_by_role("button", name="Letter as PDF")
+    expect(letter).to_be_enabled()
+    for label, wrong, words, right in (
+        ("Whom to ask", "", "Say whom to ask", "Ann"),
+        ("The offer holds until", "2020-01-01", "2020-01-01 has passed", "2099-01-01"),
+    ):
+        page.get_by_label(label).fill(wrong)
+        expect(page.locator(".tools")).to_contain_text(words)
+        expect(letter).to_be_disabled()
+        page.get_by_label(label).fill(right)
+        expect(page.locator(".tools")).not_to_contain_text(words)
+        expect(letter).to_be_enabled()
 
 
 @needs_browser
@@ -416,7 +443,7 @@ def test_kept_options_join_later_ones_once(lending):
     recourse, X = lending
     x = next(x for _, x in X.iterrows() if recourse.confidence(x) < 0.5)
     cheap, dear = recourse.find(x, 0.55), recourse.find(x, 0.9)
-    both = with_kept(dear, (*cheap.options, *dear.options))
+    both = with_kept(dear, (*cheap.options, *dear.options, *cheap.options))
     assert both.options == (*dear.options, *cheap.options)
     assert badge(both, 0).proved
     both.compare(0, 1)
@@ -440,3 +467,11 @@ def test_numbers_named_by_their_rows_or_by_their_index(lending):
     assert People(recourse, X).name(3) == "Row 3"
     named = X.set_axis(pd.Index([f"customer {at}" for at in range(len(X))]))
     assert People(recourse, named).name(3) == "customer 3"
+
+
+@pytest.mark.parametrize(
+    ("day", "words"), [("2020-01-01", "2020-01-01 has passed"), ("", "Choose"), ("9999-12-31", "")]
+)
+def test_a_last_day_is_one_to_come(day, words):
+    said = not_to_come(day)
+    assert said is None if not words else words in said

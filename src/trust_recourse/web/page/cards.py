@@ -34,8 +34,8 @@ class Cards:
     def __init__(self, visit: Visit, try_values: Callable[[Option], None]) -> None:
         self.visit, self._try = visit, try_values
         heading("What would change the answer")
-        self._line, failed = status_line("Searching…")
-        self.search = Latest(self._waiting, failed)
+        self._line, self._failed = status_line("Searching…")
+        self.search = Latest(self._waiting, self._none)
         self.place = ui.element("div").classes("cards")
         self.place.props["aria-live"] = "polite"
         self.more = Latest(lambda _: None, self._unsafe)
@@ -57,6 +57,11 @@ class Cards:
         """Say so, and let the cards fade: they answer an earlier question."""
         self._line(is_waiting)
         self.place.classes(**{"add" if is_waiting else "remove": "faded"})
+
+    def _none(self, why: str) -> None:
+        """Say why there is no answer, and take away those to an earlier question."""
+        self._empty()
+        self._failed(why)
 
     def _ask(self) -> None:
         if self.visit.question is not None:

@@ -161,10 +161,12 @@ def compared(result: Result, first: int, second: int) -> Comparison:
 
 def with_kept(result: Result, kept: tuple[Option, ...]) -> Result:
     """The result with options added that were kept from other confidences, each once."""
-    own = [o.x.to_dict() for o in result.options]
-    extra = tuple(o for o in kept if o.x.to_dict() not in own)
-    known = {o.target: o.status for o in extra}
-    return replace(result, options=result.options + extra, status={**known, **result.status})
+    options = list(result.options)
+    for option in kept:
+        if not any(option.x.to_dict() == o.x.to_dict() for o in options):
+            options.append(option)
+    known = {o.target: o.status for o in options}
+    return replace(result, options=tuple(options), status={**known, **result.status})
 
 
 def steps(frontier: pd.DataFrame, most: int) -> Iterator[tuple[float, float]]:

@@ -23,7 +23,8 @@ class Visit:
 
     Parts of the page add themselves to what happens: `on_person` (another person, or none),
     `on_locks` (what may change is another), `on_question` (anything asked changed; the answer is
-    not there yet), `on_answer`.
+    not there yet), `on_answer`, `on_kept` (another option is kept). `result` answers the question
+    that stands, or is None: nothing is made of an answer to an earlier one.
     """
 
     def __init__(self, desk: Desk, people: People | None) -> None:
@@ -38,6 +39,7 @@ class Visit:
         self.on_locks: list[Callable[[], None]] = []
         self.on_question: list[Callable[[], None]] = []
         self.on_answer: list[Callable[[], None]] = []
+        self.on_kept: list[Callable[[], None]] = []
 
     @property
     def recourse(self) -> Recourse:
@@ -71,6 +73,7 @@ class Visit:
         if n_options is not None:
             self.n_options = n_options
         if self.question is not None:
+            self.result = None
             self.question = replace(
                 self.question, confidence=self.confidence, n_options=self.n_options
             )
@@ -80,7 +83,7 @@ class Visit:
         """Lock a feature that may change, or free one that may not."""
         if self.question is not None:
             self.question = self.question.turned(feature)
-            self.kept = ()  # they may be out of reach now
+            self.result, self.kept = None, ()  # what was kept may be out of reach now
             _tell(self.on_locks)
             _tell(self.on_question)
 
@@ -90,13 +93,16 @@ class Visit:
         if question is None:
             return
         desk = self.desk
-        self.result = await desk.work(lambda: find(desk.recourse, question, desk.limits.seconds))
-        _tell(self.on_answer)
+        found = await desk.work(lambda: find(desk.recourse, question, desk.limits.seconds))
+        if question is self.question:
+            self.result = found
+            _tell(self.on_answer)
 
     def keep(self, option: Option) -> None:
-        """Keep an option beside those of later answers, to compare it with them."""
-        self.kept = (*self.kept, option)
-        _tell(self.on_answer)
+        """Keep an option of the answer beside those of later ones, to compare it with them."""
+        if self.result is not None:
+            self.kept = (*self.kept, option)
+            _tell(self.on_kept)
 
 
 def _tell(listeners: list[Callable[[], None]]) -> None:
