@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 from nicegui import ui
 
 from trust_recourse import Status
+from trust_recourse.report.answers import SIGMA, Safety, safety_of
 from trust_recourse.web.page.latest import Latest
 from trust_recourse.web.page.parts import heading, note, press, status_line
-from trust_recourse.web.page.question import EACH, SIGMA, Safety, option_name, safety
+from trust_recourse.web.page.question import EACH, option_name
 from trust_recourse.web.page.words import badge, cost, percent
 
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ class Cards:
 
     async def _safeties(self, result: Result) -> None:
         for at in list(self.safety):
-            self._safe(at, await self.visit.desk.work(lambda at=at: safety(result, at)))  # type: ignore[misc]
+            self._safe(at, await self.visit.desk.work(lambda at=at: safety_of(result, at)))  # type: ignore[misc]
 
     def _safe(self, at: int, found: Safety) -> None:
         radius, kept = self.safety[at]
@@ -171,10 +172,11 @@ class Cards:
                 f"The furthest this person {reach} is {percent(furthest.confidence)}."
             ).classes("strong")
             self._changes(result, furthest)
-            press(
-                "Ask for this", lambda: self.visit.ask(confidence=furthest.confidence),
-                told="Ask for the furthest confidence within reach",
-            )  # fmt: skip
+            if furthest.changes:
+                press(
+                    "Ask for this", lambda: self.visit.ask(confidence=furthest.confidence),
+                    told="Ask for the furthest confidence within reach",
+                )  # fmt: skip
             looking = note("Looking for the limits that hold them back…")
         table = await desk.work(lambda: result.binding(time_limit=EACH))
         with self.far:

@@ -34,6 +34,7 @@ class Papers:
                 self._letter()
             with ui.element("div").classes("stack"):
                 self._promise()
+        visit.on_meeting.append(self._another)
         visit.on_person.append(self._show)
         visit.on_question.append(self._show)
         visit.on_answer.append(self._show)
@@ -152,6 +153,12 @@ class Papers:
             )
 
     # ------------------------------------------------------------ what can be done
+
+    def _another(self) -> None:
+        """Nothing that was typed of one person is said of the next."""
+        self.person.value = ""
+        if self.visit.desk.ledger is not None:
+            self.subject.value = self.visit.id
 
     def _show(self) -> None:
         result = self.visit.result
