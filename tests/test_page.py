@@ -256,6 +256,27 @@ def test_fields_say_what_is_missing_until_it_is_there(visit):
         page.get_by_label(label).fill(right)
         expect(page.locator(".tools")).not_to_contain_text(words)
         expect(letter).to_be_enabled()
+    subject = page.get_by_label("Id of the person")
+    subject.fill("customer 1")
+    expect(page.get_by_role("button", name="Issue the promise")).to_be_enabled()
+    pick(page, 1)
+    expect(subject).to_have_value("")  # what is promised to one is not to another
+
+
+@needs_browser
+def test_a_doubtful_number_is_asked_about_and_locks_say_what_stays_out_of_reach(visit):
+    page = visit("/loans")
+    pick(page)
+    page.locator(".by-hand summary").click()
+    page.locator(".by-hand").get_by_label("Income (€)").fill("-9000")
+    expect(page.locator(".by-hand .doubted")).to_contain_text("Expected 0 € to 6000 €")
+    expect(page.locator(".verdict").first).to_contain_text("values corrected: refused")
+    for feature in ("Income", "savings", HOSTILE, "school", "employed"):
+        page.get_by_role("switch", name=f"{feature} may change").click()
+    expect(page.locator(".cards")).to_contain_text("as they are")
+    expect(page.get_by_role("button", name="Ask for the furthest")).to_have_count(0)
+    price = page.locator(".locks li", has_text="savings").locator(".price")
+    expect(price).to_have_text("if freed: still out of reach")
 
 
 @needs_browser

@@ -86,12 +86,12 @@ class Papers:
 
     def _written(self, result: Result) -> Letter:
         return letter(
-            result, organisation=self.organisation.value or "", contact=self.contact.value or "",
-            valid_until=self.until.value or "", person=self.person.value or "",
+            result, organisation=_said(self.organisation), contact=_said(self.contact),
+            valid_until=_said(self.until), person=_said(self.person),
         )  # fmt: skip
 
     def _dossier(self, result: Result) -> tuple[bytes, str]:
-        made = dossier(result, organisation=self.organisation.value or "")
+        made = dossier(result, organisation=_said(self.organisation))
         return made.html().encode(), "dossier.html"
 
     # ------------------------------------------------------------ promise
@@ -122,7 +122,7 @@ class Papers:
     @property
     def _wish(self) -> tuple[Any, str, str]:
         """The option, whom it is promised to, and until when."""
-        return self.option.value, (self.subject.value or "").strip(), self.last_day.value or ""
+        return self.option.value, _said(self.subject), _said(self.last_day)
 
     def _issued(self) -> None:
         result, wish = self.visit.result, self._wish
@@ -178,17 +178,18 @@ class Papers:
 
     def _show_letter(self) -> None:
         self.writing.forget()
-        filled = _filled(self.organisation, self.contact, self.until)
+        filled = _said(self.organisation) and _said(self.contact) and self.until.validate()
         for button in self.letters:
-            button.set_enabled(filled and not self._why_not)
+            button.set_enabled(bool(filled) and not self._why_not)
         self.dossier.set_enabled(not self._why_not)
 
     def _show_promise(self) -> None:
         self.promising.forget()
         self.made.clear()
-        can = _filled(self.subject, self.last_day) and self.option.value is not None
+        filled = _said(self.subject) and self.option.value is not None
         new = self._wish != self.promised  # the same is promised once
-        self.issue.set_enabled(can and new and not self._why_not)
+        good = self.last_day.validate() and not self._why_not
+        self.issue.set_enabled(bool(filled) and new and good)
 
     @property
     def _why_not(self) -> str:
@@ -200,15 +201,20 @@ class Papers:
         return "There is no answer yet." if self.visit.result is None else ""
 
 
-def _filled(*fields: ui.input) -> bool:
-    """Whether every field is as it must be; each that is not says so."""
-    return not [field for field in fields if not field.validate()]
+def _said(field: ui.input) -> str:
+    return (field.value or "").strip()
 
 
 def _text(label: str, value: str = "", empty: str = "") -> ui.input:
-    """A field, and what it says while it is empty, if it may not be."""
-    check = (lambda given: None if (given or "").strip() else empty) if empty else None
-    return ui.input(label, value=value, validation=check).props("outlined dense")
+    """A field, and what it says while it is empty."""
+    field = ui.input(label, value=value).props("outlined dense")
+
+    def hint() -> None:
+        field.props["hint"] = "" if _said(field) else empty
+
+    field.on_value_change(hint)
+    hint()
+    return field
 
 
 def _day(label: str) -> ui.input:
