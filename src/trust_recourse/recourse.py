@@ -357,6 +357,13 @@ class Recourse:
             row |= {"cost": option.cost, "confidence": option.confidence, **option.x}
         return row
 
+    def under(self, schema: Schema) -> Recourse:
+        """The same model and cost under another schema, such as one that locks more."""
+        return Recourse(
+            self.model, schema, self.cost, wanted=self.wanted,
+            decision_threshold=self.decision_threshold,
+        )  # fmt: skip
+
     def packed(self) -> bytes:
         """Bytes to be sent to other processes, where `unpacked` gives the same back.
 
@@ -505,15 +512,15 @@ class Recourse:
         assert first.point is not None
         reach, settings, nodes = engine.problem.reach, kept.settings, first.nodes
 
-        def ask(locked: frozenset[int]) -> Point | None:
+        def ask(locked: frozenset[int]) -> Answer:
             nonlocal nodes
             if settings.node_limit is not None and nodes >= settings.node_limit:
-                return None
+                return Answer(None, 0.0, True, 0)
             schema = reach.schema.lock(*(reach.schema.names[f] for f in sorted(locked)))
             problem = replace(engine.problem, reach=schema.reach_codes(reach.own))
             answer = engine.about(problem, nodes).cheapest(kept.take, settings.gap)
             nodes += answer.nodes
-            return None if answer.stopped else answer.point
+            return answer
 
         found = list(itertools.islice(ways(reach.own, first.point, ask), settings.n_options))
         return nodes, found[1:]

@@ -147,7 +147,7 @@ def _show(console: Console, result: Result, safe: list[Safety], far: Any) -> Non
             "", "asked for", "change", "confidence", "cost", "radius", "kept", text=3
         )
         table.columns[2].no_wrap = False
-        for at, (option, (radius, kept)) in enumerate(zip(result.options, safe, strict=True)):
+        for at, (option, (radius, kept, _)) in enumerate(zip(result.options, safe, strict=True)):
             table.add_row(
                 str(at), option.target.words, words(result, option), f"{option.confidence:.3f}",
                 f"{option.cost:.4g}", _distance(radius),

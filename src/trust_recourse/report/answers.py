@@ -25,16 +25,20 @@ class Safety(NamedTuple):
 
     radius: float | None  # None for a model without cells, which proves none
     kept: float
+    error: float  # of `kept`, at most
 
 
 def safety(result: Result) -> list[Safety]:
     """How safe each option is."""
-    found = []
-    for at in range(len(result.options)):
-        kept = result.robustness(at, SIGMA)
-        radius = result.radius(at) if result.recourse.exact else None
-        found.append(Safety(radius, kept.copies if kept.probability is None else kept.probability))
-    return found
+    return [safety_of(result, at) for at in range(len(result.options))]
+
+
+def safety_of(result: Result, at: int) -> Safety:
+    """How safe one option is."""
+    kept = result.robustness(at, SIGMA)
+    if kept.probability is None:
+        return Safety(None, kept.copies, 0.0)
+    return Safety(result.radius(at), kept.probability, kept.error or 0.0)
 
 
 def how_far(result: Result, seconds: float = SECONDS) -> dict[str, Any] | None:

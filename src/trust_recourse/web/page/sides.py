@@ -38,7 +38,9 @@ class Sides:
         self.latest = Latest(waiting, failed)
         self.place = ui.element("div").classes("stack")
         visit.on_person.append(self._show)
+        visit.on_question.append(self._show)
         visit.on_answer.append(self._show)
+        visit.on_kept.append(self._show)
         self._show()
 
     def shown(self, is_open: bool) -> None:
@@ -72,6 +74,8 @@ class Sides:
             return "Pick a person first."
         if not hasattr(self.visit.desk.recourse.model, "clauses"):
             return "This model has no rules to compare options by."
+        if self.visit.result is None:
+            return "There is no answer yet."
         return (
             f"There {'is one option' if many else 'are no options'}. Ask for more options, or "
             "press Keep on one and move the slider to compare it with the next answer."

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from decimal import ROUND_FLOOR, Decimal
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from trust_recourse import Status
+from trust_recourse.web.page.question import must_stay_missing
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from trust_recourse import Feature, Option, Result
 
 ABOUT = (
@@ -61,21 +64,38 @@ def badge(result: Result, at: int) -> Badge:
     )  # fmt: skip
 
 
-def limits(feature: Feature) -> str:
-    """Where a feature may go, in a few words."""
+def limits(feature: Feature, person: pd.Series[Any] | None = None) -> str:
+    """Where a feature may go, in a few words; from a person's value, where there is a person."""
     if feature.protected:
         return "protected: never changes"
     if not feature.mutable:
         return "locked by the rules"
     parts = []
+    if person is not None and math.isnan(feature.code_of(person[feature.name])):
+        if must_stay_missing(feature, person[feature.name]):
+            return "must stay missing: a limited change cannot be counted from it"
+        parts.append("may stay missing")
     if feature.direction:
         parts.append(f"may only {feature.direction}")
-    if feature.lower is not None and feature.upper is not None:
-        parts.append(f"{feature.describe(feature.lower)} to {feature.describe(feature.upper)}")
-    elif feature.lower is not None:
-        parts.append(f"at least {feature.describe(feature.lower)}")
-    elif feature.upper is not None:
-        parts.append(f"at most {feature.describe(feature.upper)}")
+    if bounds := span(feature):
+        parts.append(bounds)
     if feature.max_change is not None:
         parts.append(f"by at most {feature.amount(feature.max_change)}")
     return ", ".join(parts) or "may change"
+
+
+def span(feature: Feature) -> str:
+    """The bounds of a feature; empty if it has none."""
+    if feature.lower is not None and feature.upper is not None:
+        return f"{feature.describe(feature.lower)} to {feature.describe(feature.upper)}"
+    if feature.lower is not None:
+        return f"at least {feature.describe(feature.lower)}"
+    return "" if feature.upper is None else f"at most {feature.describe(feature.upper)}"
+
+
+def doubt(feature: Feature, value: Any) -> str:
+    """What to ask of a person's number that lies outside the bounds; empty if it does not."""
+    if feature.kind not in ("number", "integer") or math.isnan(feature.code_of(value)):
+        return ""
+    low, high = feature.bounds
+    return "" if low <= value <= high else f"Expected {span(feature)}. Is this right?"
