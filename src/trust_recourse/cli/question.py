@@ -106,19 +106,20 @@ class Person:
     row: str | None
     id: str | None
     values: list[str] | None
-    lock: list[str] | None
-    cost: str
-    wanted: str | None
+    lock: list[str] | None = None
+    cost: str = "l2"
+    wanted: str | None = None
 
     def asked(self) -> tuple[Recourse, dict[str, Any]]:
         """The model with its rules, and the person's values by name."""
         recourse = asked_of(self.model, self.schema, self.lock, self.cost, self.wanted)
-        return recourse, self._values(recourse.schema)
+        return recourse, self.values_by(recourse.schema, {})
 
-    def _values(self, schema: Schema) -> dict[str, Any]:
+    def values_by(self, schema: Schema, known: dict[str, Any]) -> dict[str, Any]:
+        """The person's values by name; those that are not given are as known."""
         from trust_recourse.schema.values import some
 
-        values = self._row(schema)
+        values = {**known, **self._row(schema)}
         for given in self.values or ():
             name, equals, text = given.partition("=")
             if not equals:

@@ -16,6 +16,7 @@ from trust_recourse.ledger.entries import (
     Head,
     LedgerError,
     NoPromiseError,
+    PromiseClosedError,
     Verification,
     canonical,
     sha256,
@@ -35,6 +36,7 @@ from trust_recourse.ledger.pseudonyms import Key
 from trust_recourse.ledger.store import CLOSING, Store
 from trust_recourse.result import Result
 from trust_recourse.schema import Schema
+from trust_recourse.schema.values import rounded_down
 
 
 class Ledger:
@@ -114,9 +116,9 @@ class Ledger:
         recourse = result.recourse
         if chosen.confidence < recourse.decision_threshold:
             raise LedgerError(
-                f"option {option} has a confidence of {chosen.confidence:.3f}, which the model "
-                f"refuses (its threshold is {recourse.decision_threshold:g}); promise one that it "
-                "accepts"
+                f"option {option} has a confidence of "
+                f"{rounded_down(chosen.confidence)}, which the model refuses (its threshold is "
+                f"{recourse.decision_threshold:g}); promise one that it accepts"
             )
         own = getattr(recourse.model, "fingerprint_", None)
         if (own is None) == (fingerprint is None):
@@ -241,14 +243,17 @@ class Ledger:
         promise : its id.
         x : the person as they are now, as a Series, a dict or a one-row table.
         model : the present model, or a `Recourse` with it.
-        promised_by : the model that promised, where it is another one; only needed where x is not
-            just what was promised.
+        promised_by : the model that promised, where it is another one; where x is not just what
+            was promised, it may be that only this one can judge it (`redemption.undecided`).
         at : when they returned; now, if None.
 
         A promise that is due is redeemed, once; one that is not stays as it was.
 
         """
-        found = judging.redemption(self.read(promise), x, model, promised_by, _now(at))
+        made = self.read(promise)
+        if made.closed:
+            raise PromiseClosedError(f"promise {promise!r} was {made.closed} already")
+        found = judging.redemption(made, x, model, promised_by, _now(at))
         kind = "redeemed" if found.due else "returned"
         told = canonical(found.to_dict())
         self._store.append(kind, promise, stamp(datetime.now(UTC)), told)
@@ -272,7 +277,14 @@ class Ledger:
 
     def _entries(self, promise: str | None = None) -> list[Entry]:
         with self._store.reading(promise) as entries:
-            return list(entries)
+            found = list(entries)
+        for entry in found:
+            if not entry.fits:
+                raise LedgerError(
+                    f"{self._store.name}: entry {entry.number} was changed, so nothing is read "
+                    "from it; `ledger verify` says more"
+                )
+        return found
 
     def _schemas(self) -> dict[str, Schema]:
         texts = self._store.schemas()

@@ -8,7 +8,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Collection
-from decimal import Decimal
+from decimal import ROUND_FLOOR, Decimal
 from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
@@ -80,6 +80,21 @@ def written(value: float, step: float | None = None) -> str:
     decimals = -int(exponent) if -9 <= int(exponent) < 0 else 0
     text = f"{value + 0.0:.{decimals}f}" if abs(value) < 1e16 else "nan"
     return text if float(text) == value else repr(value)
+
+
+def rounded_down(value: float, *marks: float) -> str:
+    """Write a number with three decimals, and more where it would fall below a mark it reaches.
+
+    >>> rounded_down(0.4996, 0.5), rounded_down(0.57), rounded_down(0.70727, 0.70725)
+    ('0.499', '0.570', '0.70727')
+    """
+    exact = Decimal(repr(float(value)))
+    reached = [Decimal(repr(float(mark))) for mark in marks if mark <= value]
+    for decimals in range(3, 18):
+        shown = exact.quantize(Decimal(10) ** -decimals, ROUND_FLOOR)
+        if all(shown >= mark for mark in reached):
+            return f"{shown:f}"
+    return repr(float(value))
 
 
 def plain(value: Any) -> Any:

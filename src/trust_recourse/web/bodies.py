@@ -372,6 +372,7 @@ class Redeemed(Told):
     then: float | None
     held_then: bool | None
     model: str | None
+    threshold: float
     now: float
     holds_now: bool
     due: bool
@@ -387,7 +388,7 @@ class Held(Told):
     promised: str
     target: str
     confidence_then: float
-    confidence: float
+    confidence: float | None = Field(description="null: the model cannot be asked about it.")
     accepted: bool
     enough: bool
     broken: bool
@@ -396,6 +397,7 @@ class Held(Told):
     repair_cost: float | None
     repair_confidence: float | None
     repair_status: str
+    reason: str = Field(description="Why the model cannot be asked, or no repair was sought.")
 
 
 class Checked(Told):
