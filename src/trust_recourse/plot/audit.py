@@ -175,7 +175,8 @@ def forest_info(audit: Audit, part: int = 0) -> ForestInfo:
         rows[at] = (scale * each.difference.value, scale * low, scale * high)
         few |= {at} if each.few else set()
         clear |= {at} if each.clear else set()
-    names = tuple(dict.fromkeys(each.group for each in chosen))
+    told_of = {group for (_, group), row in rows.items() if np.isfinite(row[0])}
+    names = tuple(dict.fromkeys(each.group for each in chosen if each.group in told_of))
     measures = {measure: words.format(cap=told.cap) for measure, words in WORDS.items()}
     return ForestInfo(
         told.title, told.reference, names, measures, rows, frozenset(few), frozenset(clear)
@@ -304,7 +305,7 @@ class LevelsInfo:
     levels: tuple[float, ...]
     groups: dict[str, tuple[Floats, Floats]]
     labels: dict[str, str]
-    left_out: int  # groups, of those with the fewest people asked
+    left_out: int  # groups, of those with the fewest refused
 
 
 def levels_info(audit: Audit, part: int = 0) -> LevelsInfo:
@@ -313,7 +314,7 @@ def levels_info(audit: Audit, part: int = 0) -> LevelsInfo:
     if not told.deeper:
         raise ValueError("this audit did not ask the model; give it: Audit.of(..., model=model)")
     groups, labels = {}, {}
-    largest = sorted(told.deeper, key=lambda each: -each.asked)[: len(LINES)]
+    largest = sorted(told.deeper, key=lambda each: -told[each.group].group.refused)[: len(LINES)]
     for each in (each for each in told.deeper if each in largest):
         shares = [(s.reach.value, *s.reach.interval) for s in each.frontier]
         costs = [(s.mean_cost.value, *s.mean_cost.interval) for s in each.frontier]

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from trust_recourse.audit.chance import Estimate, Measured
+    from trust_recourse.audit.deeper import Some
     from trust_recourse.audit.gather import Audit, Comparison, Part
 
 SHOWN = 12  # constraints that are told one by one
@@ -150,7 +151,7 @@ def _people(audit: Audit, at: int) -> Iterator[Block]:
     yield Text(
         "In brackets where each share lies with 95 %. Refused: of all with a decision. Can, no way "
         "and open are of the refused: an allowed change reaches the target; it is proved that none "
-        "does; no answer was found in time. † fewer than "
+        "does; the search ended at its limit before either was known. † fewer than "
         f"{audit.few} refused: read nothing into it.{more}",
         small=True,
     )
@@ -287,24 +288,25 @@ def _blocked(audit: Audit, at: int) -> Iterator[Block]:
         return
     yield Heading(clean(f"By {part.title}: what stands in the way"))
     sentences = sorted(
-        {sentence for each in groups for sentence in each.opens},
-        key=lambda sentence: (-sum(each.opens.get(sentence, 0) for each in groups), sentence),
+        groups[0].opens,
+        key=lambda sentence: (-sum(each.opens[sentence].people for each in groups), sentence),
     )
     rows = [
-        (clean(sentence), *(str(each.opens.get(sentence, 0)) for each in groups))
+        (clean(sentence), *(_some(each.opens[sentence]) for each in groups))
         for sentence in sentences[:SHOWN]
     ]
     if len(sentences) > SHOWN:
         rows.append((f"and {len(sentences) - SHOWN} others, for fewer people",
                      *("" for _ in groups)))  # fmt: skip
-    rows.append(("no single one", *(str(each.nothing) for each in groups)))
-    if any(each.unsure for each in groups):
-        rows.append(("not known: a limit ended the search", *(str(g.unsure) for g in groups)))
+    rows.append(("no single one", *(_some(each.nothing) for each in groups)))
+    if any(each.unsure.people for each in groups):
+        rows.append(("not known: a limit ended the search", *(_some(g.unsure) for g in groups)))
     head = ("if only", *(f"{clean(each.group)} ({each.blocked})" for each in groups))
     yield Grid(head, tuple(rows))
     yield Text(
-        "Of people proved to have no way, drawn by chance (how many stands in brackets): how many "
-        "could reach the target if this one constraint alone were lifted. One person may count in "
+        "Of people proved to have no way, drawn by chance (how many stands beside the group): how "
+        "many could reach the target if this one constraint alone were lifted, and in brackets "
+        "what share of all such people in the group that is, with 95 %. One person may count in "
         "several rows. Protected features are never lifted.",
         small=True,
     )
@@ -344,6 +346,11 @@ def _limits() -> Iterator[Block]:
 
 def _name(each: Measured, few: int) -> str:
     return clean(each.group.name) + (FEW_MARK if each.group.refused < few else "")
+
+
+def _some(told: Some) -> str:
+    low, high = (f"{100 * end:.0f}" for end in told.share.interval)
+    return f"{told.people} {_span(low, f'{high} %')}"
 
 
 def _share(each: Measured, measure: str) -> str:
