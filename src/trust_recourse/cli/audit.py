@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from trust_recourse.audit.deeper import Deeper, Some
     from trust_recourse.audit.gather import Part
 
-NAMED = 24  # characters of a group's name
+NAMED = 48  # characters of a group's name
 SHOWN = 3  # constraints told for a group
 ABOUT = (
     "\nCosts are of those who can; “half of all refused” counts those without a way as never. "
@@ -183,8 +183,15 @@ def _show(found: Audit) -> None:
     console.print(ABOUT)
 
 
+def _table(*columns: str) -> Table:
+    """An empty table in which names make room for numbers."""
+    table = page.table(*columns)
+    table.columns[0].no_wrap = False
+    return table
+
+
 def _shares(part: Part, few: int) -> Table:
-    table = page.table(shown(part.title), "people", "refused", "can", "no way", "open")
+    table = _table(shown(part.title), "people", "refused", "can", "no way", "open")
     for each in part.groups:
         mark = " †" if each.group.refused < few else ""
         shares = (_share(each.estimates[measure]) for measure in ("refused", "reach", "none"))
@@ -194,8 +201,7 @@ def _shares(part: Part, few: int) -> Table:
 
 
 def _costs(part: Part) -> Table:
-    half_of_all = "half of\nall refused"
-    table = page.table("cost", "mean", "median", "90 %", half_of_all, "changes")
+    table = _table("cost", "mean", "median", "90 %", "half of\nall refused", "changes")
     for each in part.groups:
         told = each.estimates
         low, high = told["mean_cost"].interval

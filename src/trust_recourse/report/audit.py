@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from trust_recourse import __version__
+from trust_recourse.plot.style import shortened
 from trust_recourse.report.content import (
     Block,
     Document,
@@ -39,6 +40,7 @@ WORDS = {  # of a comparison, in a sentence
     "changes": "the number of changes",
 }
 SHARES = ("refused", "reach", "none")
+NAMED = 40  # characters of a group's name; a longer one is told in full once
 FEW_MARK, CLEAR_MARK = " †", " *"
 
 
@@ -116,8 +118,8 @@ def _sentence(part: Part, each: Comparison) -> str:
     span = " to ".join(_points(end) if share else f"{end:.3g}" for end in ends)
     unit = " points" if share else ""
     return clean(
-        f"By {part.title}: in the group “{each.group}” {WORDS[each.measure]} is {size}{unit} "
-        f"{way} than in “{part.reference}” (95 %: {span})."
+        f"By {part.title}: in the group “{_short(each.group)}” {WORDS[each.measure]} is "
+        f"{size}{unit} {way} than in “{_short(part.reference)}” (95 %: {span})."
     )
 
 
@@ -141,6 +143,9 @@ def _people(audit: Audit, at: int) -> Iterator[Block]:
     ]  # fmt: skip
     head = ("group", "people", "refused", "refused, %", "can, %", "no way, %", "open, %")
     yield Grid(head, tuple(rows))
+    names = (clean(each.group.name) for each in part.groups)
+    if cut := [f"{_short(name)}: {name}." for name in names if len(name) > NAMED]:
+        yield Text(f"In full: {' '.join(cut)}", small=True)
     unknown = sum(each.group.unknown for each in part.groups)
     more = (
         f" Of {unknown:,} people the row could not be read, so it is not known whether they are "
@@ -198,27 +203,27 @@ def _compared(audit: Audit, at: int, drawn: bool) -> Iterator[Block]:
 
         yield _picture(
             draw_forest(forest_info(audit, at)),
-            f"By {part.title}: how each group differs from “{part.reference}”, with 95 %.",
+            f"By {part.title}: how each group differs from “{_short(part.reference)}”, with 95 %.",
         )
     by_group: dict[str, dict[str, Comparison]] = {}
     for each in part.comparisons:
         by_group.setdefault(each.group, {})[each.measure] = each
     rows = [
-        (clean(name), *(_difference(told[measure]) for measure in WORDS))
+        (_short(name), *(_difference(told[measure]) for measure in WORDS))
         for name, told in by_group.items()
     ]
     head = ("group", "refused, points", "can, points", "no way, points", "mean cost",
             "capped mean", "changes")  # fmt: skip
-    yield Grid(head, tuple(rows), clean(f"Differences from “{part.reference}”"))
+    yield Grid(head, tuple(rows), clean(f"Differences from “{_short(part.reference)}”"))
     measures = ("refused", "reach", "mean_cost", "capped_cost")
     ratios = tuple(
-        (clean(name), *(_ratio(told[measure]) for measure in measures))
+        (_short(name), *(_ratio(told[measure]) for measure in measures))
         for name, told in by_group.items()
     )
     yield Grid(
         ("group", "refused", "can", "mean cost", "capped mean"),
         ratios,
-        clean(f"The same as ratios to “{part.reference}”"),
+        clean(f"The same as ratios to “{_short(part.reference)}”"),
     )
     judged = sum(not each.few for each in part.comparisons)
     yield Text(
@@ -248,7 +253,7 @@ def _changes(audit: Audit, at: int, drawn: bool) -> Iterator[Block]:
         for name in names
     ]
     yield Grid(
-        ("asked to change", *(clean(each.group.name) for each in groups)), tuple(rows),
+        ("asked to change", *(_short(each.group.name) for each in groups)), tuple(rows),
         "Of those who can, how many are asked to change what",
     )  # fmt: skip
 
@@ -272,7 +277,7 @@ def _levels(audit: Audit, at: int, drawn: bool) -> Iterator[Block]:
         )
     levels = [step.confidence for step in part.deeper[0].frontier]
     rows = [
-        (f"{clean(each.group)} ({each.asked})",
+        (f"{_short(each.group)} ({each.asked})",
          *(f"{100 * step.reach.value:.0f} %, {_number(step.mean_cost.value)}"
            for step in each.frontier))
         for each in part.deeper
@@ -301,7 +306,7 @@ def _blocked(audit: Audit, at: int) -> Iterator[Block]:
     rows.append(("no single one", *(_some(each.nothing) for each in groups)))
     if any(each.unsure.people for each in groups):
         rows.append(("not known: a limit ended the search", *(_some(g.unsure) for g in groups)))
-    head = ("if only", *(f"{clean(each.group)} ({each.blocked})" for each in groups))
+    head = ("if only", *(f"{_short(each.group)} ({each.blocked})" for each in groups))
     yield Grid(head, tuple(rows))
     yield Text(
         "Of people proved to have no way, drawn by chance (how many stands beside the group): how "
@@ -344,8 +349,12 @@ def _limits() -> Iterator[Block]:
 # ---------------------------------------------------------------- numbers in words
 
 
+def _short(name: str) -> str:
+    return shortened(clean(name), NAMED)
+
+
 def _name(each: Measured, few: int) -> str:
-    return clean(each.group.name) + (FEW_MARK if each.group.refused < few else "")
+    return _short(each.group.name) + (FEW_MARK if each.group.refused < few else "")
 
 
 def _some(told: Some) -> str:
