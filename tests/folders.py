@@ -64,12 +64,12 @@ def answered(recourse, X, confidence=0.85, kept=None, **settings):
 def from_answers(folder, recourse, X, confidence=0.85, kept=None, parts=2, path=None, **settings):
     """A folder of a model's answers."""
     table = answered(recourse, X, confidence, kept, **settings)
-    cost, _ = cost_parts(recourse.cost)
+    cost, functions = cost_parts(recourse.cost)
     return write(
         folder, table, recourse.schema, confidence, parts,
         model={"fingerprint": recourse.model.fingerprint_, "path": path and str(path)},
-        cost=cost, wanted=recourse.wanted, decision_threshold=recourse.decision_threshold,
-        **settings,
+        cost=cost, cost_functions=functions, wanted=recourse.wanted,
+        decision_threshold=recourse.decision_threshold, **settings,
     )  # fmt: skip
 
 

@@ -30,7 +30,7 @@ from trust_recourse.audit.tally import Group, of
 LEVEL = 0.95
 TAILS = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
 CELLS = 1024  # more different costs are drawn in so many parts of equal size
-UNKNOWN = 32  # places where a cost may lie of which nothing is known
+UNKNOWN = 16  # places where a cost may lie of which nothing is known
 HIGH = 0.9  # the share of people whose cost is at most the high one
 
 MEASURES = {  # in the order in which they are told
