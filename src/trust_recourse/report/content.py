@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 from trust_recourse.schema.values import write_whole
 
 WIDTH = 78  # characters in a line of text
-NARROW = 4  # columns that a telephone can show; a table with more is moved sideways there
+NARROW = 4  # columns that a telephone can show; a table with more is moved sideways where it must
 UNBROKEN = 24  # letters after which a longer word may break
 LONG = 22  # a column whose longest cell has more characters shares the room that is left
 MONTHS = (
@@ -28,6 +28,7 @@ MONTHS = (
     "October", "November", "December",
 )  # fmt: skip
 _NUMBER = re.compile(r"[+−-]?\d[\d.,]*( ?%)?")
+_SPAN = re.compile(rf"{_NUMBER.pattern}( \(.*\))?( [†*])?")  # and where it lies, and a mark
 _TURNS = re.compile("[\u202a-\u202e\u2066-\u2069]")  # could make other words read otherwise
 
 
@@ -123,9 +124,12 @@ class Grid:
 
     @property
     def wide(self) -> tuple[bool, ...]:
-        """Which columns hold long text."""
+        """Which columns hold long text; a number with its interval is none."""
         columns = zip(self.head, *self.rows, strict=True)
-        return tuple(max(map(len, column)) > LONG for column in columns)
+        return tuple(
+            any(len(cell) > LONG and not _SPAN.fullmatch(cell) for cell in column)
+            for column in columns
+        )
 
     @property
     def right(self) -> tuple[bool, ...]:
@@ -318,7 +322,7 @@ _STYLE = """
 @page { size: A4; margin: 16mm 18mm }
 body { margin: 0; color: #111; background: #fff; font: 11pt/1.4 Georgia, "Liberation Serif", serif;
   overflow-wrap: anywhere }
-main { max-width: 174mm; margin: 0 auto; padding: 1.5em }
+main { max-width: 190mm; margin: 0 auto; padding: 1.5em }
 header { display: flex; justify-content: space-between; gap: 2em }
 h1 { font-size: 1.35em; margin: .9em 0 .5em; line-height: 1.25 }
 h2 { font-size: 1.05em; margin: .9em 0 .2em; break-after: avoid }
@@ -333,8 +337,7 @@ thead th { border-bottom: 1pt solid #111; font-weight: bold } tr { break-inside:
 .total tbody tr:last-child > * { font-weight: bold; border-bottom: 1pt solid #111 }
 .number { text-align: right }
 figure { margin: .6em 0; break-inside: avoid } img { width: 75%; min-width: min(100%, 30em) }
-figcaption { font-size: .87em }
-.many { font-size: .87em }
+figcaption, .many { font-size: .87em }
 @media screen { .many { overflow-x: auto } }
 @media screen and (max-width: 40em) {
   .many table { min-width: 40em } .many .long { overflow-wrap: normal } main { padding: 1em } }
