@@ -235,9 +235,8 @@ def test_tables_say_what_the_rows_say():
         "at the ninth decile, below it for 0 of 1.",
         "DiCE random: reaches the target for 1 of 2 questions; its robustness is 1.000; its L2 is "
         "2.50 times the proved least in the median and 2.50 times at the ninth decile, below it "
-        f"for 0 of 1; our answer with radius {peers.RADIUS:g} to the same question is cheaper for 1 and at "
-        "least as robust "
-        "for 0 of 1; 1 ran out of time.",
+        f"for 0 of 1; our answer with radius {peers.RADIUS:g} to the same question is cheaper for "
+        "1 and at least as robust for 0 of 1; 1 ran out of time.",
     )
     assert "Versions: dice-ml 0.12." in table.notes
     assert table.latex().count(r"\\") == 4
