@@ -393,22 +393,23 @@ def ask_for_ever(url, answers=None):
         answers.append(answer)
 
 
-def leave(url, slow):
-    """Ask what takes for ever, and go away once the search has begun."""
+def leave(url, slow, more=""):
+    """Ask what takes for ever and something more, and go away once the search has begun."""
     host = url.removeprefix("http://")
     body = json.dumps(ENDLESS)
     head = f"POST /v1/recourse HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n"
     name, port = host.split(":")
     with socket.create_connection((name, int(port))) as connection:
-        connection.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n{body}".encode())
+        connection.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n{body}{more}".encode())
         assert slow.begun.acquire(timeout=30)
 
 
-def test_a_search_ends_when_its_client_goes_away(recourse):
+@pytest.mark.parametrize("more", ["", "GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"])
+def test_a_search_ends_when_its_client_goes_away(recourse, more):
     slow = Slow(recourse)
     desk = Desk(slow)
     with running(desk) as url:
-        leave(url, slow)
+        leave(url, slow, more)
         assert slow.called_off.wait(30)
     assert desk.traffic.called_off == 1
     assert desk.traffic.searches == 0
@@ -498,6 +499,15 @@ def test_what_is_acknowledged_is_kept_when_the_command_is_told_to_end(saved, tmp
     with Ledger(ledger) as book:
         assert book.verify().holds
         assert set(made) <= {promise.id for promise in book.promises()}
+
+
+def test_beside_the_page_the_service_still_says_its_own_mistakes(saved):
+    with started(saved, "--page") as (_, url, _):
+        told(httpx.get(f"{url}/v1/nothing"), 404)
+        told(httpx.get(f"{url}/v1/"), 404)
+        assert "POST" in told(httpx.get(f"{url}/v1/predict"), 405)["detail"]
+        told(httpx.delete(f"{url}/v1/model"), 405)
+        assert httpx.get(f"{url}/").headers["content-type"].startswith("text/html")
 
 
 def test_the_command_refuses_what_cannot_be(saved, tmp_path, monkeypatch):

@@ -12,7 +12,7 @@ import binascii
 import hashlib
 import hmac
 import ipaddress
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -51,10 +51,10 @@ class Guard:
 
     def _problem(self, headers: Headers) -> Problem | None:
         host, origin = headers.get("host", ""), headers.get("origin")
-        if self._key is None and not is_loopback(_name(host)):
+        if self._key is None and not is_loopback(_split(f"//{host}").hostname or ""):
             detail = "without a key this server is for this machine alone, such as 127.0.0.1"
             return Problem("wrong-origin", detail)
-        if origin is not None and urlsplit(origin).netloc != host:
+        if origin is not None and _split(origin).netloc != host:
             return Problem("wrong-origin", f"the request was made by a page of {origin}")
         if self._key is None or any(
             hmac.compare_digest(_digest(given), self._key) for given in _given(headers)
@@ -76,12 +76,12 @@ def is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def _name(host: str) -> str:
-    """The host without its port and brackets."""
+def _split(url: str) -> SplitResult:
+    """The parts of an address; of what is none, no parts."""
     try:
-        return urlsplit(f"//{host}").hostname or ""
+        return urlsplit(url)
     except ValueError:
-        return ""
+        return urlsplit("")
 
 
 def _given(headers: Headers) -> list[bytes]:
