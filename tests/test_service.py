@@ -17,8 +17,9 @@ from serving import running, started
 from trust_recourse import Ledger, PTMClassifier, Recourse, Schema, haberman
 from trust_recourse.cancel import Cancelled, check
 from trust_recourse.cli import app
+from trust_recourse.ledger import LedgerUnavailableError
 from trust_recourse.report.answers import answers, how_far, safety, steps
-from trust_recourse.web.desk import Desk, Limits
+from trust_recourse.web.desk import RECORD, Desk, Limits
 
 PATIENT = {"age": 55, "year": 69, "nodes": 22}
 LEVELS = [0.55, 0.65]
@@ -233,6 +234,52 @@ def test_promises_are_listed_page_by_page(recourse, tmp_path):
             seen += [promise["id"] for promise in listed["promises"]]
             after = listed["following"]
     assert seen == made
+
+
+class Hanging:
+    """A ledger whose database takes every question and answers none, until it is let go."""
+
+    def __init__(self):
+        self.gone = threading.Event()
+
+    def promises(self, outstanding):
+        assert self.gone.wait(60)
+        raise LedgerUnavailableError("it hung")
+
+    def close(self):
+        pass
+
+
+def test_a_ledger_that_hangs_holds_up_nobody_else(recourse):
+    ledger = Hanging()
+    desk, answers = Desk(recourse, ledger=ledger), []
+
+    def listed(url):
+        answers.append(httpx.get(f"{url}/v1/ledger/promises", timeout=60))
+
+    with running(desk) as url:
+        waiting = [threading.Thread(target=listed, args=(url,)) for _ in range(2 * RECORD)]
+        for thread in waiting:
+            thread.start()
+        while desk.traffic.records < len(waiting):
+            time.sleep(0.01)
+        told(httpx.post(f"{url}/v1/predict", json={"people": [PATIENT]}, timeout=10))
+        told(httpx.post(f"{url}/v1/recourse", json={"person": PATIENT}, timeout=30))
+        ledger.gone.set()
+        for thread in waiting:
+            thread.join()
+    for answer in answers:
+        assert told(answer, 503)["type"].endswith("#ledger-away")
+
+
+def test_a_database_that_never_answers_is_given_up(monkeypatch):
+    monkeypatch.setattr("trust_recourse.ledger.store.CONNECT", "2")
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        start = time.monotonic()
+        with pytest.raises(LedgerUnavailableError):
+            Ledger(f"postgresql://ann@127.0.0.1:{port}/promises")
+        assert time.monotonic() - start < 20
 
 
 # ---------------------------------------------------------------- about the server

@@ -33,7 +33,7 @@ def booking(desk: Desk) -> APIRouter:
         return desk.ledger
 
     async def looked_up(request: Request, job: Callable[[], Done]) -> Done:
-        return await waited_for(request, desk.brief(job))
+        return await waited_for(request, desk.record(job))
 
     @routes.post("/promises", status_code=201)
     async def promise(asked: bodies.Promising, request: Request) -> bodies.Promised:
