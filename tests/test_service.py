@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import signal
 import socket
@@ -102,11 +103,30 @@ def test_out_of_reach_comes_with_how_far(asked, recourse):
     assert {each["if"] for each in answer["binding"]} == {"age may change", "year may change"}
 
 
+def test_a_band_is_told_as_one(asked, recourse):
+    (option,) = recourse.find(PATIENT, 0.6).options
+    narrow = {"mode": "band", "tolerance": (option.confidence - 0.6) / 10}
+    question = {"person": PATIENT, "confidence": 0.6}
+    answer = told(asked.post("/v1/recourse", json={**question, **narrow}))
+    (target,) = answer["targets"]
+    assert {name: target[name] for name in narrow} == narrow
+    assert (target["status"], answer["furthest"]) == ("infeasible", None)
+    assert target["sentence"] == "No allowed change reaches this target; that is proved."
+    wide = told(asked.post("/v1/recourse", json={**question, "mode": "band", "tolerance": 0.05}))
+    assert [wide["options"][0][name] for name in ("mode", "tolerance")] == ["band", 0.05]
+    assert wide["options"][0]["words"] == "0.6 ± 0.05"
+    (least,) = told(asked.post("/v1/recourse", json=question))["options"]
+    assert (least["words"], least["tolerance"]) == ("at least 0.6", None)
+
+
 def test_the_frontier_is_that_of_python(asked, recourse):
     answer = told(asked.post("/v1/frontier", json={"person": PATIENT}))
     expected = steps(recourse, PATIENT, recourse.frontier(PATIENT))
     assert len(expected["steps"]) > 5
     assert answer == json.loads(json.dumps(expected))
+    changed = answer["steps"][-1]["changes"]
+    assert changed
+    assert all(change["from"] == PATIENT[name] for name, change in changed.items())
 
 
 def test_explanations_and_comparisons_are_those_of_the_result(asked, recourse):
@@ -179,6 +199,7 @@ def test_a_promise_is_computed_here_and_kept(asked, recourse):
     assert (promise["cost"], promise["confidence"]) == (option.cost, option.confidence)
     assert promise["option"] == dict(option.x)
     assert told(asked.post("/v1/verify", json={"certificate": json.loads(made["proof"])}))["holds"]
+    assert promise["certificate"] == hashlib.sha256(made["proof"].encode()).hexdigest()
     found = told(asked.post("/v1/ledger/promises/search", json={"subject": "customer 1"}))
     assert [each["id"] for each in found["promises"]] == [promise["id"]]
     assert promise in told(asked.get("/v1/ledger/promises"))["promises"]
@@ -195,7 +216,7 @@ def test_numbers_of_the_client_are_not_taken(asked):
     told(asked.post("/v1/ledger/promises", json=question), 422)
     question = {"person": PATIENT, "confidence": 0.6, "subject": "me", "x": PATIENT}
     problem = told(asked.post("/v1/ledger/promises", json=question), 422)
-    assert problem["at"] == [{"at": "body/x", "detail": "Extra inputs are not permitted"}]
+    assert problem["at"] == [{"at": "body", "detail": "unknown 'x'"}]
 
 
 def test_a_promise_is_redeemed_once(asked):
@@ -218,6 +239,7 @@ def test_a_promise_is_withdrawn(asked):
     told(asked.post(f"{at}/withdraw", json={"reason": "by mistake"}), 409)
     assert told(asked.get(at))["promise"]["state"] == "withdrawn"
     told(asked.get("/v1/ledger/promises/0123456789abcdef"), 404)
+    assert "'zzz'" in told(asked.get("/v1/ledger/promises/zzz"), 404)["detail"]
 
 
 def test_promises_are_listed_page_by_page(recourse, tmp_path):
@@ -242,7 +264,7 @@ class Hanging:
     def __init__(self):
         self.gone = threading.Event()
 
-    def promises(self, outstanding):
+    def promises(self, _):
         assert self.gone.wait(60)
         raise LedgerUnavailableError("it hung")
 
@@ -332,7 +354,18 @@ def test_the_documentation_needs_no_internet_and_its_examples_work(asked):
         ("/v1/recourse", {"person": {**PATIENT, "agee": 3}}, "unknown 'agee'"),
         ("/v1/recourse", {"person": {**PATIENT, "age": "old"}}, "expected a number"),
         ("/v1/recourse", {"person": {**PATIENT, "age": [1]}}, "no text, number or boolean"),
-        ("/v1/recourse", {"person": PATIENT, "confidence": 1.5}, "less than 1"),
+        ("/v1/recourse", {"person": {**PATIENT, "age": True}}, "'age': given true, expected a num"),
+        ("/v1/predict", {"people": [{**PATIENT, "age": False}]}, "row 0: 'age': given false"),
+        ("/v1/frontier", {"person": {**PATIENT, "age": True}}, "'age': given true"),
+        ("/v1/recourse", {"person": PATIENT, "confidence": 1.5}, "given 1.5, expected less than 1"),
+        (
+            "/v1/recourse",
+            {"person": PATIENT, "confidence": [1.5]},
+            "confidence/0: given 1.5, expected less than 1",
+        ),
+        ("/v1/recourse", {"person": PATIENT, "locked": []}, "'locked'; did you mean 'lock'?"),
+        ("/v1/recourse", {"confidence": 0.5}, "person: absent; it must be given"),
+        ("/v1/recourse", [], "body: given a list, expected an object"),
         ("/v1/recourse", {"person": PATIENT, "lock": ["agee"]}, "did you mean 'age'?"),
         ("/v1/recourse", {"person": PATIENT, "engine": "magic"}, "'exact'"),
         ("/v1/recourse", {"person": PATIENT, "trials": 3}, "it has no trials"),

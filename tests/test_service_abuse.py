@@ -293,6 +293,11 @@ def test_no_number_of_json(client, number):
     problem(refused, 400 if number[-1] != "9" else 422)
 
 
+def test_a_name_given_twice_is_refused(client):
+    body = json.dumps({"people": [PATIENT]}).replace('"age": 55', '"age": 55, "age": 20')
+    assert "'age' is given more than once" in problem(predicted(client, body), 400)["detail"]
+
+
 @pytest.mark.parametrize("digits", [20, 400, 5000])
 def test_whole_numbers_without_end(client, digits):
     body = json.dumps({"people": [PATIENT]}).replace("55", "9" * digits)
@@ -342,7 +347,7 @@ def test_a_form_of_another_site_is_no_question(client):
         content=json.dumps({"people": [PATIENT]}),
         headers={"Content-Type": "text/plain"},
     )
-    problem(answer, 422)
+    assert "Content-Type is not application/json" in problem(answer, 422)["detail"]
 
 
 # ---------------------------------------------------------------- ids and addresses

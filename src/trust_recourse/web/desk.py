@@ -160,7 +160,7 @@ class Desk:
             setattr(self.traffic, kind, getattr(self.traffic, kind) - 1)
 
     def call_off(self) -> None:
-        """End every search that is open or waits, and begin none; what else has begun is finished."""
+        """End every search that is open or waits, and begin none; the rest is finished."""
         self._closing.set()
         for called_off in tuple(self._open):
             called_off.set()

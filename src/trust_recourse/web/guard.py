@@ -28,11 +28,7 @@ class Guard:
     """Lets through who may ask."""
 
     def __init__(self, app: ASGIApp, key: str | None) -> None:
-        if key is not None and len(key.encode()) < LEAST_KEY:
-            raise ValueError(
-                f"the API key has {len(key.encode())} bytes; expected at least {LEAST_KEY} that "
-                'nobody can guess, such as python -c "import secrets; print(secrets.token_hex())"'
-            )
+        check_key(key)
         self.app = app
         self._key = None if key is None else _digest(key.encode())
 
@@ -62,6 +58,15 @@ class Guard:
             return None
         detail = "give the key as X-API-Key, as a Bearer token, or as a password"
         return Problem("no-key", detail, {"WWW-Authenticate": REALM})
+
+
+def check_key(key: str | None) -> None:
+    """Refuse a key that could be guessed."""
+    if key is not None and len(key.encode()) < LEAST_KEY:
+        raise ValueError(
+            f"the API key has {len(key.encode())} bytes; expected at least {LEAST_KEY} that "
+            'nobody can guess, such as python -c "import secrets; print(secrets.token_hex())"'
+        )
 
 
 def is_loopback(host: str) -> bool:
