@@ -493,7 +493,7 @@ def test_out_of_reach_comes_with_how_far_and_why(who, recourse):
     done = ask(line)
     assert done.exit_code == 1
     words = flat(done.stdout)
-    assert "No allowed change reaches this confidence; that is proved." in words
+    assert "No allowed change reaches this target; that is proved." in words
     assert f"furthest within reach is {result.furthest.confidence:.3f}: nodes 30 → " in words
     for way, reached in zip(lifted["if"], lifted["reachable"], strict=True):
         assert f"if {way}: {reached:.3f}" in words
@@ -607,7 +607,9 @@ def test_the_frontier_is_that_of_the_library(who, recourse, tmp_path):
     assert [step["x"]["nodes"] for step in answer["steps"]] == stairs["nodes"].tolist()
     assert answer["steps"][0]["changes"] == {}
     for step in answer["steps"]:
-        assert step["changes"] == {n: v for n, v in step["x"].items() if v != PERSON[n]}
+        assert step["changes"] == {
+            n: {"from": PERSON[n], "to": v} for n, v in step["x"].items() if v != PERSON[n]
+        }
 
 
 def test_an_explanation_is_that_of_the_library(who, recourse, tmp_path):

@@ -45,7 +45,7 @@ class Status(StrEnum):
         return {
             Status.OPTIMAL: "This is the cheapest allowed change; nothing cheaper reaches it.",
             Status.FEASIBLE: "This change reaches it; a cheaper one was not ruled out.",
-            Status.INFEASIBLE: "No allowed change reaches this confidence; that is proved.",
+            Status.INFEASIBLE: "No allowed change reaches this target; that is proved.",
             Status.NOT_FOUND: "No change was found; that one exists was not ruled out.",
             Status.ALREADY_MET: "Nothing needs to change: the confidence is there already.",
         }[self]

@@ -91,8 +91,8 @@ def _show(result: Result, stairs: pd.DataFrame) -> None:
     for step in steps(result.recourse, result.factual, stairs)["steps"]:
         changes = (
             f"{schema[name].title} {schema.describe(name, result.factual[name])} → "
-            f"{schema.describe(name, value)}"
-            for name, value in step["changes"].items()
+            f"{schema.describe(name, change['to'])}"
+            for name, change in step["changes"].items()
         )
         yes = step["confidence"] >= result.recourse.decision_threshold
         table.add_row(

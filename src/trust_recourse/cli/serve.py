@@ -191,14 +191,10 @@ class Service:
 
 
 def _key(path: Path | None) -> str | None:
-    from trust_recourse.web.guard import LEAST_KEY
+    from trust_recourse.web.guard import check_key
 
     key = os.environ.get(KEY) or None if path is None else path.read_text("utf-8").strip()
-    if key is not None and len(key.encode()) < LEAST_KEY:
-        raise InputError(
-            f"the API key has {len(key.encode())} bytes; expected at least {LEAST_KEY} that nobody "
-            'can guess, such as python -c "import secrets; print(secrets.token_hex())"'
-        )
+    check_key(key)
     return key
 
 

@@ -37,6 +37,7 @@ from trust_recourse.ledger.store import CLOSING, Store
 from trust_recourse.result import Result
 from trust_recourse.schema import Schema
 from trust_recourse.schema.values import rounded_down
+from trust_recourse.search.certificate import Certificate
 
 
 class Ledger:
@@ -97,7 +98,7 @@ class Ledger:
         subject: str,
         days: float = 90,
         valid_until: datetime | date | None = None,
-        certificate: str | os.PathLike[str] | None = None,
+        certificate: Certificate | str | os.PathLike[str] | None = None,
         fingerprint: str | None = None,
     ) -> Promise:
         """Promise an option of a result to a person; it is on disk when this returns.
@@ -107,7 +108,7 @@ class Ledger:
         subject : the person's id; stored as a keyed hash alone.
         days, valid_until : how long it holds; a time with its zone, or a date (to the end of that
             day, UTC), goes before the number of days.
-        certificate : the file of this option's certificate; its hash is stored.
+        certificate : this option's certificate, or its file, whose hash is stored.
         fingerprint : names a model that has no fingerprint of its own, such as by the hash of its
             file.
 
@@ -126,7 +127,7 @@ class Ledger:
             raise LedgerError(f"fingerprint={fingerprint!r}: the model {reason}")
         key = Key.given(self._key, self._key_file)
         now = datetime.now(UTC)
-        proof = certificate and certificate_hash(Path(certificate), result, chosen)
+        proof = certificate and certificate_hash(certificate, result, chosen)
         told, schema = content(
             result,
             chosen,

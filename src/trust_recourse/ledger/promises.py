@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
@@ -302,9 +303,15 @@ def deadline(issued: datetime, days: float, until: datetime | date | None) -> da
     return end
 
 
-def certificate_hash(path: str | Path, result: Result, option: Option) -> str:
+def certificate_hash(
+    given: Certificate | str | os.PathLike[str], result: Result, option: Option
+) -> str:
     """The SHA-256 of a certificate's file, once it is seen to be about this very answer."""
-    proof = Certificate.load(path)
+    if isinstance(given, Certificate):
+        path, proof, text = Path("certificate"), given, given.to_json().encode()
+    else:
+        path = Path(given)
+        proof, text = Certificate.load(path), path.read_bytes()
     schema, problem = result.recourse.schema, proof.problem
     parts = {
         "model": proof.fingerprint == getattr(result.recourse.model, "fingerprint_", None),
@@ -318,7 +325,7 @@ def certificate_hash(path: str | Path, result: Result, option: Option) -> str:
         raise LedgerError(
             f"{path}: this certificate is about another {other[0]}; give that of this option"
         )
-    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    return hashlib.sha256(text).hexdigest()
 
 
 def values(row: pd.Series[Any]) -> dict[str, Any]:

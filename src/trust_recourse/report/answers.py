@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from trust_recourse.problem import Option
+    from trust_recourse.problem import Option, Target
     from trust_recourse.recourse import Recourse
     from trust_recourse.result import Result
 
@@ -42,11 +42,12 @@ def safety_of(result: Result, at: int) -> Safety:
 
 
 def how_far(result: Result, seconds: float = SECONDS) -> dict[str, Any] | None:
-    """Where something is out of reach: the furthest within it, and what would lead further.
+    """Where a confidence is out of reach: the furthest within it, and what would lead further.
 
     The seconds are for each constraint that is lifted.
     """
-    if "infeasible" not in result.status.values():
+    out_of_reach = [t for t, status in result.status.items() if status == "infeasible"]
+    if all(target.mode == "band" for target in out_of_reach):
         return None
     furthest, lifted = result.furthest, result.binding(seconds).to_dict("records")
     return {
@@ -74,12 +75,18 @@ def answers(
         "engine": result.engine,
         "asked_more": result.asked_more,
         "targets": [
-            {"confidence": target.confidence, "status": str(status), "sentence": status.sentence}
+            {
+                "confidence": target.confidence,
+                **_asked(target),
+                "status": str(status),
+                "sentence": status.sentence,
+            }
             for target, status in result.status.items()
         ],
         "options": [
             {
                 "target": option.target.confidence,
+                **_asked(option.target),
                 "status": str(option.status),
                 "sentence": option.status.sentence,
                 "cost": option.cost,
@@ -97,7 +104,7 @@ def answers(
 
 def steps(recourse: Recourse, x: Any, stairs: pd.DataFrame) -> dict[str, Any]:
     """A frontier as plain values: each step with what changes on it."""
-    person, own = recourse.schema.row(x), recourse.schema.reach(x).own.tolist()
+    before, own = _values(recourse.schema.row(x)), recourse.schema.reach(x).own.tolist()
     told = []
     for row in stairs.to_dict("records"):
         values = {name: plain(row[name]) for name in recourse.schema.names}
@@ -107,16 +114,22 @@ def steps(recourse: Recourse, x: Any, stairs: pd.DataFrame) -> dict[str, Any]:
             {
                 "cost": row["cost"],
                 "confidence": row["confidence"],
-                "changes": {name: values[name] for name in changed},
+                "changes": {n: {"from": before[n], "to": values[n]} for n in changed},
                 "x": values,
             }
         )
     return {
-        "person": _values(person),
+        "person": before,
         "wanted": recourse.wanted,
         "complete": stairs.attrs["complete"],
         "steps": told,
     }
+
+
+def _asked(target: Target) -> dict[str, Any]:
+    band = target.mode == "band"
+    words = {"mode": target.mode, "tolerance": target.tolerance if band else None}
+    return {**words, "words": target.words}
 
 
 def _moved(option: Option) -> dict[str, Any]:
