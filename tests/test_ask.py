@@ -614,15 +614,15 @@ def test_an_explanation_is_that_of_the_library(who, recourse, tmp_path):
     result = recourse.find(PERSON, [0.5, 0.6])
     assert result.options[0].changes != result.options[1].changes
     line = f"explain {who} --confidence 0.5 --confidence 0.6"
-    assert told(f"{line} --option 1") == json.loads(result.explain(1).to_json())
-    done = ask(f"{line} --option 1 --html {{}}/why.html --png {{}}/why.png", tmp_path)
+    assert told(f"{line} --option 2") == json.loads(result.explain(1).to_json())
+    done = ask(f"{line} --option 2 --html {{}}/why.html --png {{}}/why.png", tmp_path)
     assert done.exit_code == 0, done.output
     assert flat(str(result.explain(1))) in flat(done.stdout)
     assert result.explain(1)._repr_html_() in (tmp_path / "why.html").read_text()
     assert (tmp_path / "why.png").read_bytes().startswith(b"\x89PNG")
     compared = result.compare(0, 1)
-    assert told(f"{line} --compare 0 1") == json.loads(compared.to_json())
-    both = ask(f"{line} --compare 0 1 --png {{}}/both.png", tmp_path)
+    assert told(f"{line} --compare 1 2") == json.loads(compared.to_json())
+    both = ask(f"{line} --compare 1 2 --png {{}}/both.png", tmp_path)
     assert flat(compared.sentence) in flat(both.stdout)
     for name, cells in compared.words().iterrows():
         assert f"{name} {' '.join(cells)}" in flat(both.stdout)
@@ -640,8 +640,8 @@ def test_words_of_others_do_no_harm_in_a_page(who, home, tmp_path):
 
 
 def test_what_explain_cannot_tell(who):
-    refused(f"explain {who} --option 1", "option 1: there is option 0 alone; ask for more")
-    refused(f"explain {who} --options 2 --compare 0 2", "option 2: there is options 0 to 1")
+    refused(f"explain {who} --option 2", "option 2: this result has 1 option, counted from 1")
+    refused(f"explain {who} --options 2 --compare 1 3", "option 3: this result has 2 options")
     refused(f"explain {who} --options 2 --compare 1 1", "option 1 with itself")
     nothing = ask(f"explain {who} --lock age --lock year --confidence 0.999")
     assert nothing.exit_code == 1

@@ -528,7 +528,7 @@ def test_the_dossier_holds_the_evidence(told, answers, model, tmp_path):
         "nodes 30 →",
         "The furthest within reach is",
         "carried by",
-        "option 1 costs",
+        "option 2 costs",
         "by an independent check",
     ):
         assert said.lower() in text.lower(), said

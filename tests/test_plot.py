@@ -145,7 +145,7 @@ def test_the_staircase_is_drawn_with_the_options_the_person_and_the_decision(res
     assert holds(ax, info.options[["cost", "confidence"]])
     assert holds(ax, [[0.0, result.confidence]])
     named = {name for text in texts(ax) for name in text.split(", ") if name.isdigit()}
-    assert named == set(map(str, range(len(result.options))))
+    assert named == {str(at + 1) for at in range(len(result.options))}
     assert "at least 0.99: out of reach" in texts(ax)
     assert any(np.allclose(line.get_ydata(), 0.5) for line in ax.lines)
 

@@ -119,7 +119,7 @@ def _by_feature(a: Floats, b: Floats) -> Floats:
 class Place:
     """Where a person is, or could be, and what the model's clauses do there."""
 
-    name: str  # "factual", "option 0", …
+    name: str  # "as they are", "option 1", …
     x: pd.Series[Any]
     target: Target | None  # none was asked of the factual
     cost: float

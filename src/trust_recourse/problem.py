@@ -284,6 +284,11 @@ class Option:
         return max(self.cost - self.lower_bound, 0.0)
 
 
+def option_name(at: int) -> str:
+    """What people call the option at a place of `Result.options`: they count from 1."""
+    return f"option {at + 1}"
+
+
 def wanted_confidence(yes: Floats, wanted: int) -> Floats:
     """Confidence of the wanted class, 0 or 1, from that of class 1; a tie goes to class 1.
 

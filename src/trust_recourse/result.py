@@ -26,7 +26,7 @@ from trust_recourse.explain import (
     places,
 )
 from trust_recourse.measure import copies, noise
-from trust_recourse.problem import Option, Point, Problem, Status, Target
+from trust_recourse.problem import Option, Point, Problem, Status, Target, option_name
 from trust_recourse.schema.values import plain, write_whole
 from trust_recourse.search.certificate import Certificate, Proof, cost_parts
 from trust_recourse.search.exact import Exact, Norm, radius
@@ -55,7 +55,10 @@ class Robustness(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """The answers for one person: their options, and what is known for each target."""
+    """The answers for one person: their options, and what is known for each target.
+
+    An argument `option` is a place in `options`, from 0; what people read counts from 1.
+    """
 
     recourse: Recourse
     factual: pd.Series[Any]
@@ -194,11 +197,11 @@ class Result:
 
     @cached_property
     def _places(self) -> Places:
-        asked = [(f"option {i}", o.x, o.target, o.cost) for i, o in enumerate(self.options)]
-        return places(self.recourse, [("factual", self.factual, None, 0.0), *asked])
+        asked = [(option_name(i), o.x, o.target, o.cost) for i, o in enumerate(self.options)]
+        return places(self.recourse, [("as they are", self.factual, None, 0.0), *asked])
 
     def clauses(self) -> pd.DataFrame:
-        """Clause × (factual, every option): firing probabilities; last, that no clause fires."""
+        """Clause × (the person, every option): firing probabilities; last, that no clause fires."""
         return self._places.table()
 
     def explain(
@@ -206,7 +209,8 @@ class Result:
     ) -> Explanation:
         """Why confidence is what it is at an option: since the factual, or since another option.
 
-        A clause counts as fragile where it tightens with at least the probability `fragile`.
+        Options are given by their places in `options`, from 0. A clause counts as fragile where it
+        tightens with at least the probability `fragile`.
         """
         start = self._places.all[0] if since is None else self._place(since)
         return explain(self._places, start, self._place(option), fragile)
@@ -216,10 +220,12 @@ class Result:
     ) -> Comparison:
         """Two options side by side on every count, and what the dearer one buys.
 
-        `sigma` is the noise of `robustness`, and `fragile` as for `explain`.
+        They are given by their places in `options`, from 0. `sigma` is the noise of `robustness`,
+        and `fragile` as for `explain`.
         """
         if self._place(first) is self._place(second):
-            raise ValueError(f"option {first} with itself; expected two different options")
+            name = self._place(first).name
+            raise ValueError(f"{name} with itself; expected two different options")
         explained = self.explain(second, since=first, fragile=fragile)
         return Comparison(
             explained,
@@ -316,7 +322,7 @@ class Result:
             yield f"{asked}: {status.sentence}"
             own = [(i, o) for i, o in enumerate(self.options) if o.target == target and o.changes]
             for at, (i, option) in enumerate(own):
-                words = f"option {i}: {self.words(option)}"
+                words = f"{option_name(i)}: {self.words(option)}"
                 yield f"    {words}  ({self._numbers(option, at)})"
             if status is Status.INFEASIBLE and target.mode == "at_least":
                 yield f"    the furthest within reach is {self.furthest.confidence:.3f}" + (

@@ -149,7 +149,7 @@ def _show(console: Console, result: Result, safe: list[Safety], far: Any) -> Non
         table.columns[2].no_wrap = False
         for at, (option, (radius, kept)) in enumerate(zip(result.options, safe, strict=True)):
             table.add_row(
-                str(at), option.target.words, words(result, option), f"{option.confidence:.3f}",
+                str(at + 1), option.target.words, words(result, option), f"{option.confidence:.3f}",
                 f"{option.cost:.4g}", _distance(radius),
                 f"{kept:.1%}",
             )  # fmt: skip

@@ -189,6 +189,18 @@ class Question:
         )  # fmt: skip
 
 
+def place_of(result: Result, option: int) -> int:
+    """The place in `result.options` of an option as people count them, from 1."""
+    found = len(result.options)
+    if not 1 <= option <= found:
+        many = "no options" if not found else "1 option" if found == 1 else f"{found} options"
+        raise InputError(
+            f"option {option}: this result has {many}, counted from 1; --options and --confidence "
+            "of `trust-recourse find` ask for more"
+        )
+    return option - 1
+
+
 def asked_of(
     model: Path,
     schema: Path | None,

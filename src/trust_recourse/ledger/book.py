@@ -33,6 +33,7 @@ from trust_recourse.ledger.promises import (
 )
 from trust_recourse.ledger.pseudonyms import Key
 from trust_recourse.ledger.store import CLOSING, Store
+from trust_recourse.problem import option_name
 from trust_recourse.result import Result
 from trust_recourse.schema import Schema
 
@@ -100,6 +101,8 @@ class Ledger:
     ) -> Promise:
         """Promise an option of a result to a person; it is on disk when this returns.
 
+        The option is given by its place in `result.options`, from 0.
+
         Parameters
         ----------
         subject : the person's id; stored as a keyed hash alone.
@@ -113,8 +116,9 @@ class Ledger:
         chosen = result._option(option)
         recourse = result.recourse
         if chosen.confidence < recourse.decision_threshold:
+            name = option_name(result.options.index(chosen))
             raise LedgerError(
-                f"option {option} has a confidence of {chosen.confidence:.3f}, which the model "
+                f"{name} has a confidence of {chosen.confidence:.3f}, which the model "
                 f"refuses (its threshold is {recourse.decision_threshold:g}); promise one that it "
                 "accepts"
             )

@@ -141,7 +141,7 @@ def _unbeaten(result: Result) -> pd.DataFrame:
 def draw_frontier(info: FrontierInfo, ax: Axes | None = None) -> Axes:
     """Draw the staircase: what each cost buys, shaded by how safe it is.
 
-    A ring with a number is an option of the result, by its place in `result.options`.
+    A ring with a number is an option of the result, counted from 1.
     """
     own = ax is None
     (ax,) = new_axes() if ax is None else (ax,)
@@ -224,7 +224,7 @@ def _options(ax: Axes, info: FrontierInfo) -> None:
     )  # fmt: skip
     together: dict[tuple[float, float], list[str]] = {}
     for at, each in enumerate(zip(options["cost"], options["confidence"], strict=True)):
-        together.setdefault(each, []).append(str(at))
+        together.setdefault(each, []).append(str(at + 1))
     for (cost, confidence), places in together.items():
         # Above the staircase is empty on the left of a step, below it on the right.
         bought = info.steps.loc[info.steps["cost"] <= cost + SLACK, "confidence"].max()

@@ -131,7 +131,7 @@ def draw_waterfall(info: WaterfallInfo, ax: Axes | None = None) -> Axes:
     least, most = min([0.0, *begins, *ends]), max([1.0, *begins, *ends])
     ax.set_xlim(least, most + 0.08 * (most - least) * (most > 1.0))
     ax.set_xlabel(f"confidence in class {info.wanted!r}")
-    title = f"What takes {info.start[0]} to {info.end[0]}, rule by rule"
+    title = f"{info.start[0]} → {info.end[0]}, rule by rule"
     ax.set_title(title + (f"\n({wrapped(info.note, 70)})" if info.note else ""), fontsize="medium")
     legend([ax], own=own)
     return ax

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pandas as pd
 
 from trust_recourse import __version__
-from trust_recourse.problem import Status, Target
+from trust_recourse.problem import Status, Target, option_name
 from trust_recourse.report.content import (
     Block,
     Document,
@@ -258,7 +258,7 @@ def _options(result: Result, sigma: float, time_limit: float) -> Iterator[Block]
         kept = result.robustness(at, sigma)
         share = kept.copies if kept.probability is None else kept.probability
         rows.append(
-            (f"option {at}", option.target.words, str(option.status), f"{option.cost:.4g}",
+            (option_name(at), option.target.words, str(option.status), f"{option.cost:.4g}",
              f"{option.lower_bound:.4g}", f"{option.confidence:.4f}",
              _radius(result, at), f"{share:.2%}")
         )  # fmt: skip
@@ -273,7 +273,7 @@ def _options(result: Result, sigma: float, time_limit: float) -> Iterator[Block]
             "its lower bound, in scaled units."
         )
         changes = [
-            (f"option {at}", result.words(option) or "none")
+            (option_name(at), result.words(option) or "none")
             for at, option in enumerate(result.options)
         ]
         yield _grid(("option", "changes"), changes)
@@ -318,7 +318,7 @@ def _pictures(result: Result, wanted: bool, sigma: float, limit: float) -> Itera
         yield Picture(svg(figure), "What each cost buys in confidence, and where the options lie.")
     if _explained(result):
         ax = draw_waterfall(waterfall_info(result.explain(_explained(result)[0])))
-        first = f"From the person to option {_explained(result)[0]}, rule by rule."
+        first = f"From the person to {option_name(_explained(result)[0])}, rule by rule."
         yield Picture(svg(cast("Figure", ax.figure)), first)
 
 
@@ -332,7 +332,7 @@ def _explained(result: Result) -> list[int]:
 def _attribution(result: Result) -> Iterator[Block]:
     for at in _explained(result):
         why = result.explain(at)
-        yield Heading(f"Why option {at}: shares of the change in confidence")
+        yield Heading(f"Why {option_name(at)}: shares of the change in confidence")
         yield Text(
             f"From {why.start.confidence:.4f} to {why.end.confidence:.4f}. "
             f"{why.note[:1].upper()}{why.note[1:]}".rstrip()

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 from nicegui import ui
 
 from trust_recourse import Status
+from trust_recourse.problem import option_name
 from trust_recourse.web.page.latest import Latest
 from trust_recourse.web.page.parts import heading, note, press, status_line
-from trust_recourse.web.page.question import EACH, SIGMA, Safety, option_name, safety
+from trust_recourse.web.page.question import EACH, SIGMA, Safety, safety
 from trust_recourse.web.page.words import badge, cost, percent
 
 if TYPE_CHECKING:

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from nicegui import ui
 
+from trust_recourse.problem import option_name
 from trust_recourse.web.page.latest import Latest
 from trust_recourse.web.page.parts import grid, note, status_line
-from trust_recourse.web.page.question import compared, option_name, with_kept
+from trust_recourse.web.page.question import SIGMA, with_kept
 from trust_recourse.web.page.trying import STILL, points
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ class Sides:
             self.place.clear()
             self.said.text = "Choose two different options."
             return
-        found = await self.visit.desk.work(lambda: compared(result, first, second))
+        found = await self.visit.desk.work(lambda: result.compare(first, second, sigma=SIGMA))
         self.said.text = ""
         self.place.clear()
         with self.place:
