@@ -141,7 +141,7 @@ def test_a_schema_is_what_the_library_infers(home):
 def test_a_schema_that_was_edited_is_not_lost(home, tmp_path):
     (tmp_path / "s.yaml").write_text("edited by hand")
     line = f"schema {home}/p.csv --target survived --out {{}}/s.yaml"
-    refused(line, "s.yaml: there is such a file; give another --out, or --force", tmp_path)
+    refused(line, "s.yaml: there is such a file; give another name, or --force", tmp_path)
     assert (tmp_path / "s.yaml").read_text() == "edited by hand"
     assert ask(f"{line} --force", tmp_path).exit_code == 0
     assert len(Schema.from_yaml(tmp_path / "s.yaml")) == 3
@@ -334,13 +334,72 @@ def test_the_model_is_the_one_that_the_library_learns(home, tmp_path):
 
 def test_fit_says_on_which_rows_it_was_judged(home, tmp_path):
     line = f"fit {home}/p.csv --target survived --out {tmp_path}/m.safetensors {SMALL}"
-    held, all_rows = ask(line), ask(f"{line} --holdout 0")
+    held, all_rows = ask(line), ask(f"{line} --holdout 0 --force")
     assert "on 77 rows held out of learning" in flat(held.stdout)
     assert "PTMClassifier ━" in held.stderr
+    assert "right while learning" in held.stderr
     X, y = haberman()
     accuracy = (load(tmp_path / "m.safetensors").predict(X) == y).mean()
     assert f"Accuracy {accuracy:.3f} on the very rows it learnt from" in flat(all_rows.stdout)
     assert f"find {tmp_path}/m.safetensors --data {home}/p.csv --row" in flat(held.stdout)
+
+
+def test_a_model_is_not_overwritten_unless_that_is_asked(home):
+    line = f"fit {home}/p.csv --target survived --out {home}/m.safetensors"
+    refused(line, "m.safetensors: there is such a file; give another name, or --force")
+
+
+@pytest.fixture(scope="module")
+def loans(tmp_path_factory):
+    """A table with awkward names, whose classes are words and whose first column names the rows."""
+    folder, rng = tmp_path_factory.mktemp("loans"), np.random.default_rng(0)
+    income, late = rng.integers(10, 60, 160), rng.integers(0, 9, 160)
+    table = pd.DataFrame(
+        {
+            "Kunden Nr.": [f"K-{at}" for at in range(160)],
+            "Einkommen, netto (T€)": income,
+            "Überziehung": late,
+            "Entscheidung": np.where(income - 3 * late > 20, "approved", "denied"),
+        }
+    )
+    table.to_csv(folder / "loans.csv", index=False)
+    line = f"fit {{}}/loans.csv --target Entscheidung --out {{}}/m.st {SMALL}"
+    return folder, ask(line, folder)
+
+
+def test_no_class_is_guessed_to_be_hoped_for(loans):
+    folder, done = loans
+    assert done.exit_code == 0, done.output
+    assert "refuses" not in done.stdout
+    assert "--wanted approved or --wanted denied" in flat(done.stdout)
+    assert done.stdout.count("--wanted LABEL") == 2
+    line = f"report {folder}/loans.csv --target Entscheidung --model {folder}/m.st --folds 2"
+    refused(line, "say which is hoped for: --wanted approved or --wanted denied")
+    yes, no = (told(f"{line} --wanted {label}") for label in ("approved", "denied"))
+    assert (yes["label"], no["label"]) == ("approved", "denied")
+    assert yes["scores"]["PTMClassifier"]["accuracy"] == no["scores"]["PTMClassifier"]["accuracy"]
+    said = [
+        [each["confidence"] for each in one["reliability"]["PTMClassifier"]] for one in (yes, no)
+    ]
+    assert said[0] != said[1]
+
+
+def test_what_names_the_rows_is_not_learnt(loans):
+    folder, done = loans
+    assert "Left out, as another text stands in each row and only names it: Kunden Nr." in flat(
+        done.stderr
+    )
+    assert load(folder / "m.st").schema_.names == ("Einkommen, netto (T€)", "Überziehung")
+    line = f"schema {folder}/loans.csv --target Entscheidung --out {folder}/s.yaml"
+    assert told(line)["left_out"] == ["Kunden Nr."]
+    assert "Kunden Nr." not in Schema.from_yaml(folder / "s.yaml")
+    assert "Left out" in ask(f"{line} --force").stdout
+    numbered = pd.read_csv(folder / "loans.csv")
+    numbered["Kunden Nr."] = np.arange(160)
+    numbered.to_csv(folder / "numbered.csv", index=False)
+    line = f"fit {folder}/numbered.csv --target Entscheidung --epochs 1 --out {folder}/n.st"
+    assert "leave it out: --id 'Kunden Nr.'" in flat(ask(line).stderr)
+    assert "Kunden Nr." not in told(f"{line} --force --id 'Kunden Nr.'")["features"]
 
 
 def test_classes_may_be_words_and_calibration_is_kept(messy):
@@ -361,6 +420,8 @@ def test_classes_may_be_words_and_calibration_is_kept(messy):
 @pytest.mark.parametrize(
     ("line", "words"),
     [
+        ("--id survived", "--id survived: that is the target"),
+        ("--id age --schema {}/aged.yaml", "the schema has the id 'age' as a feature"),
         ("--clauses 3", "n_clauses=3; expected an even number"),
         ("--s 0.5", "s=0.5; expected a finite number above 1"),
         ("--T 0", "T=0.0; expected"),
@@ -376,12 +437,13 @@ def test_classes_may_be_words_and_calibration_is_kept(messy):
 def test_what_fit_cannot_do_leaves_the_old_model(home, tmp_path, line, words):
     for path in ("p.csv",):
         (tmp_path / path).write_bytes((home / path).read_bytes())
+    Schema((Feature("age"),)).to_yaml(tmp_path / "aged.yaml")
     Schema((Feature("height"),)).to_yaml(tmp_path / "other.yaml")
     Schema((Feature("age", "category", values=("x",)),)).to_yaml(tmp_path / "narrow.yaml")
     Schema((Feature("age"), Feature("survived"))).to_yaml(tmp_path / "target.yaml")
     (tmp_path / "m.safetensors").write_text("the old one")
     before = sorted(tmp_path.iterdir())
-    full = f"fit {{}}/p.csv --target survived --out {{}}/m.safetensors --epochs 1 {line}"
+    full = f"fit {{}}/p.csv --target survived --out {{}}/m.safetensors --epochs 1 --force {line}"
     done = ask(full, tmp_path)
     assert done.exit_code == 2, done.output
     assert words in flat(done.stderr)

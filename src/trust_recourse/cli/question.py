@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -214,16 +215,25 @@ def asked_of(
 
     machine = load(model)
     rules: Schema = machine.schema_ if schema is None else Schema.from_yaml(schema)
-    first, second = classes = machine.classes_.tolist()
-    if wanted is None and isinstance(second, str):
-        raise InputError(  # the order of words says nothing about which is a yes
-            f"the model's classes are {first} and {second}; say which is hoped for, such as "
-            f"--wanted {second!r}"
-        )
-    label = second if wanted is None else label_of(wanted, classes)
     return Recourse(
-        machine, rules.lock(*lock or ()), cost, wanted=label, decision_threshold=threshold
-    )
+        machine, rules.lock(*lock or ()), cost,
+        wanted=hoped_for(wanted, machine.classes_.tolist()), decision_threshold=threshold,
+    )  # fmt: skip
+
+
+def hoped_for(wanted: str | None, classes: list[Any]) -> Any:
+    """The class hoped for: the greater if none is named, unless the classes are words."""
+    if wanted is not None:
+        return label_of(wanted, classes)
+    if isinstance(classes[1], str):  # the order of words says nothing about which is a yes
+        known = " and ".join(classes)
+        raise InputError(f"the classes are {known}; say which is hoped for: {either(classes)}")
+    return classes[1]
+
+
+def either(classes: list[str]) -> str:
+    """The two ways to say which class is hoped for."""
+    return " or ".join(shlex.join(["--wanted", label]) for label in classes)
 
 
 def label_of(text: str, classes: list[Any]) -> Any:
