@@ -30,6 +30,7 @@ from trust_recourse import (
 )
 from trust_recourse.cli import app, mistakes, table
 from trust_recourse.schema import SchemaError
+from trust_recourse.schema.values import floored
 
 ASK = ("data", "schema", "fit", "report", "find", "frontier", "explain")
 SMALL = "--clauses 10 --epochs 6 --T 4 --s 1.6 --thresholds 12 --seed 3"
@@ -503,12 +504,26 @@ def test_an_answer_is_that_of_the_library(who, recourse):
     assert done.exit_code == 0
     words = flat(done.stdout)
     assert "age 34, year 58, nodes 30" in words
-    assert f"refused: confidence {result.confidence:.3f} in the class 1" in words
+    assert f"refused: confidence {floored(result.confidence)} in the class 1" in words
     for option in result.options:
         old, new = next(iter(option.changes.values()))
         assert f"{old} → {new}" in words
-        assert f"{option.confidence:.3f} {option.cost:.4g}" in words
+        assert f"{floored(option.confidence)} {option.cost:.4g}" in words
         assert f"{option.target.words}: {option.status.sentence}" in words
+
+
+def test_only_the_first_of_several_ways_is_called_the_cheapest(who, recourse):
+    result = recourse.find(PERSON, 0.6, n_options=2)
+    assert len(result.options) == 2
+    first, second = result.known(next(iter(result.status)))
+    assert first == "Option 1: This is the cheapest allowed change; nothing cheaper reaches it."
+    assert second.startswith("Option 2: Another way: it leaves alone something of what each option")
+    assert second.endswith("Option 1 is the cheapest.")
+    asked = f"find {who} --confidence 0.6 --options 2"
+    assert f"at least 0.6: {first} at least 0.6: {second}" in flat(ask(asked).stdout)
+    assert f"at least 0.6: {first}" in str(result)
+    sentences = [option["sentence"] for option in told(asked)["options"]]
+    assert sentences == [result.sentence(0), result.sentence(1)]
 
 
 def test_a_person_may_be_typed_or_a_row_with_other_values(home, who, recourse):
@@ -536,7 +551,7 @@ def test_what_is_asked_reaches_the_search(who, home, recourse):
     now = told(f"find {who}")["options"][0]["radius"]
     safe = told(f"find {who} --min-radius {now + 0.02:.2f}")
     assert safe["options"][0]["radius"] > now
-    assert safe["asked_more"] == f"at least 0.5 within a radius of {now + 0.02:.2f}"
+    assert safe["asked_more"] == f"kept at 0.5 or more within a radius of {now + 0.02:.2f}"
     l1 = Recourse(recourse.model, cost="l1").find(PERSON, 0.6).options[0]
     assert told(f"find {who} --confidence 0.6 --cost l1")["options"][0]["cost"] == l1.cost
     no = Recourse(recourse.model, wanted=0).find(PERSON, 0.6)
@@ -556,9 +571,9 @@ def test_out_of_reach_comes_with_how_far_and_why(who, recourse):
     assert done.exit_code == 1
     words = flat(done.stdout)
     assert "No allowed change reaches this confidence; that is proved." in words
-    assert f"furthest within reach is {result.furthest.confidence:.3f}: nodes 30 → " in words
+    assert f"furthest within reach is {floored(result.furthest.confidence)}: nodes 30 → " in words
     for way, reached in zip(lifted["if"], lifted["reachable"], strict=True):
-        assert f"if {way}: {reached:.3f}" in words
+        assert f"if {way}: {floored(reached)}" in words
     answer = json.loads(ask(f"{line} --json").stdout)
     assert answer["furthest"]["confidence"] == result.furthest.confidence
     assert [each["if"] for each in answer["binding"]] == lifted["if"].tolist()

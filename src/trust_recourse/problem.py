@@ -19,6 +19,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from trust_recourse.schema import Feature, Reach, Schema, SchemaError
+from trust_recourse.schema.values import cut, floored
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -27,6 +28,7 @@ Amount = TypeVar("Amount", float, Floats)
 Change = Callable[[Any, Any], float]
 
 SLACK = 1e-9  # a target counts as met when it is missed by no more than this
+MOST_DIGITS = 17  # that a float may need
 TRIED = 1000  # changes of one feature that `Cost.check` tries a function on, at most
 
 
@@ -92,6 +94,25 @@ class Target:
         """Whether this confidence is enough."""
         low, high = self.interval
         return low <= confidence <= high
+
+
+def as_told(
+    confidence: float, threshold: float = 0.5, target: Target | None = None, digits: int = 3
+) -> str:
+    """A confidence for people: cut, with as many digits as keep it on its side of each line.
+
+    >>> as_told(0.49996), as_told(0.71), as_told(0.8507, 0.8505), as_told(0.7, 0.5, Target(0.7))
+    ('0.499', '0.710', '0.8507', '0.700')
+    """
+
+    def sides(value: float) -> tuple[bool, bool]:
+        return value >= threshold, target is not None and target.met(value)
+
+    for more in range(digits, MOST_DIGITS):
+        for text in (floored(confidence, more), cut(confidence, more)):
+            if sides(float(text)) == sides(confidence):
+                return text
+    return repr(confidence)
 
 
 @dataclass(frozen=True)

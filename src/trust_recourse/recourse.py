@@ -599,9 +599,8 @@ def _more_words(settings: Settings) -> str:
     """What an answer must be beside confident enough."""
     words = []
     if settings.robust is not None:
-        words.append(
-            f"at least {settings.robust.floor:g} within a radius of {settings.robust.radius:g}"
-        )
+        floor, radius = settings.robust.floor, settings.robust.radius
+        words.append(f"kept at {floor:g} or more within a radius of {radius:g}")
     if settings.plausible is not None:
         words.append("plausible")
     return " and ".join(words)

@@ -26,7 +26,7 @@ from trust_recourse.explain import (
     places,
 )
 from trust_recourse.measure import copies, noise
-from trust_recourse.problem import Option, Point, Problem, Status, Target, option_name
+from trust_recourse.problem import Option, Point, Problem, Status, Target, as_told, option_name
 from trust_recourse.schema.values import plain, write_whole
 from trust_recourse.search.certificate import Certificate, Proof, cost_parts
 from trust_recourse.search.exact import Exact, Norm, radius
@@ -308,26 +308,49 @@ class Result:
     def _arrow(self, name: str, change: tuple[Any, Any]) -> str:
         return " → ".join(self.recourse.schema.describe(name, value) for value in change)
 
-    def _numbers(self, option: Option, at: int) -> str:
-        text = f"cost {option.cost:.4g}, confidence {option.confidence:.3f}"
-        if option.status is Status.FEASIBLE and self.engine == "exact" and at == 0:
-            text += f", nothing below {option.lower_bound:.4g} reaches it"
-        return text
+    def told(self, confidence: float, target: Target | None = None) -> str:
+        """A confidence for people, never shown on the other side of the decision or a target."""
+        return as_told(confidence, self.recourse.decision_threshold, target)
+
+    def sentence(self, option: int = 0) -> str:
+        """What is known of an option, given by its place in `options`, as a clerk could say it."""
+        asked = self._option(option)
+        own = [o for o in self.options if o.target == asked.target]
+        before = own[: own.index(asked)]
+        if before and self.engine == "exact":
+            other = not any(set(o.changes) <= set(asked.changes) for o in before)
+            leaves = ": it leaves alone something of what each option before it changes" * other
+            name = option_name(self.options.index(own[0])).capitalize()
+            least = f" {name} is the cheapest." if own[0].status is Status.OPTIMAL else ""
+            return f"Another way{leaves}.{least}"
+        if asked.status is Status.FEASIBLE and self.engine == "exact":
+            least = f"Nothing that costs less than {asked.lower_bound:.4g} reaches it."
+            return f"{asked.status.sentence} {least}"
+        return asked.status.sentence
+
+    def known(self, target: Target) -> list[str]:
+        """What is known for a target, in sentences: one for each option where there are several."""
+        own = [at for at, option in enumerate(self.options) if option.target == target]
+        if len(own) > 1:
+            return [f"{option_name(at).capitalize()}: {self.sentence(at)}" for at in own]
+        return [self.sentence(own[0]) if own else self.status[target].sentence]
 
     def _lines(self) -> Iterable[str]:
         verdict = "refused" if self.refused else "accepted"
-        yield f"{verdict}: confidence {self.confidence:.3f} in class {self.recourse.wanted!r}"
+        own = self.told(self.confidence)
+        yield f"{verdict}: confidence {own} in class {self.recourse.wanted!r}"
         for target, status in self.status.items():
             asked = f"{target.words}, {self.asked_more}" if self.asked_more else target.words
-            yield f"{asked}: {status.sentence}"
-            own = [(i, o) for i, o in enumerate(self.options) if o.target == target and o.changes]
-            for at, (i, option) in enumerate(own):
-                words = f"{option_name(i)}: {self.words(option)}"
-                yield f"    {words}  ({self._numbers(option, at)})"
+            yield f"{asked}: {self.known(target)[0]}"
+            for at, option in enumerate(self.options):
+                if option.target == target and option.changes:
+                    confidence = self.told(option.confidence, target)
+                    numbers = f"(cost {option.cost:.4g}, confidence {confidence})"
+                    yield f"    {option_name(at)}: {self.words(option)}  {numbers}"
             if status is Status.INFEASIBLE and target.mode == "at_least":
-                yield f"    the furthest within reach is {self.furthest.confidence:.3f}" + (
-                    f": {self.words(self.furthest)}" if self.furthest.changes else ""
-                )
+                change = f": {self.words(self.furthest)}" if self.furthest.changes else ""
+                reached = self.told(self.furthest.confidence, target)
+                yield f"    the furthest within reach is {reached}{change}"
                 yield "    result.binding() says which constraint, if lifted, would help"
 
     def __repr__(self) -> str:

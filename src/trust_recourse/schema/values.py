@@ -8,7 +8,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Collection
-from decimal import Decimal
+from decimal import ROUND_FLOOR, Decimal
 from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
@@ -80,6 +80,38 @@ def written(value: float, step: float | None = None) -> str:
     decimals = -int(exponent) if -9 <= int(exponent) < 0 else 0
     text = f"{value + 0.0:.{decimals}f}" if abs(value) < 1e16 else "nan"
     return text if float(text) == value else repr(value)
+
+
+def floored(value: float, digits: int = 3) -> str:
+    """Write a number with so many digits, not rounded up; one within 1e-12 counts as reached.
+
+    >>> floored(0.49996), floored(0.57), floored(1 - 0.8), floored(99.98, 1)
+    ('0.499', '0.570', '0.200', '99.9')
+    """
+    return cut(round(value, 12), digits)
+
+
+def cut(value: float, digits: int) -> str:
+    """Write a number with so many digits, and leave out the others."""
+    return str(Decimal(repr(float(value))).quantize(Decimal(1).scaleb(-digits), ROUND_FLOOR))
+
+
+def percent(share: float, digits: int = 1) -> str:
+    """Write a share in percent, rounded down.
+
+    >>> percent(0.9996), percent(1.0)
+    ('99.9%', '100.0%')
+    """
+    return f"{floored(100 * share, digits)}%"
+
+
+def signed(value: float, digits: int = 3) -> str:
+    """Write a change with its sign; nothing is +0.
+
+    >>> signed(-0.0001), signed(-0.25)
+    ('+0.000', '-0.250')
+    """
+    return f"{round(value, digits) + 0.0:+.{digits}f}"
 
 
 def plain(value: Any) -> Any:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from nicegui import ui
 
+from trust_recourse.schema.values import signed
 from trust_recourse.web.page.form import Form
 from trust_recourse.web.page.latest import Latest
 from trust_recourse.web.page.parts import grid, heading, note, press, status_line
@@ -115,4 +116,4 @@ def movers(why: Explanation) -> None:
 
 def points(share: float) -> str:
     """A share of a change in confidence, in points of a percent."""
-    return f"{100 * share:+.1f}"
+    return signed(100 * share, 1)
