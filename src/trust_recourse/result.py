@@ -412,6 +412,7 @@ class Result:
         Costs and confidences are computed again; a file that says otherwise is refused.
         """
         told = read(path)
+        of_model(path, told, recourse.model)
         for name, value in _question(recourse).items():
             if told.get(name) != value:
                 raise ValueError(f"{path}: the {name} is not that of the recourse it is read with")
@@ -448,8 +449,21 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path}: not a result, or cut short: {error}") from None
     if not isinstance(told, dict) or (told.get("kind"), told.get("format")) != (KIND, FORMAT):
-        raise ValueError(f"{path}: not a result of format {FORMAT}; write one by result.save(path)")
+        raise ValueError(
+            f"{path}: not a result of format {FORMAT}; write one by `trust-recourse find --save`, "
+            "or in Python by result.save(path)"
+        )
     return told
+
+
+def of_model(path: str | os.PathLike[str], told: dict[str, Any], model: Any) -> None:
+    """Refuse answers that another model gave."""
+    given, own = told.get("fingerprint"), getattr(model, "fingerprint_", None)
+    if given != own:
+        raise ValueError(
+            f"{path}: these answers are from another model, with the fingerprint {given}; the one "
+            f"given has {own}. Give the model that they were asked of, or ask this one anew"
+        )
 
 
 def _question(recourse: Recourse) -> dict[str, Any]:

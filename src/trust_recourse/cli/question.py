@@ -123,12 +123,13 @@ class Person:
         for given in self.values or ():
             name, equals, text = given.partition("=")
             if not equals:
-                raise InputError(
-                    f"--set {given!r}: expected NAME=VALUE, such as {schema.names[0]}=1"
-                )
+                example = shlex.quote(f"{schema.names[0]}=1")
+                raise InputError(f"--set {given!r}: expected NAME=VALUE, such as {example}")
+            name = name_of(schema, name)
             values[name] = schema[name].read(text)
         if absent := [name for name in schema.names if name not in values]:
-            ways = f"--set {absent[0]}=…" if values else "--set, or --data and --row"
+            example = shlex.join(["--set", f"{absent[0]}=VALUE"])
+            ways = example if values else "--set, or --data and --row"
             raise InputError(f"the person has no value for {some(absent)}; give {ways}")
         return values
 
@@ -216,9 +217,23 @@ def asked_of(
     machine = load(model)
     rules: Schema = machine.schema_ if schema is None else Schema.from_yaml(schema)
     return Recourse(
-        machine, rules.lock(*lock or ()), cost,
+        machine, rules.lock(*(name_of(rules, name) for name in lock or ())), cost,
         wanted=hoped_for(wanted, machine.classes_.tolist()), decision_threshold=threshold,
     )  # fmt: skip
+
+
+def name_of(schema: Schema, given: str) -> str:
+    """The feature that is meant by its name, or by its label if no other has it."""
+    from trust_recourse.schema.values import near, some
+
+    labelled = [feature.name for feature in schema if feature.title == given]
+    if given in schema or len(labelled) == 1:
+        return given if given in schema else labelled[0]
+    if labelled:
+        raise InputError(f"several features are labelled {given!r}: say {some(labelled)}")
+    known = [*schema.names, *(feature.title for feature in schema)]
+    hint = near(given, known) or f"; the features are {some(schema.names)}"
+    raise InputError(f"no feature {given!r}{hint}")
 
 
 def hoped_for(wanted: str | None, classes: list[Any]) -> Any:

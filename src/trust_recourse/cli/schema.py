@@ -115,7 +115,9 @@ def names_rows(column: pd.Series[Any]) -> bool:
 
 def left_out(unused: list[str]) -> str:
     """That columns were left out, and why."""
-    return f"Left out, as another text stands in each row and only names it: {', '.join(unused)}."
+    from trust_recourse.schema.values import some
+
+    return f"Left out {some(unused)}: another text stands in each row, which only names it."
 
 
 def inferred(table: Table, rows: pd.DataFrame, missing: list[str]) -> Schema:
@@ -193,7 +195,8 @@ def _notes(feature: Feature, column: pd.Series[Any]) -> Iterator[str]:
         below = sorted(value for value in values if value < 0)
         if below and set(below) <= set(USUAL_CODES):
             each = ",".join(f"{value:g}" for value in below)
-            yield f"{each}: missing? then --missing {feature.name}={each}"
+            code = shlex.join(["--missing", f"{feature.name}={each}"])
+            yield f"{each}: missing? then {code}"
     if feature.kind == "category":
         yield from _nearly_numbers(known)
 
