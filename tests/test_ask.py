@@ -519,7 +519,7 @@ def test_only_the_first_of_several_ways_is_called_the_cheapest(who, recourse):
     assert second.startswith("Option 2: Another way: it leaves alone something of what each option")
     assert second.endswith("Option 1 is the cheapest.")
     asked = f"find {who} --confidence 0.6 --options 2"
-    assert f"at least 0.6: {first} at least 0.6: {second}" in flat(ask(asked).stdout)
+    assert f"at least 0.6: {first} {second}" in flat(ask(asked).stdout)
     assert f"at least 0.6: {first}" in str(result)
     sentences = [option["sentence"] for option in told(asked)["options"]]
     assert sentences == [result.sentence(0), result.sentence(1)]
@@ -700,7 +700,7 @@ def test_a_long_frontier_is_told_in_part(loans):
     assert len(rows[row]) > 20
     done = ask(f"{who} --row {row}").stdout
     printed = re.findall(r"^ *([\d.e-]+) +(0\.\d+) +(yes|no)", done, re.MULTILINE)
-    assert 20 <= len(printed) <= 21
+    assert 10 <= len(printed) <= 22
     assert f"{len(printed)} of {len(rows[row])} steps" in flat(done)
     assert printed[0][0] == "0"
     assert float(printed[-1][0]) == pytest.approx(rows[row][-1]["cost"], rel=1e-3)

@@ -186,8 +186,10 @@ def what_is_known(console: Console, result: Result, far: Any) -> None:
     proves = result.engine == "exact"
     more = f", {result.asked_more}" if result.asked_more else ""
     for target, status in result.status.items():
-        for sentence in result.known(target):
-            console.print(f"{target.words}{more}: {sentence}")
+        first, *others = result.known(target)
+        console.print(f"{target.words}{more}: {first}")
+        for sentence in others:
+            console.print(f"  {sentence}")
         if status == "not_found":
             way = "Give it a longer --time-limit." if proves else "Give it more --trials."
             console.print(f"  {way}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
@@ -104,7 +105,8 @@ def _show(result: Result, stairs: pd.DataFrame, everything: bool) -> None:
     console, schema = page.console(markup=False), result.recourse.schema
     console.print(f"{decision(result)}\n")
     table = page.table("cost", "confidence", "decision", "change", text=0)
-    table.columns[3].justify, table.columns[3].no_wrap = "left", False
+    table.columns[1].justify = table.columns[3].justify = "left"
+    table.columns[3].no_wrap = False
     for step, cost, confidence in zip(some, costs, confidences, strict=True):
         changes = (
             f"{schema[name].title} {schema.describe(name, result.factual[name])} → "
@@ -116,27 +118,36 @@ def _show(result: Result, stairs: pd.DataFrame, everything: bool) -> None:
     console.print(table)
     if len(some) < len(found):
         console.print(
-            f"\n{len(some)} of {len(found)} steps, the first, the last and the cheapest yes among "
-            "them; --all prints every one, --csv and --json hold them."
+            f"\n{len(some)} of {len(found)} steps: the first, the last, the cheapest yes if "
+            "there is one, and some between. --all prints every one; --csv and --json hold them."
         )
     if not stairs.attrs["complete"]:
         console.print("\nThe time limit ended the search: there may be steps further up.")
 
 
 def _spread(found: list[Any], line: float) -> list[Any]:
-    """Some of many steps, spread over them: the first, the last, and the cheapest yes if any."""
-    last = len(found) - 1
-    if last < SHOWN:
+    """Some of many steps, spread over those of other confidence to three digits.
+
+    The first, the last and the cheapest yes, if there is one, are among them.
+    """
+    from trust_recourse.schema.values import floored
+
+    if len(found) <= SHOWN:
         return found
     yes = [at for at, step in enumerate(found) if step["confidence"] >= line][:1]
-    spread = {round(at * last / (SHOWN - 1)) for at in range(SHOWN)}
-    return [found[at] for at in sorted({*spread, *yes})]
+    levels = [floored(step["confidence"]) for step in found]
+    other = [at for at in range(len(found)) if at == 0 or levels[at] != levels[at - 1]]
+    few = min(SHOWN, len(other))
+    spread = {other[round(at * (len(other) - 1) / max(few - 1, 1))] for at in range(few)}
+    return [found[at] for at in sorted({*spread, *yes, len(found) - 1})]
 
 
 def _told_apart(values: list[float], write: Callable[[float, int], str]) -> list[str]:
-    """Numbers written with as many digits, three at least, as make each another text."""
+    """Numbers written each with as many digits, three at least, as tell it from the others."""
+    texts, alike = [""] * len(values), list(range(len(values)))
     for digits in range(3, 17):
-        texts = [write(value, digits) for value in values]
-        if len(set(texts)) == len(set(values)):
-            break
+        for at in alike:
+            texts[at] = write(values[at], digits)
+        times = Counter(texts)
+        alike = [at for at in alike if times[texts[at]] > 1]
     return texts

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 MOST = 8  # rules drawn one by one; the others are added up
 LEAST = 0.01  # of all that moves: a rule that moves less is one of the others
-CLEAR = {"facecolor": "white", "edgecolor": "none", "alpha": 0.85, "pad": 0.6}  # of numbers
+CLEAR = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}  # of numbers
 ROW, LINE = 0.36, 0.14  # inches of a bar and of a line of text
 
 
