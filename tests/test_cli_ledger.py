@@ -61,7 +61,7 @@ def test_a_story_in_commands(files):
     first = told(*PROMISE, "--certificate", "proof.json", "--until", "2999-12-31")
     assert first["valid_until"].startswith("2999-12-31T23:59:59")
     assert first["option"] == dict(files.options[0].x)
-    done = command(*PROMISE, "--option", 1, "--days", 30)
+    done = command(*PROMISE, "--option", 2, "--days", 30)
     assert done.exit_code == 0, done.output
     assert done.output.startswith("Promise ")
     assert f"nodes {files.factual['nodes']} → {files.options[1].x['nodes']}, until" in done.output

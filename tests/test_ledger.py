@@ -25,7 +25,7 @@ from trust_recourse.ledger import Done, Entry, Head, LedgerError
 from trust_recourse.ledger.entries import canonical, sha256, walk
 from trust_recourse.ledger.pseudonyms import VARIABLE, Key
 from trust_recourse.ledger.store import ENTRIES, NEWEST, SCHEMAS, read_url
-from trust_recourse.schema.values import rounded_down
+from trust_recourse.schema.values import floored
 
 NAMED = {"fingerprint": "a function"}
 COLUMNS = ("kind", "promise", "at", "content", "previous", "hash")
@@ -717,7 +717,7 @@ def test_what_changed_beside_a_promise_is_named_by_its_label(ledger):
 @given(value=st.floats(0, 1), marks=st.lists(st.floats(0, 1)), more=st.floats(0, 1e-3))
 def test_a_number_rounded_down_lies_on_the_same_side_of_every_mark(value, marks, more):
     marks += [value, min(value + more, 1.0)]
-    shown = float(rounded_down(value, *marks))
+    shown = float(floored(value, marks))
     assert shown <= value
     assert [shown >= mark for mark in marks] == [value >= mark for mark in marks]
 

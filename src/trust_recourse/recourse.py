@@ -30,7 +30,7 @@ from trust_recourse.problem import (
     wanted_confidence,
 )
 from trust_recourse.progress import Progress
-from trust_recourse.result import Result, read
+from trust_recourse.result import Result, of_model, read
 from trust_recourse.schema import Reach, Schema
 from trust_recourse.schema.values import plain
 from trust_recourse.search.exact import Answer, Exact, Robust
@@ -158,6 +158,7 @@ class Recourse:
         confidences are computed again.
         """
         told = read(path)
+        of_model(path, told, model)
         if told.get("given_again"):
             raise ValueError(
                 f"{path}: its cost has functions of its own, which no file holds; read it by "
@@ -606,9 +607,8 @@ def _more_words(settings: Settings) -> str:
     """What an answer must be beside confident enough."""
     words = []
     if settings.robust is not None:
-        words.append(
-            f"at least {settings.robust.floor:g} within a radius of {settings.robust.radius:g}"
-        )
+        floor, radius = settings.robust.floor, settings.robust.radius
+        words.append(f"kept at {floor:g} or more within a radius of {radius:g}")
     if settings.plausible is not None:
         words.append("plausible")
     return " and ".join(words)

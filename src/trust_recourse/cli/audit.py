@@ -167,7 +167,7 @@ def _numbers(given: str, edges: str) -> list[float]:
 def _show(found: Audit) -> None:
     console = page.console(markup=False)
     console.print(
-        f"{found.people:,} people. Target: a confidence of at least {found.confidence:g}. "
+        f"{page.people(found.people)}. Target: a confidence of at least {found.confidence:g}. "
         f"Cost: {found.cost}. In brackets: where a number lies with 95 %, chance alone considered."
     )
     for part in found.parts:

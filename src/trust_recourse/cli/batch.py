@@ -177,7 +177,7 @@ class _Lines:
 def words(now: Progress) -> str:
     """How far a run is, for people."""
     left = f", {_clock(now.left)} left" if now.rows < now.of else ""
-    return f"{now.rows:,} of {now.of:,} people, {now.rate:,.0f} a second{left}"
+    return f"{now.rows:,} of {page.people(now.of)}, {now.rate:,.0f} a second{left}"
 
 
 def _clock(seconds: float) -> str:
@@ -194,4 +194,4 @@ def _sum_up(found: Counter[str], out: Path) -> None:
     for status, sentence in SENTENCES.items():
         if found[status]:
             console.print(f"{status:<11}{found[status]:>13,}  {sentence}", soft_wrap=True)
-    console.print(f"\n{out}: {found.total():,} people, each once.", soft_wrap=True)
+    console.print(f"\n{out}: {page.people(found.total())}, each once.", soft_wrap=True)

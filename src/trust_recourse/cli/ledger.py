@@ -16,6 +16,7 @@ from rich.text import Text
 
 from trust_recourse.cli import page, question
 from trust_recourse.cli.mistakes import InputError
+from trust_recourse.cli.question import place_of
 from trust_recourse.cli.root import app
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def make(
         Path, typer.Argument(metavar="RESULT.json", help="Written by `find --save RESULT.json`.")
     ],
     subject: Annotated[str, typer.Option(help="The person's id; only its keyed hash is stored.")],
-    option: Annotated[int, typer.Option(min=0, help="Which option of the result.")] = 0,
+    option: Annotated[int, typer.Option(min=1, help="Which option of the result, from 1.")] = 1,
     days: Annotated[float, typer.Option(help="For how many days it holds.")] = 90,
     until: Annotated[
         datetime | None,
@@ -90,7 +91,7 @@ def make(
         read = Recourse.read(result, load(model))
         promise = book.promise(
             read,
-            option,
+            place_of(read, option),
             subject=subject,
             days=days,
             valid_until=until.date() if until else None,

@@ -136,7 +136,7 @@ def _judged(model: Path, data: Path | None, target: str | None) -> ModelReport |
             raise ValueError("given only one of --data and --target; expected both, or neither")
         return None
     fitted = load(model)
-    rows, labels, schema = learnt_from(read(data), target, fitted.schema_)
+    rows, labels, schema = learnt_from(read(data), target, fitted.schema_, [])
     return model_report(clone(fitted).set_params(schema=schema, verbose=False), rows, labels)
 
 

@@ -34,9 +34,10 @@ from trust_recourse.ledger.promises import (
 )
 from trust_recourse.ledger.pseudonyms import Key
 from trust_recourse.ledger.store import CLOSING, Store
+from trust_recourse.problem import option_name
 from trust_recourse.result import Result
 from trust_recourse.schema import Schema
-from trust_recourse.schema.values import rounded_down
+from trust_recourse.schema.values import floored
 from trust_recourse.search.certificate import Certificate
 
 
@@ -103,6 +104,8 @@ class Ledger:
     ) -> Promise:
         """Promise an option of a result to a person; it is on disk when this returns.
 
+        The option is given by its place in `result.options`, from 0.
+
         Parameters
         ----------
         subject : the person's id; stored as a keyed hash alone.
@@ -116,10 +119,11 @@ class Ledger:
         chosen = result._option(option)
         recourse = result.recourse
         if chosen.confidence < recourse.decision_threshold:
+            name = option_name(result.options.index(chosen))
             raise LedgerError(
-                f"option {option} has a confidence of "
-                f"{rounded_down(chosen.confidence)}, which the model refuses (its threshold is "
-                f"{recourse.decision_threshold:g}); promise one that it accepts"
+                f"{name} has a confidence of {floored(chosen.confidence)}, which the model "
+                f"refuses (its threshold is {recourse.decision_threshold:g}); promise one that it "
+                "accepts"
             )
         own = getattr(recourse.model, "fingerprint_", None)
         if (own is None) == (fingerprint is None):

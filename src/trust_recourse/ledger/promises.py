@@ -17,7 +17,7 @@ from trust_recourse.ledger.entries import Entry, LedgerError, canonical, sha256
 from trust_recourse.problem import Cost, Option, Status, Target
 from trust_recourse.result import Result
 from trust_recourse.schema import Schema
-from trust_recourse.schema.values import plain, rounded_down, same
+from trust_recourse.schema.values import floored, plain, same
 from trust_recourse.search.certificate import Certificate
 from trust_recourse.search.certificate.record import cost_parts
 
@@ -66,7 +66,7 @@ class Promise:
 
     def shown(self, confidence: float, *marks: float) -> str:
         """A confidence for people, told apart from the threshold and what was asked for."""
-        return rounded_down(confidence, self.threshold, self.target.confidence, *marks)
+        return floored(confidence, (self.threshold, self.target.confidence, *marks))
 
     @classmethod
     def read(cls, entry: Entry, schemas: Mapping[str, Schema], closed: str = "") -> Promise:

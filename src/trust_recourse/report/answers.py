@@ -88,7 +88,7 @@ def answers(
                 "target": option.target.confidence,
                 **_asked(option.target),
                 "status": str(option.status),
-                "sentence": option.status.sentence,
+                "sentence": result.sentence(at),
                 "cost": option.cost,
                 "lower_bound": option.lower_bound,
                 "confidence": option.confidence,
@@ -96,7 +96,7 @@ def answers(
                 "radius": None if each.radius == math.inf else each.radius,
                 "kept_under_noise": each.kept,
             }
-            for option, each in zip(result.options, safe, strict=True)
+            for at, (option, each) in enumerate(zip(result.options, safe, strict=True))
         ],
         **(far or {"furthest": None, "binding": None}),
     }

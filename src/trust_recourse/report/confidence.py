@@ -1,31 +1,11 @@
-"""How a confidence is written: rounded down, and never on the wrong side of a level.
-
-What is promised is then there, and a confidence that is enough never reads as if it were not.
-"""
+"""Confidences out of 100, as letters say them: rounded down, and never on the wrong side of a level."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from decimal import ROUND_FLOOR, Decimal
+from decimal import Decimal
 
-MOST_DIGITS = 20  # after which all of them are written
-
-
-def floored(confidence: float, levels: Iterable[float] = (), digits: int = 4) -> str:
-    """A confidence rounded down to these digits, or to as many as it takes to reach its levels.
-
-    Counted in decimals: as floats, 100 · 0.57 falls short of 57.
-
-    >>> floored(0.499999, [0.5]), floored(0.853172, [0.85315]), floored(0.853172, [0.9])
-    ('0.4999', '0.85317', '0.8531')
-    """
-    whole = _decimal(confidence)
-    reached = [level for level in map(_decimal, levels) if level <= whole]
-    for kept in range(digits, MOST_DIGITS):
-        told = whole.quantize(Decimal(1).scaleb(-kept), ROUND_FLOOR)
-        if all(level <= told for level in reached):
-            return f"{told:f}"
-    return f"{whole:f}"
+from trust_recourse.schema.values import floored
 
 
 def out_of_100(confidence: float, levels: Iterable[float] = ()) -> str:
@@ -43,8 +23,4 @@ def level(confidence: float) -> str:
     >>> level(0.5), level(0.8531), level(0.07)
     ('50', '85.31', '7')
     """
-    return f"{_decimal(confidence).scaleb(2).normalize():f}"
-
-
-def _decimal(confidence: float) -> Decimal:
-    return Decimal(repr(float(confidence)))
+    return f"{Decimal(repr(float(confidence))).scaleb(2).normalize():f}"

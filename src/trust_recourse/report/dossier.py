@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pandas as pd
 
 from trust_recourse import __version__
-from trust_recourse.problem import Status, Target
-from trust_recourse.report.confidence import floored
+from trust_recourse.problem import Status, Target, option_name
 from trust_recourse.report.content import (
     Block,
     Document,
@@ -33,6 +32,7 @@ from trust_recourse.report.content import (
 )
 from trust_recourse.report.reasons import reasons
 from trust_recourse.report.titles import titled
+from trust_recourse.schema.values import floored
 from trust_recourse.search.certificate import Certificate, CertificateError, check
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ def _kept(feature: Feature, free: bool) -> str:
 def _confidence(result: Result, confidence: float) -> str:
     """Rounded down, and told from what a yes takes and from what was asked for."""
     levels = (target.interval[0] for target in result.status)
-    return floored(confidence, (result.recourse.decision_threshold, *levels))
+    return floored(confidence, (result.recourse.decision_threshold, *levels), digits=4)
 
 
 def _model(result: Result, report: ModelReport | None) -> Iterator[Block]:
@@ -269,7 +269,7 @@ def _options(result: Result, sigma: float, time_limit: float) -> Iterator[Block]
         kept = result.robustness(at, sigma)
         share = kept.copies if kept.probability is None else kept.probability
         rows.append(
-            (f"option {at}", option.target.words, str(option.status), f"{option.cost:.4g}",
+            (option_name(at), option.target.words, str(option.status), f"{option.cost:.4g}",
              f"{option.lower_bound:.4g}", _confidence(result, option.confidence),
              _radius(result, at), f"{share:.2%}")
         )  # fmt: skip
@@ -284,7 +284,7 @@ def _options(result: Result, sigma: float, time_limit: float) -> Iterator[Block]
             "its lower bound, in scaled units."
         )
         changes = [
-            (f"option {at}", result.words(option) or "none")
+            (option_name(at), result.words(option) or "none")
             for at, option in enumerate(result.options)
         ]
         yield _grid(("option", "changes"), changes)
@@ -330,7 +330,7 @@ def _pictures(result: Result, wanted: bool, sigma: float, limit: float) -> Itera
         yield Picture(svg(figure), "What each cost buys in confidence, and where the options lie.")
     if _explained(result):
         ax = draw_waterfall(waterfall_info(result.explain(_explained(result)[0])))
-        first = f"From the person to option {_explained(result)[0]}, rule by rule."
+        first = f"From the person to {option_name(_explained(result)[0])}, rule by rule."
         yield Picture(svg(cast("Figure", ax.figure)), first)
 
 
@@ -344,7 +344,7 @@ def _explained(result: Result) -> list[int]:
 def _attribution(result: Result) -> Iterator[Block]:
     for at in _explained(result):
         why = result.explain(at)
-        yield Heading(f"Why option {at}: shares of the change in confidence")
+        yield Heading(f"Why {option_name(at)}: shares of the change in confidence")
         yield Text(
             f"From {_confidence(result, why.start.confidence)} to "
             f"{_confidence(result, why.end.confidence)}. "

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 from nicegui import ui
 
 from trust_recourse import Status
+from trust_recourse.problem import option_name
 from trust_recourse.report.answers import SIGMA, Safety, safety_of
 from trust_recourse.web.page.latest import Latest
 from trust_recourse.web.page.parts import heading, note, press, status_line
-from trust_recourse.web.page.question import EACH, option_name
+from trust_recourse.web.page.question import EACH
 from trust_recourse.web.page.words import badge, cost, percent
 
 if TYPE_CHECKING:

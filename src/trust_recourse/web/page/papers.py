@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
 
+from trust_recourse.problem import option_name
 from trust_recourse.report.dossier import dossier
 from trust_recourse.report.letter import letter
 from trust_recourse.web.page.latest import Latest
 from trust_recourse.web.page.parts import heading, note, press, status_line
-from trust_recourse.web.page.question import option_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable

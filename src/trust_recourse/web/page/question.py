@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from trust_recourse import Recourse, Status
-from trust_recourse.explain import Comparison, Explanation, Places, explain, places
-from trust_recourse.report.answers import SIGMA
+from trust_recourse.explain import Explanation, explain, places
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -133,25 +132,6 @@ def tried(recourse: Recourse, person: pd.Series[Any], values: dict[str, Any]) ->
 
 
 # ---------------------------------------------------------------- side by side
-
-
-def named(result: Result) -> Places:
-    """The person and the options of a result under the names that the page gives them."""
-    asked = [(option_name(i), o.x, o.target, o.cost) for i, o in enumerate(result.options)]
-    return places(result.recourse, [("as they are", result.factual, None, 0.0), *asked])
-
-
-def option_name(at: int) -> str:
-    """What the page calls an option: counted from 1, as people do."""
-    return f"option {at + 1}"
-
-
-def compared(result: Result, first: int, second: int) -> Comparison:
-    """Two options of a result side by side, under the names that the page gives them."""
-    points = named(result)
-    told = result.compare(first, second, sigma=SIGMA)
-    why = explain(points, points.all[1 + first], points.all[1 + second])
-    return replace(told, explanation=why)
 
 
 def with_kept(result: Result, kept: tuple[Option, ...]) -> Result:

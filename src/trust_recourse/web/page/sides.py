@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 from nicegui import ui
 
+from trust_recourse.problem import option_name
+from trust_recourse.report.answers import SIGMA
 from trust_recourse.web.page.latest import Latest
 from trust_recourse.web.page.parts import grid, note, status_line
-from trust_recourse.web.page.question import compared, option_name, with_kept
+from trust_recourse.web.page.question import with_kept
 from trust_recourse.web.page.trying import STILL, points
 
 if TYPE_CHECKING:
@@ -92,7 +94,7 @@ class Sides:
             self.place.clear()
             self.said.text = "Choose two different options."
             return
-        found = await self.visit.desk.work(lambda: compared(result, first, second))
+        found = await self.visit.desk.work(lambda: result.compare(first, second, sigma=SIGMA))
         self.said.text = ""
         self.place.clear()
         with self.place:

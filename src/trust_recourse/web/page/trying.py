@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from nicegui import ui
 
+from trust_recourse.schema.values import signed
 from trust_recourse.web.page.form import Form
 from trust_recourse.web.page.latest import Latest
 from trust_recourse.web.page.parts import grid, heading, note, press, status_line
@@ -125,9 +126,5 @@ def movers(why: Explanation) -> None:
 
 
 def points(share: float) -> str:
-    """A share of a change in confidence, in points of a percent; never minus zero.
-
-    >>> points(-0.0001), points(-0.012)
-    ('+0.0', '-1.2')
-    """
-    return f"{round(100 * share, 1) + 0.0:+.1f}"
+    """A share of a change in confidence, in points of a percent."""
+    return signed(100 * share, 1)

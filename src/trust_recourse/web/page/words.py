@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from decimal import ROUND_FLOOR, Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from trust_recourse import Status
+from trust_recourse.schema import values
 from trust_recourse.web.page.question import must_stay_missing
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from trust_recourse import Feature, Option, Result
+    from trust_recourse import Feature, Result
 
 ABOUT = (
     "All of this is about the model, not about the world: it says what the model would answer, not "
@@ -26,8 +26,7 @@ def percent(confidence: float) -> str:
     >>> percent(0.7499), percent(0.57), percent(1.0)
     ('74.9 %', '57.0 %', '100.0 %')
     """
-    tenth = (Decimal(repr(float(confidence))) * 100).quantize(Decimal("0.1"), ROUND_FLOOR)
-    return f"{tenth} %"
+    return values.percent(confidence).replace("%", " %")
 
 
 def cost(amount: float) -> str:
@@ -46,22 +45,18 @@ class Badge(NamedTuple):
 
 def badge(result: Result, at: int) -> Badge:
     """What is known of one option."""
-    option: Option = result.options[at]
+    option, sentence = result.options[at], result.sentence(at)
     first = next(i for i, o in enumerate(result.options) if o.target == option.target)
     if option.status is Status.OPTIMAL:
-        return Badge("Proved cheapest", "verified", option.status.sentence, True)
+        return Badge("Proved cheapest", "verified", sentence, True)
     if option.status is Status.ALREADY_MET:
-        return Badge("Nothing to change", "check_circle", option.status.sentence, True)
+        return Badge("Nothing to change", "check_circle", sentence, True)
     if result.engine != "exact":
-        return Badge("Found by trial", "science", option.status.sentence, False)
+        return Badge("Found by trial", "science", sentence, False)
     if at > first:
-        words = "The cheapest that leaves alone something of what each option before it changes."
-        return Badge("Another way", "alt_route", words, False)
+        return Badge("Another way", "alt_route", sentence, False)
     above = f"{option.gap / option.cost:.1%}" if option.cost else "0 %"
-    return Badge(
-        f"Within {above} of the least", "timelapse",
-        f"{option.status.sentence} Nothing below {cost(option.lower_bound)} reaches it.", False,
-    )  # fmt: skip
+    return Badge(f"Within {above} of the least", "timelapse", sentence, False)
 
 
 def limits(feature: Feature, person: pd.Series[Any] | None = None) -> str:
