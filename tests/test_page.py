@@ -227,6 +227,9 @@ def test_the_whole_story(visit, folder):
         (promise,) = ledger.promises(subject="customer 4711")
     assert told == f"Promise {promise.id}"
     assert promise.option.confidence >= 0.8
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Letter as HTML").click()
+    assert promise.id in Path(download.value.path()).read_text()
 
 
 @needs_browser

@@ -185,7 +185,7 @@ class Ledger:
         """All entries about a promise, by its id: made, returned for, redeemed, withdrawn."""
         found = self._entries(promise)
         if not found:
-            raise NoPromiseError(f"there is no promise {promise!r} in {self._store.name}")
+            raise NoPromiseError(f"there is no promise {promise!r}")
         return found
 
     def read(self, promise: str) -> Promise:

@@ -1,4 +1,4 @@
-"""Confidences out of 100, as letters say them: rounded down, and never on the wrong side of a level."""
+"""Confidences out of 100, as letters say them: rounded down, never on the wrong side of a level."""
 
 from __future__ import annotations
 

@@ -50,6 +50,7 @@ class Papers:
         self.contact = _text(
             "Whom to ask", desk.contact, "Say whom to ask: a name, a telephone number, an address."
         )
+        self.number = _text("Number of the promise, once there is one")
         self.until = _day("The offer holds until")
         with ui.element("div").classes("line-up"):
             self.letters = [
@@ -87,7 +88,7 @@ class Papers:
     def _written(self, result: Result) -> Letter:
         return letter(
             result, organisation=_said(self.organisation), contact=_said(self.contact),
-            valid_until=_said(self.until), person=_said(self.person),
+            valid_until=_said(self.until), person=_said(self.person), promise=_said(self.number),
         )  # fmt: skip
 
     def _dossier(self, result: Result) -> tuple[bytes, str]:
@@ -136,13 +137,14 @@ class Papers:
         assert ledger is not None
         last = datetime.date.fromisoformat(until)
         try:
-            promise = await self.visit.desk.brief(
+            promise = await self.visit.desk.record(
                 lambda: ledger.promise(result, option, subject=subject, valid_until=last)
             )
         except Exception:
             self.promised = None
             self._show_promise()
             raise
+        self.number.value = promise.id
         self.made.clear()
         with self.made:
             with ui.element("div").classes("verdict"):
@@ -162,6 +164,7 @@ class Papers:
 
     def _show(self) -> None:
         result = self.visit.result
+        self.number.value = ""
         self.why_not.text = self._why_not
         self.why_not.visible = bool(self._why_not)
         self._show_letter()
