@@ -21,12 +21,20 @@ def write(folder, frame, schema, confidence=0.85, parts=1, **told):
         "model": {"fingerprint": None, "path": None}, "schema": schema.to_dict(),
         "cost": {"l0": 0.0, "l1": 0.0, "l2": 1.0, "root": True}, "wanted": 1,
         "decision_threshold": 0.5, "confidence": confidence, "node_limit": None,
-        "min_radius": None, "parts": parts, **told,
+        "min_radius": None, "parts": parts, "keep": _kept(frame), **told,
     }  # fmt: skip
     (folder / "batch.json").write_text(json.dumps(manifest))
     for at, rows in enumerate(np.array_split(np.arange(len(frame)), parts)):
         frame.iloc[rows].to_parquet(folder / f"part-{at:05d}.parquet", index=False)
     return folder
+
+
+def _kept(frame):
+    """The columns that no answer has."""
+    answer = {"row", "status", "reason", "confidence_now", "refused", "changes", "n_changes",
+              "cost", "lower_bound", "confidence", "radius", "nodes", "seconds"}  # fmt: skip
+    marked = ("from.", "to.")
+    return [name for name in frame if name not in answer and not name.startswith(marked)]
 
 
 def answered(recourse, X, confidence=0.85, kept=None, **settings):
@@ -56,12 +64,12 @@ def answered(recourse, X, confidence=0.85, kept=None, **settings):
 def from_answers(folder, recourse, X, confidence=0.85, kept=None, parts=2, path=None, **settings):
     """A folder of a model's answers."""
     table = answered(recourse, X, confidence, kept, **settings)
-    cost, _ = cost_parts(recourse.cost)
+    cost, functions = cost_parts(recourse.cost)
     return write(
         folder, table, recourse.schema, confidence, parts,
         model={"fingerprint": recourse.model.fingerprint_, "path": path and str(path)},
-        cost=cost, wanted=recourse.wanted, decision_threshold=recourse.decision_threshold,
-        **settings,
+        cost=cost, cost_functions=functions, wanted=recourse.wanted,
+        decision_threshold=recourse.decision_threshold, **settings,
     )  # fmt: skip
 
 

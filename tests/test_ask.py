@@ -30,6 +30,7 @@ from trust_recourse import (
 )
 from trust_recourse.cli import app, mistakes, table
 from trust_recourse.schema import SchemaError
+from trust_recourse.schema.values import floored
 
 ASK = ("data", "schema", "fit", "report", "find", "frontier", "explain")
 SMALL = "--clauses 10 --epochs 6 --T 4 --s 1.6 --thresholds 12 --seed 3"
@@ -141,7 +142,7 @@ def test_a_schema_is_what_the_library_infers(home):
 def test_a_schema_that_was_edited_is_not_lost(home, tmp_path):
     (tmp_path / "s.yaml").write_text("edited by hand")
     line = f"schema {home}/p.csv --target survived --out {{}}/s.yaml"
-    refused(line, "s.yaml: there is such a file; give another --out, or --force", tmp_path)
+    refused(line, "s.yaml: there is such a file; give another name, or --force", tmp_path)
     assert (tmp_path / "s.yaml").read_text() == "edited by hand"
     assert ask(f"{line} --force", tmp_path).exit_code == 0
     assert len(Schema.from_yaml(tmp_path / "s.yaml")) == 3
@@ -240,6 +241,7 @@ def test_what_is_written_is_read_back(tmp_path_factory, rows, separator, bom):
         (b"a,b\n1,0\n", "no column 'y'; the columns are 'a', 'b'"),
         (b"a,y\n1,0\n2,0\n", "holds 1 different values (0); a target has two"),
         (b"a,y\n1,0\n2,1\n3,2\n", "holds 3 different values (0, 1, 2)"),
+        (b"a,y\n1,0\n2,1\n3,2\n4,\n", "holds 3 different values (0, 1, 2)"),
         (b"a,y\n1,0\n2,1\n3,\n", "1 of 3 rows have no class"),
         (b"y\n1\n0\n", "no column is left beside y"),
         (b"a,y\n,0\n,1\n", "column 'a': every value is missing"),
@@ -298,7 +300,7 @@ def test_a_text_is_read_as_the_feature_says(feature, texts):
 @pytest.mark.parametrize(
     ("feature", "text", "words"),
     [
-        (Feature("n", "integer"), "3.5", "given '3.5', expected a whole number"),
+        (Feature("n", "integer"), "3.5", "given '3.5', expected a whole number$"),
         (Feature("x"), "1,5", "expected a number, with a point for decimals"),
         (Feature("x"), "missing", "expected a number"),
         (Feature("b", "boolean"), "2", "expected yes or no"),
@@ -307,7 +309,7 @@ def test_a_text_is_read_as_the_feature_says(feature, texts):
     ],
 )
 def test_a_text_that_is_no_value_is_refused(feature, text, words):
-    with pytest.raises(SchemaError, match=re.escape(words)):
+    with pytest.raises(SchemaError, match=re.escape(words).replace(r"\$", "$")):
         feature.read(text)
 
 
@@ -334,13 +336,70 @@ def test_the_model_is_the_one_that_the_library_learns(home, tmp_path):
 
 def test_fit_says_on_which_rows_it_was_judged(home, tmp_path):
     line = f"fit {home}/p.csv --target survived --out {tmp_path}/m.safetensors {SMALL}"
-    held, all_rows = ask(line), ask(f"{line} --holdout 0")
+    held, all_rows = ask(line), ask(f"{line} --holdout 0 --force")
     assert "on 77 rows held out of learning" in flat(held.stdout)
     assert "PTMClassifier ━" in held.stderr
+    assert "right while learning" in held.stderr
     X, y = haberman()
     accuracy = (load(tmp_path / "m.safetensors").predict(X) == y).mean()
     assert f"Accuracy {accuracy:.3f} on the very rows it learnt from" in flat(all_rows.stdout)
     assert f"find {tmp_path}/m.safetensors --data {home}/p.csv --row" in flat(held.stdout)
+
+
+def test_a_model_is_not_overwritten_unless_that_is_asked(home):
+    line = f"fit {home}/p.csv --target survived --out {home}/m.safetensors"
+    refused(line, "m.safetensors: there is such a file; give another name, or --force")
+
+
+@pytest.fixture(scope="module")
+def loans(tmp_path_factory):
+    """A table with awkward names, whose classes are words and whose first column names the rows."""
+    folder, rng = tmp_path_factory.mktemp("loans"), np.random.default_rng(0)
+    income, late = rng.integers(10, 60, 160), rng.integers(0, 9, 160)
+    table = pd.DataFrame(
+        {
+            "Kunden Nr.": [f"K-{at}" for at in range(160)],
+            "Einkommen, netto (T€)": income,
+            "Überziehung": late,
+            "Entscheidung": np.where(income - 3 * late > 20, "approved", "denied"),
+        }
+    )
+    table.to_csv(folder / "loans.csv", index=False)
+    line = f"fit {{}}/loans.csv --target Entscheidung --out {{}}/m.st {SMALL}"
+    return folder, ask(line, folder)
+
+
+def test_no_class_is_guessed_to_be_hoped_for(loans):
+    folder, done = loans
+    assert done.exit_code == 0, done.output
+    assert "refuses" not in done.stdout
+    assert "--wanted approved or --wanted denied" in flat(done.stdout)
+    assert done.stdout.count("--wanted LABEL") == 2
+    line = f"report {folder}/loans.csv --target Entscheidung --model {folder}/m.st --folds 2"
+    refused(line, "say which is hoped for: --wanted approved or --wanted denied")
+    yes, no = (told(f"{line} --wanted {label}") for label in ("approved", "denied"))
+    assert (yes["label"], no["label"]) == ("approved", "denied")
+    assert yes["scores"]["PTMClassifier"]["accuracy"] == no["scores"]["PTMClassifier"]["accuracy"]
+    said = [
+        [each["confidence"] for each in one["reliability"]["PTMClassifier"]] for one in (yes, no)
+    ]
+    assert said[0] != said[1]
+
+
+def test_what_names_the_rows_is_not_learnt(loans):
+    folder, done = loans
+    assert "Left out 'Kunden Nr.': another text stands in each row" in flat(done.stderr)
+    assert load(folder / "m.st").schema_.names == ("Einkommen, netto (T€)", "Überziehung")
+    line = f"schema {folder}/loans.csv --target Entscheidung --out {folder}/s.yaml"
+    assert told(line)["left_out"] == ["Kunden Nr."]
+    assert "Kunden Nr." not in Schema.from_yaml(folder / "s.yaml")
+    assert "Left out" in ask(f"{line} --force").stdout
+    numbered = pd.read_csv(folder / "loans.csv")
+    numbered["Kunden Nr."] = np.arange(160)
+    numbered.to_csv(folder / "numbered.csv", index=False)
+    line = f"fit {folder}/numbered.csv --target Entscheidung --epochs 1 --out {folder}/n.st"
+    assert "leave it out: --id 'Kunden Nr.'" in flat(ask(line).stderr)
+    assert "Kunden Nr." not in told(f"{line} --force --id 'Kunden Nr.'")["features"]
 
 
 def test_classes_may_be_words_and_calibration_is_kept(messy):
@@ -361,6 +420,8 @@ def test_classes_may_be_words_and_calibration_is_kept(messy):
 @pytest.mark.parametrize(
     ("line", "words"),
     [
+        ("--id survived", "--id survived: that is the target"),
+        ("--id age --schema {}/aged.yaml", "the schema has the id 'age' as a feature"),
         ("--clauses 3", "n_clauses=3; expected an even number"),
         ("--s 0.5", "s=0.5; expected a finite number above 1"),
         ("--T 0", "T=0.0; expected"),
@@ -376,12 +437,13 @@ def test_classes_may_be_words_and_calibration_is_kept(messy):
 def test_what_fit_cannot_do_leaves_the_old_model(home, tmp_path, line, words):
     for path in ("p.csv",):
         (tmp_path / path).write_bytes((home / path).read_bytes())
+    Schema((Feature("age"),)).to_yaml(tmp_path / "aged.yaml")
     Schema((Feature("height"),)).to_yaml(tmp_path / "other.yaml")
     Schema((Feature("age", "category", values=("x",)),)).to_yaml(tmp_path / "narrow.yaml")
     Schema((Feature("age"), Feature("survived"))).to_yaml(tmp_path / "target.yaml")
     (tmp_path / "m.safetensors").write_text("the old one")
     before = sorted(tmp_path.iterdir())
-    full = f"fit {{}}/p.csv --target survived --out {{}}/m.safetensors --epochs 1 {line}"
+    full = f"fit {{}}/p.csv --target survived --out {{}}/m.safetensors --epochs 1 --force {line}"
     done = ask(full, tmp_path)
     assert done.exit_code == 2, done.output
     assert words in flat(done.stderr)
@@ -441,12 +503,26 @@ def test_an_answer_is_that_of_the_library(who, recourse):
     assert done.exit_code == 0
     words = flat(done.stdout)
     assert "age 34, year 58, nodes 30" in words
-    assert f"refused: confidence {result.confidence:.3f} in the class 1" in words
+    assert f"refused: confidence {floored(result.confidence)} in the class 1" in words
     for option in result.options:
         old, new = next(iter(option.changes.values()))
         assert f"{old} → {new}" in words
-        assert f"{option.confidence:.3f} {option.cost:.4g}" in words
+        assert f"{floored(option.confidence)} {option.cost:.4g}" in words
         assert f"{option.target.words}: {option.status.sentence}" in words
+
+
+def test_only_the_first_of_several_ways_is_called_the_cheapest(who, recourse):
+    result = recourse.find(PERSON, 0.6, n_options=2)
+    assert len(result.options) == 2
+    first, second = result.known(next(iter(result.status)))
+    assert first == "Option 1: This is the cheapest allowed change; nothing cheaper reaches it."
+    assert second.startswith("Option 2: Another way: it leaves alone something of what each option")
+    assert second.endswith("Option 1 is the cheapest.")
+    asked = f"find {who} --confidence 0.6 --options 2"
+    assert f"at least 0.6: {first} {second}" in flat(ask(asked).stdout)
+    assert f"at least 0.6: {first}" in str(result)
+    sentences = [option["sentence"] for option in told(asked)["options"]]
+    assert sentences == [result.sentence(0), result.sentence(1)]
 
 
 def test_a_person_may_be_typed_or_a_row_with_other_values(home, who, recourse):
@@ -474,7 +550,7 @@ def test_what_is_asked_reaches_the_search(who, home, recourse):
     now = told(f"find {who}")["options"][0]["radius"]
     safe = told(f"find {who} --min-radius {now + 0.02:.2f}")
     assert safe["options"][0]["radius"] > now
-    assert safe["asked_more"] == f"at least 0.5 within a radius of {now + 0.02:.2f}"
+    assert safe["asked_more"] == f"kept at 0.5 or more within a radius of {now + 0.02:.2f}"
     l1 = Recourse(recourse.model, cost="l1").find(PERSON, 0.6).options[0]
     assert told(f"find {who} --confidence 0.6 --cost l1")["options"][0]["cost"] == l1.cost
     no = Recourse(recourse.model, wanted=0).find(PERSON, 0.6)
@@ -493,10 +569,10 @@ def test_out_of_reach_comes_with_how_far_and_why(who, recourse):
     done = ask(line)
     assert done.exit_code == 1
     words = flat(done.stdout)
-    assert "No allowed change reaches this confidence; that is proved." in words
-    assert f"furthest within reach is {result.furthest.confidence:.3f}: nodes 30 → " in words
+    assert "No allowed change reaches this target; that is proved." in words
+    assert f"furthest within reach is {floored(result.furthest.confidence)}: nodes 30 → " in words
     for way, reached in zip(lifted["if"], lifted["reachable"], strict=True):
-        assert f"if {way}: {reached:.3f}" in words
+        assert f"if {way}: {floored(reached)}" in words
     answer = json.loads(ask(f"{line} --json").stdout)
     assert answer["furthest"]["confidence"] == result.furthest.confidence
     assert [each["if"] for each in answer["binding"]] == lifted["if"].tolist()
@@ -533,7 +609,7 @@ def test_a_search_that_ends_too_soon_has_no_answer_and_no_proof(who, tmp_path):
     ("line", "words"),
     [
         ("", "no value for 'age', 'year', 'nodes'; give --set, or --data and --row"),
-        ("--set age=34", "no value for 'year', 'nodes'; give --set year=…"),
+        ("--set age=34", "no value for 'year', 'nodes'; give --set year=VALUE"),
         ("--set age", "--set 'age': expected NAME=VALUE"),
         ("--set agee=34", "no feature 'agee'; did you mean 'age'?"),
         ("--set age=old", "feature 'age': given 'old', expected a whole number"),
@@ -573,7 +649,11 @@ def test_what_find_cannot_answer_is_refused_in_a_sentence(home, line, words):
 
 
 def test_a_model_that_is_none_is_refused(home):
-    for name, words in (("none", "there is no such file"), ("p.csv", "not a trust-recourse model")):
+    written = "p.csv: not a trust-recourse model file, or cut short; expected one written by"
+    for name, words in (
+        ("none", "there is no such file"),
+        ("p.csv", f"{written} `trust-recourse fit`"),
+    ):
         for each in ("find", "frontier", "explain"):
             refused(f"{each} {{}}/{name} --data {{}}/p.csv --row 0", words, home)
 
@@ -590,15 +670,61 @@ def test_words_of_others_are_printed_not_obeyed(messy):
 # ---------------------------------------------------------------- frontier and explain
 
 
+def test_a_label_names_its_feature_on_the_line(loans):
+    folder, _ = loans
+    schema = load(folder / "m.st").schema_
+    net, late = schema.names
+    labelled = schema.update(net, label="Einkommen").update(late, label="überzogen")
+    labelled.to_yaml(folder / "l.yaml")
+    labelled.update(late, label="Einkommen").to_yaml(folder / "twice.yaml")
+    who = f"find {folder}/m.st --data {folder}/loans.csv --row 0 --wanted approved"
+    line = f"{who} --schema {folder}/l.yaml"
+    by_label = ask(f"{line} --json --lock Einkommen --set überzogen=3")
+    by_name = ask(f"{line} --json --lock '{net}' --set 'Überziehung=3'")
+    assert by_label.stdout == by_name.stdout
+    assert '"Überziehung": 3' in by_label.stdout, "umlauts are written as they are"
+    refused(f"{line} --lock Einkomen", "no feature 'Einkomen'; did you mean 'Einkommen'?")
+    refused(f"{line} --lock xyz", "no feature 'xyz'; the features are 'Einkommen, netto (T€)'")
+    twice = f"{who} --schema {folder}/twice.yaml --lock Einkommen"
+    refused(twice, f"several features are labelled 'Einkommen': say '{net}', '{late}'")
+    one = f"find {folder}/m.st --wanted approved --set Überziehung=3"
+    refused(one, f"give --set '{net}=VALUE'")
+    refused(f"{one} --set 3", f"--set '3': expected NAME=VALUE, such as '{net}=1'")
+
+
+def test_a_long_frontier_is_told_in_part(loans):
+    folder, _ = loans
+    who = f"frontier {folder}/m.st --data {folder}/loans.csv --wanted approved"
+    rows = [told(f"{who} --row {row}")["steps"] for row in range(12)]
+    row = max(range(12), key=lambda at: len(rows[at]))
+    assert len(rows[row]) > 20
+    done = ask(f"{who} --row {row}").stdout
+    printed = re.findall(r"^ *([\d.e-]+) +(0\.\d+) +(yes|no)", done, re.MULTILINE)
+    assert 10 <= len(printed) <= 22
+    assert f"{len(printed)} of {len(rows[row])} steps" in flat(done)
+    assert printed[0][0] == "0"
+    assert float(printed[-1][0]) == pytest.approx(rows[row][-1]["cost"], rel=1e-3)
+    yes = next((step for step in rows[row] if step["confidence"] >= 0.5), None)
+    shown = [float(cost) for cost, _, decision in printed if decision == "yes"]
+    assert (yes is None) == (not shown)
+    assert yes is None or shown[0] == pytest.approx(yes["cost"], rel=1e-3)
+    every = ask(f"{who} --row {row} --all").stdout
+    listed = re.findall(r"^ *([\d.e-]+) +(0\.\d+) +(?:yes|no)", every, re.MULTILINE)
+    assert len(listed) == len(rows[row])
+    for column in zip(*listed, strict=True):
+        assert len(set(column)) == len(column), "each row is told from the others"
+
+
 def test_the_frontier_is_that_of_the_library(who, recourse, tmp_path):
     stairs = recourse.frontier(PERSON)
     assert len(stairs) > 2
-    done = ask(f"frontier {who} --csv {{}}/s.csv --png {{}}/s.png", tmp_path)
+    done = ask(f"frontier {who} --all --csv {{}}/s.csv --png {{}}/s.png", tmp_path)
     assert done.exit_code == 0, done.output
     words = flat(done.stdout)
     for cost, confidence in zip(stairs["cost"], stairs["confidence"], strict=True):
         yes = "yes" if confidence >= 0.5 else "no"
-        assert f"{cost:.4g} {confidence:.3f} {yes}" in words
+        near = rf"{re.escape(f'{cost:.4g}')}\d* {re.escape(floored(confidence))}\d* {yes}"
+        assert re.search(near, words)
     pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "s.csv"), stairs)
     assert (tmp_path / "s.png").read_bytes().startswith(b"\x89PNG")
     answer = told(f"frontier {who}")
@@ -607,22 +733,24 @@ def test_the_frontier_is_that_of_the_library(who, recourse, tmp_path):
     assert [step["x"]["nodes"] for step in answer["steps"]] == stairs["nodes"].tolist()
     assert answer["steps"][0]["changes"] == {}
     for step in answer["steps"]:
-        assert step["changes"] == {n: v for n, v in step["x"].items() if v != PERSON[n]}
+        assert step["changes"] == {
+            n: {"from": PERSON[n], "to": v} for n, v in step["x"].items() if v != PERSON[n]
+        }
 
 
 def test_an_explanation_is_that_of_the_library(who, recourse, tmp_path):
     result = recourse.find(PERSON, [0.5, 0.6])
     assert result.options[0].changes != result.options[1].changes
     line = f"explain {who} --confidence 0.5 --confidence 0.6"
-    assert told(f"{line} --option 1") == json.loads(result.explain(1).to_json())
-    done = ask(f"{line} --option 1 --html {{}}/why.html --png {{}}/why.png", tmp_path)
+    assert told(f"{line} --option 2") == json.loads(result.explain(1).to_json())
+    done = ask(f"{line} --option 2 --html {{}}/why.html --png {{}}/why.png", tmp_path)
     assert done.exit_code == 0, done.output
     assert flat(str(result.explain(1))) in flat(done.stdout)
     assert result.explain(1)._repr_html_() in (tmp_path / "why.html").read_text()
     assert (tmp_path / "why.png").read_bytes().startswith(b"\x89PNG")
     compared = result.compare(0, 1)
-    assert told(f"{line} --compare 0 1") == json.loads(compared.to_json())
-    both = ask(f"{line} --compare 0 1 --png {{}}/both.png", tmp_path)
+    assert told(f"{line} --compare 1 2") == json.loads(compared.to_json())
+    both = ask(f"{line} --compare 1 2 --png {{}}/both.png", tmp_path)
     assert flat(compared.sentence) in flat(both.stdout)
     for name, cells in compared.words().iterrows():
         assert f"{name} {' '.join(cells)}" in flat(both.stdout)
@@ -640,8 +768,8 @@ def test_words_of_others_do_no_harm_in_a_page(who, home, tmp_path):
 
 
 def test_what_explain_cannot_tell(who):
-    refused(f"explain {who} --option 1", "option 1: there is option 0 alone; ask for more")
-    refused(f"explain {who} --options 2 --compare 0 2", "option 2: there is options 0 to 1")
+    refused(f"explain {who} --option 2", "option 2: this result has 1 option, counted from 1")
+    refused(f"explain {who} --options 2 --compare 1 3", "option 3: this result has 2 options")
     refused(f"explain {who} --options 2 --compare 1 1", "option 1 with itself")
     nothing = ask(f"explain {who} --lock age --lock year --confidence 0.999")
     assert nothing.exit_code == 1

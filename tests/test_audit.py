@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import io
 import json
 import re
@@ -12,12 +13,16 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 from typer.testing import CliRunner
 
 import folders
 from trust_recourse import Audit, Feature, PTMClassifier, Recourse, Schema
-from trust_recourse.audit import chance, tables
-from trust_recourse.audit.tally import NONE, OPEN, REACHED
+from trust_recourse.audit import chance, gather, tables
+from trust_recourse.audit.deeper import Deeper, Some, Step, _people
+from trust_recourse.audit.folder import Folder
+from trust_recourse.audit.groups import MOST_CROSSED, _band_names, meant
+from trust_recourse.audit.tally import NONE, OPEN, REACHED, Group
 from trust_recourse.cli import app
 from trust_recourse.plot import (
     asked_info,
@@ -29,6 +34,8 @@ from trust_recourse.plot import (
     forest_info,
     levels_info,
 )
+from trust_recourse.problem import Cost
+from trust_recourse.report.content import Grid
 
 ALIKE = {"a": (400, 0.5, 0.2, 0.05, 1.0), "b": (300, 0.5, 0.2, 0.05, 1.0)}
 PLANTED = {"a": (600, 0.4, 0.1, 0.05, 1.0), "b": (500, 0.6, 0.35, 0.0, 1.8)}
@@ -189,19 +196,23 @@ def test_what_is_asked_to_change_is_counted(loans):
 # ---------------------------------------------------------------- chance
 
 
-def groups_of(rng, *shares):
-    """Two groups, counted, without a folder."""
-    from trust_recourse.audit.tally import Group
+def group_of(costs, none, name="a", accepted=0):
+    """A group, counted, without a folder: what those who can pay, and how many have no way."""
+    values, times = np.unique(np.asarray(costs, float), return_counts=True)
+    statuses = dict.fromkeys((*REACHED, *NONE, *OPEN), 0)
+    statuses |= {"optimal": len(costs), "infeasible": none}
+    changes = np.array([0, len(costs)], dtype=np.int64)
+    return Group(name, accepted, 0, statuses, values, times, changes, {})
 
+
+def groups_of(rng, *shares):
+    """Groups drawn by chance: people, shares refused and without a way, mean cost."""
     found = []
-    for name, (people, refused, none, cost) in zip("ab", shares, strict=True):
+    for at, (people, refused, none, cost) in enumerate(shares):
         n = rng.binomial(people, refused)
         stuck = rng.binomial(n, none)
-        costs, times = np.unique(rng.gamma(4.0, cost / 4.0, n - stuck), return_counts=True)
-        statuses = dict.fromkeys((*REACHED, *NONE, *OPEN), 0)
-        statuses |= {"optimal": n - stuck, "infeasible": stuck}
-        changes = np.array([0, n - stuck], dtype=np.int64)
-        found.append(Group(name, people - n, 0, statuses, costs, times, changes, {}))
+        costs = rng.gamma(4.0, cost / 4.0, n - stuck)
+        found.append(group_of(costs, stuck, "abcdef"[at], people - n))
     return found
 
 
@@ -247,6 +258,87 @@ def test_a_planted_difference_is_found_and_an_absent_one_is_not(audit, tmp_path)
     same = Audit.of(folders.write(tmp_path / "x", frame, folders.INCOME), "group")
     assert not same.differences()["clear"].any()
     assert "No difference between groups is clear" in same.page(pictures=False).text()
+
+
+def test_alike_groups_are_seldom_called_different_among_many_comparisons():
+    rng = np.random.default_rng(11)
+    tries, wrong = 40, 0
+    for at in range(tries):
+        alike = groups_of(rng, (400, 0.5, 0.2, 1.0), *[(90, 0.5, 0.2, 1.0)] * 5)
+        part = gather._part("x", alike, "a", 200, [at])
+        assert sum(not each.few for each in part.comparisons) >= 20
+        wrong += any(each.clear for each in part.comparisons)
+    # 5 % at most, of which 40 tries may show three times as many; 60 % without Bonferroni
+    assert wrong / tries <= 0.15
+
+
+@given(freedom=st.integers(5, 300), level=st.floats(0.9, 0.9995))
+def test_quantiles_of_students_law(freedom, level):
+    assert chance.student(freedom, level) == pytest.approx(stats.t.ppf(level, freedom), rel=0.02)
+
+
+@given(tail=st.floats(1e-4, 0.05), k=st.integers(0, 60))
+@settings(max_examples=30)
+def test_what_is_clear_is_so_by_the_laws_of_wilson_and_student(tail, k):
+    rng = np.random.default_rng(k)
+    found = chance.measured(group_of(rng.gamma(4, 1, k), 60 - k), 2, np.arange(3.0), 200, rng)
+    low, high = chance._ends(found, "reach", tail)
+    told = stats.binomtest(k, 60).proportion_ci(1 - 2 * tail, "wilson")
+    assert (low, high) == pytest.approx((told.low, told.high), abs=1e-9)
+    if k > 5:
+        low, high = chance._ends(found, "mean_cost", tail)
+        estimate = found.estimates["mean_cost"]
+        least = 0.98 * stats.t.ppf(1 - tail, k - 1) * np.std(estimate.draws)
+        assert min(estimate.value - low, high - estimate.value) >= least
+        assert not chance.apart(found, found, "mean_cost", tail)
+
+
+def test_means_of_few_people_are_covered_as_often_as_they_say():
+    rng = np.random.default_rng(2)
+    tries, covered = 500, 0
+    for costs in rng.normal(10.0, 1.0, (tries, 5)):
+        found = chance.mean_cost(np.sort(costs), np.ones(5, dtype=np.int64), 200, rng)
+        covered += found.interval[0] <= 10.0 <= found.interval[1]
+    # 0.84 without Student's law
+    assert 0.91 <= covered / tries <= 0.98
+
+
+def test_curves_and_what_half_pay_are_covered_as_often_as_they_say():
+    rng = np.random.default_rng(4)
+    law = stats.gamma(4.0, scale=0.25)
+    tries, curve, half = 200, 0, 0
+    for _ in range(tries):
+        (group,) = groups_of(rng, (60, 1.0, 0.15, 1.0))
+        found = chance.measured(group, 1.5, np.array([0.0, 1.0, 3.0]), 200, rng)
+        curve += found.curve.low[1] <= 0.85 * law.cdf(1.0) <= found.curve.high[1]
+        half += found.half[1] <= law.ppf(0.5 / 0.85) <= found.half[2]
+    assert 0.9 <= curve / tries <= 0.99
+    assert 0.9 <= half / tries <= 0.99
+
+
+@given(st.lists(st.floats(0.0, 5.0), max_size=4), st.integers(0, 500))
+@settings(max_examples=60)
+def test_of_the_worst_off_something_is_known_and_not_too_much(costs, none):
+    if not costs and not none:
+        return
+    grid, cap = np.linspace(0.0, 5.0, 11), 1.7
+    found = chance.measured(group_of(costs, none), cap, grid, 400, np.random.default_rng(0))
+    low, high = found.estimates["capped_cost"].interval
+    assert 0.0 <= low < high <= cap + 1e-9
+    assert (found.curve.low <= found.curve.share).all()
+    assert (found.curve.share <= found.curve.high).all()
+    assert found.curve.high[-1] > found.curve.low[-1]
+
+
+def test_nobody_of_a_few_is_not_taken_for_nobody_ever():
+    rng = np.random.default_rng(0)
+    few, many = (
+        chance.measured(group_of([], n), 1.0, np.linspace(0, 2, 5), 400, rng) for n in (2, 500)
+    )
+    assert few.curve.high[-1] > 0.3 > 0.02 > many.curve.high[-1] > 0
+    assert few.half[0] == few.half[2] == np.inf
+    assert 0 < few.half[1] <= 2
+    assert many.half == (np.inf, np.inf, np.inf)
 
 
 def test_few_people_are_shown_and_nothing_is_read_into_them(audit):
@@ -351,6 +443,44 @@ def test_a_code_for_missing_is_missing(tmp_path):
     assert counts["missing"] == 10
 
 
+def test_a_group_called_missing_is_not_that_of_the_blanks(table, tmp_path):
+    frame = table.assign(word=np.resize(["missing", "there", "there", None], len(table)))
+    folders.write(tmp_path / "x", frame, folders.INCOME)
+    part = Audit.of(tmp_path / "x", "word", draws=100).parts[0]
+    assert [each.group.name for each in part.groups] == ["missing", "there", "(missing)"]
+    assert part.reference == "there"
+
+
+def test_kept_columns_may_be_called_like_those_of_answers(table, tmp_path):
+    frame = table.assign(**{"from.town": "x", "to.town": "y"})
+    folders.write(tmp_path / "x", frame, folders.INCOME, keep=["from.town", "to.town"])
+    audit = Audit.of(tmp_path / "x", ["from.town", "to.town"], draws=100)
+    assert [each.group.name for part in audit.parts for each in part.groups] == ["x", "y"]
+    with pytest.raises(ValueError, match="no column 'town'"):
+        Audit.of(tmp_path / "x", "town")
+
+
+@pytest.mark.parametrize(
+    ("edges", "names"),
+    [
+        ([1_000_300, 1_000_301], "under 1,000,300|1,000,300 to under 1,000,301|1,000,301 and over"),
+        ([0.5, 2500.25], "under 0.5|0.5 to under 2,500.25|2,500.25 and over"),
+        ([1.0, 1 + 2**-40], "under 1|1 to under 1.0000000000009095|1.0000000000009095 and over"),
+    ],
+)
+def test_bands_are_named_by_all_digits_they_need(edges, names):
+    assert _band_names([*map(float, edges)]) == names.split("|")
+
+
+def test_too_many_crossed_groups_are_refused_with_advice(table, tmp_path):
+    rng = np.random.default_rng(0)
+    names = ["a", "b", "c"]
+    frame = table.assign(**{name: rng.choice([*"0123456789x"], len(table)) for name in names})
+    folders.write(tmp_path / "x", frame, folders.INCOME)
+    with pytest.raises(ValueError, match=f"at most {MOST_CROSSED:,}; name fewer columns"):
+        Audit.of(tmp_path / "x", names, cross=True)
+
+
 def test_the_reference_is_the_largest_or_the_one_named(folder):
     assert Audit.of(folder, "group", draws=100).parts[0].reference == "a"
     named = Audit.of(folder, "group", reference={"group": "b"}, draws=100)
@@ -389,6 +519,79 @@ def test_the_constraint_that_blocks_is_named(deep):
     assert (blocked["people"] <= blocked["of"]).all()
     assert set(blocked["if"]) & {"debt may change", "income may change by more than 8"}
     assert not any("old" in sentence for sentence in blocked["if"])
+
+
+def test_what_blocks_nobody_is_not_named_for_all(deep, loans):
+    """Each number is that of the people whom the same search finds a way when it is lifted."""
+    place, model = loans
+    everybody = Audit.of(place / "answers", "old", model=model, sample=500, draws=100)
+    told = (
+        everybody.blocked()
+        .groupby("if")["people"]
+        .sum()
+        .drop("no single constraint", errors="ignore")
+    )
+    schema = Folder.read(place / "answers").schema
+    parts = pd.concat(map(pd.read_parquet, sorted((place / "answers").glob("*.parquet"))))
+    stuck = parts[parts["refused"] & (parts["status"] == "infeasible")]
+    counts = dict.fromkeys(told.index, 0)
+    for row in stuck.to_dict("records"):
+        x = {name: row[f"from.{name}"] for name in schema.names}
+        for lifted in schema.relaxations(x):
+            found = Recourse(model, lifted.schema).find(x, 0.65, node_limit=5000)
+            if found.options:
+                counts[lifted.sentence] += 1
+    assert counts == told.to_dict()
+    assert len(set(counts.values())) > 1
+
+
+def test_how_sure_it_is_what_blocks_is_told(deep):
+    blocked = deep.blocked()
+    assert (blocked["low"] <= blocked["share"]).all()
+    assert (blocked["share"] == blocked["people"] / blocked["of"]).all()
+    assert (blocked["high"] - blocked["low"] > 0.1).all()
+    rows = pd.read_csv(io.StringIO(deep.to_csv())).query("about == 'would open a way'")
+    assert rows["low"].tolist() == pytest.approx(blocked["low"].tolist())
+
+
+@pytest.mark.parametrize(
+    ("feature", "texts", "values"),
+    [
+        (Feature("c", "category", values=("a", "b"), missing=(-9,)), ["a", "-9"], ["a", -9]),
+        (Feature("c", "category", values=(1, 2), missing=("?",)), ["1", "?"], [1, "?"]),
+        (Feature("c", "category", values=(" a", "b")), [" a", "b"], [" a", "b"]),
+    ],
+)
+def test_values_that_answers_hold_as_text_are_read_again(feature, texts, values, tmp_path):
+    assert [meant(text, feature) for text in texts] == values
+    schema = Schema((*folders.INCOME, feature))
+    frame = folders.made_up({"a": (2, 1.0, 0, 0, 1)}, np.random.default_rng(0))
+    folders.write(tmp_path / "x", frame.assign(**{"from.c": texts, "to.c": texts}), schema)
+    people = _people(Folder.read(tmp_path / "x"), {0, 1})
+    assert [people[row]["c"] for row in (0, 1)] == values
+
+
+def test_cost_functions_are_given_again_or_the_model_is_not_asked(loans, tmp_path):
+    place, model = loans
+    first = Folder.read(place / "answers")
+    X = pd.read_parquet(first.parts[0]).head(40)[[f"from.{n}" for n in first.schema.names]]
+    X.columns = list(first.schema.names)
+    cost = Cost.named("l1", functions={"housing": lambda own, new: 1000.0 * (own != new)})
+    asked = Recourse(model, first.schema, cost)
+    folders.from_answers(tmp_path / "x", asked, X, 0.65, node_limit=5000)
+    done = run(tmp_path / "x", "--by", "old", "--model", place / "model.safetensors")
+    assert done.exit_code == 2
+    assert "in Python give the cost too" in done.stderr
+    with pytest.raises(ValueError, match="give the cost of the batch"):
+        Audit.of(tmp_path / "x", "old", model=model, cost=Cost.named("l1"))
+    with pytest.raises(ValueError, match="give it too"):
+        Audit.of(tmp_path / "x", "old", cost=cost)
+    audit = Audit.of(tmp_path / "x", "old", model=model, cost=cost, sample=40, draws=100)
+    assert audit.cost == "L1, with functions of your own"
+    own = audit.table().query("measure == 'mean_cost'")["value"].to_numpy()
+    again = audit.levels().query("confidence == 0.65")["mean_cost"].to_numpy()
+    np.testing.assert_allclose(own, again)
+    assert own.max() > 100
 
 
 def test_another_model_is_refused(loans, patients):
@@ -453,6 +656,61 @@ def test_pictures_of_any_number_of_groups(deep, tmp_path):
     assert len(upper.lines) == len(lower.lines) == 2
     with pytest.raises(ValueError, match="did not ask the model"):
         levels_info(audit)
+
+
+def test_of_many_groups_those_with_the_most_refused_are_drawn(tmp_path):
+    many = {f"group {at:02}": (20 + at, 1.0, 0.2, 0, 1.0) for at in range(20)}
+    frame = folders.made_up(many, np.random.default_rng(0))
+    audit = Audit.of(folders.write(tmp_path / "x", frame, folders.INCOME), "group", draws=100)
+    largest = list(many)[7:]
+    for info in (curves_info(audit), asked_info(audit)):
+        assert list(info.groups) == largest
+        assert info.left_out == 7
+    assert [*forest_info(audit).groups] == largest[:-1]
+    shares = chance.share(1, 5, 100, np.random.default_rng(0))
+    steps = (Step(0.7, shares, shares, shares, shares),)
+    asked = tuple(Deeper(name, 5, steps, 0, {}, Some(0, shares), Some(0, shares)) for name in many)
+    deeper = dataclasses.replace(audit, parts=(dataclasses.replace(audit.parts[0], deeper=asked),))
+    assert list(levels_info(deeper).groups) == list(many)[-5:]
+    assert levels_info(deeper).left_out == 15
+    assert "without 7 smaller groups" in draw_curves(curves_info(audit))[0].figure.get_suptitle()
+
+
+def test_a_group_of_which_nothing_is_known_has_no_row(table, tmp_path):
+    frame = table.copy()
+    frame.loc[frame["group"] == "few", "refused"] = None
+    audit = Audit.of(folders.write(tmp_path / "x", frame, folders.INCOME), "group", draws=100)
+    assert audit.counts().set_index("group")["unknown"]["few"] > 0
+    assert "few" not in forest_info(audit).groups
+    done = run(tmp_path / "x", "--by", "group", "--bootstrap", 100)
+    row = next(line for line in done.stdout.split("half of")[1].splitlines() if "few" in line)
+    assert "never" not in row
+    assert row.split()[-1] == row.split()[-2] == "–"
+
+
+def test_numbers_with_their_intervals_are_not_broken_and_long_names_are_cut(tmp_path):
+    numbers = ("+0.953 (0.8561234 to 1.0612345) *", "12.3 % (1.1 to 100.0)")
+    grid = Grid(("a name that is rather long", "mean", "share"), (("a", *numbers),))
+    assert grid.wide == (True, False, False)
+    name = "a very long name of a group " * 10
+    groups = {name: (80, 0.6, 0.2, 0, 1.0), "b": (90, 0.6, 0.2, 0, 1.0)}
+    frame = folders.made_up(groups, np.random.default_rng(0))
+    audit = Audit.of(folders.write(tmp_path / "x", frame, folders.INCOME), "group", draws=100)
+    html = audit.page(pictures=False).html()
+    assert html.count(name.strip()) == 1
+    assert html.count("a very long name of…") > 3
+
+
+def test_headings_fit_a_narrow_terminal(tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    groups = {f"{name} name of a group that is long": (1100, 1.0, 0.0, 0, 1e4) for name in "ab"}
+    groups["c"] = (20, 1.0, 0.0, 0, 1e4)
+    frame = folders.made_up(groups, np.random.default_rng(0))
+    folders.write(tmp_path / "x", frame, folders.INCOME)
+    lines = run(tmp_path / "x", "--by", "group", "--bootstrap", 100).stdout.splitlines()
+    assert any(line.rstrip().endswith("open") for line in lines)
+    assert any(line.rstrip().endswith("changes") for line in lines)
+    assert max(map(len, lines)) <= 80
 
 
 def test_where_nobody_is_refused_or_nobody_can_it_says_so(tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
@@ -60,7 +61,7 @@ def test_a_story_in_commands(files):
     first = told(*PROMISE, "--certificate", "proof.json", "--until", "2999-12-31")
     assert first["valid_until"].startswith("2999-12-31T23:59:59")
     assert first["option"] == dict(files.options[0].x)
-    done = command(*PROMISE, "--option", 1, "--days", 30)
+    done = command(*PROMISE, "--option", 2, "--days", 30)
     assert done.exit_code == 0, done.output
     assert done.output.startswith("Promise ")
     assert f"nodes {files.factual['nodes']} → {files.options[1].x['nodes']}, until" in done.output
@@ -93,7 +94,8 @@ def test_a_story_in_commands(files):
     assert told("check", "--model", "model.safetensors", "--by", "target")["broken"] == 0
 
     x = json.dumps(first["option"])
-    kept = command("redeem", first["id"], "--model", "new.safetensors", "--x", x)
+    nodes = first["option"]["nodes"]
+    kept = command("redeem", first["id"], "--model", "new.safetensors", "--set", f"nodes={nodes}")
     assert kept.exit_code == 0, kept.output
     assert "All values are as promised." in kept.output
     assert "The present model refuses it" in kept.output
@@ -107,13 +109,21 @@ def test_a_story_in_commands(files):
         json.dump(first["factual"], file)
     old = ("--promised-by", "model.safetensors")
     back = ("redeem", second, "--model", "new.safetensors", "--x", "person.json")
-    assert command(*back).exit_code == 2
-    assert told(*back, *old, code=1)["done"] == "not"
+    assert told(*back, code=1)["done"] == told(*back, *old, code=1)["done"] == "not"
+    unsure = command(*back[:-2], "--set", "age=99")
+    assert unsure.exit_code == 2
+    assert "It may still be due" in unsure.output
+    assert "--promised-by" in unsure.output
+    X = pd.DataFrame([first["factual"], first["option"]])
+    X.to_csv("people.csv", index=False)
+    row = ("--data", "people.csv", "--row")
+    assert told(*back[:-2], *row, 0, code=1)["x"] == first["factual"]
+    assert told(*back[:-2], *row, 1, "--set", "age=99", *old, code=1)["x"]["age"] == 99
     gone = command("withdraw", second, "--reason", "a mistake")
     assert gone.output == f"Promise {second} is withdrawn.\n"
     assert told("list") == []
     assert [each["state"] for each in told("list", "--all")] == ["redeemed", "withdrawn"]
-    assert told("verify", "--head", head)["entries"] == 5
+    assert told("verify", "--head", head)["entries"] == 9
 
 
 def test_a_broken_chain_ends_with_1_and_names_the_entry(files):
@@ -132,7 +142,7 @@ def test_a_broken_chain_ends_with_1_and_names_the_entry(files):
 def test_what_is_not_what_it_should_be_ends_with_2(files, tmp_path, monkeypatch):
     assert command("list").exit_code == 2
     assert not (tmp_path / "promises.db").exists()  # looking makes no ledger
-    told(*PROMISE)
+    made = told(*PROMISE)["id"]
     (tmp_path / "bad.json").write_text("[]")
     model = ("--model", "model.safetensors")
     for arguments, said in (
@@ -145,17 +155,32 @@ def test_what_is_not_what_it_should_be_ends_with_2(files, tmp_path, monkeypatch)
         ((*PROMISE[:2], "bad.json", *PROMISE[3:]), "bad.json: not a result"),
         ((*PROMISE[:2], "none.json", *PROMISE[3:]), "none.json"),
         (("redeem", "none", *model, "--x", "{}"), "there is no promise 'none'"),
-        (("redeem", "none", *model, "--x", "{"), "not JSON"),
-        (("redeem", "none", *model, "--x", "bad.json"), "expected an object"),
+        (("redeem", made, *model, "--x", "{"), "not JSON"),
+        (("redeem", made, *model, "--x", "bad.json"), "expected an object"),
+        (("redeem", made, *model), "say how the person is now: --set"),
+        (("redeem", made, *model, "--x", "{}", "--row", 1), "--x gives all values"),
+        ((*PROMISE, "--until", "2020-01-01"), "valid until 2020-01-01: that is over"),
         (("withdraw", "none", "--reason", "why"), "there is no promise 'none'"),
     ):
         done = command(*arguments)
         assert done.exit_code == 2, (arguments, done.output)
         assert said in " ".join(done.output.split()), (arguments, done.output)
     monkeypatch.delenv(VARIABLE)
-    assert "there is no key" in command(*PROMISE).output
+    assert "there is no key: give a file with it (--key-file" in command(*PROMISE).output
     (tmp_path / "key").write_text(KEY)
     assert len(told("list", "--subject", "ann", "--key-file", "key")) == 1
+
+
+def test_a_promise_of_another_product_is_broken_and_the_others_are_judged(files, mixed):
+    told(*PROMISE)
+    other = PTMClassifier(epochs=1, random_state=0).fit(*mixed)
+    other.save("other.safetensors", states=False)
+    done = command("check", "--model", "other.safetensors")
+    assert done.exit_code == 1, done.output
+    assert "not sought" in done.output
+    assert "cannot be asked about the promise: its columns are" in " ".join(done.output.split())
+    check = told("check", "--model", "other.safetensors", "--limit", 1)
+    assert check["promises"][0]["confidence"] is None
 
 
 def test_words_of_people_are_no_markup(tmp_path, monkeypatch, mixed):
@@ -171,3 +196,5 @@ def test_words_of_people_are_no_markup(tmp_path, monkeypatch, mixed):
     done = command("list", "--ledger", tmp_path / "p.db")
     assert "[red]own[/red]" in done.output
     assert "1 promise outstanding" in done.output
+    every = command("list", "--all", "--ledger", tmp_path / "p.db")
+    assert "[red]own[/red]" in every.output

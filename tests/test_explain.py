@@ -21,6 +21,7 @@ from test_exact import random_machine
 from test_search import machine
 from trust_recourse import PTMClassifier, Recourse, Schema, Target, TMClassifier, haberman
 from trust_recourse.explain import NAMED, _by_feature, explain, places, split
+from trust_recourse.schema.values import floored
 from trust_recourse.tsetlin.calibration import Calibrator
 
 law = settings(max_examples=60)
@@ -258,9 +259,9 @@ def test_the_papers_patient():
     for each in tightenings:
         k = names.index(each.literal)
         assert each.probability == model.inclusion_[each.clause, k] >= NAMED
-    telling = [each for each in tightenings if "option 1" in each.spares]
+    telling = [each for each in tightenings if "option 2" in each.spares]
     assert telling
-    assert all("option 0" in each.breaks for each in telling)
+    assert all("option 1" in each.breaks for each in telling)
     assert [each.probability for each in tightenings] == sorted(
         (each.probability for each in tightenings), reverse=True
     )
@@ -269,7 +270,7 @@ def test_the_papers_patient():
     assert f"{result.explain(0).end.tightens[telling[0].clause]:.3f} for any" in text
     assert f"with probability {telling[0].probability:.3f}" in telling[0].sentence
     sentence = result.compare(0, 1).sentence
-    assert f"confidence ({cheap.confidence:.3f} → {dear.confidence:.3f})" in sentence
+    assert f"confidence ({floored(cheap.confidence)} → {floored(dear.confidence)})" in sentence
 
 
 @settings(max_examples=25)
@@ -369,7 +370,17 @@ def test_the_table_of_clauses():
     q = result.recourse.model.clause_proba(people)
     np.testing.assert_allclose(table.iloc[:-1].to_numpy(), q.T, atol=1e-12)
     np.testing.assert_allclose(table.loc["none fires"], np.prod(1 - q, axis=1), atol=1e-12)
-    assert list(table.columns) == ["factual", "option 0", "option 1"]
+    assert list(table.columns) == ["as they are", "option 1", "option 2"]
+
+
+def test_people_read_of_options_counted_from_one():
+    result = patient_result()
+    lines = str(result).splitlines()
+    for at, option in enumerate(result.options):
+        name = f"option {at + 1}"
+        assert any(line.strip().startswith(f"{name}: {result.words(option)}") for line in lines)
+        assert str(result.explain(at)).startswith(f"as they are → {name}:")
+    assert result.compare(0, 1).names == ("option 1", "option 2")
 
 
 def test_explanations_have_every_form():
@@ -397,7 +408,7 @@ def test_what_cannot_be_explained_is_said():
     result = patient_result()
     with pytest.raises(IndexError, match="option 7: this result has 2 options"):
         result.explain(7)
-    with pytest.raises(ValueError, match="option 1 with itself"):
+    with pytest.raises(ValueError, match="option 2 with itself"):
         result.compare(1, -1)
     with pytest.raises(IndexError, match="clause 40: there are 20"):
         result.explain(0).literals(clause=40)
@@ -436,7 +447,7 @@ def test_a_comparison_holds_what_the_result_says_of_each_option():
         shaky = place.holds & supports & (place.tightens >= 0.25)
         assert each.fragile == tuple(np.flatnonzero(shaky))
         assert each.silence == place.silence
-        words = compared.words()[f"option {i}"]
+        words = compared.words()[f"option {i + 1}"]
         assert words["certified radius"] == f"{each.radius:.4g}"
         assert words["nodes"] == f"9 → {option.x['nodes']}"
     assert compared.measured[0].fragile != result.compare(0, 1).measured[0].fragile
@@ -449,7 +460,7 @@ def test_a_comparison_holds_what_the_result_says_of_each_option():
     endless = replace(
         compared, measured=tuple(m._replace(radius=math.inf) for m in compared.measured)
     )
-    assert json.loads(endless.to_json())["options"]["option 0"]["radius"] is None
+    assert json.loads(endless.to_json())["options"]["option 1"]["radius"] is None
     assert "never lost" in repr(endless)
 
 
@@ -524,8 +535,8 @@ def test_the_sentence_says_what_the_dearer_option_buys_and_what_speaks_against_i
         told = replace(compared, measured=(cheap, dear._replace(**change))).sentence
         assert name in told.partition("against it speaks")[2]
     swapped = replace(compared, measured=(dear, cheap))
-    assert swapped.sentence.startswith("option 0 costs")
+    assert swapped.sentence.startswith("option 1 costs")
     equal = replace(compared, measured=(cheap, cheap._replace(changes={"a": "b"})))
-    assert "costs the same as option 0 and is its equal" in equal.sentence
+    assert "costs the same as option 1 and is its equal" in equal.sentence
     same = replace(compared, measured=(cheap, cheap))
-    assert same.sentence == "option 0 and option 1 are the same change."
+    assert same.sentence == "option 1 and option 2 are the same change."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -19,11 +20,12 @@ from sklearn.linear_model import LogisticRegression
 
 from issuing import KEY, answered, prepared
 from test_search import enumerated, machine, person_schema
-from trust_recourse import Cost, Feature, Ledger, PTMClassifier, Recourse, Schema, Status
+from trust_recourse import Cost, Feature, Ledger, PTMClassifier, Recourse, Schema, Status, Target
 from trust_recourse.ledger import Done, Entry, Head, LedgerError
 from trust_recourse.ledger.entries import canonical, sha256, walk
 from trust_recourse.ledger.pseudonyms import VARIABLE, Key
 from trust_recourse.ledger.store import ENTRIES, NEWEST, SCHEMAS, read_url
+from trust_recourse.schema.values import floored
 
 NAMED = {"fingerprint": "a function"}
 COLUMNS = ("kind", "promise", "at", "content", "previous", "hash")
@@ -100,6 +102,12 @@ def test_what_a_chain_cannot_show_alone_shows_against_a_head(contents, data):
     assert walk(longer, (), head).holds
 
 
+@pytest.mark.parametrize("content", ["not JSON", "[]", "{}", '{"schema":[]}'])
+def test_an_entry_that_no_ledger_writes_is_named_whatever_its_hash(content):
+    entry = Entry.after(Head(), "promise", "p", "then", content)
+    assert "entry 1" in walk([entry], {"a schema": ""}).fault
+
+
 def forged(ledger, *statements):
     """Do to the tables what only their owner can do."""
     with ledger._store.engine.begin() as connection:
@@ -145,6 +153,22 @@ def test_every_row_that_is_changed_removed_or_moved_is_found(ledger):
     back = ((2, 99), (3, 2), (99, 3))
     forged(ledger, *(sa.update(ENTRIES).where(one(a)).values(number=b) for a, b in back))
     assert ledger.verify(head).holds
+
+
+def test_nothing_is_read_from_an_entry_that_was_changed(ledger):
+    first, second = issued(ledger, 2)
+    (entry,) = ledger.history(first.id)
+    later = entry.content.replace(json.loads(entry.content)["valid_until"], "2099-01-01T00:00Z")
+    forged(ledger, sa.update(ENTRIES).where(one(1)).values(content=later))
+    for read in (
+        ledger.promises,
+        lambda: ledger.read(first.id),
+        lambda: ledger.check(kind),
+        lambda: ledger.redeem(first.id, first.option.x, kind),
+    ):
+        with pytest.raises(LedgerError, match="entry 1 was changed, .*`ledger verify` says more"):
+            read()
+    assert ledger.redeem(second.id, second.option.x, kind).due
 
 
 def test_a_schema_that_is_changed_or_removed_is_found(ledger):
@@ -277,7 +301,7 @@ def test_without_its_packages_it_says_how_to_install_them():
 
 def test_people_are_pseudonyms_under_a_key(where, tmp_path, monkeypatch):
     monkeypatch.delenv(VARIABLE, raising=False)
-    with Ledger(where) as nobody, pytest.raises(LedgerError, match="there is no key"):
+    with Ledger(where) as nobody, pytest.raises(LedgerError, match="there is no key: .*--key-file"):
         issued(nobody, 1)
     (tmp_path / "key").write_text(KEY + "\n")
     with Ledger(where, key_file=tmp_path / "key") as ledger:
@@ -326,7 +350,11 @@ def test_how_long_a_promise_holds(ledger):
     for asked, said in (
         ({"days": 0}, "days=0"),
         ({"days": float("nan")}, "days=nan"),
-        ({"valid_until": now - timedelta(days=1)}, "expected a time after now"),
+        ({"valid_until": now - timedelta(days=1)}, "that is over, it is"),
+        (
+            {"valid_until": date(2020, 1, 31)},
+            r"valid until 2020-01-31: that is over, it is \S+ .UTC",
+        ),
         ({"valid_until": now.replace(tzinfo=None)}, "expected a time zone too"),
         ({"valid_until": "tomorrow"}, "expected a date or a datetime"),
     ):
@@ -336,8 +364,8 @@ def test_how_long_a_promise_holds(ledger):
 
 def test_only_what_the_model_accepts_can_be_promised(ledger):
     result = prepared()
-    low = replace(result.options[0], confidence=0.4)
-    with pytest.raises(LedgerError, match="confidence of 0.400, which the model refuses"):
+    low = replace(result.options[0], confidence=0.4996)
+    with pytest.raises(LedgerError, match="confidence of 0.499, which the model refuses"):
         ledger.promise(replace(result, options=(low,)), subject="person", **NAMED)
     with pytest.raises(IndexError, match="option 1: this result has 1 option"):
         ledger.promise(result, 1, subject="person", **NAMED)
@@ -440,28 +468,65 @@ def test_a_promise_may_be_judged_by_its_target(tmp_path, asked):
             ledger.check(lower, by="cost")
 
 
-@settings(max_examples=12)
-@given(seed=st.integers(0, 10**6), other=st.integers(0, 10**6), wanted=st.sampled_from([0, 1]))
-def test_broken_and_mended_as_by_enumeration(seed, other, wanted):
-    model, X, rng = machine(seed)
+def test_what_mends_a_band_is_accepted(ledger):
+    schema = Schema((Feature("nodes", "integer", lower=0, upper=7),))
+    old, new = (Recourse(lambda t, c=c: c - 0.1 * t["nodes"], schema) for c in (0.95, 0.75))
+    result = answered(old, {"nodes": 7}, {"nodes": 3})
+    band = replace(result.options[0], target=Target(0.55, "band", 0.1))
+    ledger.promise(replace(result, options=(band,)), subject="person", **NAMED)
+    assert ledger.check(new, threshold=0.4, by="target").broken == ()
+    (broken,) = ledger.check(new, by="target").broken  # 0.45: within the band, and refused
+    assert broken.repair.x["nodes"] == 2
+    (broken,) = ledger.check(new, threshold=0.7, by="target").broken  # the whole band is
+    assert broken.repair.x["nodes"] == 0
+    assert ledger.check(old, threshold=0.64, by="target").broken == ()
+
+
+@settings(max_examples=30)
+@given(
+    seed=st.integers(0, 10**6),
+    other=st.integers(0, 10**6),
+    wanted=st.sampled_from([0, 1]),
+    link=st.sampled_from(["margin", "vote"]),
+    mode=st.sampled_from(["at_least", "band"]),
+    by=st.sampled_from(["decision", "target"]),
+    threshold=st.sampled_from([0.5, 0.55, 0.7]),
+    rank=st.floats(0, 1),
+)
+def test_broken_and_mended_as_by_enumeration(seed, other, wanted, link, mode, by, threshold, rank):
+    model, X, rng = machine(seed, link)
     schema = person_schema(model, rng, relations=False)
     recourse = Recourse(model, schema, "l1", wanted=wanted)
     x = X.iloc[int(np.argmin(model.predict_proba(X)[:, wanted]))]
-    result = recourse.find(x, 0.5)
-    assume(result.options)
-    new = machine(seed)[0]
+    confidences = enumerated(recourse, x)[2]
+    within = np.sort(confidences[(confidences >= 0.5) & (confidences < 1)])
+    assume(within.size)
+    level = float(within[int(rank * (within.size - 1))])
+    result = recourse.find(x, level, mode=mode, tolerance=0.05)
+    assume(result.options[0].confidence >= 0.5)
+    new = machine(seed, link)[0]
     noise = np.random.default_rng(other).uniform(size=new.inclusion_.shape)
     new._conclude(np.clip(noise**3, 0, 1))
     with tempfile.TemporaryDirectory() as folder, Ledger(f"{folder}/p.db", key=KEY) as ledger:
         promise = ledger.promise(result, subject="person")
-        check = ledger.check(new)
-    (judged,) = check.judged
-    asked = Recourse(new, schema, "l1", wanted=wanted)
+        (judged,) = ledger.check(new, by=by, threshold=threshold).judged
+    low, high = promise.target.interval
+
+    def kept(confidence):
+        enough = (
+            by == "decision" or high < threshold or ((low <= confidence) & (confidence <= high))
+        )
+        return (confidence >= threshold) & enough
+
+    asked = Recourse(new, schema, "l1", wanted=wanted, decision_threshold=threshold)
     assert judged.confidence == asked.confidence(promise.option.x)
-    codes, costs, _ = enumerated(asked, promise.option.x)
-    good = new.predict(schema.decode(codes)) == wanted
-    assert judged.broken == (judged.confidence < 0.5)
+    assert judged.broken == (not kept(judged.confidence))
+    _, costs, confidences = enumerated(asked, promise.option.x)
+    good = kept(confidences)
     if judged.broken and good.any():
+        assert judged.repair.confidence == asked.confidence(judged.repair.x)
+        assert kept(judged.repair.confidence)
+        assert judged.repair.target.met(judged.repair.confidence)
         assert judged.repair.cost == pytest.approx(costs[good].min(), abs=1e-9)
     elif judged.broken:
         assert judged.repair is None
@@ -494,13 +559,16 @@ def test_a_recourse_brings_its_own_threshold_and_cost(where, asked, model):
         mine = Cost.named("l1", functions={"nodes": lambda a, b: abs(a - b) / 52})
         own = Recourse(model, recourse.schema, mine)
         ledger.promise(own.find(results[0].factual, 0.5), subject="person")
-        with pytest.raises(LedgerError, match="functions of its own, which no ledger holds"):
-            ledger.check(Recourse(model, recourse.schema, "l1", decision_threshold=over))
+        mended, lost = ledger.check(strict).broken
+        assert mended.repair is not None
+        assert lost.repair is None
+        assert "functions of its own, which no ledger holds" in lost.reason
         assert len(ledger.check(Recourse(model, None, mine, decision_threshold=over)).broken) == 2
 
 
-def test_a_model_that_cannot_be_asked_is_refused(ledger, asked, mixed, patients):
-    ledger.promise(asked[1][0], subject="person")
+def test_a_promise_that_a_model_cannot_be_asked_about_is_broken(ledger, asked, mixed, patients):
+    promise = ledger.promise(asked[1][0], subject="person")
+    issued(ledger, 1)
     X, y = patients
     other = PTMClassifier(epochs=1).fit(*mixed)
     kinds = PTMClassifier(epochs=1).fit(X.astype(float), y)
@@ -514,8 +582,21 @@ def test_a_model_that_cannot_be_asked_is_refused(ledger, asked, mixed, patients)
         (classes, "wanted=1; the model's classes are"),
         (broken, "probability of the wanted class"),
     ):
-        with pytest.raises(LedgerError, match=f"cannot be asked about it: .*{said}"):
-            ledger.check(model)
+        check = ledger.check(model)
+        judged = check.judged[0]
+        assert judged.broken
+        assert judged.confidence is None
+        assert re.search(f"cannot be asked about the promise: .*{said}", judged.reason)
+        assert repr(check).endswith("of them since the model cannot be asked about them")
+        json.dumps(check.to_dict())
+        with pytest.raises(LedgerError, match="cannot be asked about the promise"):
+            ledger.redeem(promise.id, promise.option.x, model)
+    first, second = ledger.check(asked[0].model).judged
+    assert not first.broken
+    assert second.broken
+    assert "or fit this one with the schema of the promise" in second.reason
+    with pytest.raises(LedgerError, match="threshold=2; expected a number between 0 and 1"):
+        ledger.check(asked[0].model, threshold=2)
 
 
 # ---------------------------------------------------------------- the person comes back
@@ -584,21 +665,61 @@ def test_after_its_time_nothing_is_due(ledger, promised):
     assert not found.in_time
     assert not found.due
     assert "expired" in repr(found)
+    early = promised.issued_at - timedelta(seconds=1)
+    found = ledger.redeem(promised.id, promised.option.x, kind, at=early)
+    assert not found.due
+    assert "The promise was made later, at 2" in repr(found)
+    assert "expired" not in repr(found)
 
 
 def test_the_model_that_promised_is_asked_for_where_it_matters(
     ledger, promised, model, asked, patients
 ):
-    x = {"nodes": 3, "pay": 0, "town": "a"}
-    with pytest.raises(LedgerError, match="give promised_by=load"):
-        ledger.redeem(promised.id, x, harsh)
-    assert ledger.redeem(promised.id, x, kind).then is None
+    further, other_way = ({"nodes": 3, "pay": 0, "town": "a"}, {"nodes": 5, "pay": 1, "town": "a"})
+    for x, present in ((further, harsh), (other_way, harsh), (other_way, kind)):
+        found = ledger.redeem(promised.id, x, present)
+        assert found.undecided
+        assert (found.then, found.held_then, found.due) == (None, None, False)
+        assert "was not at hand, so whether its word binds could not be judged" in repr(found)
+        assert "It may still be due" in repr(found)
+        assert "Nothing is due" not in repr(found)
+        assert ledger.history(promised.id)[-1].kind == "returned"
+    nothing = ledger.redeem(promised.id, promised.factual, harsh)
+    assert nothing.then == promised.confidence
+    assert not nothing.undecided
+    again = ledger.redeem(promised.id, other_way, harsh, promised_by=steps)
+    assert again.due
+    with pytest.raises(LedgerError, match="was redeemed already"):
+        ledger.redeem(promised.id, further, harsh)
     other = ledger.promise(asked[1][0], subject="person")
     wrong = PTMClassifier(epochs=1).fit(*patients)
     with pytest.raises(LedgerError, match="was made by"):
         ledger.redeem(other.id, other.option.x, model, promised_by=wrong)
     found = ledger.redeem(other.id, other.factual, model)
     assert found.then == found.now == other.confidence
+
+
+def test_what_changed_beside_a_promise_is_named_by_its_label(ledger):
+    features = (Feature("nodes", "integer", label="Lymph nodes"), Feature("age", "integer"))
+    recourse = Recourse(lambda t: 1 / (1 + t["nodes"].to_numpy()), Schema(features))
+    result = answered(recourse, {"nodes": 9, "age": 57}, {"nodes": 1, "age": 57})
+    promise = ledger.promise(result, subject="person", **NAMED)
+    found = ledger.redeem(promise.id, {"nodes": 2, "age": 58}, recourse, promised_by=recourse.model)
+    assert "    Lymph nodes: promised with 1, is 2" in found.lines()
+    found = ledger.redeem(promise.id, {"nodes": 0, "age": 58}, lambda t: 0.4996 + 0 * t["nodes"])
+    assert found.undecided
+    assert "Changed beside what was promised: age 57 → 58." in found.lines()
+    assert "The present model refuses it: confidence 0.499." in found.lines()
+    found = ledger.redeem(promise.id, {"nodes": 0, "age": 58}, recourse)
+    assert found.lines()[-1] == "The promise is due: it is accepted with the other changes too."
+
+
+@given(value=st.floats(0, 1), marks=st.lists(st.floats(0, 1)), more=st.floats(0, 1e-3))
+def test_a_number_rounded_down_lies_on_the_same_side_of_every_mark(value, marks, more):
+    marks += [value, min(value + more, 1.0)]
+    shown = float(floored(value, marks))
+    assert shown <= value
+    assert [shown >= mark for mark in marks] == [value >= mark for mark in marks]
 
 
 def test_a_certificate_of_something_else_is_refused(ledger, asked, tmp_path):

@@ -8,11 +8,14 @@ import io
 import json
 import re
 import sys
+from decimal import Decimal
 from html.parser import HTMLParser
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pypdf import PdfReader
 from typer.testing import CliRunner
 
@@ -22,17 +25,21 @@ from trust_recourse import (
     Feature,
     PTMClassifier,
     Recourse,
+    Result,
     Schema,
     Status,
+    Target,
     dossier,
     letter,
     model_report,
     verify,
 )
 from trust_recourse.cli import app
+from trust_recourse.problem import Point
 from trust_recourse.report import content
-from trust_recourse.report.letter import out_of_100
+from trust_recourse.report.confidence import out_of_100
 from trust_recourse.report.reasons import reasons
+from trust_recourse.schema.values import floored
 
 GIVEN = {
     "organisation": "Meadow Clinic",
@@ -132,11 +139,46 @@ def test_every_offer_is_allowed_and_gives_at_least_the_confidence_it_promises(mo
     assert judged >= 20
 
 
-def test_a_confidence_is_never_rounded_up():
+def test_every_whole_confidence_is_written_as_it_is():
     for k in range(101):
-        assert out_of_100(k / 100) == k
+        assert out_of_100(k / 100) == str(k)
         if k:
-            assert out_of_100(np.nextafter(k / 100, 0)) == k - 1
+            assert out_of_100(np.nextafter(k / 100, 0)) == str(k - 1)
+
+
+@given(
+    confidence=st.floats(0, 1),
+    levels=st.lists(st.floats(0, 1) | st.sampled_from([0.5, 0.85, 0.8531]), max_size=3),
+    near=st.integers(-2, 2),
+    digits=st.integers(0, 4),
+)
+def test_a_confidence_is_never_rounded_up_nor_below_a_level_that_it_reaches(
+    confidence, levels, near, digits
+):
+    for level in levels if near else ():  # so near that few digits would not tell them apart
+        confidence = min(max(level + near * 1e-7, 0.0), 1.0)
+    told = floored(confidence, levels, digits)
+    assert Decimal(told) <= Decimal(repr(confidence))
+    for level in levels:
+        assert (Decimal(told) >= Decimal(repr(level))) == (confidence >= level)
+    assert len(told) <= 2 + digits or levels
+    assert Decimal(out_of_100(confidence, levels)) <= 100 * Decimal(repr(confidence))
+
+
+def test_the_letter_tells_a_yes_from_a_no_however_near(model, schema):
+    now = Recourse(model, schema).confidence(REFUSED)
+    for line, answer in ((now - 1e-4, "yes"), (now + 1e-4, "no")):
+        threshold = round(line, 6)
+        made = letter(
+            Recourse(model, schema, decision_threshold=threshold).find(REFUSED, 0.5), **GIVEN
+        )
+        found = re.search(
+            r"From ([\d.]+) on the answer is yes. For you the confidence is ([\d.]+) out",
+            flat(made),
+        )
+        assert f"Its answer is {answer}" in flat(made)
+        assert Decimal(found[1]) == 100 * Decimal(repr(threshold))
+        assert (Decimal(found[2]) >= Decimal(found[1])) == made.accepted
 
 
 def test_the_weight_of_a_reason_is_what_its_best_value_alone_would_gain(recourse, patients):
@@ -253,13 +295,28 @@ def test_a_relation_that_holds_one_back_is_told_in_words(model, schema):
     assert "<=" not in text
 
 
-def test_the_most_within_reach_is_offered_where_more_was_asked_for(recourse):
-    result = recourse.find(REFUSED, 0.99)
-    assert result.furthest.confidence >= 0.5
+@pytest.mark.parametrize("asked", [0.4, 0.99, [0.2, 0.99]])
+def test_where_nothing_asked_for_is_a_yes_the_cheapest_yes_is_offered(recourse, asked):
+    result, cheapest = recourse.find(REFUSED, asked), recourse.find(REFUSED, 0.5).options[0]
+    assert all(option.confidence < 0.5 for option in result.options)
     made = letter(result, **GIVEN)
-    assert "No allowed change reaches 99 out of 100; that is proved." in flat(made)
-    assert "This is the most that is within reach; it would be a yes" in flat(made)
-    assert made.offers[0].confidence == out_of_100(result.furthest.confidence)
+    assert made.offers[0].row == dict(cheapest.x)
+    assert "no smaller change that is allowed reaches 50 out of 100" in flat(made)
+    if asked == 0.4:
+        assert len(made.offers) == 1
+    else:
+        assert "No allowed change reaches 99 out of 100; that is proved." in flat(made)
+        assert "The last is the most that is within reach." in flat(made)
+        assert made.offers[-1].row == dict(result.furthest.x)
+
+
+def test_without_proof_too_the_cheapest_yes_that_is_found_is_offered():
+    schema = Schema((Feature("a", lower=0, upper=1, step=0.01),))
+    steep = Recourse(lambda rows: 0.9 * rows["a"], schema)
+    made = letter(steep.find({"a": 0.1}, 0.99, engine="spheres"), **GIVEN)
+    assert 0.5 <= steep.confidence(made.offers[0].row) < 0.6
+    assert "For 99 out of 100 no change was found; there may be one." in flat(made)
+    assert "proved" not in made.text()
 
 
 def test_an_accepted_person_need_not_change_anything(recourse):
@@ -345,11 +402,75 @@ def test_missing_values_categories_and_units_are_written_as_the_schema_does(mixe
     for offer in made.offers:
         assert free.confidence(offer.row) >= offer.confidence / 100
     described = {
-        schema[name].title: (schema.describe(name, x[name]), schema.describe(name, value))
+        name: (schema.describe(name, x[name]), schema.describe(name, value))
         for name, value in made.offers[0].row.items()
     }
-    for title, change in made.offers[0].changes.items():
-        assert described[title] == change
+    for name, change in made.offers[0].changes.items():
+        assert described[name] == change
+
+
+@pytest.mark.parametrize(
+    "limit", [{"direction": "increase"}, {"max_change": 5}, {"mutable": False}]
+)
+def test_a_value_that_must_stay_missing_is_named_and_may_be_supplied(limit):
+    income = Feature("income", lower=0, upper=90, missing=(-9.0,), **limit)
+    schema = Schema((income, Feature("rooms", "integer", lower=0, upper=5)))
+    poor = Recourse(lambda rows: 0.2 + 0.4 * (rows["income"] > 0) + 0.07 * rows["rooms"], schema)
+    result = poor.find({"income": -9.0, "rooms": 0}, 0.5, engine="spheres")
+    text = flat(letter(result, **GIVEN))
+    assert re.search(r"income: missing\. [^.]*\. You are not asked to change it", text)
+    assert "We did not look at changes of income." in text
+    assert "income is missing. If you give us the value, the answer may change." in text
+    assert repr(schema.reach(result.factual)).splitlines()[0] == "income: missing, fixed"
+    told = dossier(result, certificates=False, pictures=False)
+    principal = next(b for b in told.document.blocks if isinstance(b, content.Grid))
+    assert [row[-1] for row in principal.rows if row[0] == "income"] == ["no"]
+
+
+# ------------------------------------------------------------------ names
+
+LONG_NAMES = ("n" * 80 + "a", "n" * 80 + "b")
+LABELS = ("income", "of the year " * 7, "of the year " * 6 + "and so on", "a", "b (2)", "b")
+
+
+@given(
+    names=st.permutations(["a", "b", "c", "d", *LONG_NAMES]).map(lambda names: names[:4]),
+    labels=st.lists(st.sampled_from(["", *LABELS]), min_size=4, max_size=4),
+    weights=st.lists(st.integers(1, 5), min_size=4, max_size=4),
+)
+def test_the_table_shows_just_what_each_option_changes(names, labels, weights):
+    schema = Schema(
+        tuple(
+            Feature(name, "integer", label=label, lower=0, upper=9, unit="€", weight=1 + at)
+            for at, (name, label) in enumerate(zip(names, labels, strict=True))
+        )
+    )
+    steep = Recourse(
+        lambda rows: (rows[names].to_numpy() @ weights) / (9.5 * sum(weights)), schema, "l1"
+    )
+    x = dict.fromkeys(names, 1)
+    rows = [x | dict(zip(names[:2], (9, 8), strict=True)) | {names[3]: 8}, dict.fromkeys(names, 9)]
+    reach, factual = schema.person(x)
+    options = tuple(
+        steep.option(reach, factual, Target(0.5), Point(schema.reach(row).own, 0.0, 0.0),
+                     Status.FEASIBLE, 0.0)
+        for row in rows
+    )  # fmt: skip
+    options = tuple(o for o in options if o.confidence >= 0.5)
+    result = Result(steep, factual, steep.confidence(x), options, {Target(0.5): Status.FEASIBLE})
+    made = letter(result, **GIVEN)
+    table = next(b for b in made.document.blocks if isinstance(b, content.Grid))
+    used = next(b for b in made.document.blocks if isinstance(b, content.Text) and b.small)
+    titles = [each.removesuffix(": 1 €") for each in used.text.removesuffix(".").split("; ")]
+    named = dict(zip(titles, names, strict=True))
+    assert sorted(row[0] for row in table.rows[:-1]) == sorted(named)
+    options = sorted(options, key=lambda option: option.cost)
+    for at, (option, offer) in enumerate(zip(options, made.offers, strict=True)):
+        shown = {named[r[0]]: r[2 + at] for r in table.rows[:-1] if r[2 + at] != "as now"}
+        assert shown == {name: f"{new} €" for name, (_, new) in option.changes.items()}
+        assert shown == {name: new for name, (_, new) in offer.changes.items()}
+        asked = x | {name: int(text.removesuffix(" €")) for name, text in shown.items()}
+        assert table.rows[-1][2 + at] == f"{out_of_100(steep.confidence(asked), [0.5])} out of 100"
 
 
 # ------------------------------------------------------------------ harmless, on one page
@@ -528,8 +649,8 @@ def test_the_dossier_holds_the_evidence(told, answers, model, tmp_path):
         "nodes 30 →",
         "The furthest within reach is",
         "carried by",
-        "option 1 costs",
-        "by an independent check",
+        "option 2 costs",
+        "By the search, and by an independent check",
     ):
         assert said.lower() in text.lower(), said
     seen = Seen(told.html()).text
@@ -538,13 +659,55 @@ def test_the_dossier_holds_the_evidence(told, answers, model, tmp_path):
     for at, option in enumerate(answers.options):
         assert f"{option.cost:.4g}" in seen
         assert f"{answers.radius(at):.4g}" in seen
-        assert f"{option.confidence:.4f}" in seen
+        assert floored(option.confidence, [option.target.confidence], digits=4) in seen
     for target, proof in told.certificates.items():
         proof.save(tmp_path / "proof.json")
         assert hashlib.sha256((tmp_path / "proof.json").read_bytes()).hexdigest() in text
         assert verify(Certificate.load(tmp_path / "proof.json"), model)
         assert told.verdicts[target].startswith("holds")
     assert len(told.certificates) == 3
+    assert "By the search alone" not in text
+    assert re.search(r"discarded and checked: [^.]*\b\d+ by price\b", text)
+
+
+def test_it_counts_the_rules_that_its_comparison_lists(told, answers):
+    compared = answers.compare(0, 1).measured
+    assert any(each.fragile for each in compared)
+    found = re.findall(r"carried by (\d+) rules?, (\d+) of them fragile", flat(told))
+    assert found == [(str(len(m.carrying)), str(len(m.fragile))) for m in compared]
+
+
+@pytest.mark.parametrize("ending", ["text", "html"])
+def test_its_confidences_are_on_the_right_side_of_what_was_asked(model, schema, ending):
+    result = Recourse(model, schema).find(REFUSED, 0.7)
+    near = result.options[0].confidence - 1e-6
+    strict = Recourse(model, schema, decision_threshold=near).find(REFUSED, 0.7)
+    made = dossier(strict, certificates=False, pictures=False)
+    assert floored(strict.options[0].confidence, [near], digits=4) in getattr(made, ending)()
+    assert f"{near:.4f}" != floored(near, [near], digits=4)
+
+
+def test_two_features_of_one_label_stay_apart_in_the_dossier(model, patients):
+    schema = (
+        Schema.infer(patients[0]).update("nodes", label="number").update("year", label="number")
+    )
+    made = dossier(
+        Recourse(model, schema).find(REFUSED, [0.5, 0.7]), certificates=False, pictures=False
+    )
+    for grid in (b for b in made.document.blocks if isinstance(b, content.Grid)):
+        assert not [row for row in grid.rows if row[0] == "number"]
+
+
+def test_a_table_of_two_columns_says_each_value_after_its_name(told):
+    long = content.Grid(("", "value"), (("kind", "PTM"), ("settings", "word " * 20)))
+    assert long.lines()[0] == "kind: PTM"
+    assert "value:" not in told.text()
+
+
+def test_only_words_that_no_line_holds_may_break():
+    page = content.Grid(("", "value"), (("Monatliches Einkommen", f"a {'x' * 25}"),)).html()
+    assert "Monatliches Einkommen</th>" in page
+    assert f"a <span class=long>{'x' * 25}</span>" in page
 
 
 def test_its_shares_add_up_to_the_change_that_is_shown(told, answers):
@@ -596,7 +759,16 @@ def test_a_forged_answer_is_refused_in_the_dossier(answers, monkeypatch):
 
     monkeypatch.setattr(type(answers), "certificate", forged)
     made = dossier(answers, verify=True, pictures=False)
-    assert sum(v.startswith("REFUSED") for v in made.verdicts.values()) == 2
+    refused = {target for target, v in made.verdicts.items() if v.startswith("REFUSED")}
+    assert len(refused) == 2
+    proved, not_proved = flat(made).split("WHAT IS PROVED")[1].split("WHAT IS NOT PROVED")
+    for target, status in answers.status.items():
+        said = f"{target.words}: {status.sentence}"
+        assert (f"{said} By the search, and by an independent check." in proved) == (
+            target not in refused
+        )
+        assert (said in not_proved) == (target in refused)
+    assert proved.count("independent check") == 1
 
 
 def test_a_model_without_rules_has_a_letter_and_a_dossier_too(patients, tmp_path):
@@ -653,6 +825,40 @@ def test_the_command_writes_the_dossier(kept, model):
     done = run("dossier", kept, "--verify", "--no-pictures", out="d.html")
     assert done.exit_code == 0, done.output
     assert model.fingerprint_ in (kept / "d.html").read_text()
+
+
+def test_the_dossier_is_written_with_its_proofs_and_calibration(kept, patients, model):
+    X, y = patients
+    X.assign(survived=y).to_csv(kept / "data.csv", index=False)
+    given = ("--data", str(kept / "data.csv"), "--target", "survived", "--no-pictures")
+    done = run("dossier", kept, *given, "--proofs", str(kept / "proofs"), out="c.txt")
+    assert done.exit_code == 0, done.output
+    text = (kept / "c.txt").read_text()
+    assert "logistic regression" in text
+    written = sorted((kept / "proofs").iterdir())
+    assert [path.name for path in written] == [f"proof-{c}.json" for c in (0.5, 0.7, 0.99)]
+    for path in written:
+        assert hashlib.sha256(path.read_bytes()).hexdigest() in text
+        assert verify(Certificate.load(path), model)
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (("--data", "x.csv"), "given only one of --data and --target; expected both, or neither"),
+        (("--proofs", "p", "--no-certificates"), "no proof is made then; leave one out"),
+    ],
+)
+def test_the_dossier_says_what_goes_together(kept, more, message):
+    done = run("dossier", kept, *more, out="no.txt")
+    assert done.exit_code == 2
+    assert message in done.output
+
+
+def test_the_promise_stands_in_the_letter(kept):
+    assert run("letter", kept, *ASKED, "--promise", "7f3a", out="p.txt").exit_code == 0
+    told = " ".join((kept / "p.txt").read_text().split())
+    assert "Your promise has the number 7f3a; name it when you come back." in told
 
 
 def test_the_command_ends_with_1_if_a_proof_is_refused(kept, monkeypatch):

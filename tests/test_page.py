@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 from page_server import HOSTILE, TEMPLATE, loans, patients
-from trust_recourse import Ledger, PTMClassifier, Recourse
+from trust_recourse import Feature, Ledger, PTMClassifier, Recourse
+from trust_recourse.cli import app
+from trust_recourse.cli.serve import Service
 from trust_recourse.web.desk import Busy
 from trust_recourse.web.page.latest import said
+from trust_recourse.web.page.locks import price_words
+from trust_recourse.web.page.papers import not_to_come
 from trust_recourse.web.page.people import A_PAGE, People
-from trust_recourse.web.page.question import Question, find, price, with_kept
-from trust_recourse.web.page.words import badge, percent
+from trust_recourse.web.page.question import Price, Question, find, price, tried, with_kept
+from trust_recourse.web.page.trying import verdict
+from trust_recourse.web.page.words import badge, doubt, limits, percent
 
 CHROMIUM = Path("/usr/bin/chromium")
 WAIT = 25_000  # milliseconds, for a machine that is busy with other tests
@@ -179,7 +187,8 @@ def test_the_whole_story(visit, folder):
     trial = page.locator(".tools .verdict")
     expect(trial).to_contain_text("Accepted")
     page.locator(".tools").get_by_label("nodes").fill("40")
-    expect(trial).to_contain_text("Refused")
+    expect(trial).to_contain_text("Refused by the model")
+    expect(trial).to_contain_text("and not allowed by the rules")
     expect(page.locator(".broken")).to_contain_text("nodes may only decrease")
 
     # compare
@@ -206,11 +215,21 @@ def test_the_whole_story(visit, folder):
     page.get_by_label("Id of the person").fill("customer 4711")
     issue.click()
     expect(page.locator(".promise")).to_be_visible()
+    told = page.locator(".promise").inner_text()
     expect(issue).to_be_disabled()  # the same is promised once
+    page.get_by_role("button", name="Keep option 1 to compare").click()
+    expect(page.locator(".promise")).to_be_visible()
+    expect(issue).to_be_disabled()
+    page.get_by_label("Id of the person").fill("customer 4711 ")
+    expect(page.locator(".promise")).to_have_count(0)
+    expect(issue).to_be_disabled()
     with Ledger(folder / "promises.db", key="a key for the tests alone") as ledger:
         (promise,) = ledger.promises(subject="customer 4711")
-    assert page.locator(".promise").inner_text() == f"Promise {promise.id}"
+    assert told == f"Promise {promise.id}"
     assert promise.option.confidence >= 0.8
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Letter as HTML").click()
+    assert promise.id in Path(download.value.path()).read_text()
 
 
 @needs_browser
@@ -221,6 +240,46 @@ def test_what_the_rules_lock_may_be_freed_but_not_promised(visit):
     expect(page.locator(".warning")).to_contain_text("The rules lock age")
     tab(page, "Letter and promise")
     expect(page.get_by_role("button", name="Letter as PDF")).to_be_disabled()
+
+
+@needs_browser
+def test_fields_say_what_is_missing_until_it_is_there(visit):
+    page = visit()
+    pick(page)
+    tab(page, "Letter and promise")
+    letter = page.get_by_role("button", name="Letter as PDF")
+    expect(letter).to_be_enabled()
+    for label, wrong, words, right in (
+        ("Whom to ask", "", "Say whom to ask", "Ann"),
+        ("The offer holds until", "2020-01-01", "2020-01-01 has passed", "2099-01-01"),
+    ):
+        page.get_by_label(label).fill(wrong)
+        expect(page.locator(".tools")).to_contain_text(words)
+        expect(letter).to_be_disabled()
+        page.get_by_label(label).fill(right)
+        expect(page.locator(".tools")).not_to_contain_text(words)
+        expect(letter).to_be_enabled()
+    subject = page.get_by_label("Id of the person")
+    subject.fill("customer 1")
+    expect(page.get_by_role("button", name="Issue the promise")).to_be_enabled()
+    pick(page, 1)
+    expect(subject).to_have_value("")  # what is promised to one is not to another
+
+
+@needs_browser
+def test_a_doubtful_number_is_asked_about_and_locks_say_what_stays_out_of_reach(visit):
+    page = visit("/loans")
+    pick(page)
+    page.locator(".by-hand summary").click()
+    page.locator(".by-hand").get_by_label("Income (€)").fill("-9000")
+    expect(page.locator(".by-hand .doubted")).to_contain_text("Expected 0 € to 6000 €")
+    expect(page.locator(".verdict").first).to_contain_text("values corrected: refused")
+    for feature in ("Income", "savings", HOSTILE, "school", "employed"):
+        page.get_by_role("switch", name=f"{feature} may change").click()
+    expect(page.locator(".cards")).to_contain_text("as they are")
+    expect(page.get_by_role("button", name="Ask for the furthest")).to_have_count(0)
+    price = page.locator(".locks li", has_text="savings").locator(".price")
+    expect(price).to_have_text("if freed: still out of reach")
 
 
 @needs_browser
@@ -416,7 +475,7 @@ def test_kept_options_join_later_ones_once(lending):
     recourse, X = lending
     x = next(x for _, x in X.iterrows() if recourse.confidence(x) < 0.5)
     cheap, dear = recourse.find(x, 0.55), recourse.find(x, 0.9)
-    both = with_kept(dear, (*cheap.options, *dear.options))
+    both = with_kept(dear, (*cheap.options, *dear.options, *cheap.options))
     assert both.options == (*dear.options, *cheap.options)
     assert badge(both, 0).proved
     both.compare(0, 1)
@@ -440,3 +499,95 @@ def test_numbers_named_by_their_rows_or_by_their_index(lending):
     assert People(recourse, X).name(3) == "Row 3"
     named = X.set_axis(pd.Index([f"customer {at}" for at in range(len(X))]))
     assert People(recourse, named).name(3) == "customer 3"
+    assert [each.at for each in People(recourse, named).search("customer 399").listed] == [399]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--id", "number"], "give --data FILE too"),
+        (["--data", "{}", "--id", "nummer"], "no column 'nummer'; did you mean 'number'"),
+        (["--data", "{}", "--id", "blank"], "1 of 3 rows have no id: column 'blank'"),
+        (["--data", "{}", "--id", "nodes"], "column 'nodes' has '1' more than once"),
+    ],
+)
+def test_an_id_that_names_nobody_is_refused(tmp_path, arguments, words):
+    model, data = tmp_path / "model.safetensors", tmp_path / "people.csv"
+    patients()[1].model.save(model)
+    data.write_text("number,blank,age,year,nodes\n01,a,50,60,1\n02,b,60,61,1\n3,,70,62,2\n")
+    given = [each.format(data) for each in arguments]
+    done = CliRunner().invoke(app, ["serve", str(model), *given])
+    assert done.exit_code == 2, done.output
+    assert words in " ".join(done.output.split())
+    nothing = dict.fromkeys(Service.__dataclass_fields__)
+    told = Service(**{**nothing, "data": data, "id": "number"}).people(patients()[1].schema)
+    assert People(patients()[1], told).name(0) == "01"
+
+
+# ---------------------------------------------------------------- what is said
+
+
+SAVINGS = Feature("savings", lower=0, upper=80, unit="T€", missing=(None, -9))
+
+
+@pytest.mark.parametrize(
+    ("feature", "value", "words"),
+    [
+        (SAVINGS, 5.0, "0 T€ to 80 T€"),
+        (SAVINGS, None, "may stay missing, 0 T€ to 80 T€"),
+        (replace(SAVINGS, direction="decrease"), 5.0, "may only decrease, 0 T€ to 80 T€"),
+        (replace(SAVINGS, direction="decrease"), None, "must stay missing"),
+        (replace(SAVINGS, max_change=1.0), -9, "must stay missing"),
+        (replace(SAVINGS, mutable=False), None, "locked by the rules"),
+    ],
+)
+def test_limits_are_those_from_the_persons_own_value(feature, value, words):
+    person = pd.Series({"savings": value}, dtype=object)
+    assert limits(feature, person).startswith(words)
+    free = Question(person, 0.7).may_change(feature)
+    assert free == any(feature.moves(feature.code_of(value)).allows(v) for v in (1.0, 4.0))
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [(-9000.0, "Expected 0 T€ to 80 T€. Is this right?"), (81.0, "Expected"), (0.0, ""),
+     (-9, ""), (None, "")],
+)  # fmt: skip
+def test_a_number_outside_the_bounds_is_doubted(value, words):
+    assert doubt(SAVINGS, value).startswith(words)
+    assert bool(doubt(SAVINGS, value)) == bool(words)
+
+
+@pytest.mark.parametrize(
+    ("found", "free", "words"),
+    [
+        (Price(math.inf, math.inf, True), False, "if freed: still out of reach"),
+        (Price(math.inf, math.inf, False), True, "if locked: not found in time"),
+        (Price(0.5, math.inf, True), True, "if locked: out of reach"),
+        (Price(0.5, 0.5, True), True, "if locked: no difference"),
+        (Price(math.inf, 0.5, True), False, "if freed: within reach, for 0.5"),
+    ],
+)
+def test_the_price_of_a_lock_in_words(found, free, words):
+    assert price_words(found, free) == words
+
+
+def test_what_is_accepted_but_not_allowed_says_both(lending):
+    recourse, X = lending
+    person = next(x for _, x in X.iterrows() if x["savings"] >= 0 and recourse.confidence(x) > 0.5)
+    person = recourse.schema.row(person)
+    kept = tried(recourse, person, person.to_dict())
+    assert verdict(kept, 0.5).startswith("Accepted by the model, ")
+    blank = tried(recourse, person, {**person, "savings": None})
+    assert blank.broken == ("savings may not become missing",)
+    line = blank.confidence
+    assert verdict(blank, line).endswith("%, but not allowed by the rules")
+    assert verdict(blank, line + 1e-9).startswith("Refused by the model")
+
+
+@pytest.mark.parametrize(
+    ("day", "words"), [("2020-01-01", "2020-01-01 has passed"), ("", "Choose"), ("9999-12-31", "")]
+)
+def test_a_last_day_is_one_to_come(day, words):
+    said = not_to_come(day)
+    assert said is None if not words else words in said

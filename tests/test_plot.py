@@ -31,6 +31,7 @@ from trust_recourse.plot import (
 from trust_recourse.plot.frontier import APART
 from trust_recourse.plot.reliability import _chance
 from trust_recourse.report import expected_calibration_error, reliability_curve
+from trust_recourse.schema.values import floored
 
 LEVELS = [0.5, 0.55, 0.6, 0.65, 0.7, 0.99]
 
@@ -145,9 +146,16 @@ def test_the_staircase_is_drawn_with_the_options_the_person_and_the_decision(res
     assert holds(ax, info.options[["cost", "confidence"]])
     assert holds(ax, [[0.0, result.confidence]])
     named = {name for text in texts(ax) for name in text.split(", ") if name.isdigit()}
-    assert named == set(map(str, range(len(result.options))))
+    assert named == {str(at + 1) for at in range(len(result.options))}
     assert "at least 0.99: out of reach" in texts(ax)
     assert any(np.allclose(line.get_ydata(), 0.5) for line in ax.lines)
+
+
+def test_the_cheapest_yes_is_called_so_where_nothing_else_was_asked(result):
+    recourse = result.recourse
+    for level, said in ((0.5, "the cheapest yes"), (0.6, "an option of this result")):
+        ax = draw_frontier(frontier_info(recourse.find(result.factual, level)))
+        assert said in ax.get_legend_handles_labels()[1]
 
 
 def test_result_plot_is_a_figure_that_a_notebook_can_show(result):
@@ -180,7 +188,7 @@ def test_a_staircase_that_was_cut_short_says_so_and_does_not_go_on(result, monke
 def test_what_was_asked_beside_confidence_is_said_where_it_was_missed(recourse, people):
     result = recourse.find(people[0], 0.6, min_radius=5.0)
     ax = draw_frontier(frontier_info(result))
-    assert texts(ax) == ["at least 0.6, at least 0.5 within a radius of 5: out of reach"]
+    assert texts(ax) == ["at least 0.6, kept at 0.5 or more within a radius of 5: out of reach"]
 
 
 def test_long_staircases_have_room_between_their_dots(result, monkeypatch):
@@ -431,7 +439,7 @@ def test_more_confidence_never_costs_less_and_what_is_out_of_reach_is_marked(res
         np.testing.assert_allclose(marks.get_ydata(), reached[column])
         missed = line["target"][line["cost"].isna()]
         np.testing.assert_allclose(lines["out of reach (proved)"].get_xdata(), missed)
-        furthest = f"furthest within reach: {result.furthest.confidence:.3f}"
+        furthest = f"furthest within reach: {floored(result.furthest.confidence)}"
         assert set(lines[furthest].get_xdata()) == {result.furthest.confidence}
 
 

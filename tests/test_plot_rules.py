@@ -22,8 +22,8 @@ def explained():
 def test_a_waterfall_falls_from_one_confidence_to_the_other(explained, most):
     why = explained.explain(1)
     info = plot.waterfall_info(why, most)
-    assert info.start == ("factual", explained.confidence)
-    assert info.end == ("option 1", explained.options[1].confidence)
+    assert info.start == ("as they are", explained.confidence)
+    assert info.end == ("option 2", explained.options[1].confidence)
     assert info.shares.sum() == pytest.approx(why.change, abs=1e-9)
     assert len(info.labels) <= most + 1
     told = why.to_frame()
@@ -34,7 +34,7 @@ def test_a_waterfall_falls_from_one_confidence_to_the_other(explained, most):
     drawn = sorted(bar.get_width() for bar in bars)
     np.testing.assert_allclose(drawn, sorted([info.start[1], info.end[1], *info.shares]))
     assert [label.get_text() for label in ax.get_yticklabels()] == [
-        "factual", *info.labels, "option 1",
+        "as they are", *info.labels, "option 2",
     ]  # fmt: skip
 
 
@@ -69,7 +69,7 @@ def test_a_rule_map_holds_inclusions_and_what_is_true_at_each_point(explained):
     columns = [model.literals_.index(name) for name in info.literals]
     rows = [int(label.split()[1]) for label in info.rules]
     np.testing.assert_array_equal(info.inclusion, model.inclusion_[np.ix_(rows, columns)])
-    assert info.points == ("factual", "option 0", "option 1")
+    assert info.points == ("as they are", "option 1", "option 2")
     for name, holds in zip(info.literals, info.holds.T, strict=True):
         feature, sign, threshold = name.split()
         values = [p.x[feature] for p in why.points.all]

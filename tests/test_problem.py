@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trust_recourse import PTMClassifier, Recourse
-from trust_recourse.problem import Cost
+from trust_recourse.problem import Cost, Target, as_told
 from trust_recourse.schema import Feature, Schema, SchemaError
 from trust_recourse.search.candidates import candidates
 
@@ -320,3 +320,21 @@ def test_functions_come_by_name():
     late.check(BOTH)
     with pytest.raises(ValueError, match="'years', from 3 to 41: it gave -1"):
         late.change(YEARS, 3.0, 41.0)
+
+
+shares = st.floats(0, 1) | st.integers(0, 10**4).map(lambda k: k / 10**4)
+
+
+@given(shares, shares, shares.filter(lambda level: 0 < level < 1))
+def test_a_confidence_is_told_on_its_side_of_the_decision_and_the_target(c, threshold, level):
+    for confidence in (c, threshold, level, np.nextafter(threshold, 0), 0.9996):
+        target = Target(level)
+        told = float(as_told(float(confidence), threshold, target))
+        assert (told >= threshold) == (confidence >= threshold)
+        assert target.met(told) == target.met(confidence)
+        assert told <= confidence
+        assert told > confidence - 1e-3
+
+
+def test_a_tie_that_is_no_yes_is_not_told_as_one():
+    assert as_told(np.nextafter(0.5, 0)) == "0.499"

@@ -244,7 +244,7 @@ def test_results_survive_a_file_and_forged_ones_do_not(tmp_path):
     with pytest.raises(ValueError, match="an option's confidence is"):
         Result.load(tmp_path / "forged.json", recourse)
     other = Recourse(machine(4)[0], cost="l1")
-    with pytest.raises(ValueError, match="the fingerprint is not that"):
+    with pytest.raises(ValueError, match="from another model, with the fingerprint"):
         Result.load(tmp_path / "r.json", other)
 
 
@@ -401,7 +401,7 @@ def test_a_result_is_read_again_with_the_model_alone(tmp_path):
     assert (again.recourse.wanted, again.recourse.decision_threshold) == (0, 0.6)
     with pytest.raises(ValueError, match="the decision_threshold is not that"):
         Result.load(tmp_path / "r.json", Recourse(model, cost=cost, wanted=0))
-    with pytest.raises(ValueError, match="the fingerprint is not that"):
+    with pytest.raises(ValueError, match="from another model, with the fingerprint"):
         Recourse.read(tmp_path / "r.json", machine(4)[0])
     told = json.loads((tmp_path / "r.json").read_text())
     for part in ("schema", "cost", "wanted", "decision_threshold", "factual", "options"):

@@ -255,6 +255,21 @@ def test_options_are_the_cheapest_that_add_to_no_other(seed, cost, relations, ra
     assert not left or len(found) == 4
 
 
+def test_a_limit_ends_the_options_early_and_changes_none(patients):
+    X, y = patients
+    recourse = Recourse(PTMClassifier(epochs=30, random_state=0).fit(X, y))
+    fewer = 0
+    for at in range(90, 110):
+        whole = recourse.find(X.iloc[at], 0.6, n_options=4)
+        every = [o.changes for o in whole.options]
+        for limit in range(1, sum(whole.nodes.values()) + 1):
+            options = recourse.find(X.iloc[at], 0.6, n_options=4, node_limit=limit).options
+            if options and options[0].status is Status.OPTIMAL:
+                assert [o.changes for o in options] == every[: len(options)]
+                fewer += len(options) < len(every)
+    assert fewer
+
+
 def test_options_come_in_order_of_cost_and_tell_other_ways():
     model, X, _ = machine(3)
     recourse = Recourse(model, cost="l1")

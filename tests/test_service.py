@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import signal
 import socket
@@ -17,8 +18,9 @@ from serving import running, started
 from trust_recourse import Ledger, PTMClassifier, Recourse, Schema, haberman
 from trust_recourse.cancel import Cancelled, check
 from trust_recourse.cli import app
+from trust_recourse.ledger import LedgerUnavailableError
 from trust_recourse.report.answers import answers, how_far, safety, steps
-from trust_recourse.web.desk import Desk, Limits
+from trust_recourse.web.desk import RECORD, Desk, Limits
 
 PATIENT = {"age": 55, "year": 69, "nodes": 22}
 LEVELS = [0.55, 0.65]
@@ -101,11 +103,30 @@ def test_out_of_reach_comes_with_how_far(asked, recourse):
     assert {each["if"] for each in answer["binding"]} == {"age may change", "year may change"}
 
 
+def test_a_band_is_told_as_one(asked, recourse):
+    (option,) = recourse.find(PATIENT, 0.6).options
+    narrow = {"mode": "band", "tolerance": (option.confidence - 0.6) / 10}
+    question = {"person": PATIENT, "confidence": 0.6}
+    answer = told(asked.post("/v1/recourse", json={**question, **narrow}))
+    (target,) = answer["targets"]
+    assert {name: target[name] for name in narrow} == narrow
+    assert (target["status"], answer["furthest"]) == ("infeasible", None)
+    assert target["sentence"] == "No allowed change reaches this target; that is proved."
+    wide = told(asked.post("/v1/recourse", json={**question, "mode": "band", "tolerance": 0.05}))
+    assert [wide["options"][0][name] for name in ("mode", "tolerance")] == ["band", 0.05]
+    assert wide["options"][0]["words"] == "0.6 ± 0.05"
+    (least,) = told(asked.post("/v1/recourse", json=question))["options"]
+    assert (least["words"], least["tolerance"]) == ("at least 0.6", None)
+
+
 def test_the_frontier_is_that_of_python(asked, recourse):
     answer = told(asked.post("/v1/frontier", json={"person": PATIENT}))
     expected = steps(recourse, PATIENT, recourse.frontier(PATIENT))
     assert len(expected["steps"]) > 5
     assert answer == json.loads(json.dumps(expected))
+    changed = answer["steps"][-1]["changes"]
+    assert changed
+    assert all(change["from"] == PATIENT[name] for name, change in changed.items())
 
 
 def test_explanations_and_comparisons_are_those_of_the_result(asked, recourse):
@@ -178,6 +199,7 @@ def test_a_promise_is_computed_here_and_kept(asked, recourse):
     assert (promise["cost"], promise["confidence"]) == (option.cost, option.confidence)
     assert promise["option"] == dict(option.x)
     assert told(asked.post("/v1/verify", json={"certificate": json.loads(made["proof"])}))["holds"]
+    assert promise["certificate"] == hashlib.sha256(made["proof"].encode()).hexdigest()
     found = told(asked.post("/v1/ledger/promises/search", json={"subject": "customer 1"}))
     assert [each["id"] for each in found["promises"]] == [promise["id"]]
     assert promise in told(asked.get("/v1/ledger/promises"))["promises"]
@@ -194,7 +216,7 @@ def test_numbers_of_the_client_are_not_taken(asked):
     told(asked.post("/v1/ledger/promises", json=question), 422)
     question = {"person": PATIENT, "confidence": 0.6, "subject": "me", "x": PATIENT}
     problem = told(asked.post("/v1/ledger/promises", json=question), 422)
-    assert problem["at"] == [{"at": "body/x", "detail": "Extra inputs are not permitted"}]
+    assert problem["at"] == [{"at": "body", "detail": "unknown 'x'"}]
 
 
 def test_a_promise_is_redeemed_once(asked):
@@ -217,6 +239,7 @@ def test_a_promise_is_withdrawn(asked):
     told(asked.post(f"{at}/withdraw", json={"reason": "by mistake"}), 409)
     assert told(asked.get(at))["promise"]["state"] == "withdrawn"
     told(asked.get("/v1/ledger/promises/0123456789abcdef"), 404)
+    assert "'zzz'" in told(asked.get("/v1/ledger/promises/zzz"), 404)["detail"]
 
 
 def test_promises_are_listed_page_by_page(recourse, tmp_path):
@@ -233,6 +256,52 @@ def test_promises_are_listed_page_by_page(recourse, tmp_path):
             seen += [promise["id"] for promise in listed["promises"]]
             after = listed["following"]
     assert seen == made
+
+
+class Hanging:
+    """A ledger whose database takes every question and answers none, until it is let go."""
+
+    def __init__(self):
+        self.gone = threading.Event()
+
+    def promises(self, _):
+        assert self.gone.wait(60)
+        raise LedgerUnavailableError("it hung")
+
+    def close(self):
+        pass
+
+
+def test_a_ledger_that_hangs_holds_up_nobody_else(recourse):
+    ledger = Hanging()
+    desk, answers = Desk(recourse, ledger=ledger), []
+
+    def listed(url):
+        answers.append(httpx.get(f"{url}/v1/ledger/promises", timeout=60))
+
+    with running(desk) as url:
+        waiting = [threading.Thread(target=listed, args=(url,)) for _ in range(2 * RECORD)]
+        for thread in waiting:
+            thread.start()
+        while desk.traffic.records < len(waiting):
+            time.sleep(0.01)
+        told(httpx.post(f"{url}/v1/predict", json={"people": [PATIENT]}, timeout=10))
+        told(httpx.post(f"{url}/v1/recourse", json={"person": PATIENT}, timeout=30))
+        ledger.gone.set()
+        for thread in waiting:
+            thread.join()
+    for answer in answers:
+        assert told(answer, 503)["type"].endswith("#ledger-away")
+
+
+def test_a_database_that_never_answers_is_given_up(monkeypatch):
+    monkeypatch.setattr("trust_recourse.ledger.store.CONNECT", "2")
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        start = time.monotonic()
+        with pytest.raises(LedgerUnavailableError):
+            Ledger(f"postgresql://ann@127.0.0.1:{port}/promises")
+        assert time.monotonic() - start < 20
 
 
 # ---------------------------------------------------------------- about the server
@@ -285,7 +354,18 @@ def test_the_documentation_needs_no_internet_and_its_examples_work(asked):
         ("/v1/recourse", {"person": {**PATIENT, "agee": 3}}, "unknown 'agee'"),
         ("/v1/recourse", {"person": {**PATIENT, "age": "old"}}, "expected a number"),
         ("/v1/recourse", {"person": {**PATIENT, "age": [1]}}, "no text, number or boolean"),
-        ("/v1/recourse", {"person": PATIENT, "confidence": 1.5}, "less than 1"),
+        ("/v1/recourse", {"person": {**PATIENT, "age": True}}, "'age': given true, expected a num"),
+        ("/v1/predict", {"people": [{**PATIENT, "age": False}]}, "row 0: 'age': given false"),
+        ("/v1/frontier", {"person": {**PATIENT, "age": True}}, "'age': given true"),
+        ("/v1/recourse", {"person": PATIENT, "confidence": 1.5}, "given 1.5, expected less than 1"),
+        (
+            "/v1/recourse",
+            {"person": PATIENT, "confidence": [1.5]},
+            "confidence/0: given 1.5, expected less than 1",
+        ),
+        ("/v1/recourse", {"person": PATIENT, "locked": []}, "'locked'; did you mean 'lock'?"),
+        ("/v1/recourse", {"confidence": 0.5}, "person: absent; it must be given"),
+        ("/v1/recourse", [], "body: given a list, expected an object"),
         ("/v1/recourse", {"person": PATIENT, "lock": ["agee"]}, "did you mean 'age'?"),
         ("/v1/recourse", {"person": PATIENT, "engine": "magic"}, "'exact'"),
         ("/v1/recourse", {"person": PATIENT, "trials": 3}, "it has no trials"),
@@ -393,22 +473,23 @@ def ask_for_ever(url, answers=None):
         answers.append(answer)
 
 
-def leave(url, slow):
-    """Ask what takes for ever, and go away once the search has begun."""
+def leave(url, slow, more=""):
+    """Ask what takes for ever and something more, and go away once the search has begun."""
     host = url.removeprefix("http://")
     body = json.dumps(ENDLESS)
     head = f"POST /v1/recourse HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n"
     name, port = host.split(":")
     with socket.create_connection((name, int(port))) as connection:
-        connection.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n{body}".encode())
+        connection.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n{body}{more}".encode())
         assert slow.begun.acquire(timeout=30)
 
 
-def test_a_search_ends_when_its_client_goes_away(recourse):
+@pytest.mark.parametrize("more", ["", "GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"])
+def test_a_search_ends_when_its_client_goes_away(recourse, more):
     slow = Slow(recourse)
     desk = Desk(slow)
     with running(desk) as url:
-        leave(url, slow)
+        leave(url, slow, more)
         assert slow.called_off.wait(30)
     assert desk.traffic.called_off == 1
     assert desk.traffic.searches == 0
@@ -498,6 +579,15 @@ def test_what_is_acknowledged_is_kept_when_the_command_is_told_to_end(saved, tmp
     with Ledger(ledger) as book:
         assert book.verify().holds
         assert set(made) <= {promise.id for promise in book.promises()}
+
+
+def test_beside_the_page_the_service_still_says_its_own_mistakes(saved):
+    with started(saved, "--page") as (_, url, _):
+        told(httpx.get(f"{url}/v1/nothing"), 404)
+        told(httpx.get(f"{url}/v1/"), 404)
+        assert "POST" in told(httpx.get(f"{url}/v1/predict"), 405)["detail"]
+        told(httpx.delete(f"{url}/v1/model"), 405)
+        assert httpx.get(f"{url}/").headers["content-type"].startswith("text/html")
 
 
 def test_the_command_refuses_what_cannot_be(saved, tmp_path, monkeypatch):

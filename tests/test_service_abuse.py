@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
 import select
 import socket
 import time
 
 import httpx
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from issuing import KEY
 from serving import running
 from trust_recourse import Feature, Ledger, PTMClassifier, Recourse, Schema, haberman
 from trust_recourse.web.desk import Desk, Limits
+from trust_recourse.web.serving import listen
 
 PATIENT = {"age": 55, "year": 69, "nodes": 22}
 JSON = {"Content-Type": "application/json"}
@@ -178,6 +182,104 @@ def test_a_hundred_thousand_mistakes_are_told_as_few(client, path, body):
     assert len(told.get("at", [])) <= 10
 
 
+# ---------------------------------------------------------------- connections
+
+FEW = 8  # connections that a server takes
+UNREAD = 1.0  # seconds that an answer may be left unread
+
+
+def narrow(host, port):
+    """A listener whose connections keep hardly anything that is not read."""
+    listener = listen(host, port)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
+    return listener
+
+
+@pytest.fixture(scope="module")
+def small(machine):
+    """A server with few places, and its key."""
+    key = "k" * 32
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("trust_recourse.web.serving.CONNECTIONS", FEW)
+        patch.setattr("serving.listen", narrow)
+        with running(Desk(Recourse(machine), limits=Limits(reading=UNREAD)), key=key) as address:
+            yield address, {"X-API-Key": key}
+
+
+def test_half_sent_heads_keep_nobody_out(small):
+    url, key = small
+    waiting = []
+    try:
+        for _ in range(3 * FEW):
+            waiting.append(connected(url))
+            waiting[-1].sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-A: ")
+        assert httpx.get(f"{url}/v1/model", headers=key).status_code == 200
+        assert read_all(waiting[0]) == b""  # the oldest made room
+    finally:
+        for connection in waiting:
+            connection.close()
+
+
+def test_who_never_reads_is_let_go(small):
+    url, key = small
+    lines = f"Host: a\r\nX-API-Key: {key['X-API-Key']}\r\n\r\n"
+
+    def in_flight():  # but for this request itself
+        text = httpx.get(f"{url}/metrics", headers=key).text
+        return int(re.search(r"^trust_requests_in_flight (\d+)", text, re.MULTILINE)[1]) - 1
+
+    with connected(url) as connection:
+        large = "GET /docs/assets/swagger-ui-bundle.js HTTP/1.1"
+        connection.sendall(f"{large}\r\n{lines}".encode())
+        end = time.monotonic() + 20 * UNREAD
+        while in_flight() == 0 and time.monotonic() < end:
+            time.sleep(0.01)
+        assert in_flight() == 1  # it waits to be read
+        while in_flight() and time.monotonic() < end:
+            time.sleep(0.1)
+        assert in_flight() == 0
+
+
+def test_a_request_behind_another_is_not_taken(small):
+    url, key = small
+    one = f"GET /v1/model HTTP/1.1\r\nHost: a\r\nX-API-Key: {key['X-API-Key']}\r\n\r\n".encode()
+    with connected(url) as connection:
+        connection.sendall(one * 50)
+        answer = read_all(connection)
+    assert answer.count(b"HTTP/1.1 200") == 1
+    assert b"connection: close" in answer
+
+
+# ---------------------------------------------------------------- headers
+
+NAMES = ["Origin", "Host", "Authorization", "X-API-Key", "Content-Type", "Content-Length", "Accept",
+         "Transfer-Encoding", "Connection", "Upgrade", "Expect", "Cookie"]  # fmt: skip
+PARTS = ["http://", "[", "]", "::1", "127.0.0.1", ":", "@", "%", "null", "\xff", "Basic ",
+         "Bearer ", "Og==", "application/json", ";", "=", "charset", '"', "-1", "1e3", "0x10",
+         "chunked", ",", "websocket", "100-continue", "close", " ", "9" * 30]  # fmt: skip
+HEADERS = st.dictionaries(
+    st.sampled_from(NAMES), st.lists(st.sampled_from(PARTS), max_size=5).map("".join), max_size=4
+)
+
+
+@settings(max_examples=60)
+@example("POST", {"Origin": "http://["})
+@example("POST", {"Host": "["})
+@example("GET", {"Origin": "http://[", "Upgrade": "websocket", "Connection": "Upgrade"})
+@example("POST", {"Content-Type": "application/json; charset=nonsense"})
+@given(st.sampled_from(["GET", "POST"]), HEADERS)
+def test_no_header_is_a_fault_of_the_server(small, method, headers):
+    url, key = small
+    websocket = {"Sec-WebSocket-Key": "A" * 22 + "==", "Sec-WebSocket-Version": "13"}
+    sent = {"Host": "127.0.0.1", "Content-Length": "2", **websocket, **key, **headers}
+    lines = "".join(f"{name}: {value}\r\n" for name, value in sent.items())
+    with connected(url) as connection:
+        connection.sendall(f"{method} /v1/predict HTTP/1.1\r\n{lines}\r\n{{}}".encode("latin-1"))
+        connection.shutdown(socket.SHUT_WR)
+        answer = read_all(connection)
+    assert not answer.startswith(b"HTTP/1.1 5"), answer
+
+
 # ---------------------------------------------------------------- JSON
 
 
@@ -189,6 +291,11 @@ def test_no_number_of_json(client, number):
     question = json.dumps({"person": PATIENT, "confidence": 0.6}).replace("0.6", number)
     refused = client.post("/v1/recourse", content=question, headers=JSON)
     problem(refused, 400 if number[-1] != "9" else 422)
+
+
+def test_a_name_given_twice_is_refused(client):
+    body = json.dumps({"people": [PATIENT]}).replace('"age": 55', '"age": 55, "age": 20')
+    assert "'age' is given more than once" in problem(predicted(client, body), 400)["detail"]
 
 
 @pytest.mark.parametrize("digits", [20, 400, 5000])
@@ -240,7 +347,7 @@ def test_a_form_of_another_site_is_no_question(client):
         content=json.dumps({"people": [PATIENT]}),
         headers={"Content-Type": "text/plain"},
     )
-    problem(answer, 422)
+    assert "Content-Type is not application/json" in problem(answer, 422)["detail"]
 
 
 # ---------------------------------------------------------------- ids and addresses

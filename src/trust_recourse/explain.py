@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from html import escape
@@ -33,8 +33,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from trust_recourse.problem import Target, wanted_confidence
-from trust_recourse.schema.values import plain
+from trust_recourse.problem import Target, as_told, wanted_confidence
+from trust_recourse.schema.values import floored, percent, plain, signed
 
 if TYPE_CHECKING:
     from trust_recourse.recourse import Recourse
@@ -119,9 +119,9 @@ def _by_feature(a: Floats, b: Floats) -> Floats:
 class Place:
     """Where a person is, or could be, and what the model's clauses do there."""
 
-    name: str  # "factual", "option 0", …
+    name: str  # "as they are", "option 1", …
     x: pd.Series[Any]
-    target: Target | None  # none was asked of the factual
+    target: Target | None  # none was asked of the person as they are
     cost: float
     confidence: float  # of the wanted class
     cells: Cells
@@ -134,6 +134,10 @@ class Place:
     def silence(self) -> float:
         """The probability that no clause fires: confidence that rests on it is not support."""
         return float(np.prod(1.0 - self.firing))
+
+    def told(self, threshold: float) -> str:
+        """Its confidence for people."""
+        return as_told(self.confidence, threshold, self.target)
 
 
 def places(recourse: Recourse, points: Sequence[tuple[str, Any, Target | None, float]]) -> Places:
@@ -177,7 +181,7 @@ class Tightening(NamedTuple):
         """The same, as a case worker could read it out."""
         short = dict.fromkeys(self.misses, ", short of its target")
         silent = ", ".join(
-            f"{name} (confidence then {then:.3f}{short.get(name, '')})"
+            f"{name} (confidence then {floored(then)}{short.get(name, '')})"
             for name, then in self.breaks.items()
         )
         meet = "meet" if len(self.spares) > 1 else "meets"
@@ -426,16 +430,20 @@ class Explanation:
 
     # ------------------------------------------------------------ for people
 
+    @property
+    def _line(self) -> float:
+        return self.points.recourse.decision_threshold
+
     def _lines(self) -> Iterator[str]:
         yield (
-            f"{self.start.name} → {self.end.name}: confidence {self.start.confidence:.3f} → "
-            f"{self.end.confidence:.3f} ({self.change:+.3f})"
+            f"{self.start.name} → {self.end.name}: confidence {self.start.told(self._line)} → "
+            f"{self.end.told(self._line)} ({signed(self.change)})"
         )
         if self.note:
             yield f"({self.note})"
         yield "What changes, and its share"
         for each in self.changes().to_dict("records"):
-            yield f"  {each['share']:+.3f}  {each['feature']} {each['from']} → {each['to']}"
+            yield f"  {signed(each['share'])}  {each['feature']} {each['from']} → {each['to']}"
         yield "The rules that do it"
         yield from self._movers()
         yield from self._support()
@@ -444,10 +452,10 @@ class Explanation:
         shares = self.shown.clauses
         order = [j for j in np.argsort(-np.abs(shares), kind="stable") if abs(shares[j]) > STILL]
         for j in order[:SHOWN]:
-            yield f"  {shares[j]:+.3f}  {self._fires(j)}: {self.rule(int(j))}"
+            yield f"  {signed(shares[j])}  {self._fires(j)}: {self.rule(int(j))}"
         if rest := order[SHOWN:]:
             others = f"{len(rest)} other rules together" if len(rest) > 1 else "one other rule"
-            yield f"  {shares[rest].sum():+.3f}  {others}"
+            yield f"  {signed(shares[rest].sum())}  {others}"
         if not order:
             yield "  none: no rule fires otherwise than before"
 
@@ -488,7 +496,7 @@ class Explanation:
             literals = [t for t in self.tightenings if t.clause == j]
             named = ", ".join(f"{t.literal} ({t.probability:.3f})" for t in literals[:NAMES])
             more = f" and {len(literals) - NAMES} more" if len(literals) > NAMES else ""
-            then = f"confidence {self.end.confidence:.3f} → {without[j]:.3f}"
+            then = f"confidence {self.end.told(self._line)} → {floored(without[j])}"
             short = self.end.target is not None and not self.end.target.met(float(without[j]))
             yield (
                 f"rule {j}: it may also ask for {named}{more}, with probability "
@@ -620,6 +628,7 @@ class Comparison:
 
     def words(self) -> pd.DataFrame:
         """The same as `to_frame`, written for people: a row for each feature that changes."""
+        why = self.explanation
         features = dict.fromkeys(name for each in self.measured for name in each.changes)
         rows = {
             "cost": [f"{each.cost:.4g}" for each in self.measured],
@@ -627,7 +636,7 @@ class Comparison:
                 name: [each.changes.get(name, "as it is") for each in self.measured]
                 for name in features
             },
-            "confidence": [f"{each.confidence:.3f}" for each in self.measured],
+            "confidence": [place.told(why._line) for place in (why.start, why.end)],
             "certified radius": [_radius(each.radius) for each in self.measured],
             f"a yes under noise {self.sigma:g}": [_noise(each) for each in self.measured],
             "carrying rules": [_listed(each.carrying) for each in self.measured],
@@ -664,21 +673,30 @@ class Comparison:
 def _gains(cheaper: Measured, dearer: Measured) -> tuple[list[str], list[str]]:
     """Where the dearer option is better, and where it is worse, beyond what is shown as equal."""
     unsure = cheaper.noise_error + dearer.noise_error
-    counts = (  # wanted: more or less of it; the two; what counts as equal; how it is written
-        ("more", "confidence", cheaper.confidence, dearer.confidence, 5e-4, ".3f"),
-        ("more", "certified radius", cheaper.radius, dearer.radius, SAME, ".3g"),
-        ("more", "safety under noise", cheaper.noise, dearer.noise, max(5e-4, unsure), ".1%"),
-        ("more", "rules that carry it firmly", cheaper.firm, dearer.firm, 0, "d"),
-        ("less", "fragile rules", len(cheaper.fragile), len(dearer.fragile), 0, "d"),
-        ("less", "chance that no rule fires", cheaper.silence, dearer.silence, 5e-4, ".3f"),
+    counts: tuple[
+        tuple[str, str, float, float, float, Callable[[Any], str]], ...
+    ] = (  # wanted: more or less of it; the two; what counts as equal; how it is written
+        ("more", "confidence", cheaper.confidence, dearer.confidence, 5e-4, floored),
+        ("more", "certified radius", cheaper.radius, dearer.radius, SAME, "{:.3g}".format),
+        ("more", "safety under noise", cheaper.noise, dearer.noise, max(5e-4, unsure), percent),
+        ("more", "rules that carry it firmly", cheaper.firm, dearer.firm, 0, str),
+        ("less", "fragile rules", len(cheaper.fragile), len(dearer.fragile), 0, str),
+        (
+            "less",
+            "chance that no rule fires",
+            cheaper.silence,
+            dearer.silence,
+            5e-4,
+            "{:.3f}".format,
+        ),
     )
     better: list[str] = []
     worse: list[str] = []
     for wanted, name, a, b, equal, form in counts:
         if a != b and abs(b - a) > equal:
             got = "more" if b > a else "less"
-            told = f"{'fewer' if got == 'less' and form == 'd' else got} {name}"
-            (better if got == wanted else worse).append(f"{told} ({a:{form}} → {b:{form}})")
+            told = f"{'fewer' if got == 'less' and form is str else got} {name}"
+            (better if got == wanted else worse).append(f"{told} ({form(a)} → {form(b)})")
     return better, worse
 
 
@@ -688,7 +706,7 @@ def _radius(radius: float) -> str:
 
 def _noise(each: Measured) -> str:
     error = f" ± {each.noise_error:.2%}" if each.noise_error >= 5e-5 else ""
-    return f"{each.noise:.2%}{error}"
+    return f"{percent(each.noise, 2)}{error}"
 
 
 def _and(parts: list[str]) -> str:

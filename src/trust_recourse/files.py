@@ -109,7 +109,8 @@ def _metadata(source: Path, data: bytes) -> dict[str, str]:
         meta = None
     if not isinstance(meta, dict) or meta.get("kind") != KIND:
         raise ModelFileError(
-            f"{source}: not a {KIND} file, or cut short; expected one written by model.save(path)"
+            f"{source}: not a {KIND} file, or cut short; expected one written by `trust-recourse "
+            "fit`, or in Python by model.save(path)"
         )
     number = meta.get("format")
     if number not in READ:

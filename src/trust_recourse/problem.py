@@ -19,6 +19,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from trust_recourse.schema import Feature, Reach, Schema, SchemaError
+from trust_recourse.schema.values import floored
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -45,7 +46,7 @@ class Status(StrEnum):
         return {
             Status.OPTIMAL: "This is the cheapest allowed change; nothing cheaper reaches it.",
             Status.FEASIBLE: "This change reaches it; a cheaper one was not ruled out.",
-            Status.INFEASIBLE: "No allowed change reaches this confidence; that is proved.",
+            Status.INFEASIBLE: "No allowed change reaches this target; that is proved.",
             Status.NOT_FOUND: "No change was found; that one exists was not ruled out.",
             Status.ALREADY_MET: "Nothing needs to change: the confidence is there already.",
         }[self]
@@ -92,6 +93,18 @@ class Target:
         """Whether this confidence is enough."""
         low, high = self.interval
         return low <= confidence <= high
+
+
+def as_told(
+    confidence: float, threshold: float = 0.5, target: Target | None = None, digits: int = 3
+) -> str:
+    """A confidence for people: cut, with as many digits as keep it on its side of each line.
+
+    >>> as_told(0.49996), as_told(0.71), as_told(0.8507, 0.8505), as_told(0.7, 0.5, Target(0.7))
+    ('0.499', '0.710', '0.8507', '0.700')
+    """
+    lowest = () if target is None else (target.interval[0],)
+    return floored(confidence, (threshold, *lowest), digits)
 
 
 @dataclass(frozen=True)
@@ -282,6 +295,11 @@ class Option:
     def gap(self) -> float:
         """How much cheaper another answer could still be, in the units of `cost`."""
         return max(self.cost - self.lower_bound, 0.0)
+
+
+def option_name(at: int) -> str:
+    """What people call the option at a place of `Result.options`: they count from 1."""
+    return f"option {at + 1}"
 
 
 def wanted_confidence(yes: Floats, wanted: int) -> Floats:

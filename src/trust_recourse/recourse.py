@@ -30,7 +30,7 @@ from trust_recourse.problem import (
     wanted_confidence,
 )
 from trust_recourse.progress import Progress
-from trust_recourse.result import Result, read
+from trust_recourse.result import Result, of_model, read
 from trust_recourse.schema import Reach, Schema
 from trust_recourse.schema.values import plain
 from trust_recourse.search.exact import Answer, Exact, Robust
@@ -158,6 +158,7 @@ class Recourse:
         confidences are computed again.
         """
         told = read(path)
+        of_model(path, told, model)
         if told.get("given_again"):
             raise ValueError(
                 f"{path}: its cost has functions of its own, which no file holds; read it by "
@@ -357,6 +358,13 @@ class Recourse:
             row |= {"cost": option.cost, "confidence": option.confidence, **option.x}
         return row
 
+    def under(self, schema: Schema) -> Recourse:
+        """The same model and cost under another schema, such as one that locks more."""
+        return Recourse(
+            self.model, schema, self.cost, wanted=self.wanted,
+            decision_threshold=self.decision_threshold,
+        )  # fmt: skip
+
     def packed(self) -> bytes:
         """Bytes to be sent to other processes, where `unpacked` gives the same back.
 
@@ -505,15 +513,15 @@ class Recourse:
         assert first.point is not None
         reach, settings, nodes = engine.problem.reach, kept.settings, first.nodes
 
-        def ask(locked: frozenset[int]) -> Point | None:
+        def ask(locked: frozenset[int]) -> Answer:
             nonlocal nodes
             if settings.node_limit is not None and nodes >= settings.node_limit:
-                return None
+                return Answer(None, 0.0, True, 0)
             schema = reach.schema.lock(*(reach.schema.names[f] for f in sorted(locked)))
             problem = replace(engine.problem, reach=schema.reach_codes(reach.own))
             answer = engine.about(problem, nodes).cheapest(kept.take, settings.gap)
             nodes += answer.nodes
-            return None if answer.stopped else answer.point
+            return answer
 
         found = list(itertools.islice(ways(reach.own, first.point, ask), settings.n_options))
         return nodes, found[1:]
@@ -599,9 +607,8 @@ def _more_words(settings: Settings) -> str:
     """What an answer must be beside confident enough."""
     words = []
     if settings.robust is not None:
-        words.append(
-            f"at least {settings.robust.floor:g} within a radius of {settings.robust.radius:g}"
-        )
+        floor, radius = settings.robust.floor, settings.robust.radius
+        words.append(f"kept at {floor:g} or more within a radius of {radius:g}")
     if settings.plausible is not None:
         words.append("plausible")
     return " and ".join(words)

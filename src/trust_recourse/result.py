@@ -26,7 +26,7 @@ from trust_recourse.explain import (
     places,
 )
 from trust_recourse.measure import copies, noise
-from trust_recourse.problem import Option, Point, Problem, Status, Target
+from trust_recourse.problem import Option, Point, Problem, Status, Target, as_told, option_name
 from trust_recourse.schema.values import plain, write_whole
 from trust_recourse.search.certificate import Certificate, Proof, cost_parts
 from trust_recourse.search.exact import Exact, Norm, radius
@@ -55,7 +55,10 @@ class Robustness(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """The answers for one person: their options, and what is known for each target."""
+    """The answers for one person: their options, and what is known for each target.
+
+    An argument `option` is a place in `options`, from 0; what people read counts from 1.
+    """
 
     recourse: Recourse
     factual: pd.Series[Any]
@@ -194,19 +197,20 @@ class Result:
 
     @cached_property
     def _places(self) -> Places:
-        asked = [(f"option {i}", o.x, o.target, o.cost) for i, o in enumerate(self.options)]
-        return places(self.recourse, [("factual", self.factual, None, 0.0), *asked])
+        asked = [(option_name(i), o.x, o.target, o.cost) for i, o in enumerate(self.options)]
+        return places(self.recourse, [("as they are", self.factual, None, 0.0), *asked])
 
     def clauses(self) -> pd.DataFrame:
-        """Clause × (factual, every option): firing probabilities; last, that no clause fires."""
+        """Clause × (the person, every option): firing probabilities; last, that no clause fires."""
         return self._places.table()
 
     def explain(
         self, option: int = 0, *, since: int | None = None, fragile: float = FRAGILE
     ) -> Explanation:
-        """Why confidence is what it is at an option: since the factual, or since another option.
+        """Why confidence is what it is at an option: since as they are, or since another option.
 
-        A clause counts as fragile where it tightens with at least the probability `fragile`.
+        Options are given by their places in `options`, from 0. A clause counts as fragile where it
+        tightens with at least the probability `fragile`.
         """
         start = self._places.all[0] if since is None else self._place(since)
         return explain(self._places, start, self._place(option), fragile)
@@ -216,10 +220,12 @@ class Result:
     ) -> Comparison:
         """Two options side by side on every count, and what the dearer one buys.
 
-        `sigma` is the noise of `robustness`, and `fragile` as for `explain`.
+        They are given by their places in `options`, from 0. `sigma` is the noise of `robustness`,
+        and `fragile` as for `explain`.
         """
         if self._place(first) is self._place(second):
-            raise ValueError(f"option {first} with itself; expected two different options")
+            name = self._place(first).name
+            raise ValueError(f"{name} with itself; expected two different options")
         explained = self.explain(second, since=first, fragile=fragile)
         return Comparison(
             explained,
@@ -302,26 +308,49 @@ class Result:
     def _arrow(self, name: str, change: tuple[Any, Any]) -> str:
         return " → ".join(self.recourse.schema.describe(name, value) for value in change)
 
-    def _numbers(self, option: Option, at: int) -> str:
-        text = f"cost {option.cost:.4g}, confidence {option.confidence:.3f}"
-        if option.status is Status.FEASIBLE and self.engine == "exact" and at == 0:
-            text += f", nothing below {option.lower_bound:.4g} reaches it"
-        return text
+    def told(self, confidence: float, target: Target | None = None) -> str:
+        """A confidence for people, never shown on the other side of the decision or a target."""
+        return as_told(confidence, self.recourse.decision_threshold, target)
+
+    def sentence(self, option: int = 0) -> str:
+        """What is known of an option, given by its place in `options`, as a clerk could say it."""
+        asked = self._option(option)
+        own = [o for o in self.options if o.target == asked.target]
+        before = own[: own.index(asked)]
+        if before and self.engine == "exact":
+            other = not any(set(o.changes) <= set(asked.changes) for o in before)
+            leaves = ": it leaves alone something of what each option before it changes" * other
+            name = option_name(self.options.index(own[0])).capitalize()
+            least = f" {name} is the cheapest." if own[0].status is Status.OPTIMAL else ""
+            return f"Another way{leaves}.{least}"
+        if asked.status is Status.FEASIBLE and self.engine == "exact":
+            least = f"Nothing that costs less than {asked.lower_bound:.4g} reaches it."
+            return f"{asked.status.sentence} {least}"
+        return asked.status.sentence
+
+    def known(self, target: Target) -> list[str]:
+        """What is known for a target, in sentences: one for each option where there are several."""
+        own = [at for at, option in enumerate(self.options) if option.target == target]
+        if len(own) > 1:
+            return [f"{option_name(at).capitalize()}: {self.sentence(at)}" for at in own]
+        return [self.sentence(own[0]) if own else self.status[target].sentence]
 
     def _lines(self) -> Iterable[str]:
         verdict = "refused" if self.refused else "accepted"
-        yield f"{verdict}: confidence {self.confidence:.3f} in class {self.recourse.wanted!r}"
+        own = self.told(self.confidence)
+        yield f"{verdict}: confidence {own} in class {self.recourse.wanted!r}"
         for target, status in self.status.items():
             asked = f"{target.words}, {self.asked_more}" if self.asked_more else target.words
-            yield f"{asked}: {status.sentence}"
-            own = [(i, o) for i, o in enumerate(self.options) if o.target == target and o.changes]
-            for at, (i, option) in enumerate(own):
-                words = f"option {i}: {self.words(option)}"
-                yield f"    {words}  ({self._numbers(option, at)})"
+            yield f"{asked}: {self.known(target)[0]}"
+            for at, option in enumerate(self.options):
+                if option.target == target and option.changes:
+                    confidence = self.told(option.confidence, target)
+                    numbers = f"(cost {option.cost:.4g}, confidence {confidence})"
+                    yield f"    {option_name(at)}: {self.words(option)}  {numbers}"
             if status is Status.INFEASIBLE and target.mode == "at_least":
-                yield f"    the furthest within reach is {self.furthest.confidence:.3f}" + (
-                    f": {self.words(self.furthest)}" if self.furthest.changes else ""
-                )
+                change = f": {self.words(self.furthest)}" if self.furthest.changes else ""
+                reached = self.told(self.furthest.confidence, target)
+                yield f"    the furthest within reach is {reached}{change}"
                 yield "    result.binding() says which constraint, if lifted, would help"
 
     def __repr__(self) -> str:
@@ -383,6 +412,7 @@ class Result:
         Costs and confidences are computed again; a file that says otherwise is refused.
         """
         told = read(path)
+        of_model(path, told, recourse.model)
         for name, value in _question(recourse).items():
             if told.get(name) != value:
                 raise ValueError(f"{path}: the {name} is not that of the recourse it is read with")
@@ -419,8 +449,21 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path}: not a result, or cut short: {error}") from None
     if not isinstance(told, dict) or (told.get("kind"), told.get("format")) != (KIND, FORMAT):
-        raise ValueError(f"{path}: not a result of format {FORMAT}; write one by result.save(path)")
+        raise ValueError(
+            f"{path}: not a result of format {FORMAT}; write one by `trust-recourse find --save`, "
+            "or in Python by result.save(path)"
+        )
     return told
+
+
+def of_model(path: str | os.PathLike[str], told: dict[str, Any], model: Any) -> None:
+    """Refuse answers that another model gave."""
+    given, own = told.get("fingerprint"), getattr(model, "fingerprint_", None)
+    if given != own:
+        raise ValueError(
+            f"{path}: these answers are from another model, with the fingerprint {given}; the one "
+            f"given has {own}. Give the model that they were asked of, or ask this one anew"
+        )
 
 
 def _question(recourse: Recourse) -> dict[str, Any]:

@@ -8,6 +8,8 @@ Notation: of n people k have something; B draws.
                 are drawn together, as Dirichlet weights add up
     mean cost   draws are widened as Student's law is wider than the normal one, since weights vary
                 a little less than chance does where people are few
+    all refused half a person more than those who can has a cost that nobody knows, as it has half a
+                share: 0 of 8 may pay something, and one says little of others
     curve at c  share · weight of the costs up to c
 
 An interval holds the middle 95 % of the draws (percentiles), and the estimate itself. Estimates are
@@ -16,17 +18,19 @@ those of the people as they are, never a mean of draws.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
 
 from trust_recourse.audit.groups import Floats, Ints
-from trust_recourse.audit.tally import Group
+from trust_recourse.audit.tally import Group, of
 
 LEVEL = 0.95
 TAILS = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
 CELLS = 1024  # more different costs are drawn in so many parts of equal size
+UNKNOWN = 16  # places where a cost may lie of which nothing is known
 HIGH = 0.9  # the share of people whose cost is at most the high one
 
 MEASURES = {  # in the order in which they are told
@@ -92,7 +96,7 @@ def share(k: int, n: int, draws: int, rng: np.random.Generator) -> Estimate:
     return Estimate(k / n, rng.beta(k + 0.5, n - k + 0.5, draws))
 
 
-def weights(times: Ints, draws: int, rng: np.random.Generator) -> Floats:
+def weights(times: Ints | Floats, draws: int, rng: np.random.Generator) -> Floats:
     """(B, cells): the weights of values that occur so many times."""
     drawn = rng.gamma(times.astype(np.float64), size=(draws, len(times)))
     shared: Floats = drawn / drawn.sum(axis=1, keepdims=True)
@@ -119,26 +123,39 @@ def quantile(values: Floats, weight: Floats, level: float) -> Floats:
 
 
 def mean_cost(values: Floats, times: Ints, draws: int, rng: np.random.Generator) -> Estimate:
-    """The mean of values that occur so many times."""
+    """The mean of values that occur so many times; of one alone, how sure it is is not known."""
     if not len(values):
         return Estimate(np.nan, np.full(draws, np.nan))
     at, often = cells(values, times)
-    mean = float(np.average(values, weights=times))
-    return Estimate(mean, _widened(weights(often, draws, rng) @ at, mean, int(times.sum())))
+    return _mean(values, times, weights(often, draws, rng) @ at)
+
+
+def _mean(values: Floats, times: Ints, drawn: Floats) -> Estimate:
+    mean, n = float(np.average(values, weights=times)), int(times.sum())
+    return Estimate(mean, _widened(drawn, mean, n) if n > 1 else np.full(len(drawn), np.nan))
 
 
 def _widened(drawn: Floats, mean: float, n: int) -> Floats:
-    """Draws of a mean of n people, as far from it as Student's law says; of one, nothing is known.
+    """Draws of a mean of n people, as far from it as Student's law says, and not below 0.
 
     Weights of Dirichlet's law vary by s²/(n + 1) with s² over n; wanted is s²/(n − 1), and then
-    Student's quantile for the normal one (the first term of its expansion in 1/n).
+    Student's quantile for the normal one.
     """
-    if n < 2:
-        return np.full(len(drawn), np.nan)
-    z = NormalDist().inv_cdf(TAILS[1])
-    student = 1.0 + (z * z + 1.0) / (4.0 * (n - 1))
-    wider: Floats = mean + (drawn - mean) * student * np.sqrt((n + 1) / (n - 1))
-    return np.maximum(wider, 0.0)
+    by = student(n - 1, TAILS[1]) / NormalDist().inv_cdf(TAILS[1]) * np.sqrt((n + 1) / (n - 1))
+    wider: Floats = np.maximum(mean + (drawn - mean) * by, 0.0)
+    return wider
+
+
+def student(freedom: int, level: float) -> float:
+    """A quantile of Student's law (Abramowitz and Stegun 26.7.5; too small under 4 of freedom).
+
+    >>> round(student(10, 0.975), 2), round(student(30, 0.999), 2)
+    (2.23, 3.38)
+    """
+    z = NormalDist().inv_cdf(level)
+    terms = (z, (z**3 + z) / 4, (5 * z**5 + 16 * z**3 + 3 * z) / 96,
+             (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384)  # fmt: skip
+    return math.fsum(term / freedom**power for power, term in enumerate(terms))
 
 
 def measured(
@@ -158,37 +175,40 @@ def measured(
     nothing = Estimate(np.nan, np.full(draws, np.nan))
     estimates = {**shares, **dict.fromkeys(("mean_cost", "median_cost", "high_cost"), nothing)}
     values, times = cells(group.costs, group.times)
-    paid = np.full(draws, cap)  # of those who can, the mean cost up to the cap
-    upto = np.zeros((draws, len(grid)))
-    own_upto = np.zeros(len(grid))
-    half = np.full(draws, np.inf)
-    half_own, own_paid = np.inf, 0.0
+    own, weight = group.times[None] / max(can, 1), weights(times, draws, rng)
+    own_half = np.inf
     if can:
-        weight = weights(times, draws, rng)
-        own = group.times[None] / can
         for name, level in (("median_cost", 0.5), ("high_cost", HIGH)):
             value = float(quantile(group.costs, own, level)[0])
             estimates[name] = Estimate(value, quantile(values, weight, level))
-        mean = float(np.average(group.costs, weights=group.times))
-        estimates["mean_cost"] = Estimate(mean, _widened(weight @ values, mean, can))
-        own_paid = float(np.average(np.minimum(group.costs, cap), weights=group.times))
-        paid = _widened(weight @ np.minimum(values, cap), own_paid, can)
-        upto = _upto(values, weight, grid)
-        own_upto = _upto(group.costs, own, grid)[0]
-        half_own = float(_half(group.costs, own, np.array([reach.value]))[0])
-        half = _half(values, weight, reach.draws)
-    capped = np.nan
-    if refused:
-        capped = float((own_paid * can + (refused - can) * cap) / refused)
+        estimates["mean_cost"] = _mean(group.costs, group.times, weight @ values)
+        own_half = float(_half(group.costs, own, np.array([reach.value]))[0])
+    values, weight = _and_half_a_person(values, weight, can, float(grid[-1]), rng)
+    own_paid, paid = float(own[0] @ np.minimum(group.costs, cap)), weight @ np.minimum(values, cap)
+    if can > 1:
+        paid = np.minimum(_widened(paid, own_paid, can), cap)
+    capped = (own_paid * can + (refused - can) * cap) / refused if refused else np.nan
     estimates["capped_cost"] = Estimate(capped, reach.draws * paid + (1 - reach.draws) * cap)
     often = np.arange(len(group.changes), dtype=np.float64)
     estimates["changes"] = mean_cost(often[group.changes > 0], group.changes[group.changes > 0],
                                      draws, rng)  # fmt: skip
-    curve = _curve(grid, reach, own_upto, upto)
+    curve = _curve(grid, reach, _upto(group.costs, own, grid)[0], _upto(values, weight, grid))
+    half = _half(values, weight, reach.draws)
     low, high = np.quantile(half, TAILS, method="inverted_cdf").tolist()
     asked = {name: share(k, can, draws, rng) for name, k in group.asked.items()}
-    told = (half_own, min(low, half_own), max(high, half_own))
+    told = (own_half, min(low, own_half), max(high, own_half))
     return Measured(group, {name: estimates[name] for name in MEASURES}, asked, curve, told)
+
+
+def _and_half_a_person(
+    values: Floats, weight: Floats, can: int, end: float, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """The same, with half a person among those who can of whose cost nothing is known up to end."""
+    spread = np.linspace(0.0, end, UNKNOWN + 1)[1:]
+    half = weights(np.full(UNKNOWN, 0.5 / UNKNOWN), len(weight), rng)
+    part = rng.beta(0.5, can, (len(weight), 1)) if can else 1.0
+    order = np.argsort(together := np.append(values, spread), kind="stable")
+    return together[order], np.hstack([weight * (1 - part), half * part])[:, order]
 
 
 def _upto(values: Floats, weight: Floats, grid: Floats) -> Floats:
@@ -211,3 +231,34 @@ def _curve(grid: Floats, reach: Estimate, own: Floats, upto: Floats) -> Curve:
     at = own * reach.value
     low, high = np.quantile(upto * reach.draws[:, None], TAILS, axis=0)
     return Curve(grid, at, np.minimum(low, at), np.maximum(high, at))
+
+
+def apart(a: Measured, b: Measured, measure: str, tail: float) -> bool:
+    """Whether two groups differ in a measure beyond chance, which errs with twice the tail.
+
+    From the ends of the one and the other come those of the difference (Newcombe, 1998).
+    """
+    one, other = a.estimates[measure].value, b.estimates[measure].value
+    (low, high), (least, most) = (_ends(each, measure, tail) for each in (a, b))
+    below, above = np.hypot(one - low, most - other), np.hypot(high - one, other - least)
+    return bool(one - other > below or other - one > above)
+
+
+def _ends(each: Measured, measure: str, tail: float) -> tuple[float, float]:
+    """Wilson's interval of a share, Student's of a mean: so far out draws are too few to count.
+
+    Where costs are skewed, as they mostly are, a few people without the dear ones look surer than
+    they are: the end on that side moves out (Hall, 1992; weights double the skewness of a mean).
+    """
+    n, estimate = of(each.group, measure), each.estimates[measure]
+    if measure not in SHARES:
+        out = student(n - 1, 1 - tail)
+        moved = estimate.draws - np.mean(estimate.draws)
+        spread = float(np.std(moved))
+        skewed = float(np.mean(moved**3)) / (spread**3 or 1.0) * (2 * out * out + 1) / 12
+        low, high = out + max(-skewed, 0.0), out + max(skewed, 0.0)
+        return estimate.value - low * spread, estimate.value + high * spread
+    z, p = NormalDist().inv_cdf(1 - tail), estimate.value
+    middle = p + z * z / (2 * n)
+    wide = z * float(np.sqrt(p * (1 - p) / n + z * z / (4 * n * n)))
+    return (middle - wide) / (1 + z * z / n), (middle + wide) / (1 + z * z / n)

@@ -9,7 +9,7 @@ the seed alone and not on how the rows lie in parts.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -20,12 +20,13 @@ from numpy.typing import NDArray
 
 from trust_recourse.audit.chance import Estimate, mean_cost, share
 from trust_recourse.audit.folder import OWN, Folder
-from trust_recourse.audit.groups import Grouping, Ints
+from trust_recourse.audit.groups import Grouping, Ints, meant
 from trust_recourse.audit.tally import NONE, REACHED, STATUSES, people_of
 from trust_recourse.problem import Cost, Option
 from trust_recourse.progress import Progress
 from trust_recourse.recourse import Recourse
 from trust_recourse.result import Result
+from trust_recourse.search.certificate import cost_parts
 
 LEVELS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 NODES = 20_000  # boxes of a search, where the batch had no limit of its own
@@ -42,6 +43,13 @@ class Step:
     mean_cost: Estimate
 
 
+class Some(NamedTuple):
+    """How many of those asked, and what share of all that is."""
+
+    people: int
+    share: Estimate
+
+
 @dataclass(frozen=True, eq=False)
 class Deeper:
     """What the model says of some people of one group."""
@@ -50,9 +58,9 @@ class Deeper:
     asked: int  # of the refused, at several confidences
     frontier: tuple[Step, ...]
     blocked: int  # of those without a way, what would open one
-    opens: dict[str, int]  # one constraint lifted → how many of them would reach the target
-    nothing: int  # no single constraint would
-    unsure: int  # a limit ended a search, and no other constraint was found that would
+    opens: dict[str, Some]  # one constraint lifted, here or in another group → who would reach
+    nothing: Some  # no single constraint would
+    unsure: Some  # a limit ended a search, and no other constraint was found that would
 
 
 class _Answer(NamedTuple):
@@ -71,8 +79,8 @@ class Asking:
     settings: Mapping[str, Any]
 
     @classmethod
-    def of(cls, folder: Folder, model: Any) -> Asking:
-        """The batch's own question, if this is the model that it asked."""
+    def of(cls, folder: Folder, model: Any, cost: Cost | None = None) -> Asking:
+        """The batch's own question, if this is the model that it asked, and at this cost."""
         told = folder.told
         given, expected = getattr(model, "fingerprint_", None), folder.fingerprint
         if given != expected:
@@ -81,7 +89,7 @@ class Asking:
                 f"{expected}; give the model that the batch asked"
             )
         recourse = Recourse(
-            model, folder.schema, Cost(**told["cost"]), wanted=told["wanted"],
+            model, folder.schema, _asked_cost(folder, cost), wanted=told["wanted"],
             decision_threshold=told["decision_threshold"],
         )  # fmt: skip
         recourse._need_cells("an audit with the model")
@@ -107,7 +115,7 @@ class Asking:
         """The constraints of which one, lifted, would be enough; and whether all were decided."""
         mine = self.recourse
         found, decided = [], True
-        for relaxation in mine.schema.relaxations(dict(x)):
+        for relaxation in mine.schema.relaxations(dict(x), mine.cost.functions):
             other = Recourse(
                 mine.model, relaxation.schema, mine.cost, wanted=mine.wanted,
                 decision_threshold=mine.decision_threshold,
@@ -117,6 +125,24 @@ class Asking:
                 found.append(relaxation.sentence)
             decided = decided and status != "not_found"
         return found, decided
+
+
+def _asked_cost(folder: Folder, cost: Cost | None) -> Cost:
+    """The cost of the batch; its functions must be given again, as no file can hold them."""
+    told, unwritten = folder.told["cost"], folder.told.get("cost_functions", [])
+    if cost is None and not unwritten:
+        return Cost(**told)
+    if cost is None:
+        raise ValueError(
+            f"{folder.path}: its costs are by functions of your own, which no file can hold, so "
+            "the model cannot be asked again by them; audit without the model, or in Python give "
+            "the cost too: Audit.of(..., model=model, cost=cost)"
+        )
+    if cost_parts(cost) != (told, unwritten):
+        raise ValueError(
+            f"{folder.path}: was made with another cost than {cost!r}; give the cost of the batch"
+        )
+    return cost
 
 
 def _cost(result: Result, at: int) -> float:
@@ -143,10 +169,11 @@ def deepened(
     ways = {row: asking.opens(people[row]) for row in bar.over(blocked)}
     found = []
     for at, grouping in enumerate(by):
+        lifted = {what for row in _rows(stuck[at : at + 1]) for what in ways[row][0]}
         groups = [
             _deeper(
                 name, [curves[row] for row in refused[at].get(code, ())],
-                [ways[row] for row in stuck[at].get(code, ())], asking.levels, draws,
+                [ways[row] for row in stuck[at].get(code, ())], lifted, asking.levels, draws,
                 np.random.default_rng([seed, at, code]),
             )
             for code, name in enumerate(grouping.labels)
@@ -160,6 +187,7 @@ def _deeper(
     name: str,
     curves: Sequence[Sequence[_Answer]],
     ways: Sequence[tuple[list[str], bool]],
+    lifted: Collection[str],
     levels: Sequence[float],
     draws: int,
     rng: np.random.Generator,
@@ -182,8 +210,15 @@ def _deeper(
     opens = Counter(sentence for sentences, _ in ways for sentence in sentences)
     nothing = sum(not sentences and decided for sentences, decided in ways)
     unsure = sum(not sentences and not decided for sentences, decided in ways)
-    told = dict(sorted(opens.items(), key=lambda pair: (-pair[1], pair[0])))
-    return Deeper(name, len(curves), tuple(steps), len(ways), told, nothing, unsure)
+    told = sorted(lifted if ways else (), key=lambda what: (-opens[what], what))
+
+    def some(people: int) -> Some:
+        return Some(people, share(people, len(ways), draws, rng))
+
+    return Deeper(
+        name, len(curves), tuple(steps), len(ways), {what: some(opens[what]) for what in told},
+        some(nothing), some(unsure),
+    )  # fmt: skip
 
 
 # ---------------------------------------------------------------- who is asked
@@ -253,5 +288,6 @@ def _people(folder: Folder, rows: set[int]) -> dict[int, dict[str, Any]]:
     for frame in folder.frames(["row", *(OWN + name for name in names)]):
         wanted = frame[frame["row"].isin(rows)]
         for record in wanted.to_dict("records"):
-            found[int(record["row"])] = {name: record[OWN + name] for name in names}
+            own = {name: meant(record[OWN + name], folder.schema[name]) for name in names}
+            found[int(record["row"])] = own
     return found

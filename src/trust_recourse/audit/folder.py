@@ -15,10 +15,6 @@ from trust_recourse.batch.folder import parts as whole
 from trust_recourse.schema import Schema
 
 OWN, NEW = "from.", "to."  # before a feature's name: the person's value, and the option's
-ANSWER = (
-    "row", "status", "reason", "confidence_now", "refused", "changes", "n_changes", "cost",
-    "lower_bound", "confidence", "radius", "nodes", "seconds",
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -44,7 +40,7 @@ class Folder:
             whole(place)  # refuses one that is not finished
             parts = tuple(place / part_name(at) for at in range(told["parts"]))
             schema = Schema.from_dict(told["schema"], source=str(place / MANIFEST))
-            float(told["confidence"])
+            float(told["confidence"]), tuple(told["keep"])
         except (KeyError, TypeError) as error:
             raise ValueError(
                 f"{place / MANIFEST}: damaged ({error!r}); run the batch again"
@@ -70,9 +66,8 @@ class Folder:
 
     @property
     def kept(self) -> tuple[str, ...]:
-        """The columns of the input that are no features."""
-        marks = (OWN, NEW)
-        return tuple(c for c in self.columns if c not in ANSWER and not c.startswith(marks))
+        """The columns of the input that the batch was told to keep."""
+        return tuple(self.told["keep"])
 
     def frames(self, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
         """The parts one by one, these columns alone."""

@@ -6,17 +6,16 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from trust_recourse.audit import tables
-from trust_recourse.audit.chance import LEVEL, Estimate, Measured, interval, measured
+from trust_recourse.audit.chance import LEVEL, Estimate, Measured, apart, measured
 from trust_recourse.audit.deeper import Asking, Deeper, deepened
 from trust_recourse.audit.folder import Folder
-from trust_recourse.audit.groups import MISSING, Bands, Floats, Grouping, groupings
+from trust_recourse.audit.groups import Bands, Floats, Grouping, groupings
 from trust_recourse.audit.tally import FEW, Group, of, tallied
 from trust_recourse.problem import Cost
 from trust_recourse.schema.values import near, some
@@ -89,6 +88,7 @@ class Audit:
         cross: bool = False,
         reference: Mapping[str, str] | None = None,
         model: Any = None,
+        cost: Cost | None = None,
         sample: int = 50,
         draws: int = 1000,
         random_state: int = 0,
@@ -107,6 +107,8 @@ class Audit:
         reference : the group that others are compared with, by column; the largest if not given.
         model : the model that the batch asked. With it, some people of each group are asked more:
             what several confidences cost, and which constraint stands in the way.
+        cost : the cost of the batch; needed with a model where it has functions of your own, which
+            no file can hold.
         sample : of how many people of each group, for either question.
         draws, random_state : of the bootstrap, and of who is asked more.
         verbose : show a progress bar while the model is asked.
@@ -116,7 +118,11 @@ class Audit:
             if not isinstance(given, int) or given < least:
                 raise ValueError(f"{name}={given!r}; expected a whole number of at least {least}")
         opened = Folder.read(folder)
-        asking = None if model is None else Asking.of(opened, model)
+        if cost is not None and model is None:
+            raise ValueError(
+                "cost is for asking the model; give it too: Audit.of(..., model=model)"
+            )
+        asking = None if model is None else Asking.of(opened, model, cost)
         asked = groupings(opened, [by] if isinstance(by, str) else by, bands or {}, cross)
         counted = tallied(opened, asked)
         told: list[tuple[Deeper, ...]] = [()] * len(asked)
@@ -135,7 +141,7 @@ class Audit:
         return cls(
             tuple(parts),
             opened.confidence,
-            _cost_words(opened.told.get("cost")),
+            _cost_words(opened.told),
             opened.told.get("wanted"),
             draws,
             random_state,
@@ -227,7 +233,8 @@ def _reference(grouping: Grouping, groups: Sequence[Group], chosen: dict[str, st
                 hint = near(wanted, known) or f"; expected one of {some(known)}"
                 raise ValueError(f"reference {wanted!r} by {grouping.title}{hint}")
             return wanted
-    present = [group for group in groups if MISSING not in group.name.split(", ")] or groups
+    blank = {column.labels[-1] for column in grouping.columns}
+    present = [group for group in groups if not blank & {*group.name.split(", ")}] or groups
     return max(present, key=lambda group: group.people).name
 
 
@@ -271,17 +278,13 @@ def _compared(each: Measured, beside: Measured, measure: str, few: bool, judged:
     ratio = Estimate(np.nan, np.empty(0))
     if b.value > 0:
         ratio = Estimate(a.value / b.value, a.draws / np.maximum(b.draws, 1e-300))
-    # Bonferroni: all comparisons of a grouping together are wrong with 5 % at most; so far out the
-    # draws are too few to count, so their spread stands in
-    spread = float(np.std(difference.draws))
-    line = NormalDist().inv_cdf(1 - (1 - LEVEL) / 2 / max(judged, 1))
-    low, high = interval(difference.value, difference.draws)
-    outside = not low <= 0.0 <= high
-    clear = not few and outside and abs(difference.value) > line * spread
-    return Comparison(each.group.name, measure, difference, ratio, few, bool(clear))
+    # Bonferroni: all comparisons of a grouping together are wrong with 5 % at most
+    low, high = difference.interval
+    outside = not few and not low <= 0.0 <= high
+    clear = outside and apart(each, beside, measure, (1 - LEVEL) / 2 / judged)
+    return Comparison(each.group.name, measure, difference, ratio, few, clear)
 
 
-def _cost_words(told: Any) -> str:
-    if isinstance(told, Mapping):
-        return Cost(**told).words
-    return Cost.named(told).words if isinstance(told, str) else "as the batch says"
+def _cost_words(told: Mapping[str, Any]) -> str:
+    words = Cost(**told["cost"]).words
+    return f"{words}, with functions of your own" if told.get("cost_functions") else words

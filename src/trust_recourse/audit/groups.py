@@ -24,6 +24,7 @@ Bands: TypeAlias = "Sequence[float] | str"  # edges, or "q4" for four of equal s
 
 MISSING = "missing"
 MOST = 24  # groups of one column; more are no groups to compare
+MOST_CROSSED = 1000  # groups that columns together might make
 FEW_NUMBERS = 6  # a number with so few different values is not banded
 QUARTERS = "q4"
 AT_ONCE = 1 << 16  # values that are sorted together, at least
@@ -37,7 +38,7 @@ class Column:
 
     name: str
     source: str  # in the parts
-    labels: tuple[str, ...]  # in order; the last may be MISSING
+    labels: tuple[str, ...]  # in order; the last is that of blanks
     edges: tuple[float, ...] = ()  # of bands: each begins at its edge
     places: Mapping[str, int] | None = None  # else: a value's text → its group
     feature: Feature | None = None
@@ -103,7 +104,13 @@ def groupings(
     singles = tuple(Grouping((column,)) for column in columns)
     if cross and len(columns) < 2:
         raise ValueError("to cross groups, name at least two columns to group by")
-    return (*singles, Grouping(tuple(columns))) if cross else singles
+    crossed = Grouping(tuple(columns))
+    if cross and (many := math.prod(len(column.labels) for column in columns)) > MOST_CROSSED:
+        raise ValueError(
+            f"crossed, {crossed.title} make up to {many:,} groups, expected at most "
+            f"{MOST_CROSSED:,}; name fewer columns, or give wider bands"
+        )
+    return (*singles, crossed) if cross else singles
 
 
 def _known(folder: Folder) -> list[str]:
@@ -112,7 +119,7 @@ def _known(folder: Folder) -> list[str]:
 
 def _column(folder: Folder, name: str, bands: Bands | None) -> Column:
     source = _source(folder, name)
-    feature = folder.schema[name] if source == OWN + name and name in folder.schema.names else None
+    feature = None if source == name else folder.schema[name]
     if feature is not None and feature.kind not in ("number", "integer"):
         if bands is not None:
             raise ValueError(f"bands for {name!r}: its values are {feature.kind}, not numbers")
@@ -138,7 +145,7 @@ def _column(folder: Folder, name: str, bands: Bands | None) -> Column:
 def _source(folder: Folder, name: str) -> str:
     if name in folder.kept:
         return name
-    if OWN + name in folder.columns:
+    if name in folder.schema.names:
         return OWN + name
     known = _known(folder)
     hint = near(name, known) or f"; the columns are {some(known)}"
@@ -167,7 +174,10 @@ def _by_value(folder: Folder, name: str, source: str, feature: Feature | None) -
         known = [each for each in order if each in found]
     places = {each: at for at, each in enumerate(known)}
     title = feature.title if feature is not None else name
-    return Column(title, source, (*known, MISSING), places={**places, "": len(known)},
+    blank = MISSING
+    while blank in places:
+        blank = f"({blank})"
+    return Column(title, source, (*known, blank), places={**places, "": len(known)},
                   feature=feature)  # fmt: skip
 
 
@@ -204,12 +214,19 @@ def _described(value: Any, feature: Feature) -> str:
     return "" if math.isnan(code) else feature.describe_code(code)
 
 
+def meant(value: Any, feature: Feature) -> Any:
+    """A value as its feature has it: where those of a column differ in type, answers hold texts."""
+    known = (*feature.values, *feature.missing)  # noqa: PD011 - a feature's, not a table's
+    as_text = isinstance(value, str) and value not in known
+    return feature.read(value) if as_text else value
+
+
 def _code(value: Any, feature: Feature) -> float:
     """A value's code; NaN for one that the feature cannot read, as such a row has no answer."""
     if plain(value) is None:
         return math.nan
     try:
-        return feature.code_of(feature.read(value) if isinstance(value, str) else value)
+        return feature.code_of(meant(value, feature))
     except ValueError:
         return math.nan
 
@@ -306,6 +323,18 @@ def _edges(name: str, numbers: Floats, counts: Ints, bands: Bands) -> tuple[floa
 def _band_names(edges: Sequence[float]) -> list[str]:
     if not edges:
         return ["all"]
-    words = [f"{edge:.6g}" for edge in edges]
+    words = [_edge(edge, 9) for edge in edges]
+    if len(set(words)) < len(words):
+        words = [_edge(edge, 17) for edge in edges]
     between = [f"{a} to under {b}" for a, b in pairwise(words)]
     return [f"under {words[0]}", *between, f"{words[-1]} and over"]
+
+
+def _edge(edge: float, digits: int) -> str:
+    """A number with thousands apart: a whole one as it is, others with at most so many digits.
+
+    >>> _edge(1000300.0, 9), _edge(0.1 + 0.2, 9), _edge(2500.5, 9)
+    ('1,000,300', '0.3', '2,500.5')
+    """
+    shown = edge if edge.is_integer() else float(f"{edge:.{digits}g}")
+    return f"{shown:,}".removesuffix(".0")

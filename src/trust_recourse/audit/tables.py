@@ -98,16 +98,17 @@ def levels(parts: Sequence[Part]) -> pd.DataFrame:
 def blocked(parts: Sequence[Part]) -> pd.DataFrame:
     """One row per group and constraint: how many would reach the target if it were lifted."""
     rows = [
-        (part.title, each.group, sentence, count, each.blocked)
+        (part.title, each.group, sentence, some.people, each.blocked, *_numbers(some.share))
         for part in parts
         for each in part.deeper
-        for sentence, count in [
+        for sentence, some in [
             *each.opens.items(),
-            *(("no single constraint", n) for n in (each.nothing,) if n),
-            *(("not known", n) for n in (each.unsure,) if n),
+            *(("no single constraint", n) for n in (each.nothing,) if n.people),
+            *(("not known", n) for n in (each.unsure,) if n.people),
         ]
     ]
-    return pd.DataFrame(rows, columns=["by", "group", "if", "people", "of"])
+    head = ["by", "group", "if", "people", "of", "share", "low", "high"]
+    return pd.DataFrame(rows, columns=head)
 
 
 def long(parts: Sequence[Part]) -> pd.DataFrame:
@@ -151,8 +152,8 @@ def _long(parts: Sequence[Part]) -> Iterator[tuple[Any, ...]]:
         yield *head, "reach at a confidence", what, row["reach"], *ends, n, None, None
         ends = row["mean_cost_low"], row["mean_cost_high"]
         yield *head, "mean cost at a confidence", what, row["mean_cost"], *ends, n, None, None
-    for by, group, sentence, people, n in blocked(parts).itertuples(index=False):
-        yield by, group, "would open a way", sentence, people, none, none, n, None, None
+    for by, group, what, _, n, value, low, high in blocked(parts).itertuples(index=False):
+        yield by, group, "would open a way", what, value, low, high, n, None, None
 
 
 def disarmed(text: str) -> str:

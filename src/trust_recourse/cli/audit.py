@@ -16,11 +16,11 @@ from trust_recourse.cli.root import app
 
 if TYPE_CHECKING:
     from trust_recourse.audit import Audit
-    from trust_recourse.audit.chance import Estimate
-    from trust_recourse.audit.deeper import Deeper
+    from trust_recourse.audit.chance import Estimate, Measured
+    from trust_recourse.audit.deeper import Deeper, Some
     from trust_recourse.audit.gather import Part
 
-NAMED = 24  # characters of a group's name
+NAMED = 48  # characters of a group's name
 SHOWN = 3  # constraints told for a group
 ABOUT = (
     "\nCosts are of those who can; “half of all refused” counts those without a way as never. "
@@ -167,7 +167,7 @@ def _numbers(given: str, edges: str) -> list[float]:
 def _show(found: Audit) -> None:
     console = page.console(markup=False)
     console.print(
-        f"{found.people:,} people. Target: a confidence of at least {found.confidence:g}. "
+        f"{page.people(found.people)}. Target: a confidence of at least {found.confidence:g}. "
         f"Cost: {found.cost}. In brackets: where a number lies with 95 %, chance alone considered."
     )
     for part in found.parts:
@@ -183,8 +183,15 @@ def _show(found: Audit) -> None:
     console.print(ABOUT)
 
 
+def _table(*columns: str) -> Table:
+    """An empty table in which names make room for numbers."""
+    table = page.table(*columns)
+    table.columns[0].no_wrap = False
+    return table
+
+
 def _shares(part: Part, few: int) -> Table:
-    table = page.table(shown(part.title), "people", "refused", "can", "no way", "open")
+    table = _table(shown(part.title), "people", "refused", "can", "no way", "open")
     for each in part.groups:
         mark = " †" if each.group.refused < few else ""
         shares = (_share(each.estimates[measure]) for measure in ("refused", "reach", "none"))
@@ -194,26 +201,36 @@ def _shares(part: Part, few: int) -> Table:
 
 
 def _costs(part: Part) -> Table:
-    half_of_all = "half of\nall refused"
-    table = page.table("cost", "mean", "median", "90 %", half_of_all, "changes")
+    table = _table("cost", "mean", "median", "90 %", "half of\nall refused", "changes")
     for each in part.groups:
         told = each.estimates
         low, high = told["mean_cost"].interval
         ends = "" if math.isnan(low) else f" ({_number(low)}–{_number(high)})"
-        half = each.half[0]
         table.add_row(
             shown(each.group.name),
             f"{_number(told['mean_cost'].value)}{ends}",
             _number(told["median_cost"].value), _number(told["high_cost"].value),
-            "never" if math.isinf(half) else _number(half), _number(told["changes"].value, 2),
+            _half(each), _number(told["changes"].value, 2),
         )  # fmt: skip
     return table
 
 
+def _half(each: Measured) -> str:
+    if not each.group.refused:
+        return "–"
+    return "never" if math.isinf(each.half[0]) else _number(each.half[0])
+
+
+def _some(told: Some) -> str:
+    low, high = (100 * end for end in told.share.interval)
+    return f"{told.people} ({low:.0f}–{high:.0f}%)"
+
+
 def _in_the_way(each: Deeper) -> str:
-    told = [f"{count} if {sentence}" for sentence, count in list(each.opens.items())[:SHOWN]]
-    told += [f"{each.nothing} by no single change of the rules"] if each.nothing else []
-    told += [f"of {each.unsure} it is not known"] if each.unsure else []
+    most = [(sentence, some) for sentence, some in each.opens.items() if some.people][:SHOWN]
+    told = [f"{_some(some)} if {sentence}" for sentence, some in most]
+    told += [f"{_some(each.nothing)} by no single change of the rules"] * bool(each.nothing.people)
+    told += [f"of {_some(each.unsure)} it is not known"] * bool(each.unsure.people)
     return f"{shown(each.group)}: of {each.blocked} without a way one would open for " + "; ".join(
         told
     )

@@ -182,7 +182,7 @@ def words(now: Progress) -> str:
     """How far a run is, for people."""
     rate = f", {now.rate:,.0f} a second" if now.rate else ""
     left = f", {_clock(now.left)} left" if now.rate and now.rows < now.of else ""
-    return f"{now.rows:,} of {now.of:,} people{rate}{left}"
+    return f"{now.rows:,} of {page.people(now.of)}{rate}{left}"
 
 
 def _clock(seconds: float) -> str:
@@ -203,4 +203,4 @@ def _sum_up(found: Counter[str], out: Path) -> None:
             console.print(f"{status:<11}{found[status]:>13,}  {sentence}", soft_wrap=True)
     for reason, many in reasons(out)[:MOST] if found[UNANSWERED] else ():
         console.print(f"{many:>24,}  such as {reason}", soft_wrap=True)
-    console.print(f"\n{out}: {found.total():,} people, each once.", soft_wrap=True)
+    console.print(f"\n{out}: {page.people(found.total())}, each once.", soft_wrap=True)

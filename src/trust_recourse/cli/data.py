@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from trust_recourse.cli.mistakes import InputError, can_be_written, told_plainly
+from trust_recourse.cli.mistakes import InputError, can_be_written, is_new, told_plainly
 from trust_recourse.cli.root import app
 
 
@@ -72,10 +72,7 @@ def data(
         wanted[schema] = f"{name.file}.yaml"
     for path in wanted:
         can_be_written(path)
-        if path.exists() and not force:
-            raise InputError(
-                f"{path}: there is such a file; give another name, or --force to overwrite it"
-            )
+        is_new(path, force)
     for path, file in wanted.items():
         write_whole(path, files("trust_recourse.data").joinpath(file).read_text(encoding="utf-8"))
     following = ["schema", str(out), "--target", name.target]

@@ -10,7 +10,7 @@ import typer
 
 from trust_recourse.cli import page, question
 from trust_recourse.cli.find import decision, what_is_known
-from trust_recourse.cli.mistakes import InputError, can_be_drawn, can_be_written, told_plainly
+from trust_recourse.cli.mistakes import can_be_drawn, can_be_written, told_plainly
 from trust_recourse.cli.root import app
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ def explain(
     wanted: question.Wanted = None,
     time_limit: question.TimeLimit = None,
     option: Annotated[
-        int, typer.Option(min=0, metavar="K", help="Which option of `find` to explain, from 0.")
-    ] = 0,
+        int, typer.Option(min=1, metavar="K", help="Which option of `find` to explain, from 1.")
+    ] = 1,
     compare: Annotated[
         tuple[int, int] | None,
         typer.Option(metavar="K K", help="Set two options beside each other instead."),
@@ -51,7 +51,7 @@ def explain(
     r"""Tell what each rule of the model adds on the way from a person to an option, exactly.
 
     The options are those of `trust-recourse find` with the same person and confidences, counted
-    from 0 in its order.
+    from 1 in its order.
 
     It ends with 0 when there is something to explain, with 1 if no option was found, and with 2 if
     something given is not right.
@@ -61,7 +61,7 @@ def explain(
         trust-recourse explain model.safetensors --data patients.csv --row 9
 
         trust-recourse explain model.safetensors --data patients.csv --row 9 \
-            --confidence 0.6 --confidence 0.7 --compare 0 1 --html why.html
+            --confidence 0.6 --confidence 0.7 --compare 1 2 --html why.html
     """
     from trust_recourse.report.answers import answers, how_far
     from trust_recourse.schema.values import write_whole
@@ -81,9 +81,8 @@ def explain(
         else:
             what_is_known(console, result, far)
         raise typer.Exit(1)
-    asked = (option,) if compare is None else compare
-    _must_be_there(result, asked)
-    told: Any = result.explain(option) if compare is None else result.compare(*compare)
+    asked = [question.place_of(result, each) for each in compare or (option,)]
+    told: Any = result.explain(*asked) if compare is None else result.compare(*asked)
     if html is not None:
         write_whole(html, page.as_html("Why the model would say yes", told._repr_html_()))
     if png is not None:
@@ -107,18 +106,7 @@ def explain(
             console.print(f"\n{path}: written.")
 
 
-def _must_be_there(result: Result, asked: tuple[int, ...]) -> None:
-    found = len(result.options)
-    for at in asked:
-        if not 0 <= at < found:
-            most = "option 0 alone" if found == 1 else f"options 0 to {found - 1}"
-            raise InputError(
-                f"option {at}: there is {most}; ask for more with --options, or for further levels "
-                "with --confidence"
-            )
-
-
-def _picture(result: Result, asked: tuple[int, ...]) -> bytes:
+def _picture(result: Result, asked: list[int]) -> bytes:
     from trust_recourse.plot import draw_duel, draw_waterfall, duel_info, waterfall_info
 
     first, *second = (result.explain(at) for at in asked)

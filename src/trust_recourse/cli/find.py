@@ -133,13 +133,14 @@ def decision(result: Result) -> str:
     verdict = "refused" if result.refused else "accepted"
     line = result.recourse.decision_threshold
     return (
-        f"{values}\n{verdict}: confidence {result.confidence:.3f} in the class "
+        f"{values}\n{verdict}: confidence {result.told(result.confidence)} in the class "
         f"{result.recourse.wanted}; a yes begins at {line:g}"
     )
 
 
 def _show(console: Console, result: Result, safe: list[Safety], far: Any) -> None:
     from trust_recourse.report.answers import SIGMA
+    from trust_recourse.schema.values import percent
 
     console.print(f"{decision(result)}\n")
     if result.options:
@@ -147,11 +148,11 @@ def _show(console: Console, result: Result, safe: list[Safety], far: Any) -> Non
             "", "asked for", "change", "confidence", "cost", "radius", "kept", text=3
         )
         table.columns[2].no_wrap = False
-        for at, (option, (radius, kept)) in enumerate(zip(result.options, safe, strict=True)):
+        for at, (option, (radius, kept, _)) in enumerate(zip(result.options, safe, strict=True)):
             table.add_row(
-                str(at), option.target.words, words(result, option), f"{option.confidence:.3f}",
-                f"{option.cost:.4g}", _distance(radius),
-                f"{kept:.1%}",
+                str(at + 1), option.target.words, words(result, option),
+                result.told(option.confidence, option.target), f"{option.cost:.4g}",
+                _distance(radius), percent(kept),
             )  # fmt: skip
         console.print(table)
         console.print()
@@ -185,10 +186,10 @@ def what_is_known(console: Console, result: Result, far: Any) -> None:
     proves = result.engine == "exact"
     more = f", {result.asked_more}" if result.asked_more else ""
     for target, status in result.status.items():
-        console.print(f"{target.words}{more}: {status.sentence}")
-        first = next((o for o in result.options if o.target == target), None)
-        if first is not None and status == "feasible" and proves:
-            console.print(f"  Nothing that costs less than {first.lower_bound:.4g} reaches it.")
+        first, *others = result.known(target)
+        console.print(f"{target.words}{more}: {first}")
+        for sentence in others:
+            console.print(f"  {sentence}")
         if status == "not_found":
             way = "Give it a longer --time-limit." if proves else "Give it more --trials."
             console.print(f"  {way}")
@@ -197,9 +198,12 @@ def what_is_known(console: Console, result: Result, far: Any) -> None:
     furthest = result.furthest
     change = words(result, furthest).replace("\n", "; ")
     found = "within reach" if furthest.status == "optimal" else "found in time"
-    console.print(f"The furthest {found} is {furthest.confidence:.3f}: {change}.")
+    missed = [target for target, status in result.status.items() if status == "infeasible"]
+    least = min(missed, key=lambda target: target.confidence)
+    reached = result.told(furthest.confidence, least)
+    console.print(f"The furthest {found} is {reached}: {change}.")
     if not far["binding"]:
         console.print("No single limit, if lifted, would lead further.")
     for lifted in far["binding"]:
-        least = "" if lifted["proved"] else "at least "
-        console.print(f"  if {lifted['if']}: {least}{lifted['reachable']:.3f}")
+        surely = "" if lifted["proved"] else "at least "
+        console.print(f"  if {lifted['if']}: {surely}{result.told(lifted['reachable'], least)}")

@@ -9,10 +9,19 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from trust_recourse.cli import page
-from trust_recourse.cli.mistakes import InputError, can_be_written, told_plainly
-from trust_recourse.cli.question import Json, label_of
+from trust_recourse.cli.mistakes import InputError, can_be_written, is_new, told_plainly
+from trust_recourse.cli.question import Json, either, hoped_for
 from trust_recourse.cli.root import app
-from trust_recourse.cli.schema import Data, Target, inferred
+from trust_recourse.cli.schema import (
+    Data,
+    Force,
+    Ids,
+    Target,
+    features,
+    inferred,
+    left_out,
+    names_rows,
+)
 from trust_recourse.cli.table import Table, read
 
 if TYPE_CHECKING:
@@ -42,10 +51,11 @@ def fit(
         str | None,
         typer.Option(
             metavar="LABEL",
-            help="The class hoped for, to tell whom the model refuses; the greater label if none. "
-            "The model learns both alike.",
+            help="The class hoped for, to tell whom the model refuses; the greater label if none, "
+            "unless the labels are words. The model learns both alike.",
         ),
     ] = None,
+    id: Ids = None,  # noqa: A002
     clauses: Annotated[int, typer.Option(min=2, help="Rules, an even number.")] = 20,
     epochs: Annotated[int, typer.Option(min=1, help="Readings of the table.")] = 60,
     t: Annotated[float, typer.Option("--T", help="The vote at which learning rests.")] = 5,
@@ -65,6 +75,7 @@ def fit(
         float,
         typer.Option(min=0, max=0.9, help="Share of the rows to judge it on, by learning twice."),
     ] = 0.25,
+    force: Force = False,
     json: Json = False,
 ) -> None:
     """Learn a Probabilistic Tsetlin Machine from a table, and say how good it is.
@@ -85,14 +96,17 @@ def fit(
     from trust_recourse import PTMClassifier, Schema
 
     can_be_written(out, data, schema)
+    is_new(out, force)
     given = None if schema is None else Schema.from_yaml(schema)
-    rows, labels, known = learnt_from(read(data), target, given)
+    rows, labels, known = learnt_from(read(data), target, given, id or [])
     machine = PTMClassifier(
         clauses, s=s, T=t, epochs=epochs, thresholds=_thresholds(thresholds), link=link,
         calibration=None if calibration == "none" else calibration, schema=known,
         random_state=seed, verbose=True,
     )  # fmt: skip
-    hoped = label_of(wanted, sorted(set(labels.tolist()))) if wanted is not None else None
+    classes = sorted(set(labels.tolist()))
+    unnamed = wanted is None and isinstance(classes[1], str)
+    yes = None if unnamed else hoped_for(wanted, classes)
     judged = _judged(machine, rows, labels, holdout, seed)
     typer.echo("Learning from all rows.", err=True)
     machine.fit(rows, labels)
@@ -100,13 +114,12 @@ def fit(
         "of": "training rows", "rows": len(rows), **_right(machine, rows, labels)
     }  # fmt: skip
     machine.save(out, states=False)
-    classes = machine.classes_.tolist()
-    yes = classes[1] if hoped is None else hoped
-    refused = (machine.predict(rows) != yes).nonzero()[0].tolist()
+    refused = [] if unnamed else (machine.predict(rows) != yes).nonzero()[0].tolist()
     told = {
         "model": str(out), "fingerprint": machine.fingerprint_, "rows": len(rows),
         "features": list(known.names), "classes": classes, "wanted": yes, "accuracy": judged,
-        "refused": len(refused), "first_refused": refused[0] if refused else None,
+        "refused": None if unnamed else len(refused),
+        "first_refused": refused[0] if refused else None,
     }  # fmt: skip
     if json:
         typer.echo(page.as_json(told))
@@ -115,14 +128,25 @@ def fit(
 
 
 def learnt_from(
-    table: Table, target: str, schema: Schema | None
+    table: Table, target: str, schema: Schema | None, ids: list[str]
 ) -> tuple[pd.DataFrame, NDArray[Any], Schema]:
     """The rows of a table as a schema reads them (guessed if there is none), and their classes."""
     labels = table.labels(target)
     if schema is None:
-        schema = inferred(table, table.features(target), [])
-    if target in schema:
-        raise InputError(f"the schema has the target {target!r} as a feature; take it out there")
+        rows, unused = features(table, target, ids)
+        if unused:
+            typer.echo(left_out(unused), err=True)
+        schema = inferred(table, rows, [])
+        for name in schema.names:
+            if schema[name].kind == "integer" and names_rows(rows[name]):
+                typer.echo(
+                    f"{name}: another number in each row; if it only names it, leave it out: "
+                    f"{shlex.join(['--id', name])}",
+                    err=True,
+                )
+    for name, what in ((target, "target"), *((each, "id") for each in ids)):
+        if name in schema:
+            raise InputError(f"the schema has the {what} {name!r} as a feature; take it out there")
     return table.read_by(schema), labels, schema
 
 
@@ -173,16 +197,22 @@ def _tell(told: dict[str, Any], data: Path, target: str, schema: Path | None) ->
             f"Accuracy {judged['value']:.3f} on the very rows it learnt from ({base}): that says "
             "little of others. No rows were held out."
         )
+    yes, rules = told["wanted"], [] if schema is None else ["--schema", str(schema)]
+    label = ["--wanted", "LABEL" if yes is None else str(yes)]
+    if yes == told["classes"][1] and not isinstance(yes, str):
+        label = []
+    ways = [["report", str(data), "--target", target, "--model", out, *label]]
     console.print(
-        f"{out}: written, learnt from {told['rows']} rows of {', '.join(told['features'])}. It "
-        f"refuses {told['refused']} of them the class {told['wanted']}."
+        f"{out}: written, learnt from {told['rows']} rows of {', '.join(told['features'])}."
     )
-    ways = [["report", str(data), "--target", target, "--model", out]]
-    if told["refused"]:
-        row = ["--data", str(data), "--row", str(told["first_refused"])]
-        usual = told["wanted"] == told["classes"][1] and not isinstance(told["wanted"], str)
-        label = [] if usual else ["--wanted", str(told["wanted"])]
-        rules = [] if schema is None else ["--schema", str(schema)]
+    if yes is None:
+        first = 0
+        console.print(f"LABEL is the class that is hoped for: {either(told['classes'])}.")
+    else:
+        first = told["first_refused"]
+        console.print(f"It refuses {told['refused']} of them the class {yes}.")
+    if first is not None:
+        row = ["--data", str(data), "--row", str(first)]
         ways.append(["find", out, *rules, *row, *label, "--confidence", "0.7"])
     console.print("How honest its confidence is, and what the first of them may do:")
     for way in ways:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from trust_recourse import Result
+
+
+SHOWN = 20  # steps of a long list
 
 
 @app.command()
@@ -42,9 +47,14 @@ def frontier(
     png: Annotated[
         Path | None, typer.Option(metavar="FILE.png", help="Draw it; needs the extra `plot`.")
     ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help=f"Print every step, not {SHOWN} of them.")
+    ] = False,
     json: question.Json = False,
 ) -> None:
-    r"""List every step of confidence that a person can buy, each at its least cost, proved.
+    r"""List the steps of confidence that a person can buy, each at its least cost, proved.
+
+    Of a long list some are printed, spread over it; --all, --csv and --json have every step.
 
     It ends with 0, also where nothing leads further than the person is, and with 2 if something
     given is not right.
@@ -75,30 +85,69 @@ def frontier(
     if json:
         typer.echo(page.as_json(steps(recourse, x, stairs)))
         return
-    _show(result, stairs)
+    _show(result, stairs, everything)
     for path in (csv, png):
         if path is not None:
             typer.echo(f"\n{path}: written.")
 
 
-def _show(result: Result, stairs: pd.DataFrame) -> None:
+def _show(result: Result, stairs: pd.DataFrame, everything: bool) -> None:
+    from trust_recourse.problem import as_told
     from trust_recourse.report.answers import steps
 
+    line = result.recourse.decision_threshold
+    found = steps(result.recourse, result.factual, stairs)["steps"]
+    some = found if everything else _spread(found, line)
+    costs = _told_apart([step["cost"] for step in some], lambda c, n: f"{c:.{n + 1}g}")
+    confidences = _told_apart(
+        [step["confidence"] for step in some], lambda c, n: as_told(c, line, digits=n)
+    )
     console, schema = page.console(markup=False), result.recourse.schema
     console.print(f"{decision(result)}\n")
     table = page.table("cost", "confidence", "decision", "change", text=0)
-    table.columns[3].justify, table.columns[3].no_wrap = "left", False
-    for step in steps(result.recourse, result.factual, stairs)["steps"]:
+    table.columns[1].justify = table.columns[3].justify = "left"
+    table.columns[3].no_wrap = False
+    for step, cost, confidence in zip(some, costs, confidences, strict=True):
         changes = (
             f"{schema[name].title} {schema.describe(name, result.factual[name])} → "
-            f"{schema.describe(name, value)}"
-            for name, value in step["changes"].items()
+            f"{schema.describe(name, change['to'])}"
+            for name, change in step["changes"].items()
         )
-        yes = step["confidence"] >= result.recourse.decision_threshold
-        table.add_row(
-            f"{step['cost']:.4g}", f"{step['confidence']:.3f}", "yes" if yes else "no",
-            ", ".join(changes) or "as they are",
-        )  # fmt: skip
+        yes = "yes" if step["confidence"] >= line else "no"
+        table.add_row(cost, confidence, yes, ", ".join(changes) or "as they are")
     console.print(table)
+    if len(some) < len(found):
+        console.print(
+            f"\n{len(some)} of {len(found)} steps: the first, the last, the cheapest yes if "
+            "there is one, and some between. --all prints every one; --csv and --json hold them."
+        )
     if not stairs.attrs["complete"]:
         console.print("\nThe time limit ended the search: there may be steps further up.")
+
+
+def _spread(found: list[Any], line: float) -> list[Any]:
+    """Some of many steps, spread over those of other confidence to three digits.
+
+    The first, the last and the cheapest yes, if there is one, are among them.
+    """
+    from trust_recourse.schema.values import floored
+
+    if len(found) <= SHOWN:
+        return found
+    yes = [at for at, step in enumerate(found) if step["confidence"] >= line][:1]
+    levels = [floored(step["confidence"]) for step in found]
+    other = [at for at in range(len(found)) if at == 0 or levels[at] != levels[at - 1]]
+    few = min(SHOWN, len(other))
+    spread = {other[round(at * (len(other) - 1) / max(few - 1, 1))] for at in range(few)}
+    return [found[at] for at in sorted({*spread, *yes, len(found) - 1})]
+
+
+def _told_apart(values: list[float], write: Callable[[float, int], str]) -> list[str]:
+    """Numbers written each with as many digits, three at least, as tell it from the others."""
+    texts, alike = [""] * len(values), list(range(len(values)))
+    for digits in range(3, 17):
+        for at in alike:
+            texts[at] = write(values[at], digits)
+        times = Counter(texts)
+        alike = [at for at in alike if times[texts[at]] > 1]
+    return texts

@@ -14,7 +14,9 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from trust_recourse.cli import page
+from trust_recourse.cli import page, question
+from trust_recourse.cli.mistakes import InputError
+from trust_recourse.cli.question import place_of
 from trust_recourse.cli.root import app
 
 if TYPE_CHECKING:
@@ -62,7 +64,7 @@ def make(
         Path, typer.Argument(metavar="RESULT.json", help="Written by `find --save RESULT.json`.")
     ],
     subject: Annotated[str, typer.Option(help="The person's id; only its keyed hash is stored.")],
-    option: Annotated[int, typer.Option(min=0, help="Which option of the result.")] = 0,
+    option: Annotated[int, typer.Option(min=1, help="Which option of the result, from 1.")] = 1,
     days: Annotated[float, typer.Option(help="For how many days it holds.")] = 90,
     until: Annotated[
         datetime | None,
@@ -89,7 +91,7 @@ def make(
         read = Recourse.read(result, load(model))
         promise = book.promise(
             read,
-            option,
+            place_of(read, option),
             subject=subject,
             days=days,
             valid_until=until.date() if until else None,
@@ -125,11 +127,10 @@ def list_(
     if as_json:
         _print_json([{**promise.to_dict(), "state": promise.state(now)} for promise in promises])
         return
-    rows = _table(1, "to change", "target", "confidence", *(["state"] if everything else []))
+    rows = _table(1, "to change", "state" if everything else "target", "confidence")
     for promise in promises:
-        state = [promise.state(now)] if everything else []
-        numbers = (promise.target.words, f"{promise.option.confidence:.3f}")
-        rows.add_row(*_row(promise), *numbers, *state)
+        third = promise.state(now) if everything else promise.target.words
+        rows.add_row(*_row(promise), third, promise.shown(promise.option.confidence))
     console = page.console()
     if promises:
         console.print(rows)
@@ -189,10 +190,11 @@ def check(
     """Say which outstanding promises a new model would break, and how each can be mended.
 
     A repair is the least further change, from the promised values on, with which the new model
-    keeps the word; the person has done the rest.
+    keeps the word; the person has done the rest. A promise that the model cannot be asked about,
+    such as one with other columns, counts as broken.
 
     It ends with 0 if no more promises than the limit would be broken, with 1 if more would, so that
-    a pipeline can stop the new model, and with 2 if the model cannot be asked or read.
+    a pipeline can stop the new model, and with 2 if the model cannot be read.
 
     Example: `trust-recourse ledger check --model new.safetensors --limit 0`
     """
@@ -218,12 +220,16 @@ def check(
 def redeem(
     promise: Annotated[str, typer.Argument(metavar="ID", help="The promise's id.")],
     model: Annotated[Path, typer.Option(metavar="MODEL.safetensors", help="The model in use now.")],
+    values: question.Values = None,
+    data: question.Data = None,
+    row: question.Row = None,
+    id: question.Id = None,  # noqa: A002
     x: Annotated[
-        str,
+        str | None,
         typer.Option(
-            "--x", metavar="JSON|FILE", help="The person's values now, as JSON or a file of it."
+            "--x", metavar="JSON|FILE", help="All values now, as JSON or a file of it, instead."
         ),
-    ],
+    ] = None,
     promised_by: Annotated[
         Path | None,
         typer.Option(
@@ -235,26 +241,40 @@ def redeem(
 ) -> None:
     """Say whether a person who returns has done what was promised, and whether it holds.
 
-    What is found is recorded. A promise is due if it was done in time and the model that promised,
-    or the present one, accepts the values. The old model is only needed where the values are not
-    just the promised ones.
+    The person's values now come from a row of a file, or are those promised, with what --set says
+    in their place. What is found is recorded. A promise is due if it was done in time and the model
+    that promised, or the present one, accepts the values. The old model is only needed where the
+    values are not just the promised ones.
 
-    It ends with 0 if the promise is due, with 1 if it is not, and with 2 if anything is not what it
-    should be, such as a promise that was redeemed before.
+    It ends with 0 if the promise is due, with 1 if it is not, and with 2 if only the old model
+    could tell, or anything is not what it should be, such as a promise that was redeemed before.
 
-    Example: `trust-recourse ledger redeem 5b0c4d1e8f7a2936 --model model.safetensors
-    --x '{"age": 55, "year": 69, "nodes": 2}'`
+    Examples: `trust-recourse ledger redeem 5b0c4d1e8f7a2936 --model model.safetensors --set nodes=2
+    --set age=58`, `trust-recourse ledger redeem 5b0c4d1e8f7a2936 --model model.safetensors
+    --data people.csv --row 17`
     """
     with _bad_input(), _opened(where) as book:
         from trust_recourse import load
 
         old = None if promised_by is None else load(promised_by)
-        found = book.redeem(promise, _values(x), load(model), promised_by=old)
+        made = book.read(promise)
+        if x is None:
+            if data is None and not values:
+                raise InputError("say how the person is now: --set NAME=VALUE, or --data and --row")
+            who = question.Person(model, None, data, row, id, values)
+            person = who.values_by(made.schema, dict(made.option.x))
+        elif data or row or id or values:
+            raise InputError("--x gives all values; leave out --set, --data, --row and --id")
+        else:
+            person = _values(x)
+        found = book.redeem(promise, person, load(model), promised_by=old)
     if as_json:
         _print_json(found.to_dict())
     else:
         typer.echo("\n".join(found.lines()))
-    raise typer.Exit(0 if found.due else 1)
+        if found.undecided:
+            typer.echo("Give it by --promised-by OLD.safetensors.")
+    raise typer.Exit(2 if found.undecided else 0 if found.due else 1)
 
 
 @ledger.command()
@@ -298,11 +318,18 @@ def _show_check(found: Check, limit: int) -> None:
     if found.broken:
         rows = _table(2, "promised", "repair", "then", "now")
         for each in found.broken:
-            told = each.to_dict()
-            repair = told["repair"] or f"none: {each.repair_status.sentence}"
+            repair = each.to_dict()["repair"]
+            if repair is None:
+                repair = "not sought" if each.reason else f"none: {each.repair_status.sentence}"
             then, now = each.promise.option.confidence, each.confidence
-            rows.add_row(*_row(each.promise), Text(repair), f"{then:.3f}", f"{now:.3f}")
+            numbers = (
+                "" if number is None else each.promise.shown(number) for number in (then, now)
+            )
+            rows.add_row(*_row(each.promise), Text(repair), *numbers)
         console.print(rows)
+        for reason in dict.fromkeys(each.reason for each in found.broken if each.reason):
+            named = ", ".join(each.promise.id for each in found.broken if each.reason == reason)
+            console.print(Text(f"{named}: {reason}."))
     console.print(f"{found!r}; the limit is {limit}.")
 
 

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
+from trust_recourse.cli.fit import learnt_from
 from trust_recourse.cli.root import app
+from trust_recourse.cli.table import read
 
 if TYPE_CHECKING:
     from trust_recourse import Dossier, Letter, Result
+    from trust_recourse.report import ModelReport
 
 Paper = TypeVar("Paper", "Letter", "Dossier")
 
@@ -40,6 +43,9 @@ def letter(
     ],
     person: Annotated[str, typer.Option(help="To whom it is written.")] = "",
     decision: Annotated[str, typer.Option(help="What was decided on.")] = "your application",
+    promise: Annotated[
+        str, typer.Option(metavar="ID", help="The promise's id, as `ledger promise` prints it.")
+    ] = "",
 ) -> None:
     """Write to a person what the model decided, why, and what would change its answer.
 
@@ -56,7 +62,7 @@ def letter(
     def made(answers: Result) -> Letter:
         return write(
             answers, organisation=organisation, contact=contact, valid_until=valid_until,
-            person=person, decision=decision,
+            person=person, decision=decision, promise=promise,
         )  # fmt: skip
 
     _write(made, model, result, out)
@@ -71,31 +77,67 @@ def dossier(
     verify: Annotated[bool, typer.Option(help="Check the proofs, too.")] = False,
     certificates: Annotated[bool, typer.Option(help="Make the proof of each answer.")] = True,
     pictures: Annotated[bool, typer.Option(help="Draw, if the extra `plot` is there.")] = True,
+    proofs: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Write each proof there, for `verify`."),
+    ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Rows to judge the model on, as `report` does."),
+    ] = None,
+    target: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="The column of --data to predict.")
+    ] = None,
 ) -> None:
     """Set down all that is known of an answer, for whoever answers for the model.
 
     Model, schema, rules, options with their proofs, attribution, fragility, and what is not
-    proved. The proofs are searched for anew, so it may take as long as the answers did. A report on
-    calibration is added in Python: `dossier(result, report=model_report(model, X, y))`.
+    proved. The proofs are searched for anew, so it may take as long as the answers did. With --data
+    and --target it holds how honest the model's confidence is: models with its settings learn anew.
 
     It ends with 1 if a proof is refused (the dossier says why), and with 2 if something given is
     not there or not what it should be.
 
-    Example: `trust-recourse dossier model.safetensors result.json --out dossier.pdf --verify`
+    Example: `trust-recourse dossier model.safetensors result.json --out dossier.pdf --verify
+    --proofs proofs --data patients.csv --target survived`
     """
     from trust_recourse import dossier as write
     from trust_recourse.report.dossier import REFUSED
 
     def made(answers: Result) -> Dossier:
-        return write(
+        if proofs and not certificates:
+            raise ValueError(
+                "--proofs with --no-certificates: no proof is made then; leave one out"
+            )
+        written = write(
             answers, organisation=organisation, verify=verify, certificates=certificates,
-            pictures=pictures,
+            pictures=pictures, report=_judged(model, data, target),
         )  # fmt: skip
+        if proofs:
+            proofs.mkdir(parents=True, exist_ok=True)
+            for asked, proof in written.certificates.items():
+                proof.save(proofs / f"proof-{asked.confidence}.json")
+        return written
 
     written = _write(made, model, result, out)
     if any(verdict.startswith(REFUSED) for verdict in written.verdicts.values()):
         typer.echo("A proof was refused: see the certificates in it.", err=True)
         raise typer.Exit(1)
+
+
+def _judged(model: Path, data: Path | None, target: str | None) -> ModelReport | None:
+    """The report on a model's settings, if there are rows to judge them on."""
+    from sklearn.base import clone
+
+    from trust_recourse import load, model_report
+
+    if data is None or target is None:
+        if (data, target) != (None, None):
+            raise ValueError("given only one of --data and --target; expected both, or neither")
+        return None
+    fitted = load(model)
+    rows, labels, schema = learnt_from(read(data), target, fitted.schema_, [])
+    return model_report(clone(fitted).set_params(schema=schema, verbose=False), rows, labels)
 
 
 def _write(

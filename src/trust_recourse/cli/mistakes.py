@@ -49,6 +49,14 @@ def can_be_written(path: Path | None, *read: Path | None) -> None:
             raise InputError(f"{path}: that is what is read; give another name to write to")
 
 
+def is_new(path: Path, force: bool) -> None:
+    """Refuse to overwrite a file unless that is asked for."""
+    if path.exists() and not force:
+        raise InputError(
+            f"{path}: there is such a file; give another name, or --force to overwrite it"
+        )
+
+
 def can_be_drawn(path: Path | None, *read: Path | None) -> None:
     """Refuse, before any work, a picture that no package is there to draw."""
     can_be_written(path, *read)

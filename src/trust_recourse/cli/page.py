@@ -43,8 +43,18 @@ def waiting(what: str) -> Status:
 
 
 def as_json(told: object) -> str:
-    """An answer for programs, in ASCII, which every pipe can carry; NaN must be null before."""
-    return json.dumps(told, indent=1, allow_nan=False)
+    """An answer for programs, in ASCII where a pipe carries no more; NaN must be null before."""
+    text = json.dumps(told, indent=1, allow_nan=False, ensure_ascii=False)
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        return json.dumps(told, indent=1)
+    return text
+
+
+def people(count: int) -> str:
+    """So many people."""
+    return "1 person" if count == 1 else f"{count:,} people"
 
 
 def as_html(title: str, body: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -106,28 +107,30 @@ class Person:
     row: str | None
     id: str | None
     values: list[str] | None
-    lock: list[str] | None
-    cost: str
-    wanted: str | None
+    lock: list[str] | None = None
+    cost: str = "l2"
+    wanted: str | None = None
 
     def asked(self) -> tuple[Recourse, dict[str, Any]]:
         """The model with its rules, and the person's values by name."""
         recourse = asked_of(self.model, self.schema, self.lock, self.cost, self.wanted)
-        return recourse, self._values(recourse.schema)
+        return recourse, self.values_by(recourse.schema, {})
 
-    def _values(self, schema: Schema) -> dict[str, Any]:
+    def values_by(self, schema: Schema, known: dict[str, Any]) -> dict[str, Any]:
+        """The person's values by name; those that are not given are as known."""
         from trust_recourse.schema.values import some
 
-        values = self._row(schema)
+        values = {**known, **self._row(schema)}
         for given in self.values or ():
             name, equals, text = given.partition("=")
             if not equals:
-                raise InputError(
-                    f"--set {given!r}: expected NAME=VALUE, such as {schema.names[0]}=1"
-                )
+                example = shlex.quote(f"{schema.names[0]}=1")
+                raise InputError(f"--set {given!r}: expected NAME=VALUE, such as {example}")
+            name = name_of(schema, name)
             values[name] = schema[name].read(text)
         if absent := [name for name in schema.names if name not in values]:
-            ways = f"--set {absent[0]}=…" if values else "--set, or --data and --row"
+            example = shlex.join(["--set", f"{absent[0]}=VALUE"])
+            ways = example if values else "--set, or --data and --row"
             raise InputError(f"the person has no value for {some(absent)}; give {ways}")
         return values
 
@@ -189,6 +192,18 @@ class Question:
         )  # fmt: skip
 
 
+def place_of(result: Result, option: int) -> int:
+    """The place in `result.options` of an option as people count them, from 1."""
+    found = len(result.options)
+    if not 1 <= option <= found:
+        many = "no options" if not found else "1 option" if found == 1 else f"{found} options"
+        raise InputError(
+            f"option {option}: this result has {many}, counted from 1; --options and --confidence "
+            "of `trust-recourse find` ask for more"
+        )
+    return option - 1
+
+
 def asked_of(
     model: Path,
     schema: Path | None,
@@ -202,16 +217,39 @@ def asked_of(
 
     machine = load(model)
     rules: Schema = machine.schema_ if schema is None else Schema.from_yaml(schema)
-    first, second = classes = machine.classes_.tolist()
-    if wanted is None and isinstance(second, str):
-        raise InputError(  # the order of words says nothing about which is a yes
-            f"the model's classes are {first} and {second}; say which is hoped for, such as "
-            f"--wanted {second!r}"
-        )
-    label = second if wanted is None else label_of(wanted, classes)
     return Recourse(
-        machine, rules.lock(*lock or ()), cost, wanted=label, decision_threshold=threshold
-    )
+        machine, rules.lock(*(name_of(rules, name) for name in lock or ())), cost,
+        wanted=hoped_for(wanted, machine.classes_.tolist()), decision_threshold=threshold,
+    )  # fmt: skip
+
+
+def name_of(schema: Schema, given: str) -> str:
+    """The feature that is meant by its name, or by its label if no other has it."""
+    from trust_recourse.schema.values import near, some
+
+    labelled = [feature.name for feature in schema if feature.title == given]
+    if given in schema or len(labelled) == 1:
+        return given if given in schema else labelled[0]
+    if labelled:
+        raise InputError(f"several features are labelled {given!r}: say {some(labelled)}")
+    known = [*schema.names, *(feature.title for feature in schema)]
+    hint = near(given, known) or f"; the features are {some(schema.names)}"
+    raise InputError(f"no feature {given!r}{hint}")
+
+
+def hoped_for(wanted: str | None, classes: list[Any]) -> Any:
+    """The class hoped for: the greater if none is named, unless the classes are words."""
+    if wanted is not None:
+        return label_of(wanted, classes)
+    if isinstance(classes[1], str):  # the order of words says nothing about which is a yes
+        known = " and ".join(classes)
+        raise InputError(f"the classes are {known}; say which is hoped for: {either(classes)}")
+    return classes[1]
+
+
+def either(classes: list[str]) -> str:
+    """The two ways to say which class is hoped for."""
+    return " or ".join(shlex.join(["--wanted", label]) for label in classes)
 
 
 def label_of(text: str, classes: list[Any]) -> Any:

@@ -10,9 +10,9 @@ import typer
 from trust_recourse.cli import page
 from trust_recourse.cli.fit import Seed, learnt_from
 from trust_recourse.cli.mistakes import can_be_written, told_plainly
-from trust_recourse.cli.question import Json
+from trust_recourse.cli.question import Json, Wanted, hoped_for
 from trust_recourse.cli.root import app
-from trust_recourse.cli.schema import Data, Target
+from trust_recourse.cli.schema import Data, Ids, Target
 from trust_recourse.cli.table import read
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ def report(
             help="What the columns mean; the model's schema if none is given, or guessed.",
         ),
     ] = None,
+    wanted: Wanted = None,
+    id: Ids = None,  # noqa: A002
     folds: Annotated[int, typer.Option(min=2, help="Parts that take turns to be held out.")] = 5,
     seed: Seed = 0,
     html: Annotated[
@@ -68,10 +70,11 @@ def report(
         machine, known = clone(fitted), fitted.schema_
     if schema is not None:
         known = Schema.from_yaml(schema)
-    rows, labels, known = learnt_from(read(data), target, known)
+    rows, labels, known = learnt_from(read(data), target, known, id or [])
+    label = hoped_for(wanted, sorted(set(labels.tolist())))
     machine.set_params(schema=known, verbose=False)
     with page.waiting(f"Learning {folds} times, each time without the rows to be judged"):
-        found = model_report(machine, rows, labels, folds=folds, random_state=seed)
+        found = model_report(machine, rows, labels, wanted=label, folds=folds, random_state=seed)
     if html is not None:
         write_whole(html, page.as_html(f"Model report: {target}", found._repr_html_()))
     if json:

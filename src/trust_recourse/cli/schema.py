@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from trust_recourse.cli import page
-from trust_recourse.cli.mistakes import InputError, can_be_written, told_plainly
+from trust_recourse.cli.mistakes import InputError, can_be_written, is_new, told_plainly
 from trust_recourse.cli.root import app
 from trust_recourse.cli.table import Table, read
 
@@ -22,11 +22,18 @@ if TYPE_CHECKING:
 
 USUAL_CODES = (-1, -7, -8, -9, -99, -999, -9999)  # for what is missing, where all else is from 0 up
 MANY = 30  # values of a category
+FEW = 10  # rows in which values may all differ by chance
 
 Data = Annotated[Path, typer.Argument(metavar="DATA", help="A CSV or Parquet file.")]
 Target = Annotated[
     str, typer.Option(metavar="COLUMN", help="The column to predict; it has two different values.")
 ]
+
+Ids = Annotated[
+    list[str] | None,
+    typer.Option("--id", metavar="COLUMN", help="A column that only names the rows. Repeatable."),
+]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite the file.")]
 
 
 @app.command()
@@ -44,11 +51,8 @@ def schema(
             help="A code that means missing, or several: score=-9 or score=-7,-8,-9. Repeatable.",
         ),
     ] = None,
-    id: Annotated[  # noqa: A002
-        list[str] | None,
-        typer.Option(metavar="COLUMN", help="A column that only names the rows. Repeatable."),
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
+    id: Ids = None,  # noqa: A002
+    force: Force = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
 ) -> None:
     """Guess what the columns of a table mean, and write that as YAML for you to edit.
@@ -68,21 +72,15 @@ def schema(
         trust-recourse schema loans.csv --target repaid --id number --missing points=-9
     """
     can_be_written(out, data)
-    if out.exists() and not force:
-        raise InputError(
-            f"{out}: there is such a file; give another --out, or --force to overwrite it"
-        )
-    ids = id or []
-    if target in ids:
-        raise InputError(f"--id {target}: that is the target; give a column that names the rows")
+    is_new(out, force)
     table = read(data)
     counts = Counter(table.labels(target).tolist())
-    rows = table.features(target, *ids)
+    rows, unused = features(table, target, id or [])
     found = inferred(table, rows, missing or [])
     found.to_yaml(out)
     notes = {f.name: list(_notes(f, rows[f.name])) for f in found}
     if json:
-        told = {"file": str(out), "target": target, "rows": len(table)}
+        told = {"file": str(out), "target": target, "rows": len(table), "left_out": unused}
         classes = [{"label": label, "rows": n} for label, n in counts.items()]
         typer.echo(page.as_json(told | {"classes": classes, "notes": notes} | found.to_dict()))
         return
@@ -90,12 +88,36 @@ def schema(
     console = page.console(markup=False)
     console.print(f"{data}: {len(table)} rows. Target {target}: {shares}.\n")
     console.print(_listed(found, notes))
+    if unused:
+        console.print(f"\n{left_out(unused)}")
     console.print(
         f"\n{out}: written. Edit it: what may not change (mutable: false), what may only rise or "
         "fall (direction: increase), units and labels. Then:"
     )
     following = ["trust-recourse", "fit", str(data), "--target", target, "--schema", str(out)]
     console.print(shlex.join(following), soft_wrap=True)
+
+
+def features(table: Table, target: str, ids: list[str]) -> tuple[pd.DataFrame, list[str]]:
+    """The columns to learn from, and the names of those left out whose texts name the rows."""
+    if target in ids:
+        raise InputError(f"--id {target}: that is the target; give a column that names the rows")
+    rows = table.features(target, *ids)
+    unused = [str(name) for name in rows if rows[name].dtype == object and names_rows(rows[name])]
+    return table.features(target, *ids, *unused), unused
+
+
+def names_rows(column: pd.Series[Any]) -> bool:
+    """Whether a column holds another value in each row that has one."""
+    known = column.dropna()
+    return len(known) > FEW and known.is_unique
+
+
+def left_out(unused: list[str]) -> str:
+    """That columns were left out, and why."""
+    from trust_recourse.schema.values import some
+
+    return f"Left out {some(unused)}: another text stands in each row, which only names it."
 
 
 def inferred(table: Table, rows: pd.DataFrame, missing: list[str]) -> Schema:
@@ -163,7 +185,7 @@ def _notes(feature: Feature, column: pd.Series[Any]) -> Iterator[str]:
     values = known.unique().tolist()
     if len(values) == 1:
         yield "always the same: it can tell nothing"
-    elif len(values) == len(known) > 10 and feature.kind in ("integer", "category"):
+    elif feature.kind in ("integer", "category") and names_rows(known):
         yield "another in each row: does it only name it? then --id"
     elif feature.kind == "category" and len(values) > MANY:
         yield f"{len(values)} values: can they be grouped?"
@@ -173,7 +195,8 @@ def _notes(feature: Feature, column: pd.Series[Any]) -> Iterator[str]:
         below = sorted(value for value in values if value < 0)
         if below and set(below) <= set(USUAL_CODES):
             each = ",".join(f"{value:g}" for value in below)
-            yield f"{each}: missing? then --missing {feature.name}={each}"
+            code = shlex.join(["--missing", f"{feature.name}={each}"])
+            yield f"{each}: missing? then {code}"
     if feature.kind == "category":
         yield from _nearly_numbers(known)
 

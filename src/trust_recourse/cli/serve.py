@@ -15,9 +15,10 @@ from trust_recourse.cli.root import app
 from trust_recourse.cli.table import read
 
 if TYPE_CHECKING:
+    import pandas as pd
     from fastapi import FastAPI
 
-    from trust_recourse import Recourse
+    from trust_recourse import Recourse, Schema
 
 KEY = "TRUST_API_KEY"
 
@@ -31,6 +32,7 @@ def serve(
         Path | None,
         typer.Option(metavar="FILE", help="A CSV or Parquet file of people, to pick on the page."),
     ] = None,
+    id: question.Id = None,  # noqa: A002
     ledger: Annotated[
         str | None,
         typer.Option(envvar="TRUST_LEDGER", metavar="FILE|URL", help="Where promises are kept."),
@@ -92,8 +94,9 @@ def serve(
     if workers > 1 and page:
         raise InputError("--workers: the page runs in one process; add --no-page, or leave it")
     service = Service(
-        model, schema, data, ledger, ledger_key_file, key, page, organisation, contact, cost, wanted
-    )
+        model, schema, data, id, ledger, ledger_key_file, key, page, organisation, contact, cost,
+        wanted,
+    )  # fmt: skip
     recourse = service.recourse()
     service.check(recourse)
     listener = listen(host, port)
@@ -112,6 +115,7 @@ class Service:
     model: Path
     schema: Path | None
     data: Path | None
+    id: str | None
     ledger: str | None
     ledger_key_file: Path | None
     key: str | None
@@ -130,7 +134,7 @@ class Service:
         recourse = self.recourse()
         desk = Desk(
             recourse,
-            None if self.data is None else read(self.data).read_by(recourse.schema),
+            self.people(recourse.schema),
             None if self.ledger is None else Ledger(self.ledger, key_file=self.ledger_key_file),
             self.organisation,
             self.contact,
@@ -146,27 +150,51 @@ class Service:
         """The model with its rules."""
         return question.asked_of(self.model, self.schema, None, self.cost, self.wanted)
 
+    def people(self, schema: Schema) -> pd.DataFrame | None:
+        """Whom to pick on the page, each by an id if a column has one."""
+        import pandas as pd
+
+        from trust_recourse.schema.values import some
+
+        if self.data is None:
+            if self.id is not None:
+                raise InputError("--id names a column of people; give --data FILE too")
+            return None
+        table = read(self.data)
+        people = table.read_by(schema)
+        if self.id is None:
+            return people
+        ids = table.column(self.id)
+        blank = ids.isna() | (ids.astype(str).str.strip() == "")
+        if blank.any():
+            raise InputError(
+                f"{self.data}: {blank.sum()} of {len(ids)} rows have no id: column {self.id!r} is "
+                "blank there; fill it in, or leave --id out"
+            )
+        ids = ids.astype(str)
+        if twice := ids[ids.duplicated()].unique().tolist():
+            raise InputError(
+                f"{self.data}: column {self.id!r} has {some(twice)} more than once; expected an id "
+                "for each person, or leave --id out"
+            )
+        return people.set_axis(pd.Index(ids, dtype=object))
+
     def check(self, recourse: Recourse) -> None:
         """Refuse at once what else only the first request would find out."""
         from trust_recourse import Ledger
         from trust_recourse.ledger.pseudonyms import Key
 
-        if self.data is not None:
-            read(self.data).read_by(recourse.schema)
+        self.people(recourse.schema)
         if self.ledger is not None:
             Key.given(None, self.ledger_key_file)
             Ledger(self.ledger).close()
 
 
 def _key(path: Path | None) -> str | None:
-    from trust_recourse.web.guard import LEAST_KEY
+    from trust_recourse.web.guard import check_key
 
     key = os.environ.get(KEY) or None if path is None else path.read_text("utf-8").strip()
-    if key is not None and len(key.encode()) < LEAST_KEY:
-        raise InputError(
-            f"the API key has {len(key.encode())} bytes; expected at least {LEAST_KEY} that nobody "
-            'can guess, such as python -c "import secrets; print(secrets.token_hex())"'
-        )
+    check_key(key)
     return key
 
 

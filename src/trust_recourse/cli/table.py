@@ -55,16 +55,16 @@ class Table:
         from trust_recourse.schema.values import some
 
         given = self._guessed(self.column(target))
-        if blank := int(given.isna().sum()):
-            raise InputError(
-                f"{self.path}: {blank} of {len(given)} rows have no class: column {target!r} is "
-                "blank there; fill it in, or take these rows out"
-            )
-        classes = given.unique().tolist()
+        classes = given.dropna().unique().tolist()
         if len(classes) != 2:
             raise InputError(
                 f"{self.path}: column {target!r} holds {len(classes)} different values "
                 f"({some(classes)}); a target has two, such as 0 and 1 or no and yes"
+            )
+        if blank := int(given.isna().sum()):
+            raise InputError(
+                f"{self.path}: {blank} of {len(given)} rows have no class: column {target!r} is "
+                "blank there; fill it in, or take these rows out"
             )
         kind = given.dtype.kind
         if kind == "b":

@@ -17,14 +17,6 @@ if TYPE_CHECKING:
     from trust_recourse import Certificate, PTMClassifier, TMClassifier
     from trust_recourse.search.certificate import Verdict
 
-RULED_OUT = {
-    "cost": "by cost",
-    "confidence": "by confidence",
-    "priced": "by price",
-    "relation": "by a relation",
-    "point": "by the model's own word on a single point",
-}
-
 
 @app.command()
 def verify(
@@ -101,9 +93,8 @@ def said(certificate: Certificate, verdict: Verdict, model: PTMClassifier | TMCl
         ]
         numbers = f"cost {answer.cost:.4g}, confidence {answer.confidence:.4f}"
         told = f"{'; '.join(changes) or 'no change'} ({numbers})"
-    reasons = [f"{n} {RULED_OUT[reason]}" for reason, n in verdict.leaves.items() if n]
     parts = sum(verdict.leaves.values())
-    boxes = f"{parts} box{'es' if parts > 1 else ''} ruled out: {', '.join(reasons)}"
+    boxes = f"{parts} box{'es' if parts > 1 else ''} ruled out: {verdict.ruled_out}"
     label = model.classes_[problem.wanted]
     grid = Table.grid(padding=(0, 2, 0, 0))
     for name, text in (
@@ -112,7 +103,7 @@ def said(certificate: Certificate, verdict: Verdict, model: PTMClassifier | TMCl
         ("asked for", f"a confidence of {problem.target.words} in the class {label}"),
         ("cost", f"{problem.cost.words}, with the weights and scales of its schema"),
         ("answer", told),
-        ("checked", boxes if reasons else "the answer; nothing is cheaper than no change"),
+        ("checked", boxes if parts else "the answer; nothing is cheaper than no change"),
     ):
         grid.add_row(f"[dim]{name}", Text(text))
     return grid

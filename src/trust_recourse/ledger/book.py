@@ -16,6 +16,7 @@ from trust_recourse.ledger.entries import (
     Head,
     LedgerError,
     NoPromiseError,
+    PromiseClosedError,
     Verification,
     canonical,
     sha256,
@@ -33,8 +34,11 @@ from trust_recourse.ledger.promises import (
 )
 from trust_recourse.ledger.pseudonyms import Key
 from trust_recourse.ledger.store import CLOSING, Store
+from trust_recourse.problem import option_name
 from trust_recourse.result import Result
 from trust_recourse.schema import Schema
+from trust_recourse.schema.values import floored
+from trust_recourse.search.certificate import Certificate
 
 
 class Ledger:
@@ -95,17 +99,19 @@ class Ledger:
         subject: str,
         days: float = 90,
         valid_until: datetime | date | None = None,
-        certificate: str | os.PathLike[str] | None = None,
+        certificate: Certificate | str | os.PathLike[str] | None = None,
         fingerprint: str | None = None,
     ) -> Promise:
         """Promise an option of a result to a person; it is on disk when this returns.
+
+        The option is given by its place in `result.options`, from 0.
 
         Parameters
         ----------
         subject : the person's id; stored as a keyed hash alone.
         days, valid_until : how long it holds; a time with its zone, or a date (to the end of that
             day, UTC), goes before the number of days.
-        certificate : the file of this option's certificate; its hash is stored.
+        certificate : this option's certificate, or its file, whose hash is stored.
         fingerprint : names a model that has no fingerprint of its own, such as by the hash of its
             file.
 
@@ -113,8 +119,9 @@ class Ledger:
         chosen = result._option(option)
         recourse = result.recourse
         if chosen.confidence < recourse.decision_threshold:
+            name = option_name(result.options.index(chosen))
             raise LedgerError(
-                f"option {option} has a confidence of {chosen.confidence:.3f}, which the model "
+                f"{name} has a confidence of {floored(chosen.confidence)}, which the model "
                 f"refuses (its threshold is {recourse.decision_threshold:g}); promise one that it "
                 "accepts"
             )
@@ -124,7 +131,7 @@ class Ledger:
             raise LedgerError(f"fingerprint={fingerprint!r}: the model {reason}")
         key = Key.given(self._key, self._key_file)
         now = datetime.now(UTC)
-        proof = certificate and certificate_hash(Path(certificate), result, chosen)
+        proof = certificate and certificate_hash(certificate, result, chosen)
         told, schema = content(
             result,
             chosen,
@@ -178,7 +185,7 @@ class Ledger:
         """All entries about a promise, by its id: made, returned for, redeemed, withdrawn."""
         found = self._entries(promise)
         if not found:
-            raise NoPromiseError(f"there is no promise {promise!r} in {self._store.name}")
+            raise NoPromiseError(f"there is no promise {promise!r}")
         return found
 
     def read(self, promise: str) -> Promise:
@@ -241,14 +248,17 @@ class Ledger:
         promise : its id.
         x : the person as they are now, as a Series, a dict or a one-row table.
         model : the present model, or a `Recourse` with it.
-        promised_by : the model that promised, where it is another one; only needed where x is not
-            just what was promised.
+        promised_by : the model that promised, where it is another one; where x is not just what
+            was promised, it may be that only this one can judge it (`redemption.undecided`).
         at : when they returned; now, if None.
 
         A promise that is due is redeemed, once; one that is not stays as it was.
 
         """
-        found = judging.redemption(self.read(promise), x, model, promised_by, _now(at))
+        made = self.read(promise)
+        if made.closed:
+            raise PromiseClosedError(f"promise {promise!r} was {made.closed} already")
+        found = judging.redemption(made, x, model, promised_by, _now(at))
         kind = "redeemed" if found.due else "returned"
         told = canonical(found.to_dict())
         self._store.append(kind, promise, stamp(datetime.now(UTC)), told)
@@ -272,7 +282,14 @@ class Ledger:
 
     def _entries(self, promise: str | None = None) -> list[Entry]:
         with self._store.reading(promise) as entries:
-            return list(entries)
+            found = list(entries)
+        for entry in found:
+            if not entry.fits:
+                raise LedgerError(
+                    f"{self._store.name}: entry {entry.number} was changed, so nothing is read "
+                    "from it; `ledger verify` says more"
+                )
+        return found
 
     def _schemas(self) -> dict[str, Schema]:
         texts = self._store.schemas()

@@ -76,6 +76,16 @@ class Entry:
         # A forger may leave what no ledger writes: a database can hold bytes or nothing for a text.
         return all(isinstance(part, str) for part in told[1:]) and self.hash == _hash(*told)
 
+    def told(self) -> dict[str, Any]:
+        """The content, read."""
+        try:
+            told = json.loads(self.content)
+        except ValueError:
+            told = None
+        if not isinstance(told, dict):
+            raise LedgerError(f"entry {self.number} was written by no ledger: {self.content[:40]}")
+        return told
+
     @property
     def head(self) -> Head:
         """The head of the ledger when this was its last entry."""
@@ -106,7 +116,7 @@ class Head:
         if not (found := re.fullmatch(r"(\d{1,18}):([0-9a-f]{64})", text.strip())):
             raise LedgerError(
                 f"head {text!r}; expected a number, a colon and 64 hexadecimal digits, "
-                "as str(ledger.head()) writes it"
+                "as `ledger verify` gives it"
             )
         return cls(int(found[1]), found[2])
 
@@ -170,6 +180,10 @@ def _fault(entry: Entry, last: Head, schemas: Collection[str]) -> str:
         )
     if not entry.fits:
         return f"entry {entry.number} was changed: its contents do not fit its hash"
-    if entry.kind == "promise" and json.loads(entry.content)["schema"] not in schemas:
+    try:
+        told = entry.told()
+    except LedgerError as error:
+        return str(error)
+    if entry.kind == "promise" and str(told.get("schema")) not in schemas:
         return f"the schema of entry {entry.number} was changed or removed"
     return ""

@@ -26,16 +26,18 @@ class Judged:
     """One promise before a new model: what it says of the promised values, and a repair.
 
     `repair` is the least further change from the promised values; where there is none, or none is
-    needed, `repair_status` says so.
+    needed, `repair_status` says so. A model that cannot be asked about a promise (`confidence` is
+    None) breaks it; `reason` says why, or why no repair was sought.
     """
 
     promise: Promise
-    confidence: float
+    confidence: float | None
     accepted: bool  # the decision is kept
     enough: bool  # the confidence asked for is kept too
     broken: bool
     repair: Option | None = None
     repair_status: Status = Status.ALREADY_MET
+    reason: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """The verdict in texts and numbers that JSON can hold."""
@@ -56,6 +58,7 @@ class Judged:
             "repair_cost": None if repair is None else repair.cost,
             "repair_confidence": None if repair is None else repair.confidence,
             "repair_status": str(self.repair_status),
+            "reason": self.reason,
         }
 
 
@@ -90,13 +93,17 @@ class Check:
 
     def __repr__(self) -> str:
         kept = "their decision" if self.by == "decision" else "their target"
-        return f"{len(self.broken)} of {len(self.judged)} outstanding promises would lose {kept}"
+        unasked = sum(each.confidence is None for each in self.judged)
+        return (
+            f"{len(self.broken)} of {len(self.judged)} outstanding promises would lose {kept}"
+            + (f", {unasked} of them since the model cannot be asked about them" if unasked else "")
+        )
 
 
 _COLUMNS = [
     "id", "subject", "valid_until", "promised", "target", "confidence_then", "confidence",
     "accepted", "enough", "broken", "repair", "repair_values", "repair_cost", "repair_confidence",
-    "repair_status",
+    "repair_status", "reason",
 ]  # fmt: skip
 
 
@@ -112,39 +119,37 @@ def check(
     """What a model, or a recourse with its own cost and threshold, makes of promises."""
     if by not in ("decision", "target"):
         raise LedgerError(f"by={by!r}; expected 'decision' or 'target'")
+    if threshold is not None and not 0 < threshold < 1:
+        raise LedgerError(f"threshold={threshold!r}; expected a number between 0 and 1")
     promises = tuple(promises)
     bar = Progress(len(promises), "promises", show=verbose)
     judged = tuple(
-        _judged(promise, _asked(promise, given, threshold), by, time_limit)
-        for promise in bar.over(promises)
+        _judged(promise, given, by, threshold, time_limit) for promise in bar.over(promises)
     )
     return Check(_fingerprint(given), at, by, judged)
 
 
-def _judged(promise: Promise, recourse: Recourse, by: By, time_limit: float | None) -> Judged:
-    confidence = _confidence(promise, recourse, promise.schema.reach(promise.option.x).own)
+def _judged(
+    promise: Promise, given: Any, by: By, threshold: float | None, time_limit: float | None
+) -> Judged:
+    try:
+        recourse = _asked(promise, given, threshold)
+        confidence = _confidence(recourse, promise.schema.reach(promise.option.x).own)
+    except LedgerError as error:
+        return Judged(promise, None, False, False, True, None, Status.NOT_FOUND, reason=str(error))
     accepted = confidence >= recourse.decision_threshold
-    enough = accepted and promise.target.met(confidence)
+    target = _accepted_part(promise.target, recourse.decision_threshold)
+    enough = accepted and target.met(confidence)
     if accepted if by == "decision" else enough:
         return Judged(promise, confidence, accepted, enough, broken=False)
-    repair, status = _repair(promise, recourse, by, time_limit)
-    return Judged(promise, confidence, accepted, enough, True, repair, status)
-
-
-def _repair(
-    promise: Promise, recourse: Recourse, by: By, time_limit: float | None
-) -> tuple[Option | None, Status]:
-    """The least change of the promised values that keeps the word, as it is judged."""
     if promise.cost_lost and not recourse.cost.functions:
-        raise LedgerError(
-            f"promise {promise.id!r}: its cost has functions of its own, which no ledger holds; "
-            "give a Recourse with that cost in place of the model"
-        )
-    target = Target(_decided(recourse.decision_threshold))
-    if by == "target" and not (
-        promise.target.mode == "at_least" and promise.target.confidence < target.confidence
-    ):
-        target = promise.target
+        return Judged(
+            promise, confidence, accepted, enough, True, None, Status.NOT_FOUND,
+            "its cost has functions of its own, which no ledger holds; in Python, give a Recourse "
+            "with that cost in place of the model",
+        )  # fmt: skip
+    if by == "decision":
+        target = _decision(recourse.decision_threshold)
     found = recourse.find(
         promise.option.x,
         target.confidence,
@@ -153,12 +158,33 @@ def _repair(
         time_limit=time_limit if recourse.exact else None,
     )
     (status,) = found.status.values()
-    return (found.options[0] if found.options else None), status
+    repair = found.options[0] if found.options else None
+    return Judged(promise, confidence, accepted, enough, True, repair, status)
 
 
-def _decided(threshold: float) -> float:
-    """The level whose slack ends at the threshold, below which the decision is lost."""
-    return threshold if threshold == 0.5 else min(threshold + SLACK, 1 - SLACK)
+def _accepted_part(target: Target, threshold: float) -> Target:
+    """What a decision threshold leaves of a target; the decision itself where that is nothing."""
+    least = _level(threshold)
+    spread = 0.0 if target.mode == "at_least" else target.tolerance
+    if target.confidence - spread >= least:
+        return target
+    high = min(target.confidence + spread, 1.0)
+    if target.mode == "at_least" or high < least:
+        return _decision(threshold)
+    middle = (least + high) / 2
+    return Target(middle, "band", middle - least)
+
+
+def _decision(threshold: float) -> Target:
+    return Target(threshold if threshold == 0.5 else _level(threshold))
+
+
+def _level(threshold: float) -> float:
+    """The least level that nothing below the threshold meets, slack included."""
+    level = threshold + SLACK
+    if level - SLACK < threshold:
+        level = math.nextafter(level, 1.0)
+    return min(level, 1 - SLACK)
 
 
 def _asked(promise: Promise, given: Any, threshold: float | None = None) -> Recourse:
@@ -182,18 +208,16 @@ def _asked(promise: Promise, given: Any, threshold: float | None = None) -> Reco
         )
     except ValueError as error:
         raise LedgerError(
-            f"promise {promise.id!r}: this model cannot be asked about it: {error}. Fit it "
-            "with the promise's own schema, PTMClassifier(schema=promise.schema)"
+            f"this model cannot be asked about the promise: {error}. Ask the model of the product "
+            "that was promised, or fit this one with the schema of the promise (fit --schema)"
         ) from None
 
 
-def _confidence(promise: Promise, recourse: Recourse, codes: Floats) -> float:
+def _confidence(recourse: Recourse, codes: Floats) -> float:
     try:
         return recourse.confidence_of(codes)
     except ValueError as error:
-        raise LedgerError(
-            f"promise {promise.id!r}: this model cannot be asked about it: {error}"
-        ) from None
+        raise LedgerError(f"this model cannot be asked about the promise: {error}") from None
 
 
 def _fingerprint(given: Any) -> str | None:
@@ -215,18 +239,12 @@ def redemption(
     schema = promise.schema
     given, promised = schema.reach(x).own, schema.reach(promise.option.x).own
     recourse = _asked(promise, present)
-    now = _confidence(promise, recourse, given)
+    now = _confidence(recourse, given)
     accepted = now >= recourse.decision_threshold
     exactly = all(map(same, given, promised))
     then = _then(promise, present, promised_by, given, exactly)
     missed, others = _differences(promise, given, promised)
     in_time = promise.issued_at <= at <= promise.valid_until
-    if then is None and in_time and not accepted:
-        raise LedgerError(
-            f"promise {promise.id!r}: these are not just the promised values, and the present "
-            "model refuses them; whether the promise covers them only the model that made it can "
-            f"say: give promised_by=load(...), the model {promise.model[:12]}…"
-        )
     sure = then is not None and then >= promise.option.confidence - SLACK
     if exactly:
         done = Done.EXACTLY
@@ -236,7 +254,7 @@ def redemption(
         done = Done.OTHERWISE if sure else Done.NOT
     held = None if then is None else then >= promise.threshold
     return Redemption(
-        promise=promise.id,
+        promise=promise,
         at=at,
         x=values(schema.row(x)),
         done=done,
@@ -246,6 +264,7 @@ def redemption(
         then=then,
         held_then=held,
         model=_fingerprint(present),
+        threshold=recourse.decision_threshold,
         now=now,
         holds_now=accepted,
         due=in_time and done is not Done.NOT and (bool(held) or accepted),
@@ -260,16 +279,18 @@ def _then(
         name = _fingerprint(promised_by)
         if name not in (None, promise.model):
             raise LedgerError(
-                f"promised_by is the model {name[:12]}…; promise {promise.id!r} was made by "
-                f"{promise.model[:12]}…"
+                f"the model {name[:12]}… was given as the one that promised; promise "
+                f"{promise.id!r} was made by {promise.model[:12]}…"
             )
     elif exactly:
         return promise.option.confidence
+    elif all(map(same, given, promise.schema.reach(promise.factual).own)):
+        return promise.confidence  # nothing was done
     elif _fingerprint(present) == promise.model:
         promised_by = present
     else:
         return None
-    return _confidence(promise, _asked(promise, promised_by), given)
+    return _confidence(_asked(promise, promised_by), given)
 
 
 Pairs = dict[str, tuple[Any, Any]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
@@ -17,7 +17,7 @@ from trust_recourse.ledger.entries import Entry, LedgerError, canonical, sha256
 from trust_recourse.problem import Cost, Option, Status, Target
 from trust_recourse.result import Result
 from trust_recourse.schema import Schema
-from trust_recourse.schema.values import plain, same
+from trust_recourse.schema.values import floored, plain, same
 from trust_recourse.search.certificate import Certificate
 from trust_recourse.search.certificate.record import cost_parts
 
@@ -64,14 +64,18 @@ class Promise:
         """What was to change, for people."""
         return words(self.schema, self.option.changes)
 
+    def shown(self, confidence: float, *marks: float) -> str:
+        """A confidence for people, told apart from the threshold and what was asked for."""
+        return floored(confidence, (self.threshold, self.target.confidence, *marks))
+
     @classmethod
     def read(cls, entry: Entry, schemas: Mapping[str, Schema], closed: str = "") -> Promise:
         """A promise from its entry and the stored schemas."""
-        told = json.loads(entry.content)
+        told = entry.told()
         if told["schema"] not in schemas:
             raise LedgerError(
                 f"promise {entry.promise!r}: its schema is not in the ledger, or was changed; "
-                "see ledger.verify()"
+                "`ledger verify` says more"
             )
         schema = schemas[told["schema"]]
         factual, x = (_row(schema, values) for values in (told["factual"], told["option"]["x"]))
@@ -196,12 +200,12 @@ class Redemption:
     """What was found when a person came back.
 
     `then` is the confidence of the model that promised, None where it was not at hand; `now` that
-    of the present one. `missed` are promised changes that were not made, `others` values that
-    changed beside the promise, each as (promised, given). `due` is the outcome: done in time, and
-    accepted by the model that promised or by the present one.
+    of the present one, which accepts from `threshold` on. `missed` are promised changes that were
+    not made, `others` values that changed beside the promise, each as (promised, given). `due` is
+    the outcome: done in time, and accepted by the model that promised or by the present one.
     """
 
-    promise: str
+    promise: Promise
     at: datetime
     x: dict[str, Any]
     done: Done
@@ -211,31 +215,56 @@ class Redemption:
     then: float | None
     held_then: bool | None
     model: str | None
+    threshold: float
     now: float
     holds_now: bool
     due: bool
 
+    @property
+    def undecided(self) -> bool:
+        """Whether it may be due after all: only the model that promised could tell."""
+        return self.in_time and not self.due and self.then is None
+
     def to_dict(self) -> dict[str, Any]:
         """The redemption in texts and numbers that JSON can hold."""
-        return {**vars(self), "at": stamp(self.at), "done": str(self.done)}
+        told = {"promise": self.promise.id, "at": stamp(self.at), "done": str(self.done)}
+        return {**vars(self), **told}
 
     def __repr__(self) -> str:
         return "\n".join(self.lines())
 
     def lines(self) -> list[str]:
         """What was found, a sentence a line."""
+        promise, schema = self.promise, self.promise.schema
         lines = [self.done.sentence]
         for name, (promised, given) in self.missed.items():
-            lines.append(f"    {name}: promised with {promised}, is {given}")
+            agreed, now = schema.describe(name, promised), schema.describe(name, given)
+            lines.append(f"    {schema[name].title}: promised with {agreed}, is {now}")
         if self.others:
-            lines.append("    changed beside it: " + ", ".join(self.others))
-        lines.append("It is in time." if self.in_time else "The promise had expired.")
+            lines.append(f"Changed beside what was promised: {words(schema, self.others)}.")
+        if self.at < promise.issued_at:
+            made = f"{promise.issued_at:%Y-%m-%d %H:%M:%S}"
+            lines.append(f"The promise was made later, at {made} UTC; is the clock right?")
+        else:
+            lines.append("It is in time." if self.in_time else "The promise had expired.")
         if self.then is not None:
             verdict = "accepts" if self.held_then else "refuses"
-            lines.append(f"The model that promised {verdict} it: confidence {self.then:.3f}.")
+            then = promise.shown(self.then)
+            lines.append(f"The model that promised {verdict} it: confidence {then}.")
         verdict = "accepts" if self.holds_now else "refuses"
-        lines.append(f"The present model {verdict} it: confidence {self.now:.3f}.")
-        lines.append("The promise is due." if self.due else "Nothing is due.")
+        now = promise.shown(self.now, self.threshold)
+        lines.append(f"The present model {verdict} it: confidence {now}.")
+        if self.undecided:
+            lines.append(
+                f"The model that promised, {promise.model[:12]}…, was not at hand, so whether its "
+                "word binds could not be judged."
+            )
+            lines.append("It may still be due: redeem it again with that model.")
+        elif not self.due:
+            lines.append("Nothing is due.")
+        else:
+            beside = ": it is accepted with the other changes too" if self.others else ""
+            lines.append(f"The promise is due{beside}.")
         return lines
 
 
@@ -269,13 +298,20 @@ def deadline(issued: datetime, days: float, until: datetime | date | None) -> da
         raise LedgerError(f"days={days!r}; expected a number above 0, and below a hundred years")
     end = issued + timedelta(days=days) if until is None else moment("valid_until", until)
     if end <= issued:
-        raise LedgerError(f"valid_until={end}; expected a time after now, {issued}")
+        now = issued if isinstance(until, datetime) else issued.date()
+        raise LedgerError(f"valid until {until}: that is over, it is {now} (UTC); give a later day")
     return end
 
 
-def certificate_hash(path: str | Path, result: Result, option: Option) -> str:
+def certificate_hash(
+    given: Certificate | str | os.PathLike[str], result: Result, option: Option
+) -> str:
     """The SHA-256 of a certificate's file, once it is seen to be about this very answer."""
-    proof = Certificate.load(path)
+    if isinstance(given, Certificate):
+        path, proof, text = Path("certificate"), given, given.to_json().encode()
+    else:
+        path = Path(given)
+        proof, text = Certificate.load(path), path.read_bytes()
     schema, problem = result.recourse.schema, proof.problem
     parts = {
         "model": proof.fingerprint == getattr(result.recourse.model, "fingerprint_", None),
@@ -287,10 +323,9 @@ def certificate_hash(path: str | Path, result: Result, option: Option) -> str:
     }
     if other := [name for name, alike in parts.items() if not alike]:
         raise LedgerError(
-            f"{path}: this certificate is about another {other[0]}; give that of this option, "
-            "result.certificate(target).save(path)"
+            f"{path}: this certificate is about another {other[0]}; give that of this option"
         )
-    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    return hashlib.sha256(text).hexdigest()
 
 
 def values(row: pd.Series[Any]) -> dict[str, Any]:

@@ -62,6 +62,6 @@ class Key:
         if VARIABLE in os.environ:
             return cls(os.environ[VARIABLE].encode())
         raise LedgerError(
-            "subjects are stored as keyed hashes, and there is no key: give key=... or "
-            f"key_file=..., or set {VARIABLE} in the environment"
+            "subjects are stored as keyed hashes, and there is no key: give a file with it "
+            f"(--key-file, key_file), or set {VARIABLE} in the environment"
         )

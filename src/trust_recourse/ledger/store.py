@@ -39,6 +39,7 @@ from trust_recourse.ledger.entries import (
 NEWEST = "0001"  # the last of migrations/versions
 VERSIONS = "ledger_version"
 CLOSING = ("redeemed", "withdrawn")  # after these nothing more can happen to a promise
+CONNECT = "10"  # seconds that PostgreSQL may take to answer at all, unless the URL says otherwise
 LOCK = 0x7472757374  # of PostgreSQL's advisory locks: "trust"
 
 tables = sa.MetaData()
@@ -244,6 +245,7 @@ def _refuse(kind: str, promise: str, before: Any) -> None:
 
 
 def _postgres_engine(url: sa.URL) -> sa.Engine:
+    url = url.set(query={"connect_timeout": CONNECT, **url.query})
     # Read committed, so that what is read after waiting for the lock is what the last writer left.
     return sa.create_engine(url, isolation_level="READ COMMITTED", pool_pre_ping=True)
 

@@ -30,12 +30,27 @@ from trust_recourse.problem import Floats
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from trust_recourse.audit.chance import Measured
     from trust_recourse.audit.gather import Audit, Part
 
 TOGETHER = 3  # groups on one panel; more get a panel each, beside the reference
 ACROSS = 3  # panels in a row
 MOST = 8  # features, of those asked for most
 NAMED = 26  # characters of a group's name
+DRAWN = 12  # groups beside the reference, of those with the most refused
+
+
+def _drawn(part: Part, most: int = DRAWN) -> tuple[list[Measured], int]:
+    """The groups to draw, in their order, and how many smaller ones are left out."""
+    order = sorted(part.groups, key=lambda each: -each.group.refused)
+    others = [each for each in order if each.group.name != part.reference]
+    chosen = {part.reference, *(each.group.name for each in others[:most])}
+    drawn = [each for each in part.groups if each.group.name in chosen]
+    return drawn, len(part.groups) - len(drawn)
+
+
+def _without(left_out: int) -> str:
+    return f" (without {left_out} smaller groups)" if left_out else ""
 
 
 # ---------------------------------------------------------------- cost curves
@@ -52,12 +67,14 @@ class CurvesInfo:
     groups: dict[str, tuple[Floats, Floats, Floats]]
     labels: dict[str, str]
     reference: str
+    left_out: int  # groups, of those with the fewest refused
 
 
 def curves_info(audit: Audit, part: int = 0) -> CurvesInfo:
     """Gather the share of the refused who are accepted at a cost of at most c, by group."""
     told = audit.parts[part]
-    curves = {each.group.name: each.curve for each in told.groups if each.group.refused}
+    groups, left_out = _drawn(told)
+    curves = {each.group.name: each.curve for each in groups if each.group.refused}
     return CurvesInfo(
         told.title,
         audit.cost,
@@ -65,8 +82,9 @@ def curves_info(audit: Audit, part: int = 0) -> CurvesInfo:
         told.groups[0].curve.grid,
         {name: (curve.share, curve.low, curve.high) for name, curve in curves.items()},
         {each.group.name: f"{shortened(each.group.name, NAMED)} ({each.group.refused:,} refused)"
-         for each in told.groups},
+         for each in groups},
         told.reference,
+        left_out,
     )  # fmt: skip
 
 
@@ -103,7 +121,8 @@ def draw_curves(info: CurvesInfo, axes: Sequence[Axes] | None = None) -> tuple[A
 
 
 def _curves_title(info: CurvesInfo) -> str:
-    return f"What a cost buys the refused, by {info.by} (confidence {info.confidence:g})"
+    asked = f"What a cost buys the refused, by {info.by} (confidence {info.confidence:g})"
+    return asked + _without(info.left_out)
 
 
 def _draw_curve(ax: Axes, info: CurvesInfo, name: str, style: Any, label: str = "") -> None:
@@ -152,6 +171,7 @@ class ForestInfo:
     rows: dict[tuple[str, str], tuple[float, float, float]]  # measure, group
     few: frozenset[tuple[str, str]]
     clear: frozenset[tuple[str, str]]
+    left_out: int  # groups, of those with the fewest refused
 
 
 WORDS = {
@@ -166,7 +186,9 @@ POINTS = ("refused", "reach")
 def forest_info(audit: Audit, part: int = 0) -> ForestInfo:
     """Gather the differences of every group from the reference."""
     told = audit.parts[part]
-    chosen = [each for each in told.comparisons if each.measure in WORDS]
+    groups, left_out = _drawn(told)
+    drawn = {each.group.name for each in groups}
+    chosen = [each for each in told.comparisons if each.measure in WORDS and each.group in drawn]
     rows, few, clear = {}, set(), set()
     for each in chosen:
         scale = 100.0 if each.measure in POINTS else 1.0
@@ -175,11 +197,13 @@ def forest_info(audit: Audit, part: int = 0) -> ForestInfo:
         rows[at] = (scale * each.difference.value, scale * low, scale * high)
         few |= {at} if each.few else set()
         clear |= {at} if each.clear else set()
-    names = tuple(dict.fromkeys(each.group for each in chosen))
+    told_of = {group for (_, group), row in rows.items() if np.isfinite(row[0])}
+    names = tuple(dict.fromkeys(each.group for each in chosen if each.group in told_of))
     measures = {measure: words.format(cap=told.cap) for measure, words in WORDS.items()}
     return ForestInfo(
-        told.title, told.reference, names, measures, rows, frozenset(few), frozenset(clear)
-    )
+        told.title, told.reference, names, measures, rows, frozenset(few), frozenset(clear),
+        left_out,
+    )  # fmt: skip
 
 
 def draw_forest(info: ForestInfo, axes: Sequence[Axes] | None = None) -> tuple[Axes, ...]:
@@ -204,9 +228,8 @@ def draw_forest(info: ForestInfo, axes: Sequence[Axes] | None = None) -> tuple[A
         ax.set_title(wrapped(words, 40), fontsize=9)
         if not any(np.isfinite(info.rows[measure, g][0]) for g in info.groups):
             note(ax, "nothing to compare")
-    _figure_title(
-        drawn, wrapped(f"Differences by {info.by}, from the group “{info.reference}”", 70)
-    )
+    words = f"Differences by {info.by}, from the group “{info.reference}”{_without(info.left_out)}"
+    _figure_title(drawn, wrapped(words, 70))
     legend(drawn, own=axes is None)
     return tuple(drawn)
 
@@ -239,12 +262,14 @@ class AskedInfo:
     features: tuple[str, ...]  # in words, those asked for most first
     groups: dict[str, Floats]  # (features, 3)
     labels: dict[str, str]
+    left_out: int  # groups, of those with the fewest refused
 
 
 def asked_info(audit: Audit, part: int = 0) -> AskedInfo:
     """Gather how often each feature is asked to change, of those who can reach the target."""
     told = audit.parts[part]
-    groups = [each for each in told.groups if each.group.reached]
+    drawn, left_out = _drawn(told)
+    groups = [each for each in drawn if each.group.reached]
     total = {name: sum(each.group.asked[name] for each in groups) for name in audit.titles}
     order = sorted((name for name in total if total[name]), key=lambda name: -total[name])[:MOST]
     rows = {
@@ -257,7 +282,8 @@ def asked_info(audit: Audit, part: int = 0) -> AskedInfo:
         each.group.name: f"{shortened(each.group.name, NAMED)} ({each.group.reached:,} who can)"
         for each in groups
     }
-    return AskedInfo(told.title, tuple(audit.titles[name] for name in order), rows, labels)
+    features = tuple(audit.titles[name] for name in order)
+    return AskedInfo(told.title, features, rows, labels, left_out)
 
 
 def draw_asked(info: AskedInfo, axes: Sequence[Axes] | None = None) -> tuple[Axes, ...]:
@@ -288,7 +314,8 @@ def draw_asked(info: AskedInfo, axes: Sequence[Axes] | None = None) -> tuple[Axe
         ax.set_axis_off()
     if not info.groups:
         note(drawn[0], "nobody who is refused can reach the target")
-    _figure_title(drawn, f"What those who can are asked to change, by {info.by}")
+    words = f"What those who can are asked to change, by {info.by}{_without(info.left_out)}"
+    _figure_title(drawn, words)
     return tuple(drawn[:count])
 
 
@@ -304,7 +331,7 @@ class LevelsInfo:
     levels: tuple[float, ...]
     groups: dict[str, tuple[Floats, Floats]]
     labels: dict[str, str]
-    left_out: int  # groups, of those with the fewest people asked
+    left_out: int  # groups, of those with the fewest refused
 
 
 def levels_info(audit: Audit, part: int = 0) -> LevelsInfo:
@@ -313,8 +340,8 @@ def levels_info(audit: Audit, part: int = 0) -> LevelsInfo:
     if not told.deeper:
         raise ValueError("this audit did not ask the model; give it: Audit.of(..., model=model)")
     groups, labels = {}, {}
-    largest = sorted(told.deeper, key=lambda each: -each.asked)[: len(LINES)]
-    for each in (each for each in told.deeper if each in largest):
+    largest = {each.group.name for each in _drawn(told, len(LINES) - 1)[0]}
+    for each in (each for each in told.deeper if each.group in largest):
         shares = [(s.reach.value, *s.reach.interval) for s in each.frontier]
         costs = [(s.mean_cost.value, *s.mean_cost.interval) for s in each.frontier]
         groups[each.group] = (np.array(shares), np.array(costs))
@@ -343,7 +370,7 @@ def draw_levels(info: LevelsInfo, axes: Sequence[Axes] | None = None) -> tuple[A
     drawn[0].set_ylabel("share of the refused\nwho can reach it", fontsize=9)
     drawn[1].set_ylabel(f"mean cost of those\nwho can ({info.cost})", fontsize=9)
     drawn[1].set_xlabel("confidence asked for")
-    rest = f" (without {info.left_out} smaller groups)" if info.left_out else ""
-    drawn[0].set_title(f"What more confidence takes, by {info.by}{rest}", fontsize="medium")
+    title = f"What more confidence takes, by {info.by}{_without(info.left_out)}"
+    drawn[0].set_title(title, fontsize="medium")
     legend(drawn, own=axes is None)
     return tuple(drawn)

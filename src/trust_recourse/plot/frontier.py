@@ -141,7 +141,8 @@ def _unbeaten(result: Result) -> pd.DataFrame:
 def draw_frontier(info: FrontierInfo, ax: Axes | None = None) -> Axes:
     """Draw the staircase: what each cost buys, shaded by how safe it is.
 
-    A ring with a number is an option of the result, by its place in `result.options`.
+    A ring with a number is an option of the result, counted from 1; the cheapest yes, if it is the
+    only one, has no number.
     """
     own = ax is None
     (ax,) = new_axes() if ax is None else (ax,)
@@ -218,13 +219,18 @@ def _options(ax: Axes, info: FrontierInfo) -> None:
     options = info.options
     if options.empty:
         return
+    decided = not info.asked_more and options["target"].tolist() == [info.threshold]
+    least = decided and options["status"][0] in (Status.OPTIMAL, Status.ALREADY_MET)
     ax.scatter(
         options["cost"], options["confidence"], marker="o", s=150, facecolors="none",
-        edgecolors=BLACK, linewidths=1.5, zorder=5, label="an option of this result",
+        edgecolors=BLACK, linewidths=1.5, zorder=5,
+        label="the cheapest yes" if least else "an option of this result",
     )  # fmt: skip
+    if least:
+        return
     together: dict[tuple[float, float], list[str]] = {}
     for at, each in enumerate(zip(options["cost"], options["confidence"], strict=True)):
-        together.setdefault(each, []).append(str(at))
+        together.setdefault(each, []).append(str(at + 1))
     for (cost, confidence), places in together.items():
         # Above the staircase is empty on the left of a step, below it on the right.
         bought = info.steps.loc[info.steps["cost"] <= cost + SLACK, "confidence"].max()

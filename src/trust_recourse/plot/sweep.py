@@ -22,6 +22,7 @@ from trust_recourse.plot.style import (
     wrapped,
 )
 from trust_recourse.problem import Status
+from trust_recourse.schema.values import floored
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -165,6 +166,6 @@ def _out_of_reach(axes: Sequence[Axes], info: SweepInfo) -> None:
                     transform=ax.get_xaxis_transform(), label=words, zorder=5,
                 )  # fmt: skip
     for furthest in sorted(set(info.furthest.values())):
-        words = f"furthest within reach: {furthest:.3f}"
+        words = f"furthest within reach: {floored(furthest)}"
         for ax in axes:
             ax.axvline(furthest, color=GREY, linewidth=1.4, zorder=1, label=words)

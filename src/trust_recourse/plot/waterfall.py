@@ -21,7 +21,8 @@ from trust_recourse.plot.style import (
     shortened,
     wrapped,
 )
-from trust_recourse.problem import Floats
+from trust_recourse.problem import Floats, as_told
+from trust_recourse.schema.values import floored, signed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 MOST = 8  # rules drawn one by one; the others are added up
 LEAST = 0.01  # of all that moves: a rule that moves less is one of the others
+CLEAR = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}  # of numbers
 ROW, LINE = 0.36, 0.14  # inches of a bar and of a line of text
 
 
@@ -117,21 +119,23 @@ def draw_waterfall(info: WaterfallInfo, ax: Axes | None = None) -> Axes:
         ax.plot([at, at], [row - 0.3, row + 1.3], color=GREY, linewidth=0.8, zorder=1)
     for i, (begin, end) in enumerate(zip(begins, ends, strict=True)):
         ax.annotate(
-            f"{info.shares[i]:+.3f}", (max(begin, end), i + 1), (3, 0), textcoords="offset points",
-            va="center", fontsize=SMALL,
+            signed(info.shares[i]), (max(begin, end), i + 1), (3, 0), textcoords="offset points",
+            va="center", fontsize=SMALL, bbox=CLEAR,
         )  # fmt: skip
     for row, (_, confidence) in ((0, info.start), (rows - 1, info.end)):
         ax.annotate(
-            f"{confidence:.3f}", (confidence, row), (3, 0), textcoords="offset points",
-            va="center", fontsize=SMALL, fontweight="bold",
+            as_told(confidence, info.threshold), (confidence, row), (3, 0),
+            textcoords="offset points", va="center", fontsize=SMALL, fontweight="bold", bbox=CLEAR,
         )  # fmt: skip
-    ax.axvline(info.threshold, color=BLACK, linestyle="--", linewidth=1.0, label="decision")
+    ax.axvline(
+        info.threshold, color=BLACK, linestyle="--", linewidth=1.0, zorder=2, label="decision"
+    )
     ax.set_yticks(range(rows), [info.start[0], *info.labels, info.end[0]], fontsize=SMALL)
     ax.invert_yaxis()
     least, most = min([0.0, *begins, *ends]), max([1.0, *begins, *ends])
     ax.set_xlim(least, most + 0.08 * (most - least) * (most > 1.0))
     ax.set_xlabel(f"confidence in class {info.wanted!r}")
-    title = f"What takes {info.start[0]} to {info.end[0]}, rule by rule"
+    title = f"From {info.start[0]} to {info.end[0]}, rule by rule"
     ax.set_title(title + (f"\n({wrapped(info.note, 70)})" if info.note else ""), fontsize="medium")
     legend([ax], own=own)
     return ax
@@ -187,9 +191,9 @@ def draw_duel(info: DuelInfo, ax: Axes | None = None) -> Axes:
         bars = ax.barh(
             rows + (k - 0.5) * 0.38, info.shares[:, k], height=0.36, color=colour, hatch=hatch,
             edgecolor="white",
-            label=f"{info.names[k]} ({info.own:.3f} → {info.confidences[k]:.3f})",
+            label=f"{info.names[k]} ({floored(info.own)} → {floored(info.confidences[k])})",
         )  # fmt: skip
-        ax.bar_label(bars, [f"{s:+.3f}" for s in info.shares[:, k]], padding=2, fontsize=SMALL)
+        ax.bar_label(bars, [signed(s) for s in info.shares[:, k]], padding=2, fontsize=SMALL)
     ax.axvline(0, color=BLACK, linewidth=0.8)
     ax.set_yticks(rows, list(info.labels), fontsize=SMALL)
     ax.invert_yaxis()

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from trust_recourse.problem import Option
+    from trust_recourse.problem import Option, Target
     from trust_recourse.recourse import Recourse
     from trust_recourse.result import Result
 
@@ -25,24 +25,29 @@ class Safety(NamedTuple):
 
     radius: float | None  # None for a model without cells, which proves none
     kept: float
+    error: float  # of `kept`, at most
 
 
 def safety(result: Result) -> list[Safety]:
     """How safe each option is."""
-    found = []
-    for at in range(len(result.options)):
-        kept = result.robustness(at, SIGMA)
-        radius = result.radius(at) if result.recourse.exact else None
-        found.append(Safety(radius, kept.copies if kept.probability is None else kept.probability))
-    return found
+    return [safety_of(result, at) for at in range(len(result.options))]
+
+
+def safety_of(result: Result, at: int) -> Safety:
+    """How safe one option is."""
+    kept = result.robustness(at, SIGMA)
+    if kept.probability is None:
+        return Safety(None, kept.copies, 0.0)
+    return Safety(result.radius(at), kept.probability, kept.error or 0.0)
 
 
 def how_far(result: Result, seconds: float = SECONDS) -> dict[str, Any] | None:
-    """Where something is out of reach: the furthest within it, and what would lead further.
+    """Where a confidence is out of reach: the furthest within it, and what would lead further.
 
     The seconds are for each constraint that is lifted.
     """
-    if "infeasible" not in result.status.values():
+    out_of_reach = [t for t, status in result.status.items() if status == "infeasible"]
+    if all(target.mode == "band" for target in out_of_reach):
         return None
     furthest, lifted = result.furthest, result.binding(seconds).to_dict("records")
     return {
@@ -70,14 +75,20 @@ def answers(
         "engine": result.engine,
         "asked_more": result.asked_more,
         "targets": [
-            {"confidence": target.confidence, "status": str(status), "sentence": status.sentence}
+            {
+                "confidence": target.confidence,
+                **_asked(target),
+                "status": str(status),
+                "sentence": status.sentence,
+            }
             for target, status in result.status.items()
         ],
         "options": [
             {
                 "target": option.target.confidence,
+                **_asked(option.target),
                 "status": str(option.status),
-                "sentence": option.status.sentence,
+                "sentence": result.sentence(at),
                 "cost": option.cost,
                 "lower_bound": option.lower_bound,
                 "confidence": option.confidence,
@@ -85,7 +96,7 @@ def answers(
                 "radius": None if each.radius == math.inf else each.radius,
                 "kept_under_noise": each.kept,
             }
-            for option, each in zip(result.options, safe, strict=True)
+            for at, (option, each) in enumerate(zip(result.options, safe, strict=True))
         ],
         **(far or {"furthest": None, "binding": None}),
     }
@@ -93,7 +104,7 @@ def answers(
 
 def steps(recourse: Recourse, x: Any, stairs: pd.DataFrame) -> dict[str, Any]:
     """A frontier as plain values: each step with what changes on it."""
-    person, own = recourse.schema.row(x), recourse.schema.reach(x).own.tolist()
+    before, own = _values(recourse.schema.row(x)), recourse.schema.reach(x).own.tolist()
     told = []
     for row in stairs.to_dict("records"):
         values = {name: plain(row[name]) for name in recourse.schema.names}
@@ -103,16 +114,22 @@ def steps(recourse: Recourse, x: Any, stairs: pd.DataFrame) -> dict[str, Any]:
             {
                 "cost": row["cost"],
                 "confidence": row["confidence"],
-                "changes": {name: values[name] for name in changed},
+                "changes": {n: {"from": before[n], "to": values[n]} for n in changed},
                 "x": values,
             }
         )
     return {
-        "person": _values(person),
+        "person": before,
         "wanted": recourse.wanted,
         "complete": stairs.attrs["complete"],
         "steps": told,
     }
+
+
+def _asked(target: Target) -> dict[str, Any]:
+    band = target.mode == "band"
+    words = {"mode": target.mode, "tolerance": target.tolerance if band else None}
+    return {**words, "words": target.words}
 
 
 def _moved(option: Option) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from trust_recourse import __version__
+from trust_recourse.plot.style import shortened
 from trust_recourse.report.content import (
     Block,
     Document,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from trust_recourse.audit.chance import Estimate, Measured
+    from trust_recourse.audit.deeper import Some
     from trust_recourse.audit.gather import Audit, Comparison, Part
 
 SHOWN = 12  # constraints that are told one by one
@@ -38,6 +40,7 @@ WORDS = {  # of a comparison, in a sentence
     "changes": "the number of changes",
 }
 SHARES = ("refused", "reach", "none")
+NAMED = 40  # characters of a group's name; a longer one is told in full once
 FEW_MARK, CLEAR_MARK = " †", " *"
 
 
@@ -115,18 +118,27 @@ def _sentence(part: Part, each: Comparison) -> str:
     span = " to ".join(_points(end) if share else f"{end:.3g}" for end in ends)
     unit = " points" if share else ""
     return clean(
-        f"By {part.title}: in the group “{each.group}” {WORDS[each.measure]} is {size}{unit} "
-        f"{way} than in “{part.reference}” (95 %: {span})."
+        f"By {part.title}: in the group “{_short(each.group)}” {WORDS[each.measure]} is "
+        f"{size}{unit} {way} than in “{_short(part.reference)}” (95 %: {span})."
     )
 
 
 def _asked(audit: Audit) -> Iterator[Block]:
     yield Heading("What was asked")
     yield Text(
-        f"Of {audit.people:,} people: whom does the model refuse, and what is the least each of "
+        f"Of {_many(audit.people)}: whom does the model refuse, and what is the least each of "
         f"these must change to be accepted (class {clean(audit.wanted)}) with a confidence of at "
         f"least {audit.confidence:g}? Cost: {audit.cost}, in the schema’s scales and weights."
     )
+
+
+def _many(people: int) -> str:
+    """How many people, in words.
+
+    >>> _many(1), _many(1200)
+    ('1 person', '1,200 people')
+    """
+    return f"{people:,} {'person' if people == 1 else 'people'}"
 
 
 def _people(audit: Audit, at: int) -> Iterator[Block]:
@@ -140,9 +152,12 @@ def _people(audit: Audit, at: int) -> Iterator[Block]:
     ]  # fmt: skip
     head = ("group", "people", "refused", "refused, %", "can, %", "no way, %", "open, %")
     yield Grid(head, tuple(rows))
+    names = (clean(each.group.name) for each in part.groups)
+    if cut := [f"{_short(name)}: {name}." for name in names if len(name) > NAMED]:
+        yield Text(f"In full: {' '.join(cut)}", small=True)
     unknown = sum(each.group.unknown for each in part.groups)
     more = (
-        f" Of {unknown:,} people the row could not be read, so it is not known whether they are "
+        f" Of {_many(unknown)} the row could not be read, so it is not known whether they are "
         "refused; they count as people, and in no share."
         if unknown
         else ""
@@ -150,7 +165,7 @@ def _people(audit: Audit, at: int) -> Iterator[Block]:
     yield Text(
         "In brackets where each share lies with 95 %. Refused: of all with a decision. Can, no way "
         "and open are of the refused: an allowed change reaches the target; it is proved that none "
-        "does; no answer was found in time. † fewer than "
+        "does; the search ended at its limit before either was known. † fewer than "
         f"{audit.few} refused: read nothing into it.{more}",
         small=True,
     )
@@ -197,27 +212,27 @@ def _compared(audit: Audit, at: int, drawn: bool) -> Iterator[Block]:
 
         yield _picture(
             draw_forest(forest_info(audit, at)),
-            f"By {part.title}: how each group differs from “{part.reference}”, with 95 %.",
+            f"By {part.title}: how each group differs from “{_short(part.reference)}”, with 95 %.",
         )
     by_group: dict[str, dict[str, Comparison]] = {}
     for each in part.comparisons:
         by_group.setdefault(each.group, {})[each.measure] = each
     rows = [
-        (clean(name), *(_difference(told[measure]) for measure in WORDS))
+        (_short(name), *(_difference(told[measure]) for measure in WORDS))
         for name, told in by_group.items()
     ]
     head = ("group", "refused, points", "can, points", "no way, points", "mean cost",
             "capped mean", "changes")  # fmt: skip
-    yield Grid(head, tuple(rows), clean(f"Differences from “{part.reference}”"))
+    yield Grid(head, tuple(rows), clean(f"Differences from “{_short(part.reference)}”"))
     measures = ("refused", "reach", "mean_cost", "capped_cost")
     ratios = tuple(
-        (clean(name), *(_ratio(told[measure]) for measure in measures))
+        (_short(name), *(_ratio(told[measure]) for measure in measures))
         for name, told in by_group.items()
     )
     yield Grid(
         ("group", "refused", "can", "mean cost", "capped mean"),
         ratios,
-        clean(f"The same as ratios to “{part.reference}”"),
+        clean(f"The same as ratios to “{_short(part.reference)}”"),
     )
     judged = sum(not each.few for each in part.comparisons)
     yield Text(
@@ -247,7 +262,7 @@ def _changes(audit: Audit, at: int, drawn: bool) -> Iterator[Block]:
         for name in names
     ]
     yield Grid(
-        ("asked to change", *(clean(each.group.name) for each in groups)), tuple(rows),
+        ("asked to change", *(_short(each.group.name) for each in groups)), tuple(rows),
         "Of those who can, how many are asked to change what",
     )  # fmt: skip
 
@@ -271,7 +286,7 @@ def _levels(audit: Audit, at: int, drawn: bool) -> Iterator[Block]:
         )
     levels = [step.confidence for step in part.deeper[0].frontier]
     rows = [
-        (f"{clean(each.group)} ({each.asked})",
+        (f"{_short(each.group)} ({each.asked})",
          *(f"{100 * step.reach.value:.0f} %, {_number(step.mean_cost.value)}"
            for step in each.frontier))
         for each in part.deeper
@@ -287,24 +302,25 @@ def _blocked(audit: Audit, at: int) -> Iterator[Block]:
         return
     yield Heading(clean(f"By {part.title}: what stands in the way"))
     sentences = sorted(
-        {sentence for each in groups for sentence in each.opens},
-        key=lambda sentence: (-sum(each.opens.get(sentence, 0) for each in groups), sentence),
+        groups[0].opens,
+        key=lambda sentence: (-sum(each.opens[sentence].people for each in groups), sentence),
     )
     rows = [
-        (clean(sentence), *(str(each.opens.get(sentence, 0)) for each in groups))
+        (clean(sentence), *(_some(each.opens[sentence]) for each in groups))
         for sentence in sentences[:SHOWN]
     ]
     if len(sentences) > SHOWN:
         rows.append((f"and {len(sentences) - SHOWN} others, for fewer people",
                      *("" for _ in groups)))  # fmt: skip
-    rows.append(("no single one", *(str(each.nothing) for each in groups)))
-    if any(each.unsure for each in groups):
-        rows.append(("not known: a limit ended the search", *(str(g.unsure) for g in groups)))
-    head = ("if only", *(f"{clean(each.group)} ({each.blocked})" for each in groups))
+    rows.append(("no single one", *(_some(each.nothing) for each in groups)))
+    if any(each.unsure.people for each in groups):
+        rows.append(("not known: a limit ended the search", *(_some(g.unsure) for g in groups)))
+    head = ("if only", *(f"{_short(each.group)} ({each.blocked})" for each in groups))
     yield Grid(head, tuple(rows))
     yield Text(
-        "Of people proved to have no way, drawn by chance (how many stands in brackets): how many "
-        "could reach the target if this one constraint alone were lifted. One person may count in "
+        "Of people proved to have no way, drawn by chance (how many stands beside the group): how "
+        "many could reach the target if this one constraint alone were lifted, and in brackets "
+        "what share of all such people in the group that is, with 95 %. One person may count in "
         "several rows. Protected features are never lifted.",
         small=True,
     )
@@ -342,8 +358,17 @@ def _limits() -> Iterator[Block]:
 # ---------------------------------------------------------------- numbers in words
 
 
+def _short(name: str) -> str:
+    return shortened(clean(name), NAMED)
+
+
 def _name(each: Measured, few: int) -> str:
-    return clean(each.group.name) + (FEW_MARK if each.group.refused < few else "")
+    return _short(each.group.name) + (FEW_MARK if each.group.refused < few else "")
+
+
+def _some(told: Some) -> str:
+    low, high = (f"{100 * end:.0f}" for end in told.share.interval)
+    return f"{told.people} {_span(low, f'{high} %')}"
 
 
 def _share(each: Measured, measure: str) -> str:

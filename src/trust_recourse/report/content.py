@@ -20,13 +20,15 @@ from typing import Any, ClassVar
 from trust_recourse.schema.values import write_whole
 
 WIDTH = 78  # characters in a line of text
-NARROW = 4  # columns that a telephone can show; a table with more is moved sideways there
+NARROW = 4  # columns that a telephone can show; a table with more is moved sideways where it must
+UNBROKEN = 24  # letters after which a longer word may break
 LONG = 22  # a column whose longest cell has more characters shares the room that is left
 MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September",
     "October", "November", "December",
 )  # fmt: skip
 _NUMBER = re.compile(r"[+−-]?\d[\d.,]*( ?%)?")
+_SPAN = re.compile(rf"{_NUMBER.pattern}( \(.*\))?( [†*])?")  # and where it lies, and a mark
 _TURNS = re.compile("[\u202a-\u202e\u2066-\u2069]")  # could make other words read otherwise
 
 
@@ -122,9 +124,12 @@ class Grid:
 
     @property
     def wide(self) -> tuple[bool, ...]:
-        """Which columns hold long text."""
+        """Which columns hold long text; a number with its interval is none."""
         columns = zip(self.head, *self.rows, strict=True)
-        return tuple(max(map(len, column)) > LONG for column in columns)
+        return tuple(
+            any(len(cell) > LONG and not _SPAN.fullmatch(cell) for cell in column)
+            for column in columns
+        )
 
     @property
     def right(self) -> tuple[bool, ...]:
@@ -142,23 +147,22 @@ class Grid:
             return [*caption, *("  ".join(row).rstrip() for row in cells)]
         told = []
         for name, *row in self.rows:
-            named = (f"{h}: {c}" for h, c in zip(self.head[1:], row, strict=True) if c)
+            heads = self.head[1:] if len(row) > 1 else ("",)  # of one value the name says it all
+            named = (f"{h}: {c}" if h else c for h, c in zip(heads, row, strict=True) if c)
             told += textwrap.wrap(f"{name}: {'; '.join(named)}", WIDTH, subsequent_indent="   ")
         return [*caption, *told]
 
     def html(self) -> str:
         """As HTML."""
         right = self.right or (False,) * len(self.head)
-        side = [
-            " class=number" if number else " class=wide" if wide else ""
-            for number, wide in zip(right, self.wide, strict=True)
-        ]
+        side = [" class=number" if number else "" for number in right]
         heads = zip(self.head, side, strict=True)
         head = "".join(f'<th scope="col"{kind}>{escape(each)}</th>' for each, kind in heads)
         rows = "".join(
-            f'<tr><th scope="row"{side[0]}>{escape(name)}</th>'
+            f'<tr><th scope="row"{side[0]}>{_breakable(name)}</th>'
             + "".join(
-                f"<td{kind}>{escape(cell)}</td>" for cell, kind in zip(row, side[1:], strict=True)
+                f"<td{kind}>{_breakable(cell)}</td>"
+                for cell, kind in zip(row, side[1:], strict=True)
             )
             + "</tr>"
             for name, *row in self.rows
@@ -187,6 +191,15 @@ class Picture:
         data = base64.b64encode(self.svg.encode()).decode()
         image = f'<img alt="{escape(self.alt)}" src="data:image/svg+xml;base64,{data}">'
         return f"<figure>{image}<figcaption>{escape(self.alt)}</figcaption></figure>"
+
+
+def _breakable(cell: str) -> str:
+    """As HTML, in which only words too long for a line may break."""
+    parts = re.split(rf"(\S{{{UNBROKEN + 1},}})", cell)
+    return "".join(
+        f"<span class=long>{escape(part)}</span>" if at % 2 else escape(part)
+        for at, part in enumerate(parts)
+    )
 
 
 Block = Heading | Text | Points | Grid | Picture
@@ -309,7 +322,7 @@ _STYLE = """
 @page { size: A4; margin: 16mm 18mm }
 body { margin: 0; color: #111; background: #fff; font: 11pt/1.4 Georgia, "Liberation Serif", serif;
   overflow-wrap: anywhere }
-main { max-width: 174mm; margin: 0 auto; padding: 1.5em }
+main { max-width: 190mm; margin: 0 auto; padding: 1.5em }
 header { display: flex; justify-content: space-between; gap: 2em }
 h1 { font-size: 1.35em; margin: .9em 0 .5em; line-height: 1.25 }
 h2 { font-size: 1.05em; margin: .9em 0 .2em; break-after: avoid }
@@ -319,14 +332,14 @@ table { border-collapse: collapse; margin: .4em 0; width: 100% }
 caption { text-align: left; padding: .2em 0 }
 th, td { text-align: left; vertical-align: top; padding: .18em .5em; border-bottom: .5pt solid #999;
   font-weight: normal; overflow-wrap: normal }
-.wide { overflow-wrap: anywhere }
+.long { overflow-wrap: anywhere }
 thead th { border-bottom: 1pt solid #111; font-weight: bold } tr { break-inside: avoid }
 .total tbody tr:last-child > * { font-weight: bold; border-bottom: 1pt solid #111 }
 .number { text-align: right }
 figure { margin: .6em 0; break-inside: avoid } img { width: 75%; min-width: min(100%, 30em) }
-figcaption { font-size: .87em }
+figcaption, .many { font-size: .87em }
+@media screen { .many { overflow-x: auto } }
 @media screen and (max-width: 40em) {
-  .many { overflow-x: auto } .many table { min-width: 40em } .many .wide { overflow-wrap: normal }
-  main { padding: 1em } }
+  .many table { min-width: 40em } .many .long { overflow-wrap: normal } main { padding: 1em } }
 @media print { body { font-size: SIZE; line-height: 1.3 } main { max-width: none; padding: 0 } }
 """

@@ -11,14 +11,14 @@ import hashlib
 import importlib.util
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 import pandas as pd
 
 from trust_recourse import __version__
-from trust_recourse.problem import Status, Target
+from trust_recourse.problem import Status, Target, option_name
 from trust_recourse.report.content import (
     Block,
     Document,
@@ -31,6 +31,8 @@ from trust_recourse.report.content import (
     clean,
 )
 from trust_recourse.report.reasons import reasons
+from trust_recourse.report.titles import titled
+from trust_recourse.schema.values import floored
 from trust_recourse.search.certificate import Certificate, CertificateError, check
 
 if TYPE_CHECKING:
@@ -85,6 +87,7 @@ def dossier(
 
     """
     proofs = _Proofs(result, certificates, verify)
+    result = titled(result, clean)
     blocks = (
         *_answer(result),
         *_model(result, report),
@@ -97,7 +100,7 @@ def dossier(
         *_fragility(result),
         *_comparison(result, sigma),
         *proofs.blocks(),
-        *_proved(result, verify and bool(proofs.verdicts)),
+        *_proved(result, proofs.verdicts),
     )
     document = Document(
         "Dossier of one answer of a model",
@@ -117,7 +120,7 @@ def _answer(result: Result) -> Iterator[Block]:
     verdict = "refuses" if result.refused else "accepts"
     yield Text(
         f"The model {verdict} this person: its confidence in class {clean(result.recourse.wanted)} "
-        f"is {result.confidence:.4f}."
+        f"is {_confidence(result, result.confidence)}."
     )
     told = []
     for target, status in result.status.items():
@@ -132,9 +135,10 @@ def _answer(result: Result) -> Iterator[Block]:
             "the schema’s bounds would gain, all else as it is. Weights do not add up."
         )
         found = reasons(result, way=next(iter(result.options), None))
+        reach = result.recourse.schema.reach(result.factual)
         rows = [
             (r.feature.title, r.value, f"{r.weight:.3f}" if r.weight else "only with others",
-             _kept(r.feature))
+             _kept(r.feature, reach[r.feature.name].free))
             for r in found
         ]  # fmt: skip
         yield _grid(("feature", "value", "weight", "may change"), rows)
@@ -142,10 +146,16 @@ def _answer(result: Result) -> Iterator[Block]:
             yield Text("A protected feature is among the principal reasons: look into it.")
 
 
-def _kept(feature: Feature) -> str:
+def _kept(feature: Feature, free: bool) -> str:
     if feature.protected:
         return "no: protected"
-    return "yes" if feature.mutable else "no"
+    return "yes" if free else "no"
+
+
+def _confidence(result: Result, confidence: float) -> str:
+    """Rounded down, and told from what a yes takes and from what was asked for."""
+    levels = (target.interval[0] for target in result.status)
+    return floored(confidence, (result.recourse.decision_threshold, *levels), digits=4)
 
 
 def _model(result: Result, report: ModelReport | None) -> Iterator[Block]:
@@ -156,7 +166,7 @@ def _model(result: Result, report: ModelReport | None) -> Iterator[Block]:
         ("fingerprint", getattr(model, "fingerprint_", "none: this kind of model has none")),
         ("classes", ", ".join(map(str, getattr(model, "classes_", (0, 1))))),
         ("wanted class", str(recourse.wanted)),
-        ("accepts from", f"{recourse.decision_threshold:g}"),
+        ("accepts from", str(recourse.decision_threshold)),
         ("features", str(len(recourse.schema))),
     ]
     if hasattr(model, "clauses"):
@@ -171,7 +181,8 @@ def _model(result: Result, report: ModelReport | None) -> Iterator[Block]:
     if report is None:
         yield Text(
             "No model report was given, so nothing is said here of how often the model is right or "
-            "how honest its confidence is: dossier(..., report=model_report(model, X, y))."
+            "how honest its confidence is: dossier(..., report=model_report(model, X, y)), or the "
+            "command dossier with --data and --target."
         )
         return
     yield Text(
@@ -193,7 +204,7 @@ def _schema(result: Result) -> Iterator[Block]:
     schema = result.recourse.schema
     yield Heading("What a person may change")
     rows = [
-        (f.title, f.kind, _kept(f), f.direction or "", _range(f),
+        (f.title, f.kind, _kept(f, f.mutable), f.direction or "", _range(f),
          "" if f.max_change is None else f.amount(f.max_change), f"{f.scale:g}", f"{f.weight:g}")
         for f in schema
     ]  # fmt: skip
@@ -258,8 +269,8 @@ def _options(result: Result, sigma: float, time_limit: float) -> Iterator[Block]
         kept = result.robustness(at, sigma)
         share = kept.copies if kept.probability is None else kept.probability
         rows.append(
-            (f"option {at}", option.target.words, str(option.status), f"{option.cost:.4g}",
-             f"{option.lower_bound:.4g}", f"{option.confidence:.4f}",
+            (option_name(at), option.target.words, str(option.status), f"{option.cost:.4g}",
+             f"{option.lower_bound:.4g}", _confidence(result, option.confidence),
              _radius(result, at), f"{share:.2%}")
         )  # fmt: skip
     head = (
@@ -273,7 +284,7 @@ def _options(result: Result, sigma: float, time_limit: float) -> Iterator[Block]
             "its lower bound, in scaled units."
         )
         changes = [
-            (f"option {at}", result.words(option) or "none")
+            (option_name(at), result.words(option) or "none")
             for at, option in enumerate(result.options)
         ]
         yield _grid(("option", "changes"), changes)
@@ -288,13 +299,14 @@ def _options(result: Result, sigma: float, time_limit: float) -> Iterator[Block]
     if Status.INFEASIBLE in result.status.values() and result.recourse.exact:
         furthest = result.furthest
         yield Text(
-            f"The furthest within reach is {furthest.confidence:.4f}: "
+            f"The furthest within reach is {_confidence(result, furthest.confidence)}: "
             f"{result.words(furthest) or 'no change'}."
         )
         table = result.binding(time_limit)
         yield _grid(
             ("if", "reachable", "gain", "proved"),
-            [(str(a), f"{b:.4f}", f"{c:+.4f}", "yes" if d else "no: a time limit ended the search")
+            [(str(a), _confidence(result, b), f"{c:+.4f}",
+              "yes" if d else "no: a time limit ended the search")
              for a, b, c, d in table.to_numpy().tolist()],
         )  # fmt: skip
 
@@ -318,7 +330,7 @@ def _pictures(result: Result, wanted: bool, sigma: float, limit: float) -> Itera
         yield Picture(svg(figure), "What each cost buys in confidence, and where the options lie.")
     if _explained(result):
         ax = draw_waterfall(waterfall_info(result.explain(_explained(result)[0])))
-        first = f"From the person to option {_explained(result)[0]}, rule by rule."
+        first = f"From the person to {option_name(_explained(result)[0])}, rule by rule."
         yield Picture(svg(cast("Figure", ax.figure)), first)
 
 
@@ -332,9 +344,10 @@ def _explained(result: Result) -> list[int]:
 def _attribution(result: Result) -> Iterator[Block]:
     for at in _explained(result):
         why = result.explain(at)
-        yield Heading(f"Why option {at}: shares of the change in confidence")
+        yield Heading(f"Why {option_name(at)}: shares of the change in confidence")
         yield Text(
-            f"From {why.start.confidence:.4f} to {why.end.confidence:.4f}. "
+            f"From {_confidence(result, why.start.confidence)} to "
+            f"{_confidence(result, why.end.confidence)}. "
             f"{why.note[:1].upper()}{why.note[1:]}".rstrip()
         )
         changes = [
@@ -351,6 +364,7 @@ def _attribution(result: Result) -> Iterator[Block]:
         ]  # fmt: skip
         others = table["share"].sum() - moved.head(SHOWN)["share"].sum()
         if len(table) > len(rows):
+            others = 0.0 if abs(others) < STILL else others  # no minus zero
             rows.append(("others", "", f"{len(table) - len(rows)} rules", "", f"{others:+.3f}"))
         yield _grid(("rule", "votes for", "states", "fires", "share"), rows)
 
@@ -362,16 +376,15 @@ def _fragility(result: Result) -> Iterator[Block]:
     yield Heading("What the options rest on")
     for at in explained:
         why = result.explain(at)
-        carrying = why.end.holds & why.points.supports
-        fragile = carrying & (why.end.tightens >= why.fragile)
+        carrying, fragile = int(why.carrying.sum()), int(why.fragile.sum())
         yield Text(
-            f"Option {at} is carried by {int(carrying.sum())} rules, {int(fragile.sum())} of them "
+            f"Option {at} is carried by {carrying} rule{'s' * (carrying != 1)}, {fragile} of them "
             f"fragile; that no rule fires has the probability {why.end.silence:.3f}."
         )
         name = why.end.name
         rows = [
-            (str(each.clause), each.literal, f"{each.probability:.3f}", f"{each.breaks[name]:.3f}",
-             "missed" if name in each.misses else "kept")
+            (str(each.clause), each.literal, f"{each.probability:.3f}",
+             _confidence(result, each.breaks[name]), "missed" if name in each.misses else "kept")
             for each in why.tightenings[:SHOWN]
         ]  # fmt: skip
         if rows:
@@ -423,7 +436,12 @@ class _Proofs:
             for target, proof in self.made.items()
         ]
         rows += [(target.words, "none", reason) for target, reason in self.absent.items()]
-        yield _grid(("asked for", "SHA-256 of the file that save writes", "verdict"), rows)
+        yield _grid(("asked for", "SHA-256 of its file", "verdict"), rows)
+        if self.made:
+            yield Text(
+                "A certificate’s file is what its save(path) writes, or the command dossier with "
+                "--proofs FOLDER; the command verify checks it anew."
+            )
 
 
 def _verdict(certificate: Certificate, result: Result, target: Target) -> str:
@@ -444,28 +462,31 @@ def digest(certificate: Certificate) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _proved(result: Result, verified: bool) -> Iterator[Block]:
-    exact = result.engine == "exact"
-    proved = [
-        f"{target.words}: {status.sentence}"
-        for target, status in result.status.items()
-        if exact and status in (Status.OPTIMAL, Status.INFEASIBLE) and not result.asked_more
-    ]
+def _proved(result: Result, verdicts: Mapping[Target, str]) -> Iterator[Block]:
+    proved, refused = [], []
+    for target, status in result.status.items():
+        said = f"{target.words}: {status.sentence}"
+        verdict = verdicts.get(target, "")
+        if verdict.startswith(REFUSED):
+            refused.append(f"{said} That is what the search says; a check refused its proof.")
+        elif status in (Status.OPTIMAL, Status.INFEASIBLE) and not result.asked_more:
+            checked = ", and by an independent check" if verdict else " alone"
+            proved += [f"{said} By the search{checked}."] * (result.engine == "exact")
     if result.recourse.exact and result.options:
         proved += [
             "Every confidence above is the model’s own, computed exactly at the values shown.",
             "Strictly within its radius no change of numbers loses an option’s decision.",
         ]
-    how = "by the search, and by an independent check" if verified else "by the search alone"
     yield Heading("What is proved")
     if proved:
-        yield Text(f"About the model, {how}:")
+        yield Text("About the model:")
         yield Points(tuple(proved))
     else:
         yield Text("Nothing beyond the model’s answers at the values shown.")
     yield Heading("What is not proved")
     yield Points(
         (
+            *refused,
             "That changing a value changes the world: a statement here is about the model.",
             "That the model is right about this person, or fair to them.",
             "That a change is possible or acceptable beyond what the schema says.",

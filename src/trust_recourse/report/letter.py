@@ -11,10 +11,10 @@ import datetime
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from trust_recourse.problem import Option, Status
+from trust_recourse.problem import Option, Status, Target
+from trust_recourse.report.confidence import level, out_of_100
 from trust_recourse.report.content import (
     Block,
     Document,
@@ -27,14 +27,16 @@ from trust_recourse.report.content import (
     day,
 )
 from trust_recourse.report.reasons import Reason, reasons
+from trust_recourse.report.titles import titled
 
 if TYPE_CHECKING:
+    from trust_recourse.recourse import Engine
     from trust_recourse.result import Result
 
 MOST_OFFERS = 3
 MOST_NAMES = 8  # of values that may not change, named one by one
 MOST_LETTERS = 1500  # in the list of all values; a longer one is left to whom to ask
-LONGEST = {"person": 120, "organisation": 120, "decision": 120, "contact": 300}
+LONGEST = {"person": 120, "organisation": 120, "decision": 120, "contact": 300, "promise": 120}
 KEPT = 70  # letters of a label or a value in a sentence; the rest is cut
 
 NOT_THE_WORLD = (
@@ -48,7 +50,7 @@ class Offer(NamedTuple):
     """One way to a better answer."""
 
     row: Mapping[str, Any]  # every value of the person then, by name
-    changes: Mapping[str, tuple[str, str]]  # title → from and to, as they are shown
+    changes: Mapping[str, tuple[str, str]]  # by name: from and to, as they are shown
     confidence: int  # out of 100, rounded down
 
 
@@ -76,6 +78,7 @@ def letter(
     valid_until: datetime.date | str,
     person: str = "",
     decision: str = "your application",
+    promise: str = "",
     dated: datetime.date | str | None = None,
     time_limit: float = 2.0,
 ) -> Letter:
@@ -89,8 +92,10 @@ def letter(
     valid_until : the last day on which the offer holds, such as "2027-01-31".
     person : the name above the letter.
     decision : what was decided on, in the words of a sentence: "your application".
+    promise : the id of the promise that the ledger keeps of an offer.
     dated : the day of the letter; today if None.
-    time_limit : where nothing is within reach, seconds to look for what each limit holds back.
+    time_limit : where nothing asked for is a yes, seconds to look for one; and where none is within
+        reach, to look for what each limit holds back.
 
     >>> from trust_recourse import PTMClassifier, Recourse, Schema, haberman
     >>> X, y = haberman()
@@ -105,6 +110,7 @@ def letter(
     """
     given = {
         "person": person, "organisation": organisation, "decision": decision, "contact": contact,
+        "promise": promise,
     }  # fmt: skip
     words = {name: _words(name, value) for name, value in given.items()}
     written = datetime.date.today() if dated is None else _date("dated", dated)
@@ -117,57 +123,75 @@ def letter(
     told = _Told(result, words["decision"], time_limit)
     about = words["decision"]
     answer = "yes" if told.accepted else "no"
-    blocks = (*told.blocks(), *_until(told, until), *told.limits(), *_ask(words["contact"]))
+    blocks = (
+        *told.blocks(),
+        *_until(told, until, words["promise"]),
+        *told.limits(),
+        *_ask(words["contact"]),
+    )
     return Letter(
         Document(
             f"{about[:1].upper()}{about[1:]}: the model’s answer is {answer}",
             written, words["organisation"], words["person"], blocks, one_page=True,
         ),
-        told.accepted, out_of_100(result.confidence), told.reasons, told.offers, until,
+        told.accepted, int(out_of_100(result.confidence)), told.reasons, told.offers, until,
     )  # fmt: skip
-
-
-def out_of_100(confidence: float) -> int:
-    """A confidence rounded down, so that what is promised is there.
-
-    Counted in decimals: as floats, 100 · 0.57 falls short of 57.
-
-    >>> out_of_100(0.869), out_of_100(0.57), out_of_100(0.85 - 1e-10)
-    (86, 57, 84)
-    """
-    return int(Decimal(repr(float(confidence))) * 100)
-
-
-def _written(confidence: float) -> str:
-    """The same in words."""
-    less = 0 < confidence < 0.01
-    return f"{'less than 1' if less else out_of_100(confidence)} out of 100"
 
 
 class _Told:
     """What there is to tell of a result."""
 
     def __init__(self, result: Result, decision: str, time_limit: float) -> None:
+        result = titled(result, cut)
         self.result, self.decision, self.time_limit = result, decision, time_limit
         self.recourse, self.schema = result.recourse, result.recourse.schema
+        reach = self.schema.reach(result.factual)
+        stay = [f for f, moves in zip(self.schema, reach.moves, strict=True) if not moves.free]
+        self.stay = {feature.name: feature.title for feature in stay}
+        self.missing = [self.stay[f.name] for f in stay if math.isnan(reach[f.name].own)]
         self.accepted = not result.refused
-        self.chosen = self._chosen()
-        self.furthest = None
-        if not (self.accepted or self.chosen or result.asked_more) and self.recourse.exact:
-            self.furthest = result.furthest
-            if self._confidence(self.furthest) >= self.recourse.decision_threshold:
-                self.chosen = [self.furthest]
+        self.chosen = self._chosen(result.options)
+        self.furthest: Option | None = None
+        if not (self.accepted or self.chosen or result.asked_more):
+            self._look_further()
         way = next(iter(self.chosen), self.furthest)
         self.reasons = () if self.accepted else reasons(result, way=way)
         self.offers = tuple(map(self._offer, self.chosen[:MOST_OFFERS]))
 
     # ------------------------------------------------------------ options
 
-    def _chosen(self) -> list[Option]:
+    def _look_further(self) -> None:
+        """Where nothing asked for is a yes: the cheapest yes, and the furthest within reach."""
+        asked, line = self.result.status, self.recourse.decision_threshold
+        exact = self.recourse.exact
+        known = any(
+            target.confidence <= line and (asked[target] is Status.INFEASIBLE or not exact)
+            for target in self._unmet()
+        )
+        yes: Sequence[Option] = ()
+        if not known:
+            yes = self.recourse.find(
+                self.result.factual,
+                line,
+                engine="exact" if exact else cast("Engine", self.result.engine),
+                time_limit=self.time_limit if exact else None,
+            ).options
+        if exact and (self._unmet() or not self._chosen(yes)):
+            self.furthest = furthest = self.result.furthest
+            yes = (*yes, furthest)
+        self.chosen = self._chosen(yes)
+
+    def _unmet(self) -> list[Target]:
+        """The confidences that were asked for, and for which there is nothing."""
+        none = (Status.INFEASIBLE, Status.NOT_FOUND)
+        status = self.result.status
+        return [each for each in status if each.mode == "at_least" and status[each] in none]
+
+    def _chosen(self, options: Sequence[Option]) -> list[Option]:
         """The options worth telling: those that make it a yes, or a firmer one; cheapest first."""
         now = self.result.confidence
         least = math.nextafter(now, 2.0) if self.accepted else self.recourse.decision_threshold
-        better = [o for o in self.result.options if o.changes and self._confidence(o) >= least]
+        better = [o for o in options if o.changes and self._confidence(o) >= least]
         kept: list[Option] = []
         for option in sorted(better, key=lambda o: o.cost):
             if not any(self._needless(option, other) for other in kept):
@@ -184,14 +208,15 @@ class _Told:
         return self.recourse.confidence(option.x)
 
     def _offer(self, option: Option) -> Offer:
-        names = list(option.changes)
-        titles = [cut(self.schema[name].title) for name in names]
-        if len(set(titles)) < len(titles):  # then only the names tell them apart
-            titles = [cut(name) for name in names]
-        shown = [self._shown(name, *option.changes[name]) for name in names]
-        changes = dict(zip(titles, shown, strict=True))
+        changes = {name: self._shown(name, *change) for name, change in option.changes.items()}
         row = {name: option.x[name] for name in self.schema.names}
-        return Offer(row, changes, out_of_100(self._confidence(option)))
+        return Offer(row, changes, int(out_of_100(self._confidence(option))))
+
+    def _written(self, confidence: float) -> str:
+        """A confidence in words, told from what a yes takes and from what was asked for."""
+        levels = [self.recourse.decision_threshold, *(t.interval[0] for t in self.result.status)]
+        told = out_of_100(confidence, levels)
+        return f"{told if told != '0' or not confidence else 'less than 1'} out of 100"
 
     def _shown(self, name: str, own: Any, value: Any) -> tuple[str, str]:
         return clean(self.schema.describe(name, own)), clean(self.schema.describe(name, value))
@@ -209,8 +234,8 @@ class _Told:
             Text(
                 f"A computer model looked at {self.decision}. Its answer is {answer}. The model "
                 "rates how sure it is of a yes, from 0 to 100; this is its confidence. From "
-                f"{_level(self.recourse.decision_threshold)} on the answer is yes. For you the "
-                f"confidence is {_written(self.result.confidence)}."
+                f"{level(self.recourse.decision_threshold)} on the answer is yes. For you the "
+                f"confidence is {self._written(self.result.confidence)}."
             ),
         )
 
@@ -232,8 +257,21 @@ class _Told:
                 "These of your values held the model back, the weightiest first. The points show "
                 "how much one value does alone; they do not add up."
             )
-        listed = (Points(tuple(map(_reason, self.reasons)), numbered=True),) if self.reasons else ()
+        listed = (
+            (Points(tuple(map(self._reason, self.reasons)), numbered=True),) if self.reasons else ()
+        )
         return (Heading("The main reasons"), Text(why), *listed)
+
+    def _reason(self, reason: Reason) -> str:
+        told = f"{reason.feature.title}: {cut(reason.value)}."
+        if reason.weight:
+            points = int(out_of_100(reason.weight))
+            told += (
+                f" Alone it holds the confidence back by up to {points} point{'s' * (points > 1)}."
+            )
+        if reason.feature.name in self.stay:
+            return f"{told} You are not asked to change it."
+        return f"{told} The model would rather see {reason.better}." if reason.better else told
 
     def _what(self) -> Sequence[Block]:
         if self.offers:
@@ -248,11 +286,6 @@ class _Told:
         return (Heading("What would make it a yes"), *map(Text, self._nothing()))
 
     def _lead(self) -> str:
-        if self.furthest is not None:
-            missed = f"{' '.join(self._missed())} " if self._missed() else ""
-            proved = self.furthest.status is Status.OPTIMAL
-            most = "is within reach" if proved else "we found"
-            return f"{missed}This is the most that {most}; it would be a yes."
         many = len(self.offers) > 1
         which = f"Any one of these {_number(len(self.offers))} changes" if many else "This change"
         parts = ["You need not change anything."] if self.accepted else []
@@ -265,17 +298,20 @@ class _Told:
         if many:
             parts.append("The smallest, as we measure it, comes first.")
         first = self.chosen[0]
-        if first.status is Status.OPTIMAL and not self.result.asked_more:
+        proved = first.status is Status.OPTIMAL and first.target.mode == "at_least"
+        if proved and first is not self.furthest and not self.result.asked_more:
             parts.append(
                 "It is proved that no smaller change that is allowed reaches "
-                f"{_level(first.target.confidence)} out of 100."
-                if first.target.mode == "at_least"
-                else ""
+                f"{level(first.target.confidence)} out of 100."
             )
         if more := len(self.chosen) - len(self.offers):
             others = "is one other way" if more == 1 else f"are {more} other ways"
             parts.append(f"There {others}, by larger changes: ask us.")
-        return " ".join(part for part in [*parts, *self._missed()] if part)
+        parts += self._missed()
+        if self.furthest is not None and self.furthest.changes == self.chosen[-1].changes:
+            within = "is within reach" if self.furthest.status is Status.OPTIMAL else "we found"
+            parts.append(f"{'The last' if many else 'This'} is the most that {within}.")
+        return " ".join(parts)
 
     def _missed(self) -> list[str]:
         """What was asked for and is not within reach."""
@@ -285,24 +321,29 @@ class _Told:
         }
         more = " and meets all else that was asked of it" if self.result.asked_more else ""
         return [
-            told[status].format(_level(target.confidence), more)
-            for target, status in self.result.status.items()
-            if status in told and target.mode == "at_least"
+            told[self.result.status[target]].format(level(target.confidence), more)
+            for target in self._unmet()
         ]
 
     def _table(self) -> Grid:
         """The values now and with each offer, one row per value that changes, then confidence."""
         offers = self.offers
-        titles = dict.fromkeys(title for offer in offers for title in offer.changes)
-        now = {t: offer.changes[t][0] for t in titles for offer in offers if t in offer.changes}
+        now = {name: own for offer in offers for name, (own, _) in offer.changes.items()}
         rows = [
-            (t, now[t], *(o.changes[t][1] if t in o.changes else "as now" for o in offers))
-            for t in titles
+            (
+                self.schema[name].title,
+                own,
+                *(o.changes[name][1] if name in o.changes else "as now" for o in offers),
+            )
+            for name, own in now.items()
         ]
-        yours = _written(self.result.confidence)
-        told = [yours, *(f"{offer.confidence} out of 100" for offer in offers)]
+        told = [self.result.confidence, *map(self._confidence, self.chosen[:MOST_OFFERS])]
         names = [f"option {i}" for i in range(1, len(offers) + 1)] if len(offers) > 1 else ["then"]
-        return Grid(("", "now", *names), (*rows, ("the model’s confidence", *told)), total=True)
+        return Grid(
+            ("", "now", *names),
+            (*rows, ("the model’s confidence", *map(self._written, told))),
+            total=True,
+        )
 
     def _care(self) -> str:
         return (
@@ -312,14 +353,14 @@ class _Told:
 
     def _nothing(self) -> list[str]:
         """That nothing is within reach, how far one gets, and the limit that matters most."""
-        least = _level(self.recourse.decision_threshold)
+        least = level(self.recourse.decision_threshold)
         furthest = self.furthest
         if furthest is None:
             return [self._unknown()]
         proved = furthest.status is Status.OPTIMAL
         reached = self._confidence(furthest)
         shown = [
-            f"{cut(self.schema[name].title)} from {a} to {b}"
+            f"{self.schema[name].title} from {a} to {b}"
             for name, change in furthest.changes.items()
             for a, b in [self._shown(name, *change)]
         ]
@@ -330,15 +371,14 @@ class _Told:
             else f"We found nothing that reaches the {least} out of 100 that a yes takes"
         )
         far = "The furthest within reach" if proved else "The furthest that we found"
-        return [f"{none}. {far} is {_written(reached)}{how}.", *self._binding(reached)]
+        return [f"{none}. {far} is {self._written(reached)}{how}.", *self._binding(reached)]
 
     def _unknown(self) -> str:
         """That nothing was found, where there is no way to tell how far one gets."""
         proved = any(
-            status is Status.INFEASIBLE
-            and target.mode == "at_least"
+            self.result.status[target] is Status.INFEASIBLE
             and target.confidence <= self.recourse.decision_threshold
-            for target, status in self.result.status.items()
+            for target in self._unmet()
         )
         more = " and meets all else that was asked of it" if self.result.asked_more else ""
         if proved:
@@ -349,7 +389,7 @@ class _Told:
 
     def _binding(self, reached: float) -> list[str]:
         table = self.result.binding(self.time_limit)
-        if table.empty or out_of_100(table["reachable"][0]) <= out_of_100(reached):
+        if table.empty or out_of_100(table["reachable"][0]) == out_of_100(reached):
             return ["No single limit holds this back: lifting one alone would take you no further."]
         lifted = str(table["if"][0])
         relations = {
@@ -361,9 +401,9 @@ class _Told:
             if lifted in relations
             else f"if {cut(lifted, 160)}"
         )
-        then = out_of_100(table["reachable"][0])
+        then = self._written(table["reachable"][0])
         return [
-            f"One of the limits set for changes matters most: {limit}, {then} out of 100 would be "
+            f"One of the limits set for changes matters most: {limit}, {then} would be "
             "within reach. You are not asked to go beyond it."
         ]
 
@@ -371,12 +411,18 @@ class _Told:
 
     def limits(self) -> Sequence[Block]:
         """What was not considered, and all values that the model was given."""
-        fixed = [cut(feature.title) for feature in self.schema if not feature.movable]
+        fixed = [*self.stay.values()]
         many = len(self.schema)
         known = f"{many} values" if many > 1 else "one value"
         items = [f"The model knows {known} of yours, and nothing else about you."]
         if fixed:
             items.append(f"We did not look at changes of {_and(_some(fixed))}.")
+        if self.missing:
+            one = len(self.missing) == 1
+            items.append(
+                f"{_and(_some(self.missing))} {'is' if one else 'are'} missing. If you give us the "
+                f"value{'s' * (not one)}, the answer may change."
+            )
         if len(fixed) < many and not self.accepted:
             which = "Other changes" if fixed else "Changes"
             items.append(f"{which} were looked at only within limits that we set.")
@@ -391,7 +437,7 @@ class _Told:
     def _used(self) -> str:
         factual = self.result.factual
         values = [
-            f"{cut(feature.title)}: {clean(feature.describe(factual[feature.name]))}"
+            f"{feature.title}: {clean(feature.describe(factual[feature.name]))}"
             for feature in self.schema
         ]
         listed = "; ".join(values)
@@ -400,12 +446,16 @@ class _Told:
         return f"{listed}."
 
 
-def _until(told: _Told, until: datetime.date) -> Sequence[Block]:
+def _until(told: _Told, until: datetime.date, promise: str) -> Sequence[Block]:
     what = "offer" if told.offers else "answer"
     return (
         Heading("Until when this holds"),
         Text(
             f"This {what} holds until {day(until)}, for this model and the values in this letter."
+            + (
+                f" Your promise has the number {promise}; name it when you come back."
+                * bool(promise)
+            )
         ),
     )
 
@@ -417,21 +467,7 @@ def _ask(contact: str) -> Sequence[Block]:
     )
 
 
-def _reason(reason: Reason) -> str:
-    told = f"{cut(reason.feature.title)}: {cut(reason.value)}."
-    if reason.weight:
-        points = out_of_100(reason.weight)
-        told += f" Alone it holds the confidence back by up to {points} point{'s' * (points > 1)}."
-    if not reason.feature.movable:
-        return f"{told} You are not asked to change it."
-    return f"{told} The model would rather see {reason.better}." if reason.better else told
-
-
 # ---------------------------------------------------------------- words
-
-
-def _level(confidence: float) -> str:
-    return f"{100.0 * confidence:g}"
 
 
 def cut(text: str, most: int = KEPT) -> str:
@@ -458,7 +494,7 @@ def _words(name: str, given: Any) -> str:
     if not isinstance(given, str):
         raise ValueError(f"{name}={given!r}; expected text")
     text = clean(given)
-    if not text and name != "person":
+    if not text and name not in ("person", "promise"):
         raise ValueError(f"{name}={given!r}; expected text, not empty")
     if len(text) > LONGEST[name]:
         raise ValueError(f"{name}: given {len(text)} letters, expected at most {LONGEST[name]}")

@@ -120,7 +120,7 @@ class ModelReport:
 
 
 def model_report(
-    model: Any, X: Any, y: Any, *, folds: int = 5, random_state: int = 0
+    model: Any, X: Any, y: Any, *, wanted: Any = None, folds: int = 5, random_state: int = 0
 ) -> ModelReport:
     """Score a clone of `model` and logistic regression on the same stratified folds.
 
@@ -129,9 +129,9 @@ def model_report(
     which columns are numbers and which values are missing: for the regression numbers are
     standardised (missing ones replaced by the median, and marked), all else is one-hot.
 
-    Scored is the probability of `classes_[1]`, the greater label: accuracy (a tie at ½ counts as
-    that class), log-loss, Brier score, and the expected calibration error in ten bins of equal
-    width, weighted by count. A model whose `random_state` is None gets the report's.
+    Scored is the probability of the class `wanted`, the greater label if None: accuracy (a tie at ½
+    counts as that class), log-loss, Brier score, and the expected calibration error in ten bins of
+    equal width, weighted by count. A model whose `random_state` is None gets the report's.
 
     >>> from trust_recourse import PTMClassifier, haberman
     >>> report = model_report(PTMClassifier(epochs=5), *haberman(), folds=3)
@@ -140,6 +140,11 @@ def model_report(
     """
     rows = X if isinstance(X, pd.DataFrame) else np.asarray(X, dtype=np.float64)
     classes, target, splits = _folded(y, len(rows), folds, random_state)
+    labels = classes.tolist()
+    if wanted is not None and wanted not in labels:
+        raise ValueError(f"wanted={wanted!r}; expected one of the classes {labels}")
+    at = 1 if wanted is None else labels.index(wanted)
+    came = (target == at).astype(np.intp)
     given = model.get_params(deep=False)
     schema = given.get("schema") or Schema.infer(rows)
     machine = clone(model)
@@ -151,11 +156,11 @@ def model_report(
     learners[BASELINE] = (_baseline(schema), schema.encode(rows))
     scores, curves = {}, {}
     for name, (learner, x) in learners.items():
-        p = cross_val_predict(learner, x, classes[target], cv=splits, method="predict_proba")[:, 1]
-        scores[name], curves[name] = _scores(target, p, splits), reliability_curve(target, p)
+        p = cross_val_predict(learner, x, classes[target], cv=splits, method="predict_proba")[:, at]
+        scores[name], curves[name] = _scores(came, p, splits), reliability_curve(came, p)
     table = pd.DataFrame.from_dict(scores, orient="index").rename_axis("model")
     curve = pd.concat(curves, names=["model"])
-    return ModelReport(table, curve, len(target), folds, classes.tolist()[1])
+    return ModelReport(table, curve, len(target), folds, labels[at])
 
 
 def _folded(y: Any, rows: int, folds: int, seed: int) -> tuple[NDArray[Any], Ints, Splits]:

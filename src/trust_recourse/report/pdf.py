@@ -10,9 +10,8 @@ import json
 import re
 from importlib.resources import files
 
-from trust_recourse.report.content import Document
+from trust_recourse.report.content import UNBROKEN, Document
 
-UNBROKEN = 24  # letters after which a longer word may break
 TOO_LONG = "does not fit on one page"
 
 

@@ -386,8 +386,8 @@ class Feature:
             texts = [*self._by_text]
             self._unread(text, f"one of {some(texts)}{near(word, texts)}")
         if number is None or (self.kind == "integer" and not number.is_integer()):
-            whole = "whole " * (self.kind == "integer")
-            self._unread(text, f"a {whole}number, with a point for decimals")
+            whole = self.kind == "integer"
+            self._unread(text, "a whole number" if whole else "a number, with a point for decimals")
         return int(number) if self.kind == "integer" else number
 
     def _unread(self, text: str, expected: str) -> NoReturn:

@@ -77,8 +77,8 @@ class Reach:
             else:
                 words = ("any" if abs(end) == INF else feature.describe_code(end) for end in ends)
                 goes = " to ".join(words)
-            fixed = ends[0] == ends[1]
-            lines.append(f"{feature.title}: {own}" + (", fixed" if fixed else f", may be {goes}"))
+            told = f", may be {goes}" if moves.free else ", fixed"
+            lines.append(f"{feature.title}: {own}{told}")
         return "\n".join([*lines, *map(repr, self.relations)])
 
     @property

@@ -7,8 +7,8 @@ import math
 import os
 import re
 from collections import Counter
-from collections.abc import Collection
-from decimal import Decimal
+from collections.abc import Collection, Iterable
+from decimal import ROUND_FLOOR, Decimal
 from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
@@ -24,6 +24,7 @@ Floats: TypeAlias = NDArray[np.float64]
 INF = math.inf
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)  # as text
 BLANKS = frozenset(("", "?", "na", "n/a", "nan", "null", "none"))  # among numbers, in lower case
+MOST_DIGITS = 20  # after which all of a number is written
 YES = {"yes": True, "true": True, "no": False, "false": False}
 
 
@@ -80,6 +81,45 @@ def written(value: float, step: float | None = None) -> str:
     decimals = -int(exponent) if -9 <= int(exponent) < 0 else 0
     text = f"{value + 0.0:.{decimals}f}" if abs(value) < 1e16 else "nan"
     return text if float(text) == value else repr(value)
+
+
+def floored(value: float, levels: Iterable[float] = (), digits: int = 3) -> str:
+    """Write a number rounded down, with more digits where it would fall below a level it reaches.
+
+    Counted in decimals, as 100 · 0.57 falls short of 57 in floats.
+
+    >>> floored(0.49996), floored(0.57), floored(0.8507, [0.8505]), floored(0.8507, [0.9])
+    ('0.499', '0.570', '0.8507', '0.850')
+    """
+    whole = _decimal(value)
+    reached = [level for level in map(_decimal, levels) if level <= whole]
+    for kept in range(digits, MOST_DIGITS):
+        told = whole.quantize(Decimal(1).scaleb(-kept), ROUND_FLOOR)
+        if all(level <= told for level in reached):
+            return f"{told:f}"
+    return f"{whole:f}"
+
+
+def _decimal(value: float) -> Decimal:
+    return Decimal(repr(float(value)))
+
+
+def percent(share: float, digits: int = 1) -> str:
+    """Write a share in percent, rounded down.
+
+    >>> percent(0.9996), percent(1.0)
+    ('99.9%', '100.0%')
+    """
+    return f"{Decimal(floored(share, digits=digits + 2)).scaleb(2):f}%"
+
+
+def signed(value: float, digits: int = 3) -> str:
+    """Write a change with its sign; nothing is +0.
+
+    >>> signed(-0.0001), signed(-0.25)
+    ('+0.000', '-0.250')
+    """
+    return f"{round(value, digits) + 0.0:+.{digits}f}"
 
 
 def plain(value: Any) -> Any:

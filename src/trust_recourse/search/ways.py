@@ -14,14 +14,15 @@ from heapq import heappop, heappush
 from typing import TypeAlias
 
 from trust_recourse.problem import Floats, Point, changed
+from trust_recourse.search.exact import Answer
 
-Ask: TypeAlias = Callable[[frozenset[int]], Point | None]  # locked features → the cheapest answer
+Ask: TypeAlias = Callable[[frozenset[int]], Answer]  # locked features → the cheapest answer
 
 
 def ways(own: Floats, first: Point, ask: Ask) -> Iterator[Point]:
     """The first answer, then other ways in the order of cost; `ask` answers with features locked.
 
-    It ends early where `ask` has no answer, be there none or be it called off by a limit.
+    A limit that stops `ask` ends it: what waits then may not be the cheapest that is left.
     """
     waiting: list[tuple[float, int, frozenset[int], Point]] = [(first.cost, 0, frozenset(), first)]
     asked: set[frozenset[int]] = {frozenset()}
@@ -35,5 +36,8 @@ def ways(own: Floats, first: Point, ask: Ask) -> Iterator[Point]:
         for feature in sorted(moved):
             if (more := locked | {feature}) not in asked:
                 asked.add(more)
-                if (answer := ask(more)) is not None:
-                    heappush(waiting, (answer.cost, len(asked), more, answer))
+                answer = ask(more)
+                if answer.stopped:
+                    return
+                if answer.point is not None:
+                    heappush(waiting, (answer.point.cost, len(asked), more, answer.point))

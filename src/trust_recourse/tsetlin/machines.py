@@ -183,7 +183,7 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         try:
             for _ in range(epochs):
                 accuracy = learner.epoch(cells, target, rng)
-                bar.step(f"accuracy {accuracy:.3f}")
+                bar.step(f"right while learning {accuracy:.1%}")
                 self.n_iter_ += 1
         finally:  # also when interrupted, what was learnt is whole
             learner.finish()
@@ -539,7 +539,7 @@ class PTMClassifier(_Machine):
     schema : kinds, categories and missing codes of the columns; inferred if None.
     n_jobs : threads; the model does not depend on it.
     random_state : seed of all chance in `fit`.
-    verbose : show a progress bar with running accuracy.
+    verbose : show a progress bar with the share right while learning.
 
     Attributes
     ----------

@@ -12,12 +12,20 @@ from trust_recourse.problem import Target
 from trust_recourse.report.answers import answers, how_far, safety, steps
 from trust_recourse.report.letter import letter as write
 from trust_recourse.report.pdf import pdf
-from trust_recourse.result import Result
 from trust_recourse.search.certificate import Certificate, CertificateError, check
 from trust_recourse.web import bodies
 from trust_recourse.web.desk import Desk
 from trust_recourse.web.problems import Problem
-from trust_recourse.web.questions import at_most, confidences, levels, put, ruled, seconds, within
+from trust_recourse.web.questions import (
+    at_most,
+    chosen,
+    confidences,
+    put,
+    ruled,
+    seconds,
+    values,
+    within,
+)
 from trust_recourse.web.requests import StrictRoute, waited_for
 
 Done = TypeVar("Done")
@@ -64,7 +72,8 @@ def asking(desk: Desk) -> APIRouter:
         within(limits, asked)
 
         def job() -> dict[str, Any]:
-            by, x = ruled(desk, asked), asked.person.root
+            by = ruled(desk, asked)
+            x = values(by.schema, asked.person)
             return steps(by, x, by.frontier(x, time_limit=seconds(desk, asked)))
 
         return bodies.Frontier.model_validate(await searched(request, job))
@@ -76,7 +85,7 @@ def asking(desk: Desk) -> APIRouter:
 
         def job() -> dict[str, Any]:
             result = put(desk, asked)
-            _there(result, asked.option, asked.since)
+            chosen(result, max(asked.option, asked.since or 0))
             return result.explain(asked.option, since=asked.since).to_dict()
 
         return await searched(request, job)
@@ -88,7 +97,7 @@ def asking(desk: Desk) -> APIRouter:
 
         def job() -> dict[str, Any]:
             result = put(desk, asked)
-            _there(result, asked.first, asked.second)
+            chosen(result, max(asked.first, asked.second))
             return result.compare(asked.first, asked.second, sigma=asked.sigma).to_dict()
 
         return await searched(request, job)
@@ -125,7 +134,7 @@ def _certifiable(asked: bodies.Finding) -> None:
     if not asked.certificate:
         return
     reason = None
-    if len(set(levels(asked))) > 1:
+    if len(set(asked.confidence)) > 1:
         reason = "a proof is of one confidence; ask for each by itself"
     elif asked.min_radius is not None:
         reason = "no proof covers min_radius; ask without one of them"
@@ -135,23 +144,18 @@ def _certifiable(asked: bodies.Finding) -> None:
         raise Problem("not-valid", f"certificate: {reason}")
 
 
-def _there(result: Result, *places: int | None) -> None:
-    for at in places:
-        if at is not None:
-            result._option(at)
-
-
 def verdict(desk: Desk, asked: bodies.Proof) -> bodies.Verdict:
     """What the checker says of a certificate."""
     model = desk.recourse.model
     if not hasattr(model, "inclusion_"):
         raise Problem("not-valid", f"{type(model).__name__}: no certificate can be about it")
     proof = Certificate.from_dict(asked.certificate)
+    x = asked.person and values(desk.recourse.schema, asked.person)
     try:
         if proof.given_again:
             raise CertificateError("its cost has functions of its own, which no file holds")
         target = None if asked.confidence is None else Target(asked.confidence)
-        found = check(proof, model, x=asked.person and asked.person.root, target=target)
+        found = check(proof, model, x=x, target=target)
     except CertificateError as error:
         return bodies.Verdict(
             holds=False, reason=str(error), status=None, sentence=None, lower_bound=None,

@@ -9,7 +9,19 @@ import datetime
 import math
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, RootModel, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    RootModel,
+    TypeAdapter,
+    WithJsonSchema,
+    model_validator,
+)
+
+from trust_recourse.problem import Mode
+from trust_recourse.schema.values import near
 
 WHOLE = 2**53  # beyond it floats skip whole numbers
 MOST = 10_000  # of anything in a list, whatever the server's own limit
@@ -20,7 +32,12 @@ Level = Annotated[float, Field(gt=0, lt=1)]
 Count = Annotated[int, Field(ge=1, le=WHOLE)]
 Place = Annotated[int, Field(ge=0, le=WHOLE)]
 # The first mistake in a list ends it: to tell a million of them would hold up everybody else.
-Levels = Annotated[list[Level], Field(fail_fast=True, min_length=1, max_length=MOST)]
+LEVELS = Annotated[list[Level], Field(fail_fast=True, min_length=1, max_length=MOST)]
+Levels = Annotated[
+    LEVELS,
+    BeforeValidator(lambda given: given if isinstance(given, list) else [given]),
+    WithJsonSchema({"anyOf": [TypeAdapter(each).json_schema() for each in (Level, LEVELS)]}),
+]
 
 
 class Given(BaseModel):
@@ -30,9 +47,12 @@ class Given(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _not_too_many(cls, given: Any) -> Any:
-        if isinstance(given, dict) and len(given) > ENTRIES:
-            raise ValueError(f"{len(given)} entries, expected at most {ENTRIES}")
+    def _known(cls, given: Any) -> Any:
+        if isinstance(given, dict):
+            if len(given) > ENTRIES:
+                raise ValueError(f"{len(given)} entries, expected at most {ENTRIES}")
+            for name in given.keys() - cls.model_fields.keys():
+                raise ValueError(f"unknown {name[:80]!r}{near(name[:80], cls.model_fields)}")
         return given
 
 
@@ -88,8 +108,8 @@ class Rules(Given):
 class Question(Rules):
     """What a person must change to be accepted with these confidences."""
 
-    confidence: Level | Levels = Field(0.5, description="One level of confidence, or several.")
-    mode: Literal["at_least", "band"] = "at_least"
+    confidence: Levels = Field([0.5], description="One level of confidence, or several.")
+    mode: Mode = "at_least"
     tolerance: Annotated[float, Field(ge=0, lt=1)] = Field(0.1, description="Of a band.")
     options: Count = Field(1, description="Ways to each confidence, each changing other features.")
     min_radius: Annotated[float, Field(gt=0, lt=1e6)] | None = Field(
@@ -210,9 +230,12 @@ class Change(Told):
 
 
 class Asked(Told):
-    """What is known of one confidence."""
+    """What is known of one target."""
 
     confidence: float
+    mode: Mode
+    tolerance: float | None = Field(description="Of a band.")
+    words: str
     status: str
     sentence: str
 
@@ -230,6 +253,9 @@ class Option(Moved):
     """A way to a confidence, and what is proved of it."""
 
     target: float
+    mode: Mode
+    tolerance: float | None = Field(description="Of a band.")
+    words: str
     status: str
     sentence: str
     lower_bound: float
@@ -271,22 +297,13 @@ class Answers(Told):
     certificate: dict[str, Any] | None = None
 
 
-class Step(Told):
-    """One step of the frontier."""
-
-    cost: float
-    confidence: float
-    changes: dict[str, Value]
-    x: dict[str, Value]
-
-
 class Frontier(Told):
     """Every step of confidence, each at its least cost."""
 
     person: dict[str, Value]
     wanted: Value
     complete: bool = Field(description="Whether no limit ended the search.")
-    steps: list[Step]
+    steps: list[Moved]
 
 
 class Verdict(Told):
@@ -372,6 +389,7 @@ class Redeemed(Told):
     then: float | None
     held_then: bool | None
     model: str | None
+    threshold: float
     now: float
     holds_now: bool
     due: bool
@@ -387,7 +405,7 @@ class Held(Told):
     promised: str
     target: str
     confidence_then: float
-    confidence: float
+    confidence: float | None = Field(description="null: the model cannot be asked about it.")
     accepted: bool
     enough: bool
     broken: bool
@@ -396,6 +414,7 @@ class Held(Told):
     repair_cost: float | None
     repair_confidence: float | None
     repair_status: str
+    reason: str = Field(description="Why the model cannot be asked, or no repair was sought.")
 
 
 class Checked(Told):

@@ -2,24 +2,38 @@
 
 from __future__ import annotations
 
-import tempfile
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime
-from pathlib import Path as File
 from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import APIRouter, Path, Query, Request
+from pydantic import AfterValidator
 
 from trust_recourse.ledger import Ledger, Promise
 from trust_recourse.result import Result
+from trust_recourse.search.certificate import Certificate
 from trust_recourse.web import bodies
 from trust_recourse.web.desk import Desk
 from trust_recourse.web.problems import Problem
-from trust_recourse.web.questions import put, within
+from trust_recourse.web.questions import chosen, put, values, within
 from trust_recourse.web.requests import StrictRoute, waited_for
 
 Done = TypeVar("Done")
-Id = Annotated[str, Path(pattern="^[0-9a-f]{16}$", description="A promise's id.")]
+ID = "^[0-9a-f]{16}$"
+
+
+def _known(promise: str) -> str:
+    if not re.match(ID, promise):
+        raise Problem("not-found", f"no promise has the id {promise[:80]!r}")
+    return promise
+
+
+Id = Annotated[
+    str,
+    AfterValidator(_known),
+    Path(description="A promise's id.", json_schema_extra={"pattern": ID}),
+]
 
 
 def booking(desk: Desk) -> APIRouter:
@@ -33,7 +47,7 @@ def booking(desk: Desk) -> APIRouter:
         return desk.ledger
 
     async def looked_up(request: Request, job: Callable[[], Done]) -> Done:
-        return await waited_for(request, desk.brief(job))
+        return await waited_for(request, desk.record(job))
 
     @routes.post("/promises", status_code=201)
     async def promise(asked: bodies.Promising, request: Request) -> bodies.Promised:
@@ -83,7 +97,8 @@ def booking(desk: Desk) -> APIRouter:
         ledger = book()
 
         def job() -> dict[str, Any]:
-            found = ledger.redeem(promise, asked.person.root, desk.recourse)
+            x = values(desk.recourse.schema, asked.person)
+            found = ledger.redeem(promise, x, desk.recourse)
             return {**found.to_dict(), "sentences": found.lines()}
 
         return bodies.Redeemed.model_validate(await looked_up(request, job))
@@ -127,30 +142,21 @@ def booking(desk: Desk) -> APIRouter:
     return routes
 
 
-def _answered(desk: Desk, asked: bodies.Promising) -> tuple[Result, str | None]:
-    """The result of the question, and the text of its proof if that is asked for."""
+def _answered(desk: Desk, asked: bodies.Promising) -> tuple[Result, Certificate | None]:
+    """The result of the question, and its proof if that is asked for."""
     result = put(desk, asked)
-    option = result._option(asked.option)
-    if not asked.certificate:
-        return result, None
-    with tempfile.TemporaryDirectory() as folder:
-        path = File(folder) / "proof.json"
-        result.certificate(option.target).save(path)
-        return result, path.read_text(encoding="utf-8")
+    option = chosen(result, asked.option)
+    return result, result.certificate(option.target) if asked.certificate else None
 
 
 def _promised(
-    ledger: Ledger, asked: bodies.Promising, result: Result, proof: str | None
+    ledger: Ledger, asked: bodies.Promising, result: Result, proof: Certificate | None
 ) -> bodies.Promised:
-    with tempfile.TemporaryDirectory() as folder:
-        path = File(folder) / "proof.json"
-        if proof is not None:
-            path.write_text(proof, encoding="utf-8")
-        made = ledger.promise(
-            result, asked.option, subject=asked.subject, days=asked.days,
-            valid_until=asked.valid_until, certificate=None if proof is None else path,
-        )  # fmt: skip
-    return bodies.Promised(promise=_told(made), proof=proof)
+    made = ledger.promise(
+        result, asked.option, subject=asked.subject, days=asked.days,
+        valid_until=asked.valid_until, certificate=proof,
+    )  # fmt: skip
+    return bodies.Promised(promise=_told(made), proof=None if proof is None else proof.to_json())
 
 
 def _listed(found: list[Promise], most: int) -> bodies.Promises:

@@ -2,7 +2,8 @@
 
 The event loop never searches itself: `Desk.work` hands a job to a thread (the search's loop lets go
 of Python's lock) and waits for it. Whoever stops waiting calls the job off. `Desk.brief` is for
-what is short, or must not be called off once it began, such as writing to the ledger.
+what is short. `Desk.record` is for the ledger: what is being written must not be called off, and
+whoever waits for a database that hangs must hold up nobody else.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 Given = TypeVar("Given")
 
 BRIEF = 4  # threads for short jobs: a search never makes them wait
+RECORD = 4  # threads for the ledger
 
 
 class Busy(Exception):  # noqa: N818  nothing is wrong with what was asked
@@ -54,6 +56,7 @@ class Limits:
     body: int = 1_000_000  # bytes
     proof: int = 10_000_000  # bytes of a body that holds a certificate
     arrival: float = 10.0  # seconds that the head of a request may take to come, and its body
+    reading: float = 60.0  # seconds that an answer may take to be read
 
 
 @dataclass
@@ -62,6 +65,7 @@ class Traffic:
 
     searches: int = 0  # that run or wait
     briefs: int = 0
+    records: int = 0
     called_off: int = 0
 
 
@@ -79,6 +83,7 @@ class Desk:
 
     _searches: ThreadPoolExecutor = field(init=False, repr=False)
     _briefs: ThreadPoolExecutor = field(init=False, repr=False)
+    _records: ThreadPoolExecutor = field(init=False, repr=False)
     _open: set[threading.Event] = field(default_factory=set, init=False, repr=False)
     _closing: threading.Event = field(default_factory=threading.Event, init=False, repr=False)
     _warm: threading.Event = field(default_factory=threading.Event, init=False, repr=False)
@@ -86,9 +91,9 @@ class Desk:
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        searches = ThreadPoolExecutor(self.limits.searches, thread_name_prefix="search")
-        object.__setattr__(self, "_searches", searches)
-        object.__setattr__(self, "_briefs", ThreadPoolExecutor(BRIEF, thread_name_prefix="brief"))
+        pools = {"_searches": self.limits.searches, "_briefs": BRIEF, "_records": RECORD}
+        for name, threads in pools.items():
+            object.__setattr__(self, name, ThreadPoolExecutor(threads, name.strip("_")))
 
     async def work(self, job: Callable[[], Given]) -> Given:
         """What the job gives, from a thread; cancelling this calls the job off.
@@ -135,6 +140,11 @@ class Desk:
         with self._place("briefs", BRIEF):
             return await _done(self._briefs, job)
 
+    async def record(self, job: Callable[[], Given]) -> Given:
+        """What a job with the ledger gives; once it has begun, it is finished."""
+        with self._place("records", RECORD):
+            return await _done(self._records, job)
+
     @contextmanager
     def _place(self, kind: str, at_once: int) -> Iterator[None]:
         """One of the places at the desk, while a job runs or waits."""
@@ -150,7 +160,7 @@ class Desk:
             setattr(self.traffic, kind, getattr(self.traffic, kind) - 1)
 
     def call_off(self) -> None:
-        """End every search that is open or waits, and begin none; what is brief is finished."""
+        """End every search that is open or waits, and begin none; the rest is finished."""
         self._closing.set()
         for called_off in tuple(self._open):
             called_off.set()
@@ -160,6 +170,7 @@ class Desk:
         self.call_off()
         self._searches.shutdown(wait=False, cancel_futures=True)
         self._briefs.shutdown(wait=True)
+        self._records.shutdown(wait=True)
         if self.ledger is not None:
             self.ledger.close()
 

@@ -12,7 +12,7 @@ import binascii
 import hashlib
 import hmac
 import ipaddress
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -28,11 +28,7 @@ class Guard:
     """Lets through who may ask."""
 
     def __init__(self, app: ASGIApp, key: str | None) -> None:
-        if key is not None and len(key.encode()) < LEAST_KEY:
-            raise ValueError(
-                f"the API key has {len(key.encode())} bytes; expected at least {LEAST_KEY} that "
-                'nobody can guess, such as python -c "import secrets; print(secrets.token_hex())"'
-            )
+        check_key(key)
         self.app = app
         self._key = None if key is None else _digest(key.encode())
 
@@ -51,10 +47,10 @@ class Guard:
 
     def _problem(self, headers: Headers) -> Problem | None:
         host, origin = headers.get("host", ""), headers.get("origin")
-        if self._key is None and not is_loopback(_name(host)):
+        if self._key is None and not is_loopback(_split(f"//{host}").hostname or ""):
             detail = "without a key this server is for this machine alone, such as 127.0.0.1"
             return Problem("wrong-origin", detail)
-        if origin is not None and urlsplit(origin).netloc != host:
+        if origin is not None and _split(origin).netloc != host:
             return Problem("wrong-origin", f"the request was made by a page of {origin}")
         if self._key is None or any(
             hmac.compare_digest(_digest(given), self._key) for given in _given(headers)
@@ -62,6 +58,15 @@ class Guard:
             return None
         detail = "give the key as X-API-Key, as a Bearer token, or as a password"
         return Problem("no-key", detail, {"WWW-Authenticate": REALM})
+
+
+def check_key(key: str | None) -> None:
+    """Refuse a key that could be guessed."""
+    if key is not None and len(key.encode()) < LEAST_KEY:
+        raise ValueError(
+            f"the API key has {len(key.encode())} bytes; expected at least {LEAST_KEY} that "
+            'nobody can guess, such as python -c "import secrets; print(secrets.token_hex())"'
+        )
 
 
 def is_loopback(host: str) -> bool:
@@ -76,12 +81,12 @@ def is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def _name(host: str) -> str:
-    """The host without its port and brackets."""
+def _split(url: str) -> SplitResult:
+    """The parts of an address; of what is none, no parts."""
     try:
-        return urlsplit(f"//{host}").hostname or ""
+        return urlsplit(url)
     except ValueError:
-        return ""
+        return urlsplit("")
 
 
 def _given(headers: Headers) -> list[bytes]:

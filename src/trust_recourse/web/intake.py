@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -77,10 +76,10 @@ async def _refuse(problem: Problem, receive: Receive, send: Send) -> None:
     headers = response.raw_headers
     await send({"type": "http.response.start", "status": problem.status_code, "headers": headers})
     await send({"type": "http.response.body", "body": response.body, "more_body": True})
-    end, left = time.monotonic() + LINGER, LINGER_BYTES
+    left = LINGER_BYTES
     try:
         async with asyncio.timeout(LINGER):
-            while left > 0 and time.monotonic() < end:
+            while left > 0:
                 message = await receive()
                 left -= len(message.get("body", b""))
                 if not message.get("more_body", False):

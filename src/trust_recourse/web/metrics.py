@@ -46,6 +46,7 @@ class Counts:
             ("trust_requests_in_flight", "gauge", self.in_flight),
             ("trust_searches_inside", "gauge", desk.traffic.searches),
             ("trust_briefs_inside", "gauge", desk.traffic.briefs),
+            ("trust_records_inside", "gauge", desk.traffic.records),
             ("trust_searches_called_off_total", "counter", desk.traffic.called_off),
             ("trust_ready", "gauge", int(ready)),
         ):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from typing import Any, NamedTuple
 
@@ -22,6 +23,12 @@ from trust_recourse.web.desk import Busy, TooLong
 MEDIA = "application/problem+json"
 PLACE = "/v1/problems"  # where the kinds are told; a problem's type points into it
 FAULTS = 10  # named one by one in one answer
+EXPECTED = {"dict_type": "an object", "model_attributes_type": "an object"}  # in words of JSON
+GIVEN = {
+    "dict": "an object",
+    "list": "a list",
+    "bytes": "a body whose Content-Type is not application/json",
+}
 LONGEST = 500  # letters of a sentence that may quote what was given
 
 log = logging.getLogger(__name__)
@@ -109,7 +116,7 @@ def problem_of(error: Exception) -> Problem | None:
         case LedgerUnavailableError():
             log.error("the ledger: %s", error)
             return Problem("ledger-away", "The ledger's database does not answer")
-        case LedgerError() | ValueError() | TypeError() | IndexError():
+        case LedgerError() | ValueError():
             return Problem("not-valid", str(error))
     return None
 
@@ -139,10 +146,24 @@ def _invalid(error: RequestValidationError) -> Problem:
     if any(each["type"] == "json_invalid" for each in found):
         return Problem("not-json", f"{found[0]['ctx']['error']}, at letter {found[0]['loc'][-1]}")
     faults = [
-        {"at": "/".join(map(str, each["loc"])), "detail": shortened(each["msg"])}
+        {"at": "/".join(map(str, each["loc"])), "detail": shortened(_sentence(each))}
         for each in found[:FAULTS]
     ]
-    return Problem("not-valid", "; ".join(f"{f['at']}: {f['detail']}" for f in faults), at=faults)
+    said = (f"{fault['at'].partition('/')[2] or 'body'}: {fault['detail']}" for fault in faults)
+    return Problem("not-valid", "; ".join(said), at=faults)
+
+
+def _sentence(fault: dict[str, Any]) -> str:
+    """What was given and what was expected, of a mistake that the validator found."""
+    said: str = fault["msg"].removeprefix("Value error, ")
+    if fault["type"] == "missing":
+        return "absent; it must be given"
+    expected = EXPECTED.get(fault["type"], said.partition("Input should be ")[2])
+    if not expected:
+        return said
+    value = fault["input"]
+    given = GIVEN.get(type(value).__name__) or json.dumps(value, default=str)[:80]
+    return f"given {given}, expected {expected}"
 
 
 def _refused(error: StarletteHTTPException) -> Problem:

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
+from trust_recourse.problem import Option
 from trust_recourse.recourse import TRIALS, Recourse
 from trust_recourse.result import Result
+from trust_recourse.schema import Schema
 from trust_recourse.web.bodies import Person, Question, Rules
 from trust_recourse.web.desk import Desk, Limits
 from trust_recourse.web.problems import Problem
-
-
-def levels(question: Question) -> list[float]:
-    """The confidences of a question."""
-    given = question.confidence
-    return list(given) if isinstance(given, list) else [given]
 
 
 def within(limits: Limits, question: Rules) -> None:
@@ -27,7 +24,7 @@ def within(limits: Limits, question: Rules) -> None:
     }
     if isinstance(question, Question):
         asked |= {
-            "confidence": (len(levels(question)), limits.levels),
+            "confidence": (len(question.confidence), limits.levels),
             "options": (question.options, limits.options),
             "trials": (question.trials, limits.trials),
         }
@@ -59,10 +56,11 @@ def ruled(desk: Desk, rules: Rules) -> Recourse:
 def put(desk: Desk, question: Question) -> Result:
     """Ask a question; the search ends with the limits of the desk at the latest."""
     recourse = ruled(desk, question)
+    person = values(recourse.schema, question.person)
     exact = question.engine == "exact" or (question.engine == "auto" and recourse.exact)
     return recourse.find(
-        question.person.root,
-        levels(question),
+        person,
+        question.confidence,
         mode=question.mode,
         tolerance=question.tolerance,
         n_options=question.options,
@@ -71,6 +69,15 @@ def put(desk: Desk, question: Question) -> Result:
         time_limit=seconds(desk, question) if exact else question.time_limit,
         n_trials=question.trials if exact else question.trials or _trials(desk, question),
     )
+
+
+def chosen(result: Result, at: int) -> Option:
+    """The option at a place, counted from 0."""
+    if at >= len(result.options):
+        many = f"{len(result.options) or 'no'} option{'s' * (len(result.options) != 1)}"
+        detail = f"option {at}: the answer has {many}, counted from 0; see /v1/recourse"
+        raise Problem("not-valid", detail)
+    return result.options[at]
 
 
 def seconds(desk: Desk, rules: Rules) -> float:
@@ -84,12 +91,21 @@ def _trials(desk: Desk, question: Question) -> int:
     return min(TRIALS[engine], desk.limits.trials)
 
 
+def values(schema: Schema, person: Person) -> dict[str, Any]:
+    """A person's values; JSON tells true from 1, so no number may be true."""
+    numbers = {feature.name for feature in schema if feature.kind in ("number", "integer")}
+    for name, value in person.root.items():
+        if isinstance(value, bool) and name in numbers:
+            raise ValueError(f"{name!r}: given {str(value).lower()}, expected a number")
+    return person.root
+
+
 def confidences(recourse: Recourse, people: Sequence[Person]) -> list[float]:
     """The model's confidence for each person; a mistake names the row."""
     codes = []
     for at, person in enumerate(people):
         try:
-            codes.append(recourse.schema.reach(person.root).own)
+            codes.append(recourse.schema.reach(values(recourse.schema, person)).own)
         except ValueError as error:
             raise ValueError(f"people, row {at}: {error}") from None
     told: list[float] = recourse.confidences(np.array(codes)).tolist()

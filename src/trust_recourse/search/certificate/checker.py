@@ -29,6 +29,13 @@ RELATIVE = 1e-9  # costs that differ by less, relatively, are the same
 AT_ONCE = 256  # boxes judged together, so that their laws of the vote stay in fast memory
 PARTS = 32  # of one box, that are looked at before it is given up
 PRICED = REASONS.index("priced")
+RULED_OUT = {
+    "cost": "by cost",
+    "confidence": "by confidence",
+    "priced": "by price",
+    "relation": "by a relation",
+    "point": "by the model's own word on a single point",
+}
 
 
 @dataclass(frozen=True)
@@ -39,9 +46,13 @@ class Verdict:
     lower_bound: float
     leaves: Mapping[str, int]
 
+    @property
+    def ruled_out(self) -> str:
+        """How many boxes were discarded for each reason, in words."""
+        return ", ".join(f"{n} {RULED_OUT[why]}" for why, n in self.leaves.items() if n) or "none"
+
     def __str__(self) -> str:
-        parts = ", ".join(f"{count} by {reason}" for reason, count in self.leaves.items() if count)
-        return f"{self.status.sentence} Boxes discarded and checked: {parts}."
+        return f"{self.status.sentence} Boxes discarded and checked: {self.ruled_out}."
 
 
 def check(

@@ -120,10 +120,13 @@ class Certificate:
         """Read what `to_dict` wrote; an error names the entry."""
         return _read(given)
 
+    def to_json(self) -> str:
+        """The text of the file that `save` writes."""
+        return json.dumps(self.to_dict(), allow_nan=False, ensure_ascii=False)
+
     def save(self, path: str | Path) -> None:
         """Write a JSON file, whole or not at all."""
-        text = json.dumps(self.to_dict(), allow_nan=False, ensure_ascii=False)
-        write_whole(path, text)
+        write_whole(path, self.to_json())
 
     @classmethod
     def load(cls, path: str | Path) -> Certificate:

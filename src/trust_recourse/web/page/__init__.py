@@ -11,11 +11,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nicegui import ui
+from starlette.routing import Match, Mount
 
 from trust_recourse.web.page.screen import show
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
+    from starlette.types import Scope
 
     from trust_recourse.web.desk import Desk
 
@@ -32,6 +34,17 @@ def mount(app: FastAPI, desk: Desk) -> None:
         language="en-US",
         show_welcome_message=False,
     )
+    app.router.routes[-1] = Beside("/", app.router.routes[-1].app)  # type: ignore[attr-defined]
+
+
+class Beside(Mount):
+    """The page's place, at every address but those of the service, which say their own mistakes."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Whether the page answers."""
+        if scope.get("path", "").startswith("/v1/"):
+            return Match.NONE, {}
+        return super().matches(scope)
 
 
 ICON = (

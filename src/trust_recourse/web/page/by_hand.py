@@ -8,6 +8,7 @@ from nicegui import ui
 
 from trust_recourse.web.page.form import Form
 from trust_recourse.web.page.parts import heading, note
+from trust_recourse.web.page.words import doubt
 
 if TYPE_CHECKING:
     from trust_recourse.web.page.visit import Visit
@@ -27,7 +28,7 @@ class ByHand:
             with ui.element("summary"):
                 heading("Values" if visit.people is None else "Values: see, correct or enter", 3)
             self.said = note("")
-            self.form = Form(visit.desk.recourse.schema, self._changed, said=lambda _: "")
+            self.form = Form(visit.desk.recourse.schema, self._changed)
         visit.on_person.append(self._person)
         self._words()
 
@@ -49,6 +50,11 @@ class ByHand:
         self._words()
 
     def _words(self) -> None:
+        read = self.form.read()
+        for name, feature in self.form.features.items():
+            asked = doubt(feature, read[name]) if name in read else ""
+            blank = "may be left blank" if None in feature.missing else ""
+            self.form.hint(name, asked or blank, doubted=bool(asked))
         gaps = self.form.empty
         shown = ", ".join(gaps[:4]) + (f" and {len(gaps) - 4} more" if len(gaps) > 4 else "")
         self.said.text = f"Still to fill: {shown}." if gaps else ""

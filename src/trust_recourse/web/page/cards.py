@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 from nicegui import ui
 
 from trust_recourse import Status
+from trust_recourse.problem import option_name
+from trust_recourse.report.answers import SIGMA, Safety, safety_of
 from trust_recourse.web.page.latest import Latest
 from trust_recourse.web.page.parts import heading, note, press, status_line
-from trust_recourse.web.page.question import EACH, SIGMA, Safety, option_name, safety
+from trust_recourse.web.page.question import EACH
 from trust_recourse.web.page.words import badge, cost, percent
 
 if TYPE_CHECKING:
@@ -34,8 +36,8 @@ class Cards:
     def __init__(self, visit: Visit, try_values: Callable[[Option], None]) -> None:
         self.visit, self._try = visit, try_values
         heading("What would change the answer")
-        self._line, failed = status_line("Searching…")
-        self.search = Latest(self._waiting, failed)
+        self._line, self._failed = status_line("Searching…")
+        self.search = Latest(self._waiting, self._none)
         self.place = ui.element("div").classes("cards")
         self.place.props["aria-live"] = "polite"
         self.more = Latest(lambda _: None, self._unsafe)
@@ -57,6 +59,11 @@ class Cards:
         """Say so, and let the cards fade: they answer an earlier question."""
         self._line(is_waiting)
         self.place.classes(**{"add" if is_waiting else "remove": "faded"})
+
+    def _none(self, why: str) -> None:
+        """Say why there is no answer, and take away those to an earlier question."""
+        self._empty()
+        self._failed(why)
 
     def _ask(self) -> None:
         if self.visit.question is not None:
@@ -128,7 +135,7 @@ class Cards:
 
     async def _safeties(self, result: Result) -> None:
         for at in list(self.safety):
-            self._safe(at, await self.visit.desk.work(lambda at=at: safety(result, at)))  # type: ignore[misc]
+            self._safe(at, await self.visit.desk.work(lambda at=at: safety_of(result, at)))  # type: ignore[misc]
 
     def _safe(self, at: int, found: Safety) -> None:
         radius, kept = self.safety[at]
@@ -166,10 +173,11 @@ class Cards:
                 f"The furthest this person {reach} is {percent(furthest.confidence)}."
             ).classes("strong")
             self._changes(result, furthest)
-            press(
-                "Ask for this", lambda: self.visit.ask(confidence=furthest.confidence),
-                told="Ask for the furthest confidence within reach",
-            )  # fmt: skip
+            if furthest.changes:
+                press(
+                    "Ask for this", lambda: self.visit.ask(confidence=furthest.confidence),
+                    told="Ask for the furthest confidence within reach",
+                )  # fmt: skip
             looking = note("Looking for the limits that hold them back…")
         table = await desk.work(lambda: result.binding(time_limit=EACH))
         with self.far:

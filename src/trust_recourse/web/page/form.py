@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from nicegui import ui
 
 from trust_recourse.schema.values import plain, written
-from trust_recourse.web.page.words import limits
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,17 +18,15 @@ if TYPE_CHECKING:
 class Form:
     """A field for each feature; `values()` reads them, or says of each what is wrong."""
 
-    def __init__(
-        self, schema: Schema, then: Callable[[], None], *, said: Callable[[Feature], str] = limits
-    ) -> None:
+    def __init__(self, schema: Schema, then: Callable[[], None]) -> None:
         self.fields: dict[str, ui.input | ui.select] = {}
         self.features = {feature.name: feature for feature in schema}
         self._then, self._quiet = then, False
         with ui.element("div").classes("form"):
             for feature in schema:
-                self.fields[feature.name] = self._field(feature, said(feature))
+                self.fields[feature.name] = self._field(feature)
 
-    def _field(self, feature: Feature, hint: str) -> ui.input | ui.select:
+    def _field(self, feature: Feature) -> ui.input | ui.select:
         unit = f" ({feature.unit})" if feature.unit not in ("", feature.title) else ""
         field: ui.input | ui.select
         if _listed(feature):
@@ -38,10 +35,7 @@ class Form:
         else:
             field = ui.input(f"{feature.title}{unit}").props("type=number debounce=200")
             field.props["step"] = written(feature.step) if feature.step else "any"
-            if None in feature.missing:
-                hint = f"{hint}; may be left blank".removeprefix("; ")
         field.props("outlined dense")
-        field.props["hint"] = hint
         field.on_value_change(self._changed)
         return field
 
@@ -62,8 +56,18 @@ class Form:
                 field.value = written(float(value), feature.step)
         self._quiet = False
 
+    def hint(self, name: str, text: str, *, doubted: bool = False) -> None:
+        """Say something under a field; a doubt stands out."""
+        self.fields[name].props["hint"] = text
+        self.fields[name].classes(**{"add" if doubted else "remove": "doubted"})
+
     def values(self) -> dict[str, Any] | None:
         """The values, or None while a field is empty that may not be, or cannot be read."""
+        read = self.read()
+        return read if len(read) == len(self.fields) else None
+
+    def read(self) -> dict[str, Any]:
+        """The values of the fields that can be read; the others say why not."""
         read: dict[str, Any] = {}
         for name, field in self.fields.items():
             try:
@@ -73,7 +77,7 @@ class Form:
                 field.props["error-message"] = str(error).partition(": ")[2]
             else:
                 field.props["error"] = False
-        return read if len(read) == len(self.fields) else None
+        return read
 
     @property
     def empty(self) -> list[str]:

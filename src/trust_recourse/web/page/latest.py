@@ -58,6 +58,11 @@ class Latest:
             self._task = None
             self._waiting(False)
 
+    def forget(self) -> None:
+        """Take back what was said of an error, once what led to it is another."""
+        if self._task is None or self._task.done():
+            self._waiting(False)
+
     async def _run(self, work: Callable[[], Awaitable[None]]) -> None:
         announced = asyncio.get_running_loop().call_later(PATIENCE, self._waiting, True)
         try:

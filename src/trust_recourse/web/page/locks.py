@@ -25,6 +25,7 @@ class Locks:
     def __init__(self, visit: Visit) -> None:
         self.visit, self.open, self._quiet = visit, False, False
         self.switches: dict[str, ui.switch] = {}
+        self.notes: dict[str, ui.label] = {}
         self.prices: dict[str, ui.label] = {}
         note(
             "Switch off what this person cannot or does not want to change. Beside each is what "
@@ -50,7 +51,7 @@ class Locks:
                 switch.props["aria-label"] = f"{feature.title} may change"
                 with ui.element("div"):
                     ui.label(feature.title).classes("what")
-                    note(limits(feature))
+                    self.notes[feature.name] = note("")
             self.prices[feature.name] = ui.label().classes("numbers price")
         self.switches[feature.name] = switch
 
@@ -76,7 +77,9 @@ class Locks:
         for feature in self.visit.desk.recourse.schema:
             switch = self.switches[feature.name]
             switch.value = feature.movable if question is None else question.may_change(feature)
-            switch.set_enabled(question is not None and not feature.protected)
+            switch.set_enabled(question is not None and not question.fixed(feature))
+            person = None if question is None else question.person
+            self.notes[feature.name].text = limits(feature, person)
         self._quiet = False
         freed = question.freed if question is not None else frozenset[str]()
         titles = [f.title for f in self.visit.desk.recourse.schema if f.name in freed]
@@ -101,23 +104,24 @@ class Locks:
         # Those that the answer uses first: their price is what is asked most.
         used = result.options[0].changes if result.options else {}
         for feature in sorted(desk.recourse.schema, key=lambda f: f.name not in used):
-            if not feature.protected:
+            if not question.fixed(feature):
                 found = await desk.work(
                     lambda f=feature: price(  # type: ignore[misc]
                         desk.recourse, question, f, result, desk.limits.seconds
                     )
                 )
-                self.prices[feature.name].text = _words(found, question.may_change(feature))
+                self.prices[feature.name].text = price_words(found, question.may_change(feature))
 
 
-def _words(found: Price, free: bool) -> str:
+def price_words(found: Price, free: bool) -> str:
     """What turning one lock does."""
     turned = "if locked" if free else "if freed"
     about = "" if found.proved else "about "
-    if abs(found.then - found.now) < SAME or (found.now == found.then == math.inf):
-        return f"{turned}: no difference"
     if found.then == math.inf:
-        return f"{turned}: out of reach" if found.proved else f"{turned}: not found in time"
+        still = "still " if found.now == math.inf else ""
+        return f"{turned}: {still}out of reach" if found.proved else f"{turned}: not found in time"
+    if abs(found.then - found.now) < SAME:
+        return f"{turned}: no difference"
     if found.now == math.inf:
         return f"{turned}: within reach, for {about}{cost(found.then)}"
     more = found.then - found.now

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import datetime
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
 
+from trust_recourse.problem import option_name
 from trust_recourse.report.dossier import dossier
 from trust_recourse.report.letter import letter
 from trust_recourse.web.page.latest import Latest
 from trust_recourse.web.page.parts import heading, note, press, status_line
-from trust_recourse.web.page.question import option_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,8 +34,9 @@ class Papers:
                 self._letter()
             with ui.element("div").classes("stack"):
                 self._promise()
+        visit.on_meeting.append(self._another)
         visit.on_person.append(self._show)
-        visit.on_question.append(self._gone)
+        visit.on_question.append(self._show)
         visit.on_answer.append(self._show)
         self._show()
 
@@ -45,20 +46,27 @@ class Papers:
         desk = self.visit.desk
         heading("Letter to the person", 3)
         self.person = _text("Name of the person (may be left blank)")
-        self.organisation = _text("Who writes", desk.organisation)
-        self.contact = _text("Whom to ask", desk.contact)
+        self.organisation = _text("Who writes", desk.organisation, "Say who writes.")
+        self.contact = _text(
+            "Whom to ask", desk.contact, "Say whom to ask: a name, a telephone number, an address."
+        )
+        self.number = _text("Number of the promise, once there is one")
         self.until = _day("The offer holds until")
         with ui.element("div").classes("line-up"):
-            self.buttons = [
+            self.letters = [
                 press(text, partial(self._make, write), icon="download", main=main)
                 for text, write, main in (
                     ("Letter as PDF", self._letter_pdf, True),
                     ("Letter as HTML", self._letter_html, False),
-                    ("Dossier for the risk officer", self._dossier, False),
                 )
             ]
+            self.dossier = press(
+                "Dossier for the risk officer", partial(self._make, self._dossier), icon="download"
+            )
         waiting, failed = status_line("Writing…")
         self.writing = Latest(waiting, failed)
+        for field in (self.person, self.organisation, self.contact, self.until):
+            field.on_value_change(self._show_letter)
 
     def _make(self, write: Callable[[Result], tuple[bytes, str]]) -> None:
         result = self.visit.result
@@ -79,12 +87,12 @@ class Papers:
 
     def _written(self, result: Result) -> Letter:
         return letter(
-            result, organisation=self.organisation.value or "", contact=self.contact.value or "",
-            valid_until=self.until.value or "", person=self.person.value or "",
+            result, organisation=_said(self.organisation), contact=_said(self.contact),
+            valid_until=_said(self.until), person=_said(self.person), promise=_said(self.number),
         )  # fmt: skip
 
     def _dossier(self, result: Result) -> tuple[bytes, str]:
-        made = dossier(result, organisation=self.organisation.value or "")
+        made = dossier(result, organisation=_said(self.organisation))
         return made.html().encode(), "dossier.html"
 
     # ------------------------------------------------------------ promise
@@ -98,7 +106,10 @@ class Papers:
             )
             return
         note("What is promised is written to the ledger; a new model is then held to it.")
-        self.subject = _text("Id of the person (only its keyed hash is stored)")
+        self.promised: tuple[Any, str, str] | None = None
+        self.subject = _text(
+            "Id of the person (only its keyed hash is stored)", empty="Say to whom it is promised."
+        )
         self.option = ui.select({}, label="Option").props("outlined dense")
         self.last_day = _day("Valid until")
         self.issue = press("Issue the promise", self._issued, icon="handshake", main=True)
@@ -109,20 +120,31 @@ class Papers:
         for field in (self.subject, self.option, self.last_day):
             field.on_value_change(self._show_promise)
 
-    def _issued(self) -> None:
-        result, option = self.visit.result, self.option.value
-        if result is not None and option is not None:
-            self.issue.set_enabled(False)  # until anything is another: the same is promised once
-            self.promising.ask(lambda: self._write(result, int(option)))
+    @property
+    def _wish(self) -> tuple[Any, str, str]:
+        """The option, whom it is promised to, and until when."""
+        return self.option.value, _said(self.subject), _said(self.last_day)
 
-    async def _write(self, result: Result, option: int) -> None:
+    def _issued(self) -> None:
+        result, wish = self.visit.result, self._wish
+        if result is not None:
+            self.promised = wish
+            self._show_promise()
+            self.promising.ask(lambda: self._write(result, *wish))
+
+    async def _write(self, result: Result, option: int, subject: str, until: str) -> None:
         ledger = self.visit.desk.ledger
         assert ledger is not None
-        subject = (self.subject.value or "").strip()
-        until = datetime.date.fromisoformat(self.last_day.value or "")
-        promise = await self.visit.desk.work(
-            lambda: ledger.promise(result, option, subject=subject, valid_until=until)
-        )
+        last = datetime.date.fromisoformat(until)
+        try:
+            promise = await self.visit.desk.record(
+                lambda: ledger.promise(result, option, subject=subject, valid_until=last)
+            )
+        except Exception:
+            self.promised = None
+            self._show_promise()
+            raise
+        self.number.value = promise.id
         self.made.clear()
         with self.made:
             with ui.element("div").classes("verdict"):
@@ -134,46 +156,80 @@ class Papers:
 
     # ------------------------------------------------------------ what can be done
 
-    def _gone(self) -> None:
-        """The answer on the way is another; nothing may be made of the old one."""
-        self._enable(False)
+    def _another(self) -> None:
+        """Nothing that was typed of one person is said of the next."""
+        self.person.value = ""
+        if self.visit.desk.ledger is not None:
+            self.subject.value = self.visit.id
 
     def _show(self) -> None:
         result = self.visit.result
-        self._enable(result is not None and not self._freed)
-        self.why_not.visible = result is None or self._freed
-        self.why_not.text = (
-            "Something is free that the rules lock: no letter or promise is made of this."
-            if self._freed
-            else "Pick a person first."
-        )
+        self.number.value = ""
+        self.why_not.text = self._why_not
+        self.why_not.visible = bool(self._why_not)
+        self._show_letter()
         if self.visit.desk.ledger is not None:
-            many = 0 if result is None else len(result.options)
-            names = {at: option_name(at).capitalize() for at in range(many)}
-            self.option.set_options(names, value=0 if many else None)
+            line, options = self.visit.desk.recourse.decision_threshold, result and result.options
+            names = {
+                at: option_name(at).capitalize()
+                for at, option in enumerate(options or ())
+                if option.confidence >= line  # else the model would refuse what is promised
+            }
+            self.promised = None
+            self.option.set_options(names, value=next(iter(names), None))
             self._show_promise()
 
+    def _show_letter(self) -> None:
+        self.writing.forget()
+        filled = _said(self.organisation) and _said(self.contact) and self.until.validate()
+        for button in self.letters:
+            button.set_enabled(bool(filled) and not self._why_not)
+        self.dossier.set_enabled(not self._why_not)
+
     def _show_promise(self) -> None:
+        self.promising.forget()
         self.made.clear()
-        result = self.visit.result
-        can = result is not None and bool(result.options) and not self._freed
-        self.issue.set_enabled(can and bool(self.subject.value))
+        filled = _said(self.subject) and self.option.value is not None
+        new = self._wish != self.promised  # the same is promised once
+        good = self.last_day.validate() and not self._why_not
+        self.issue.set_enabled(bool(filled) and new and good)
 
     @property
-    def _freed(self) -> bool:
-        return self.visit.question is not None and bool(self.visit.question.freed)
+    def _why_not(self) -> str:
+        """Why nothing can be made, if so."""
+        if self.visit.question is None:
+            return "Pick a person first."
+        if self.visit.question.freed:
+            return "Something is free that the rules lock: no letter or promise is made of this."
+        return "There is no answer yet." if self.visit.result is None else ""
 
-    def _enable(self, can: bool) -> None:
-        for button in self.buttons:
-            button.set_enabled(can)
-        if self.visit.desk.ledger is not None and not can:
-            self.issue.set_enabled(False)
+
+def _said(field: ui.input) -> str:
+    return (field.value or "").strip()
 
 
-def _text(label: str, value: str = "") -> ui.input:
-    return ui.input(label, value=value).props("outlined dense")
+def _text(label: str, value: str = "", empty: str = "") -> ui.input:
+    """A field, and what it says while it is empty."""
+    field = ui.input(label, value=value).props("outlined dense")
+
+    def hint() -> None:
+        field.props["hint"] = "" if _said(field) else empty
+
+    field.on_value_change(hint)
+    hint()
+    return field
 
 
 def _day(label: str) -> ui.input:
     last = datetime.date.today() + datetime.timedelta(days=DAYS)
-    return ui.input(label, value=last.isoformat()).props("outlined dense type=date stack-label")
+    field = ui.input(label, value=last.isoformat(), validation=not_to_come)
+    return field.props("outlined dense type=date stack-label")
+
+
+def not_to_come(given: str | None) -> str | None:
+    """What to say of a last day that is none or has passed; None if it is good."""
+    try:
+        day = datetime.date.fromisoformat(given or "")
+    except ValueError:
+        return "Choose the last day."
+    return None if day >= datetime.date.today() else f"{day} has passed. Choose a later day."

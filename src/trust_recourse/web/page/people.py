@@ -76,9 +76,12 @@ class People:
         return bool(pd.api.types.is_integer_dtype(self.table.index.dtype))
 
     def name(self, at: int) -> str:
-        """What a person is called here: the label of their row."""
-        label = self.table.index[at]
-        return f"Row {label}" if self._numbered else str(label)
+        """What a person is called here: their id, or the number of their row."""
+        return self.id(at) or f"Row {self.table.index[at]}"
+
+    def id(self, at: int) -> str:
+        """The label of a person's row; empty if rows are only numbered."""
+        return "" if self._numbered else str(self.table.index[at])
 
     def row(self, at: int) -> pd.Series[Any]:
         """One person, as the schema reads them."""

@@ -92,7 +92,7 @@ class Picker:
                 ui.label(each.values).classes("muted cut")
 
     def _picked(self, each: Listed) -> None:
-        self.visit.meet(each.name, self.people.row(each.at))
+        self.visit.meet(each.name, self.people.row(each.at), self.people.id(each.at))
         ui.run_javascript(ON_A_PHONE)
 
     def _mark(self) -> None:

@@ -8,14 +8,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from trust_recourse import Recourse, Status
-from trust_recourse.explain import Comparison, Explanation, Places, explain, places
+from trust_recourse.explain import Explanation, explain, places
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from trust_recourse import Feature, Option, Result
 
-SIGMA = 0.01  # of the noise, in scaled units
 EACH = 2.0  # seconds, at most, for each limit that is lifted to see what it holds back
 
 
@@ -36,15 +35,16 @@ class Question:
         schema = recourse.schema.lock(*sorted(self.locked))
         for name in sorted(self.freed):
             schema = schema.update(name, mutable=True)
-        return Recourse(
-            recourse.model, schema, recourse.cost, wanted=recourse.wanted,
-            decision_threshold=recourse.decision_threshold,
-        )  # fmt: skip
+        return recourse.under(schema)
 
     def may_change(self, feature: Feature) -> bool:
         """Whether a feature of the organisation's schema may change under these locks."""
         free = feature.mutable or feature.name in self.freed
-        return free and feature.name not in self.locked and not feature.protected
+        return free and feature.name not in self.locked and not self.fixed(feature)
+
+    def fixed(self, feature: Feature) -> bool:
+        """Whether no lock matters: it is protected, or this person's value must stay missing."""
+        return feature.protected or must_stay_missing(feature, self.person[feature.name])
 
     def turned(self, feature: Feature) -> Question:
         """The same question with one feature locked that may change, or freed that may not."""
@@ -56,28 +56,18 @@ class Question:
         return replace(self, locked=self.locked - name, freed=freed)
 
 
+def must_stay_missing(feature: Feature, value: Any) -> bool:
+    """Whether a value is missing and no change can be counted from it, were it free."""
+    code = feature.code_of(value)
+    return math.isnan(code) and not replace(feature, mutable=True, protected=False).moves(code).free
+
+
 def find(recourse: Recourse, question: Question, seconds: float) -> Result:
     """The answers, within so many seconds where the engine takes a limit."""
     limit = seconds if recourse.exact else None
     return question.of(recourse).find(
         question.person, question.confidence, n_options=question.n_options, time_limit=limit
     )
-
-
-class Safety(NamedTuple):
-    """How safe an option is."""
-
-    radius: float | None  # None where the model has no cells, so nothing is certified
-    kept: float  # the probability that noise leaves the decision
-    error: float
-
-
-def safety(result: Result, at: int) -> Safety:
-    """How safe one option of a result is."""
-    kept = result.robustness(at, SIGMA)
-    if kept.probability is None:
-        return Safety(None, kept.copies, 0.0)
-    return Safety(result.radius(at), kept.probability, kept.error or 0.0)
 
 
 # ---------------------------------------------------------------- the price of a lock
@@ -121,7 +111,7 @@ class Trial(NamedTuple):
     """What the model says of values set by hand."""
 
     confidence: float
-    cost: float
+    cost: float  # NaN where the change is not allowed
     broken: tuple[str, ...]  # rules of the schema, as sentences
     why: Explanation | None  # none for a model without rules
 
@@ -129,7 +119,8 @@ class Trial(NamedTuple):
 def tried(recourse: Recourse, person: pd.Series[Any], values: dict[str, Any]) -> Trial:
     """Ask the model about values set by hand, for a person who has others."""
     reach, codes = recourse.schema.reach(person), recourse.schema.reach(values).own
-    cost = recourse.cost.between(recourse.schema.features, reach.own, codes)
+    broken, features = reach.why_not(codes), recourse.schema.features
+    cost = math.nan if broken else recourse.cost.between(features, reach.own, codes)
     why = None
     if hasattr(recourse.model, "clauses"):
         row = recourse.schema.row(values)
@@ -137,37 +128,20 @@ def tried(recourse: Recourse, person: pd.Series[Any], values: dict[str, Any]) ->
             recourse, [("as they are", person, None, 0.0), ("these values", row, None, cost)]
         )
         why = explain(points, points.all[0], points.all[1])
-    return Trial(recourse.confidence_of(codes), cost, reach.why_not(codes), why)
+    return Trial(recourse.confidence_of(codes), cost, broken, why)
 
 
 # ---------------------------------------------------------------- side by side
 
 
-def named(result: Result) -> Places:
-    """The person and the options of a result under the names that the page gives them."""
-    asked = [(option_name(i), o.x, o.target, o.cost) for i, o in enumerate(result.options)]
-    return places(result.recourse, [("as they are", result.factual, None, 0.0), *asked])
-
-
-def option_name(at: int) -> str:
-    """What the page calls an option: counted from 1, as people do."""
-    return f"option {at + 1}"
-
-
-def compared(result: Result, first: int, second: int) -> Comparison:
-    """Two options of a result side by side, under the names that the page gives them."""
-    points = named(result)
-    told = result.compare(first, second, sigma=SIGMA)
-    why = explain(points, points.all[1 + first], points.all[1 + second])
-    return replace(told, explanation=why)
-
-
 def with_kept(result: Result, kept: tuple[Option, ...]) -> Result:
     """The result with options added that were kept from other confidences, each once."""
-    own = [o.x.to_dict() for o in result.options]
-    extra = tuple(o for o in kept if o.x.to_dict() not in own)
-    known = {o.target: o.status for o in extra}
-    return replace(result, options=result.options + extra, status={**known, **result.status})
+    options = list(result.options)
+    for option in kept:
+        if not any(option.x.to_dict() == o.x.to_dict() for o in options):
+            options.append(option)
+    known = {o.target: o.status for o in options}
+    return replace(result, options=tuple(options), status={**known, **result.status})
 
 
 def steps(frontier: pd.DataFrame, most: int) -> Iterator[tuple[float, float]]:

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 from nicegui import ui
 
+from trust_recourse.problem import option_name
+from trust_recourse.report.answers import SIGMA
 from trust_recourse.web.page.latest import Latest
 from trust_recourse.web.page.parts import grid, note, status_line
-from trust_recourse.web.page.question import compared, option_name, with_kept
+from trust_recourse.web.page.question import with_kept
 from trust_recourse.web.page.trying import STILL, points
 
 if TYPE_CHECKING:
@@ -38,7 +40,9 @@ class Sides:
         self.latest = Latest(waiting, failed)
         self.place = ui.element("div").classes("stack")
         visit.on_person.append(self._show)
+        visit.on_question.append(self._show)
         visit.on_answer.append(self._show)
+        visit.on_kept.append(self._show)
         self._show()
 
     def shown(self, is_open: bool) -> None:
@@ -72,6 +76,8 @@ class Sides:
             return "Pick a person first."
         if not hasattr(self.visit.desk.recourse.model, "clauses"):
             return "This model has no rules to compare options by."
+        if self.visit.result is None:
+            return "There is no answer yet."
         return (
             f"There {'is one option' if many else 'are no options'}. Ask for more options, or "
             "press Keep on one and move the slider to compare it with the next answer."
@@ -88,7 +94,7 @@ class Sides:
             self.place.clear()
             self.said.text = "Choose two different options."
             return
-        found = await self.visit.desk.work(lambda: compared(result, first, second))
+        found = await self.visit.desk.work(lambda: result.compare(first, second, sigma=SIGMA))
         self.said.text = ""
         self.place.clear()
         with self.place:

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from nicegui import ui
 
+from trust_recourse.schema.values import signed
 from trust_recourse.web.page.form import Form
 from trust_recourse.web.page.latest import Latest
 from trust_recourse.web.page.parts import grid, heading, note, press, status_line
 from trust_recourse.web.page.question import Trial, tried
-from trust_recourse.web.page.words import cost, percent
+from trust_recourse.web.page.words import cost, limits, percent
 
 if TYPE_CHECKING:
     from trust_recourse import Option
@@ -48,6 +49,8 @@ class Trying:
 
     def _restart(self) -> None:
         question = self.visit.question
+        for name, feature in self.form.features.items():
+            self.form.hint(name, limits(feature, None if question is None else question.person))
         self.back.set_enabled(question is not None)
         if question is None:
             self.place.clear()
@@ -77,21 +80,30 @@ class Trying:
 
     def _show(self, found: Trial) -> None:
         line = self.visit.desk.recourse.decision_threshold
-        refused = found.confidence < line
+        good = found.confidence >= line and not found.broken
         with ui.element("div").classes("verdict"):
-            ui.icon("cancel" if refused else "check_circle").classes("no" if refused else "yes")
-            heading(f"{'Refused' if refused else 'Accepted'}, {percent(found.confidence)}", 3)
-        ui.label(f"Cost of the change: {cost(found.cost)}").classes("numbers")
+            ui.icon("check_circle" if good else "cancel").classes("yes" if good else "no")
+            heading(verdict(found, line), 3)
         if found.broken:
-            ui.label("Not allowed").classes("strong no")
             with ui.element("ul").classes("broken"):
                 for sentence in found.broken:
                     with ui.element("li"):
                         ui.label(sentence)
-        elif found.cost:
-            ui.label("Every limit is kept.").classes("yes")
+        else:
+            ui.label(f"Cost of the change: {cost(found.cost)}").classes("numbers")
+            if found.cost:
+                ui.label("Every limit is kept.").classes("yes")
         if found.why is not None and found.cost:
             movers(found.why)
+
+
+def verdict(found: Trial, line: float) -> str:
+    """What the model says of values, and the rules of the change."""
+    refused = found.confidence < line
+    said = f"{'Refused' if refused else 'Accepted'} by the model, {percent(found.confidence)}"
+    if not found.broken:
+        return said
+    return f"{said}, {'and' if refused else 'but'} not allowed by the rules"
 
 
 def movers(why: Explanation) -> None:
@@ -115,4 +127,4 @@ def movers(why: Explanation) -> None:
 
 def points(share: float) -> str:
     """A share of a change in confidence, in points of a percent."""
-    return f"{100 * share:+.1f}"
+    return signed(100 * share, 1)

@@ -21,23 +21,27 @@ MOST = 1 - 1e-9  # a target lies below 1
 class Visit:
     """What one tab asks and was told; tabs share the desk and the people, nothing else.
 
-    Parts of the page add themselves to what happens: `on_person` (another person, or none),
-    `on_locks` (what may change is another), `on_question` (anything asked changed; the answer is
-    not there yet), `on_answer`.
+    Parts of the page add themselves to what happens: `on_meeting` (another person, or none),
+    `on_person` (that, or other values of the person at hand), `on_locks` (what may change is
+    another), `on_question` (anything asked changed; the answer is not there yet), `on_answer`,
+    `on_kept` (another option is kept). `result` answers the question that stands, or is None:
+    nothing is made of an answer to an earlier one.
     """
 
     def __init__(self, desk: Desk, people: People | None) -> None:
         self.desk, self.people = desk, people
-        self.name = ""
+        self.name = self.id = ""
         self.question: Question | None = None
         self.confidence = min(max(desk.recourse.decision_threshold + 0.2, 0.5), 0.95)
         self.n_options = min(3, desk.limits.options)
         self.result: Result | None = None
         self.kept: tuple[Option, ...] = ()
+        self.on_meeting: list[Callable[[], None]] = []
         self.on_person: list[Callable[[], None]] = []
         self.on_locks: list[Callable[[], None]] = []
         self.on_question: list[Callable[[], None]] = []
         self.on_answer: list[Callable[[], None]] = []
+        self.on_kept: list[Callable[[], None]] = []
 
     @property
     def recourse(self) -> Recourse:
@@ -45,12 +49,13 @@ class Visit:
         ours = self.desk.recourse
         return ours if self.question is None else self.question.of(ours)
 
-    def meet(self, name: str, person: pd.Series[Any] | None) -> None:
+    def meet(self, name: str, person: pd.Series[Any] | None, id: str = "") -> None:  # noqa: A002
         """Turn to another person, or to none; locks and options that were kept go."""
-        self.name, self.result, self.kept = name, None, ()
+        self.name, self.id, self.result, self.kept = name, id, None, ()
         self.question = None
         if person is not None:
             self.question = Question(person, self.confidence, self.n_options)
+        _tell(self.on_meeting)
         _tell(self.on_person)
         _tell(self.on_question)
 
@@ -71,6 +76,7 @@ class Visit:
         if n_options is not None:
             self.n_options = n_options
         if self.question is not None:
+            self.result = None
             self.question = replace(
                 self.question, confidence=self.confidence, n_options=self.n_options
             )
@@ -80,7 +86,7 @@ class Visit:
         """Lock a feature that may change, or free one that may not."""
         if self.question is not None:
             self.question = self.question.turned(feature)
-            self.kept = ()  # they may be out of reach now
+            self.result, self.kept = None, ()  # what was kept may be out of reach now
             _tell(self.on_locks)
             _tell(self.on_question)
 
@@ -90,13 +96,16 @@ class Visit:
         if question is None:
             return
         desk = self.desk
-        self.result = await desk.work(lambda: find(desk.recourse, question, desk.limits.seconds))
-        _tell(self.on_answer)
+        found = await desk.work(lambda: find(desk.recourse, question, desk.limits.seconds))
+        if question is self.question:
+            self.result = found
+            _tell(self.on_answer)
 
     def keep(self, option: Option) -> None:
-        """Keep an option beside those of later answers, to compare it with them."""
-        self.kept = (*self.kept, option)
-        _tell(self.on_answer)
+        """Keep an option of the answer beside those of later ones, to compare it with them."""
+        if self.result is not None:
+            self.kept = (*self.kept, option)
+            _tell(self.on_kept)
 
 
 def _tell(listeners: list[Callable[[], None]]) -> None:

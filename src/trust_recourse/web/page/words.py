@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
-from decimal import ROUND_FLOOR, Decimal
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from trust_recourse import Status
+from trust_recourse.schema import values
+from trust_recourse.web.page.question import must_stay_missing
 
 if TYPE_CHECKING:
-    from trust_recourse import Feature, Option, Result
+    import pandas as pd
+
+    from trust_recourse import Feature, Result
 
 ABOUT = (
     "All of this is about the model, not about the world: it says what the model would answer, not "
@@ -23,8 +26,7 @@ def percent(confidence: float) -> str:
     >>> percent(0.7499), percent(0.57), percent(1.0)
     ('74.9 %', '57.0 %', '100.0 %')
     """
-    tenth = (Decimal(repr(float(confidence))) * 100).quantize(Decimal("0.1"), ROUND_FLOOR)
-    return f"{tenth} %"
+    return values.percent(confidence).replace("%", " %")
 
 
 def cost(amount: float) -> str:
@@ -43,39 +45,52 @@ class Badge(NamedTuple):
 
 def badge(result: Result, at: int) -> Badge:
     """What is known of one option."""
-    option: Option = result.options[at]
+    option, sentence = result.options[at], result.sentence(at)
     first = next(i for i, o in enumerate(result.options) if o.target == option.target)
     if option.status is Status.OPTIMAL:
-        return Badge("Proved cheapest", "verified", option.status.sentence, True)
+        return Badge("Proved cheapest", "verified", sentence, True)
     if option.status is Status.ALREADY_MET:
-        return Badge("Nothing to change", "check_circle", option.status.sentence, True)
+        return Badge("Nothing to change", "check_circle", sentence, True)
     if result.engine != "exact":
-        return Badge("Found by trial", "science", option.status.sentence, False)
+        return Badge("Found by trial", "science", sentence, False)
     if at > first:
-        words = "The cheapest that leaves alone something of what each option before it changes."
-        return Badge("Another way", "alt_route", words, False)
+        return Badge("Another way", "alt_route", sentence, False)
     above = f"{option.gap / option.cost:.1%}" if option.cost else "0 %"
-    return Badge(
-        f"Within {above} of the least", "timelapse",
-        f"{option.status.sentence} Nothing below {cost(option.lower_bound)} reaches it.", False,
-    )  # fmt: skip
+    return Badge(f"Within {above} of the least", "timelapse", sentence, False)
 
 
-def limits(feature: Feature) -> str:
-    """Where a feature may go, in a few words."""
+def limits(feature: Feature, person: pd.Series[Any] | None = None) -> str:
+    """Where a feature may go, in a few words; from a person's value, where there is a person."""
     if feature.protected:
         return "protected: never changes"
     if not feature.mutable:
         return "locked by the rules"
     parts = []
+    if person is not None and math.isnan(feature.code_of(person[feature.name])):
+        if must_stay_missing(feature, person[feature.name]):
+            return "must stay missing: a limited change cannot be counted from it"
+        parts.append("may stay missing")
     if feature.direction:
         parts.append(f"may only {feature.direction}")
-    if feature.lower is not None and feature.upper is not None:
-        parts.append(f"{feature.describe(feature.lower)} to {feature.describe(feature.upper)}")
-    elif feature.lower is not None:
-        parts.append(f"at least {feature.describe(feature.lower)}")
-    elif feature.upper is not None:
-        parts.append(f"at most {feature.describe(feature.upper)}")
+    if bounds := span(feature):
+        parts.append(bounds)
     if feature.max_change is not None:
         parts.append(f"by at most {feature.amount(feature.max_change)}")
     return ", ".join(parts) or "may change"
+
+
+def span(feature: Feature) -> str:
+    """The bounds of a feature; empty if it has none."""
+    if feature.lower is not None and feature.upper is not None:
+        return f"{feature.describe(feature.lower)} to {feature.describe(feature.upper)}"
+    if feature.lower is not None:
+        return f"at least {feature.describe(feature.lower)}"
+    return "" if feature.upper is None else f"at most {feature.describe(feature.upper)}"
+
+
+def doubt(feature: Feature, value: Any) -> str:
+    """What to ask of a person's number that lies outside the bounds; empty if it does not."""
+    if feature.kind not in ("number", "integer") or math.isnan(feature.code_of(value)):
+        return ""
+    low, high = feature.bounds
+    return "" if low <= value <= high else f"Expected {span(feature)}. Is this right?"

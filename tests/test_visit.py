@@ -1,0 +1,63 @@
+"""One tab of the page without its browser: what it asks, and what is left of an answer."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from page_server import loans
+from trust_recourse import Option, PTMClassifier, Recourse
+from trust_recourse.web.desk import Desk
+from trust_recourse.web.page.visit import Visit
+
+
+@pytest.fixture(scope="module")
+def lending():
+    X, y, schema = loans()
+    return Recourse(PTMClassifier(schema=schema, epochs=3, random_state=0).fit(X, y)), X
+
+
+@pytest.fixture
+def asking(lending):
+    """A visit to somebody whom the model refuses, and its answer."""
+    recourse, X = lending
+    visit = Visit(Desk(recourse), None)
+    visit.meet("Bo", next(x for _, x in X.iterrows() if recourse.confidence(x) < 0.5))
+    asyncio.run(visit.answer())
+    yield visit
+    visit.desk.close()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda visit: visit.ask(confidence=0.6),
+        lambda visit: visit.ask(n_options=2),
+        lambda visit: visit.turn(visit.desk.recourse.schema["income"]),
+    ],
+)
+def test_nothing_is_left_of_an_answer_once_its_question_is_another(asking, change):
+    assert asking.result.options
+    change(asking)
+    assert asking.result is None
+
+    async def changed_meanwhile():
+        answer = asyncio.create_task(asking.answer())
+        await asyncio.sleep(0)
+        change(asking)
+        await answer
+
+    asyncio.run(changed_meanwhile())
+    assert asking.result is None
+
+
+def test_what_is_kept_is_no_other_answer(asking):
+    told = []
+    asking.on_answer.append(lambda: told.append("answer"))
+    asking.on_kept.append(lambda: told.append("kept"))
+    asking.keep(asking.result.options[0])
+    assert told == ["kept"]
+    asking.turn(asking.desk.recourse.schema["income"])
+    asking.keep(Option(x=asking.question.person))  # from a card of the earlier answer
+    assert asking.kept == ()
