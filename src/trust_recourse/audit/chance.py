@@ -150,7 +150,7 @@ def student(freedom: int, level: float) -> float:
     """A quantile of Student's law (Abramowitz and Stegun 26.7.5; too small under 4 of freedom).
 
     >>> round(student(10, 0.975), 2), round(student(30, 0.999), 2)
-    (2.23, 3.38)
+    (2.23, 3.39)
     """
     z = NormalDist().inv_cdf(level)
     terms = (z, (z**3 + z) / 4, (5 * z**5 + 16 * z**3 + 3 * z) / 96,

@@ -332,8 +332,9 @@ def _how_to_read(audit: Audit) -> Iterator[Block]:
         f"By the Bayesian bootstrap (Rubin, 1981) with {audit.draws:,} draws, seed {audit.seed}: "
         "people get random weights in place of being drawn again; shares are drawn from Beta laws "
         "with half a person added on either side (Jeffreys), so that 0 of 8 does not pass for "
-        "surely 0. An interval is the middle 95 % of the draws (percentiles). It speaks of chance "
-        "in who is among these people, not of errors in the model or the data."
+        "surely 0; where all refused count, the half who can may pay anything. An interval is the "
+        "middle 95 % of the draws (percentiles). It speaks of chance in who is among these people, "
+        "not of errors in the model or the data."
     )
 
 
