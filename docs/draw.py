@@ -5,19 +5,20 @@ page's Python is run as it stands, and of its shell the lines that start with ou
 run pages by the same functions, and compare what is printed with what the page shows.
 """
 
-import os
 import re
 import shlex
+import shutil
 import sys
-from contextlib import redirect_stdout
+from contextlib import chdir, redirect_stdout
 from io import StringIO
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from typer.testing import CliRunner
 
 from trust_recourse.cli import app
 
-DOCS = Path(__file__).parent
+DOCS = Path(__file__).resolve().parent
 DRAWN = ("audit.md", "python.md", "tutorial.md", "why.md")  # pages whose commands and Python draw
 
 
@@ -51,14 +52,12 @@ def play(page):
 
 
 def main(names):
-    """Run these pages in the folder of pictures; what they leave there beside is taken away."""
-    pictures = DOCS / "pictures"
-    os.chdir(pictures)
+    """Run these pages, each in a folder of its own, and keep the pictures they draw."""
     for name in names or DRAWN:
-        sys.stdout.write(play(DOCS / name))
-    for path in pictures.iterdir():
-        if path.suffix != ".png":
-            path.unlink()
+        with TemporaryDirectory() as place, chdir(place):
+            sys.stdout.write(play(DOCS / name))
+            for picture in Path(place).glob("*.png"):
+                shutil.copy(picture, DOCS / "pictures")
 
 
 if __name__ == "__main__":
