@@ -9,11 +9,11 @@ is the confidence at that line.
 
 - throughput: 20,000 distinct refused people, repeats not merged, no radii: the bare loop over
   `Recourse.find` in two processes apart, each with half of them; the batch on two processes; the
-  batch on a local Dask cluster of two. In turn, some rounds, so that other work on the machine
-  meets all three; the best round of each counts. `cpu_ms_a_row` is the CPU time of all processes
-  (parent, scheduler, workers) for a row while all are at work: other work on the machine changes
-  it little. `seconds` is by the clock, from start to end, imports included, and so is `rate`, of
-  the rows while all are at work: beside other work these say little.
+  batch on a local Dask cluster of two, with and without Dask's own profiler. In turn, some rounds,
+  so that other work on the machine meets all; the best round of each counts. `cpu_ms_a_row` is the
+  CPU time of all processes (parent, scheduler, workers) for a row while all are at work: other work
+  on the machine changes it little. `seconds` is by the clock, from start to end, imports included,
+  and so is `rate`, of the rows while all are at work: beside other work these say little.
 - overhead: what a worker does with a part (reading it, asking, writing Parquet) against the bare
   loop over the same people, part by part in turn, in two processes at once. Other work on the
   machine meets both alike, so this is the surest of the comparisons.
@@ -37,9 +37,10 @@ import sys
 import tempfile
 import threading
 import time
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
+import dask
 import numpy as np
 import pandas as pd
 import psutil
@@ -59,7 +60,7 @@ WORK = Path(tempfile.gettempdir()) / f"trust-recourse-batch-{os.getuid()}"
 SHARE = 1 / 7  # of borrowers below the line
 ASKED = 20_000
 PART = 500
-ROUNDS = 2
+ROUNDS = 3
 TURNS = 10  # parts for each process
 MILLION, DRAWN_FROM, MEMORY_PART = 1_000_000, 1_000, 20_000
 USUAL = {"features": 10, "clauses": 20, "thresholds": 20}
@@ -108,11 +109,16 @@ def throughput(say):
     asked = refused.head(ASKED)
     asked.to_parquet(WORK / "people.parquet", index=False)
     (WORK / "bare.json").write_text(json.dumps([None, line, None]))
-    found = {"bare loop, 2 processes": [], "batch, 2 processes": [], "batch, Dask, 2 workers": []}
-    ways = (_bare_loop, _by_batch, _by_dask)
+    ways = {
+        "bare loop, 2 processes": _bare_loop,
+        "batch, 2 processes": _by_batch,
+        "batch, Dask, 2 workers": partial(_by_dask, profiler=False),
+        "batch, Dask, 2 workers, its profiler on": partial(_by_dask, profiler=True),
+    }
+    found = {name: [] for name in ways}
     for turn in range(ROUNDS):
-        order = list(zip(found, ways, strict=True))
-        for name, way in order[turn % 3 :] + order[: turn % 3]:
+        order = list(ways.items())
+        for name, way in order[turn % len(ways) :] + order[: turn % len(ways)]:
             say(f"throughput, round {turn + 1}: {name}")
             found[name].append(way(recourse, line, len(asked)))
     best = {
@@ -124,13 +130,14 @@ def throughput(say):
         }
         for name, rounds in found.items()
     }
-    loop, local, dask = best.values()
+    loop, local, dask, profiled = best.values()
     return {
         "rows": len(asked),
         "line": line,
         "ways": best,
         "local_over_bare_loop": _ratios(local, loop),
         "dask_over_local": _ratios(dask, local),
+        "dask_with_its_profiler_over_local": _ratios(profiled, local),
     }
 
 
@@ -182,8 +189,9 @@ def _by_batch(recourse, line, rows, client=None):
     }
 
 
-def _by_dask(recourse, line, rows):
+def _by_dask(recourse, line, rows, *, profiler):
     with (
+        dask.config.set({"distributed.worker.profile.enabled": profiler}),
         LocalCluster(2, threads_per_worker=1, dashboard_address=None) as cluster,
         Client(cluster) as client,
     ):
