@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 import pandas as pd
@@ -140,26 +141,27 @@ def unanswered(reasons: Sequence[str], question: Question) -> pd.DataFrame:
 
 def _told(values: tuple[Any, ...], question: Question) -> dict[str, Any]:
     recourse, start = question.recourse, time.perf_counter()
-    schema = recourse.schema
+    names = recourse.schema.names
     for value in values:
         if isinstance(value, SchemaError):
             return _refused(values, question, value)
     try:
         result = recourse.find(
-            dict(zip(schema.names, values, strict=True)), question.confidence,
+            dict(zip(names, values, strict=True)), question.confidence,
             min_radius=question.min_radius, node_limit=question.node_limit,
         )  # fmt: skip
     except Exception as error:  # whatever is wrong with one person, the others get their answers
         return _refused(values, question, error)
     (status,), (nodes,) = result.status.values(), result.nodes.values()
     told = {
-        **{f"from.{name}": value for name, value in result.factual.items()},
+        **dict(zip(_headed("from.", names), result.factual.tolist(), strict=True)),
         "status": str(status),
         "confidence_now": result.confidence,
         "refused": result.refused,
         "nodes": nodes,
     }
     for option in result.options:
+        told |= dict(zip(_headed("to.", names), option.x.tolist(), strict=True))
         told |= _chosen(option, result.words(option))
         told["radius"] = _radius(result.radius) if question.radius else None
     return told | {"seconds": time.perf_counter() - start}
@@ -172,9 +174,13 @@ def _refused(values: tuple[Any, ...], question: Question, error: Exception) -> d
     return told | {"status": UNANSWERED, "reason": _reason(error)}
 
 
+@lru_cache(maxsize=2)
+def _headed(prefix: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(prefix + name for name in names)
+
+
 def _chosen(option: Option, words: str) -> dict[str, Any]:
     return {
-        **{f"to.{name}": value for name, value in option.x.items()},
         "changes": words,
         "n_changes": len(option.changes),
         "cost": option.cost,
