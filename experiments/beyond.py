@@ -44,7 +44,8 @@ TITLES = {
     "heloc": "HELOC",
     "give_me_some_credit": "Give Me Some Credit",
 }
-# about what one link of each takes, in seconds on one core
+# about what one link of each takes, in seconds on one core, for so many people and LIMIT boxes
+PEOPLE = 10
 SECONDS = {
     "breast_cancer": 900, "german_credit": 140, "adult": 110, "compas": 35, "heloc": 250,
     "give_me_some_credit": 80,
@@ -64,9 +65,10 @@ def units(scale):
     """One unit for each table and link; without the full scale only what needs no other package."""
     full = scale.name == "full"
     names, limit = (list(TITLES), LIMIT) if full else (["breast_cancer"], QUICK_LIMIT)
+    share = scale.queries / PEOPLE * limit / LIMIT
     return [
         Unit(PART, f"{name}, {link}", table_asked,
-             (name, link, scale.queries, scale.trials, limit), SECONDS[name])
+             (name, link, scale.queries, scale.trials, limit), SECONDS[name] * share)
         for name in names
         for link in LINKS
     ]  # fmt: skip

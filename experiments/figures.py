@@ -19,8 +19,8 @@ SHOWN = {
     "GrowingSpheres, ANN": "GrowingSpheres",
     "PTM+TPE, 50 passes, 0.50 ± 0.1": "PTM+TPE, τ = 0.50",
     "PTM+TPE, 50 passes, 0.85 ± 0.1": "PTM+TPE, τ = 0.85",
-    "Exact, vote, ≥ 0.85": "Exact, at least 0.85",
-    "Exact, vote, ≥ 0.85, radius 0.05": "Exact, radius 0.05",
+    "Exact, vote, ≥ 0.85": "Exact, vote, at least 0.85",
+    "Exact, vote, ≥ 0.85, radius 0.05": "Exact, vote, radius 0.05",
 }
 
 

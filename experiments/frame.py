@@ -115,7 +115,8 @@ _TEX = {
     "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
     "±": r"$\pm$", "≥": r"$\geq$", "≤": r"$\leq$", "<": "$<$", ">": "$>$", "×": r"$\times$",
     "τ": r"$\tau$", "σ": r"$\sigma$", "ε": r"$\varepsilon$", "−": "$-$", "–": "--",
-    "δ": r"$\delta$", "η": r"$\eta$", "Ω": r"$\Omega$", "†": r"$\dagger$", "“": "``", "”": "''",
+    "δ": r"$\delta$", "η": r"$\eta$", "Ω": r"$\Omega$", "†": r"$\dagger$", "‡": r"$\ddagger$",
+    "“": "``", "”": "''",
     "∞": r"$\infty$", "→": r"$\to$", "|": r"\textbar{}",
 }  # fmt: skip
 

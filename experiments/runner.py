@@ -145,8 +145,9 @@ class Bar:
         self.bar.__enter__()
         if self.drawn:
             self.task = self.bar.add_task("units", total=self.total, completed=self.done, note="")
-        elif self.show and self.done:
-            print(f"{self.done} of {self.total} units were done before", file=sys.stderr)
+        elif self.show:
+            before = f", {self.done} of {self.total} were done before" if self.done else ""
+            print(f"{len(self.left)} units to run{before}", file=sys.stderr, flush=True)
         return self
 
     def __exit__(self, *error):

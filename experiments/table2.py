@@ -43,6 +43,7 @@ SIGMA, COPIES = 0.01, 50
 RADIUS = 0.05
 WHO = {"paper": "true class 0, as in the paper", "refused": "refused by the model"}
 BAND = 0.1
+REPEATS = 10  # seeds a query in a full run, which the paper's seconds and our notes are about
 FEATURES = {"synthetic_2d": 2, "synthetic_5d": 5, "iris": 4, "haberman": 3}
 
 
@@ -58,11 +59,12 @@ class Row:
     printed: object = None  # its key in the paper's table
 
 
+RERUN = "PTM+TPE, 50 passes, 0.85 ± 0.1"
 ROWS = (
     Row("Wachter, ANN", "ann", "wachter", printed="wachter"),
     Row("GrowingSpheres, ANN", "ann", "spheres", printed="spheres"),
     Row("PTM+TPE, 50 passes, 0.50 ± 0.1", "vote", "tpe mc", 0.50, printed=0.50),
-    Row("PTM+TPE, 50 passes, 0.85 ± 0.1", "vote", "tpe mc", 0.85, printed=0.85),
+    Row(RERUN, "vote", "tpe mc", 0.85, printed=0.85),
     *(
         row
         for link in LINKS
@@ -304,10 +306,11 @@ def tables(rows):
 
 def table(data, who, named):
     """All rows about the same choice of people, beside the paper's numbers where it has them."""
+    full = any(len({r["seed"] for r in rows}) == REPEATS for rows in named.values())
     body, notes = [], []
     for row in ROWS:
         if row.name in named:
-            line, reasons = told(row, data, who, named[row.name])
+            line, reasons = told(row, data, who, named[row.name], full)
             body.append(line)
             notes += reasons
     about = (
@@ -315,15 +318,23 @@ def table(data, who, named):
         "before” those who met the target as they were and pay nothing. Calls are trials (of 50 "
         "passes each where it says so), rows tried, or boxes bounded by the exact engine. † marks "
         "what differs from the paper, in brackets, by more than two of its deviations (a fifth for "
-        "its baselines, which have none); the letter behind it says why, below."
+        "its baselines, which have none)"
+        + ("; the letter behind it says why, below. " if full else ". ")
+        + "Unmarked does not mean reproduced: these deviations are of seeds within a query, and "
+        "twice one may be most of a mean."
     )
     title = f"Table 2. {paper.TITLES[data]}, {WHO[who]}"
     below = [f"†{note.letter} {note.text}" for note in sorted(set(notes), key=lambda n: n.letter)]
+    if data == paper.FITTED[0]:
+        below.append(
+            "‡ Fitted: how far the classes are apart, which the paper leaves open, was chosen so "
+            "that this cell meets the paper's; all rows of this table depend on it."
+        )
     return Table(title, HEADER, tuple(body), (about, *below))
 
 
-def told(row, data, who, rows):
-    """A row's cells as text, and why those differ that are off the paper."""
+def told(row, data, who, rows, full):
+    """A row's cells as text, and why those differ that are off the paper; known of a full run."""
     printed = dict(zip(paper.METRICS, paper.TABLE2.get((data, row.printed), ()), strict=False))
     notes, cells = [], []
     for metric in (*paper.METRICS, *EXACTLY):
@@ -331,15 +342,17 @@ def told(row, data, who, rows):
         text = number(mean, deviation)
         if metric in printed:
             text += f" (paper {number(*printed[metric])})"
+            if (data, row.printed, metric) == paper.FITTED:
+                text += " ‡"
             if differs(mean, printed[metric], baseline=row.model == "ann"):
-                notes.append(why(data, who, row.printed, metric))
-                text += f" †{notes[-1].letter}"
+                notes += [why(data, who, row.printed, metric)] if full else []
+                text += f" †{notes[-1].letter}" if full else " †"
         cells.append(text)
     met, asked = queries_met(rows)
     before = len({r["query"] for r in rows if r["status"] == "already_met"})
     proved = [r["proved"] for r in rows if r["proved"] is not None]
     seconds = sum(r["seconds"] for r in rows) / asked
-    minutes = f" (paper {60 * paper.MINUTES[data]})" if row.method == "tpe mc" else ""
+    minutes = f" (paper {60 * paper.MINUTES[data]})" if row.method == "tpe mc" and full else ""
     calls = fmean(r["calls"] for r in rows)
     by_proof = f"{sum(proved)} of {len(proved)}" if proved else "-"
     line = (row.name, *cells, f"{met} of {asked}", str(before), f"{seconds:.3g}{minutes}",
@@ -366,29 +379,39 @@ def figures(rows):
 def claims(named):
     """For those refused: our certified row against the paper's at τ = 0.85, printed and rerun."""
     header = ("Data", "Link", "n", "Confidence", "Robustness, exact", "L1", "L2", "Proved", "Holds")
-    body = [
-        claim(data, link, rows)
+    asked = [
+        (data, link, rows)
         for (data, who), rows in named.items()
         for link in LINKS
         if who == "refused" and CERTIFIED[link] in rows
     ]
+    above = sum(dearer(rows[CERTIFIED[link]], rows.get(RERUN, [])) for _, link, rows in asked)
     notes = (
         f"At least 0.85, and the decision kept within a radius of {RADIUS} (L∞, scaled), for "
         "people the model refuses: beside it the paper's τ = 0.85 row as printed, then as we reran "
         "it on the same people. It holds where confidence is no less than the paper prints, "
         "robustness no less than 0.999 or what it prints, and L1 and L2 are less.",
+        f"“Holds” is against what the paper prints. Our rerun of its search, on the same machines "
+        f"and people, is cheaper in both L1 and L2 in {above} of {len(asked)} lines: what the "
+        "certified row buys is confidence and robustness.",
         "On Haberman the paper's people are others: most of its true class 0 are accepted as they "
         "are, and its low costs are those of moving about among the accepted. The refused stand "
         "further off, for its own search too, as the rerun shows.",
     )
     title = "What must hold: certified recourse against the paper's τ = 0.85"
-    return Table(title, header, tuple(body), notes)
+    return Table(title, header, tuple(claim(*each) for each in asked), notes)
+
+
+def dearer(ours, rerun):
+    """Whether our means of L1 and of L2 are both above the rerun's."""
+    pairs = [(cell(ours, metric)[0], cell(rerun, metric)[0]) for metric in ("l1", "l2")]
+    return all(None not in pair and pair[0] > pair[1] for pair in pairs)
 
 
 def claim(data, link, rows):
     """One line of `claims`."""
     ours = rows[CERTIFIED[link]]
-    rerun = rows.get("PTM+TPE, 50 passes, 0.85 ± 0.1", [])
+    rerun = rows.get(RERUN, [])
     printed = dict(zip(paper.METRICS, paper.TABLE2[data, 0.85], strict=True))
     means = {metric: cell(ours, metric)[0] for metric in (*paper.METRICS, "exact_robustness")}
     met, asked = queries_met(ours)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 from types import ModuleType
 
@@ -11,8 +12,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from experiments import convergence, paper, runner, sweep, table2
-from experiments.frame import TINY, Scale, Table, Unit, tex
+from experiments import beyond, convergence, paper, runner, sweep, table2
+from experiments.frame import FULL, QUICK, TINY, Scale, Table, Unit, tex
 from experiments.people import LINKS, machine, queries
 
 RESULTS = Path(__file__).parent.parent / "results"
@@ -96,6 +97,22 @@ def test_processes_give_what_one_gives(tmp_path):
         assert runner.run([part(*units)], TINY, tmp_path / str(jobs), jobs, show=False) == 0
     rows = [json.loads((tmp_path / str(n) / "some.json").read_text())["rows"] for n in (1, 2)]
     assert rows[0] == rows[1] == [{"n": n} for n in range(5)]
+
+
+def test_it_says_at_the_start_how_much_there_is_to_do(tmp_path, capsys):
+    units = [Unit("some", str(n), dict, ((("n", n),),)) for n in range(3)]
+    for some, said in (
+        (units[:1], "1 units to run\n"),
+        (units, "2 units to run, 1 of 3 were done"),
+    ):
+        assert runner.run([part(*some)], TINY, tmp_path, jobs=1) == 0
+        assert capsys.readouterr().err.startswith(said)
+
+
+def test_less_work_is_said_to_take_less_time():
+    full, quick = ({u.key: u for u in beyond.units(scale)} for scale in (FULL, QUICK))
+    for key, unit in quick.items():
+        assert unit.seconds < full[key].seconds / 10
 
 
 def test_tables_are_whole_and_safe_to_typeset():
@@ -223,6 +240,8 @@ def test_it_writes_tables_and_figures(small):
     text = (small / "table2.md").read_text()
     assert all(row.name in text for row in table2.ROWS)
     assert "paper 0.507 ± 0.075" in text
+    assert "†" in text
+    assert not re.search(r"†\w|\d \(paper 60\)", text)  # which are of ten repeats, not of these
 
 
 def test_every_row_has_answers_and_every_exact_one_is_proved(small):

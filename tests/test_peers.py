@@ -210,10 +210,11 @@ def test_tables_say_what_the_rows_say():
     rows = [
         ours | {"query": 1, "l2": 0.2, "seconds": 0.01},
         ours | {"query": 2, "l2": 0.4, "seconds": 0.03},
-        told | good | {"peer": "dice_random", "query": 1, "l2": 0.5, "seconds": 1.0,
+        told | good | {"peer": "dice_random", "query": 1, "l1": 0.2, "l2": 0.5, "seconds": 1.0,
                        "versions": {"dice-ml": "0.12", "numpy": "2"}},
         told | {"peer": "dice_random", "query": 2, "found": 0, "seconds": 60.0,
                 "note": "stopped after 60 seconds"},
+        told | {"peer": "dice_random", "query": 3, "found": 0, "seconds": 2.0},
         safe,
     ]  # fmt: skip
     (table,) = peers.tables(rows[::-1])
@@ -225,18 +226,19 @@ def test_tables_say_what_the_rows_say():
         "Robustness": "1.000", "Seconds": "0.02", "L2 / least": "1.00",
     }  # fmt: skip
     assert cells[1]["L2 / least"] == "1.50"
-    assert cells[2]["Reach"] == "50%"
+    assert cells[2]["Reach"] == "33%"
     assert cells[2]["L2 / least"] == "2.50"
-    assert cells[2]["Seconds"] == "30.5"
+    assert cells[2]["Seconds"] == "2"  # the median
     assert table.notes[:3] == (
         "TRUST exact: reaches the target for 2 of 2 questions; its robustness is 1.000.",
         f"{peers.PEERS['certified'].title}: reaches the target for 1 of 1 questions; its "
         "robustness is 0.900; its L2 is 1.50 times the proved least in the median and 1.50 times "
         "at the ninth decile, below it for 0 of 1.",
-        "DiCE random: reaches the target for 1 of 2 questions; its robustness is 1.000; its L2 is "
+        "DiCE random: reaches the target for 1 of 3 questions; its robustness is 1.000; its L2 is "
         "2.50 times the proved least in the median and 2.50 times at the ninth decile, below it "
-        f"for 0 of 1; our answer with radius {peers.RADIUS:g} to the same question is cheaper for "
-        "1 and at least as robust for 0 of 1; 1 ran out of time.",
+        f"for 0 of 1; the answer of {peers.PEERS['certified'].title} to the same question has less "
+        "L2 for 1 and is at least as robust for 0 of 1, has more L1 for 1, and took 0.10 times as "
+        "long in the median; 1 ran out of time.",
     )
     assert "Versions: dice-ml 0.12." in table.notes
     assert table.latex().count(r"\\") == 4
