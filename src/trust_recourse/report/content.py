@@ -336,7 +336,7 @@ th, td { text-align: left; vertical-align: top; padding: .18em .5em; border-bott
 thead th { border-bottom: 1pt solid #111; font-weight: bold } tr { break-inside: avoid }
 .total tbody tr:last-child > * { font-weight: bold; border-bottom: 1pt solid #111 }
 .number { text-align: right }
-figure { margin: .6em 0; break-inside: avoid } img { width: 75%; min-width: min(100%, 30em) }
+figure { margin: .6em 0; break-inside: avoid } img { width: 100% }
 figcaption, .many { font-size: .87em }
 @media screen { .many { overflow-x: auto } }
 @media screen and (max-width: 40em) {
