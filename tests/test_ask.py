@@ -521,6 +521,9 @@ def test_only_the_first_of_several_ways_is_called_the_cheapest(who, recourse):
     asked = f"find {who} --confidence 0.6 --options 2"
     assert f"at least 0.6: {first} {second}" in flat(ask(asked).stdout)
     assert f"at least 0.6: {first}" in str(result)
+    more = "No further way was found"
+    assert more not in ask(asked).stdout
+    assert more in ask(f"{asked} --lock age --lock year").stdout
     sentences = [option["sentence"] for option in told(asked)["options"]]
     assert sentences == [result.sentence(0), result.sentence(1)]
 

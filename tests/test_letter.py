@@ -673,8 +673,10 @@ def test_the_dossier_holds_the_evidence(told, answers, model, tmp_path):
 def test_it_counts_the_rules_that_its_comparison_lists(told, answers):
     compared = answers.compare(0, 1).measured
     assert any(each.fragile for each in compared)
-    found = re.findall(r"carried by (\d+) rules?, (\d+) of them fragile", flat(told))
-    assert found == [(str(len(m.carrying)), str(len(m.fragile))) for m in compared]
+    found = re.findall(r"Option (\d) is carried by (\d+) rules?, (\d+) of them fragile", flat(told))
+    assert found == [
+        (str(at), str(len(m.carrying)), str(len(m.fragile))) for at, m in enumerate(compared, 1)
+    ]
 
 
 @pytest.mark.parametrize("ending", ["text", "html"])
@@ -835,6 +837,7 @@ def test_the_dossier_is_written_with_its_proofs_and_calibration(kept, patients, 
     assert done.exit_code == 0, done.output
     text = (kept / "c.txt").read_text()
     assert "logistic regression" in text
+    assert "5 folds, class 1" in " ".join(text.split())
     written = sorted((kept / "proofs").iterdir())
     assert [path.name for path in written] == [f"proof-{c}.json" for c in (0.5, 0.7, 0.99)]
     for path in written:

@@ -587,6 +587,10 @@ def test_beside_the_page_the_service_still_says_its_own_mistakes(saved):
         told(httpx.get(f"{url}/v1/"), 404)
         assert "POST" in told(httpx.get(f"{url}/v1/predict"), 405)["detail"]
         told(httpx.delete(f"{url}/v1/model"), 405)
+        refused = httpx.put(f"{url}/v1/ledger/promises")
+        assert told(refused, 405)["detail"] == "This address takes GET, POST"
+        assert refused.headers["allow"] == "GET, POST"
+        assert told(httpx.post(f"{url}/health"), 405)["detail"] == "This address takes GET"
         assert httpx.get(f"{url}/").headers["content-type"].startswith("text/html")
 
 

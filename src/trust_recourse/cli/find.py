@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import shlex
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -101,7 +102,7 @@ def find(
         typer.echo(page.as_json(answers(result, safe, far)))
     else:
         console = page.console(markup=False)
-        _show(console, result, safe, far)
+        _show(console, result, safe, far, what.options)
         if proved is not None:
             check = shlex.join(["trust-recourse", "verify", str(proved), str(model)])
             console.print(f"{proved}: the proof. To check it: {check}", soft_wrap=True)
@@ -138,7 +139,7 @@ def decision(result: Result) -> str:
     )
 
 
-def _show(console: Console, result: Result, safe: list[Safety], far: Any) -> None:
+def _show(console: Console, result: Result, safe: list[Safety], far: Any, asked: int) -> None:
     from trust_recourse.report.answers import SIGMA
     from trust_recourse.schema.values import percent
 
@@ -157,6 +158,9 @@ def _show(console: Console, result: Result, safe: list[Safety], far: Any) -> Non
         console.print(table)
         console.print()
     what_is_known(console, result, far)
+    ways = Counter(option.target for option in result.options if option.changes)
+    if any(many < asked for many in ways.values()):
+        console.print("No further way was found that leaves some of this as it is.")
     if result.options:
         console.print(
             "\nradius: a yes stays a yes while every number is off by less than that share of its "

@@ -48,7 +48,7 @@ def frontier(
         Path | None, typer.Option(metavar="FILE.png", help="Draw it; needs the extra `plot`.")
     ] = None,
     everything: Annotated[
-        bool, typer.Option("--all", help=f"Print every step, not {SHOWN} of them.")
+        bool, typer.Option("--all", help=f"Print every step, not about {SHOWN}.")
     ] = False,
     json: question.Json = False,
 ) -> None:

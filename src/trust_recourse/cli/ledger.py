@@ -241,10 +241,10 @@ def redeem(
 ) -> None:
     """Say whether a person who returns has done what was promised, and whether it holds.
 
-    The person's values now come from a row of a file, or are those promised, with what --set says
-    in their place. What is found is recorded. A promise is due if it was done in time and the model
-    that promised, or the present one, accepts the values. The old model is only needed where the
-    values are not just the promised ones.
+    The person's values now come from a row of a file, or are those promised with what --set says in
+    their place; if all are as promised, name one of them. What is found is recorded. A promise is
+    due if it was done in time and the model that promised, or the present one, accepts the values.
+    The old model is only needed where the values are not just the promised ones.
 
     It ends with 0 if the promise is due, with 1 if it is not, and with 2 if only the old model
     could tell, or anything is not what it should be, such as a promise that was redeemed before.

@@ -111,7 +111,7 @@ def dossier(
             )
         written = write(
             answers, organisation=organisation, verify=verify, certificates=certificates,
-            pictures=pictures, report=_judged(model, data, target),
+            pictures=pictures, report=_judged(answers, model, data, target),
         )  # fmt: skip
         if proofs:
             proofs.mkdir(parents=True, exist_ok=True)
@@ -125,7 +125,9 @@ def dossier(
         raise typer.Exit(1)
 
 
-def _judged(model: Path, data: Path | None, target: str | None) -> ModelReport | None:
+def _judged(
+    answers: Result, model: Path, data: Path | None, target: str | None
+) -> ModelReport | None:
     """The report on a model's settings, if there are rows to judge them on."""
     from sklearn.base import clone
 
@@ -137,7 +139,8 @@ def _judged(model: Path, data: Path | None, target: str | None) -> ModelReport |
         return None
     fitted = load(model)
     rows, labels, schema = learnt_from(read(data), target, fitted.schema_, [])
-    return model_report(clone(fitted).set_params(schema=schema, verbose=False), rows, labels)
+    anew = clone(fitted).set_params(schema=schema, verbose=False)
+    return model_report(anew, rows, labels, wanted=answers.recourse.wanted)
 
 
 def _write(

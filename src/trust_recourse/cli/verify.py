@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @app.command()
 def verify(
     certificate: Annotated[
-        Path, typer.Argument(metavar="CERTIFICATE.json", help="Written by Certificate.save(path).")
+        Path, typer.Argument(metavar="CERTIFICATE.json", help="Written by `find --certificate`.")
     ],
     model: Annotated[
         Path,
@@ -31,13 +31,12 @@ def verify(
     """Check the proof of an answer on the model it is about, without believing any of it.
 
     A certificate holds a question (a person, what they may change, the confidence asked for, the
-    cost), the answer, and why everything cheaper fails. Whoever asked makes it in Python:
+    cost), the answer, and why everything cheaper fails. `find --certificate` writes it, as does
 
         result.certificate(0.85).save("proof.json")
 
-    and gives it to you with the model. The checker shares no code with the search: it computes the
-    model's confidences anew from their definition, and confirms that the proof leaves nothing out.
-    It shows you the question too: that it is the one you asked is for you to see.
+    in Python. The checker shares no code with the search: it computes the model's confidences anew
+    from their definition, and confirms that the proof leaves nothing out. It shows you the question too: that it is the one you asked is for you to see.
 
     It ends with 0 if the proof holds, with 1 and the reason if it does not, and with 2 if a file
     is not there or not what it should be.

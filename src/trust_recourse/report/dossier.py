@@ -32,7 +32,7 @@ from trust_recourse.report.content import (
 )
 from trust_recourse.report.reasons import reasons
 from trust_recourse.report.titles import titled
-from trust_recourse.schema.values import floored
+from trust_recourse.schema.values import floored, percent
 from trust_recourse.search.certificate import Certificate, CertificateError, check
 
 if TYPE_CHECKING:
@@ -271,7 +271,7 @@ def _options(result: Result, sigma: float, time_limit: float) -> Iterator[Block]
         rows.append(
             (option_name(at), option.target.words, str(option.status), f"{option.cost:.4g}",
              f"{option.lower_bound:.4g}", _confidence(result, option.confidence),
-             _radius(result, at), f"{share:.2%}")
+             _radius(result, at), percent(share, 2))
         )  # fmt: skip
     head = (
         "option", "asked for", "status", "cost", "lower bound", "confidence", "radius", "noise",
@@ -378,8 +378,9 @@ def _fragility(result: Result) -> Iterator[Block]:
         why = result.explain(at)
         carrying, fragile = int(why.carrying.sum()), int(why.fragile.sum())
         yield Text(
-            f"Option {at} is carried by {carrying} rule{'s' * (carrying != 1)}, {fragile} of them "
-            f"fragile; that no rule fires has the probability {why.end.silence:.3f}."
+            f"{option_name(at).capitalize()} is carried by {carrying} rule{'s' * (carrying != 1)}, "
+            f"{fragile} of them fragile; that no rule fires has the probability "
+            f"{why.end.silence:.3f}."
         )
         name = why.end.name
         rows = [

@@ -10,6 +10,7 @@ from fastapi import FastAPI, HTTPException, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException as StarletteHTTPException
+from starlette.routing import Match, Mount
 
 from trust_recourse.cancel import Cancelled
 from trust_recourse.ledger import (
@@ -128,9 +129,9 @@ def tell_problems(app: FastAPI) -> None:
         assert isinstance(error, RequestValidationError)
         return _invalid(error).response()
 
-    async def refused(_: Request, error: Exception) -> JSONResponse:
+    async def refused(request: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, StarletteHTTPException)
-        return _refused(error).response()
+        return _refused(error, _methods(request)).response()
 
     async def fault(_: Request, __: Exception) -> JSONResponse:
         # The server that runs the app writes the error into its log.
@@ -166,13 +167,28 @@ def _sentence(fault: dict[str, Any]) -> str:
     return f"given {given}, expected {expected}"
 
 
-def _refused(error: StarletteHTTPException) -> Problem:
+def _methods(request: Request) -> str:
+    """What the address of a request takes."""
+    ours = [route for route in request.app.routes if not isinstance(route, Mount)]
+    taken = (
+        method
+        for method in ("DELETE", "GET", "PATCH", "POST", "PUT")
+        if any(
+            route.matches({**request.scope, "method": method})[0] is Match.FULL for route in ours
+        )
+    )
+    return ", ".join(taken)
+
+
+def _refused(error: StarletteHTTPException, methods: str) -> Problem:
     if isinstance(error, Problem):
         return error
     headers = dict(error.headers or {})
+    if "Allow" in headers:
+        headers["Allow"] = methods
     kind = {404: "not-found", 405: "wrong-method"}.get(error.status_code, "not-valid")
     words = {
         "not-found": "Nothing answers at this address; /docs lists what does",
-        "wrong-method": f"This address takes {headers.get('Allow', 'another method')}",
+        "wrong-method": f"This address takes {methods or 'another method'}",
     }
     return Problem(kind, words.get(kind, str(error.detail)), headers)

@@ -42,7 +42,10 @@ class Beside(Mount):
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         """Whether the page answers."""
-        if scope.get("path", "").startswith("/v1/"):
+        service = (route for route in scope["app"].routes if route is not self)
+        if scope.get("path", "").startswith("/v1/") or any(
+            route.matches(scope)[0] is not Match.NONE for route in service
+        ):
             return Match.NONE, {}
         return super().matches(scope)
 
