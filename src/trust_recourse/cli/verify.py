@@ -36,7 +36,8 @@ def verify(
         result.certificate(0.85).save("proof.json")
 
     in Python. The checker shares no code with the search: it computes the model's confidences anew
-    from their definition, and confirms that the proof leaves nothing out. It shows you the question too: that it is the one you asked is for you to see.
+    from their definition, and confirms that the proof leaves nothing out. It shows you the question
+    too: that it is the one you asked is for you to see.
 
     It ends with 0 if the proof holds, with 1 and the reason if it does not, and with 2 if a file
     is not there or not what it should be.
