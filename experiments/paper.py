@@ -14,15 +14,12 @@ the ten queries of Table 2, come nearest in L2 to the paper's 0.367. They are 0.
 since each stride has one network of its own; over 60 queries it is 0.400 at 0.9, 9 % above.
 
 It was the second choice. A first, in steps of 0.25 and with queries drawn another way, gave 1
-(0.352 there); when the draw was settled Wachter fell to 0.290 at 1, more than 20 % off, and the
+there; when the draw was settled Wachter fell to 0.290 at 1, more than 20 % off, and the
 steps were made finer. Only Wachter's L2 entered either choice. But the exact engine had been timed
 on the table at 1 before the second, so some of its costs there had been seen; at 0.9 none had.
 
 So Wachter's L2 on 5D is fitted, and 0.9 is a spike among its neighbours. What Table 2 says of 5D
-is said at this stride. The certified rows (at least 0.85, radius 0.05) were tried at the others,
-too, with `STRIDE` set to each. By the vote link they stay below the paper's L1 0.677 and L2 0.372
-(τ = 0.85) at all of them; by the margin link from 0.6 to 1.5, at the end narrowly (L1 0.657 at 1.3,
-L2 0.363 at 1.5), but not at 0.5 (L2 0.429).
+is said at this stride alone.
 """
 
 from __future__ import annotations
