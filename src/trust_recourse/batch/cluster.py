@@ -21,6 +21,7 @@ from trust_recourse.batch.people import Part
 from trust_recourse.batch.run import AHEAD, Answered, Work, answered
 
 RETRIES = 3
+TALKATIVE = ("distributed", "distributed.client", "tornado.application", "asyncio")
 KEPT = "start the same again once it is back: what is written is kept"
 
 
@@ -31,7 +32,8 @@ def connected(address: str) -> Iterator[Client]:
         client = Client(address, timeout="10s", set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
         raise BatchError(f"{address}: no Dask scheduler answers there ({error})") from None
-    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # we say what was lost
+    for name in TALKATIVE:  # they print tracebacks of what we say in a sentence
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     with client:
         yield client
 
