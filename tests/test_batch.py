@@ -700,25 +700,27 @@ def test_a_rate_is_told_once_there_is_one():
 # ---------------------------------------------------------------- another engine
 
 
-def test_the_recipe_for_spark_gives_the_same(recourse, question, file, tmp_path, monkeypatch):
-    pytest.importorskip("pyspark", reason="pyspark is not installed")
-    if shutil.which("java") is None:
+@pytest.mark.parametrize(
+    ("engine", "end"), [("pyspark", "spark.stop()"), ("ray", "ray.shutdown()")]
+)
+def test_the_recipes_for_other_engines_give_the_same(
+    recourse, question, file, tmp_path, monkeypatch, engine, end
+):
+    pytest.importorskip(engine, reason=f"{engine} is not installed")
+    if engine == "pyspark" and shutil.which("java") is None:
         pytest.skip("Spark needs Java, which is not installed")
     page = (Path(__file__).parent.parent / "docs" / "batch.md").read_text()
-    (recipe,) = [
-        block for block in re.findall(r"```py\n(.*?)```", page, re.DOTALL) if "mapIn" in block
-    ]
+    blocks = re.findall(r"```py\n(.*?)```", page, re.DOTALL)
+    (recipe,) = [block for block in blocks if re.search(rf"^(from|import) {engine}", block)]
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
     monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
     people = pd.read_parquet(file).rename(columns={"name": "id"})
     people.to_parquet("patients.parquet", index=False)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Spark's own
-        names = {"batch": batch, "question": question}
-        exec(recipe, names)
-        names["spark"].stop()
-    told = pd.read_parquet("by-spark").set_index("id").loc[people["id"]]
+        warnings.simplefilter("ignore")  # the engine's own
+        exec(f"{recipe}\n{end}", {"batch": batch, "question": question})
+    told = pd.read_parquet(next(tmp_path.glob("by-*"))).set_index("id").loc[people["id"]]
     expected = answer(people, question)
     assert told["status"].tolist() == expected["status"].tolist()
     assert told["cost"].tolist() == pytest.approx(expected["cost"].tolist(), nan_ok=True, rel=0)
