@@ -635,7 +635,7 @@ def test_a_search_that_ends_too_soon_has_no_answer_and_no_proof(who, tmp_path):
         ("{who} --options 0", "Invalid value for '--options'"),
         ("{who} --certificate {}/x --min-radius 0.1", "no proof covers --min-radius"),
         ("{who} --certificate {}/x --engine tpe", "the engine tpe proves nothing"),
-        ("{who} --certificate {}/x --confidence 0.5 --confidence 0.6", "one --confidence"),
+        ("{who} --certificate {}/x --confidence 0.5 --confidence 0.6", "is of one confidence"),
         ("{who} --certificate {}/m.safetensors", "that is what is read"),
         ("{who} --save {}/no/x", "no does not exist; make it first"),
         ("{who} --schema {}/short.yaml", "the schema has 1 features, the model 3"),

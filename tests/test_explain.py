@@ -20,7 +20,8 @@ import reference
 from test_exact import random_machine
 from test_search import machine
 from trust_recourse import PTMClassifier, Recourse, Schema, Target, TMClassifier, haberman
-from trust_recourse.explain import NAMED, _by_feature, explain, places, split
+from trust_recourse.explain import NAMED, explain, places, split
+from trust_recourse.explain.shares import _by_feature
 from trust_recourse.schema.values import floored
 from trust_recourse.tsetlin.calibration import Calibrator
 

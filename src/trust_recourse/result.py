@@ -154,14 +154,10 @@ class Result:
         """
         at = self._target(target)
         status = self.status[at]
-        reason = None
-        if self.engine != "exact":
-            reason = f"the engine {self.engine!r} proves nothing; ask with engine='exact'"
-        elif self.asked_more:
-            reason = "a certificate knows no plausibility test and no min_radius; ask without them"
-        elif status is Status.NOT_FOUND:
+        reason = unproved(self.engine, self.asked_more and "a plausibility test or min_radius")
+        if not reason and status is Status.NOT_FOUND:
             reason = "a limit ended the search before it found anything; give it more time"
-        if reason is not None:
+        if reason:
             raise ValueError(f"no certificate for this answer: {reason}")
         recourse = self.recourse
         problem = Problem(
@@ -440,6 +436,20 @@ class Result:
             nodes={t: each["nodes"] for t, each in zip(targets, told["targets"], strict=True)},
             engine=told["engine"], asked_more=told["asked_more"],
         )  # fmt: skip
+
+
+def unproved(engine: str, more: str = "", levels: int = 1) -> str:
+    """Why no certificate covers a question; '' if one does.
+
+    `more` names the setting by which more is asked of an answer than confidence.
+    """
+    if levels > 1:
+        return "a proof is of one confidence; ask for each by itself"
+    if more:
+        return f"no proof covers {more}; ask without it"
+    if engine not in ("auto", "exact"):
+        return f"the engine {engine} proves nothing; use exact"
+    return ""
 
 
 def read(path: str | os.PathLike[str]) -> dict[str, Any]:

@@ -116,12 +116,11 @@ def find(
 
 
 def _must_be_certifiable(what: question.Question) -> None:
-    if len(what.levels) > 1:
-        raise InputError("--certificate: a proof is of one --confidence; ask for each by itself")
-    if what.min_radius is not None:
-        raise InputError("--certificate: no proof covers --min-radius; ask without one of them")
-    if what.engine not in ("auto", "exact"):
-        raise InputError(f"--certificate: the engine {what.engine} proves nothing; use exact")
+    from trust_recourse.result import unproved
+
+    more = "" if what.min_radius is None else "--min-radius"
+    if reason := unproved(what.engine, more, len(what.levels)):
+        raise InputError(f"--certificate: {reason}")
 
 
 # ---------------------------------------------------------------- for people

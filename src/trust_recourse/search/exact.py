@@ -407,7 +407,7 @@ def _pieces(model: CellModel, problem: Problem, radius: float) -> list[Piece]:
 
 
 def _relations(reach: Reach, features: Sequence[Candidates]) -> tuple[Ints, Floats]:
-    """The relations of a schema as the loop reads them, see `branch.Task`."""
+    """The relations of a schema as the loop reads them, see `arrays.Task`."""
     rows, goals = [], []
     own = reach.own
     for relation in reach.relations:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from trust_recourse import cancel
 from trust_recourse.problem import CellModel, Floats, Ints
-from trust_recourse.search import branch
+from trust_recourse.search import arrays, branch
 from trust_recourse.search.candidates import Candidates
 
 NODES_A_CALL = 256  # between two looks at the clock
@@ -85,7 +85,7 @@ class TreeSearch:
         costs = np.concatenate([f.costs for f in features])
         none = np.empty(0, np.int64)
         rows, goals = relations or (none, np.empty(0))
-        self.task = branch.Task(
+        self.task = arrays.Task(
             boxes.numbers,
             boxes.layout,
             offset,
@@ -103,7 +103,7 @@ class TreeSearch:
         self.want = np.zeros(11)
         self.state = np.zeros(5, np.int64)
         cells = len(boxes.cell_of)
-        self.work = branch.Work(
+        self.work = arrays.Work(
             np.empty(2 * d, np.int64), np.empty(2 + d), boxes.scratch.copy(), np.empty(cells + 1),
             np.empty(cells), np.empty(d, np.int64), np.empty(d, np.int64), np.empty(d, np.int64),
             np.empty(offset[-1], np.int64), np.empty(offset[-1]), boxes.scratch.copy(),
@@ -112,16 +112,16 @@ class TreeSearch:
     @property
     def nodes(self) -> int:
         """Boxes opened so far."""
-        return int(self.state[branch.NODES])
+        return int(self.state[arrays.NODES])
 
     @property
     def bound(self) -> float:
         """What every answer still to come costs at least."""
-        held = self.state[branch.HELD]
-        if held < 0 and self.state[branch.HEAP] > 0:
+        held = self.state[arrays.HELD]
+        if held < 0 and self.state[arrays.HEAP] > 0:
             held = self.store.heap[0]
         least = float(self.store.key[held]) if held >= 0 else math.inf
-        return min(least, float(self.want[branch.CUTOFF]))
+        return min(least, float(self.want[arrays.CUTOFF]))
 
     def cost_of(self, point: Ints) -> float:
         """What the candidates of a point cost together."""
@@ -140,7 +140,7 @@ class TreeSearch:
             best = point
             if said == branch.FOUND:
                 break
-            self.want[branch.CUTOFF] = self.cost_of(point) / gap
+            self.want[arrays.CUTOFF] = self.cost_of(point) / gap
         return Found(best, self.bound, self.stopped)
 
     def stream(self, low: float, high: float, side: int) -> Iterator[Ints]:
@@ -154,10 +154,10 @@ class TreeSearch:
 
     def ask_more(self, raw: float) -> None:
         """From now on only confidences beyond this one count."""
-        if self.how[branch.SIDE] > 0:
-            self.want[branch.LOW] = raw + 2 * ROUNDING
+        if self.how[arrays.SIDE] > 0:
+            self.want[arrays.LOW] = raw + 2 * ROUNDING
         else:
-            self.want[branch.HIGH] = raw - 2 * ROUNDING
+            self.want[arrays.HIGH] = raw - 2 * ROUNDING
 
     def furthest(self, side: int, reached: Callable[[Ints], float | None]) -> Found:
         """The point of greatest confidence, or of least, if side is −1.
@@ -176,13 +176,13 @@ class TreeSearch:
             if math.isinf(raw):
                 break
             self.ask_more(raw)
-            self.want[branch.REACHED] = (raw if side > 0 else 1.0 - raw) + 2 * ROUNDING
+            self.want[arrays.REACHED] = (raw if side > 0 else 1.0 - raw) + 2 * ROUNDING
         return Found(best, math.inf, self.stopped)
 
     def prove(self, low: float, high: float, side: int, bound: float, accept: Accept) -> Splits:
         """The tree that shows that no point of [low, high] costs less than a bound."""
         self._begin(low, high, side, prove=1)
-        self.want[branch.CUTOFF] = bound * (1.0 - 1e-10)  # sums differ by rounding
+        self.want[arrays.CUTOFF] = bound * (1.0 - 1e-10)  # sums differ by rounding
         while self._run() == branch.FOUND:
             if accept(self.work.corner) and self.cost_of(self.work.corner) < bound * (1 - 1e-9):
                 raise RuntimeError("a cheaper answer than the proved one; please report this")
@@ -213,14 +213,14 @@ class TreeSearch:
         self.want[:] = [low - ROUNDING, high + ROUNDING, *floor, math.inf, *prices]
         first, last = np.zeros(d, np.int64), np.diff(task.offset) - 1
         n = FIRST_BOXES + 4 * d
-        self.store = branch.Store(
+        self.store = arrays.Store(
             np.empty(n * 2 * d, np.int32), np.empty(n), np.empty(n, np.int32),
             np.empty(n, np.int32), np.empty(n, np.int8), np.empty(n * d, np.int32),
             np.empty(n * d, np.int32), np.empty(n, np.int32), np.empty(n, np.int32),
             np.arange(n - 1, -1, -1, dtype=np.int32),
         )  # fmt: skip
         m = 4 * n if prove else 1
-        self.tree = branch.Tree(
+        self.tree = arrays.Tree(
             np.empty(m, np.int32), np.zeros(m, np.int32), np.empty(m, np.int32), np.zeros(m)
         )
         self.store.box[: 2 * d] = np.concatenate([first, last])
@@ -233,7 +233,7 @@ class TreeSearch:
             self.store.loss[:d] = self.noise.mine
             self.store.worst[:d] = self.noise.mine
         self.store.node[0] = self.store.heap[0] = 0
-        self.tree.feature[0] = -1 - branch.OPEN
+        self.tree.feature[0] = -1 - arrays.OPEN
         self.state[:] = [1, n - 1, 0, 1, -1]
 
     def _run(self) -> int:
@@ -243,7 +243,7 @@ class TreeSearch:
             return branch.DONE
         while True:
             cancel.check()
-            self.how[branch.PAUSE] = int(min(NODES_A_CALL, self.node_limit - self.nodes))
+            self.how[arrays.PAUSE] = int(min(NODES_A_CALL, self.node_limit - self.nodes))
             said = self.advance(
                 *self.functions, self.task, self.how, self.want,
                 self.state, self.store, self.tree, self.work,
@@ -260,13 +260,13 @@ class TreeSearch:
         held = len(self.store.key)
         if held >= MOST_BOXES:
             return False
-        if self.state[branch.SPARE] < 4 * self.d + 4:
-            self.store = branch.Store(*(_doubled(array) for array in self.store))
-            free = self.state[branch.SPARE]
+        if self.state[arrays.SPARE] < 4 * self.d + 4:
+            self.store = arrays.Store(*(_doubled(array) for array in self.store))
+            free = self.state[arrays.SPARE]
             self.store.spare[free : free + held] = np.arange(2 * held - 1, held - 1, -1)
-            self.state[branch.SPARE] += held
-        if self.how[branch.PROVE] and self.state[branch.MADE] + 8 * self.d + 8 > len(self.tree.cut):
-            self.tree = branch.Tree(*(_doubled(array) for array in self.tree))
+            self.state[arrays.SPARE] += held
+        if self.how[arrays.PROVE] and self.state[arrays.MADE] + 8 * self.d + 8 > len(self.tree.cut):
+            self.tree = arrays.Tree(*(_doubled(array) for array in self.tree))
         return True
 
 
@@ -286,7 +286,7 @@ def _valleys(costs: Floats, offset: Ints) -> Ints:
     return np.where(fall < rise, fall + 1 - first, -1)
 
 
-def _preorder(tree: branch.Tree) -> Splits:
+def _preorder(tree: arrays.Tree) -> Splits:
     """A tree of numbered nodes as one that is read from the root, left part first."""
     order, waiting = [], [0]
     while waiting:

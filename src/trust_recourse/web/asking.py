@@ -12,6 +12,7 @@ from trust_recourse.problem import Target
 from trust_recourse.report.answers import answers, how_far, safety, steps
 from trust_recourse.report.letter import letter as write
 from trust_recourse.report.pdf import pdf
+from trust_recourse.result import unproved
 from trust_recourse.search.certificate import Certificate, CertificateError, check
 from trust_recourse.web import bodies
 from trust_recourse.web.desk import Desk
@@ -131,16 +132,9 @@ def found(desk: Desk, asked: bodies.Finding) -> dict[str, Any]:
 
 
 def _certifiable(asked: bodies.Finding) -> None:
-    if not asked.certificate:
-        return
-    reason = None
-    if len(set(asked.confidence)) > 1:
-        reason = "a proof is of one confidence; ask for each by itself"
-    elif asked.min_radius is not None:
-        reason = "no proof covers min_radius; ask without one of them"
-    elif asked.engine not in ("auto", "exact"):
-        reason = f"the engine {asked.engine} proves nothing; use exact"
-    if reason is not None:
+    more = "" if asked.min_radius is None else "min_radius"
+    reason = unproved(asked.engine, more, len(set(asked.confidence)))
+    if asked.certificate and reason:
         raise Problem("not-valid", f"certificate: {reason}")
 
 

@@ -1,0 +1,167 @@
+"""Two options side by side on every count, and what the dearer one buys."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from html import escape
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from trust_recourse.explain.explanation import Explanation
+from trust_recourse.schema.values import floored, percent
+
+SAME = 1e-9  # costs and distances this near are equal
+
+
+class Measured(NamedTuple):
+    """An option on every count; the names are those that people read."""
+
+    cost: float
+    changes: dict[str, str]  # feature → "9 → 2"
+    confidence: float
+    radius: float  # certified, in scaled units; infinite if the decision is lost nowhere
+    noise: float  # the probability that noise leaves the decision as it is
+    noise_error: float
+    carrying: tuple[int, ...]  # rules for the wanted class whose statement holds
+    fragile: tuple[int, ...]  # those of them that may tighten
+    silence: float
+
+    @property
+    def firm(self) -> int:
+        """How many rules carry it that are not fragile."""
+        return len(self.carrying) - len(self.fragile)
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Two options side by side, why their confidence differs, and what the dearer one buys."""
+
+    explanation: Explanation  # from the first to the second
+    measured: tuple[Measured, Measured]
+    sigma: float
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """What the two are called."""
+        return self.explanation.start.name, self.explanation.end.name
+
+    @property
+    def sentence(self) -> str:
+        """What the dearer one buys, and what it gives up."""
+        (cheap, cheaper), (dear, dearer) = sorted(
+            zip(self.names, self.measured, strict=True), key=lambda each: each[1].cost
+        )
+        if cheaper.changes == dearer.changes:
+            return f"{cheap} and {dear} are the same change."
+        more = dearer.cost - cheaper.cost
+        share = f" (+{more / cheaper.cost:.0%})" if cheaper.cost > 0 else ""
+        better, worse = _gains(cheaper, dearer)
+        costs = "costs the same as" if more < SAME else f"costs {more:.4g} more{share} than"
+        against = f"; against it speaks {_and(worse)}" if worse else ""
+        if better:
+            none = "" if worse else ", and is worse in nothing measured here"
+            return f"{dear} {costs} {cheap}; for that it buys {_and(better)}{none}{against}."
+        if more < SAME and not worse:
+            return f"{dear} {costs} {cheap} and is its equal in all that is measured here."
+        return f"{dear} {costs} {cheap} and buys nothing measured here{against}: not worth it."
+
+    def to_frame(self) -> pd.DataFrame:
+        """One column per option, one row per count."""
+        index = pd.Index(Measured._fields, name="measure")
+        columns = dict(zip(self.names, map(list, self.measured), strict=True))
+        return pd.DataFrame(columns, index=index, dtype=object)
+
+    def words(self) -> pd.DataFrame:
+        """The same as `to_frame`, written for people: a row for each feature that changes."""
+        why = self.explanation
+        threshold = why.points.recourse.decision_threshold
+        features = dict.fromkeys(name for each in self.measured for name in each.changes)
+        rows = {
+            "cost": [f"{each.cost:.4g}" for each in self.measured],
+            **{
+                name: [each.changes.get(name, "as it is") for each in self.measured]
+                for name in features
+            },
+            "confidence": [place.told(threshold) for place in (why.start, why.end)],
+            "certified radius": [_radius(each.radius) for each in self.measured],
+            f"a yes under noise {self.sigma:g}": [_noise(each) for each in self.measured],
+            "carrying rules": [_listed(each.carrying) for each in self.measured],
+            "fragile rules": [_listed(each.fragile) for each in self.measured],
+            "no rule fires": [f"{each.silence:.3f}" for each in self.measured],
+        }
+        return pd.DataFrame.from_dict(rows, orient="index", columns=list(self.names))
+
+    def __repr__(self) -> str:
+        return "\n".join([self.words().to_string(), self.sentence, "", repr(self.explanation)])
+
+    def _repr_html_(self) -> str:
+        table, why = self.words().to_html(), self.explanation._repr_html_()
+        return f"{table}<p><b>{escape(self.sentence)}</b></p>{why}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain values, for JSON."""
+        options = {
+            name: each._asdict() | {"radius": each.radius if each.radius < math.inf else None}
+            for name, each in zip(self.names, self.measured, strict=True)
+        }
+        return {
+            "options": options,
+            "sigma": self.sigma,
+            "sentence": self.sentence,
+            "explanation": self.explanation.to_dict(),
+        }
+
+    def to_json(self) -> str:
+        """All of it as JSON."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, indent=1)
+
+
+def _gains(cheaper: Measured, dearer: Measured) -> tuple[list[str], list[str]]:
+    """Where the dearer option is better, and where it is worse, beyond what is shown as equal."""
+    unsure = cheaper.noise_error + dearer.noise_error
+    counts: tuple[
+        tuple[str, str, float, float, float, Callable[[Any], str]], ...
+    ] = (  # wanted: more or less of it; the two; what counts as equal; how it is written
+        ("more", "confidence", cheaper.confidence, dearer.confidence, 5e-4, floored),
+        ("more", "certified radius", cheaper.radius, dearer.radius, SAME, "{:.3g}".format),
+        ("more", "safety under noise", cheaper.noise, dearer.noise, max(5e-4, unsure), percent),
+        ("more", "rules that carry it firmly", cheaper.firm, dearer.firm, 0, str),
+        ("less", "fragile rules", len(cheaper.fragile), len(dearer.fragile), 0, str),
+        (
+            "less",
+            "chance that no rule fires",
+            cheaper.silence,
+            dearer.silence,
+            5e-4,
+            "{:.3f}".format,
+        ),
+    )
+    better: list[str] = []
+    worse: list[str] = []
+    for wanted, name, a, b, equal, form in counts:
+        if a != b and abs(b - a) > equal:
+            got = "more" if b > a else "less"
+            told = f"{'fewer' if got == 'less' and form is str else got} {name}"
+            (better if got == wanted else worse).append(f"{told} ({form(a)} → {form(b)})")
+    return better, worse
+
+
+def _listed(numbers: Any) -> str:
+    return ", ".join(str(int(j)) for j in numbers) or "none"
+
+
+def _radius(radius: float) -> str:
+    return f"{radius:.4g}" if radius < math.inf else "never lost"
+
+
+def _noise(each: Measured) -> str:
+    error = f" ± {each.noise_error:.2%}" if each.noise_error >= 5e-5 else ""
+    return f"{percent(each.noise, 2)}{error}"
+
+
+def _and(parts: list[str]) -> str:
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)

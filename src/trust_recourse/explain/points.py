@@ -1,0 +1,180 @@
+"""Points of one model, and what its clauses do there: which carry a point, which may fall silent.
+
+A clause *carries* a point if what it states holds there. It would fall silent there if a literal
+that is false at the point belonged to it: the chance of any is how likely it is to *tighten*, and a
+clause that carries a point and tightens with at least the chance `FRAGILE` is *fragile* there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from trust_recourse.explain.shares import STILL, Floats, Shares, split
+from trust_recourse.problem import Target, as_told, wanted_confidence
+from trust_recourse.schema.values import floored
+
+if TYPE_CHECKING:
+    from trust_recourse.recourse import Recourse
+    from trust_recourse.tsetlin.clauses import Bools, Cells, Clauses
+
+FRAGILE = 0.1  # a clause that tightens at least this likely is fragile
+NAMED = 0.01  # literals that belong to a clause less likely are not named
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """Where a person is, or could be, and what the model's clauses do there."""
+
+    name: str  # "as they are", "option 1", …
+    x: pd.Series[Any]
+    target: Target | None  # none was asked of the person as they are
+    cost: float
+    confidence: float  # of the wanted class
+    cells: Cells
+    firing: Floats  # (C,) q_j
+    holds: Bools  # (C,) whether a clause carries this point
+    tightens: Floats  # (C,) the chance that some literal false here belongs to the clause
+    true: Bools  # (2o,) which literals hold here
+
+    @property
+    def silence(self) -> float:
+        """The probability that no clause fires: confidence that rests on it is not support."""
+        return float(np.prod(1.0 - self.firing))
+
+    def told(self, threshold: float) -> str:
+        """Its confidence for people."""
+        return as_told(self.confidence, threshold, self.target)
+
+
+def places(recourse: Recourse, points: Sequence[tuple[str, Any, Target | None, float]]) -> Places:
+    """Ask the model's clauses about points, given as (name, x, target, cost)."""
+    if not hasattr(recourse.model, "clauses"):
+        raise TypeError(
+            "explanations by rules need a PTMClassifier or TMClassifier; this model is "
+            f"{type(recourse.model).__name__}"
+        )
+    clauses = recourse.model.clauses()
+    codes = np.array([recourse.schema.reach(x).own for _, x, _, _ in points])
+    cells = recourse.model.cells_of(codes)
+    confidence = wanted_confidence(recourse.model.confidence_at(cells), recourse.wanted_at)
+    firing = recourse.model.firing_at(cells)
+    holds, true = clauses.hold(cells), clauses.true(cells)
+    tightens = np.clip(1.0 - (firing + clauses.empty), 0.0, 1.0)
+    return Places(
+        recourse,
+        tuple(
+            Place(
+                name, x, target, cost, float(confidence[i]), cells[i], firing[i],
+                holds[i], tightens[i], true[i],
+            )
+            for i, (name, x, target, cost) in enumerate(points)
+        ),
+    )  # fmt: skip
+
+
+class Tightening(NamedTuple):
+    """A literal that may belong to a clause, and the points at which it would silence it."""
+
+    clause: int
+    literal: str
+    probability: float
+    breaks: dict[str, float]  # name of a point that the clause carries → its confidence then
+    spares: tuple[str, ...]  # points that the clause carries and that meet the literal
+    misses: tuple[str, ...]  # those of `breaks` that would then miss their target
+
+    @property
+    def sentence(self) -> str:
+        """The same, as a case worker could read it out."""
+        short = dict.fromkeys(self.misses, ", short of its target")
+        silent = ", ".join(
+            f"{name} (confidence then {floored(then)}{short.get(name, '')})"
+            for name, then in self.breaks.items()
+        )
+        meet = "meet" if len(self.spares) > 1 else "meets"
+        met = f", while {' and '.join(self.spares)} {meet} that" if self.spares else ""
+        return (
+            f"rule {self.clause} may also ask for {self.literal}, with probability "
+            f"{self.probability:.3f}; it is then silent at {silent}{met}"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """Several points of one model; the first is the person as they are."""
+
+    recourse: Recourse
+    all: tuple[Place, ...]
+
+    @cached_property
+    def clauses(self) -> Clauses:
+        """The model's clauses, in the words of the person's schema."""
+        made: Clauses = self.recourse.model.clauses()
+        return made.worded(self.recourse.schema)
+
+    @property
+    def supports(self) -> Bools:
+        """(C,): the clauses that vote for the wanted class."""
+        return np.asarray((self.clauses.polarity > 0) == (self.recourse.wanted_at == 1))
+
+    def table(self) -> pd.DataFrame:
+        """Clause × point: firing probabilities, and in the last row that no clause fires."""
+        index = pd.Index([*range(len(self.clauses.empty)), "none fires"], name="clause")
+        columns = {place.name: [*place.firing, place.silence] for place in self.all}
+        return pd.DataFrame(columns, index=index)
+
+    def shares(self, start: Place, end: Place) -> tuple[Shares, float]:
+        """The change in raw confidence between two points, split, and what scales it.
+
+        The factor turns the shares into those of the calibrated confidence; it is 1 if there is no
+        calibrator, or if the raw confidence does not move.
+        """
+        raw = split(self.recourse.model, start.cells, end.cells)
+        sign = 1.0 if self.recourse.wanted_at == 1 else -1.0
+        moved = sign * float(raw.clauses.sum())
+        factor = 1.0
+        if self.recourse.model.calibrator_ is not None and abs(moved) >= STILL:
+            factor = (end.confidence - start.confidence) / moved
+        return Shares(sign * raw.clauses, sign * raw.features), factor
+
+    @cached_property
+    def without(self) -> dict[str, Floats]:
+        """Confidence at each point if a clause were silent there, for each clause.
+
+        M is linear in each q_j, so that takes q_j times its slope away.
+        """
+        model, q = self.recourse.model, np.array([place.firing for place in self.all])
+        raw = model.raw_confidence_from(q)[:, None] - q * self.clauses.slopes(q)
+        yes = model.calibrated(np.clip(raw, 0.0, 1.0).ravel()).reshape(q.shape)
+        confidence = wanted_confidence(yes, self.recourse.wanted_at)
+        return {place.name: row for place, row in zip(self.all, confidence, strict=True)}
+
+    def tightenings(self, place: Place, fragile: float = FRAGILE) -> list[Tightening]:
+        """What may silence the clauses that carry a point and vote for it, the likeliest first."""
+        clauses = self.clauses
+        carry = place.holds & self.supports & (place.tightens >= fragile)
+        likely = ~place.true & (clauses.inclusion >= NAMED)
+        found = [self._tightening(int(j), int(k)) for j, k in np.argwhere(carry[:, None] & likely)]
+        return sorted(found, key=lambda each: -each.probability)
+
+    def _tightening(self, j: int, k: int) -> Tightening:
+        carried = [place for place in self.all[1:] if place.holds[j]]
+        broken = [place.name for place in carried if not place.true[k]]
+        then = {name: float(self.without[name][j]) for name in broken}
+        return Tightening(
+            j,
+            self.clauses.names[k],
+            float(self.clauses.inclusion[j, k]),
+            breaks=then,
+            spares=tuple(place.name for place in carried if place.true[k]),
+            misses=tuple(
+                place.name
+                for place in carried
+                if place.name in then and place.target and not place.target.met(then[place.name])
+            ),
+        )
