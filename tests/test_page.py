@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import math
-import os
 import re
-import subprocess
-import sys
-import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +11,8 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+from browsing import CHROMIUM, NO_BROWSER, chromium, served
+from docs import shots
 from page_server import HOSTILE, TEMPLATE, loans, patients
 from trust_recourse import Feature, Ledger, PTMClassifier, Recourse
 from trust_recourse.cli import app
@@ -28,11 +26,8 @@ from trust_recourse.web.page.question import Price, Question, find, price, tried
 from trust_recourse.web.page.trying import verdict
 from trust_recourse.web.page.words import badge, doubt, limits, percent
 
-CHROMIUM = Path("/usr/bin/chromium")
 WAIT = 25_000  # milliseconds, for a machine that is busy with other tests
-needs_browser = pytest.mark.skipif(
-    not CHROMIUM.exists(), reason=f"no browser: {CHROMIUM} is not there (apt-get install chromium)"
-)
+needs_browser = pytest.mark.skipif(not CHROMIUM.exists(), reason=NO_BROWSER)
 
 
 @pytest.fixture(scope="module")
@@ -42,40 +37,14 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def address(folder):
-    """Where a server of its own shows the pages; it ends with the tests, and complained of nothing.
-
-    It runs in its own process, as a page is mounted once in a process.
-    """
-    here = Path(__file__).parent
-    paths = [str(here.parent / "src"), str(here)]
-    with subprocess.Popen(
-        [sys.executable, str(here / "page_server.py"), str(folder)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
-    ) as server:
-        complaints: list[str] = []
-        reader = threading.Thread(target=lambda: complaints.extend(server.stderr))
-        reader.start()
-        try:
-            yield f"http://127.0.0.1:{int(server.stdout.readline())}"
-        finally:
-            server.terminate()
-            reader.join()
-        assert not complaints, "".join(complaints)
+    with served(folder) as address:
+        yield address
 
 
 @pytest.fixture(scope="module")
 def browser():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=str(CHROMIUM), args=["--no-sandbox", "--disable-gpu"]
-        )
+    with chromium() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture
@@ -360,6 +329,13 @@ def test_dark_follows_the_system_and_the_switch(visit):
     page.get_by_role("button", name="Light").click()
     page.wait_for_function("!document.body.classList.contains('body--dark')")
     assert lightness() > 600
+
+
+@needs_browser
+@pytest.mark.parametrize("name", shots.SHOTS)
+def test_a_picture_of_the_docs_is_taken(browser, address, tmp_path, name):
+    shots.take(browser, address, name, tmp_path)
+    assert (tmp_path / name).stat().st_size > 30_000, "more than an empty page"
 
 
 # ---------------------------------------------------------------- names that are markup, no table
