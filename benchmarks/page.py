@@ -14,20 +14,19 @@ import statistics
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import uvicorn
 from fastapi import FastAPI
 from sklearn.datasets import load_breast_cancer
 
 from asking import PAPER
+from browsing import CHROMIUM, NO_BROWSER, chromium
 from measured import RESULTS, Busy, surroundings
 from trust_recourse import PTMClassifier, Recourse, Schema, haberman
 from trust_recourse.web.desk import Desk
 from trust_recourse.web.page import mount
 from trust_recourse.web.page.screen import show
 
-CHROMIUM = "/usr/bin/chromium"
 MOVES = 40
 PEOPLE = 2  # asked about in turn, the moves shared out among them
 LEVELS = [51 + 7 * at % 40 for at in range(MOVES)]  # percent, far apart from one move to the next
@@ -122,20 +121,15 @@ def summary(totals, searches):
 
 
 def main():
-    from playwright.sync_api import sync_playwright
-
-    if not Path(CHROMIUM).exists():
-        print(f"no browser: {CHROMIUM} is not there (apt-get install chromium)")
+    if not CHROMIUM.exists():
+        print(NO_BROWSER)
         return
     busy, found = Busy(), {}
     command = [sys.executable, __file__, "serve"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         address = f"http://127.0.0.1:{int(server.stdout.readline())}"
         try:
-            with sync_playwright() as playwright:
-                browser = playwright.chromium.launch(
-                    executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"]
-                )
+            with chromium() as browser:
                 page = browser.new_page(viewport={"width": 1440, "height": 900})
                 page.set_default_timeout(120_000)
                 for name, path in (("haberman, 3 columns", "/"), ("breast cancer, 30", "/cancer")):
@@ -144,7 +138,6 @@ def main():
                         found[f"{name}; options: {n_options}"] = told
                         print(name, n_options, told, flush=True)
                 words = busy.words()  # while all that worked is still there
-                browser.close()
         finally:
             server.terminate()
     told = {"where": surroundings("nicegui", "fastapi", "numba"), "busy": words, "found": found}

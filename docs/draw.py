@@ -1,8 +1,9 @@
 """Run pages from top to bottom, leaving their pictures in docs/pictures: `docs/draw.py why.md`.
 
-Without a name it runs every page that draws; pictures that no page draws are in sketches.py. A
-page's Python is run as it stands, and of its shell the lines that start with our command. The tests
-run pages by the same functions, and compare what is printed with what the page shows.
+Without a name it runs every page that draws; pictures that no page draws are in sketches.py and
+shots.py. A page's Python is run as it stands, and of its shell the lines that start with our
+command. The tests run pages by the same functions, and compare what is printed with what the page
+shows.
 """
 
 import re

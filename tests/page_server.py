@@ -74,7 +74,7 @@ def desks(folder: Path) -> dict[str, Desk]:
     X, recourse = patients()
     who, said, schema = loans()
     lending = Recourse(PTMClassifier(schema=schema, epochs=10, random_state=0).fit(who, said))
-    who.index = pd.Index([f"{HOSTILE} {at}" for at in who.index])
+    who.index = pd.Index([f"{HOSTILE} {at:040}" for at in who.index])
     ledger = Ledger(folder / "promises.db", key="a key for the tests alone")
     named = {"organisation": "A clinic", "contact": "Ann Lee"}
     return {

@@ -11,12 +11,12 @@ import pytest
 import trust_recourse
 from docs import reference, sketches
 from docs.draw import DRAWN, commands, parts, play
+from docs.shots import SHOTS
 from docs.sketches import SKETCHES
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 README = ROOT / "README.md"
-SHOTS = {"page-dark.png", "page-desktop.png", "page-phone.png"}  # taken of the page in a browser
 PAGES = [README, *(page for page in sorted(DOCS.glob("*.md")) if parts(page, "python|sh"))]
 
 
@@ -76,8 +76,10 @@ def test_every_picture_is_shown_once_and_drawn():
     assert everything == {path.name for path in (DOCS / "pictures").iterdir()}
     assert sum(map(len, shown.values())) == len(everything), "a name for each"
     assert pictures(README) <= everything
-    assert set(SKETCHES) <= everything
-    assert {name for name, names in shown.items() if names - set(SKETCHES) - SHOTS} == set(DRAWN)
+    assert {*SKETCHES, *SHOTS} <= everything
+    assert {name for name, names in shown.items() if names - set(SKETCHES) - set(SHOTS)} == set(
+        DRAWN
+    )
 
 
 @pytest.mark.parametrize("name", SKETCHES)

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import math
-import os
 import re
-import subprocess
-import sys
-import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +11,8 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+from browsing import CHROMIUM, NO_BROWSER, chromium, served
+from docs import shots
 from page_server import HOSTILE, TEMPLATE, loans, patients
 from trust_recourse import Feature, Ledger, PTMClassifier, Recourse
 from trust_recourse.cli import app
@@ -25,14 +23,12 @@ from trust_recourse.web.page.locks import price_words
 from trust_recourse.web.page.papers import not_to_come
 from trust_recourse.web.page.people import A_PAGE, People
 from trust_recourse.web.page.question import Price, Question, find, price, tried, with_kept
+from trust_recourse.web.page.stairs import picture
 from trust_recourse.web.page.trying import verdict
 from trust_recourse.web.page.words import badge, doubt, limits, percent
 
-CHROMIUM = Path("/usr/bin/chromium")
 WAIT = 25_000  # milliseconds, for a machine that is busy with other tests
-needs_browser = pytest.mark.skipif(
-    not CHROMIUM.exists(), reason=f"no browser: {CHROMIUM} is not there (apt-get install chromium)"
-)
+needs_browser = pytest.mark.skipif(not CHROMIUM.exists(), reason=NO_BROWSER)
 
 
 @pytest.fixture(scope="module")
@@ -42,40 +38,14 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def address(folder):
-    """Where a server of its own shows the pages; it ends with the tests, and complained of nothing.
-
-    It runs in its own process, as a page is mounted once in a process.
-    """
-    here = Path(__file__).parent
-    paths = [str(here.parent / "src"), str(here)]
-    with subprocess.Popen(
-        [sys.executable, str(here / "page_server.py"), str(folder)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
-    ) as server:
-        complaints: list[str] = []
-        reader = threading.Thread(target=lambda: complaints.extend(server.stderr))
-        reader.start()
-        try:
-            yield f"http://127.0.0.1:{int(server.stdout.readline())}"
-        finally:
-            server.terminate()
-            reader.join()
-        assert not complaints, "".join(complaints)
+    with served(folder) as address:
+        yield address
 
 
 @pytest.fixture(scope="module")
 def browser():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=str(CHROMIUM), args=["--no-sandbox", "--disable-gpu"]
-        )
+    with chromium() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture
@@ -120,6 +90,28 @@ def width_beyond(page):
     """By how many pixels the page is wider than the window."""
     page_is = "document.documentElement"
     return page.evaluate(f"{page_is}.scrollWidth - {page_is}.clientWidth")
+
+
+def too_small(page):
+    """What can be pressed and is smaller than 24 pixels; the skip link is there for keys alone."""
+    return page.locator(
+        "button, summary, [role=switch], [role=tab], .q-field, .slider"
+    ).evaluate_all(
+        "all => all.map(e => [e.innerText, e.getBoundingClientRect()])"
+        ".filter(([_, r]) => r.width && Math.min(r.width, r.height) < 24).map(([text]) => text)"
+    )
+
+
+def contrast(locator):
+    """Of a text and its ground, as WCAG counts it."""
+    both = locator.evaluate("e => [getComputedStyle(e).color, getComputedStyle(e).backgroundColor]")
+    shares = [[int(part) / 255 for part in re.findall(r"\d+", each)[:3]] for each in both]
+    linear = [
+        [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in each]
+        for each in shares
+    ]
+    dark, light = sorted(0.2126 * r + 0.7152 * g + 0.0722 * b for r, g, b in linear)
+    return (light + 0.05) / (dark + 0.05)
 
 
 def expect(locator):
@@ -184,6 +176,7 @@ def test_the_whole_story(visit, folder):
 
     # what if
     page.get_by_role("button", name="Try the values of option 1").click()
+    expect(page.locator(".tools")).to_be_focused()
     trial = page.locator(".tools .verdict")
     expect(trial).to_contain_text("Accepted")
     page.locator(".tools").get_by_label("nodes").fill("40")
@@ -218,6 +211,7 @@ def test_the_whole_story(visit, folder):
     told = page.locator(".promise").inner_text()
     expect(issue).to_be_disabled()  # the same is promised once
     page.get_by_role("button", name="Keep option 1 to compare").click()
+    expect(page.get_by_role("button", name="Kept option 1")).to_have_text("Kept")
     expect(page.locator(".promise")).to_be_visible()
     expect(issue).to_be_disabled()
     page.get_by_label("Id of the person").fill("customer 4711 ")
@@ -321,7 +315,8 @@ def test_keys_alone_lead_from_a_person_to_an_answer(visit):
         page.keyboard.press("Tab")
         focus = page.evaluate(
             "(e => ({name: e.getAttribute('aria-label') || e.innerText || e.type || '', "
-            "shown: e.matches(':focus-visible'), kind: e.className + ' ' + e.type}))"
+            "shown: getComputedStyle(e).outlineStyle != 'none' || !!e.closest('.q-field'), "
+            "kind: e.className + ' ' + e.type}))"
             "(document.activeElement)"
         )
         seen.append(focus)
@@ -338,13 +333,15 @@ def test_keys_alone_lead_from_a_person_to_an_answer(visit):
 
 
 @needs_browser
-def test_a_phone_needs_no_sideways_scrolling(visit):
-    page = visit("/loans", viewport={"width": 390, "height": 844}, has_touch=True)
+def test_a_phone_needs_no_sideways_scrolling_and_has_room_for_fingers(visit):
+    page = visit("/loans", viewport={"width": 360, "height": 780}, has_touch=True)
+    page.locator("button.person").first.wait_for()
     assert width_beyond(page) == 0
     pick(page)
     for name in ("What may change", "Try values", "Compare", "Letter and promise"):
         tab(page, name)
         assert width_beyond(page) == 0
+        assert too_small(page) == []
 
 
 @needs_browser
@@ -357,9 +354,17 @@ def test_dark_follows_the_system_and_the_switch(visit):
         return page.evaluate(f"{parts}.slice(0, 3).reduce((a, b) => a + Number(b), 0)")
 
     assert lightness() < 120
+    assert contrast(page.get_by_role("button", name="Auto")) >= 4.5
     page.get_by_role("button", name="Light").click()
     page.wait_for_function("!document.body.classList.contains('body--dark')")
     assert lightness() > 600
+
+
+@needs_browser
+@pytest.mark.parametrize("name", shots.SHOTS)
+def test_a_picture_of_the_docs_is_taken(browser, address, tmp_path, name):
+    shots.take(browser, address, name, tmp_path)
+    assert (tmp_path / name).stat().st_size > 20_000, "more than an empty page"
 
 
 # ---------------------------------------------------------------- names that are markup, no table
@@ -570,6 +575,13 @@ def test_a_number_outside_the_bounds_is_doubted(value, words):
 )
 def test_the_price_of_a_lock_in_words(found, free, words):
     assert price_words(found, free) == words
+
+
+@pytest.mark.parametrize("complete", [True, False])
+def test_stairs_lead_on_level_if_no_more_can_be_bought(complete):
+    series = picture([(0.0, 0.1), (0.2, 0.3)], [(1.0, 0.9)], 0.7, 0.5, complete=complete)["series"]
+    ends = [max(x for x, _ in each["data"]) for each in series if each["type"] == "line"]
+    assert (max(ends) > 0.2) is complete
 
 
 def test_what_is_accepted_but_not_allowed_says_both(lending):

@@ -36,9 +36,9 @@ class Cards:
     def __init__(self, visit: Visit, try_values: Callable[[Option], None]) -> None:
         self.visit, self._try = visit, try_values
         heading("What would change the answer")
-        self._line, self._failed = status_line("Searching…")
-        self.search = Latest(self._waiting, self._none)
-        self.place = ui.element("div").classes("cards")
+        waiting, self._failed = status_line("Searching…")
+        self.search = Latest(waiting, self._none)
+        self.place = ui.element("div").classes("cards answer")
         self.place.props["aria-live"] = "polite"
         self.more = Latest(lambda _: None, self._unsafe)
         self.safety: dict[int, tuple[ui.label, ui.label]] = {}
@@ -54,11 +54,6 @@ class Cards:
         if self.visit.question is None:
             with self.place:
                 note("The options appear with a person.").classes("wide-card")
-
-    def _waiting(self, is_waiting: bool) -> None:
-        """Say so, and let the cards fade: they answer an earlier question."""
-        self._line(is_waiting)
-        self.place.classes(**{"add" if is_waiting else "remove": "faded"})
 
     def _none(self, why: str) -> None:
         """Say why there is no answer, and take away those to an earlier question."""
@@ -117,7 +112,13 @@ class Cards:
             if option.changes:
                 with ui.element("footer"):
                     press("Try", lambda: self._try(option), told=f"Try the values of {name}")
-                    press("Keep", lambda: self.visit.keep(option), told=f"Keep {name} to compare")
+                    keep = press("Keep", lambda: self._keep(option, keep, name))
+                    keep.props["aria-label"] = f"Keep {name} to compare"
+
+    def _keep(self, option: Option, button: ui.button, name: str) -> None:
+        self.visit.keep(option)
+        button.set_text("Kept")
+        button.props["aria-label"] = f"Kept {name} to compare"
 
     def _changes(self, result: Result, option: Option) -> None:
         schema = result.recourse.schema

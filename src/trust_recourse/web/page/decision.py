@@ -72,7 +72,7 @@ class Asking:
             throttle=THROTTLE,
         )
         with ui.element("div").classes("asking"):
-            note("Move it with the mouse or the arrow keys; the answer follows.")
+            note("Drag it, or press the arrow keys; the answer follows.")
             counts = list(range(1, min(5, visit.desk.limits.options) + 1))
             many = ui.select(counts, label="Options", value=visit.n_options)
             many.props("outlined dense").classes("short")

@@ -35,7 +35,7 @@ class Form:
         else:
             field = ui.input(f"{feature.title}{unit}").props("type=number debounce=200")
             field.props["step"] = written(feature.step) if feature.step else "any"
-        field.props("outlined dense")
+        field.props("outlined dense hide-bottom-space")
         field.on_value_change(self._changed)
         return field
 

@@ -45,12 +45,12 @@ class Papers:
     def _letter(self) -> None:
         desk = self.visit.desk
         heading("Letter to the person", 3)
-        self.person = _text("Name of the person (may be left blank)")
+        self.person = _text("Name of the person", empty="May be left blank.")
         self.organisation = _text("Who writes", desk.organisation, "Say who writes.")
         self.contact = _text(
             "Whom to ask", desk.contact, "Say whom to ask: a name, a telephone number, an address."
         )
-        self.number = _text("Number of the promise, once there is one")
+        self.number = _text("Number of the promise", empty="Once there is one.")
         self.until = _day("The offer holds until")
         with ui.element("div").classes("line-up"):
             self.letters = [
@@ -105,11 +105,12 @@ class Papers:
                 "--ledger promises.db to keep one."
             )
             return
-        note("What is promised is written to the ledger; a new model is then held to it.")
-        self.promised: tuple[Any, str, str] | None = None
-        self.subject = _text(
-            "Id of the person (only its keyed hash is stored)", empty="Say to whom it is promised."
+        note(
+            "What is promised is written to the ledger, with a keyed hash in place of the id; a "
+            "new model is then held to it."
         )
+        self.promised: tuple[Any, str, str] | None = None
+        self.subject = _text("Id of the person", empty="Say to whom it is promised.")
         self.option = ui.select({}, label="Option").props("outlined dense")
         self.last_day = _day("Valid until")
         self.issue = press("Issue the promise", self._issued, icon="handshake", main=True)
@@ -210,7 +211,7 @@ def _said(field: ui.input) -> str:
 
 def _text(label: str, value: str = "", empty: str = "") -> ui.input:
     """A field, and what it says while it is empty."""
-    field = ui.input(label, value=value).props("outlined dense")
+    field = ui.input(label, value=value).props("outlined dense hide-bottom-space")
 
     def hint() -> None:
         field.props["hint"] = "" if _said(field) else empty
@@ -223,7 +224,7 @@ def _text(label: str, value: str = "", empty: str = "") -> ui.input:
 def _day(label: str) -> ui.input:
     last = datetime.date.today() + datetime.timedelta(days=DAYS)
     field = ui.input(label, value=last.isoformat(), validation=not_to_come)
-    return field.props("outlined dense type=date stack-label")
+    return field.props("outlined dense hide-bottom-space type=date stack-label")
 
 
 def not_to_come(given: str | None) -> str | None:

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from trust_recourse.web.desk import Desk
 
 LOOK = Path(__file__).with_name("look.css")
+TO_THE_TOOLS = (  # with the keys too: the next Tab goes on from there
+    "const tools = document.querySelector('.tools'); tools.focus({preventScroll: true}); "
+    "tools.scrollIntoView({behavior: 'smooth', block: 'start'})"
+)
 LIGHTS = {"Auto": None, "Light": False, "Dark": True}
 
 
@@ -72,15 +76,13 @@ class Screen:
             Cards(visit, self._try)
         with ui.element("section").classes("panel"):
             Stairs(visit)
-        with ui.element("section").classes("panel tools"):
+        with ui.element("section").classes("panel tools").props("tabindex=-1"):
             self._tools()
 
     def _tools(self) -> None:
         visit = self.visit
         names = ("What may change", "Try values", "Compare", "Letter and promise")
-        with ui.tabs().props(
-            "no-caps inline-label outside-arrows mobile-arrows align=left active-color=primary"
-        ) as tabs:
+        with ui.tabs().props("no-caps inline-label align=left active-color=primary") as tabs:
             self.tabs = tabs
             locks, trying, sides, papers = (ui.tab(name) for name in names)
         with ui.tab_panels(tabs, value=locks, animated=False).classes("wide") as panels:
@@ -103,6 +105,4 @@ class Screen:
     def _try(self, option: Option) -> None:
         self.trying.start(option)
         self.tabs.set_value("Try values")
-        ui.run_javascript(
-            "document.querySelector('.tools').scrollIntoView({behavior: 'smooth', block: 'start'})"
-        )
+        ui.run_javascript(TO_THE_TOOLS)

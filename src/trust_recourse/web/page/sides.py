@@ -12,6 +12,7 @@ from trust_recourse.web.page.latest import Latest
 from trust_recourse.web.page.parts import grid, note, status_line
 from trust_recourse.web.page.question import with_kept
 from trust_recourse.web.page.trying import STILL, points
+from trust_recourse.web.page.words import percent
 
 if TYPE_CHECKING:
     from trust_recourse import Result
@@ -61,7 +62,7 @@ class Sides:
         self.said.text = "" if enough else self._why_not(len(options))
         if enough:
             names = {
-                at: f"{option_name(at).capitalize()}, for {o.target.words}"
+                at: f"{option_name(at).capitalize()}, for at least {percent(o.target.confidence)}"
                 for at, o in enumerate(options)
             }
             self._quiet = True

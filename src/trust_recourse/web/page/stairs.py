@@ -32,7 +32,7 @@ class Stairs:
         waiting, failed = status_line("Working out the stairs…")
         self.latest = Latest(waiting, failed)
         self.chart = ui.echart(
-            _options([], [], 0.5, 0.5), on_point_click=self._clicked, renderer="svg"
+            picture([], [], 0.5, 0.5), on_point_click=self._clicked, renderer="svg"
         ).classes("chart")
         self.chart.props["role"] = "img"
         with ui.element("div").classes("line-up") as self.buttons:
@@ -76,9 +76,9 @@ class Stairs:
             self.chart.options.clear()
             options = visit.result.options if visit.result is not None else ()
             self.chart.options.update(
-                _options(
+                picture(
                     self.stairs, [(o.cost, o.confidence) for o in options], visit.confidence,
-                    visit.desk.recourse.decision_threshold,
+                    visit.desk.recourse.decision_threshold, complete=self.complete,
                 )
             )  # fmt: skip
             self.chart.props["aria-label"] = self.said.text
@@ -112,13 +112,18 @@ class Stairs:
             self.visit.ask(confidence=min(beyond) if way > 0 else max(beyond))
 
 
-def _options(
+def picture(
     stairs: list[tuple[float, float]],
     options: list[tuple[float, float]],
     asked: float,
     threshold: float,
+    *,
+    complete: bool = True,
 ) -> dict[str, Any]:
-    """The chart for ECharts; colours are names of the style sheet, so that they follow the dark."""
+    """The chart for ECharts; colours are names of the style sheet, so that they follow the dark.
+
+    A level line leads on from the last step if it is known that no more can be bought.
+    """
     ink, muted, line = "var(--ink)", "var(--muted)", "var(--line)"
     end = max([cost for cost, _ in [*stairs, *options]], default=1.0) * 1.06 or 1.0
     axis = {
@@ -128,7 +133,7 @@ def _options(
         "splitLine": {"lineStyle": {"color": line}},
     }
     drawn = [list(step) for step in stairs]
-    last = [[end, stairs[-1][1]]] if stairs else []
+    last = [[end, stairs[-1][1]]] if stairs and complete else []
     return {
         "animation": False,
         "textStyle": {"fontFamily": "inherit"},

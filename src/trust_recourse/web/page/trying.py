@@ -29,14 +29,14 @@ class Trying:
     def __init__(self, visit: Visit) -> None:
         self.visit = visit
         note("Change any value and watch. Nothing here is searched for: it is what you type.")
-        with ui.element("div").classes("split"):
+        with ui.element("div").classes("split trying"):
             with ui.element("div"):
                 self.form = Form(visit.desk.recourse.schema, self._ask)
                 self.back = press("Back to the person’s own values", self._restart)
             with ui.element("div").classes("stack"):
-                waiting, failed = status_line("Asking the model…")
-                self.latest = Latest(waiting, failed)
-                self.place = ui.element("div").classes("stack")
+                waiting, self._failed = status_line("Asking the model…")
+                self.latest = Latest(waiting, self._none)
+                self.place = ui.element("div").classes("stack answer")
                 self.place.props["aria-live"] = "polite"
         visit.on_person.append(self._restart)
         visit.on_locks.append(self._ask)
@@ -46,6 +46,11 @@ class Trying:
         """Begin from the values of an option."""
         self.form.fill(option.x)
         self._ask()
+
+    def _none(self, why: str) -> None:
+        """Say why there is no answer, and take away the one to earlier values."""
+        self.place.clear()
+        self._failed(why)
 
     def _restart(self) -> None:
         question = self.visit.question
