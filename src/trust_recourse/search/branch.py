@@ -4,8 +4,8 @@ Notation as in `arrays`. The model comes as three compiled functions, `interval`
 `errors`, and two arrays that only they read. A box is bounded twice: by confidences over it and the
 cost of its corner when it is made, and by prices, which is dear, when its turn comes.
 
-numba's cache of the loop looks at this file alone: whoever changes `arrays`, `boxes`, `noise` or
-`pricing` removes `__pycache__/*.nb?`, or runs what was compiled before.
+numba's cache of the loop looks at this file alone. The tests throw away what was compiled before
+another file of this room changed; whoever runs changed sources otherwise removes `__pycache__/*.nb?`.
 """
 
 from __future__ import annotations
