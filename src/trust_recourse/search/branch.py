@@ -5,7 +5,7 @@ Notation as in `arrays`. The model comes as three compiled functions, `interval`
 cost of its corner when it is made, and by prices, which is dear, when its turn comes.
 
 numba's cache of the loop looks at this file alone. The tests throw away what was compiled before
-another file of this room changed; whoever runs changed sources otherwise removes `__pycache__/*.nb?`.
+another file of this room changed; whoever runs changed sources otherwise does so by hand.
 """
 
 from __future__ import annotations
