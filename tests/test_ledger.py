@@ -21,13 +21,21 @@ from sklearn.linear_model import LogisticRegression
 from issuing import KEY, answered, prepared
 from test_search import enumerated, machine, person_schema
 from trust_recourse import Cost, Feature, Ledger, PTMClassifier, Recourse, Schema, Status, Target
-from trust_recourse.ledger import Done, Entry, Head, LedgerError
+from trust_recourse.ledger import (
+    Done,
+    Entry,
+    Head,
+    LedgerChangedError,
+    LedgerError,
+    LedgerUnavailableError,
+)
 from trust_recourse.ledger.entries import canonical, sha256, walk
 from trust_recourse.ledger.pseudonyms import VARIABLE, Key
 from trust_recourse.ledger.store import ENTRIES, NEWEST, SCHEMAS, read_url
 from trust_recourse.schema.values import floored
 
 NAMED = {"fingerprint": "a function"}
+OF_NO_LEDGER = {"hash": sha256("[]"), "text": "[]"}
 COLUMNS = ("kind", "promise", "at", "content", "previous", "hash")
 
 
@@ -60,29 +68,29 @@ contents = st.lists(st.dictionaries(st.text(max_size=3), st.floats(0, 1)), min_s
 @given(contents=contents, data=st.data())
 def test_every_change_of_a_chain_is_found_and_named(contents, data):
     entries = chain(contents)
-    assert walk(entries, ()).holds
+    assert walk(entries).holds
     head = entries[-1].head
-    assert walk(entries, (), head) == walk(entries, ())
+    assert walk(entries, head) == walk(entries)
     at = data.draw(st.integers(0, len(entries) - 1))
     number = at + 1
     column = data.draw(st.sampled_from(["number", *COLUMNS]))
     old = getattr(entries[at], column)
     new = data.draw(st.sampled_from([old + 1 if column == "number" else f"{old} ", None, b"x"]))
     changed = [*entries[:at], replace(entries[at], **{column: new}), *entries[at + 1 :]]
-    assert walk(changed, ()).fault.startswith(
+    assert walk(changed).fault.startswith(
         f"entry {number} was changed" if column not in ("number", "previous") else f"entry {number}"
     )
     without = entries[:at] + entries[at + 1 :]
-    assert f"entry {number} is missing" in walk(without, (), head).fault
+    assert f"entry {number} is missing" in walk(without, head).fault
     other = data.draw(st.integers(0, len(entries) - 1).filter(lambda i: i != at))
     swapped = entries.copy()
     swapped[at], swapped[other] = swapped[other], swapped[at]
     renumbered = [replace(entry, number=i) for i, entry in enumerate(swapped, 1)]
     for moved in (swapped, renumbered):
-        found = walk(moved, ())
+        found = walk(moved)
         assert found.entries == min(at, other)
         assert not found.holds
-    assert "does not follow" in walk(renumbered, ()).fault
+    assert "does not follow" in walk(renumbered).fault
 
 
 @given(contents=contents, data=st.data())
@@ -90,22 +98,16 @@ def test_what_a_chain_cannot_show_alone_shows_against_a_head(contents, data):
     entries = chain(contents)
     head = entries[-1].head
     kept = data.draw(st.integers(0, len(entries) - 1))
-    assert walk(entries[:kept], ()).holds
-    cut = walk(entries[:kept], (), head)
+    assert walk(entries[:kept]).holds
+    cut = walk(entries[:kept], head)
     assert cut.entries == kept
     assert "cut off at the end" in cut.fault
     assert f"{kept + 1}" in cut.fault
     anew = chain([*contents[:kept], {"forged": 1.5}, *contents[kept + 1 :]])
-    assert walk(anew, ()).holds
-    assert "written anew" in walk(anew, (), head).fault
+    assert walk(anew).holds
+    assert "written anew" in walk(anew, head).fault
     longer = chain([*contents, {}])
-    assert walk(longer, (), head).holds
-
-
-@pytest.mark.parametrize("content", ["not JSON", "[]", "{}", '{"schema":[]}'])
-def test_an_entry_that_no_ledger_writes_is_named_whatever_its_hash(content):
-    entry = Entry.after(Head(), "promise", "p", "then", content)
-    assert "entry 1" in walk([entry], {"a schema": ""}).fault
+    assert walk(longer, head).holds
 
 
 def forged(ledger, *statements):
@@ -177,10 +179,28 @@ def test_a_schema_that_is_changed_or_removed_is_found(ledger):
         (text,) = connection.scalars(sa.select(SCHEMAS.c.text))  # two promises, one schema
     forged(ledger, sa.update(SCHEMAS).values(text=text.replace("age", "cage")))
     assert ledger.verify().fault == "the schema of entry 1 was changed or removed"
-    with pytest.raises(LedgerError, match="its schema is not in the ledger, or was changed"):
+    with pytest.raises(LedgerError, match="the schema of entry 1 was changed or removed"):
         ledger.promises()
+    forged(ledger, *(sa.update(SCHEMAS).values(text=text), sa.insert(SCHEMAS).values(OF_NO_LEDGER)))
+    assert len(ledger.promises()) == 2
+    assert ledger.verify().holds
     forged(ledger, sa.delete(SCHEMAS))
     assert not ledger.verify().holds
+
+
+def test_an_entry_that_no_ledger_writes_is_named_whatever_its_hash(ledger):
+    (made,) = issued(ledger, 1)
+    (entry,) = ledger.history(made.id)
+    told = json.loads(entry.content)
+    less = [{name: told[name] for name in told if name != gone} for gone in told]
+    odd = [*less, {}, [], {"schema": []}, {**told, "option": []}, {**told, "cost": {"norm": 7}}]
+    for content in ("not JSON", *map(canonical, odd)):
+        anew = Entry.after(Head(), "promise", made.id, entry.at, content)
+        forged(ledger, sa.update(ENTRIES).values(vars(anew)))
+        assert "entry 1 was" in ledger.verify().fault
+        for read in (ledger.promises, lambda: ledger.read(made.id)):
+            with pytest.raises(LedgerChangedError, match="entry 1 was"):
+                read()
 
 
 def test_the_database_itself_refuses_changes(ledger):
@@ -253,6 +273,21 @@ def test_who_waits_too_long_for_another_writer_is_told(where):
             assert waiting.promises() == []  # who reads need not wait
         issued(waiting, 1)
         assert len(busy.promises()) == 1
+
+
+@pytest.mark.parametrize("where", ["postgresql"], indirect=True)
+def test_a_statement_that_hangs_is_given_up(where, monkeypatch):
+    monkeypatch.setattr("trust_recourse.ledger.store.STATEMENT", 0.3)
+    with Ledger(where, key=KEY, wait=0.1) as ledger:
+        given_up = pytest.raises(LedgerUnavailableError, match=r"one may take 0.3 seconds.*busy")
+        with given_up, ledger._store._errors(), ledger._store.engine.connect() as connection:
+            connection.execute(sa.select(sa.func.pg_sleep(60)))
+        assert ledger.promises() == []
+        with Ledger(where) as other, other._store.engine.begin() as connection:
+            connection.exec_driver_sql(f"LOCK TABLE {ENTRIES.name}")
+            with pytest.raises(LedgerUnavailableError, match="lock timeout"):
+                ledger.promises()
+        issued(ledger, 1)
 
 
 def test_what_fails_leaves_nothing_behind(ledger, monkeypatch):
@@ -372,6 +407,21 @@ def test_only_what_the_model_accepts_can_be_promised(ledger):
     with pytest.raises(LedgerError, match="has none of its own, so it must be named"):
         ledger.promise(result, subject="person")
     assert ledger.head() == Head()
+
+
+def test_a_ledger_is_read_as_it_was_at_another_time(ledger):
+    first, second = issued(ledger, 2)
+    end = ledger.withdraw(first.id, "issued by mistake")
+    moments = [*(promise.issued_at for promise in (first, second)), datetime.fromisoformat(end.at)]
+    then, later = moments[0] - timedelta(microseconds=1), moments[-1] + timedelta(days=1)
+    for at, ids in zip(
+        (then, *moments, later),
+        ([], [first.id], [first.id, second.id], [second.id], [second.id]),
+        strict=True,
+    ):
+        assert [promise.id for promise in ledger.promises(at=at)] == ids
+        assert [each.promise.id for each in ledger.check(kind, at=at).judged] == ids
+    assert ledger.promises(outstanding=False, at=then) == []
 
 
 def test_a_withdrawn_promise_is_over(ledger):

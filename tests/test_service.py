@@ -10,6 +10,7 @@ import threading
 import time
 
 import httpx
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -18,9 +19,13 @@ from serving import running, started
 from trust_recourse import Ledger, PTMClassifier, Recourse, Schema, haberman
 from trust_recourse.cancel import Cancelled, check
 from trust_recourse.cli import app
-from trust_recourse.ledger import LedgerUnavailableError
+from trust_recourse.ledger import LedgerChangedError, LedgerError, LedgerUnavailableError
 from trust_recourse.report.answers import answers, how_far, safety, steps
+from trust_recourse.schema import SchemaError
+from trust_recourse.web.bodies import Rules
 from trust_recourse.web.desk import RECORD, Desk, Limits
+from trust_recourse.web.problems import problem_of
+from trust_recourse.web.questions import ruled
 
 PATIENT = {"age": 55, "year": 69, "nodes": 22}
 LEVELS = [0.55, 0.65]
@@ -182,6 +187,12 @@ def test_the_letter_comes_as_text_html_and_pdf(asked):
     assert pages["pdf"].content.startswith(b"%PDF")
     problem = told(asked.post("/v1/letter", json={**question, "valid_until": "2001-01-01"}), 422)
     assert "is before the letter's own day" in problem["detail"]
+    numbered = {**question, "format": "text", "promise": "5b0c4d1e8f7a2936"}
+    assert "number 5b0c4d1e8f7a2936" in " ".join(
+        asked.post("/v1/letter", json=numbered).text.split()
+    )
+    problem = told(asked.post("/v1/letter", json={**question, "promise": 121 * "5"}), 422)
+    assert "promise: given 121 letters, expected at most 120" in problem["detail"]
 
 
 # ---------------------------------------------------------------- the ledger
@@ -233,6 +244,26 @@ def test_a_promise_is_redeemed_once(asked):
     assert history["promise"]["state"] == "redeemed"
 
 
+def test_a_promise_is_redeemed_by_the_earlier_model_that_made_it(recourse, saved, tmp_path):
+    X, y = haberman()
+    new = PTMClassifier(epochs=1, random_state=1, schema=recourse.schema).fit(X, y)
+    new.save(tmp_path / "new.safetensors")
+    with Ledger(tmp_path / "promises.db", key=KEY) as ledger:
+        made = ledger.promise(recourse.find(PATIENT, 0.6), subject="customer 4")
+    ((name, (before, after)), *_) = made.option.changes.items()
+    asked = {"person": {**dict(made.option.x), name: after + (1 if before > after else -1)}}
+    at = f"v1/ledger/promises/{made.id}/redeem"
+    with running(Desk(Recourse(new), ledger=Ledger(tmp_path / "promises.db", key=KEY))) as url:
+        alone = told(httpx.post(f"{url}/{at}", json=asked, timeout=60))
+    assert (alone["then"], alone["due"]) == (None, False)
+    assert alone["sentences"][-1] == "Start the server with it: --earlier FILE."
+    where = ("--ledger", str(tmp_path / "promises.db"), "--earlier", str(saved))
+    with started(tmp_path / "new.safetensors", *where, TRUST_LEDGER_KEY=KEY) as (_, url, _):
+        back = told(httpx.post(f"{url}/{at}", json=asked, timeout=60))
+    assert back["then"] == recourse.confidence(asked["person"])
+    assert "--earlier" not in back["sentences"][-1]
+
+
 def test_a_promise_is_withdrawn(asked):
     at = f"/v1/ledger/promises/{promised(asked, 'customer 3')['promise']['id']}"
     told(asked.post(f"{at}/withdraw", json={"reason": "by mistake"}))
@@ -264,7 +295,7 @@ class Hanging:
     def __init__(self):
         self.gone = threading.Event()
 
-    def promises(self, _):
+    def promises(self, *_):
         assert self.gone.wait(60)
         raise LedgerUnavailableError("it hung")
 
@@ -272,18 +303,19 @@ class Hanging:
         pass
 
 
-def test_a_ledger_that_hangs_holds_up_nobody_else(recourse):
+@pytest.mark.parametrize("what", ["promises", "check"])
+def test_a_ledger_that_hangs_holds_up_nobody_else(recourse, what):
     ledger = Hanging()
     desk, answers = Desk(recourse, ledger=ledger), []
 
     def listed(url):
-        answers.append(httpx.get(f"{url}/v1/ledger/promises", timeout=60))
+        answers.append(httpx.get(f"{url}/v1/ledger/{what}", timeout=60))
 
     with running(desk) as url:
         waiting = [threading.Thread(target=listed, args=(url,)) for _ in range(2 * RECORD)]
         for thread in waiting:
             thread.start()
-        while desk.traffic.records < len(waiting):
+        while not answers and desk.traffic.records < len(waiting):
             time.sleep(0.01)
         told(httpx.post(f"{url}/v1/predict", json={"people": [PATIENT]}, timeout=10))
         told(httpx.post(f"{url}/v1/recourse", json={"person": PATIENT}, timeout=30))
@@ -376,6 +408,30 @@ def test_the_documentation_needs_no_internet_and_its_examples_work(asked):
 def test_what_is_wrong_is_said(asked, path, body, words):
     problem = told(asked.post(path, json=body), 422)
     assert words in problem["detail"]
+
+
+def test_a_label_names_a_feature_to_lock(recourse):
+    schema = recourse.schema.update("year", label="Year of operation")
+    desk = Desk(Recourse(recourse.model, schema))
+    rules = Rules.model_validate({"person": PATIENT, "lock": ["Year of operation", "year"]})
+    assert not ruled(desk, rules).schema["year"].mutable
+    desk.close()
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (ValueError("n_trials with engine 'exact': it has no trials"), 422),
+        (SchemaError("no feature 'agee'"), 422),
+        (LedgerError("subject is empty"), 422),
+        (LedgerChangedError("entry 1 was changed"), 500),
+        (UnicodeError("of another package"), None),
+        (np.linalg.LinAlgError("of another package"), None),
+    ],
+)
+def test_what_is_not_about_the_question_is_not_the_fault_of_who_asks(error, status):
+    problem = problem_of(error)
+    assert (problem and problem.status_code) == status
 
 
 def test_every_limit_is_said_with_its_number(asked):
@@ -605,6 +661,8 @@ def test_the_command_refuses_what_cannot_be(saved, tmp_path, monkeypatch):
         (["--key-file", str(short)], "at least 16"),
         (["--ledger", str(tmp_path / "p.db")], "there is no key"),
         (["--wanted", "maybe"], "the classes are 0 and 1"),
+        (["--earlier", str(saved)], "give --ledger too"),
+        (["--ledger", str(tmp_path / "p.db"), "--earlier", str(short)], "short.key"),
         (["--host", "203.0.113.1", "--key-file", __file__, "--no-page"], "cannot listen"),
     ):
         done = CliRunner().invoke(app, ["serve", str(saved), *arguments])

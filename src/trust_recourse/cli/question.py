@@ -126,7 +126,7 @@ class Person:
             if not equals:
                 example = shlex.quote(f"{schema.names[0]}=1")
                 raise InputError(f"--set {given!r}: expected NAME=VALUE, such as {example}")
-            name = name_of(schema, name)
+            name = schema.name_of(name)
             values[name] = schema[name].read(text)
         if absent := [name for name in schema.names if name not in values]:
             example = shlex.join(["--set", f"{absent[0]}=VALUE"])
@@ -218,23 +218,9 @@ def asked_of(
     machine = load(model)
     rules: Schema = machine.schema_ if schema is None else Schema.from_yaml(schema)
     return Recourse(
-        machine, rules.lock(*(name_of(rules, name) for name in lock or ())), cost,
+        machine, rules.lock(*map(rules.name_of, lock or ())), cost,
         wanted=hoped_for(wanted, machine.classes_.tolist()), decision_threshold=threshold,
     )  # fmt: skip
-
-
-def name_of(schema: Schema, given: str) -> str:
-    """The feature that is meant by its name, or by its label if no other has it."""
-    from trust_recourse.schema.values import near, some
-
-    labelled = [feature.name for feature in schema if feature.title == given]
-    if given in schema or len(labelled) == 1:
-        return given if given in schema else labelled[0]
-    if labelled:
-        raise InputError(f"several features are labelled {given!r}: say {some(labelled)}")
-    known = [*schema.names, *(feature.title for feature in schema)]
-    hint = near(given, known) or f"; the features are {some(schema.names)}"
-    raise InputError(f"no feature {given!r}{hint}")
 
 
 def hoped_for(wanted: str | None, classes: list[Any]) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -40,6 +40,13 @@ def serve(
     ledger_key_file: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="The ledger's key; else TRUST_LEDGER_KEY."),
+    ] = None,
+    earlier: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="MODEL",
+            help="A model that promised, before this one. Repeatable; for --ledger.",
+        ),
     ] = None,
     key_file: Annotated[
         Path | None, typer.Option(metavar="FILE", help=f"The API key; else {KEY}.")
@@ -76,6 +83,10 @@ def serve(
 
         TRUST_LEDGER_KEY=... trust-recourse serve model.safetensors --ledger promises.db
 
+    After a new model went into use, beside the one whose promises people come back for:
+
+        trust-recourse serve new.safetensors --ledger promises.db --earlier model.safetensors
+
     For others, without the page, by four processes on one database:
 
         trust-recourse serve model.safetensors --host 0.0.0.0 --key-file api.key --no-page \
@@ -94,8 +105,8 @@ def serve(
     if workers > 1 and page:
         raise InputError("--workers: the page runs in one process; add --no-page, or leave it")
     service = Service(
-        model, schema, data, id, ledger, ledger_key_file, key, page, organisation, contact, cost,
-        wanted,
+        model, schema, data, id, ledger, ledger_key_file, tuple(earlier or ()), key, page,
+        organisation, contact, cost, wanted,
     )  # fmt: skip
     recourse = service.recourse()
     service.check(recourse)
@@ -118,6 +129,7 @@ class Service:
     id: str | None
     ledger: str | None
     ledger_key_file: Path | None
+    earlier: tuple[Path, ...]
     key: str | None
     page: bool
     organisation: str
@@ -138,6 +150,7 @@ class Service:
             None if self.ledger is None else Ledger(self.ledger, key_file=self.ledger_key_file),
             self.organisation,
             self.contact,
+            earlier=self.promised_by(),
         )
         app = service(desk, key=self.key)
         if self.page:
@@ -149,6 +162,14 @@ class Service:
     def recourse(self) -> Recourse:
         """The model with its rules."""
         return question.asked_of(self.model, self.schema, None, self.cost, self.wanted)
+
+    def promised_by(self) -> dict[str, Any]:
+        """The models that promised before, by fingerprint."""
+        from trust_recourse import load
+
+        if self.earlier and self.ledger is None:
+            raise InputError("--earlier names models whose promises are kept; give --ledger too")
+        return {model.fingerprint_: model for model in map(load, self.earlier)}
 
     def people(self, schema: Schema) -> pd.DataFrame | None:
         """Whom to pick on the page, each by an id if a column has one."""
@@ -185,6 +206,7 @@ class Service:
         from trust_recourse.ledger.pseudonyms import Key
 
         self.people(recourse.schema)
+        self.promised_by()
         if self.ledger is not None:
             Key.given(None, self.ledger_key_file)
             Ledger(self.ledger).close()

@@ -8,6 +8,7 @@ packages · `migrations` how its tables came to be · `book` the front door.
 from trust_recourse.ledger.book import Ledger as Ledger
 from trust_recourse.ledger.entries import Entry as Entry
 from trust_recourse.ledger.entries import Head as Head
+from trust_recourse.ledger.entries import LedgerChangedError as LedgerChangedError
 from trust_recourse.ledger.entries import LedgerError as LedgerError
 from trust_recourse.ledger.entries import LedgerUnavailableError as LedgerUnavailableError
 from trust_recourse.ledger.entries import NoPromiseError as NoPromiseError

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
+from contextlib import suppress
 from datetime import UTC, date, datetime
 from pathlib import Path
 from types import TracebackType
@@ -14,6 +15,7 @@ from trust_recourse.ledger import judging
 from trust_recourse.ledger.entries import (
     Entry,
     Head,
+    LedgerChangedError,
     LedgerError,
     NoPromiseError,
     PromiseClosedError,
@@ -153,11 +155,13 @@ class Ledger:
     ) -> list[Promise]:
         """The promises in the order they were made; of one person, if their id is given.
 
-        Outstanding are those that are valid (now, or at another time) and neither redeemed nor
-        withdrawn.
+        Outstanding are those that are valid and neither redeemed nor withdrawn: now, or as the
+        ledger was at another time.
         """
         when = _now(at)
         entries = self._entries()
+        if at is not None:
+            entries = [entry for entry in entries if entry.at <= stamp(when)]
         closed = {entry.promise: entry.kind for entry in entries if entry.kind in CLOSING}
         schemas = self._schemas()
         found = [
@@ -228,9 +232,8 @@ class Ledger:
             since the person has done what was asked.
 
         """
-        when = _now(at)
-        promises = self.promises(at=when)
-        return judging.check(promises, model, when, by, threshold, time_limit, verbose)
+        promises = self.promises(at=at)
+        return judging.check(promises, model, _now(at), by, threshold, time_limit, verbose)
 
     def redeem(
         self,
@@ -278,22 +281,30 @@ class Ledger:
         """
         known = Head.read(head) if isinstance(head, str) else head
         with self._store.reading() as entries:
-            return walk(entries, self._store.schemas(), known)
+            schemas = self._schemas()  # after the entries, so that none is too new for them
+
+            def read(entry: Entry) -> object:
+                return Promise.read(entry, schemas) if entry.kind == "promise" else entry.told()
+
+            return walk(entries, known, read)
 
     def _entries(self, promise: str | None = None) -> list[Entry]:
         with self._store.reading(promise) as entries:
             found = list(entries)
         for entry in found:
             if not entry.fits:
-                raise LedgerError(
+                raise LedgerChangedError(
                     f"{self._store.name}: entry {entry.number} was changed, so nothing is read "
                     "from it; `ledger verify` says more"
                 )
         return found
 
     def _schemas(self) -> dict[str, Schema]:
-        texts = self._store.schemas()
-        return {name: Schema.from_dict(json.loads(text)) for name, text in texts.items()}
+        found = {}
+        for name, text in self._store.schemas().items():
+            with suppress(AttributeError, LookupError, TypeError, ValueError):  # of no ledger
+                found[name] = Schema.from_dict(json.loads(text))
+        return found
 
 
 def _now(at: datetime | None) -> datetime:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +27,10 @@ class NoPromiseError(LedgerError):
 
 class PromiseClosedError(LedgerError):
     """Nothing more can happen to that promise."""
+
+
+class LedgerChangedError(LedgerError):
+    """What is in the ledger is not what a ledger wrote."""
 
 
 class LedgerUnavailableError(LedgerError):
@@ -83,7 +87,9 @@ class Entry:
         except ValueError:
             told = None
         if not isinstance(told, dict):
-            raise LedgerError(f"entry {self.number} was written by no ledger: {self.content[:40]}")
+            raise LedgerChangedError(
+                f"entry {self.number} was written by no ledger: {self.content[:40]}"
+            )
         return told
 
     @property
@@ -141,16 +147,17 @@ class Verification:
 
 
 def walk(
-    entries: Iterable[Entry], schemas: Collection[str], known: Head | None = None
+    entries: Iterable[Entry],
+    known: Head | None = None,
+    read: Callable[[Entry], object] = Entry.told,
 ) -> Verification:
     """Follow the chain from the first entry, given in order, and name the first that fails.
 
-    `schemas` are the hashes of those stored schemas whose text still fits; `known` is a head that
-    was written down earlier.
+    `known` is a head that was written down earlier; `read` raises if a ledger writes no such entry.
     """
     last = Head()
     for entry in entries:
-        if fault := _fault(entry, last, schemas):
+        if fault := _fault(entry, last, read):
             return Verification(last.number, last, fault)
         if known is not None and entry.number == known.number and entry.hash != known.hash:
             return Verification(
@@ -168,7 +175,7 @@ def walk(
     return Verification(last.number, last)
 
 
-def _fault(entry: Entry, last: Head, schemas: Collection[str]) -> str:
+def _fault(entry: Entry, last: Head, read: Callable[[Entry], object]) -> str:
     """Why an entry cannot follow the last good one; empty if it can."""
     expected = last.number + 1
     if entry.number != expected:
@@ -181,9 +188,7 @@ def _fault(entry: Entry, last: Head, schemas: Collection[str]) -> str:
     if not entry.fits:
         return f"entry {entry.number} was changed: its contents do not fit its hash"
     try:
-        told = entry.told()
-    except LedgerError as error:
+        read(entry)
+    except LedgerChangedError as error:
         return str(error)
-    if entry.kind == "promise" and str(told.get("schema")) not in schemas:
-        return f"the schema of entry {entry.number} was changed or removed"
     return ""

@@ -112,9 +112,9 @@ def check(
     given: Any,
     at: datetime,
     by: By,
-    threshold: float | None,
-    time_limit: float | None,
-    verbose: bool,
+    threshold: float | None = None,
+    time_limit: float | None = 10.0,
+    verbose: bool = False,
 ) -> Check:
     """What a model, or a recourse with its own cost and threshold, makes of promises."""
     if by not in ("decision", "target"):

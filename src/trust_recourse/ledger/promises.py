@@ -13,7 +13,13 @@ from typing import Any
 
 import pandas as pd
 
-from trust_recourse.ledger.entries import Entry, LedgerError, canonical, sha256
+from trust_recourse.ledger.entries import (
+    Entry,
+    LedgerChangedError,
+    LedgerError,
+    canonical,
+    sha256,
+)
 from trust_recourse.problem import Cost, Option, Status, Target
 from trust_recourse.result import Result
 from trust_recourse.schema import Schema
@@ -72,12 +78,17 @@ class Promise:
     def read(cls, entry: Entry, schemas: Mapping[str, Schema], closed: str = "") -> Promise:
         """A promise from its entry and the stored schemas."""
         told = entry.told()
-        if told["schema"] not in schemas:
-            raise LedgerError(
-                f"promise {entry.promise!r}: its schema is not in the ledger, or was changed; "
-                "`ledger verify` says more"
-            )
-        schema = schemas[told["schema"]]
+        if str(told.get("schema")) not in schemas:
+            raise LedgerChangedError(f"the schema of entry {entry.number} was changed or removed")
+        try:
+            return cls._read(entry, told, schemas[told["schema"]], closed)
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            raise LedgerChangedError(
+                f"entry {entry.number} was changed: no promise can be read from it ({error!r})"
+            ) from None
+
+    @classmethod
+    def _read(cls, entry: Entry, told: dict[str, Any], schema: Schema, closed: str) -> Promise:
         factual, x = (_row(schema, values) for values in (told["factual"], told["option"]["x"]))
         pairs = zip(schema, factual, x, strict=True)
         return cls(

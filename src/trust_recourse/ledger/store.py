@@ -40,6 +40,8 @@ NEWEST = "0001"  # the last of migrations/versions
 VERSIONS = "ledger_version"
 CLOSING = ("redeemed", "withdrawn")  # after these nothing more can happen to a promise
 CONNECT = "10"  # seconds that PostgreSQL may take to answer at all, unless the URL says otherwise
+STATEMENT = 30.0  # seconds that a statement may take in PostgreSQL, beside waiting for others
+CANCELLED = "57014"  # what PostgreSQL calls a statement that was cancelled
 LOCK = 0x7472757374  # of PostgreSQL's advisory locks: "trust"
 
 tables = sa.MetaData()
@@ -70,8 +72,7 @@ class Store:
         if self.lite and not (path.parent.is_dir() if create else path.is_file()):
             missing = f"the folder {path.parent} does not exist" if create else "no such ledger"
             raise LedgerError(f"{self.name}: {missing}")
-        self.wait = wait
-        self.engine = _lite_engine(self.url, wait) if self.lite else _postgres_engine(self.url)
+        self.engine = (_lite_engine if self.lite else _postgres_engine)(self.url, wait)
         self._writer = self.engine.execution_options(writes=True)
         try:
             self._bring_up_to_date(create)
@@ -100,7 +101,7 @@ class Store:
             self._errors(),
             self.engine.connect() as connection,
             # In one statement, so that both databases show a single moment.
-            connection.execution_options(yield_per=1000).execute(chosen) as rows,
+            connection.execute(chosen, execution_options={"yield_per": 1000}) as rows,
         ):
             yield (Entry(*row) for row in rows)
 
@@ -144,13 +145,6 @@ class Store:
         """A transaction that no other writer's overlaps."""
         with self._writer.begin() as connection:
             if not self.lite:
-                settings = {
-                    "synchronous_commit": "on",
-                    "lock_timeout": f"{math.ceil(self.wait * 1000)}",
-                }
-                # For this transaction alone: a pool between us and the server may share sessions.
-                local = (sa.func.set_config(*each, True) for each in settings.items())
-                connection.execute(sa.select(*local))
                 connection.execute(sa.select(sa.func.pg_advisory_xact_lock(LOCK)))
             yield connection
 
@@ -196,7 +190,13 @@ class Store:
         try:
             yield
         except SQLAlchemyError as error:
-            reason = str(getattr(error, "orig", None) or error).strip()
+            said = getattr(error, "orig", None) or error
+            reason = str(said).strip()
+            if getattr(said, "sqlstate", None) == CANCELLED:
+                reason += (
+                    f"; one may take {STATEMENT:g} seconds beside waiting for others; see what the "
+                    "database is busy with, then try again"
+                )
             raise LedgerUnavailableError(f"{self.name}: {reason}") from error
 
 
@@ -244,10 +244,23 @@ def _refuse(kind: str, promise: str, before: Any) -> None:
         raise PromiseClosedError(f"promise {promise!r} was {closed[0]} already")
 
 
-def _postgres_engine(url: sa.URL) -> sa.Engine:
+def _postgres_engine(url: sa.URL, wait: float) -> sa.Engine:
     url = url.set(query={"connect_timeout": CONNECT, **url.query})
     # Read committed, so that what is read after waiting for the lock is what the last writer left.
-    return sa.create_engine(url, isolation_level="READ COMMITTED", pool_pre_ping=True)
+    engine = sa.create_engine(url, isolation_level="READ COMMITTED", pool_pre_ping=True)
+    settings = {
+        "synchronous_commit": "on",
+        "lock_timeout": f"{math.ceil(wait * 1000)}",
+        "statement_timeout": f"{math.ceil((wait + STATEMENT) * 1000)}",
+    }
+
+    @sa.event.listens_for(engine, "begin")
+    def _begun(connection: sa.Connection) -> None:
+        # For this transaction alone: a pool between us and the server may share sessions.
+        local = (sa.func.set_config(*each, True) for each in settings.items())
+        connection.execute(sa.select(*local))
+
+    return engine
 
 
 def _lite_engine(url: sa.URL, wait: float) -> sa.Engine:

@@ -178,6 +178,21 @@ class Schema:
         hint = near(name, self.names) or f"; the features are {some(self.names)}"
         return f"no feature {name!r}{hint}"
 
+    def name_of(self, given: str) -> str:
+        """The feature that is meant by its name, or by its label if no other has it.
+
+        >>> Schema((Feature("n", "integer", label="Lymph nodes"),)).name_of("Lymph nodes")
+        'n'
+        """
+        labelled = [feature.name for feature in self if feature.title == given]
+        if given in self or len(labelled) == 1:
+            return given if given in self else labelled[0]
+        if labelled:
+            raise SchemaError(f"several features are labelled {given!r}: say {some(labelled)}")
+        known = [*self.names, *(feature.title for feature in self)]
+        hint = near(given, known) or f"; the features are {some(self.names)}"
+        raise SchemaError(f"no feature {given!r}{hint}")
+
     def __getitem__(self, key: str | int) -> Feature:
         return self.features[self.position(key)]
 

@@ -175,7 +175,7 @@ def _paper(desk: Desk, asked: bodies.Writing) -> bytes:
     letter = write(
         put(desk, asked), organisation=who["organisation"], contact=who["contact"],
         valid_until=asked.valid_until, person=asked.name, decision=asked.decision,
-        time_limit=EACH,
+        promise=asked.promise, time_limit=EACH,
     )  # fmt: skip
     if asked.format == "pdf":
         return pdf(letter.document)

@@ -95,7 +95,7 @@ class Rules(Given):
 
     person: Person
     lock: Annotated[list[str], Field(fail_fast=True, max_length=MOST)] = Field(
-        [], description="Features that may not change, beside the schema's."
+        [], description="Features that may not change, by name or label, beside the schema's."
     )
     cost: Literal["l0", "l1", "l2"] | None = Field(
         None, description="How changes add up: their number, sum or length; the server's if null."
@@ -163,6 +163,7 @@ class Writing(Question):
     valid_until: Annotated[datetime.date, Field(strict=False)]
     name: Words = Field("", description="To whom it is written.")
     decision: Words = Field("your application", description="What was decided on.")
+    promise: Words = Field("", description="The id of the promise that is kept of it.")
     organisation: Words | None = Field(None, description="Who writes; the server's if null.")
     contact: Words | None = Field(None, description="Whom to ask; the server's if null.")
     format: Literal["html", "text", "pdf"] = "html"

@@ -11,6 +11,7 @@ from fastapi import APIRouter, Path, Query, Request
 from pydantic import AfterValidator
 
 from trust_recourse.ledger import Ledger, Promise
+from trust_recourse.ledger.judging import check as judge
 from trust_recourse.result import Result
 from trust_recourse.search.certificate import Certificate
 from trust_recourse.web import bodies
@@ -98,8 +99,10 @@ def booking(desk: Desk) -> APIRouter:
 
         def job() -> dict[str, Any]:
             x = values(desk.recourse.schema, asked.person)
-            found = ledger.redeem(promise, x, desk.recourse)
-            return {**found.to_dict(), "sentences": found.lines()}
+            by = desk.earlier.get(ledger.read(promise).model)
+            found = ledger.redeem(promise, x, desk.recourse, promised_by=by)
+            hint = ["Start the server with it: --earlier FILE."] if found.undecided else []
+            return {**found.to_dict(), "sentences": found.lines() + hint}
 
         return bodies.Redeemed.model_validate(await looked_up(request, job))
 
@@ -132,10 +135,11 @@ def booking(desk: Desk) -> APIRouter:
         request: Request, by: Annotated[Literal["decision", "target"], Query()] = "decision"
     ) -> bodies.Checked:
         """Which outstanding promises the served model would break, and what would mend each."""
-        ledger = book()
+        ledger, now = book(), datetime.now(UTC)
+        promises = await looked_up(request, ledger.promises)
 
         def job() -> dict[str, Any]:
-            return ledger.check(desk.recourse, by=by, time_limit=limits.seconds).to_dict()
+            return judge(promises, desk.recourse, now, by, time_limit=limits.seconds).to_dict()
 
         return bodies.Checked.model_validate(await waited_for(request, desk.work(job)))
 

@@ -12,11 +12,11 @@ import asyncio
 import contextvars
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from trust_recourse.cancel import Cancelled, cancellable, check
 from trust_recourse.web.people import person_like
@@ -79,6 +79,7 @@ class Desk:
     organisation: str = ""
     contact: str = ""
     limits: Limits = field(default_factory=Limits)
+    earlier: Mapping[str, Any] = field(default_factory=dict)  # models that promised, by fingerprint
     traffic: Traffic = field(default_factory=Traffic, init=False)
 
     _searches: ThreadPoolExecutor = field(init=False, repr=False)

@@ -14,11 +14,14 @@ from starlette.routing import Match, Mount
 
 from trust_recourse.cancel import Cancelled
 from trust_recourse.ledger import (
+    LedgerChangedError,
     LedgerError,
     LedgerUnavailableError,
     NoPromiseError,
     PromiseClosedError,
 )
+from trust_recourse.schema.values import SchemaError
+from trust_recourse.search.certificate import CertificateError
 from trust_recourse.web.desk import Busy, TooLong
 
 MEDIA = "application/problem+json"
@@ -114,10 +117,15 @@ def problem_of(error: Exception) -> Problem | None:
             return Problem("not-found", str(error))
         case PromiseClosedError():
             return Problem("closed", str(error))
+        case LedgerChangedError():
+            log.error("the ledger: %s", error)
+            return Problem("fault", "The ledger was changed; see /v1/ledger/verify")
         case LedgerUnavailableError():
             log.error("the ledger: %s", error)
             return Problem("ledger-away", "The ledger's database does not answer")
-        case LedgerError() | ValueError():
+        case LedgerError() | SchemaError() | CertificateError():
+            return Problem("not-valid", str(error))
+        case ValueError() if type(error) is ValueError:  # other kinds are of other packages
             return Problem("not-valid", str(error))
     return None
 

@@ -46,7 +46,7 @@ def ruled(desk: Desk, rules: Rules) -> Recourse:
         return ours
     return Recourse(
         ours.model,
-        ours.schema.lock(*dict.fromkeys(rules.lock)),
+        ours.schema.lock(*map(ours.schema.name_of, dict.fromkeys(rules.lock))),
         ours.cost if rules.cost is None else rules.cost,
         wanted=ours.wanted,
         decision_threshold=ours.decision_threshold,
