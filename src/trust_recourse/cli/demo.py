@@ -303,14 +303,15 @@ def _robustness(console: Console, result: Result) -> None:
 
 def _safety(result: Result, level: float) -> list[str]:
     """An option for a table: what it is, how far from a loss, and how likely noise keeps it."""
+    from trust_recourse.schema.values import distance
+
     option = _option_for(result, level)
     if option is None:
         return _cells(None)
     at = result.options.index(option)
     kept = result.robustness(at, SIGMA)
-    return [
-        *_cells(option), f"{result.radius(at):.3f}", f"{kept.probability:.2%}", f"{kept.copies:.0%}"
-    ]  # fmt: skip
+    kept_in = (f"{kept.probability:.2%}", f"{kept.copies:.0%}")
+    return [*_cells(option), distance(result.radius(at)), *kept_in]
 
 
 def _frontier(console: Console, result: Result) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import shlex
 from collections import Counter
 from pathlib import Path
@@ -140,7 +139,7 @@ def decision(result: Result) -> str:
 
 def _show(console: Console, result: Result, safe: list[Safety], far: Any, asked: int) -> None:
     from trust_recourse.report.answers import SIGMA
-    from trust_recourse.schema.values import percent
+    from trust_recourse.schema.values import distance, percent
 
     console.print(f"{decision(result)}\n")
     if result.options:
@@ -152,7 +151,7 @@ def _show(console: Console, result: Result, safe: list[Safety], far: Any, asked:
             table.add_row(
                 str(at + 1), option.target.words, words(result, option),
                 result.told(option.confidence, option.target), f"{option.cost:.4g}",
-                _distance(radius), percent(kept),
+                distance(radius), percent(kept),
             )  # fmt: skip
         console.print(table)
         console.print()
@@ -166,12 +165,6 @@ def _show(console: Console, result: Result, safe: list[Safety], far: Any, asked:
             f"scale. kept: how likely it stays one under Gaussian noise of {SIGMA:.0%} of each."
         )
     console.print(ABOUT)
-
-
-def _distance(radius: float | None) -> str:
-    if radius is None:
-        return "unknown"
-    return f"{radius:.3f}" if radius < math.inf else "any"
 
 
 def words(result: Result, option: Option) -> str:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from trust_recourse.explain.explanation import Explanation
-from trust_recourse.schema.values import floored, percent
+from trust_recourse.schema.values import distance, floored, percent
 
 SAME = 1e-9  # costs and distances this near are equal
 
@@ -87,7 +87,7 @@ class Comparison:
                 for name in features
             },
             "confidence": [place.told(threshold) for place in (why.start, why.end)],
-            "certified radius": [_radius(each.radius) for each in self.measured],
+            "certified radius": [distance(each.radius) for each in self.measured],
             f"a yes under noise {self.sigma:g}": [_noise(each) for each in self.measured],
             "carrying rules": [_listed(each.carrying) for each in self.measured],
             "fragile rules": [_listed(each.fragile) for each in self.measured],
@@ -127,7 +127,7 @@ def _gains(cheaper: Measured, dearer: Measured) -> tuple[list[str], list[str]]:
         tuple[str, str, float, float, float, Callable[[Any], str]], ...
     ] = (  # wanted: more or less of it; the two; what counts as equal; how it is written
         ("more", "confidence", cheaper.confidence, dearer.confidence, 5e-4, floored),
-        ("more", "certified radius", cheaper.radius, dearer.radius, SAME, "{:.3g}".format),
+        ("more", "certified radius", cheaper.radius, dearer.radius, SAME, distance),
         ("more", "safety under noise", cheaper.noise, dearer.noise, max(5e-4, unsure), percent),
         ("more", "rules that carry it firmly", cheaper.firm, dearer.firm, 0, str),
         ("less", "fragile rules", len(cheaper.fragile), len(dearer.fragile), 0, str),
@@ -152,10 +152,6 @@ def _gains(cheaper: Measured, dearer: Measured) -> tuple[list[str], list[str]]:
 
 def _listed(numbers: Any) -> str:
     return ", ".join(str(int(j)) for j in numbers) or "none"
-
-
-def _radius(radius: float) -> str:
-    return f"{radius:.4g}" if radius < math.inf else "never lost"
 
 
 def _noise(each: Measured) -> str:

@@ -40,6 +40,7 @@ NEWEST = "0001"  # the last of migrations/versions
 VERSIONS = "ledger_version"
 CLOSING = ("redeemed", "withdrawn")  # after these nothing more can happen to a promise
 CONNECT = "10"  # seconds that PostgreSQL may take to answer at all, unless the URL says otherwise
+ALIVE = {"keepalives_idle": "30", "keepalives_interval": "10", "keepalives_count": "3"}
 STATEMENT = 30.0  # seconds that a statement may take in PostgreSQL, beside waiting for others
 CANCELLED = "57014"  # what PostgreSQL calls a statement that was cancelled
 LOCK = 0x7472757374  # of PostgreSQL's advisory locks: "trust"
@@ -245,7 +246,7 @@ def _refuse(kind: str, promise: str, before: Any) -> None:
 
 
 def _postgres_engine(url: sa.URL, wait: float) -> sa.Engine:
-    url = url.set(query={"connect_timeout": CONNECT, **url.query})
+    url = url.set(query={"connect_timeout": CONNECT, **ALIVE, **url.query})
     # Read committed, so that what is read after waiting for the lock is what the last writer left.
     engine = sa.create_engine(url, isolation_level="READ COMMITTED", pool_pre_ping=True)
     settings = {

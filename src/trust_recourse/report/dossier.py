@@ -10,7 +10,6 @@ import datetime
 import hashlib
 import importlib.util
 import json
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
@@ -32,7 +31,7 @@ from trust_recourse.report.content import (
 )
 from trust_recourse.report.reasons import reasons
 from trust_recourse.report.titles import titled
-from trust_recourse.schema.values import floored, percent
+from trust_recourse.schema.values import distance, floored, percent
 from trust_recourse.search.certificate import Certificate, CertificateError, check
 
 if TYPE_CHECKING:
@@ -312,10 +311,7 @@ def _options(result: Result, sigma: float, time_limit: float) -> Iterator[Block]
 
 
 def _radius(result: Result, at: int) -> str:
-    if not result.recourse.exact:
-        return "unknown"
-    found = result.radius(at)
-    return f"{found:.4g}" if found < math.inf else "never lost"
+    return distance(result.radius(at) if result.recourse.exact else None)
 
 
 def _pictures(result: Result, wanted: bool, sigma: float, limit: float) -> Iterator[Block]:

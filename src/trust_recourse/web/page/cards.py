@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
@@ -10,6 +9,7 @@ from nicegui import ui
 from trust_recourse import Status
 from trust_recourse.problem import option_name
 from trust_recourse.report.answers import SIGMA, Safety, safety_of
+from trust_recourse.schema.values import distance
 from trust_recourse.web.page.latest import Latest
 from trust_recourse.web.page.parts import heading, note, press, status_line
 from trust_recourse.web.page.question import EACH
@@ -140,10 +140,7 @@ class Cards:
 
     def _safe(self, at: int, found: Safety) -> None:
         radius, kept = self.safety[at]
-        if found.radius is None:
-            radius.text = "not certified"
-        else:
-            radius.text = f"{found.radius:.3g}" if found.radius < math.inf else "never lost"
+        radius.text = distance(found.radius)
         error = f" ± {found.error:.1%}" if found.error >= 5e-4 else ""
         kept.text = f"{percent(found.kept)}{error}"
 
