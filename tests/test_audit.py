@@ -19,6 +19,7 @@ from typer.testing import CliRunner
 import folders
 from trust_recourse import Audit, Feature, PTMClassifier, Recourse, Schema
 from trust_recourse.audit import chance, gather, tables
+from trust_recourse.audit.dealing import dealt_out
 from trust_recourse.audit.deeper import Deeper, Some, Step, _people
 from trust_recourse.audit.folder import Folder
 from trust_recourse.audit.groups import MOST_CROSSED, _band_names, meant
@@ -270,6 +271,43 @@ def test_alike_groups_are_seldom_called_different_among_many_comparisons():
         wrong += any(each.clear for each in part.comparisons)
     # 5 % at most, of which 40 tries may show three times as many; 60 % without Bonferroni
     assert wrong / tries <= 0.15
+
+
+def test_a_few_dear_cases_make_no_difference_between_alike_groups_clear():
+    rng = np.random.default_rng(3)
+    tries, tail, wrong = 400, 0.005, 0
+    for _ in range(tries):
+        pair = [mean_of(rng.lognormal(0.0, 2.0, people), rng) for people in (30, 300)]
+        wrong += chance.apart(*pair, "mean_cost", tail)
+    # 4 are expected at most; by Student's law alone there are about 20
+    assert wrong <= 9
+
+
+def mean_of(costs, rng):
+    """A group of which the mean cost alone is measured."""
+    group = group_of(costs, 0)
+    estimate = chance.mean_cost(group.costs, group.times, 100, rng)
+    curve = chance.Curve(*[np.empty(0)] * 4)
+    return chance.Measured(group, {"mean_cost": estimate}, {}, curve, (0, 0, 0), np.inf)
+
+
+@given(st.integers(30, 200), st.integers(30, 200), st.floats(0, 1), st.floats(0, 1))
+@settings(max_examples=50)
+def test_dealing_out_ones_and_noughts_is_the_hypergeometric_law(n, m, share, other):
+    k, j = round(share * n), round(other * m)
+    a, b = ((np.array([0.0, 1.0]), np.array([n - k, k])) for n, k in ((n, k), (m, j)))
+    law = stats.hypergeom(n + m, k + j, n)
+    exact = law.sf(k - 1) if k * m > j * n else law.cdf(k)
+    assert min(0.5, exact) - 1e-9 <= dealt_out(a, b) <= 2.5 * exact + 1e-9
+
+
+@pytest.mark.parametrize(("people", "others"), [(30, 30), (30, 5000)])
+def test_groups_that_do_not_overlap_are_never_dealt_so(people, others):
+    rng = np.random.default_rng(0)
+    low, high = (np.sort(rng.random(n)) for n in (people, others))
+    a, b = ((x, np.ones(len(x), dtype=np.int64)) for x in (low, 1 + high))
+    assert dealt_out(a, b) == dealt_out(b, a) == 0.0
+    assert dealt_out(a, a) == 0.5
 
 
 @given(freedom=st.integers(5, 300), level=st.floats(0.9, 0.9995))

@@ -238,7 +238,10 @@ def _compared(audit: Audit, at: int, drawn: bool) -> Iterator[Block]:
     yield Text(
         f"* clear: beyond chance also when all {judged} comparisons by this column are allowed for "
         f"(Bonferroni). Of {judged} intervals of 95 % about {_chance(judged)} would miss 0 by "
-        f"chance alone if the groups did not differ at all. † fewer than {audit.few} people.",
+        "chance alone if the groups did not differ at all. Whether a difference is clear is judged "
+        "by other methods than the intervals; one of costs or changes must also be rare when the "
+        "same people are dealt out to the two groups by chance. "
+        f"† fewer than {audit.few} people.",
         small=True,
     )
 
@@ -333,8 +336,10 @@ def _how_to_read(audit: Audit) -> Iterator[Block]:
         "people get random weights in place of being drawn again; shares are drawn from Beta laws "
         "with half a person added on either side (Jeffreys), so that 0 of 8 does not pass for "
         "surely 0; where all refused count, the half who can may pay anything. An interval is the "
-        "middle 95 % of the draws (percentiles). It speaks of chance in who is among these people, "
-        "not of errors in the model or the data."
+        "middle 95 % of the draws (percentiles). Where a few people pay far more than the rest, "
+        "that of a mean cost is too narrow, and only what is called clear can be relied on. "
+        "Intervals speak of chance in who is among these people, not of errors in the model or the "
+        "data."
     )
 
 
