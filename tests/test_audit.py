@@ -22,7 +22,7 @@ from trust_recourse.audit import chance, gather, tables
 from trust_recourse.audit.dealing import dealt_out
 from trust_recourse.audit.deeper import Deeper, Some, Step, _people
 from trust_recourse.audit.folder import Folder
-from trust_recourse.audit.groups import MOST_CROSSED, _band_names, meant
+from trust_recourse.audit.groups import MOST_CROSSED, Column, Grouping, _band_names, meant
 from trust_recourse.audit.tally import NONE, OPEN, REACHED, Group
 from trust_recourse.cli import app
 from trust_recourse.plot import (
@@ -458,6 +458,28 @@ def test_crossed_groups_add_up_to_single_ones(folder):
         inside = [g.group for g in crossed.groups if g.group.name.startswith(f"{each.group.name},")]
         assert sum(group.people for group in inside) == each.group.people
         assert sum(group.none for group in inside) == each.group.none
+
+
+texts = st.lists(st.text('ab, "', max_size=5), min_size=1, max_size=4, unique=True)
+
+
+@given(st.lists(texts, min_size=1, max_size=3))
+def test_no_two_groups_are_called_alike(columns):
+    by = Grouping(tuple(Column("x", "x", tuple(labels)) for labels in columns))
+    assert len(set(by.labels)) == len(by.labels) == np.prod([len(each) for each in columns])
+    assert len(columns) > 1 or by.labels == tuple(columns[0])
+
+
+def test_names_with_a_comma_are_crossed_and_are_not_blank(table, tmp_path):
+    first = table["group"] == "a"
+    frame = table.assign(a=np.where(first, "Z", "Z, Y"), b=np.where(first, "Y, X", "X"),
+                         town=np.where(table["group"] == "few", "Y, X", "Y, missing"))  # fmt: skip
+    folders.write(tmp_path / "x", frame, folders.INCOME)
+    audit = Audit.of(tmp_path / "x", ["a", "b", "town"], cross=True, draws=100)
+    assert audit.parts[2].reference == "Y, missing"
+    assert {each.group.name for each in audit.parts[3].groups} == {
+        'Z, "Y, X", "Y, missing"', '"Z, Y", X, "Y, X"', '"Z, Y", X, "Y, missing"'
+    }  # fmt: skip
 
 
 def test_numbers_held_as_text_are_numbers_and_codes_are_not(table, tmp_path):

@@ -233,8 +233,7 @@ def _reference(grouping: Grouping, groups: Sequence[Group], chosen: dict[str, st
                 hint = near(wanted, known) or f"; expected one of {some(known)}"
                 raise ValueError(f"reference {wanted!r} by {grouping.title}{hint}")
             return wanted
-    blank = {column.labels[-1] for column in grouping.columns}
-    present = [group for group in groups if not blank & {*group.name.split(", ")}] or groups
+    present = [group for group in groups if group.name not in grouping.blank] or groups
     return max(present, key=lambda group: group.people).name
 
 
