@@ -36,6 +36,7 @@ from trust_recourse.plot import (
     levels_info,
 )
 from trust_recourse.problem import Cost
+from trust_recourse.progress import Progress
 from trust_recourse.report.content import Grid
 
 ALIKE = {"a": (400, 0.5, 0.2, 0.05, 1.0), "b": (300, 0.5, 0.2, 0.05, 1.0)}
@@ -266,7 +267,7 @@ def test_alike_groups_are_seldom_called_different_among_many_comparisons():
     tries, wrong = 40, 0
     for at in range(tries):
         alike = groups_of(rng, (400, 0.5, 0.2, 1.0), *[(90, 0.5, 0.2, 1.0)] * 5)
-        part = gather._part("x", alike, "a", 200, [at])
+        part = gather._part("x", alike, "a", 200, [at], Progress(6, "", show=False))
         assert sum(not each.few for each in part.comparisons) >= 20
         wrong += any(each.clear for each in part.comparisons)
     # 5 % at most, of which 40 tries may show three times as many; 60 % without Bonferroni
@@ -832,6 +833,31 @@ def test_what_is_given_wrongly_is_told(loans, arguments, words):
     assert done.exit_code == 2, done.output
     assert words in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_feature_is_meant_by_its_label_too_and_a_kept_column_first(table, tmp_path):
+    schema = folders.INCOME.update("income", label="money").update("debt", label="group")
+    folders.write(tmp_path / "x", table, schema)
+    done = run(tmp_path / "x", "--by", "money", "--by", "group", "--bands", "money=30",
+               "--reference", "money=under 30", "--bootstrap", 100, "--json")  # fmt: skip
+    told = json.loads(done.stdout)
+    assert [part["reference"] for part in told["parts"]] == ["under 30", "a"]
+    same = schema.update("debt", label="money")
+    folders.write(tmp_path / "y", table, same)
+    done = run(tmp_path / "y", "--by", "money")
+    assert done.exit_code == 2
+    assert "several features are labelled 'money'" in done.stderr
+
+
+@pytest.mark.parametrize(("columns", "shown"), [(["group"], ""), (["group", "place"], "groups")])
+def test_many_groups_have_a_bar(table, tmp_path, columns, shown):
+    frame = table.assign(place=np.resize([*"abcdefgh"], len(table)))
+    folders.write(tmp_path / "x", frame, folders.INCOME)
+    crossed = ["--cross"] if len(columns) > 1 else []
+    by = [word for name in columns for word in ("--by", name)]
+    done = run(tmp_path / "x", *by, *crossed, "--bootstrap", 100, "--json")
+    assert done.stderr.strip().partition(" ")[0] == shown
+    json.loads(done.stdout)
 
 
 def test_a_folder_that_is_none_is_told(tmp_path, table):
