@@ -387,7 +387,7 @@ def test_few_people_are_shown_and_nothing_is_read_into_them(audit):
     assert few["few"].all()
     assert not few["clear"].any()
     text = audit.page(pictures=False).text()
-    assert "few †" in text
+    assert "few\u00a0†" in text
     assert not any("“few”" in line for line in audit.page(pictures=False).stands_out)
 
 
@@ -399,7 +399,9 @@ def test_one_person_says_nothing_of_others(tmp_path):
     assert row["value"] > 0
     assert np.isnan(row["low"])
     json.dumps(audit.to_dict(), allow_nan=False)
-    audit.page()
+    text = audit.page().text()
+    assert "nan" not in text
+    assert "– to –" not in text
 
 
 def test_many_costs_are_drawn_in_parts_that_keep_their_mean():
@@ -777,12 +779,14 @@ def test_headings_fit_a_narrow_terminal(tmp_path, monkeypatch):
 def test_where_nobody_is_refused_or_nobody_can_it_says_so(tmp_path):
     rng = np.random.default_rng(0)
     for name, shares, words in (
-        ("none refused", (50, 0.0, 0.2, 0, 1.0), "No difference between groups"),
+        ("none refused", (50, 0.0, 0.2, 0, 1.0), "Nobody is refused, so"),
         ("none can", (50, 1.0, 1.0, 0.0, 1.0), "Nobody who is refused can reach the target"),
     ):
         frame = folders.made_up({"a": shares, "b": shares}, rng)
         audit = Audit.of(folders.write(tmp_path / name, frame, folders.INCOME), "group", draws=100)
         assert words in audit.page().text()
+        capped = forest_info(audit).measures["capped_cost"]
+        assert capped == "cost of all refused, counted up to the cap"
         json.dumps(audit.to_dict(), allow_nan=False)
 
 
