@@ -19,9 +19,10 @@ from typer.testing import CliRunner
 import folders
 from trust_recourse import Audit, Feature, PTMClassifier, Recourse, Schema
 from trust_recourse.audit import chance, gather, tables
+from trust_recourse.audit.dealing import dealt_out
 from trust_recourse.audit.deeper import Deeper, Some, Step, _people
 from trust_recourse.audit.folder import Folder
-from trust_recourse.audit.groups import MOST_CROSSED, _band_names, meant
+from trust_recourse.audit.groups import MOST_CROSSED, Column, Grouping, _band_names, meant
 from trust_recourse.audit.tally import NONE, OPEN, REACHED, Group
 from trust_recourse.cli import app
 from trust_recourse.plot import (
@@ -35,6 +36,7 @@ from trust_recourse.plot import (
     levels_info,
 )
 from trust_recourse.problem import Cost
+from trust_recourse.progress import Progress
 from trust_recourse.report.content import Grid
 
 ALIKE = {"a": (400, 0.5, 0.2, 0.05, 1.0), "b": (300, 0.5, 0.2, 0.05, 1.0)}
@@ -265,11 +267,48 @@ def test_alike_groups_are_seldom_called_different_among_many_comparisons():
     tries, wrong = 40, 0
     for at in range(tries):
         alike = groups_of(rng, (400, 0.5, 0.2, 1.0), *[(90, 0.5, 0.2, 1.0)] * 5)
-        part = gather._part("x", alike, "a", 200, [at])
+        part = gather._part("x", alike, "a", 200, [at], Progress(6, "", show=False))
         assert sum(not each.few for each in part.comparisons) >= 20
         wrong += any(each.clear for each in part.comparisons)
     # 5 % at most, of which 40 tries may show three times as many; 60 % without Bonferroni
     assert wrong / tries <= 0.15
+
+
+def test_a_few_dear_cases_make_no_difference_between_alike_groups_clear():
+    rng = np.random.default_rng(3)
+    tries, tail, wrong = 400, 0.005, 0
+    for _ in range(tries):
+        pair = [mean_of(rng.lognormal(0.0, 2.0, people), rng) for people in (30, 300)]
+        wrong += chance.apart(*pair, "mean_cost", tail)
+    # 4 are expected at most; by Student's law alone there are about 20
+    assert wrong <= 9
+
+
+def mean_of(costs, rng):
+    """A group of which the mean cost alone is measured."""
+    group = group_of(costs, 0)
+    estimate = chance.mean_cost(group.costs, group.times, 100, rng)
+    curve = chance.Curve(*[np.empty(0)] * 4)
+    return chance.Measured(group, {"mean_cost": estimate}, {}, curve, (0, 0, 0), np.inf)
+
+
+@given(st.integers(30, 200), st.integers(30, 200), st.floats(0, 1), st.floats(0, 1))
+@settings(max_examples=50)
+def test_dealing_out_ones_and_noughts_is_the_hypergeometric_law(n, m, share, other):
+    k, j = round(share * n), round(other * m)
+    a, b = ((np.array([0.0, 1.0]), np.array([n - k, k])) for n, k in ((n, k), (m, j)))
+    law = stats.hypergeom(n + m, k + j, n)
+    exact = law.sf(k - 1) if k * m > j * n else law.cdf(k)
+    assert min(0.5, exact) - 1e-9 <= dealt_out(a, b) <= 2.5 * exact + 1e-9
+
+
+@pytest.mark.parametrize(("people", "others"), [(30, 30), (30, 5000)])
+def test_groups_that_do_not_overlap_are_never_dealt_so(people, others):
+    rng = np.random.default_rng(0)
+    low, high = (np.sort(rng.random(n)) for n in (people, others))
+    a, b = ((x, np.ones(len(x), dtype=np.int64)) for x in (low, 1 + high))
+    assert dealt_out(a, b) == dealt_out(b, a) == 0.0
+    assert dealt_out(a, a) == 0.5
 
 
 @given(freedom=st.integers(5, 300), level=st.floats(0.9, 0.9995))
@@ -348,7 +387,7 @@ def test_few_people_are_shown_and_nothing_is_read_into_them(audit):
     assert few["few"].all()
     assert not few["clear"].any()
     text = audit.page(pictures=False).text()
-    assert "few †" in text
+    assert "few\u00a0†" in text
     assert not any("“few”" in line for line in audit.page(pictures=False).stands_out)
 
 
@@ -360,7 +399,9 @@ def test_one_person_says_nothing_of_others(tmp_path):
     assert row["value"] > 0
     assert np.isnan(row["low"])
     json.dumps(audit.to_dict(), allow_nan=False)
-    audit.page()
+    text = audit.page().text()
+    assert "nan" not in text
+    assert "– to –" not in text
 
 
 def test_many_costs_are_drawn_in_parts_that_keep_their_mean():
@@ -420,6 +461,28 @@ def test_crossed_groups_add_up_to_single_ones(folder):
         inside = [g.group for g in crossed.groups if g.group.name.startswith(f"{each.group.name},")]
         assert sum(group.people for group in inside) == each.group.people
         assert sum(group.none for group in inside) == each.group.none
+
+
+texts = st.lists(st.text('ab, "', max_size=5), min_size=1, max_size=4, unique=True)
+
+
+@given(st.lists(texts, min_size=1, max_size=3))
+def test_no_two_groups_are_called_alike(columns):
+    by = Grouping(tuple(Column("x", "x", tuple(labels)) for labels in columns))
+    assert len(set(by.labels)) == len(by.labels) == np.prod([len(each) for each in columns])
+    assert len(columns) > 1 or by.labels == tuple(columns[0])
+
+
+def test_names_with_a_comma_are_crossed_and_are_not_blank(table, tmp_path):
+    first = table["group"] == "a"
+    frame = table.assign(a=np.where(first, "Z", "Z, Y"), b=np.where(first, "Y, X", "X"),
+                         town=np.where(table["group"] == "few", "Y, X", "Y, missing"))  # fmt: skip
+    folders.write(tmp_path / "x", frame, folders.INCOME)
+    audit = Audit.of(tmp_path / "x", ["a", "b", "town"], cross=True, draws=100)
+    assert audit.parts[2].reference == "Y, missing"
+    assert {each.group.name for each in audit.parts[3].groups} == {
+        'Z, "Y, X", "Y, missing"', '"Z, Y", X, "Y, X"', '"Z, Y", X, "Y, missing"'
+    }  # fmt: skip
 
 
 def test_numbers_held_as_text_are_numbers_and_codes_are_not(table, tmp_path):
@@ -716,12 +779,14 @@ def test_headings_fit_a_narrow_terminal(tmp_path, monkeypatch):
 def test_where_nobody_is_refused_or_nobody_can_it_says_so(tmp_path):
     rng = np.random.default_rng(0)
     for name, shares, words in (
-        ("none refused", (50, 0.0, 0.2, 0, 1.0), "No difference between groups"),
+        ("none refused", (50, 0.0, 0.2, 0, 1.0), "Nobody is refused, so"),
         ("none can", (50, 1.0, 1.0, 0.0, 1.0), "Nobody who is refused can reach the target"),
     ):
         frame = folders.made_up({"a": shares, "b": shares}, rng)
         audit = Audit.of(folders.write(tmp_path / name, frame, folders.INCOME), "group", draws=100)
         assert words in audit.page().text()
+        capped = forest_info(audit).measures["capped_cost"]
+        assert capped == "cost of all refused, counted up to the cap"
         json.dumps(audit.to_dict(), allow_nan=False)
 
 
@@ -772,6 +837,31 @@ def test_what_is_given_wrongly_is_told(loans, arguments, words):
     assert done.exit_code == 2, done.output
     assert words in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_feature_is_meant_by_its_label_too_and_a_kept_column_first(table, tmp_path):
+    schema = folders.INCOME.update("income", label="money").update("debt", label="group")
+    folders.write(tmp_path / "x", table, schema)
+    done = run(tmp_path / "x", "--by", "money", "--by", "group", "--bands", "money=30",
+               "--reference", "money=under 30", "--bootstrap", 100, "--json")  # fmt: skip
+    told = json.loads(done.stdout)
+    assert [part["reference"] for part in told["parts"]] == ["under 30", "a"]
+    same = schema.update("debt", label="money")
+    folders.write(tmp_path / "y", table, same)
+    done = run(tmp_path / "y", "--by", "money")
+    assert done.exit_code == 2
+    assert "several features are labelled 'money'" in done.stderr
+
+
+@pytest.mark.parametrize(("columns", "shown"), [(["group"], ""), (["group", "place"], "groups")])
+def test_many_groups_have_a_bar(table, tmp_path, columns, shown):
+    frame = table.assign(place=np.resize([*"abcdefgh"], len(table)))
+    folders.write(tmp_path / "x", frame, folders.INCOME)
+    crossed = ["--cross"] if len(columns) > 1 else []
+    by = [word for name in columns for word in ("--by", name)]
+    done = run(tmp_path / "x", *by, *crossed, "--bootstrap", 100, "--json")
+    assert done.stderr.strip().partition(" ")[0] == shown
+    json.loads(done.stdout)
 
 
 def test_a_folder_that_is_none_is_told(tmp_path, table):

@@ -24,6 +24,7 @@ from statistics import NormalDist
 
 import numpy as np
 
+from trust_recourse.audit.dealing import dealt_out
 from trust_recourse.audit.groups import Floats, Ints
 from trust_recourse.audit.tally import Group, of
 
@@ -79,6 +80,17 @@ class Measured:
     asked: dict[str, Estimate]  # of those who can, the share asked to change a feature
     curve: Curve
     half: tuple[float, float, float]  # the cost at which half of the refused are accepted; ∞: none
+    cap: float  # on a cost, where all refused count
+
+    def amounts(self, measure: str) -> tuple[Floats, Ints]:
+        """The numbers that a mean is of, and how many people have each."""
+        group = self.group
+        if measure == "changes":
+            return np.arange(len(group.changes), dtype=np.float64), group.changes
+        if measure == "mean_cost":
+            return group.costs, group.times
+        capped = np.append(np.minimum(group.costs, self.cap), self.cap)
+        return capped, np.append(group.times, group.refused - group.reached)
 
 
 def interval(value: float, draws: Floats) -> tuple[float, float]:
@@ -197,7 +209,7 @@ def measured(
     low, high = np.quantile(half, TAILS, method="inverted_cdf").tolist()
     asked = {name: share(k, can, draws, rng) for name, k in group.asked.items()}
     told = (own_half, min(low, own_half), max(high, own_half))
-    return Measured(group, {name: estimates[name] for name in MEASURES}, asked, curve, told)
+    return Measured(group, {name: estimates[name] for name in MEASURES}, asked, curve, told, cap)
 
 
 def _and_half_a_person(
@@ -236,12 +248,16 @@ def _curve(grid: Floats, reach: Estimate, own: Floats, upto: Floats) -> Curve:
 def apart(a: Measured, b: Measured, measure: str, tail: float) -> bool:
     """Whether two groups differ in a measure beyond chance, which errs with twice the tail.
 
-    From the ends of the one and the other come those of the difference (Newcombe, 1998).
+    From the ends of the one and the other come those of the difference (Newcombe, 1998). Means must
+    also be further apart than those of the same people dealt out anew: where a few pay far more
+    than the rest, no law of means holds.
     """
     one, other = a.estimates[measure].value, b.estimates[measure].value
     (low, high), (least, most) = (_ends(each, measure, tail) for each in (a, b))
     below, above = np.hypot(one - low, most - other), np.hypot(high - one, other - least)
-    return bool(one - other > below or other - one > above)
+    if not (one - other > below or other - one > above):
+        return False
+    return measure in SHARES or dealt_out(a.amounts(measure), b.amounts(measure)) <= tail
 
 
 def _ends(each: Measured, measure: str, tail: float) -> tuple[float, float]:

@@ -15,9 +15,10 @@ from trust_recourse.audit import tables
 from trust_recourse.audit.chance import LEVEL, Estimate, Measured, apart, measured
 from trust_recourse.audit.deeper import Asking, Deeper, deepened
 from trust_recourse.audit.folder import Folder
-from trust_recourse.audit.groups import Bands, Floats, Grouping, groupings
+from trust_recourse.audit.groups import MOST, Bands, Floats, Grouping, groupings
 from trust_recourse.audit.tally import FEW, Group, of, tallied
 from trust_recourse.problem import Cost
+from trust_recourse.progress import Progress
 from trust_recourse.schema.values import near, some
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ class Audit:
             no file can hold.
         sample : of how many people of each group, for either question.
         draws, random_state : of the bootstrap, and of who is asked more.
-        verbose : show a progress bar while the model is asked.
+        verbose : show a progress bar while the model is asked, and where there are many groups.
 
         """
         for name, given, least in (("draws", draws, 100), ("sample", sample, 1)):
@@ -129,10 +130,12 @@ class Audit:
         if asking is not None:
             told = deepened(opened, asking, asked, sample, draws, random_state, verbose)
         chosen = dict(reference or {})
+        many = sum(map(len, counted))
+        bar = Progress(many, "groups", show=verbose and many > MOST)
         parts = []
         for at, (grouping, groups) in enumerate(zip(asked, counted, strict=True)):
             named = _reference(grouping, groups, chosen)
-            part = _part(grouping.title, groups, named, draws, [random_state, at])
+            part = _part(grouping.title, groups, named, draws, [random_state, at], bar)
             parts.append(replace(part, deeper=told[at]))
         if chosen:
             odd = next(iter(chosen))
@@ -233,18 +236,22 @@ def _reference(grouping: Grouping, groups: Sequence[Group], chosen: dict[str, st
                 hint = near(wanted, known) or f"; expected one of {some(known)}"
                 raise ValueError(f"reference {wanted!r} by {grouping.title}{hint}")
             return wanted
-    blank = {column.labels[-1] for column in grouping.columns}
-    present = [group for group in groups if not blank & {*group.name.split(", ")}] or groups
+    present = [group for group in groups if group.name not in grouping.blank] or groups
     return max(present, key=lambda group: group.people).name
 
 
 def _part(
-    title: str, groups: Sequence[Group], reference: str, draws: int, seed: Sequence[int]
+    title: str,
+    groups: Sequence[Group],
+    reference: str,
+    draws: int,
+    seed: Sequence[int],
+    bar: Progress,
 ) -> Part:
     cap, grid = _scale(groups)
     found = tuple(
         measured(group, cap, grid, draws, np.random.default_rng([*seed, at]))
-        for at, group in enumerate(groups)
+        for at, group in enumerate(bar.over(groups))
     )
     beside = next(each for each in found if each.group.name == reference)
     pairs = [

@@ -6,8 +6,9 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from itertools import pairwise
+from functools import cached_property, partial
+from itertools import pairwise, product
+from operator import eq
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -66,13 +67,21 @@ class Grouping:
         """What it is by."""
         return " × ".join(column.name for column in self.columns)
 
-    @property
+    @cached_property
+    def keys(self) -> tuple[tuple[str, ...], ...]:
+        """All groups there might be, each by its label in every column."""
+        return tuple(product(*(column.labels for column in self.columns)))
+
+    @cached_property
     def labels(self) -> tuple[str, ...]:
-        """All groups there might be."""
-        found = [""]
-        for column in self.columns:
-            found = [f"{a}, {b}" if a else b for a in found for b in column.labels]
-        return tuple(found)
+        """What all groups there might be are called; no two alike."""
+        return tuple(map(_called, self.keys))
+
+    @cached_property
+    def blank(self) -> frozenset[str]:
+        """What the groups are called that lack a value in some column."""
+        lacks = tuple(column.labels[-1] for column in self.columns)
+        return frozenset(_called(key) for key in self.keys if any(map(eq, key, lacks)))
 
     def codes(self, frame: pd.DataFrame) -> Ints:
         """The place of each row's group among the labels."""
@@ -80,6 +89,20 @@ class Grouping:
         for column in self.columns:
             codes = codes * len(column.labels) + column.codes(frame)
         return codes
+
+
+def _called(key: tuple[str, ...]) -> str:
+    """The labels of a group in one; of several, one that could be taken for two stands in quotes.
+
+    >>> _called(("woman", "under 30")), _called(("Bonn, Rhine", "own")), _called(("Bonn, Rhine",))
+    ('woman, under 30', '"Bonn, Rhine", own', 'Bonn, Rhine')
+    """
+    return key[0] if len(key) == 1 else ", ".join(map(_quoted, key))
+
+
+def _quoted(label: str) -> str:
+    plain = ", " not in label and '"' not in label
+    return label if plain else '"' + label.replace('"', '""') + '"'
 
 
 def groupings(

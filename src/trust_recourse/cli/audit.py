@@ -11,7 +11,7 @@ from rich.table import Table
 
 from trust_recourse.cli import page
 from trust_recourse.cli.mistakes import InputError, can_be_written, told_plainly
-from trust_recourse.cli.question import Json
+from trust_recourse.cli.question import Json, name_of
 from trust_recourse.cli.root import app
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def audit(
         list[str] | None,
         typer.Option(
             metavar="COLUMN",
-            help="A feature, or a column that the batch kept. Repeatable. "
+            help="A feature, also by its label, or a column that the batch kept. Repeatable. "
             "[default: the schema's protected features]",
         ),
     ] = None,
@@ -106,12 +106,13 @@ def audit(
 
     for path in (html, csv):
         can_be_written(path, model)
-    names = by or []
+    names = [_name(folder, each) for each in by or []]
+    given = _bands(bands or [], names)
     found = Audit.of(
-        folder, names, bands=_bands(bands or [], names), cross=cross,
+        folder, names, bands={_name(folder, name): given[name] for name in given}, cross=cross,
         reference=dict(_pair("--reference", each) for each in reference or []),
         model=_loaded(model), sample=sample, draws=bootstrap, random_state=seed,
-        verbose=model is not None,
+        verbose=True,
     )  # fmt: skip
     if html is not None:
         write_whole(html, found.page().html())
@@ -130,6 +131,15 @@ def _loaded(path: Path | None) -> Any:
     from trust_recourse import load
 
     return None if path is None else load(path)
+
+
+def _name(folder: Path, given: str) -> str:
+    """The column that is meant: one of the folder, or a feature by its label."""
+    from trust_recourse.audit.folder import Folder
+
+    opened = Folder.read(folder)
+    labels = {feature.title for feature in opened.schema} - {*opened.kept}
+    return name_of(opened.schema, given) if given in labels else given
 
 
 def _pair(option: str, given: str) -> tuple[str, str]:

@@ -49,6 +49,11 @@ def _drawn(part: Part, most: int = DRAWN) -> tuple[list[Measured], int]:
     return drawn, len(part.groups) - len(drawn)
 
 
+def _label(name: str, people: int, what: str) -> str:
+    """A group's name, not too long, and in brackets that no line breaks apart how many it is of."""
+    return f"{shortened(name, NAMED)} " + f"({people:,} {what})".replace(" ", "\u00a0")
+
+
 def _without(left_out: int) -> str:
     return f" (without {left_out} smaller groups)" if left_out else ""
 
@@ -81,7 +86,7 @@ def curves_info(audit: Audit, part: int = 0) -> CurvesInfo:
         audit.confidence,
         told.groups[0].curve.grid,
         {name: (curve.share, curve.low, curve.high) for name, curve in curves.items()},
-        {each.group.name: f"{shortened(each.group.name, NAMED)} ({each.group.refused:,} refused)"
+        {each.group.name: _label(each.group.name, each.group.refused, "refused")
          for each in groups},
         told.reference,
         left_out,
@@ -177,7 +182,7 @@ class ForestInfo:
 WORDS = {
     "refused": "refused, points",
     "reach": "can reach the target, points",
-    "capped_cost": "cost of all refused, counted up to {cap:.3g}",
+    "capped_cost": "cost of all refused, counted up to {cap}",
     "mean_cost": "mean cost of those who can",
 }
 POINTS = ("refused", "reach")
@@ -199,7 +204,8 @@ def forest_info(audit: Audit, part: int = 0) -> ForestInfo:
         clear |= {at} if each.clear else set()
     told_of = {group for (_, group), row in rows.items() if np.isfinite(row[0])}
     names = tuple(dict.fromkeys(each.group for each in chosen if each.group in told_of))
-    measures = {measure: words.format(cap=told.cap) for measure, words in WORDS.items()}
+    cap = "the cap" if np.isnan(told.cap) else f"{told.cap:.3g}"
+    measures = {measure: words.format(cap=cap) for measure, words in WORDS.items()}
     return ForestInfo(
         told.title, told.reference, names, measures, rows, frozenset(few), frozenset(clear),
         left_out,
@@ -216,7 +222,6 @@ def draw_forest(info: ForestInfo, axes: Sequence[Axes] | None = None) -> tuple[A
     places = range(len(info.groups))
     for ax, (measure, words) in zip(drawn, info.measures.items(), strict=True):
         plain_frame(ax)
-        ax.axvline(0.0, color=BLACK, linewidth=1.0, zorder=1)
         for place, group in zip(places, info.groups, strict=True):
             _draw_difference(ax, info, place, (measure, group))
         ax.set_yticks(
@@ -228,6 +233,9 @@ def draw_forest(info: ForestInfo, axes: Sequence[Axes] | None = None) -> tuple[A
         ax.set_title(wrapped(words, 40), fontsize=9)
         if not any(np.isfinite(info.rows[measure, g][0]) for g in info.groups):
             note(ax, "nothing to compare")
+            ax.set_xticks([])
+        else:
+            ax.axvline(0.0, color=BLACK, linewidth=1.0, zorder=1)
     words = f"Differences by {info.by}, from the group “{info.reference}”{_without(info.left_out)}"
     _figure_title(drawn, wrapped(words, 70))
     legend(drawn, own=axes is None)
@@ -279,8 +287,7 @@ def asked_info(audit: Audit, part: int = 0) -> AskedInfo:
         for each in groups
     }
     labels = {
-        each.group.name: f"{shortened(each.group.name, NAMED)} ({each.group.reached:,} who can)"
-        for each in groups
+        each.group.name: _label(each.group.name, each.group.reached, "who can") for each in groups
     }
     features = tuple(audit.titles[name] for name in order)
     return AskedInfo(told.title, features, rows, labels, left_out)
@@ -305,7 +312,7 @@ def draw_asked(info: AskedInfo, axes: Sequence[Axes] | None = None) -> tuple[Axe
             places, [wrapped(shortened(f, NAMED), NAMED) for f in info.features], fontsize=SMALL
         )
         ax.set_ylim(len(places) - 0.4, -0.6)
-        ax.set_xlim(0, 1.02)
+        ax.set_xlim(0, 1.12)
         ax.set_xticks([0.0, 0.5, 1.0])
         ax.set_title(wrapped(info.labels[name], 26), fontsize=SMALL)
         ax.xaxis.set_major_formatter(lambda x, _: f"{100 * x:.0f} %")
@@ -345,7 +352,7 @@ def levels_info(audit: Audit, part: int = 0) -> LevelsInfo:
         shares = [(s.reach.value, *s.reach.interval) for s in each.frontier]
         costs = [(s.mean_cost.value, *s.mean_cost.interval) for s in each.frontier]
         groups[each.group] = (np.array(shares), np.array(costs))
-        labels[each.group] = f"{shortened(each.group, NAMED)} ({each.asked} asked)"
+        labels[each.group] = _label(each.group, each.asked, "asked")
     levels = tuple(step.confidence for step in told.deeper[0].frontier)
     left_out = len(told.deeper) - len(groups)
     return LevelsInfo(told.title, audit.cost, levels, groups, labels, left_out)

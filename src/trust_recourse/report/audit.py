@@ -36,12 +36,12 @@ WORDS = {  # of a comparison, in a sentence
     "reach": "the share of the refused who can reach the target",
     "none": "the share of the refused proved to have no way",
     "mean_cost": "the mean cost of those who can",
-    "capped_cost": "the mean cost of all refused, counted up to the cap",
+    "capped_cost": "the mean cost of all refused, counted up to the cap,",
     "changes": "the number of changes",
 }
 SHARES = ("refused", "reach", "none")
 NAMED = 40  # characters of a group's name; a longer one is told in full once
-FEW_MARK, CLEAR_MARK = " †", " *"
+FEW_MARK, CLEAR_MARK = "\u00a0†", "\u00a0*"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -174,7 +174,9 @@ def _people(audit: Audit, at: int) -> Iterator[Block]:
 def _costs(audit: Audit, at: int, drawn: bool) -> Iterator[Block]:
     part = audit.parts[at]
     if not any(each.group.reached for each in part.groups):
-        yield Text("Nobody who is refused can reach the target, so there is no cost to compare.")
+        refused = any(each.group.refused for each in part.groups)
+        nobody = "Nobody who is refused can reach the target" if refused else "Nobody is refused"
+        yield Text(f"{nobody}, so there is no cost to compare.")
         return
     if drawn:
         from trust_recourse.plot import curves_info, draw_curves
@@ -182,19 +184,17 @@ def _costs(audit: Audit, at: int, drawn: bool) -> Iterator[Block]:
         yield _picture(
             draw_curves(curves_info(audit, at)),
             f"By {part.title}: the share of all refused who are accepted at a cost of at most c, "
-            "with bands of 95 %. Those without a way stay in the count, so a curve ends below 1.",
+            "with bands of 95 %. Those without a way stay in the count: a curve may end below 1.",
         )
     rows = [
         (_name(each, audit.few), _cost(each, "mean_cost"), _cost(each, "median_cost"),
-         _cost(each, "high_cost"), _half(each), _cost(each, "capped_cost"),
-         _cost(each, "changes", 2))
+         _cost(each, "high_cost"), _half(each), _cost(each, "capped_cost"))
         for each in part.groups
     ]  # fmt: skip
-    head = ("group", "mean", "median", "90 % pay at most", "half of all refused", "capped mean",
-            "changes")  # fmt: skip
-    yield Grid(head, tuple(rows))
+    head = ("group", "mean", "median", "90 % pay at most", "half of all refused", "capped mean")
+    yield Grid(head, tuple(rows), f"Cost ({audit.cost})")
     yield Text(
-        "Mean, median, 90 % and changes are of those who can; a group whose hardest cases have no "
+        "Mean, median and 90 % are of those who can; a group whose hardest cases have no "
         "way at all looks cheap in them. Half of all refused: the cost at which half of them are "
         "accepted, those without a way and open cases counted as never. Capped mean: of all "
         f"refused, each cost counted up to {part.cap:.3g}, which 90 % of all who can do not "
@@ -212,7 +212,8 @@ def _compared(audit: Audit, at: int, drawn: bool) -> Iterator[Block]:
 
         yield _picture(
             draw_forest(forest_info(audit, at)),
-            f"By {part.title}: how each group differs from “{_short(part.reference)}”, with 95 %.",
+            f"By {part.title}: how each group differs from “{_short(part.reference)}”, with 95 %; "
+            "right of 0 it is more than there.",
         )
     by_group: dict[str, dict[str, Comparison]] = {}
     for each in part.comparisons:
@@ -235,12 +236,15 @@ def _compared(audit: Audit, at: int, drawn: bool) -> Iterator[Block]:
         clean(f"The same as ratios to “{_short(part.reference)}”"),
     )
     judged = sum(not each.few for each in part.comparisons)
-    yield Text(
-        f"* clear: beyond chance also when all {judged} comparisons by this column are allowed for "
-        f"(Bonferroni). Of {judged} intervals of 95 % about {_chance(judged)} would miss 0 by "
-        f"chance alone if the groups did not differ at all. † fewer than {audit.few} people.",
-        small=True,
+    marks = (
+        f"* clear: beyond chance also when the comparisons by this column, {judged} in all, are "
+        f"allowed for (Bonferroni). Of so many intervals of 95 % about {_chance(judged)} would "
+        "miss 0 by chance alone if the groups did not differ at all. Whether a difference is clear "
+        "is judged by other methods than the intervals; one of costs or changes must also be rare "
+        "when the same people are dealt out to the two groups by chance. "
     )
+    few = f"† fewer than {audit.few} people: read nothing into it."
+    yield Text(f"{marks if judged else ''}{few}", small=True)
 
 
 def _changes(audit: Audit, at: int, drawn: bool) -> Iterator[Block]:
@@ -249,12 +253,16 @@ def _changes(audit: Audit, at: int, drawn: bool) -> Iterator[Block]:
     names = [name for name in audit.titles if any(each.group.asked.get(name) for each in groups)]
     if not names:
         return
+    yield Grid(
+        ("group", "changes"), tuple((_name(g, audit.few), _cost(g, "changes", 2)) for g in groups),
+        "Of those who can, the mean number of changes",
+    )  # fmt: skip
     if drawn:
         from trust_recourse.plot import asked_info, draw_asked
 
         yield _picture(
             draw_asked(asked_info(audit, at)),
-            f"By {part.title}: what those who can are asked to change, and how many of them.",
+            f"By {part.title}: what those who can are asked to change, and how many, with 95 %.",
         )
         return
     rows = [
@@ -274,7 +282,8 @@ def _levels(audit: Audit, at: int, drawn: bool) -> Iterator[Block]:
     yield Heading(clean(f"By {part.title}: what more confidence takes"))
     yield Text(
         "Asked of the model, by exact searches, for people drawn by chance from the refused of "
-        "each group; the number asked stands beside it."
+        "each group; the number asked stands beside it. Where it is below "
+        f"{audit.few}, read nothing into a difference."
     )
     if drawn:
         from trust_recourse.plot import draw_levels, levels_info
@@ -333,8 +342,10 @@ def _how_to_read(audit: Audit) -> Iterator[Block]:
         "people get random weights in place of being drawn again; shares are drawn from Beta laws "
         "with half a person added on either side (Jeffreys), so that 0 of 8 does not pass for "
         "surely 0; where all refused count, the half who can may pay anything. An interval is the "
-        "middle 95 % of the draws (percentiles). It speaks of chance in who is among these people, "
-        "not of errors in the model or the data."
+        "middle 95 % of the draws (percentiles). Where a few people pay far more than the rest, "
+        "that of a mean cost is too narrow, and only what is called clear can be relied on. "
+        "Intervals speak of chance in who is among these people, not of errors in the model or the "
+        "data."
     )
 
 
@@ -428,15 +439,16 @@ def _difference(each: Comparison) -> str:
     numbers = [_points(end) if share else _number(end, 2) for end in (value, low, high)]
     sign = "+" if value > 0 and numbers[0] not in ("0.0", "0") else ""
     mark = FEW_MARK if each.few else CLEAR_MARK if each.clear else ""
-    return f"{sign}{numbers[0]} ({numbers[1]} to {numbers[2]}){mark}"
+    span = "" if math.isnan(low) else f" ({numbers[1]} to {numbers[2]})"  # of one nothing is known
+    return f"{sign}{numbers[0]}{span}{mark}"
 
 
 def _ratio(each: Comparison) -> str:
     if math.isnan(each.ratio.value):
         return "–"
     low, high = each.ratio.interval
-    span = _span(f"{low:.2f}", f"{high:.2f}")
-    return f"{each.ratio.value:.2f} {span}" + (FEW_MARK if each.few else "")
+    span = "" if math.isnan(low) else f" {_span(f'{low:.2f}', f'{high:.2f}')}"
+    return f"{each.ratio.value:.2f}{span}{FEW_MARK if each.few else ''}"
 
 
 def _chance(judged: int) -> str:
