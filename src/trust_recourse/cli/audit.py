@@ -11,7 +11,7 @@ from rich.table import Table
 
 from trust_recourse.cli import page
 from trust_recourse.cli.mistakes import InputError, can_be_written, told_plainly
-from trust_recourse.cli.question import Json, name_of
+from trust_recourse.cli.question import Json
 from trust_recourse.cli.root import app
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def _name(folder: Path, given: str) -> str:
 
     opened = Folder.read(folder)
     labels = {feature.title for feature in opened.schema} - {*opened.kept}
-    return name_of(opened.schema, given) if given in labels else given
+    return opened.schema.name_of(given) if given in labels else given
 
 
 def _pair(option: str, given: str) -> tuple[str, str]:

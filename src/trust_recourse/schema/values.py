@@ -116,14 +116,14 @@ def percent(share: float, digits: int = 1) -> str:
 def distance(radius: float | None) -> str:
     """Write a radius within which a decision is kept, rounded down; None is one that is not known.
 
-    >>> distance(0.0756), distance(0.00012349), distance(math.inf), distance(None)
-    ('0.075', '0.00012', 'any', 'unknown')
+    >>> distance(0.0756), distance(0.00012349), distance(0.0), distance(math.inf), distance(None)
+    ('0.075', '0.00012', '0', 'any', 'unknown')
     """
     if radius is None:
         return "unknown"
     if radius == math.inf:
         return "any"
-    return floored(radius, digits=max(3, 1 - _decimal(radius).adjusted()))
+    return floored(radius, digits=max(3, 1 - _decimal(radius).adjusted()) if radius else 0)
 
 
 def signed(value: float, digits: int = 3) -> str:
