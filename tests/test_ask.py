@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import re
 import shlex
 from importlib.util import find_spec
@@ -276,6 +277,11 @@ def test_what_schema_cannot_do_is_refused_in_a_sentence(home, line, words):
     assert sorted(home.iterdir()) == before
 
 
+def test_a_folder_that_may_not_be_written_in_is_refused_before_the_work(home, monkeypatch):
+    monkeypatch.setattr("os.access", lambda _, mode, **__: mode != os.W_OK)
+    refused("fit {}/p.csv --target survived --out {}/x", "you may not write in the folder", home)
+
+
 # ---------------------------------------------------------------- one value, as text
 
 
@@ -388,12 +394,18 @@ def test_no_class_is_guessed_to_be_hoped_for(loans):
 
 def test_what_names_the_rows_is_not_learnt(loans):
     folder, done = loans
-    assert "Left out 'Kunden Nr.': another text stands in each row" in flat(done.stderr)
+    assert "Left out 'Kunden Nr.': most rows hold a text of their own" in flat(done.stderr)
     assert load(folder / "m.st").schema_.names == ("Einkommen, netto (T€)", "Überziehung")
     line = f"schema {folder}/loans.csv --target Entscheidung --out {folder}/s.yaml"
     assert told(line)["left_out"] == ["Kunden Nr."]
     assert "Kunden Nr." not in Schema.from_yaml(folder / "s.yaml")
     assert "Left out" in ask(f"{line} --force").stdout
+    dated = pd.read_csv(folder / "loans.csv")
+    dated["Datum"] = [f"2026-{at % 100:03}" for at in range(160)]
+    dated["Ort"] = [f"Ort {at % 40}" for at in range(160)]
+    dated.to_csv(folder / "dated.csv", index=False)
+    line = f"schema {folder}/dated.csv --target Entscheidung --out {folder}/d.yaml"
+    assert told(line)["left_out"] == ["Kunden Nr.", "Datum"]
     numbered = pd.read_csv(folder / "loans.csv")
     numbered["Kunden Nr."] = np.arange(160)
     numbered.to_csv(folder / "numbered.csv", index=False)

@@ -166,7 +166,9 @@ def test_what_is_not_what_it_should_be_ends_with_2(files, tmp_path, monkeypatch)
         assert done.exit_code == 2, (arguments, done.output)
         assert said in " ".join(done.output.split()), (arguments, done.output)
     monkeypatch.delenv(VARIABLE)
-    assert "there is no key: give a file with it (--key-file" in command(*PROMISE).output
+    for where in ((), ("--ledger", "new.db")):
+        assert "no key: give a file with it (--key-file" in command(*PROMISE, *where).output
+    assert not (tmp_path / "new.db").exists()
     (tmp_path / "key").write_text(KEY)
     assert len(told("list", "--subject", "ann", "--key-file", "key")) == 1
 

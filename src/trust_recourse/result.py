@@ -81,7 +81,8 @@ class Result:
         """The certified distance from an option to the nearest loss of the decision.
 
         In scaled units. Strictly within it no change of numbers, immutable ones too, loses the
-        decision; it is 0 where the option sits on the edge of a cell beyond which it is lost.
+        decision; it is 0 where the option sits on the edge of a cell beyond which it is lost. Whole
+        numbers are moved by fractions, too, so where there are some it may be less than it could.
         """
         recourse = self.recourse
         recourse._need_cells("radius")
@@ -104,8 +105,9 @@ class Result:
     ) -> Robustness:
         """The probability that Gaussian noise on every number keeps the decision.
 
-        `sigma` is in scaled units. The probability is exact up to the error it states, at most the
-        tolerance unless the search for it grows too long; the copies are the paper's estimate.
+        `sigma` is in scaled units; whole numbers are moved by fractions, too. The probability is
+        exact up to the error it states, at most the tolerance unless the search for it grows too
+        long; the copies are the paper's estimate.
         """
         recourse = self.recourse
         codes = recourse.schema.reach(self._option(option).x).own

@@ -162,7 +162,8 @@ def _show(console: Console, result: Result, safe: list[Safety], far: Any, asked:
     if result.options:
         console.print(
             "\nradius: a yes stays a yes while every number is off by less than that share of its "
-            f"scale. kept: how likely it stays one under Gaussian noise of {SIGMA:.0%} of each."
+            f"scale. kept: how likely it stays one under Gaussian noise of {SIGMA:.0%} of each. "
+            "Both move whole numbers by fractions, too."
         )
     console.print(ABOUT)
 

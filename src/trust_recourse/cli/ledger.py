@@ -86,17 +86,21 @@ def make(
     --option 1 --certificate proof.json`
     """
     from trust_recourse import Recourse, load
+    from trust_recourse.ledger.pseudonyms import Key
 
-    with _bad_input(), _opened(where, key_file, create=True) as book:
+    with _bad_input():
         read = Recourse.read(result, load(model))
-        promise = book.promise(
-            read,
-            place_of(read, option),
-            subject=subject,
-            days=days,
-            valid_until=until.date() if until else None,
-            certificate=certificate,
-        )
+        at = place_of(read, option)
+        Key.given(None, key_file)  # or a ledger would be made, and nothing written in it
+        with _opened(where, key_file, create=True) as book:
+            promise = book.promise(
+                read,
+                at,
+                subject=subject,
+                days=days,
+                valid_until=until.date() if until else None,
+                certificate=certificate,
+            )
     if as_json:
         _print_json(promise.to_dict())
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -44,6 +45,8 @@ def can_be_written(path: Path | None, *read: Path | None) -> None:
         raise InputError(f"{path}: this is a folder; give the name of a file in it")
     if not path.parent.is_dir():
         raise InputError(f"{path}: the folder {path.parent} does not exist; make it first")
+    if not os.access(path.parent, os.W_OK):
+        raise InputError(f"{path}: you may not write in the folder {path.parent}; give another")
     for other in read:
         if other is not None and path.exists() and other.exists() and path.samefile(other):
             raise InputError(f"{path}: that is what is read; give another name to write to")

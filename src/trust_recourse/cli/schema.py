@@ -99,11 +99,11 @@ def schema(
 
 
 def features(table: Table, target: str, ids: list[str]) -> tuple[pd.DataFrame, list[str]]:
-    """The columns to learn from, and the names of those left out whose texts name the rows."""
+    """The columns to learn from, and the names of those left out whose texts are no categories."""
     if target in ids:
         raise InputError(f"--id {target}: that is the target; give a column that names the rows")
     rows = table.features(target, *ids)
-    unused = [str(name) for name in rows if rows[name].dtype == object and names_rows(rows[name])]
+    unused = [str(name) for name in rows if rows[name].dtype == object and _no_category(rows[name])]
     return table.features(target, *ids, *unused), unused
 
 
@@ -113,11 +113,20 @@ def names_rows(column: pd.Series[Any]) -> bool:
     return len(known) > FEW and known.is_unique
 
 
+def _no_category(column: pd.Series[Any]) -> bool:
+    """Whether texts name the rows, tell stories or give dates: most rows hold one of their own."""
+    known = column.dropna()
+    return names_rows(column) or known.nunique() > max(MANY, len(known) / 2)
+
+
 def left_out(unused: list[str]) -> str:
     """That columns were left out, and why."""
     from trust_recourse.schema.values import some
 
-    return f"Left out {some(unused)}: another text stands in each row, which only names it."
+    return (
+        f"Left out {some(unused)}: most rows hold a text of their own there, as names, dates and "
+        "notes are. To use what it says, make a number or a few categories of it."
+    )
 
 
 def inferred(table: Table, rows: pd.DataFrame, missing: list[str]) -> Schema:

@@ -26,7 +26,8 @@ FEWER = "No other way was found that leaves some of this as it is. "
 GLOSSARY = (
     "Cost adds up how far each value moves, in units of its scale. Safe radius: a yes stays a yes "
     "while every number is off by less than that share of its scale. A yes under noise: how likely "
-    f"it stays one if every number is off by chance, by {SIGMA:.0%} of its scale or so."
+    f"it stays one if every number is off by chance, by {SIGMA:.0%} of its scale or so. "
+    "Both move whole numbers by fractions, too."
 )
 
 
