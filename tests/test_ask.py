@@ -189,7 +189,7 @@ def test_a_messy_table_is_read_as_it_is_meant(messy):
 
 
 def test_what_looks_odd_is_pointed_out(tmp_path):
-    rows = [(i, i % 5 - 9 * (i == 3), "12" if i else "x", f"v{i % 40}", i % 2) for i in range(60)]
+    rows = [(i, i % 5 - 9 * (i == 3), "12" if i else "x", f"v{i % 40}", i % 2) for i in range(90)]
     text = "name,code,mostly,many,y\n" + "".join(f"{','.join(map(str, row))}\n" for row in rows)
     (tmp_path / "t.csv").write_text(text.replace("3,-6,", "3,-9,"))
     notes = told(f"schema {tmp_path}/t.csv --target y --out {tmp_path}/s.yaml")["notes"]

@@ -26,6 +26,7 @@ from trust_recourse import (
 from trust_recourse.cli import app, demo
 from trust_recourse.cli.verify import said
 from trust_recourse.problem import Point
+from trust_recourse.schema.values import distance
 from trust_recourse.search.certificate import Certificate, Proof, Verdict
 
 HEAVY = ("numba", "numpy", "pandas", "sklearn", "sqlalchemy")
@@ -200,7 +201,7 @@ def test_the_demo_tells_confidence_from_robustness(told, asked):
             kept = result.robustness(at, demo.SIGMA)
             cells = (
                 f"{room} +{option.x['nodes']} +{option.confidence:.3f} +{option.cost:.3f} "
-                f"+{result.radius(at):.3f} +{kept.probability:.2%} +{kept.copies:.0%}"
+                f"+{distance(result.radius(at))} +{kept.probability:.2%} +{kept.copies:.0%}"
             )
             assert re.search(cells, text), cells
     edge = [asked.radius(at) for at in range(len(asked.options))]

@@ -39,7 +39,7 @@ from trust_recourse.problem import Point
 from trust_recourse.report import content
 from trust_recourse.report.confidence import out_of_100
 from trust_recourse.report.reasons import reasons
-from trust_recourse.schema.values import floored
+from trust_recourse.schema.values import distance, floored
 
 GIVEN = {
     "organisation": "Meadow Clinic",
@@ -658,7 +658,7 @@ def test_the_dossier_holds_the_evidence(told, answers, model, tmp_path):
         assert rule in seen
     for at, option in enumerate(answers.options):
         assert f"{option.cost:.4g}" in seen
-        assert f"{answers.radius(at):.4g}" in seen
+        assert distance(answers.radius(at)) in seen
         assert floored(option.confidence, [option.target.confidence], digits=4) in seen
     for target, proof in told.certificates.items():
         proof.save(tmp_path / "proof.json")
