@@ -47,7 +47,7 @@ PLANTED = {"a": (600, 0.4, 0.1, 0.05, 1.0), "b": (500, 0.6, 0.35, 0.0, 1.8)}
 def table():
     """Two groups that differ, a small one, and people of no group or with an unreadable row."""
     frame = folders.made_up({**PLANTED, "few": (12, 0.7, 0.3, 0.0, 1.0)}, np.random.default_rng(1))
-    frame.loc[::50, "group"] = None
+    frame.loc[2::50, "group"] = None
     unread = frame.index[::37]
     frame.loc[unread, "status"] = "unanswered"
     blank = ["confidence_now", "cost", "n_changes", "to.income", "to.debt"]
@@ -510,8 +510,33 @@ def test_a_group_called_missing_is_not_that_of_the_blanks(table, tmp_path):
     frame = table.assign(word=np.resize(["missing", "there", "there", None], len(table)))
     folders.write(tmp_path / "x", frame, folders.INCOME)
     part = Audit.of(tmp_path / "x", "word", draws=100).parts[0]
-    assert [each.group.name for each in part.groups] == ["missing", "there", "(missing)"]
+    assert [each.group.name for each in part.groups] == [
+        "missing",
+        "there",
+        "(missing)",
+        "not readable",
+    ]
     assert part.reference == "there"
+
+
+def test_who_could_not_be_read_is_not_among_the_blanks(table, tmp_path):
+    bad = table["status"] == "unanswered"
+    frame = table.assign(word=np.resize(["not readable", "there", "there", None], len(table)))
+    frame.loc[bad, ["group", "word", "from.income", "from.debt"]] = None
+    folders.write(tmp_path / "x", frame, folders.INCOME)
+    by = ["group", "income", "word"]
+    audit = Audit.of(tmp_path / "x", by, cross=True, bands={"income": [30]}, draws=100)
+    counts = audit.counts().set_index(["by", "group"])["people"]
+    assert counts["group", "missing"] == (frame["group"].isna() & ~bad).sum() > 0
+    assert counts["group", "not readable"] == counts["income", "not readable"] == bad.sum() > 0
+    assert counts["word", "(not readable)"] == bad.sum()
+    assert counts["word", "not readable"] == (frame["word"] == "not readable").sum()
+    assert counts["group × income × word"].sum() == len(table)
+    assert (
+        counts["group × income × word", "not readable, not readable, (not readable)"] == bad.sum()
+    )
+    told = " ".join(run(tmp_path / "x", "--by", "group", "--bootstrap", 100).stdout.split())
+    assert f"Of {bad.sum()} people the row could not be read" in told
 
 
 def test_kept_columns_may_be_called_like_those_of_answers(table, tmp_path):

@@ -218,6 +218,11 @@ class Audit:
         """How many people there are."""
         return sum(each.group.people for each in self.parts[0].groups)
 
+    @property
+    def unknown(self) -> int:
+        """Of how many people the row could not be read, so that no decision is known."""
+        return sum(each.group.unknown for each in self.parts[0].groups)
+
 
 # ---------------------------------------------------------------- one grouping
 

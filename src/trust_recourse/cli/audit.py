@@ -180,6 +180,11 @@ def _show(found: Audit) -> None:
         f"{page.people(found.people)}. Target: a confidence of at least {found.confidence:g}. "
         f"Cost: {found.cost}. In brackets: where a number lies with 95 %, chance alone considered."
     )
+    if found.unknown:
+        console.print(
+            f"Of {page.people(found.unknown)} the row could not be read: they count as people, and "
+            "in no share."
+        )
     for part in found.parts:
         console.print()
         console.print(_shares(part, found.few))

@@ -155,11 +155,10 @@ def _people(audit: Audit, at: int) -> Iterator[Block]:
     names = (clean(each.group.name) for each in part.groups)
     if cut := [f"{_short(name)}: {name}." for name in names if len(name) > NAMED]:
         yield Text(f"In full: {' '.join(cut)}", small=True)
-    unknown = sum(each.group.unknown for each in part.groups)
     more = (
-        f" Of {_many(unknown)} the row could not be read, so it is not known whether they are "
-        "refused; they count as people, and in no share."
-        if unknown
+        f" Of {_many(audit.unknown)} the row could not be read, so it is not known whether they "
+        "are refused; they count as people, and in no share."
+        if audit.unknown
         else ""
     )
     yield Text(
