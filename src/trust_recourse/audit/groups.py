@@ -51,7 +51,8 @@ class Column:
         """The place of each row's group among the labels."""
         codes = self._values(frame)
         blank = codes == len(self.labels) - 2
-        return codes + (blank & (frame["status"] == UNANSWERED).to_numpy(dtype=bool))
+        codes[blank & (frame["status"] == UNANSWERED).to_numpy(dtype=bool)] += 1
+        return codes
 
     def _values(self, frame: pd.DataFrame) -> Ints:
         if self.places is not None:
@@ -191,13 +192,15 @@ def _by_value(folder: Folder, name: str, source: str, feature: Feature | None) -
     found: set[str] = set()
     for frame in folder.frames([source]):
         found |= set(_texts(frame[source], feature)[0])
-        if len(found) > MOST + 1:
+        found.discard("")
+        if len(found) > MOST:
             raise ValueError(
-                f"{name!r} has more than {MOST} different values ({some(sorted(found))}); groups "
-                "this small cannot be compared: take a coarser column, such as a region for a "
-                "postcode, or, for numbers held as text, turn them into numbers"
+                f"{name!r} has more than {MOST} different values, such as "
+                f"{some(sorted(found)[:3])}; groups this small cannot be compared: take a coarser "
+                "column, such as a region for a postcode, or, for numbers held as text, turn them "
+                "into numbers"
             )
-    known = sorted(found - {""})
+    known = sorted(found)
     if feature is not None:
         order = [feature.describe_code(float(at)) for at in range(_levels(feature))]
         known = [each for each in order if each in found]
