@@ -734,7 +734,8 @@ def test_the_page_says_what_it_does_not_show(deep):
     text = page.text()
     for words in ("about the model, not about the world", "does not prove discrimination",
                   "Bonferroni", "of two in the middle the lower", "Bayesian bootstrap", "proved",
-                  "WHAT STANDS IN THE WAY", "WHAT MORE CONFIDENCE TAKES", "North Bank"):  # fmt: skip
+                  "WHAT STANDS IN THE WAY", "WHAT MORE CONFIDENCE TAKES",
+                  "North Bank"):  # fmt: skip
         assert words in " ".join(text.split()), words
     assert page.html().count("<figure>") == 8
 
