@@ -501,7 +501,7 @@ def test_numbers_held_as_text_are_numbers_and_codes_are_not(table, tmp_path):
         age=[str(20 + at % 50) for at in range(len(table))],
         place=[f"0{at % 3}" for at in range(len(table))],
     )
-    frame.loc[0, "age"] = ""
+    frame.loc[1, "age"] = ""
     folders.write(tmp_path / "x", frame, folders.INCOME)
     audit = Audit.of(tmp_path / "x", ["age", "place"], bands={"age": [40]}, draws=100)
     assert [g.group.name for g in audit.parts[0].groups] == ["under 40", "40 and over", "missing"]
