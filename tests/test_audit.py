@@ -37,6 +37,7 @@ from trust_recourse.plot import (
 )
 from trust_recourse.problem import Cost
 from trust_recourse.progress import Progress
+from trust_recourse.report.audit import points
 from trust_recourse.report.content import Grid
 
 ALIKE = {"a": (400, 0.5, 0.2, 0.05, 1.0), "b": (300, 0.5, 0.2, 0.05, 1.0)}
@@ -47,7 +48,7 @@ PLANTED = {"a": (600, 0.4, 0.1, 0.05, 1.0), "b": (500, 0.6, 0.35, 0.0, 1.8)}
 def table():
     """Two groups that differ, a small one, and people of no group or with an unreadable row."""
     frame = folders.made_up({**PLANTED, "few": (12, 0.7, 0.3, 0.0, 1.0)}, np.random.default_rng(1))
-    frame.loc[::50, "group"] = None
+    frame.loc[2::50, "group"] = None
     unread = frame.index[::37]
     frame.loc[unread, "status"] = "unanswered"
     blank = ["confidence_now", "cost", "n_changes", "to.income", "to.debt"]
@@ -247,6 +248,16 @@ def test_the_interval_of_a_share_holds_it_and_is_never_a_point(k, more):
     low, high = found.interval
     assert 0 <= low <= k / n <= high <= 1
     assert high - low > 0
+
+
+def test_each_count_of_the_sheet_says_of_whom_it_is(audit):
+    rows = pd.read_csv(io.StringIO(audit.to_csv())).set_index("group")
+    counts = audit.counts().set_index("group")
+    for about, of in (("count", "people"), ("count of the refused", "refused")):
+        some = rows[rows["about"] == about]
+        assert (some["of"] == counts[of].reindex(some.index)).all()
+        assert (some.groupby("group")["value"].max() <= counts[of]).all()
+        assert ("optimal" in set(some["what"])) == (of == "refused")
 
 
 def test_a_planted_difference_is_found_and_an_absent_one_is_not(audit, tmp_path):
@@ -490,7 +501,7 @@ def test_numbers_held_as_text_are_numbers_and_codes_are_not(table, tmp_path):
         age=[str(20 + at % 50) for at in range(len(table))],
         place=[f"0{at % 3}" for at in range(len(table))],
     )
-    frame.loc[0, "age"] = ""
+    frame.loc[1, "age"] = ""
     folders.write(tmp_path / "x", frame, folders.INCOME)
     audit = Audit.of(tmp_path / "x", ["age", "place"], bands={"age": [40]}, draws=100)
     assert [g.group.name for g in audit.parts[0].groups] == ["under 40", "40 and over", "missing"]
@@ -510,8 +521,33 @@ def test_a_group_called_missing_is_not_that_of_the_blanks(table, tmp_path):
     frame = table.assign(word=np.resize(["missing", "there", "there", None], len(table)))
     folders.write(tmp_path / "x", frame, folders.INCOME)
     part = Audit.of(tmp_path / "x", "word", draws=100).parts[0]
-    assert [each.group.name for each in part.groups] == ["missing", "there", "(missing)"]
+    assert [each.group.name for each in part.groups] == [
+        "missing",
+        "there",
+        "(missing)",
+        "not readable",
+    ]
     assert part.reference == "there"
+
+
+def test_who_could_not_be_read_is_not_among_the_blanks(table, tmp_path):
+    bad = table["status"] == "unanswered"
+    frame = table.assign(word=np.resize(["not readable", "there", "there", None], len(table)))
+    frame.loc[bad, ["group", "word", "from.income", "from.debt"]] = None
+    folders.write(tmp_path / "x", frame, folders.INCOME)
+    by = ["group", "income", "word"]
+    audit = Audit.of(tmp_path / "x", by, cross=True, bands={"income": [30]}, draws=100)
+    counts = audit.counts().set_index(["by", "group"])["people"]
+    assert counts["group", "missing"] == (frame["group"].isna() & ~bad).sum() > 0
+    assert counts["group", "not readable"] == counts["income", "not readable"] == bad.sum() > 0
+    assert counts["word", "(not readable)"] == bad.sum()
+    assert counts["word", "not readable"] == (frame["word"] == "not readable").sum()
+    assert counts["group × income × word"].sum() == len(table)
+    assert (
+        counts["group × income × word", "not readable, not readable, (not readable)"] == bad.sum()
+    )
+    told = " ".join(run(tmp_path / "x", "--by", "group", "--bootstrap", 100).stdout.split())
+    assert f"Of {bad.sum()} people the row could not be read" in told
 
 
 def test_kept_columns_may_be_called_like_those_of_answers(table, tmp_path):
@@ -697,8 +733,9 @@ def test_the_page_says_what_it_does_not_show(deep):
     page = deep.page(organisation="North Bank")
     text = page.text()
     for words in ("about the model, not about the world", "does not prove discrimination",
-                  "Bonferroni", "Bayesian bootstrap", "proved", "WHAT STANDS IN THE WAY",
-                  "WHAT MORE CONFIDENCE TAKES", "North Bank"):  # fmt: skip
+                  "Bonferroni", "of two in the middle the lower", "Bayesian bootstrap", "proved",
+                  "WHAT STANDS IN THE WAY", "WHAT MORE CONFIDENCE TAKES",
+                  "North Bank"):  # fmt: skip
         assert words in " ".join(text.split()), words
     assert page.html().count("<figure>") == 8
 
@@ -774,6 +811,29 @@ def test_headings_fit_a_narrow_terminal(tmp_path, monkeypatch):
     assert any(line.rstrip().endswith("open") for line in lines)
     assert any(line.rstrip().endswith("changes") for line in lines)
     assert max(map(len, lines)) <= 80
+
+
+@given(st.integers(0, 5000), st.integers(1, 5000))
+def test_only_nobody_is_0_and_only_everybody_100_percent(k, more):
+    n = k + more
+    for some, rest in ((k, more), (more, k)):
+        told = points(some / n)
+        assert (told == "0") == (some == 0)
+        assert (told == "100") == (rest == 0)
+        assert told[0] in "<>" or abs(float(told) - 100 * some / n) <= 0.05 + 1e-9
+        assert (told == "<0.1") == (0 < some / n < 0.0005)
+
+
+def test_one_of_many_without_a_way_is_seen(tmp_path):
+    frame = folders.made_up({"a": (654, 1.0, 0.0, 0, 1.0)}, np.random.default_rng(0))
+    frame.loc[7, ["status", "cost", "n_changes"]] = ["infeasible", np.nan, np.nan]
+    more = pd.concat([frame, frame.assign(refused=False, status="already_met")])
+    folders.write(tmp_path / "x", more, folders.INCOME)
+    lines = run(tmp_path / "x", "--by", "group", "--bootstrap", 100).stdout.splitlines()
+    row = next(line for line in lines if line.startswith("a ")).split()
+    assert row[1:3] == ["1,308", "654"]
+    assert [word for word in row if "%" in word] == ["50.0%", "99.8%", "0.2%", "0%"]
+    assert row[6] == "(99–100)"
 
 
 def test_where_nobody_is_refused_or_nobody_can_it_says_so(tmp_path):
@@ -882,10 +942,12 @@ def test_a_folder_that_is_none_is_told(tmp_path, table):
 
 
 def test_too_many_groups_are_refused_with_advice(table, tmp_path):
-    frame = table.assign(name=[f"person {at}" for at in range(len(table))])
+    frame = table.assign(name=[f"person {at:04}" for at in range(len(table))])
     folders.write(tmp_path / "x", frame, folders.INCOME)
-    with pytest.raises(ValueError, match="take a coarser column"):
+    with pytest.raises(ValueError, match="take a coarser column") as told:
         Audit.of(tmp_path / "x", "name")
+    least = "more than 24 different values, such as 'person 0000', 'person 0001', 'person 0002'; "
+    assert least in str(told.value)
 
 
 def test_nothing_to_group_by_is_told(folder):

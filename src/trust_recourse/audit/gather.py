@@ -104,7 +104,7 @@ class Audit:
             schema's protected features if none is named.
         bands : for columns of numbers, where bands begin, such as {"age": [25, 35, 50]}, or "q4"
             for four bands with as many people each, which is the default.
-        cross : also every combination of the columns.
+        cross : also by all the columns together.
         reference : the group that others are compared with, by column; the largest if not given.
         model : the model that the batch asked. With it, some people of each group are asked more:
             what several confidences cost, and which constraint stands in the way.
@@ -217,6 +217,11 @@ class Audit:
     def people(self) -> int:
         """How many people there are."""
         return sum(each.group.people for each in self.parts[0].groups)
+
+    @property
+    def unknown(self) -> int:
+        """Of how many people the row could not be read, so that no decision is known."""
+        return sum(each.group.unknown for each in self.parts[0].groups)
 
 
 # ---------------------------------------------------------------- one grouping

@@ -1,14 +1,14 @@
-"""Who belongs to which group: a column's values, or bands of its numbers; missing is one too."""
+"""Who belongs to which group: a column's values, or bands of its numbers; blanks are one too."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import pairwise, product
-from operator import eq
+from operator import contains
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,6 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from trust_recourse.audit.folder import OWN, Folder
+from trust_recourse.batch.answer import UNANSWERED
 from trust_recourse.schema import Feature
 from trust_recourse.schema.values import near, plain, some, written
 
@@ -24,6 +25,7 @@ Floats: TypeAlias = NDArray[np.float64]
 Bands: TypeAlias = "Sequence[float] | str"  # edges, or "q4" for four of equal size
 
 MISSING = "missing"
+UNREAD = "not readable"  # blank because the row could not be read
 MOST = 24  # groups of one column; more are no groups to compare
 MOST_CROSSED = 1000  # groups that columns together might make
 FEW_NUMBERS = 6  # a number with so few different values is not banded
@@ -39,7 +41,7 @@ class Column:
 
     name: str
     source: str  # in the parts
-    labels: tuple[str, ...]  # in order; the last is that of blanks
+    labels: tuple[str, ...]  # in order; the last two are those of blanks, see `_labels`
     edges: tuple[float, ...] = ()  # of bands: each begins at its edge
     places: Mapping[str, int] | None = None  # else: a value's text → its group
     feature: Feature | None = None
@@ -47,6 +49,12 @@ class Column:
 
     def codes(self, frame: pd.DataFrame) -> Ints:
         """The place of each row's group among the labels."""
+        codes = self._values(frame)
+        blank = codes == len(self.labels) - 2
+        codes[blank & (frame["status"] == UNANSWERED).to_numpy(dtype=bool)] += 1
+        return codes
+
+    def _values(self, frame: pd.DataFrame) -> Ints:
         if self.places is not None:
             names, at = _texts(frame[self.source], self.feature, self.number)
             return np.array([self.places[name] for name in names], dtype=np.int64)[at]
@@ -80,8 +88,8 @@ class Grouping:
     @cached_property
     def blank(self) -> frozenset[str]:
         """What the groups are called that lack a value in some column."""
-        lacks = tuple(column.labels[-1] for column in self.columns)
-        return frozenset(_called(key) for key in self.keys if any(map(eq, key, lacks)))
+        lacks = tuple(column.labels[-2:] for column in self.columns)
+        return frozenset(_called(key) for key in self.keys if any(map(contains, lacks, key)))
 
     def codes(self, frame: pd.DataFrame) -> Ints:
         """The place of each row's group among the labels."""
@@ -158,11 +166,10 @@ def _column(folder: Folder, name: str, bands: Bands | None) -> Column:
     title = feature.title if feature is not None else name
     if bands is None and len(numbers) <= FEW_NUMBERS:
         places = {_text(number): at for at, number in enumerate(numbers.tolist())}
-        labels = (*places, MISSING)
-        return Column(title, source, labels, places={**places, "": len(places)}, feature=feature,
-                      number=True)  # fmt: skip
+        return Column(title, source, _labels(places), places={**places, "": len(places)},
+                      feature=feature, number=True)  # fmt: skip
     edges = _edges(name, numbers, counts, QUARTERS if bands is None else bands)
-    return Column(title, source, (*_band_names(edges), MISSING), edges=edges, feature=feature)
+    return Column(title, source, _labels(_band_names(edges)), edges=edges, feature=feature)
 
 
 def _source(folder: Folder, name: str) -> str:
@@ -185,23 +192,35 @@ def _by_value(folder: Folder, name: str, source: str, feature: Feature | None) -
     found: set[str] = set()
     for frame in folder.frames([source]):
         found |= set(_texts(frame[source], feature)[0])
-        if len(found) > MOST + 1:
+        found.discard("")
+        if len(found) > MOST:
             raise ValueError(
-                f"{name!r} has more than {MOST} different values ({some(sorted(found))}); groups "
-                "this small cannot be compared: take a coarser column, such as a region for a "
-                "postcode, or, for numbers held as text, turn them into numbers"
+                f"{name!r} has more than {MOST} different values, such as "
+                f"{some(sorted(found)[:3])}; groups this small cannot be compared: take a coarser "
+                "column, such as a region for a postcode, or, for numbers held as text, turn them "
+                "into numbers"
             )
-    known = sorted(found - {""})
+    known = sorted(found)
     if feature is not None:
         order = [feature.describe_code(float(at)) for at in range(_levels(feature))]
         known = [each for each in order if each in found]
     places = {each: at for at, each in enumerate(known)}
     title = feature.title if feature is not None else name
-    blank = MISSING
-    while blank in places:
-        blank = f"({blank})"
-    return Column(title, source, (*known, blank), places={**places, "": len(known)},
+    return Column(title, source, _labels(known), places={**places, "": len(known)},
                   feature=feature)  # fmt: skip
+
+
+def _labels(known: Collection[str]) -> tuple[str, ...]:
+    """The names of groups and two for blanks, in brackets where a group is called so.
+
+    >>> _labels(["there", "missing"])
+    ('there', 'missing', '(missing)', 'not readable')
+    """
+    blanks = [MISSING, UNREAD]
+    for at in range(len(blanks)):
+        while blanks[at] in known:
+            blanks[at] = f"({blanks[at]})"
+    return (*known, *blanks)
 
 
 def _levels(feature: Feature) -> int:

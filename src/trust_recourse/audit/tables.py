@@ -120,21 +120,14 @@ def long(parts: Sequence[Part]) -> pd.DataFrame:
 
 
 def _long(parts: Sequence[Part]) -> Iterator[tuple[Any, ...]]:
-    none = math.nan
+    ends = math.nan, math.nan
     for row in counts(parts).to_dict("records"):
-        for status in ("people", "accepted", "unknown", "refused", *STATUSES):
-            yield (
-                row["by"],
-                row["group"],
-                "count",
-                status,
-                row[status],
-                none,
-                none,
-                row["people"],
-                None,
-                None,
-            )
+        head = row["by"], row["group"]
+        for what in ("people", "accepted", "unknown", "refused"):
+            yield *head, "count", what, row[what], *ends, row["people"], None, None
+        for what in STATUSES:
+            about = "count of the refused"
+            yield *head, about, what, row[what], *ends, row["refused"], None, None
     for by, group, measure, n, value, low, high, few in groups(parts).itertuples(index=False):
         yield by, group, "group", measure, value, low, high, n, few, None
     for row in differences(parts).to_dict("records"):

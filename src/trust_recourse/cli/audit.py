@@ -59,7 +59,7 @@ def audit(
         ),
     ] = None,
     cross: Annotated[
-        bool, typer.Option("--cross", help="Also every combination of the columns.")
+        bool, typer.Option("--cross", help="Also by all the columns together.")
     ] = False,
     model: Annotated[
         Path | None,
@@ -180,6 +180,11 @@ def _show(found: Audit) -> None:
         f"{page.people(found.people)}. Target: a confidence of at least {found.confidence:g}. "
         f"Cost: {found.cost}. In brackets: where a number lies with 95 %, chance alone considered."
     )
+    if found.unknown:
+        console.print(
+            f"Of {page.people(found.unknown)} the row could not be read: they count as people, and "
+            "in no share."
+        )
     for part in found.parts:
         console.print()
         console.print(_shares(part, found.few))
@@ -201,12 +206,13 @@ def _table(*columns: str) -> Table:
 
 
 def _shares(part: Part, few: int) -> Table:
-    table = _table(shown(part.title), "people", "refused", "can", "no way", "open")
+    table = _table(shown(part.title), "people", "refused", "refused, %", "can", "no way", "open")
     for each in part.groups:
         mark = " †" if each.group.refused < few else ""
         shares = (_share(each.estimates[measure]) for measure in ("refused", "reach", "none"))
         unsure = _percent(each.estimates["open"].value)
-        table.add_row(f"{shown(each.group.name)}{mark}", f"{each.group.people:,}", *shares, unsure)
+        many = (f"{count:,}" for count in (each.group.people, each.group.refused))
+        table.add_row(f"{shown(each.group.name)}{mark}", *many, *shares, unsure)
     return table
 
 
@@ -232,8 +238,7 @@ def _half(each: Measured) -> str:
 
 
 def _some(told: Some) -> str:
-    low, high = (100 * end for end in told.share.interval)
-    return f"{told.people} ({low:.0f}–{high:.0f}%)"
+    return f"{told.people} ({_span(told.share)}%)"
 
 
 def _in_the_way(each: Deeper) -> str:
@@ -255,13 +260,20 @@ def shown(name: str) -> str:
 
 
 def _share(estimate: Estimate) -> str:
-    low, high = (100 * end for end in estimate.interval)
     of_nobody = math.isnan(estimate.value)
-    return "–" if of_nobody else f"{_percent(estimate.value)} ({low:.0f}–{high:.0f})"
+    return "–" if of_nobody else f"{_percent(estimate.value)} ({_span(estimate)})"
+
+
+def _span(share: Estimate) -> str:
+    """The ends of a share's interval in whole percent, rounded outwards."""
+    low, high = share.interval
+    return f"{math.floor(100 * low)}–{math.ceil(100 * high)}"
 
 
 def _percent(value: float) -> str:
-    return "–" if math.isnan(value) else f"{100 * value:.0f}%"
+    from trust_recourse.report.audit import points
+
+    return "–" if math.isnan(value) else f"{points(value)}%"
 
 
 def _number(value: float, digits: int = 3) -> str:

@@ -155,11 +155,10 @@ def _people(audit: Audit, at: int) -> Iterator[Block]:
     names = (clean(each.group.name) for each in part.groups)
     if cut := [f"{_short(name)}: {name}." for name in names if len(name) > NAMED]:
         yield Text(f"In full: {' '.join(cut)}", small=True)
-    unknown = sum(each.group.unknown for each in part.groups)
     more = (
-        f" Of {_many(unknown)} the row could not be read, so it is not known whether they are "
-        "refused; they count as people, and in no share."
-        if unknown
+        f" Of {_many(audit.unknown)} the row could not be read, so it is not known whether they "
+        "are refused; they count as people, and in no share."
+        if audit.unknown
         else ""
     )
     yield Text(
@@ -196,7 +195,9 @@ def _costs(audit: Audit, at: int, drawn: bool) -> Iterator[Block]:
     yield Text(
         "Mean, median and 90 % are of those who can; a group whose hardest cases have no "
         "way at all looks cheap in them. Half of all refused: the cost at which half of them are "
-        "accepted, those without a way and open cases counted as never. Capped mean: of all "
+        "accepted, those without a way and open cases counted as never. Median, 90 % and half are "
+        "costs that somebody pays, of two in the middle the lower: between a cost and no way lies "
+        "no number. Capped mean: of all "
         f"refused, each cost counted up to {part.cap:.3g}, which 90 % of all who can do not "
         "exceed, and those without a way or open at just that.",
         small=True,
@@ -266,7 +267,7 @@ def _changes(audit: Audit, at: int, drawn: bool) -> Iterator[Block]:
         )
         return
     rows = [
-        (clean(audit.titles[name]), *(f"{100 * each.asked[name].value:.0f} %" for each in groups))
+        (clean(audit.titles[name]), *(f"{points(each.asked[name].value)} %" for each in groups))
         for name in names
     ]
     yield Grid(
@@ -296,7 +297,7 @@ def _levels(audit: Audit, at: int, drawn: bool) -> Iterator[Block]:
     levels = [step.confidence for step in part.deeper[0].frontier]
     rows = [
         (f"{_short(each.group)} ({each.asked})",
-         *(f"{100 * step.reach.value:.0f} %, {_number(step.mean_cost.value)}"
+         *(f"{points(step.reach.value)} %, {_number(step.mean_cost.value)}"
            for step in each.frontier))
         for each in part.deeper
     ]  # fmt: skip
@@ -379,7 +380,7 @@ def _name(each: Measured, few: int) -> str:
 
 
 def _some(told: Some) -> str:
-    low, high = (f"{100 * end:.0f}" for end in told.share.interval)
+    low, high = map(points, told.share.interval)
     return f"{told.people} {_span(low, f'{high} %')}"
 
 
@@ -387,8 +388,7 @@ def _share(each: Measured, measure: str) -> str:
     estimate = each.estimates[measure]
     if math.isnan(estimate.value):
         return "–"
-    low, high = estimate.interval
-    return f"{_points(estimate.value)} {_span(_points(low), _points(high))}"
+    return f"{points(estimate.value)} {_span(*map(points, estimate.interval))}"
 
 
 def _span(low: str, high: str) -> str:
@@ -396,8 +396,19 @@ def _span(low: str, high: str) -> str:
     return f"({low}\u00a0to\u00a0{high})"
 
 
+def points(share: float) -> str:
+    """A share in points of 100; 0 is nobody and 100 everybody.
+
+    >>> points(0.0), points(1 / 3000), points(0.1234), points(2999 / 3000), points(1.0)
+    ('0', '<0.1', '12.3', '>99.9', '100')
+    """
+    if share in (0.0, 1.0):
+        return f"{100 * share:.0f}"
+    return {"0.0": "<0.1", "100.0": ">99.9"}.get(_points(share), _points(share))
+
+
 def _points(value: float) -> str:
-    """A share in points of 100.
+    """A difference of shares in points of 100.
 
     >>> _points(0.1234), _points(-0.0001)
     ('12.3', '0.0')
