@@ -274,6 +274,7 @@ def test_files_of_a_folder_may_differ_in_a_columns_type(recourse, file, tmp_path
     counts = batch.run(recourse, tmp_path / "folder", tmp_path / "out", LEVEL, **ask)
     assert (counts.total(), counts["unanswered"]) == (len(people), unanswered)
     told = batch.read(tmp_path / "out")
+    alike(told, pd.read_parquet(tmp_path / "out").astype(told.dtypes))
     assert told.loc[told["status"] == "unanswered", "reason"].notna().all()
     if case == "with a zone, then without":
         assert told["when"].str.startswith("2024-01-01 00:00:00").all()
@@ -475,7 +476,7 @@ def test_a_version_that_differs_is_named(recourse, file, tmp_path):
     batch.run(recourse, file, tmp_path / "out", LEVEL, **ask)
     told = batch.manifest(tmp_path / "out")
     told["versions"]["pandas"] = "2.2.0"
-    (tmp_path / "out" / "batch.json").write_text(json.dumps(told))
+    (tmp_path / "out" / "_batch.json").write_text(json.dumps(told))
     with pytest.raises(BatchError, match=r"versions, pandas: '2.2.0' there, '[\d.]+' now"):
         batch.run(recourse, file, tmp_path / "out", LEVEL, **ask)
 
@@ -507,7 +508,7 @@ def test_a_folder_is_held_before_anything_is_written_in_it(recourse, file, tmp_p
         fcntl.flock(lock, fcntl.LOCK_EX)
         with pytest.raises(BatchError, match="another process is at work"):
             batch.run(recourse, file, tmp_path, LEVEL, n_jobs=1)
-    assert not (tmp_path / "batch.json").exists()
+    assert not (tmp_path / "_batch.json").exists()
 
 
 def test_two_processes_do_not_write_the_same_folder(recourse, file, tmp_path):
@@ -577,13 +578,13 @@ def test_a_damaged_part_of_the_answers_is_made_again(recourse, file, tmp_path):
         batch.check(out)
     batch.run(recourse, file, out, LEVEL, rows_per_part=40, n_jobs=1)
     assert alike(before, batch.read(out))
-    (out / "batch.json").write_text(json.dumps({"kind": "trust-recourse batch", "format": 99}))
+    (out / "_batch.json").write_text(json.dumps({"kind": "trust-recourse batch", "format": 99}))
     with pytest.raises(BatchError, match="format 99; this version reads format 1"):
         batch.read(out)
-    (out / "batch.json").unlink()
+    (out / "_batch.json").unlink()
     with pytest.raises(BatchError, match="no batch was begun"):
         batch.read(out)
-    with pytest.raises(BatchError, match="but no batch.json"):
+    with pytest.raises(BatchError, match="but no _batch.json"):
         batch.run(recourse, file, out, LEVEL)
 
 

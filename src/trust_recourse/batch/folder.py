@@ -1,6 +1,6 @@
 """The output: a manifest, then one Parquet file for each part, each there whole or not at all.
 
-    DIR/batch.json           what was asked, of whom, by which model; written first
+    DIR/_batch.json          what was asked, of whom, by which model; written first
     DIR/part-00000.parquet   one row for each person of the part
 
 Whoever starts the same work again finds by the names of the files what is done.
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 KIND, FORMAT = "trust-recourse batch", 1
-MANIFEST = "batch.json"
+MANIFEST = "_batch.json"
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 PARTICULAR = re.compile(r"\d+|given .*?, expected", re.DOTALL)  # of a reason, to one person
 ELSEWHERE = "give another folder, or remove this one"
