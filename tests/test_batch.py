@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
@@ -431,8 +432,8 @@ def test_another_question_or_other_people_are_refused(recourse, mixed, file, tmp
     assert before == {path.name: path.stat().st_mtime_ns for path in out.glob("part-*")}
     with pytest.raises(BatchError, match="begun otherwise .confidence: 0.7 there, 0.8 now"):
         batch.run(recourse, file, out, 0.8, **ask)
-    with pytest.raises(BatchError, match="rows per part: 50 there, 40 now"):
-        batch.run(recourse, file, out, LEVEL, **ask | {"rows_per_part": 40})
+    with pytest.raises(BatchError, match="0.7 there, 0.8 now; .*rows per part: 50 there, 40 now"):
+        batch.run(recourse, file, out, 0.8, **ask | {"rows_per_part": 40})
     with pytest.raises(BatchError, match="schema, features, children, mutable: False there"):
         batch.run(Recourse(recourse.model, wanted="yes"), file, out, LEVEL, **ask)
     other = PTMClassifier(epochs=1, random_state=1).fit(*mixed)
@@ -504,19 +505,61 @@ def test_an_input_that_changes_meanwhile_is_refused(recourse, file, tmp_path, ki
 
 
 def test_a_folder_is_held_before_anything_is_written_in_it(recourse, file, tmp_path):
-    with (tmp_path / ".lock").open("w") as lock:
+    out = tmp_path / "out"
+    out.mkdir()
+    with (out / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         with pytest.raises(BatchError, match="another process is at work"):
-            batch.run(recourse, file, tmp_path, LEVEL, n_jobs=1)
-    assert not (tmp_path / "_batch.json").exists()
+            batch.run(recourse, file, out, LEVEL, n_jobs=1)
+    assert not (out / "_batch.json").exists()
+
+
+def test_a_folder_of_other_files_is_refused_as_it_is(recourse, file):
+    there = file.parent
+    with pytest.raises(BatchError, match="has .people.parquet., but no _batch.json.*an empty one"):
+        batch.run(recourse, file, there, LEVEL, n_jobs=1)
+    assert [path.name for path in there.iterdir()] == ["people.parquet"]
+    out = there / "out"
+    out.mkdir()
+    for left in (".lock", "._batch.json.7.tmp"):  # by a run killed before it had begun
+        (out / left).touch()
+    batch.run(recourse, file, out, LEVEL, radius=False, n_jobs=1)
+    assert sorted(os.listdir(out))[:2] == [".lock", "_batch.json"]
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ("people.parquet", "a file is in the way"),
+        ("people.parquet/out", "a file is in the way"),
+        ("/proc/nothing", "no folder can be made there"),
+        ("closed", "Permission denied"),
+    ],
+)
+def test_a_folder_that_cannot_be_written_is_named(
+    recourse, file, tmp_path, monkeypatch, given, why
+):
+    opened = os.open
+
+    def closed(path, *more):
+        if str(path).endswith("closed/.lock"):
+            raise PermissionError(errno.EACCES, "no", str(path))
+        return opened(path, *more)
+
+    monkeypatch.setattr(os, "open", closed)
+    out = tmp_path / given
+    with pytest.raises(BatchError, match=f"^{out}: cannot be written .{why}.; give another"):
+        batch.run(recourse, file, out, LEVEL, n_jobs=1)
 
 
 def test_two_processes_do_not_write_the_same_folder(recourse, file, tmp_path):
+    out = tmp_path / "out"
+
     def again(now):
         with pytest.raises(BatchError, match="another process is at work"):
-            batch.run(recourse, file, tmp_path, LEVEL, rows_per_part=100, n_jobs=1)
+            batch.run(recourse, file, out, LEVEL, rows_per_part=100, n_jobs=1)
 
-    batch.run(recourse, file, tmp_path, LEVEL, rows_per_part=100, n_jobs=1, tell=again)
+    batch.run(recourse, file, out, LEVEL, rows_per_part=100, n_jobs=1, tell=again)
 
 
 @contextmanager
@@ -589,18 +632,19 @@ def test_a_damaged_part_of_the_answers_is_made_again(recourse, file, tmp_path):
 
 
 def test_no_byte_of_the_answers_changes_unseen(recourse, file, tmp_path):
-    batch.run(recourse, file, tmp_path, LEVEL, radius=False, rows_per_part=60, n_jobs=1)
-    part, good = tmp_path / folder.part_name(0), batch.read(tmp_path)
+    out = tmp_path / "out"
+    batch.run(recourse, file, out, LEVEL, radius=False, rows_per_part=60, n_jobs=1)
+    part, good = out / folder.part_name(0), batch.read(out)
     span, whole = Span(0, file, 0, 60), part.read_bytes()
     pages = len(whole) - 8 - int.from_bytes(whole[-8:-4], "little")
     seen = 0
     for at in range(4, pages, 97):
         part.write_bytes(whole[:at] + bytes([whole[at] ^ 0x55]) + whole[at + 1 :])
         try:
-            assert alike(good, batch.read(tmp_path))
+            assert alike(good, batch.read(out))
         except BatchError:
             seen += 1
-            assert folder.Folder(tmp_path, {}).missing((span,)) == {0}
+            assert folder.Folder(out, {}).missing((span,)) == {0}
     assert seen > 20
 
 
