@@ -246,6 +246,30 @@ def test_a_csv_and_a_folder_are_read_as_the_same_people(recourse, file, tmp_path
         assert alike(whole, batch.read(tmp_path / f"out {name}"))
 
 
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_columns_are_kept_as_they_are(recourse, people, tmp_path, kind):
+    names = [" north ", "  b", "c ", " , d", 'said, "so"', "\tx", "", "two\n lines "]
+    kept = people.head(2).drop(columns="name").merge(pd.DataFrame({"name": names}), how="cross")
+    kept["housing"] = [f" {housing} " for housing in kept["housing"]]
+    path = tmp_path / f"people.{kind}"
+    kept.to_csv(path, index=False) if kind == "csv" else kept.to_parquet(path)
+    ask = {"id": "name", "keep": "housing", "radius": False, "n_jobs": 1}
+    batch.run(recourse, path, tmp_path / "out", LEVEL, **ask)
+    told = batch.read(tmp_path / "out")
+    assert told["name"].tolist() == kept["name"].tolist()
+    assert told["housing"].tolist() == kept["housing"].tolist()
+    assert told["from.housing"].tolist() == kept["housing"].str.strip().tolist()
+
+
+def test_blanks_before_a_quote_are_no_part_of_the_cell(recourse, tmp_path):
+    (tmp_path / "people.csv").write_text(
+        'name, income, children, housing, grade, employed\n "a, b", 30.5, 1, "own", low, "yes"\n'
+    )
+    batch.run(recourse, tmp_path / "people.csv", tmp_path / "out", LEVEL, id="name", n_jobs=1)
+    told = batch.read(tmp_path / "out").iloc[0]
+    assert (told["name"], told["from.housing"], told["from.employed"]) == ("a, b", "own", True)
+
+
 def _lots(people):
     texts = people["children"].astype(str)
     texts.iloc[0] = "lots"
@@ -709,6 +733,7 @@ def test_the_command_says_what_is_wrong_with_what_it_was_given(recourse, file, t
         (["--wanted", "yes", "--confidence", "2"], "confidence=2.0"),
         (["--wanted", "yes", "--keep", "nothing"], "no column 'nothing'"),
         (["--jobs", "2", "--cluster", "tcp://nowhere:1"], "give one of them"),
+        (["--id", "name", "--id", "region"], "--id is given 2 times; give it once, and --keep"),
         (["--wanted", "maybe"], "the classes are no and yes"),
     ):
         done = CliRunner().invoke(app, [*line, *more])
@@ -720,20 +745,24 @@ def test_the_command_says_what_is_wrong_with_what_it_was_given(recourse, file, t
 
 def test_the_command_says_why_people_are_unanswered(recourse, file, tmp_path):
     recourse.model.save(tmp_path / "model.safetensors")
-    people = pd.read_parquet(file).head(9).astype({"income": object, "children": object})
-    people["income"] = [*"abcde", 30.5, 30.5, 30.5, 30.5]
+    people = pd.read_parquet(file).head(11).astype({"income": object, "children": object})
+    people["income"] = [*"abcde"] + [30.5] * 6
     people.loc[5:7, "children"] = 4.5
     people.loc[8, "housing"] = "castle"
+    people.loc[9, "grade"] = "none"
+    people.loc[10, "housing"] = None
     people.to_csv(tmp_path / "people.csv", index=False)
     line = ["batch", str(tmp_path / "people.csv"), "--model", str(tmp_path / "model.safetensors")]
     done = CliRunner().invoke(app, [*line, "--out", str(tmp_path / "out"), "--wanted", "yes"])
     assert done.exit_code == 0, done.output
     told = [" ".join(words.split()) for words in done.output.splitlines()]
-    assert "unanswered 9 could not be read; `reason` says why" in told
-    at = told.index("unanswered 9 could not be read; `reason` says why") + 1
+    at = told.index("unanswered 11 could not be read; `reason` says why") + 1
     assert told[at].startswith("5 such as feature 'income': given 'a', expected a number")
     assert told[at + 1].startswith("3 such as feature 'children': given '4.5', expected a whole")
     assert told[at + 2].startswith("1 such as feature 'housing': given 'castle', expected one of")
+    assert told[at + 3].startswith(
+        "2 for other reasons; the column `reason` says each, batch.reasons"
+    )
 
 
 def test_a_rate_is_told_once_there_is_one():
