@@ -23,7 +23,7 @@ def write(folder, frame, schema, confidence=0.85, parts=1, **told):
         "decision_threshold": 0.5, "confidence": confidence, "node_limit": None,
         "min_radius": None, "parts": parts, "keep": _kept(frame), **told,
     }  # fmt: skip
-    (folder / "batch.json").write_text(json.dumps(manifest))
+    (folder / "_batch.json").write_text(json.dumps(manifest))
     for at, rows in enumerate(np.array_split(np.arange(len(frame)), parts)):
         frame.iloc[rows].to_parquet(folder / f"part-{at:05d}.parquet", index=False)
     return folder

@@ -172,7 +172,7 @@ def test_the_order_of_rows_and_parts_changes_nothing(table, audit, loans, tmp_pa
     place, model = loans
     parts = [pd.read_parquet(part) for part in sorted((place / "answers").glob("*.parquet"))]
     rows = pd.concat(parts).sample(frac=1.0, random_state=1)
-    told = json.loads((place / "answers" / "batch.json").read_text())
+    told = json.loads((place / "answers" / "_batch.json").read_text())
     schema, confidence = Schema.from_dict(told.pop("schema")), told.pop("confidence")
     del told["parts"]
     folders.write(tmp_path / "y", rows, schema, confidence, parts=5, **told)
@@ -927,9 +927,9 @@ def test_many_groups_have_a_bar(table, tmp_path, columns, shown):
 def test_a_folder_that_is_none_is_told(tmp_path, table):
     assert "wrote" in run(tmp_path / "nowhere", "--by", "x").stderr
     assert "no batch was begun there" in run(tmp_path, "--by", "x").stderr
-    (tmp_path / "batch.json").write_text("{}")
+    (tmp_path / "_batch.json").write_text("{}")
     assert "not the manifest of a batch" in run(tmp_path, "--by", "x").stderr
-    (tmp_path / "batch.json").write_text("{")
+    (tmp_path / "_batch.json").write_text("{")
     assert "damaged" in run(tmp_path, "--by", "x").stderr
     folder = folders.write(tmp_path / "x", table, folders.INCOME, parts=3)
     (folder / "part-00001.parquet").write_bytes(b"PAR1 but not really")

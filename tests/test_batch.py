@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
@@ -245,6 +246,30 @@ def test_a_csv_and_a_folder_are_read_as_the_same_people(recourse, file, tmp_path
         assert alike(whole, batch.read(tmp_path / f"out {name}"))
 
 
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_columns_are_kept_as_they_are(recourse, people, tmp_path, kind):
+    names = [" north ", "  b", "c ", " , d", 'said, "so"', "\tx", "", "two\n lines "]
+    kept = people.head(2).drop(columns="name").merge(pd.DataFrame({"name": names}), how="cross")
+    kept["housing"] = [f" {housing} " for housing in kept["housing"]]
+    path = tmp_path / f"people.{kind}"
+    kept.to_csv(path, index=False) if kind == "csv" else kept.to_parquet(path)
+    ask = {"id": "name", "keep": "housing", "radius": False, "n_jobs": 1}
+    batch.run(recourse, path, tmp_path / "out", LEVEL, **ask)
+    told = batch.read(tmp_path / "out")
+    assert told["name"].tolist() == kept["name"].tolist()
+    assert told["housing"].tolist() == kept["housing"].tolist()
+    assert told["from.housing"].tolist() == kept["housing"].str.strip().tolist()
+
+
+def test_blanks_before_a_quote_are_no_part_of_the_cell(recourse, tmp_path):
+    (tmp_path / "people.csv").write_text(
+        'name, income, children, housing, grade, employed\n "a, b", 30.5, 1, "own", low, "yes"\n'
+    )
+    batch.run(recourse, tmp_path / "people.csv", tmp_path / "out", LEVEL, id="name", n_jobs=1)
+    told = batch.read(tmp_path / "out").iloc[0]
+    assert (told["name"], told["from.housing"], told["from.employed"]) == ("a, b", "own", True)
+
+
 def _lots(people):
     texts = people["children"].astype(str)
     texts.iloc[0] = "lots"
@@ -274,6 +299,7 @@ def test_files_of_a_folder_may_differ_in_a_columns_type(recourse, file, tmp_path
     counts = batch.run(recourse, tmp_path / "folder", tmp_path / "out", LEVEL, **ask)
     assert (counts.total(), counts["unanswered"]) == (len(people), unanswered)
     told = batch.read(tmp_path / "out")
+    alike(told, pd.read_parquet(tmp_path / "out").astype(told.dtypes))
     assert told.loc[told["status"] == "unanswered", "reason"].notna().all()
     if case == "with a zone, then without":
         assert told["when"].str.startswith("2024-01-01 00:00:00").all()
@@ -430,8 +456,8 @@ def test_another_question_or_other_people_are_refused(recourse, mixed, file, tmp
     assert before == {path.name: path.stat().st_mtime_ns for path in out.glob("part-*")}
     with pytest.raises(BatchError, match="begun otherwise .confidence: 0.7 there, 0.8 now"):
         batch.run(recourse, file, out, 0.8, **ask)
-    with pytest.raises(BatchError, match="rows per part: 50 there, 40 now"):
-        batch.run(recourse, file, out, LEVEL, **ask | {"rows_per_part": 40})
+    with pytest.raises(BatchError, match="0.7 there, 0.8 now; .*rows per part: 50 there, 40 now"):
+        batch.run(recourse, file, out, 0.8, **ask | {"rows_per_part": 40})
     with pytest.raises(BatchError, match="schema, features, children, mutable: False there"):
         batch.run(Recourse(recourse.model, wanted="yes"), file, out, LEVEL, **ask)
     other = PTMClassifier(epochs=1, random_state=1).fit(*mixed)
@@ -475,7 +501,7 @@ def test_a_version_that_differs_is_named(recourse, file, tmp_path):
     batch.run(recourse, file, tmp_path / "out", LEVEL, **ask)
     told = batch.manifest(tmp_path / "out")
     told["versions"]["pandas"] = "2.2.0"
-    (tmp_path / "out" / "batch.json").write_text(json.dumps(told))
+    (tmp_path / "out" / "_batch.json").write_text(json.dumps(told))
     with pytest.raises(BatchError, match=r"versions, pandas: '2.2.0' there, '[\d.]+' now"):
         batch.run(recourse, file, tmp_path / "out", LEVEL, **ask)
 
@@ -503,19 +529,61 @@ def test_an_input_that_changes_meanwhile_is_refused(recourse, file, tmp_path, ki
 
 
 def test_a_folder_is_held_before_anything_is_written_in_it(recourse, file, tmp_path):
-    with (tmp_path / ".lock").open("w") as lock:
+    out = tmp_path / "out"
+    out.mkdir()
+    with (out / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         with pytest.raises(BatchError, match="another process is at work"):
-            batch.run(recourse, file, tmp_path, LEVEL, n_jobs=1)
-    assert not (tmp_path / "batch.json").exists()
+            batch.run(recourse, file, out, LEVEL, n_jobs=1)
+    assert not (out / "_batch.json").exists()
+
+
+def test_a_folder_of_other_files_is_refused_as_it_is(recourse, file):
+    there = file.parent
+    with pytest.raises(BatchError, match="has .people.parquet., but no _batch.json.*an empty one"):
+        batch.run(recourse, file, there, LEVEL, n_jobs=1)
+    assert [path.name for path in there.iterdir()] == ["people.parquet"]
+    out = there / "out"
+    out.mkdir()
+    for left in (".lock", "._batch.json.7.tmp"):  # by a run killed before it had begun
+        (out / left).touch()
+    batch.run(recourse, file, out, LEVEL, radius=False, n_jobs=1)
+    assert sorted(os.listdir(out))[:2] == [".lock", "_batch.json"]
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ("people.parquet", "a file is in the way"),
+        ("people.parquet/out", "a file is in the way"),
+        ("/proc/nothing", "no folder can be made there"),
+        ("closed", "Permission denied"),
+    ],
+)
+def test_a_folder_that_cannot_be_written_is_named(
+    recourse, file, tmp_path, monkeypatch, given, why
+):
+    opened = os.open
+
+    def closed(path, *more):
+        if str(path).endswith("closed/.lock"):
+            raise PermissionError(errno.EACCES, "no", str(path))
+        return opened(path, *more)
+
+    monkeypatch.setattr(os, "open", closed)
+    out = tmp_path / given
+    with pytest.raises(BatchError, match=f"^{out}: cannot be written .{why}.; give another"):
+        batch.run(recourse, file, out, LEVEL, n_jobs=1)
 
 
 def test_two_processes_do_not_write_the_same_folder(recourse, file, tmp_path):
+    out = tmp_path / "out"
+
     def again(now):
         with pytest.raises(BatchError, match="another process is at work"):
-            batch.run(recourse, file, tmp_path, LEVEL, rows_per_part=100, n_jobs=1)
+            batch.run(recourse, file, out, LEVEL, rows_per_part=100, n_jobs=1)
 
-    batch.run(recourse, file, tmp_path, LEVEL, rows_per_part=100, n_jobs=1, tell=again)
+    batch.run(recourse, file, out, LEVEL, rows_per_part=100, n_jobs=1, tell=again)
 
 
 @contextmanager
@@ -577,29 +645,30 @@ def test_a_damaged_part_of_the_answers_is_made_again(recourse, file, tmp_path):
         batch.check(out)
     batch.run(recourse, file, out, LEVEL, rows_per_part=40, n_jobs=1)
     assert alike(before, batch.read(out))
-    (out / "batch.json").write_text(json.dumps({"kind": "trust-recourse batch", "format": 99}))
+    (out / "_batch.json").write_text(json.dumps({"kind": "trust-recourse batch", "format": 99}))
     with pytest.raises(BatchError, match="format 99; this version reads format 1"):
         batch.read(out)
-    (out / "batch.json").unlink()
+    (out / "_batch.json").unlink()
     with pytest.raises(BatchError, match="no batch was begun"):
         batch.read(out)
-    with pytest.raises(BatchError, match="but no batch.json"):
+    with pytest.raises(BatchError, match="but no _batch.json"):
         batch.run(recourse, file, out, LEVEL)
 
 
 def test_no_byte_of_the_answers_changes_unseen(recourse, file, tmp_path):
-    batch.run(recourse, file, tmp_path, LEVEL, radius=False, rows_per_part=60, n_jobs=1)
-    part, good = tmp_path / folder.part_name(0), batch.read(tmp_path)
+    out = tmp_path / "out"
+    batch.run(recourse, file, out, LEVEL, radius=False, rows_per_part=60, n_jobs=1)
+    part, good = out / folder.part_name(0), batch.read(out)
     span, whole = Span(0, file, 0, 60), part.read_bytes()
     pages = len(whole) - 8 - int.from_bytes(whole[-8:-4], "little")
     seen = 0
     for at in range(4, pages, 97):
         part.write_bytes(whole[:at] + bytes([whole[at] ^ 0x55]) + whole[at + 1 :])
         try:
-            assert alike(good, batch.read(tmp_path))
+            assert alike(good, batch.read(out))
         except BatchError:
             seen += 1
-            assert folder.Folder(tmp_path, {}).missing((span,)) == {0}
+            assert folder.Folder(out, {}).missing((span,)) == {0}
     assert seen > 20
 
 
@@ -664,6 +733,7 @@ def test_the_command_says_what_is_wrong_with_what_it_was_given(recourse, file, t
         (["--wanted", "yes", "--confidence", "2"], "confidence=2.0"),
         (["--wanted", "yes", "--keep", "nothing"], "no column 'nothing'"),
         (["--jobs", "2", "--cluster", "tcp://nowhere:1"], "give one of them"),
+        (["--id", "name", "--id", "region"], "--id is given 2 times; give it once, and --keep"),
         (["--wanted", "maybe"], "the classes are no and yes"),
     ):
         done = CliRunner().invoke(app, [*line, *more])
@@ -675,20 +745,24 @@ def test_the_command_says_what_is_wrong_with_what_it_was_given(recourse, file, t
 
 def test_the_command_says_why_people_are_unanswered(recourse, file, tmp_path):
     recourse.model.save(tmp_path / "model.safetensors")
-    people = pd.read_parquet(file).head(9).astype({"income": object, "children": object})
-    people["income"] = [*"abcde", 30.5, 30.5, 30.5, 30.5]
+    people = pd.read_parquet(file).head(11).astype({"income": object, "children": object})
+    people["income"] = [*"abcde"] + [30.5] * 6
     people.loc[5:7, "children"] = 4.5
     people.loc[8, "housing"] = "castle"
+    people.loc[9, "grade"] = "none"
+    people.loc[10, "housing"] = None
     people.to_csv(tmp_path / "people.csv", index=False)
     line = ["batch", str(tmp_path / "people.csv"), "--model", str(tmp_path / "model.safetensors")]
     done = CliRunner().invoke(app, [*line, "--out", str(tmp_path / "out"), "--wanted", "yes"])
     assert done.exit_code == 0, done.output
     told = [" ".join(words.split()) for words in done.output.splitlines()]
-    assert "unanswered 9 could not be read; `reason` says why" in told
-    at = told.index("unanswered 9 could not be read; `reason` says why") + 1
+    at = told.index("unanswered 11 could not be read; `reason` says why") + 1
     assert told[at].startswith("5 such as feature 'income': given 'a', expected a number")
     assert told[at + 1].startswith("3 such as feature 'children': given '4.5', expected a whole")
     assert told[at + 2].startswith("1 such as feature 'housing': given 'castle', expected one of")
+    assert told[at + 3].startswith(
+        "2 for other reasons; the column `reason` says each, batch.reasons"
+    )
 
 
 def test_a_rate_is_told_once_there_is_one():

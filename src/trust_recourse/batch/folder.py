@@ -1,6 +1,6 @@
 """The output: a manifest, then one Parquet file for each part, each there whole or not at all.
 
-    DIR/batch.json           what was asked, of whom, by which model; written first
+    DIR/_batch.json          what was asked, of whom, by which model; written first
     DIR/part-00000.parquet   one row for each person of the part
 
 Whoever starts the same work again finds by the names of the files what is done.
@@ -29,8 +29,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 KIND, FORMAT = "trust-recourse batch", 1
-MANIFEST = "batch.json"
+MANIFEST = "_batch.json"
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+WHY = {
+    FileExistsError: "a file is in the way",
+    NotADirectoryError: "a file is in the way",
+    FileNotFoundError: "no folder can be made there",
+}
 PARTICULAR = re.compile(r"\d+|given .*?, expected", re.DOTALL)  # of a reason, to one person
 ELSEWHERE = "give another folder, or remove this one"
 
@@ -54,8 +59,9 @@ class Folder:
         A second process is kept from it meanwhile; one that was killed keeps nobody.
         """
         folder = cls(Path(path), manifest)
-        folder.path.mkdir(parents=True, exist_ok=True)
-        lock = os.open(folder.path / ".lock", os.O_CREAT | os.O_RDWR)
+        with _writable(folder.path):
+            folder.path.mkdir(parents=True, exist_ok=True)
+            lock = os.open(folder.path / ".lock", os.O_CREAT | os.O_RDWR)
         try:
             _lock(lock, folder.path)
             folder._begin()
@@ -69,8 +75,6 @@ class Folder:
         if (self.path / MANIFEST).exists():
             _refuse_another(self.path, _manifest(self.path), self.manifest)
             return
-        if found := sorted(p.name for p in self.path.glob("part-*")):
-            raise BatchError(f"{self.path}: has {some(found)}, but no {MANIFEST}; {ELSEWHERE}")
         self._write(MANIFEST, json.dumps(self.manifest, ensure_ascii=False, indent=1).encode())
 
     def missing(self, spans: tuple[Span, ...]) -> set[int]:
@@ -102,17 +106,38 @@ class Folder:
         except OSError as error:
             with contextlib.suppress(OSError):
                 beside.unlink()
-            if error.errno not in FULL:
-                raise
+            mend = "make room" if error.errno in FULL else "put that right"
             raise BatchError(
                 f"{self.path}: {name} could not be written ({os.strerror(error.errno or 0)}); "
-                "make room, then start the same again: what is there is kept"
+                f"{mend}, then start the same again: what is there is kept"
             ) from None
 
 
 def part_name(number: int) -> str:
     """The file of a part."""
     return f"part-{number:05d}.parquet"
+
+
+def refuse_foreign(path: Path) -> None:
+    """Refuse a folder with files in it where no batch was begun; hidden ones do not count."""
+    with _writable(path):
+        found = os.listdir(path) if path.exists() else []
+    seen = sorted(name for name in found if not name.startswith("."))
+    if seen and MANIFEST not in seen:
+        raise BatchError(
+            f"{path}: has {some(seen)}, but no {MANIFEST}, so no batch was begun there; give a new "
+            "folder or an empty one"
+        )
+
+
+@contextlib.contextmanager
+def _writable(path: Path) -> Iterator[None]:
+    """Say of the folder as it was given that it cannot be written, and why."""
+    try:
+        yield
+    except OSError as error:
+        why = WHY.get(type(error)) or os.strerror(error.errno or 0)
+        raise BatchError(f"{path}: cannot be written ({why}); give another folder") from None
 
 
 def _fsync_folder(path: Path) -> None:
@@ -154,9 +179,13 @@ def _manifest(path: Path) -> dict[str, Any]:
 
 def _refuse_another(path: Path, there: dict[str, Any], asked: dict[str, Any]) -> None:
     """Refuse to go on with another question, or with other people, naming what differs."""
-    for name in asked:
-        for apart in _apart(name.replace("_", " "), there.get(name), asked[name]):
-            raise BatchError(f"{path}: was begun otherwise ({apart}); {ELSEWHERE}")
+    apart = [
+        words
+        for name in asked
+        for words in _apart(name.replace("_", " "), there.get(name), asked[name])
+    ]
+    if apart:
+        raise BatchError(f"{path}: was begun otherwise ({'; '.join(apart)}); {ELSEWHERE}")
     untold = "cost functions of its own" if asked["cost_functions"] else None
     if asked["model"]["fingerprint"] is None:
         untold = "a model without `fingerprint_`"

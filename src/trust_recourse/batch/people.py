@@ -64,10 +64,10 @@ class Part:
         if self.table is None:
             return pd.DataFrame(columns=list(schema.names))
         columns: pd.DataFrame = self.table.select(list(schema.names)).to_pandas()
-        if self.separator == ";":
-            for feature in schema:
-                if feature.kind == "number":
-                    columns[feature.name] = [_with_point(text) for text in columns[feature.name]]
+        for feature in schema if self.separator else ():
+            texts = [text.strip() for text in columns[feature.name]]
+            with_comma = self.separator == ";" and feature.kind == "number"
+            columns[feature.name] = [_with_point(text) for text in texts] if with_comma else texts
         return columns
 
 
@@ -318,6 +318,7 @@ class _Lines:
         self.end, self.line = skip, line
         self.digest = hashlib.sha256()
         self.problem: str | None = None
+        self.record = ""  # what was read of the record so far
 
     def __iter__(self) -> Iterator[str]:
         for raw in self.source:
@@ -332,6 +333,7 @@ class _Lines:
             if found := CONTROL.search(text):
                 self.problem = f"the character {found[0]!r} has no place in a table of text"
                 text = CONTROL.sub("", text)
+            self.record += text
             yield text
 
 
@@ -352,6 +354,7 @@ def _records(lines: _Lines, path: Path, separator: str, cells: int | None) -> It
                 ) from None
             row, lines.problem = [""], str(error)
         problem, lines.problem = lines.problem, None
+        text, lines.record = lines.record, ""
         if problem is None and cells and row and len(row) != cells:
             problem = f"{len(row)} cells, but the first line names {cells} columns"
         if problem is None and lines.line - begun >= LINES:
@@ -360,7 +363,21 @@ def _records(lines: _Lines, path: Path, separator: str, cells: int | None) -> It
         cells = cells or len(row)
         if row or cells == 1:  # of a single column a blank line is a blank cell
             row = row or [""]
-            yield Record([cell.strip() for cell in row], told, lines.end, lines.line)
+            yield Record(_whole(row, text, separator), told, lines.end, lines.line)
+
+
+def _whole(row: list[str], text: str, separator: str) -> list[str]:
+    """The cells of a record with the blanks that begin them, unless a quote follows these."""
+    if not text.startswith(" ") and f"{separator} " not in text:
+        return row
+    try:
+        whole = next(csv.reader([text], delimiter=separator, strict=True))
+    except csv.Error:
+        return row
+    if len(whole) != len(row):
+        return row
+    each = zip(row, whole, strict=True)
+    return [with_blanks if with_blanks.lstrip(" ") == cell else cell for cell, with_blanks in each]
 
 
 def _csv(path: Path, most: int) -> People:
@@ -388,7 +405,7 @@ def _csv(path: Path, most: int) -> People:
                 begin = record
         if not spans or spans[-1].first + spans[-1].rows < row:
             spans.append(_span(path, spans, row, begin))
-    names = [name or f"column {at}" for at, name in enumerate(header.cells, 1)]
+    names = [name.strip() or f"column {at}" for at, name in enumerate(header.cells, 1)]
     refuse_repeated(f"{path}: columns", names)
     kept, columns = tuple(spans if row else ()), pa.schema(dict.fromkeys(names, pa.string()))
     return People(path, kept, columns, {path: stamp}, lines.digest.hexdigest(), separator)

@@ -17,7 +17,15 @@ import numpy as np
 import pandas as pd
 
 from trust_recourse.batch.answer import NODES, Question, answer, unanswered
-from trust_recourse.batch.folder import FORMAT, KIND, BatchError, Folder, check, told_of
+from trust_recourse.batch.folder import (
+    FORMAT,
+    KIND,
+    BatchError,
+    Folder,
+    check,
+    refuse_foreign,
+    told_of,
+)
 from trust_recourse.batch.people import Part, People, PeopleError, people
 from trust_recourse.recourse import Recourse
 from trust_recourse.search.certificate import cost_parts
@@ -79,7 +87,7 @@ def run(
     Parameters
     ----------
     source : a CSV or Parquet file, or a folder of Parquet files; it is never held whole.
-    out : the folder to write, see `read` and `parts`.
+    out : the folder to write, new or empty, see `read` and `parts`.
     confidence, min_radius, node_limit : as for `Recourse.find`; there is no limit of time, so that
         any number of workers gives the same answers.
     radius : whether each option's certified radius is worked out, which about doubles the time.
@@ -99,6 +107,7 @@ def run(
     )  # fmt: skip
     jobs = _jobs(n_jobs)
     _refuse_within(Path(source), Path(out))
+    refuse_foreign(Path(out))
     found = people(source, rows_per_part)
     kept = _kept(found, question, id, keep)
     types = found.types(list(dict.fromkeys([*recourse.schema.names, *kept])))

@@ -59,7 +59,8 @@ def batch(
         float, typer.Option(metavar="T", help="Who is below this confidence is refused.")
     ] = 0.5,
     id: Annotated[  # noqa: A002
-        str | None, typer.Option("--id", metavar="COLUMN", help="The column that names people.")
+        list[str] | None,
+        typer.Option("--id", metavar="COLUMN", help="The column that names people."),
     ] = None,
     keep: Annotated[
         list[str] | None,
@@ -113,14 +114,18 @@ def batch(
     _need("pyarrow", "parquet")
     if jobs is not None and cluster is not None:
         raise InputError("--jobs is for this machine, --cluster for others; give one of them")
+    if id is not None and len(id) > 1:
+        raise InputError(
+            f"--id is given {len(id)} times; give it once, and --keep for more columns"
+        )
     from trust_recourse import batch as whole
 
     recourse = question.asked_of(model, schema, lock, cost, wanted, threshold)
     with _client(cluster) as client, _shown() as tell:
         found = whole.run(
             recourse, people, out, confidence, min_radius=min_radius, node_limit=node_limit,
-            radius=radius, merge=merge, id=id, keep=keep or (), rows_per_part=rows_per_part,
-            n_jobs=jobs, client=client, model=model, tell=tell,
+            radius=radius, merge=merge, id=id[0] if id else None, keep=keep or (),
+            rows_per_part=rows_per_part, n_jobs=jobs, client=client, model=model, tell=tell,
         )  # fmt: skip
     _sum_up(found, out)
 
@@ -201,6 +206,10 @@ def _sum_up(found: Counter[str], out: Path) -> None:
     for status, sentence in SENTENCES.items():
         if found[status]:
             console.print(f"{status:<11}{found[status]:>13,}  {sentence}", soft_wrap=True)
-    for reason, many in reasons(out)[:MOST] if found[UNANSWERED] else ():
+    why = reasons(out) if found[UNANSWERED] else []
+    for reason, many in why[:MOST]:
         console.print(f"{many:>24,}  such as {reason}", soft_wrap=True)
+    if others := sum(many for _, many in why[MOST:]):
+        words = "for other reasons; the column `reason` says each, batch.reasons counts them"
+        console.print(f"{others:>24,}  {words}", soft_wrap=True)
     console.print(f"\n{out}: {page.people(found.total())}, each once.", soft_wrap=True)
