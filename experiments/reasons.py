@@ -255,6 +255,13 @@ def _beside(rows, printed, baseline):
     return cells
 
 
+def _counted(rows, kind):
+    """How many people were asked about, by which seeds."""
+    ours = [row for row in rows if row["kind"] == kind]
+    people = len({row["query"] for row in ours})
+    return f"{people} people, seeds {' and '.join(map(str, sorted({row['seed'] for row in ours})))}"
+
+
 def _title(data, swapped=False):
     return paper.TITLES[data] + (", classes exchanged" if swapped else "")
 
@@ -277,7 +284,7 @@ def networks(rows):
         "“Stopped” networks end when accuracy on a tenth of their rows stands still for 25 epochs, "
         "“whole” ones learn for all 250; 0.01 and 0.001 are Adam's rates. Table 2 has the first. "
         "Steps of 0.01 are CARLA's default for Wachter, the paper states 0.1. Who is accepted as "
-        "they are stays so. Seeds 42 and 43; † as in Table 2.",
+        f"they are stays so. {_counted(rows, 'network')}; † as in Table 2.",
     )
     return Table("The baselines on networks trained otherwise", header, tuple(body), notes)
 
@@ -319,7 +326,7 @@ def searches(rows):
         )  # fmt: skip
     header = ("Data", "Silence", "τ", "The answer", "M in the search", *HEADINGS)
     notes = (
-        "Three people, seeds 42 and 43, 300 trials of 50 passes each, metrics by 100 passes. The "
+        f"{_counted(rows, 'search')}, trials and passes as in Table 2. The "
         "three rules choose among the same trials. Table 2 has silence as yes and the cheapest in "
         "the band; where no trial is in the band, the cheapest of all stands here. † as in Table "
         "2.",
