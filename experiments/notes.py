@@ -83,35 +83,34 @@ NOTES = (
         "f",
         (("synthetic_2d", None, 0.85, None),),
         "Which trial is the answer. We take Eq. 2 by the word: the cheapest trial whose estimate "
-        "lies in the band. Of many estimates from 50 passes that is a lucky one: 0.783 on average"
-        " in the search is 0.662 by new passes. Of the same trials the one nearest to τ (the "
-        "first of the paper's two objectives) has confidence 0.795 and robustness 0.973 at L1 "
-        "0.419 and L2 0.313; at τ = 0.50 confidence 0.453 and robustness 0.320 (paper 0.452 and "
-        "0.347). If silence, v = 0, is no besides, all is within two deviations but robustness: "
-        "0.475, 0.338, 0.803 and 0.970. A robustness of 1.000 has no deviation, so one noisy copy"
-        " that is lost counts as off. Hardly the machine: other seeds, epochs, states and NA "
-        "cells kept need L2 0.281 to 0.326 at best in the band, which is all that was measured of "
-        "them.",
+        "lies in the band. Of many estimates from 50 passes that is a lucky one: 0.787 on average"
+        " in the search is 0.672 by new passes. Of the same trials the one nearest to τ (the "
+        "first of the paper's two objectives) has L1 0.445, L2 0.352, confidence 0.767 and "
+        "robustness 0.976, all within two deviations but robustness; at τ = 0.50 confidence 0.456 "
+        "and robustness 0.309 (paper 0.452 and 0.347). A robustness of 1.000 has no deviation, so "
+        "one noisy copy that is lost counts as off. If silence, v = 0, is no besides, robustness "
+        "is 0.965, and at τ = 0.50 both costs are off, 0.460 and 0.365. Hardly the machine: other "
+        "seeds, epochs, states and NA cells kept need L2 0.281 to 0.326 at best in the band, which "
+        "is all that was measured of them.",
     ),
     Note(
         "g",
         (("synthetic_5d", None, 0.85, None),),
         "Not explained in full. Robustness: any copy lost is off a 1.000 without deviation, and "
-        "ours lie near the edges of cells; another rule does not mend it: for three people the "
-        "cheapest in the band keeps 0.990, the nearest to τ 0.977. Cost: the rule takes L2 only "
-        "from 0.171 to 0.185, and machines of six seeds need 0.133 to 0.161 at best in the band "
-        "(paper 0.372); other epochs, states and NA cells kept were not tried here. How far the "
-        "classes are apart, which the paper leaves open, was set by Wachter's L2 on the network "
-        "alone.",
+        "ours lie near the edges of cells; another rule does not mend it: the cheapest in the band "
+        "keeps 0.905, the nearest to τ 0.951. Cost: the rule takes L2 only from 0.173 to 0.209, "
+        "and machines of six seeds need 0.133 to 0.161 at best in the band (paper 0.372); other "
+        "epochs, states and NA cells kept were not tried here. How far the classes are apart, "
+        "which the paper leaves open, was set by Wachter's L2 on the network alone.",
     ),
     Note(
         "h",
         (("iris", None, 0.50, None), ("iris", None, 0.85, None)),
         "In part. With the trial nearest to τ for the answer (in place of the cheapest in the "
-        "band) L2 at τ = 0.85 rises from 0.199 to 0.377, within two deviations of 0.507, with "
-        "confidence 0.767 and robustness 0.943 (paper 0.777 and 0.925), but L1 only to 0.607 "
-        "(paper 0.892). At τ = 0.50 it stays at 0.156, and reaches the paper's, 0.371 and L1 "
-        "0.553, only if silence, v = 0, is no besides, which at 0.85 gives 0.219. Not explained "
+        "band) L2 at τ = 0.85 rises from 0.214 to 0.370, within two deviations of 0.507, with "
+        "confidence 0.804 and robustness 0.924 (paper 0.777 and 0.925), but L1 only to 0.586 "
+        "(paper 0.892). At τ = 0.50 it is 0.188, and comes near the paper's 0.366, 0.339 and L1 "
+        "0.556, only if silence, v = 0, is no besides, which at 0.85 gives HOLE. Not explained "
         "by the machine: six seeds, 50 and 80 epochs, states counted otherwise and NA cells kept "
         "need 0.118 to 0.149 and 0.180 to 0.214 at best, all that was measured of them. "
         "With the classes exchanged it is 0.432 and 0.529, near the paper's, but the networks' "
