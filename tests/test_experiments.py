@@ -361,6 +361,7 @@ def test_who_meets_the_question_already_pays_nothing():
     still = sum(np.allclose(r["x"], s.X.iloc[r["person"]]) for r in ours)
     assert (still, len(ours)) == (5, 10)
     assert shown(PEOPLE, table2.CERTIFIED["vote"])["Pay nothing"] == "5"
+    assert shown(PEOPLE, "Wachter, ANN")["Pay nothing"] == "10"  # as a note says
 
 
 def test_who_is_refused_is_told_with_how_many_are_shared():
