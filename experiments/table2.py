@@ -355,7 +355,7 @@ def table(data, who, named, whom):
         "rows. “Met, exact” is the share of answers, of all seeds, whose exact confidence is what "
         "was asked for (in the band, or at least so much), “says yes” the share at one half or "
         "more; the search by 50 passes trusts the estimate that chose the answer. “Pay nothing” "
-        "counts people who are left as they are.",
+        "counts people who are left as they are, by any seed.",
         "† marks what differs from the paper, in brackets, by more than two of its deviations (a "
         "fifth for its baselines, which have none)"
         + ("; the letter behind it says why, below. " if full else ". ")
