@@ -69,6 +69,9 @@ QUICK = Scale(
 TINY = replace(QUICK, name="tiny", data=("iris",), trials=30, gp_trials=12, levels=(0.5, 0.9))
 
 
+PAGE = 40  # rows of a table that a page of LaTeX holds
+
+
 @dataclass(frozen=True)
 class Table:
     """A table in words and numbers, ready to be read."""
@@ -95,15 +98,18 @@ class Table:
         return "\n".join(lines) + "\n"
 
     def latex(self):
-        """In LaTeX, for booktabs and graphicx; as wide as the text, the notes below it."""
+        """In LaTeX, for booktabs and graphicx: floats of a page at most, the notes below them."""
         columns = "l" * len(self.header)
-        lines = [rf"\begin{{table}}[ht]\centering\caption{{{tex(self.title)}}}", r"\small"]
-        lines += [r"\resizebox{\textwidth}{!}{%", rf"\begin{{tabular}}{{{columns}}}", r"\toprule"]
-        lines += [" & ".join(map(tex, self.header)) + r" \\", r"\midrule"]
-        lines += [" & ".join(map(tex, row)) + r" \\" for row in self.body]
-        lines += [r"\bottomrule", r"\end{tabular}}"]
-        lines += [rf"\par\smallskip\footnotesize {tex(note)}" for note in self.notes]
-        return "\n".join([*lines, r"\end{table}"]) + "\n"
+        lines = []
+        for start in range(0, max(len(self.body), 1), PAGE):
+            title = tex(self.title) + (", continued" if start else "")
+            lines += [rf"\begin{{table}}[!htb]\centering\caption{{{title}}}", r"\small"]
+            lines += [r"\resizebox{\textwidth}{!}{%", rf"\begin{{tabular}}{{{columns}}}"]
+            lines += [r"\toprule", " & ".join(map(tex, self.header)) + r" \\", r"\midrule"]
+            lines += [" & ".join(map(tex, row)) + r" \\" for row in self.body[start : start + PAGE]]
+            lines += [r"\bottomrule", r"\end{tabular}}", r"\end{table}"]
+        lines += [rf"{{\footnotesize {tex(note)}\par}}" for note in self.notes]
+        return "\n".join(lines) + "\n"
 
 
 def _piped(cells):
@@ -116,7 +122,7 @@ _TEX = {
     "±": r"$\pm$", "≥": r"$\geq$", "≤": r"$\leq$", "<": "$<$", ">": "$>$", "×": r"$\times$",
     "τ": r"$\tau$", "σ": r"$\sigma$", "ε": r"$\varepsilon$", "−": "$-$", "–": "--",
     "δ": r"$\delta$", "η": r"$\eta$", "Ω": r"$\Omega$", "†": r"$\dagger$", "‡": r"$\ddagger$",
-    "“": "``", "”": "''",
+    "“": "``", "”": "''", "½": r"$\frac{1}{2}$",
     "∞": r"$\infty$", "→": r"$\to$", "|": r"\textbar{}",
 }  # fmt: skip
 

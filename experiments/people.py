@@ -68,10 +68,10 @@ def learnt(model, data, fold=None):
     return others[model](data, fold) if model in others else machine(data, model, fold)
 
 
-def recourse(model, query):
+def recourse(model, query, cost="l2"):
     """The front door to a model, by its name, that did not learn from this person."""
     found = learnt(model, query.data, query.fold)
-    return Recourse(found, split(query.data, query.fold).schema, cost="l2")
+    return Recourse(found, split(query.data, query.fold).schema, cost=cost)
 
 
 # ---------------------------------------------------------------- whom to ask about
