@@ -13,7 +13,7 @@ holds its decision within a radius of 0.05; TPE with exact inference; GrowingSph
 machine.
 
 **Standard deviations.** The paper prints "mean ± std over 10 BO repeats per query". Its ±0.024 in
-L2 on Synthetic 2D is less than the people's own spread there, so it can only be what the seeds do
+L2 on Synthetic 2D is less than the people's own spread there, so it is taken for what the seeds do
 within a query: the mean over queries of the deviation over seeds. So is ours. It is 0 for a method
 without chance, and not printed.
 
