@@ -162,6 +162,7 @@ class Measures(NamedTuple):
     confidence: float
     robustness: float
     reached: bool  # the target, by allowed values
+    x: list[float]  # the row itself, so that all of this can be measured again
 
 
 def measured(ask, x, other, level):
@@ -177,6 +178,7 @@ def measured(ask, x, other, level):
             ask.confidences, codes, ask.schema, SIGMA, n_copies=COPIES, random_state=SEED
         ),
         reached=Target(level).met(confidence) and not ask.schema.reach(x).why_not(codes),
+        x=codes.tolist(),
     )
 
 

@@ -57,6 +57,7 @@ def climb(data, link, number, most, levels, boxes):
             for option in result.options:
                 codes = door.schema.reach(option.x).own
                 row |= {
+                    "x": option.x.tolist(),
                     "l1": float(np.abs(codes - own).sum()),
                     "l2": option.cost,
                     "confidence": option.confidence,

@@ -115,7 +115,9 @@ def half_plane():
 def test_an_answer_is_measured_by_its_values(half_plane):
     x = pd.Series({"a": 0.2, "b": 0.5})
     found = peers.measured(half_plane, x, [0.9, 0.5], 0.85)
-    assert found == peers.Measures(pytest.approx(0.7), pytest.approx(0.7), 0.9, 1.0, True)
+    assert found == peers.Measures(
+        pytest.approx(0.7), pytest.approx(0.7), 0.9, 1.0, True, [0.9, 0.5]
+    )
     assert not peers.measured(half_plane, x, [0.8, 0.5], 0.85).reached  # not confident enough
     assert not peers.measured(half_plane, x, [0.9, 0.6], 0.85).reached  # b is not free
     assert not peers.measured(half_plane, x, [1.1, 0.5], 0.85).reached  # beyond the range
@@ -128,7 +130,7 @@ def test_an_answer_is_measured_by_its_values(half_plane):
 
 def test_the_cheapest_that_reaches_counts():
     def option(l2, confidence, reached):
-        return peers.Measures(0.0, l2, confidence, 1.0, reached)
+        return peers.Measures(0.0, l2, confidence, 1.0, reached, [])
 
     near, far, short = option(0.2, 0.86, True), option(0.5, 0.99, True), option(0.1, 0.7, False)
     assert peers.chosen([far, short, near]) == near
