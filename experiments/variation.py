@@ -174,7 +174,10 @@ def tables(rows):
             "Model variation by certified radius",
             ("Radius", "Options", "Mean τ", *(f"{each}: decision kept" for each in KINDS.values())),
             tuple(_by_radius(rows)),
-            ("All data, both links and everything that was asked. " + _ranks(rows),),
+            (
+                f"All data, both links and everything that was asked; {machines(rows)} machines of "
+                f"each kind. {_ranks(rows)}",
+            ),
         ),
     ]  # fmt: skip
 
@@ -249,10 +252,11 @@ def _by_radius(rows):
 def _sentences(rows):
     """What follows from the rows, whichever way they come out."""
     said = [
-        "“Decision kept” is the share of machines learnt anew that accept the option, “τ kept” the "
-        "share whose confidence in it is still at least τ, both averaged over people; of those who "
-        "ask for nothing it is the share of machines that would have accepted them as they are. "
-        "n is the number of people with an answer."
+        f"Each option is put to {machines(rows)} machines learnt with new seeds and as many learnt "
+        "from bootstraps. “Decision kept” is the share of them that accept it, “τ kept” the share "
+        "whose confidence in it is still at least τ, both averaged over the people with an answer; "
+        "of those who ask for nothing it is the share that would have accepted them as they are. "
+        "Proved: how many were told what is proved, the least L2 or that nothing is within reach."
     ]
     for kind, words in KINDS.items():
         ours = [row for row in rows if row["kind"] == kind]
@@ -261,6 +265,11 @@ def _sentences(rows):
             if text := compared(ours, first, second):
                 said.append(f"{words.capitalize()}: {text}")
     return tuple(said)
+
+
+def machines(rows):
+    """How many machines of each kind judge an option."""
+    return max(len(row["anew"]) for row in rows)
 
 
 def compared(rows, first, second):
@@ -336,7 +345,7 @@ def figures(rows):
         ours = [row for row in rows if row["kind"] == kind and row["level"] is not None]
         _draw_levels(left, ours)
         _draw_radii(right, ours)
-        left.set_ylabel(f"{words}:\nshare of machines that keep it")
+        left.set_ylabel(f"{words}:\nshare of {machines(rows)} machines that keep it")
         left.set_ylim(-0.03, 1.03)
     axes[0][0].set_title("Decision kept, against the confidence asked for")
     axes[0][1].set_title("Against the certified radius, all options")
