@@ -23,10 +23,10 @@ ENGINES = {"tpe": tpe, "gp": gp}
 SHOWN = (10, 30, 100, 300)
 
 BAND = (
-    "The paper's proposition is about the band |M − τ| ≤ ε. Measured is at least 0.85, which is the "
-    "band 0.95 ± 0.1, of the paper's width, as nothing lies above 1. For a narrower band with the "
-    "same lower edge the least cost is the same where the cheapest answer does not overshoot it, "
-    "and more where the confidence jumps past it. What is said below of C_τ holds for either."
+    "The paper's proposition is about the band |M − τ| ≤ ε. Measured is at least 0.85, which is "
+    "the band 0.95 ± 0.1, of the paper's width, as nothing lies above 1. For a narrower band with "
+    "the same lower edge the least cost is the same where the cheapest answer does not overshoot "
+    "it, and more where the confidence jumps past it. What is said below of C_τ holds for either."
 )
 NOTE = (
     "What Appendix A proves, and what holds here. Its assumption A1, that M is continuous, "
