@@ -22,6 +22,12 @@ LINK = "vote"
 ENGINES = {"tpe": tpe, "gp": gp}
 SHOWN = (10, 30, 100, 300)
 
+BAND = (
+    "The paper's proposition is about the band |M − τ| ≤ ε. Measured is at least 0.85, which is "
+    "the band 0.95 ± 0.1, of the paper's width, as nothing lies above 1. For a narrower band with "
+    "the same lower edge the least cost is the same where the cheapest answer does not overshoot "
+    "it, and more where the confidence jumps past it. What is said below of C_τ holds for either."
+)
 NOTE = (
     "What Appendix A proves, and what holds here. Its assumption A1, that M is continuous, "
     "fails for a Tsetlin machine: exact inference has no noise to smooth it, and M is constant "
@@ -94,7 +100,14 @@ def grouped(rows):
 
 
 def tables(rows):
-    header = ("Data", "Engine", "Searches", "Mean d*", *(f"after {n}" for n in SHOWN))
+    header = (
+        "Data",
+        "Engine",
+        "Searches",
+        "Mean d*",
+        *(f"after {n}" for n in SHOWN),
+        "worst, at the end",
+    )
     body = []
     for (data, engine), searches in grouped(rows).items():
         regret = regrets(searches)
@@ -109,14 +122,19 @@ def tables(rows):
             share = np.median(now / optima)
             text = "none met it" if np.isinf(share) else f"{np.median(now):.3f} ({share:+.0%})"
             cells.append(text + (f", {none} without" if none else ""))
+        last = regret[:, -1]
+        cells.append(f"{last.max():.3f} ({(last / optima).max():+.0%})")
         body.append(
             (paper.TITLES[data], engine, str(len(searches)), f"{optima.mean():.3f}", *cells)
         )
     about = (
         f"Median regret d_n − d* after n trials, and in brackets in units of d*; at least {LEVEL}, "
-        f"{LINK} link, L2. “Without” counts searches that had met the target nowhere by then."
+        f"{LINK} link, L2. “Without” counts searches that had met the target nowhere by then. The "
+        "last column has the largest regret of any search after all its trials, and in brackets "
+        "the largest in units of d*, maybe another search's. In the figure lines are medians, and "
+        "the shading reaches from the first to the third quartile of the searches."
     )
-    return [Table("Appendix A: regret against trials", header, tuple(body), (about, NOTE))]
+    return [Table("Appendix A: regret against trials", header, tuple(body), (about, BAND, NOTE))]
 
 
 def figures(rows):
@@ -136,7 +154,7 @@ def figures(rows):
         ax.grid(alpha=0.3)
     if data:
         axes[0].set_ylabel("regret $d_n - d^*$")
-        axes[0].legend()
+        axes[0].legend(title="median; shaded: quartiles", title_fontsize=8, fontsize=8)
     return {"convergence": figure}
 
 

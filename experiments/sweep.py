@@ -22,8 +22,10 @@ from trust_recourse.report import expected_calibration_error, reliability_curve
 
 CALIBRATIONS = (None, "sigmoid", "isotonic")
 SHOWN = (0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.99)
-WORDS = ("L2", "confidence", "robustness", "share that can")
+DRAWN = ("l2", "confidence", "robustness")
 COLOURS = {"vote": "#D55E00", "margin": "#0072B2"}  # told apart by every kind of colour vision
+LOOKS = {"raw": ("#000000", "o"), "sigmoid": ("#E69F00", "s"), "isotonic": ("#0072B2", "^")}
+HIGH, MIDDLE = 0.85, (0.2, 0.8)  # confidences that are counted apart
 
 
 def units(scale):
@@ -57,6 +59,7 @@ def climb(data, link, number, most, levels, boxes):
             for option in result.options:
                 codes = door.schema.reach(option.x).own
                 row |= {
+                    "x": option.x.tolist(),
                     "l1": float(np.abs(codes - own).sum()),
                     "l2": option.cost,
                     "confidence": option.confidence,
@@ -87,7 +90,7 @@ def tables(rows):
     body = []
     for (data, link, level), asked in steps.items():
         if level in SHOWN:
-            met = [row for row in asked if row.get("l2") is not None]
+            met = _met(asked)
             cells = [_mean(met, m) for m in ("l1", "l2", "confidence", "robustness")]
             proved = sum(row["status"] not in ("feasible", "not_found") for row in asked)
             body.append((paper.TITLES[data], link, f"{level:.2f}", f"{len(met)} of {len(asked)}",
@@ -97,13 +100,24 @@ def tables(rows):
     swept = Table("Sweep: the cost of each confidence", header, tuple(body), (about,))
 
     header = ("Data", "Link", "Calibrator", "Rows", "Brier", "ECE", "Log-loss", "Mean confidence",
-              "Share of class 1")  # fmt: skip
+              "Share of class 1", f"Between {MIDDLE[0]} and {MIDDLE[1]}", f"{HIGH} or more",
+              "their mean confidence", "their share of class 1")  # fmt: skip
     body = [
-        (paper.TITLES[data], link, calibration, str(len(y)), *scores(p, y))
+        (paper.TITLES[data], link, calibration, str(len(y)), *scores(p, y), *counted(p, y))
         for (data, link, calibration), (p, y) in said.items()
     ]
     about = "Test parts of all splits put together; the expected calibration error has 10 bins of "
-    about += "equal width. Probabilities are kept 0.001 from 0 and 1 in the log-loss."
+    about += (
+        "equal width. Probabilities are kept 0.001 from 0 and 1 in the log-loss. The last four "
+    )
+    about += (
+        f"columns count rows given a confidence between {MIDDLE[0]} and {MIDDLE[1]}, and those "
+    )
+    about += f"given {HIGH} or more, with what they were given on average and what was true. The "
+    about += (
+        "figure has a mark for each bin that holds a row, at the means of its rows; the mark's "
+    )
+    about += "area grows with the root of their number."
     judged_ = Table("Calibration of the confidence", header, tuple(body), (about,))
     return [swept, judged_]
 
@@ -114,6 +128,15 @@ def scores(p, y):
     loss = -np.mean(np.where(y == 1, np.log(clear), np.log(1 - clear)))
     given = (np.mean((p - y) ** 2), expected_calibration_error(y, p), loss, p.mean(), y.mean())
     return tuple(f"{value:.3f}" for value in given)
+
+
+def counted(p, y):
+    """How many rows are given a middling confidence and a high one, and what was true of those."""
+    low, high = MIDDLE
+    sure = p >= HIGH
+    yield str(int(((p > low) & (p < high)).sum()))
+    yield str(int(sure.sum()))
+    yield from (f"{each[sure].mean():.3f}" if sure.any() else "-" for each in (p, y))
 
 
 def _mean(rows, metric):
@@ -143,53 +166,86 @@ def figures(rows):
 
 
 def swept(steps):
-    """Means over those who reach each τ, and the share who do."""
+    """Means over those who reach each τ; a line marks where fewer than all do."""
     from matplotlib.figure import Figure
 
     data = list(dict.fromkeys(key[0] for key in steps))
-    shown = ("l2", "confidence", "robustness", "reached")
-    figure = Figure(figsize=(3 * len(data) + 0.6, 8), layout="constrained")
-    axes = figure.subplots(len(shown), len(data), squeeze=False, sharex=True)
+    figure = Figure(figsize=(3 * len(data) + 0.6, 6.6), layout="constrained")
+    axes = figure.subplots(len(DRAWN), len(data), squeeze=False, sharex=True)
+    entries = {}
     for column, name in zip(axes.T, data, strict=True):
         column[0].set_title(paper.TITLES[name])
         for link in LINKS:
-            levels = [level for where, g, level in steps if (where, g) == (name, link)]
-            for ax, metric in zip(column, shown, strict=True):
-                means = [_height(steps[name, link, level], metric) for level in levels]
-                dashes = "-" if link == "vote" else "--"
-                ax.plot(levels, means, color=COLOURS[link], linestyle=dashes, label=link)
-                ax.grid(alpha=0.3)
-        for ax in column[2:]:
-            ax.set_ylim(0, 1.05)
+            asked = {
+                level: of for (where, g, level), of in steps.items() if (where, g) == (name, link)
+            }
+            for ax, metric in zip(column, DRAWN, strict=True):
+                draw(ax, link, asked, metric)
+        for ax in column:
+            ax.grid(alpha=0.3)
+            entries |= dict(zip(*ax.get_legend_handles_labels()[::-1], strict=True))
+        column[2].set_ylim(0, 1.05)
         column[-1].set_xlabel("τ")
-    for ax, words in zip(axes[:, 0], WORDS, strict=True):
-        ax.set_ylabel(words)
-    axes[0, 0].legend()
+    for ax, metric in zip(axes[:, 0], DRAWN, strict=True):
+        ax.set_ylabel(metric.replace("l2", "L2"))
+    place = {"loc": "outside lower center", "ncols": 4, "frameon": False}
+    figure.legend(entries.values(), entries.keys(), **place)
     return figure
+
+
+def draw(ax, link, asked, metric):
+    """One link's means at each level, as far as anybody reaches it."""
+    colour, dashes = COLOURS[link], "-" if link == "vote" else "--"
+    means = [_height(of, metric) for of in asked.values()]
+    ax.plot(list(asked), means, color=colour, linestyle=dashes, label=f"{link} link")
+    lost = [level for level, of in asked.items() if len(_met(of)) < len(of)]
+    if lost:
+        words = f"{link} link: from here fewer than all reach τ"
+        ax.axvline(lost[0], color=colour, linestyle=":", label=words)
 
 
 def _height(asked, metric):
-    met = [row for row in asked if row.get("l2") is not None]
-    if metric == "reached":
-        return len(met) / len(asked)
+    met = _met(asked)
     return fmean(row[metric] for row in met) if met else np.nan
 
 
+def _met(asked):
+    return [row for row in asked if row.get("l2") is not None]
+
+
 def reliability(said):
-    """What came true against what was said, for bins with rows in them."""
+    """What came true against what was said: a mark for each bin, as big as its rows are many."""
     from matplotlib.figure import Figure
 
     data = list(dict.fromkeys(key[0] for key in said))
-    figure = Figure(figsize=(3 * len(data) + 0.6, 3.2), layout="constrained")
-    for ax, name in zip(figure.subplots(1, len(data), squeeze=False)[0], data, strict=True):
-        ax.plot([0, 1], [0, 1], color="0.7", linewidth=1)
-        for (where, link, calibration), (p, y) in said.items():
-            if where == name and calibration != "sigmoid":
-                bins = reliability_curve(y, p)
-                style = "-" if calibration == "raw" else "--"
-                said_, came = bins["confidence"], bins["observed"]
-                label = f"{link}, {calibration}"
-                ax.plot(said_, came, style, marker=".", color=COLOURS[link], label=label)
-        ax.set(title=paper.TITLES[name], xlabel="confidence", ylabel="share of class 1")
-    figure.axes[0].legend(loc="lower right", fontsize=8)
+    figure = Figure(figsize=(3 * len(data) + 0.6, 6.2), layout="constrained")
+    axes = figure.subplots(len(LINKS), len(data), squeeze=False, sharex=True, sharey=True)
+    for (name, link, calibration), (p, y) in said.items():
+        ax = axes[LINKS.index(link), data.index(name)]
+        colour, mark = LOOKS[calibration]
+        bins = reliability_curve(y, p)
+        look = {"marker": mark, "facecolors": "none", "edgecolors": colour, "linewidths": 1.3}
+        ax.scatter(bins["confidence"], bins["observed"], area(bins["count"]), **look)
+    for ax in axes.flat:
+        ax.plot([0, 1], [0, 1], color="0.7", linewidth=1, zorder=0)
+        ax.set(xlim=(-0.08, 1.08), ylim=(-0.08, 1.08))
+        ax.grid(alpha=0.3)
+    for ax, name in zip(axes[0], data, strict=True):
+        ax.set_title(paper.TITLES[name])
+    for ax in axes[-1]:
+        ax.set_xlabel("confidence")
+    for ax, link in zip(axes[:, 0], LINKS, strict=True):
+        ax.set_ylabel(f"{link} link:\nshare of class 1")
+    for calibration, (colour, mark) in LOOKS.items():
+        look = {"marker": mark, "facecolors": "none", "edgecolors": colour, "linewidths": 1.3}
+        axes[0, 0].scatter([], [], 45, label=calibration, **look)
+    for rows in (1, 10, 100):
+        label = f"{rows} row{'s' * (rows > 1)} in the bin"
+        axes[0, 0].scatter([], [], area(rows), color="0.6", label=label)
+    figure.legend(loc="outside lower center", ncols=6, frameon=False)
     return figure
+
+
+def area(rows):
+    """Of a bin's mark, so that one row is seen and 450 hide nothing."""
+    return 10 * np.sqrt(rows)

@@ -30,7 +30,6 @@ KINDS = {"seeds": "new seeds", "bootstraps": "bootstraps"}
 ASKED = ((0.5, None), (0.7, None), (0.85, None), (0.95, None), (0.85, 0.02), (0.85, 0.05))
 LEVELS = tuple(level for level, radius in ASKED if radius is None)
 AS_THEY_ARE = (None, None)
-NODES = 50_000  # for one question, so that a slow machine gives the same answers
 CHUNK = 5  # machines in a unit
 FIRST = 1_000  # the seeds of machines learnt anew, far from those of the experiments
 BINS = (0.0, 0.005, 0.02, 0.05, np.inf)  # of the certified radius
@@ -48,7 +47,7 @@ def units(scale):
             "variation",
             f"{data} {kind} {start}",
             survived,
-            (data, kind, list(numbers[start : start + CHUNK]), scale.queries),
+            (data, kind, list(numbers[start : start + CHUNK]), scale.queries, scale.boxes),
             seconds={"synthetic_5d": 60.0, "synthetic_2d": 15.0}.get(data, 10.0),
         )
         for data in scale.data
@@ -57,9 +56,9 @@ def units(scale):
     ]
 
 
-def survived(data, kind, numbers, most):
+def survived(data, kind, numbers, most, boxes):
     """Every option with the confidences that machines learnt anew have in it."""
-    offered = [option for link in LINKS for option in options(data, link, most)]
+    offered = [option for link in LINKS for option in options(data, link, most, boxes)]
     found = [dict(option, kind=kind, numbers=numbers, anew=[]) for option in offered]
     by_fold = defaultdict(list)
     for option in found:
@@ -73,18 +72,20 @@ def survived(data, kind, numbers, most):
 
 
 @cache
-def options(data, link, most):
+def options(data, link, most, boxes):
     """For each person what they are and what the exact engine offers them, as plain dicts."""
     found = []
     for query in queries(data, "refused", link, most):
         ask = recourse(link, query)
         told = {"data": data, "link": link, "query": query.row, "fold": query.fold}
+        results = [ask.find(query.x, t, min_radius=r, node_limit=boxes) for t, r in ASKED]
+        statuses = [str(status) for result in results for status in result.status.values()]
         found.append(
             told | {"level": None, "asked_radius": None, "x": query.x.tolist(), "l2": 0.0,
-                    "confidence": ask.confidence(query.x), "radius": None, "status": "as they are"}
+                    "confidence": ask.confidence(query.x), "radius": None, "status": "as they are",
+                    "statuses": statuses}
         )  # fmt: skip
-        for level, radius in ASKED:
-            result = ask.find(query.x, level, min_radius=radius, node_limit=NODES)
+        for (level, radius), result in zip(ASKED, results, strict=True):
             asked = told | {"level": level, "asked_radius": radius}
             found += [
                 asked | {"x": option.x.tolist(), "l2": option.cost, "status": str(option.status),
@@ -156,7 +157,7 @@ def same_people(rows, first, second):
 
 
 HEADER = (
-    "Data", "Link", "Asked", "n", "Proved", "L2", "Confidence", "Radius",
+    "Data", "Link", "Asked", "Answered", "Proved", "L2", "Confidence", "Radius",
     *(f"{words}: {what}" for words in KINDS.values() for what in ("decision kept", "τ kept")),
 )  # fmt: skip
 
@@ -173,7 +174,10 @@ def tables(rows):
             "Model variation by certified radius",
             ("Radius", "Options", "Mean τ", *(f"{each}: decision kept" for each in KINDS.values())),
             tuple(_by_radius(rows)),
-            ("All data, both links and everything that was asked. " + _ranks(rows),),
+            (
+                f"All data, both links and everything that was asked; {machines(rows)} machines of "
+                f"each kind. {_ranks(rows)}",
+            ),
         ),
     ]  # fmt: skip
 
@@ -190,23 +194,33 @@ def _lines(rows):
     for data in TITLES:
         for link in LINKS:
             for ask in (AS_THEY_ARE, *ASKED):
-                ours = [r for r in rows if (r["data"], r["link"], _ask(r)) == (data, link, ask)]
+                here = [r for r in rows if (r["data"], r["link"]) == (data, link)]
+                ours = [r for r in here if _ask(r) == ask]
                 if ours:
-                    yield TITLES[data], link, words_of(ask), *_cells(ours)
+                    people = [r for r in here if _ask(r) == AS_THEY_ARE]
+                    yield TITLES[data], link, words_of(ask), *_cells(ours, people)
 
 
-def _cells(rows):
+def _cells(rows, people):
     by_kind = {kind: [row for row in rows if row["kind"] == kind] for kind in KINDS}
     one = next(of for of in by_kind.values() if of)  # the options are the same in each
+    everyone = [person for person in people if person["kind"] == one[0]["kind"]]
     nothing = rows[0]["level"] is None
-    proved = sum(row["status"] == "optimal" for row in one)
-    yield from (str(len(one)), "–" if nothing else str(proved))
+    yield f"{len(one)} of {len(everyone)}"
+    yield (
+        "–" if nothing else f"{sum(_proved(p, _ask(one[0])) for p in everyone)} of {len(everyone)}"
+    )
     yield f"{fmean(row['l2'] for row in one):.3f}"
     yield f"{fmean(row['confidence'] for row in one):.3f}"
     yield "–" if nothing else f"{fmean(row['radius'] for row in one):.3f}"
     for of in by_kind.values():
         yield f"{fmean(map(decision_kept, of)):.1%}" if of else "–"
         yield f"{fmean(map(level_kept, of)):.1%}" if of and not nothing else "–"
+
+
+def _proved(person, ask):
+    """Whether what this person was told is proved: the least, or that nothing is within reach."""
+    return person["statuses"][ASKED.index(ask)] not in ("feasible", "not_found")
 
 
 def bin_of(radius):
@@ -238,10 +252,11 @@ def _by_radius(rows):
 def _sentences(rows):
     """What follows from the rows, whichever way they come out."""
     said = [
-        "“Decision kept” is the share of machines learnt anew that accept the option, “τ kept” the "
-        "share whose confidence in it is still at least τ, both averaged over people; of those who "
-        "ask for nothing it is the share of machines that would have accepted them as they are. "
-        f"n is the number of people with an answer within {NODES:,} boxes of search."
+        f"Each option is put to {machines(rows)} machines learnt with new seeds and as many learnt "
+        "from bootstraps. “Decision kept” is the share of them that accept it, “τ kept” the share "
+        "whose confidence in it is still at least τ, both averaged over the people with an answer; "
+        "of those who ask for nothing it is the share that would have accepted them as they are. "
+        "Proved: how many were told what is proved, the least L2 or that nothing is within reach."
     ]
     for kind, words in KINDS.items():
         ours = [row for row in rows if row["kind"] == kind]
@@ -250,6 +265,11 @@ def _sentences(rows):
             if text := compared(ours, first, second):
                 said.append(f"{words.capitalize()}: {text}")
     return tuple(said)
+
+
+def machines(rows):
+    """How many machines of each kind judge an option."""
+    return max(len(row["anew"]) for row in rows)
 
 
 def compared(rows, first, second):
@@ -325,7 +345,7 @@ def figures(rows):
         ours = [row for row in rows if row["kind"] == kind and row["level"] is not None]
         _draw_levels(left, ours)
         _draw_radii(right, ours)
-        left.set_ylabel(f"{words}:\nshare of machines that keep it")
+        left.set_ylabel(f"{words}:\nshare of {machines(rows)} machines that keep it")
         left.set_ylim(-0.03, 1.03)
     axes[0][0].set_title("Decision kept, against the confidence asked for")
     axes[0][1].set_title("Against the certified radius, all options")

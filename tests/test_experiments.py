@@ -13,8 +13,13 @@ import pandas as pd
 import pytest
 
 from experiments import beyond, convergence, paper, runner, sweep, table2
+<<<<<<< HEAD
 from experiments.frame import FULL, PAGE, QUICK, TINY, Scale, Table, Unit, tex
 from experiments.people import LINKS, machine, queries
+=======
+from experiments.frame import FULL, QUICK, TINY, Scale, Table, Unit, tex
+from experiments.people import LINKS, machine, queries, recourse
+>>>>>>> figures
 
 RESULTS = Path(__file__).parent.parent / "results"
 
@@ -293,6 +298,16 @@ def test_the_sweep_climbs(small):
     assert climbs.ngroups >= 2
     for _, costs in climbs:
         assert (costs.dropna().diff().dropna() >= -1e-9).all()
+    for row in rows.dropna(subset=["l2"]).itertuples():  # what was measured can be measured again
+        query = queries(row.data, "refused", row.link, TINY.queries)[row.query]
+        again = recourse(row.link, query).confidence_of(np.array(row.x))
+        assert again == pytest.approx(row.confidence)
+
+
+def test_high_and_middling_confidences_are_counted_apart():
+    p, y = np.array([0.1, 0.5, 0.85, 0.9]), np.array([0, 1, 1, 0])
+    assert [*sweep.counted(p, y)] == ["1", "2", "0.875", "0.500"]
+    assert [*sweep.counted(p[:2], y[:2])] == ["1", "0", "-", "-"]
 
 
 # ---------------------------------------------------------------- the committed results

@@ -115,7 +115,9 @@ def half_plane():
 def test_an_answer_is_measured_by_its_values(half_plane):
     x = pd.Series({"a": 0.2, "b": 0.5})
     found = peers.measured(half_plane, x, [0.9, 0.5], 0.85)
-    assert found == peers.Measures(pytest.approx(0.7), pytest.approx(0.7), 0.9, 1.0, True)
+    assert found == peers.Measures(
+        pytest.approx(0.7), pytest.approx(0.7), 0.9, 1.0, True, [0.9, 0.5]
+    )
     assert not peers.measured(half_plane, x, [0.8, 0.5], 0.85).reached  # not confident enough
     assert not peers.measured(half_plane, x, [0.9, 0.6], 0.85).reached  # b is not free
     assert not peers.measured(half_plane, x, [1.1, 0.5], 0.85).reached  # beyond the range
@@ -128,7 +130,7 @@ def test_an_answer_is_measured_by_its_values(half_plane):
 
 def test_the_cheapest_that_reaches_counts():
     def option(l2, confidence, reached):
-        return peers.Measures(0.0, l2, confidence, 1.0, reached)
+        return peers.Measures(0.0, l2, confidence, 1.0, reached, [])
 
     near, far, short = option(0.2, 0.86, True), option(0.5, 0.99, True), option(0.1, 0.7, False)
     assert peers.chosen([far, short, near]) == near
@@ -199,7 +201,7 @@ def test_what_comes_over_the_pipe_is_judged_like_our_own(tmp_path, monkeypatch):
     (table,) = peers.tables(ours + theirs)
     assert [line[2] for line in table.body] == ["TRUST exact", "NICE, τ at ½"]
     ratio = np.median([row["l2"] / best["l2"] for row, best in zip(theirs, ours, strict=True)])
-    assert table.body[1][-1] == f"{ratio:.2f}"
+    assert table.body[1][-2:] == (f"{ratio:.2f}", "–")
 
 
 def test_tables_say_what_the_rows_say():
@@ -223,11 +225,13 @@ def test_tables_say_what_the_rows_say():
     assert cells[0] == {
         "Data": "Iris", "τ": "0.85", "Method": "TRUST exact", "n": "2", "Answered": "100%",
         "Reach": "100%", "L1": "0.300", "L2": "0.300", "Confidence": "0.900",
-        "Robustness": "1.000", "Seconds": "0.02", "L2 / least": "1.00",
+        "Robustness": "1.000", "Seconds": "0.02", "Proved": "2 of 2", "L2 / least": "1.00",
+        "L2 / certified": "0.67",
     }  # fmt: skip
     assert cells[1]["L2 / least"] == "1.50"
     assert cells[2]["Reach"] == "33%"
-    assert cells[2]["L2 / least"] == "2.50"
+    assert (cells[2]["L2 / least"], cells[2]["L2 / certified"]) == ("2.50", "1.67")
+    assert cells[2]["Proved"] == "–"
     assert cells[2]["Seconds"] == "2"  # the median
     assert table.notes[:3] == (
         "TRUST exact: reaches the target for 2 of 2 questions; its robustness is 1.000.",
@@ -236,10 +240,13 @@ def test_tables_say_what_the_rows_say():
         "at the ninth decile, below it for 0 of 1.",
         "DiCE random: reaches the target for 1 of 3 questions; its robustness is 1.000; its L2 is "
         "2.50 times the proved least in the median and 2.50 times at the ninth decile, below it "
-        f"for 0 of 1; the answer of {peers.PEERS['certified'].title} to the same question has less "
+        f"for 0 of 1; 1.67 times that of {peers.PEERS['certified'].title} in the median; the "
+        f"answer of {peers.PEERS['certified'].title} to the same question has less "
         "L2 for 1 and is at least as robust for 0 of 1, has more L1 for 1, and took 0.10 times as "
         "long in the median; 1 ran out of time.",
     )
+    assert "robustness is 1.00 on average, the peers' 1.00 to 1.00" in table.notes[3]
+    assert "radius of 0.03 has 0.90" in table.notes[3]
     assert "Versions: dice-ml 0.12." in table.notes
     assert table.latex().count(r"\\") == 4
 

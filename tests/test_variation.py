@@ -18,7 +18,7 @@ def few():
         row
         for kind in variation.KINDS
         for numbers in ([0, 1], [2])
-        for row in variation.survived("iris", kind, numbers, 2)
+        for row in variation.survived("iris", kind, numbers, 2, FULL.boxes)
     ]
 
 
@@ -33,7 +33,7 @@ def test_both_links_are_read_from_one_law_of_the_vote():
 
 def test_the_same_seed_gives_the_same_confidence_and_another_does_not(few, monkeypatch):
     monkeypatch.setattr(variation, "FIRST", MACHINE["random_state"])
-    again = variation.survived("iris", "seeds", [0], 2)
+    again = variation.survived("iris", "seeds", [0], 2, FULL.boxes)
     assert {row["level"] for row in again} == {None, *variation.LEVELS}
     for row in again:
         assert row["anew"] == [pytest.approx(row["confidence"], abs=1e-8)]
@@ -41,7 +41,7 @@ def test_the_same_seed_gives_the_same_confidence_and_another_does_not(few, monke
 
 
 def test_options_are_what_was_asked_for(few):
-    for row in variation.options("iris", "margin", 2):
+    for row in variation.options("iris", "margin", 2, FULL.boxes):
         if row["level"] is None:
             assert row["confidence"] < 0.5
         else:
@@ -64,7 +64,8 @@ def test_tables_and_figure_of_a_small_run(few):
         "nothing", "≥ 0.5", "≥ 0.7", "≥ 0.85", "≥ 0.95", "≥ 0.85, radius 0.02",
         "≥ 0.85, radius 0.05",
     ]  # fmt: skip
-    assert {line[3] for line in by_ask.body} == {"2"}
+    assert {line[3] for line in by_ask.body} == {"2 of 2"}
+    assert {line[4] for line in by_ask.body} == {"–", "2 of 2"}
     assert sum(int(line[1]) for line in by_radius.body) == 2 * 2 * len(variation.ASKED)
     (figure,) = variation.figures(few).values()
     lines = [line for ax in figure.axes for line in ax.get_lines()]
