@@ -313,6 +313,21 @@ def test_dealing_out_ones_and_noughts_is_the_hypergeometric_law(n, m, share, oth
     assert min(0.5, exact) - 1e-9 <= dealt_out(a, b) <= 2.5 * exact + 1e-9
 
 
+@pytest.mark.parametrize(
+    ("n", "m", "dear", "own"),
+    [(30, 300, 4, 3), (50, 300, 5, 4), (30, 300, 3, 2), (100, 1000, 5, 3)],
+)
+def test_dealing_out_a_few_who_pay_far_more_is_the_law_of_the_few(n, m, dear, own):
+    """The others' costs hardly count, and in the group they are the least there are."""
+    costs = 1e-6 * np.sort(np.random.default_rng(0).random(n + m))
+    a, b = (np.sort(np.concatenate([x, np.ones(many)])) for x, many in (
+        (costs[: n - own], own), (costs[n - own : n + m - dear], dear - own)
+    ))  # fmt: skip
+    told = dealt_out(*((x, np.ones(len(x), dtype=np.int64)) for x in (a, b)))
+    exact = stats.hypergeom(n + m, dear, n).sf(own - 1)
+    assert told >= exact / 2
+
+
 @pytest.mark.parametrize(("people", "others"), [(30, 30), (30, 5000)])
 def test_groups_that_do_not_overlap_are_never_dealt_so(people, others):
     rng = np.random.default_rng(0)
@@ -789,7 +804,7 @@ def test_a_group_of_which_nothing_is_known_has_no_row(table, tmp_path):
 
 
 def test_numbers_with_their_intervals_are_not_broken_and_long_names_are_cut(tmp_path):
-    numbers = ("+0.953 (0.8561234 to 1.0612345) *", "12.3 % (1.1 to 100.0)")
+    numbers = ("+0.953 (0.8561234 to 1.0612345) *", "<0.1 % (<0.1 to 100.0)")
     grid = Grid(("a name that is rather long", "mean", "share"), (("a", *numbers),))
     assert grid.wide == (True, False, False)
     name = "a very long name of a group " * 10

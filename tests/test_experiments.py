@@ -13,13 +13,8 @@ import pandas as pd
 import pytest
 
 from experiments import beyond, convergence, paper, runner, sweep, table2
-<<<<<<< HEAD
 from experiments.frame import FULL, PAGE, QUICK, TINY, Scale, Table, Unit, tex
-from experiments.people import LINKS, machine, queries
-=======
-from experiments.frame import FULL, QUICK, TINY, Scale, Table, Unit, tex
 from experiments.people import LINKS, machine, queries, recourse
->>>>>>> figures
 
 RESULTS = Path(__file__).parent.parent / "results"
 

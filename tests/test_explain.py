@@ -463,6 +463,14 @@ def test_a_comparison_holds_what_the_result_says_of_each_option():
     )
     assert json.loads(endless.to_json())["options"]["option 1"]["radius"] is None
     assert endless.words().loc["certified radius", "option 1"] == "any"
+    alike = replace(
+        compared,
+        measured=tuple(
+            m._replace(radius=radius)
+            for m, radius in zip(compared.measured, (0.0751, 0.0759), strict=True)
+        ),
+    )
+    assert "certified radius" not in alike.sentence
 
 
 def test_only_rules_for_the_wanted_class_carry_an_option():

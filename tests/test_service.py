@@ -187,12 +187,6 @@ def test_the_letter_comes_as_text_html_and_pdf(asked):
     assert pages["pdf"].content.startswith(b"%PDF")
     problem = told(asked.post("/v1/letter", json={**question, "valid_until": "2001-01-01"}), 422)
     assert "is before the letter's own day" in problem["detail"]
-    numbered = {**question, "format": "text", "promise": "5b0c4d1e8f7a2936"}
-    assert "number 5b0c4d1e8f7a2936" in " ".join(
-        asked.post("/v1/letter", json=numbered).text.split()
-    )
-    problem = told(asked.post("/v1/letter", json={**question, "promise": 121 * "5"}), 422)
-    assert "promise: given 121 letters, expected at most 120" in problem["detail"]
 
 
 # ---------------------------------------------------------------- the ledger
@@ -201,6 +195,28 @@ def test_the_letter_comes_as_text_html_and_pdf(asked):
 def promised(asked, subject, **more):
     question = {"person": PATIENT, "confidence": 0.6, "subject": subject, **more}
     return told(asked.post("/v1/ledger/promises", json=question), 201)
+
+
+def test_a_letter_tells_of_a_promise_that_was_made_and_of_no_other(asked):
+    made = promised(asked, "one who gets a letter", days=9)["promise"]
+    last = made["valid_until"][:10]
+    question = {
+        "person": PATIENT, "confidence": 0.6, "valid_until": last, "format": "text",
+        "promise": made["id"],
+    }  # fmt: skip
+    written = asked.post("/v1/letter", json=question)
+    assert written.status_code == 200
+    assert f"number {made['id']}" in " ".join(written.text.split())
+    for changed, status, words in (
+        ({"promise": "5b0c4d1e8f7a2936"}, 404, "there is no promise '5b0c4d1e8f7a2936'"),
+        ({"valid_until": "2099-12-31"}, 422, f"holds until {last} only"),
+        ({"confidence": 0.7}, 422, "is of other values"),
+    ):
+        problem = told(asked.post("/v1/letter", json={**question, **changed}), status)
+        assert words in problem["detail"]
+    gone = asked.post(f"/v1/ledger/promises/{made['id']}/withdraw", json={"reason": "a test"})
+    assert gone.status_code == 200
+    assert "is withdrawn" in told(asked.post("/v1/letter", json=question), 409)["detail"]
 
 
 def test_a_promise_is_computed_here_and_kept(asked, recourse):

@@ -267,7 +267,7 @@ def _share(estimate: Estimate) -> str:
 def _span(share: Estimate) -> str:
     """The ends of a share's interval in whole percent, rounded outwards."""
     low, high = share.interval
-    return f"{math.floor(100 * low)}–{math.ceil(100 * high)}"
+    return f"{math.floor(round(100 * low, 9))}–{math.ceil(round(100 * high, 9))}"
 
 
 def _percent(value: float) -> str:

@@ -143,7 +143,7 @@ def _gains(cheaper: Measured, dearer: Measured) -> tuple[list[str], list[str]]:
     better: list[str] = []
     worse: list[str] = []
     for wanted, name, a, b, equal, form in counts:
-        if a != b and abs(b - a) > equal:
+        if a != b and abs(b - a) > equal and form(a) != form(b):
             got = "more" if b > a else "less"
             told = f"{'fewer' if got == 'less' and form is str else got} {name}"
             (better if got == wanted else worse).append(f"{told} ({form(a)} → {form(b)})")

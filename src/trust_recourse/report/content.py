@@ -27,7 +27,7 @@ MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September",
     "October", "November", "December",
 )  # fmt: skip
-_NUMBER = re.compile(r"[+−-]?\d[\d.,]*( ?%)?")
+_NUMBER = re.compile(r"[<>+−-]?\d[\d.,]*( ?%)?")
 _SPAN = re.compile(rf"{_NUMBER.pattern}( \(.*\))?(\s[†*])?")  # and where it lies, and a mark
 _TURNS = re.compile("[\u202a-\u202e\u2066-\u2069]")  # could make other words read otherwise
 

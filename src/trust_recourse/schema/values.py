@@ -25,6 +25,7 @@ INF = math.inf
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)  # as text
 BLANKS = frozenset(("", "?", "na", "n/a", "nan", "null", "none"))  # among numbers, in lower case
 MOST_DIGITS = 20  # after which all of a number is written
+TINY = 1e-9  # a radius below it is rounding's
 YES = {"yes": True, "true": True, "no": False, "false": False}
 
 
@@ -116,14 +117,16 @@ def percent(share: float, digits: int = 1) -> str:
 def distance(radius: float | None) -> str:
     """Write a radius within which a decision is kept, rounded down; None is one that is not known.
 
-    >>> distance(0.0756), distance(0.00012349), distance(0.0), distance(math.inf), distance(None)
+    >>> distance(0.0756), distance(0.00012349), distance(1e-17), distance(math.inf), distance(None)
     ('0.075', '0.00012', '0', 'any', 'unknown')
     """
     if radius is None:
         return "unknown"
     if radius == math.inf:
         return "any"
-    return floored(radius, digits=max(3, 1 - _decimal(radius).adjusted()) if radius else 0)
+    if radius < TINY:
+        return "0"
+    return floored(radius, digits=max(3, 1 - _decimal(radius).adjusted()))
 
 
 def signed(value: float, digits: int = 3) -> str:

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from datetime import UTC, date, datetime
 from typing import Any, TypeVar
 
+import numpy as np
 from fastapi import APIRouter, Request, Response
 
+from trust_recourse.ledger import Promise
 from trust_recourse.problem import Target
 from trust_recourse.report.answers import answers, how_far, safety, steps
 from trust_recourse.report.letter import letter as write
 from trust_recourse.report.pdf import pdf
-from trust_recourse.result import unproved
+from trust_recourse.result import Result, unproved
 from trust_recourse.search.certificate import Certificate, CertificateError, check
 from trust_recourse.web import bodies
 from trust_recourse.web.desk import Desk
 from trust_recourse.web.problems import Problem
 from trust_recourse.web.questions import (
     at_most,
+    book,
     chosen,
     confidences,
     put,
@@ -112,7 +116,11 @@ def asking(desk: Desk) -> APIRouter:
     async def letter(asked: bodies.Writing, request: Request) -> Response:
         """One page to the person: the decision, the reasons, what to change, until when."""
         within(limits, asked)
-        paper = await searched(request, lambda: _paper(desk, asked))
+        kept = None
+        if asked.promise:
+            ledger = book(desk)
+            kept = await waited_for(request, desk.record(lambda: ledger.read(asked.promise)))
+        paper = await searched(request, lambda: _paper(desk, asked, kept))
         return Response(
             paper,
             media_type=MEDIA[asked.format],
@@ -166,14 +174,31 @@ def verdict(desk: Desk, asked: bodies.Proof) -> bodies.Verdict:
     )
 
 
-def _paper(desk: Desk, asked: bodies.Writing) -> bytes:
+def _promised(kept: Promise, result: Result, until: date) -> None:
+    """Refuse to write of a promise what it does not say."""
+    state, coded = kept.state(datetime.now(UTC)), result.recourse.schema.encode
+    if state != "outstanding":
+        raise Problem("closed", f"promise {kept.id} is {state}")
+    if until > kept.valid_until.date():
+        last = f"{kept.valid_until:%Y-%m-%d}"
+        raise Problem("not-valid", f"valid_until: promise {kept.id} holds until {last} only")
+    own = coded(kept.option.x)
+    if not any(np.array_equal(own, coded(each.x), equal_nan=True) for each in result.options):
+        detail = f"promise {kept.id} is of other values: {kept.words or 'none changed'}"
+        raise Problem("not-valid", detail)
+
+
+def _paper(desk: Desk, asked: bodies.Writing, kept: Promise | None) -> bytes:
     who = {"organisation": desk.organisation, "contact": desk.contact}
     for name in who:
         who[name] = who[name] if (given := getattr(asked, name)) is None else given
         if not who[name].strip():
             raise Problem("not-valid", f"{name}: this server has none of its own; give one")
+    result = put(desk, asked)
+    if kept is not None:
+        _promised(kept, result, asked.valid_until)
     letter = write(
-        put(desk, asked), organisation=who["organisation"], contact=who["contact"],
+        result, organisation=who["organisation"], contact=who["contact"],
         valid_until=asked.valid_until, person=asked.name, decision=asked.decision,
         promise=asked.promise, time_limit=EACH,
     )  # fmt: skip

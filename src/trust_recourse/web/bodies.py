@@ -163,7 +163,7 @@ class Writing(Question):
     valid_until: Annotated[datetime.date, Field(strict=False)]
     name: Words = Field("", description="To whom it is written.")
     decision: Words = Field("your application", description="What was decided on.")
-    promise: Words = Field("", description="The id of the promise that is kept of it.")
+    promise: Words = Field("", description="The id of a promise of one of these options.")
     organisation: Words | None = Field(None, description="Who writes; the server's if null.")
     contact: Words | None = Field(None, description="Whom to ask; the server's if null.")
     format: Literal["html", "text", "pdf"] = "html"

@@ -17,7 +17,7 @@ from trust_recourse.search.certificate import Certificate
 from trust_recourse.web import bodies
 from trust_recourse.web.desk import Desk
 from trust_recourse.web.problems import Problem
-from trust_recourse.web.questions import chosen, put, values, within
+from trust_recourse.web.questions import book, chosen, put, values, within
 from trust_recourse.web.requests import StrictRoute, waited_for
 
 Done = TypeVar("Done")
@@ -42,11 +42,6 @@ def booking(desk: Desk) -> APIRouter:
     routes = APIRouter(prefix="/v1/ledger", route_class=StrictRoute, tags=["ledger"])
     limits = desk.limits
 
-    def book() -> Ledger:
-        if desk.ledger is None:
-            raise Problem("no-ledger", "Start it with --ledger, or ask one that was")
-        return desk.ledger
-
     async def looked_up(request: Request, job: Callable[[], Done]) -> Done:
         return await waited_for(request, desk.record(job))
 
@@ -54,7 +49,7 @@ def booking(desk: Desk) -> APIRouter:
     async def promise(asked: bodies.Promising, request: Request) -> bodies.Promised:
         """Promise an option to a person; when this answers, the promise is on disk."""
         within(limits, asked)
-        ledger = book()
+        ledger = book(desk)
         result, proof = await waited_for(request, desk.work(lambda: _answered(desk, asked)))
         # Once writing has begun it is finished, even if whoever asked goes away meanwhile.
         return await looked_up(request, lambda: _promised(ledger, asked, result, proof))
@@ -66,14 +61,14 @@ def booking(desk: Desk) -> APIRouter:
         after: Annotated[int, Query(ge=0, le=2**53, description="From this number on.")] = 0,
     ) -> bodies.Promises:
         """The promises in the order they were made, so many at a time."""
-        ledger = book()
+        ledger = book(desk)
         found = await looked_up(request, lambda: ledger.promises(outstanding))
         return _listed([each for each in found if each.number > after], limits.rows)
 
     @routes.post("/promises/search")
     async def search(asked: bodies.Seeking, request: Request) -> bodies.Promises:
         """The promises made to one person, by their id."""
-        ledger = book()
+        ledger = book(desk)
         found = await looked_up(
             request, lambda: ledger.promises(asked.outstanding, subject=asked.subject)
         )
@@ -82,7 +77,7 @@ def booking(desk: Desk) -> APIRouter:
     @routes.get("/promises/{promise}")
     async def history(promise: Id, request: Request) -> bodies.History:
         """One promise, and all that happened to it."""
-        ledger = book()
+        ledger = book(desk)
 
         def job() -> bodies.History:
             events = ledger.history(promise)
@@ -95,7 +90,7 @@ def booking(desk: Desk) -> APIRouter:
     @routes.post("/promises/{promise}/redeem")
     async def redeem(promise: Id, asked: bodies.Returning, request: Request) -> bodies.Redeemed:
         """The person returns: was it done, does it hold? What is found is recorded."""
-        ledger = book()
+        ledger = book(desk)
 
         def job() -> dict[str, Any]:
             x = values(desk.recourse.schema, asked.person)
@@ -109,7 +104,7 @@ def booking(desk: Desk) -> APIRouter:
     @routes.post("/promises/{promise}/withdraw")
     async def withdraw(promise: Id, asked: bodies.Withdrawing, request: Request) -> bodies.Event:
         """Take a promise back; it stays in the ledger, with the reason."""
-        ledger = book()
+        ledger = book(desk)
         entry = await looked_up(request, lambda: ledger.withdraw(promise, asked.reason))
         return bodies.Event(number=entry.number, kind=entry.kind, at=entry.at)
 
@@ -121,7 +116,7 @@ def booking(desk: Desk) -> APIRouter:
         ] = None,
     ) -> bodies.Chain:
         """Walk the chain of entries, and name the first that was changed, removed or moved."""
-        ledger = book()
+        ledger = book(desk)
         found = await looked_up(request, lambda: ledger.verify(head))
         return bodies.Chain(
             holds=found.holds,
@@ -135,7 +130,7 @@ def booking(desk: Desk) -> APIRouter:
         request: Request, by: Annotated[Literal["decision", "target"], Query()] = "decision"
     ) -> bodies.Checked:
         """Which outstanding promises the served model would break, and what would mend each."""
-        ledger, now = book(), datetime.now(UTC)
+        ledger, now = book(desk), datetime.now(UTC)
         promises = await looked_up(request, ledger.promises)
 
         def job() -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from trust_recourse.ledger import Ledger
 from trust_recourse.problem import Option
 from trust_recourse.recourse import TRIALS, Recourse
 from trust_recourse.result import Result
@@ -14,6 +15,13 @@ from trust_recourse.schema import Schema
 from trust_recourse.web.bodies import Person, Question, Rules
 from trust_recourse.web.desk import Desk, Limits
 from trust_recourse.web.problems import Problem
+
+
+def book(desk: Desk) -> Ledger:
+    """The ledger of a desk, if it keeps one."""
+    if desk.ledger is None:
+        raise Problem("no-ledger", "Start it with --ledger, or ask one that was")
+    return desk.ledger
 
 
 def within(limits: Limits, question: Rules) -> None:
