@@ -323,11 +323,11 @@ def test_a_sum_of_decimals_is_the_decimal():
 
 def test_continuous_features_keep_off_the_open_end():
     moves = Feature("x", step=None, lower=0, upper=10, scale=10.0, missing=(3,)).moves(1.0)
-    assert moves.nearest(2.0, 5.0) == 2.0 + 1e-8
+    assert moves.nearest(2.0, 5.0) == math.nextafter(2.0, 3.0)
     assert moves.nearest(-1.0, 0.5) == 0.5
     assert moves.nearest(-INF, -1.0) is None
     assert moves.nearest(2.0, math.nextafter(2.0, 3.0)) == math.nextafter(2.0, 3.0)
-    assert moves.nearest(9.0, INF) == 9.0 + 1e-8
+    assert moves.nearest(9.0, INF) == math.nextafter(9.0, INF)
     assert moves.nearest(10.0, 11.0) is None
     assert moves.extent(-INF, INF) == (0.0, 10.0)
     assert not moves.allows(3.0)

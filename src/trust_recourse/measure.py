@@ -252,7 +252,12 @@ def _deviations(codes: Floats, schema: Schema, sigma: float) -> Floats:
         )
     numeric = np.array([feature.kind in ("number", "integer") for feature in schema])
     scale = np.array([feature.scale for feature in schema])
-    return np.where(numeric & ~np.isnan(codes), sigma * scale, 0.0)
+    with np.errstate(over="ignore", under="ignore"):
+        deviation = np.where(numeric & ~np.isnan(codes), sigma * scale, 0.0)
+    if not ((deviation < math.inf) & ((deviation > 0) | ~numeric | np.isnan(codes))).all():
+        given = f"sigma={sigma!r} with scales from {scale.min():g} to {scale.max():g}"
+        raise ValueError(f"{given}: expected noise that can be counted with")
+    return deviation
 
 
 # ---------------------------------------------------------------- plausibility

@@ -10,14 +10,17 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import lru_cache
 from itertools import islice, permutations
 from numbers import Real
+from operator import attrgetter
 from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from trust_recourse.floats import first_float, last_float_before
 from trust_recourse.schema import Feature, Reach, Schema, SchemaError
 from trust_recourse.schema.values import floored
 
@@ -29,6 +32,8 @@ Change = Callable[[Any, Any], float]
 
 SLACK = 1e-9  # a target counts as met when it is missed by no more than this
 TRIED = 1000  # changes of one feature that `Cost.check` tries a function on, at most
+SIZES = 1e-60, 1e60  # of scales, and of what one scale or a function costs: squares stay finite
+MOST_COST = 1e200  # of one change, before the root: sums and prices of such are still finite
 
 
 class Status(StrEnum):
@@ -121,6 +126,9 @@ class Cost:
     is not used. It must give a finite number of at least 0; staying costs nothing, whatever it
     gives. It may be smaller one way than the other, and fall again further away.
 
+    A cost that floats cannot count with, such as that of a weight of 1e200 in L2, is refused where
+    it arises: nothing can be said to cost less than ∞, nor more than what was rounded to 0.
+
     >>> age = Feature("age", scale=50.0)
     >>> Cost.named("l1").change(age, 30.0, 40.0)
     0.2
@@ -197,7 +205,17 @@ class Cost:
             moved = feature.weight
         else:
             moved = abs(value - own) * feature.weight / feature.scale
-        return self.added(moved, feature.weight)
+        return self.countable(feature, own, value, self.added(moved, feature.weight))
+
+    def countable(self, feature: Feature, own: float, value: float, added: float) -> float:
+        """What a change adds, once it is known to be a number that can be counted with."""
+        if added <= MOST_COST:
+            return added
+        change = " to ".join(feature.describe_code(code) for code in (own, value))
+        raise ValueError(
+            f"cost of {feature.name!r}, from {change}: it is {added:.3g}; expected at most "
+            f"{MOST_COST:g}: its weight is {feature.weight:g}, its scale {feature.scale:g}"
+        )
 
     def added(self, moved: Amount, weight: Amount) -> Amount:
         """What changes of this size, scaled and weighted, add before the root."""
@@ -213,16 +231,26 @@ class Cost:
         except Exception as error:
             raise ValueError(f"{where}: it failed with {error!r}") from error
         number = isinstance(given, Real) and not isinstance(given, bool)
-        if not number or not 0 <= given < math.inf:
-            raise ValueError(f"{where}: it gave {given!r}; expected a finite number of at least 0")
+        if not number or not (given == 0 or SIZES[0] <= given <= SIZES[1]):
+            expected = f"expected 0, or a number from {SIZES[0]:g} to {SIZES[1]:g}"
+            raise ValueError(f"{where}: it gave {given!r}; {expected}")
         return float(given)
 
     def check(self, schema: Schema) -> None:
-        """Refuse functions for features that the schema has not, or that give no cost.
+        """Refuse weights and scales that floats cannot count with, and functions that give no cost.
 
-        Each is tried on changes between a feature's values, or between its bounds; what it gives
-        in use is checked again.
+        Each function is tried on allowed changes between its feature's values, or between its
+        bounds; what it gives in use is checked again.
         """
+        least, most = SIZES
+        for feature in filter(attrgetter("movable"), schema):
+            unit = self.added(feature.weight, feature.weight)
+            if not (least <= unit <= most and least <= feature.scale <= most):
+                raise ValueError(
+                    f"feature {feature.name!r}, weight {feature.weight:g}, scale {feature.scale:g}:"
+                    f" a change by its scale costs {unit:.3g} in {self.words}, before any root; "
+                    f"expected that cost and the scale to lie from {least:g} to {most:g}"
+                )
         for name in self.functions:
             try:
                 feature = schema[name]
@@ -232,9 +260,9 @@ class Cost:
                 codes = [end for end in feature.bounds if math.isfinite(end)]
             else:
                 codes = [*map(float, range(len(feature.values) or 2))]
-            way = {"increase": 1.0, "decrease": -1.0}.get(feature.direction or "", 0.0)
-            for own, value in islice(permutations(codes, 2), TRIED):
-                if way * (value - own) >= 0:  # only what the schema allows
+            known = [code for code in codes if not math.isnan(feature.check_one(code))]
+            for own, value in islice(permutations(known, 2), TRIED):
+                if feature.moves(own).allows(value):
                     self._measured(feature, own, value)
 
     def total(self, added: float) -> float:
@@ -314,6 +342,28 @@ def wanted_confidence(yes: Floats, wanted: int) -> Floats:
     if wanted == 1:
         return yes
     return np.where(yes == 0.5, np.nextafter(0.5, 0.0), 1.0 - yes)
+
+
+@lru_cache(maxsize=1024)
+def yes_interval(low: float, high: float, wanted: int) -> tuple[float, float]:
+    """The confidences of class 1 at which that of the wanted class lies in [low, high].
+
+    Just those floats: 1 − 0.8 is below 0.2, which has 0.8 for class 0 all the same.
+
+    >>> yes_interval(0.8, math.inf, 0)
+    (0.0, 0.2)
+    """
+    if wanted == 1:
+        return low, high
+
+    def other(yes: float) -> float:
+        return math.nextafter(0.5, 0.0) if yes == 0.5 else 1.0 - yes
+
+    least = first_float(lambda yes: other(yes) <= high)
+    return (
+        math.inf if least is None else least,
+        last_float_before(lambda yes: other(yes) < low),
+    )
 
 
 class Boxes(Protocol):

@@ -297,7 +297,7 @@ class Recourse:
         self._need_cells("frontier")
         problem = Problem(self.schema.reach(x), Target(0.5), self.cost, self.wanted_at)
         engine = Exact(self.model, problem, node_limit=node_limit, time_limit=time_limit)
-        points = list(engine.frontier())
+        points = engine.frontier()
         table = self.schema.decode(np.array([p.codes for p in points]))
         table.insert(0, "confidence", [p.confidence for p in points])
         table.insert(0, "cost", [p.cost for p in points])

@@ -99,8 +99,8 @@ def _edges(recourse: Recourse, f: int, moves: Moves) -> list[float]:
         return [-math.inf, *recourse.model.cell_edges()[f].tolist(), math.inf]
     anchor = 0.0 if math.isnan(moves.own) else moves.own
     low, high = moves.destinations(-math.inf, math.inf) or (anchor, anchor)
-    low = max(low, anchor - SCALES * moves.scale)
-    high = min(high, anchor + SCALES * moves.scale)
+    far = SCALES * recourse.schema[f].scale
+    low, high = max(low, anchor - far), min(high, anchor + far)
     ends = np.linspace(math.nextafter(low, -math.inf), max(low, high), TRIED + 1)
     return [float(end) for end in ends]
 

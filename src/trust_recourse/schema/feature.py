@@ -254,11 +254,11 @@ class Feature:
         lows, highs, _ = zip(*self._limits(own), strict=True)
         lower, upper = max(lows), min(highs)
         if self._numeric:
-            return Moves(own, lower, upper, self.step, None, self.scale, self._never)
+            return Moves(own, lower, upper, self.step, None, self._never)
         stride = self.step or 1.0
         every = map(float, range(self._size))
         choices = tuple(c for c in every if c == own or (lower <= c <= upper and c % stride == 0))
-        return Moves(own, lower, upper, self.step, choices, self.scale)
+        return Moves(own, lower, upper, self.step, choices)
 
     def why_not(self, own: float, value: float) -> tuple[str, ...]:
         """Name every rule that moving from own to value breaks, as a sentence; none if allowed."""

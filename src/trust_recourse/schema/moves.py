@@ -38,7 +38,6 @@ class Moves:
     upper: float = INF
     step: float | None = None
     choices: tuple[float, ...] | None = None
-    scale: float = 1.0
     never: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
@@ -57,8 +56,8 @@ class Moves:
     def nearest(self, a: float, b: float) -> float | None:
         """Find the allowed value in (a, b] nearest to own (of two, the smaller), or None.
 
-        A missing own value counts from 0. A continuous feature leaves an open end a behind by
-        1e-9 of its scale.
+        A missing own value counts from 0. A continuous feature leaves an open end a behind by one
+        float, so that no allowed value in (a, b] is nearer.
         """
         if a < self.own <= b:
             return self.own
@@ -84,8 +83,6 @@ class Moves:
         low, high = self.lower, min(b, self.upper)
         if a >= low and a > -INF:
             low = math.nextafter(a, INF)
-            if self.step is None:
-                low = max(low, min(a + 1e-9 * self.scale, high))
         low, high = multiple_above(self.step, low), multiple_below(self.step, high)
         while low in self.never and low <= high:
             low = multiple_above(self.step, math.nextafter(low, INF))

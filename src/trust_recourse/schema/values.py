@@ -40,6 +40,9 @@ def ratio(value: float) -> tuple[int, int]:
     Python divides integers with correct rounding, so `k * p / q` is the float nearest to the k-th
     multiple: the one that printing and reading back gives again.
     """
+    value = float(
+        value
+    )  # a NumPy float equals it, so shares its place in the cache, but reads otherwise
     meant = Fraction(repr(value))
     if len(Decimal(repr(value)).as_tuple().digits) > 15:
         simple = meant.limit_denominator(1000)
@@ -78,7 +81,8 @@ def multiple_above(step: float | None, limit: float) -> float:
 
 def written(value: float, step: float | None = None) -> str:
     """Write a value with its step's decimals, or all it needs, so that it reads back the same."""
-    exponent = Decimal(repr(step or 1.0)).normalize().as_tuple().exponent
+    value = float(value)
+    exponent = Decimal(repr(float(step or 1.0))).normalize().as_tuple().exponent
     decimals = -int(exponent) if -9 <= int(exponent) < 0 else 0
     text = f"{value + 0.0:.{decimals}f}" if abs(value) < 1e16 else "nan"
     return text if float(text) == value else repr(value)

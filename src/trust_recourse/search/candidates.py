@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from trust_recourse.problem import CellModel, Cost, Floats, Ints
+from trust_recourse.problem import MOST_COST, CellModel, Cost, Floats, Ints
 from trust_recourse.schema import Feature, Moves, Reach, Schema, SchemaError
 
 
@@ -59,7 +59,17 @@ def candidates(model: CellModel, reach: Reach, cost: Cost) -> list[Candidates]:
             found[f] = Candidates(
                 np.append(codes, math.nan), np.append(cells, last[f]), np.append(costs, 0.0)
             )
+    _refuse_uncountable(found, reach, cost)
     return found
+
+
+def _refuse_uncountable(found: Sequence[Candidates], reach: Reach, cost: Cost) -> None:
+    costs = np.concatenate([each.costs for each in found])
+    worst = int(costs.argmax())  # of NaN too
+    if not costs[worst] <= MOST_COST:
+        f = int(np.cumsum([len(each.costs) for each in found]).searchsorted(worst, "right"))
+        code = float(np.concatenate([each.codes for each in found])[worst])
+        cost.countable(reach.schema[f], reach.moves[f].own, code, float(costs[worst]))
 
 
 # ---------------------------------------------------------------- all features together
@@ -136,12 +146,12 @@ def _lattice(feature: Feature, cuts: Floats) -> Floats:
     """The ends of each cell of a feature, and its first and last multiples in it."""
     moves = feature.moves(math.nan)
     step = moves.step if moves.choices is None else moves.step or 1.0
-    return _multiples(step, moves.never, feature.scale, cuts.tobytes())
+    return _multiples(step, moves.never, cuts.tobytes())
 
 
 @lru_cache(maxsize=1024)
-def _multiples(step: float | None, never: tuple[float, ...], scale: float, cuts: bytes) -> Floats:
-    free = Moves(math.nan, step=step, never=never, scale=scale)
+def _multiples(step: float | None, never: tuple[float, ...], cuts: bytes) -> Floats:
+    free = Moves(math.nan, step=step, never=never)
     ends = [-math.inf, *np.frombuffer(cuts).tolist(), math.inf]
     found = [free.destinations(*cell) or (math.nan, math.nan) for cell in pairwise(ends)]
     return np.array([ends[:-1], ends[1:], *zip(*found, strict=True)])
@@ -170,7 +180,7 @@ def _nearest(
     at = kept.nonzero()[0]
     codes, cells = codes[at], grid.cell[at]
     weight, scale, anchor, of = grid.weight[at], grid.scale[at], anchor[at], grid.feature[at]
-    with np.errstate(over="ignore", invalid="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):  # what is too dear gets a sentence below
         moved = np.abs(codes - anchor) * weight / scale
         moved = np.where(grid.unordered[at] | missing[of], weight, moved)
         costs = np.where(codes == own[of], 0.0, cost.added(moved, weight))

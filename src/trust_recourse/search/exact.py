@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Literal, NamedTuple, cast
@@ -18,8 +18,16 @@ from typing import Literal, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from trust_recourse.problem import CellModel, Floats, Ints, Point, Problem, wanted_confidence
-from trust_recourse.schema import Forces, Reach, Schema
+from trust_recourse.problem import (
+    CellModel,
+    Floats,
+    Ints,
+    Point,
+    Problem,
+    wanted_confidence,
+    yes_interval,
+)
+from trust_recourse.schema import Feature, Forces, Reach, Schema
 from trust_recourse.search.candidates import Candidates, Same, candidates
 from trust_recourse.search.tree import Noise, Splits, TreeSearch
 
@@ -30,7 +38,12 @@ Keep = Callable[[Point], bool]
 
 ABOVE = 1e-12  # confidences closer than this differ by rounding
 FEW = 256  # cells of a box that are looked at one by one
+TIED = 1e-14  # costs this close, relatively, differ by the rounding of their sums
+MOST_AWAY = 1e100  # of a distance: squares of such, and sums of them, are still finite
 CLOSE = 1e-12  # edges closer than this, of the scale, are one
+
+# arithmetic that leaves the numbers ends a search, before it proves anything by infinity
+strict = np.errstate(over="raise", divide="raise", invalid="raise")
 
 
 class Answer(NamedTuple):
@@ -81,6 +94,7 @@ class Exact:
 
     # ------------------------------------------------------------ the questions
 
+    @strict
     def cheapest(self, keep: Keep | None = None, gap: float = 0.0) -> Answer:
         """The cheapest allowed point that meets the target, of those to keep.
 
@@ -106,32 +120,33 @@ class Exact:
             point, bound if point is None else min(bound, point.cost), found.stopped, search.nodes
         )
 
-    def frontier(self) -> Iterator[Point]:
+    @strict
+    def frontier(self) -> list[Point]:
         """The staircase: each point the cheapest with more confidence than the one before."""
         reach, wanted = self.problem.reach, self.problem.wanted
         best = self._at(reach.own, 0.0)
-        yield best
+        stairs = [best]
         side = 1 if wanted == 1 else -1
         search = self._search
-        waiting: Point | None = None
         now = self._beyond(best.confidence) + side * 3 * ABOVE
         for at in search.stream(*((now, 2.0) if side > 0 else (-1.0, now)), side):
             point = self._point(at)
             if point.confidence <= best.confidence + ABOVE or not reach.allows(point.codes):
                 continue
             # of equal cost, the larger confidence stays
-            if waiting is not None and point.cost > waiting.cost + ABOVE:
-                yield waiting
-            waiting = best = point
+            while stairs and stairs[-1].cost >= point.cost * (1.0 - TIED):
+                stairs.pop()
+            stairs.append(point)
+            best = point
             search.ask_more(self._beyond(best.confidence))
-        if waiting is not None:
-            yield waiting
+        return stairs
 
     @property
     def stopped(self) -> bool:
         """Whether a limit ended the last search."""
         return self._search.stopped
 
+    @strict
     def furthest(self) -> tuple[Point, bool]:
         """The allowed point of greatest confidence, and whether a limit ended the search."""
         reach, side = self.problem.reach, 1 if self.problem.wanted == 1 else -1
@@ -148,6 +163,7 @@ class Exact:
         found = self._search.furthest(side, reached)
         return best, found.stopped
 
+    @strict
     def proof(self, lower_bound: float) -> Splits:
         """The tree of discarded boxes that shows that nothing cheaper meets the target."""
         added = lower_bound**2 if self.problem.cost.root else lower_bound
@@ -197,9 +213,7 @@ class Exact:
 
     def _raw(self, low: float, high: float) -> tuple[float, float]:
         """Confidences of the wanted class as an interval of the model's own scale."""
-        if self.problem.wanted == 0:
-            low, high = 1.0 - high, 1.0 - low
-        return self.model.boxes().raw_interval(low, high)
+        return self.model.boxes().raw_interval(*yes_interval(low, high, self.problem.wanted))
 
     def _beyond(self, confidence: float) -> float:
         """What goes beyond a confidence goes beyond this on the model's own scale."""
@@ -237,6 +251,7 @@ class Exact:
 # ---------------------------------------------------------------- how safe an answer is
 
 
+@strict
 def radius(
     model: CellModel, schema: Schema, codes: Floats, wanted: int, threshold: float, norm: Norm
 ) -> float:
@@ -247,7 +262,7 @@ def radius(
     """
     own = model.cells_of(codes[None])[0]
     away = [
-        _distances(edges, float(code), int(cell), feature.scale)
+        _distances(edges, float(code), int(cell), feature)
         if feature.kind in NUMERIC and not math.isnan(code)
         else {int(cell): 0.0}
         for feature, edges, code, cell in zip(schema, model.cell_edges(), codes, own, strict=True)
@@ -274,10 +289,16 @@ def radius(
     return math.inf if found.point is None else search.cost_of(found.point) ** (1.0 / power)
 
 
-def _distances(edges: Floats, code: float, cell: int, scale: float) -> dict[int, float]:
+def _distances(edges: Floats, code: float, cell: int, feature: Feature) -> dict[int, float]:
     """The distance from a value to the closure of each cell."""
     ends = np.concatenate([[-math.inf], edges, [math.inf]])
-    away = np.maximum(np.maximum(ends[:-1] - code, code - ends[1:]), 0.0) / scale
+    with np.errstate(over="ignore"):
+        away = np.maximum(np.maximum(ends[:-1] - code, code - ends[1:]), 0.0) / feature.scale
+    if not away.max() <= MOST_AWAY:
+        raise ValueError(
+            f"radius: {feature.name!r} has the scale {feature.scale:g}, by which a threshold lies "
+            f"{away.max():.3g} away; expected a scale that keeps distances below {MOST_AWAY:g}"
+        )
     away[cell] = 0.0
     return dict(enumerate(away.tolist()))
 
@@ -339,9 +360,8 @@ def _refuse_unfinished(stopped: bool) -> None:
 
 def _losing(model: CellModel, wanted: int, threshold: float) -> tuple[float, float]:
     """The interval of the model's own scale in which the wanted class is lost."""
-    if wanted == 1:
-        return model.boxes().raw_interval(-1.0, math.nextafter(threshold, 0.0))
-    return model.boxes().raw_interval(1.0 - threshold, 2.0)
+    below = yes_interval(-1.0, math.nextafter(threshold, 0.0), wanted)
+    return model.boxes().raw_interval(*below)
 
 
 # ---------------------------------------------------------------- room for noise
@@ -371,12 +391,19 @@ class _Cut:
 
 @lru_cache(maxsize=64)
 def _cuts(edges: Same, schema: Same, radius: float) -> tuple[Floats, ...]:
-    """Each numeric feature cut at t − r, t and t + r for every threshold t."""
+    """Each numeric feature cut at t − r, t and t + r for every threshold t.
+
+    Of cuts that rounding alone keeps apart the last stays, so that what lies beyond it lies beyond
+    all of them.
+    """
     found = []
     for feature, t in zip(schema.it, edges.it, strict=True):
         r = radius * feature.scale
+        if not r < math.inf:
+            given = f"min_radius={radius:g} with the scale {feature.scale:g} of {feature.name!r}"
+            raise ValueError(f"{given}: expected a radius that can be counted with, such as 0.05")
         cuts = np.sort(np.concatenate([t - r, t, t + r])) if feature.kind in NUMERIC else t
-        found.append(cuts[np.diff(cuts, prepend=-math.inf) > CLOSE * feature.scale])
+        found.append(cuts[np.diff(cuts, append=math.inf) > CLOSE * feature.scale])
     return tuple(found)
 
 

@@ -6,12 +6,14 @@ everything that is proved about raw confidence holds for calibrated confidence t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+
+from trust_recourse.floats import first_float, last_float_before
 
 Method = Literal["isotonic", "sigmoid"]
 
@@ -56,32 +58,14 @@ class Calibrator:
         """Calibrated confidence."""
         if self.method == "isotonic":
             return np.asarray(np.interp(raw, self.x, self.y))
-        return np.asarray(1.0 / (1.0 + np.exp(-(self.x[0] * raw + self.y[0]))))
+        with np.errstate(over="ignore"):  # 1 / ∞ is the 0 that is meant
+            return np.asarray(1.0 / (1.0 + np.exp(-(self.x[0] * raw + self.y[0]))))
 
     def least_raw(self, target: float) -> float | None:
         """The least raw confidence whose calibrated value is at least the target; None if none."""
-        return _first_float(lambda m: bool(self(np.array(m)) >= target))
+        return first_float(lambda m: bool(self(np.array(m)) >= target))
 
     def greatest_raw(self, target: float) -> float | None:
         """The greatest raw confidence whose calibrated value is at most the target."""
-        above = _first_float(lambda m: bool(self(np.array(m)) > target))
-        if above is None:
-            return 1.0
-        return None if above == 0.0 else float(np.nextafter(above, 0.0))
-
-
-def _first_float(holds: Callable[[float], bool]) -> float | None:
-    """The least float in [0, 1] where an increasing condition holds, by bisecting the floats.
-
-    The bits of non-negative floats, read as integers, are in the order of the floats.
-    """
-    low, high = 0, int(np.float64(1.0).view(np.int64))
-    if not holds(1.0):
-        return None
-    while low < high:
-        middle = (low + high) // 2
-        if holds(float(np.int64(middle).view(np.float64))):
-            high = middle
-        else:
-            low = middle + 1
-    return float(np.int64(low).view(np.float64))
+        found = last_float_before(lambda m: bool(self(np.array(m)) > target))
+        return None if math.isinf(found) else found
