@@ -98,6 +98,19 @@ def test_a_flat_of_the_calibrator_is_not_missed_by_a_bit():
     assert verify(result.certificate(), model).status is Status.OPTIMAL
 
 
+@pytest.mark.parametrize("wanted", [0, 1])
+def test_a_jump_of_the_calibrator_within_rounding_is_a_step(wanted):
+    model = on_a_flat(0.2)
+    r = float(model.raw_confidence(pd.DataFrame({"a": [1]}))[0])
+    at = [math.nextafter(r, 0), r] if wanted else [r, math.nextafter(r, 1)]
+    model.calibrator_ = Calibrator("isotonic", np.array(at), np.array([0.2, 0.8]))
+    schema = model.schema_ if wanted else model.schema_.update("a", upper=1)
+    recourse = Recourse(model, schema, "l1", wanted=wanted)
+    stairs = recourse.frontier({"a": 2 if wanted else 0})
+    assert stairs.a.tolist() == ([2, 1] if wanted else [0, 1])
+    assert recourse.reachable({"a": 2 if wanted else 0}).x["a"] == 1
+
+
 # ---------------------------------------------------------------- costs without end
 
 

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trust_recourse.problem import (
+    SLACK,
     CellModel,
     Floats,
     Ints,
@@ -216,8 +217,15 @@ class Exact:
         return self.model.boxes().raw_interval(*yes_interval(low, high, self.problem.wanted))
 
     def _beyond(self, confidence: float) -> float:
-        """What goes beyond a confidence goes beyond this on the model's own scale."""
-        return self._raw(-1.0, confidence)[1 if self.problem.wanted == 1 else 0]
+        """What goes beyond a confidence goes beyond this on the model's own scale.
+
+        The search looks only past what rounding may add to it. Where a calibrator rises within
+        that, such points must still be looked at.
+        """
+        end, side = (1, 1) if self.problem.wanted == 1 else (0, -1)
+        raw, further = (self._raw(-1.0, c)[end] for c in (confidence, confidence + SLACK))
+        steep = abs(further - raw) <= 6 * ABOVE
+        return raw - side * 3 * ABOVE if steep else raw
 
     def _point(self, at: Ints) -> Point:
         search = self._search
