@@ -268,6 +268,15 @@ def test_what_is_protected_is_a_reason_in_a_letter_only_once_it_is_said_to_be_re
 
 
 @needs_browser
+def test_rules_that_depend_on_what_is_protected_are_said_to(visit):
+    page = visit("/loans")
+    pick(page)
+    tab(page, "Compare")
+    said = "These rules depend on what is protected: children."
+    expect(page.get_by_text(said)).to_be_visible()
+
+
+@needs_browser
 def test_fields_say_what_is_missing_until_it_is_there(visit):
     page = visit()
     pick(page)

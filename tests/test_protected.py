@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import product
 
 import httpx
@@ -170,11 +171,12 @@ def test_nor_does_one_by_command_or_over_http(name, patients, tmp_path):
 def test_nor_one_of_a_model_of_ones_own():
     schema = Schema((Feature("old", "boolean", protected=True), Feature("rich", "boolean")))
     own = Recourse(lambda rows: np.where(rows["old"], 0.2, 0.6) + 0.2 * rows["rich"], schema)
-    people = [{"old": True, "rich": rich} for rich in (True, False)]
-    assert judged(by_python, own, own, people) == (2, 0)
+    found = own.find({"old": True, "rich": True}, 0.5, engine="spheres")
+    with pytest.raises(ProtectedReasonError, match="reasons, old; review its part"):
+        letter(found, **GIVEN)
+    assert RECORDED in flat(letter(found, **GIVEN, protected_reviewed=["old"]).text())
     assert uses(own.model, schema, np.zeros((1, 2))) == ()  # it has no rules to tell it by
-    told = dossier(own.find(people[0], 0.5, engine="spheres"), pictures=False).text()
-    assert "The model uses" not in told
+    assert "The model uses" not in dossier(found, pictures=False).text()
 
 
 def test_whoever_is_accepted_gets_a_letter_without_a_review(model, patients):
@@ -259,7 +261,7 @@ def test_where_nothing_is_protected_that_is_said(model, patients):
 
 
 @given(seed=st.integers(0, 10**6), link=st.sampled_from(["margin", "vote"]), gone=st.integers(0, 7))
-def test_a_rule_depends_on_a_feature_just_where_its_firing_does(seed, link, gone):
+def test_what_a_rule_and_a_model_depend_on_is_exact(seed, link, gone):
     model, _ = random_machine(seed, n_clauses=4, features=3, link=link)
     clauses = model.clauses()
     inclusion = model.inclusion_.copy()
@@ -271,23 +273,27 @@ def test_a_rule_depends_on_a_feature_just_where_its_firing_does(seed, link, gone
     n_cells = clauses.literals.n_cells
     grid = np.array([*product(*map(range, n_cells))], np.int32)
     firing, confidence = model.firing_at(grid), model.confidence_at(grid)
+    values = [np.append(edges, np.inf) for edges in model.cell_edges()]  # one of each cell
+    codes = np.column_stack([values[f][grid[:, f]] for f in range(3)])
+    told = uses(model, Schema([replace(f, protected=True) for f in model.schema_]), codes)
     for f in range(3):
         order = np.lexsort([grid[:, g] for g in range(3) if g != f])
         lines = order.reshape(-1, n_cells[f])  # rows that differ in this feature alone
         spread = firing[lines].max(axis=1) - firing[lines].min(axis=1)
         assert (spread.max(axis=0) > 0).tolist() == clauses.depends[f].tolist()
-        if not clauses.depends[f].any():
-            assert (np.ptp(confidence[lines], axis=1) == 0).all()
+        assert told[f].used == clauses.depends[f].any()
+        assert told[f].moved == np.ptp(confidence[lines], axis=1).max()
+        assert told[f].used or not told[f].moved
         if gone >> f & 1:
             assert not clauses.depends[f].any()
 
 
 def test_what_a_model_uses_is_told_with_how_far_it_moves(fitted, patients):
     X, _ = patients
-    schema = guarded(X, "age", "nodes")
+    schema = guarded(X, "age", "year", "nodes")
     codes = schema.encode(X)
     found = uses(fitted, schema, codes)
-    assert [use.feature.name for use in found] == ["age", "nodes"]
+    assert [use.feature.name for use in found] == ["age", "year", "nodes"]
     for use in found:
         f = schema.position(use.feature.name)
         told = []
@@ -296,7 +302,7 @@ def test_what_a_model_uses_is_told_with_how_far_it_moves(fitted, patients):
             told.append(fitted.predict_proba(rows)[:, 1])
         assert use.moved == pytest.approx(np.ptp(told, axis=0).max(), abs=1e-12)
         assert use.moved == 0 or use.used == 1
-    assert found[1].moved > 0.05
+    assert found[2].moved > 0.05
 
 
 def test_every_use_has_its_sentence():

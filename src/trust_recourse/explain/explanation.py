@@ -83,10 +83,9 @@ class Explanation:
     @property
     def protected(self) -> list[str]:
         """The protected features, by title, that a rule with a share here depends on."""
-        moving = np.abs(self.shown.clauses) > STILL
-        asked = self.points.clauses.depends[:, moving].any(axis=1)
-        schema = self.points.recourse.schema
-        return [f.title for f, used in zip(schema, asked, strict=True) if f.protected and used]
+        depends = self.points.clauses.depends[:, np.abs(self.shown.clauses) > STILL]
+        features = enumerate(self.points.recourse.schema)
+        return [each.title for f, each in features if each.protected and depends[f].any()]
 
     @cached_property
     def tightenings(self) -> list[Tightening]:
