@@ -7,6 +7,7 @@ import re
 import select
 import socket
 import time
+from collections import Counter
 
 import httpx
 import pytest
@@ -14,8 +15,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from issuing import KEY
+from mutations import places, put
 from serving import running
 from trust_recourse import Feature, Ledger, PTMClassifier, Recourse, Schema, haberman
+from trust_recourse.search.certificate import REASONS
 from trust_recourse.web.desk import Desk, Limits
 from trust_recourse.web.serving import listen
 
@@ -338,6 +341,45 @@ def test_nested_lists_in_a_certificate(client):
     answer = client.post("/v1/verify", content=deep, headers=JSON)
     problem(answer, answer.status_code)
     assert answer.status_code in (400, 422)
+
+
+@pytest.fixture(scope="module")
+def proof(machine):
+    told = Recourse(machine).find(PATIENT, 0.6).certificate().to_dict() | {"format": 1}
+    return {name: value for name, value in told.items() if name != "question"}
+
+
+@pytest.mark.parametrize(
+    "nasty", ["1" + "0" * 309, "-1e309", "true", '"\\ud800"', "null", "[" * 300 + "]" * 300]
+)
+def test_nothing_in_a_certificate_is_a_fault_of_the_servers(client, proof, nasty):
+    """A whole number beyond all floats was, in any field, and so was "wanted": true."""
+    ends = Counter()
+    for place in places(proof):
+        if not place or max((key for key in place if type(key) is int), default=0) > 1:
+            continue
+        body = json.dumps({"certificate": put(proof, place, "nasty")})
+        body = body.replace('"nasty"', nasty)
+        answer = client.post("/v1/verify", content=body, headers=JSON)
+        assert answer.status_code in (200, 422), (place, answer.text[:500])
+        ends[answer.status_code] += 1
+    assert ends[422] > 40, ends
+
+
+def test_a_certificate_of_the_same_candidates_again_and_again(client, proof):
+    """It took gigabytes, and minutes beyond the limit."""
+    many = 100_000
+    repeated = proof["candidates"][2] * many
+    leaf = 1 + REASONS.index("priced")
+    body = {
+        **proof,
+        "candidates": [*proof["candidates"][:2], repeated[:many]],
+        "feature": [2, -leaf] * (many - 1) + [-leaf],
+        "cut": [part for k in range(many - 1) for part in (k, 0)] + [0],
+        "price": [0, 1] * (many - 1) + [1],
+    }
+    answer = client.post("/v1/verify", json={"certificate": body}, timeout=20)
+    assert answer.json()["reason"] == "nodes: a candidate is given more than once"
 
 
 def test_a_form_of_another_site_is_no_question(client):

@@ -94,7 +94,8 @@ def find(
     proved = certificate if "not_found" not in result.status.values() else None
     if proved is not None:
         with page.waiting("Proving"):
-            result.certificate().save(proved)
+            proof = result.certificate()
+        proof.save(proved)
     if save is not None:
         result.save(save)
     if json:
@@ -105,6 +106,7 @@ def find(
         if proved is not None:
             check = shlex.join(["trust-recourse", "verify", str(proved), str(model)])
             console.print(f"{proved}: the proof. To check it: {check}", soft_wrap=True)
+            console.print(f"The fingerprint of its question: {proof.question}", soft_wrap=True)
         elif certificate is not None:
             console.print(f"{certificate}: not written, as nothing is proved.", soft_wrap=True)
         if save is not None:

@@ -109,13 +109,20 @@ def _calibration(calibrator: Any) -> Map:
     if calibrator is None:
         return lambda raw: raw
     x, y = calibrator.x, calibrator.y
+    if not (np.isfinite(x).all() and np.isfinite(y).all()):
+        raise CertificateError("the model's calibration has numbers that are not finite")
     if calibrator.method == "isotonic" and (np.diff(x) >= 0).all() and (np.diff(y) >= 0).all():
         return lambda raw: np.asarray(np.interp(raw, x, y))
     if calibrator.method == "sigmoid" and len(x) == 1 and x[0] >= 0:
-        return lambda raw: np.asarray(1.0 / (1.0 + np.exp(-(x[0] * raw + y[0]))))
+        return lambda raw: _sigmoid(x[0] * raw + y[0])
     raise CertificateError(
         f"the model's calibration, {calibrator.method!r}, is not an increasing map known here"
     )
+
+
+def _sigmoid(at: Floats) -> Floats:
+    with np.errstate(over="ignore"):  # far below 0 it is 0
+        return np.asarray(1.0 / (1.0 + np.exp(-at)))
 
 
 def _factor_tables(model: Any) -> tuple[Floats, ...]:
