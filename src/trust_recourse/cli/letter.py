@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from trust_recourse.cli.fit import learnt_from
+from trust_recourse.cli.page import say
 from trust_recourse.cli.root import app
 from trust_recourse.cli.table import read
 
@@ -121,7 +122,7 @@ def dossier(
 
     written = _write(made, model, result, out)
     if any(verdict.startswith(REFUSED) for verdict in written.verdicts.values()):
-        typer.echo("A proof was refused: see the certificates in it.", err=True)
+        say("A proof was refused: see the certificates in it.", err=True)
         raise typer.Exit(1)
 
 
@@ -158,7 +159,7 @@ def _write(
         written = make(Recourse.read(result, load(model)))
         written.save(out)
     except (ValueError, TypeError, OSError, ModuleNotFoundError) as error:
-        typer.echo(str(error), err=True)
+        say(str(error), err=True)
         raise typer.Exit(2) from None
-    typer.echo(f"Written: {out}")
+    say(f"Written: {out}")
     return written

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
-from rich.text import Text
 
 from trust_recourse.cli import page
 from trust_recourse.cli.root import app
@@ -53,10 +52,10 @@ def verify(
     except (CertificateError, ModelFileError, OSError) as error:
         swapped = certificate.suffix == ".safetensors" or model.suffix == ".json"
         hint = "\nGive the certificate first, then the model." if swapped else ""
-        typer.echo(f"{error}{hint}", err=True)
+        page.say(f"{error}{hint}", err=True)
         raise typer.Exit(2) from None
     if proof.given_again:
-        typer.echo(
+        page.say(
             f"{certificate}: its cost has functions of its own, which no file holds. Check it in "
             "Python: trust_recourse.verify(certificate, model, cost=cost)",
             err=True,
@@ -65,7 +64,7 @@ def verify(
     try:
         verdict = check(proof, machine)
     except CertificateError as error:
-        typer.echo(f"Refused: {error}.")
+        page.say(f"Refused: {error}.")
         raise typer.Exit(1) from None
     console.print(f"The proof holds. {verdict.status.sentence}")
     console.print(said(proof, verdict, machine))
@@ -105,5 +104,5 @@ def said(certificate: Certificate, verdict: Verdict, model: PTMClassifier | TMCl
         ("answer", told),
         ("checked", boxes if parts else "the answer; nothing is cheaper than no change"),
     ):
-        grid.add_row(f"[dim]{name}", Text(text))
+        grid.add_row(page.words(name, "dim"), page.words(text))
     return grid
