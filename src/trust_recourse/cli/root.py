@@ -24,12 +24,12 @@ CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 class _InOrder(TyperGroup):
     """Lists the commands as they are used, from a table to an answer to a service."""
 
-    def main(self, args: Any = None, **how: Any) -> Any:
+    def main(self, args: Any = None, *more: Any, **how: Any) -> Any:
         for given in sys.argv[1:] if args is None else args:
             if found := CONTROL.search(given):  # typer would print it as it is if it is wrong
                 say(f"{given}: the character {found[0]!r} has no place in an argument", err=True)
                 sys.exit(2)
-        return super().main(args, **how)
+        return super().main(args, *more, **how)
 
     def list_commands(self, ctx: Any) -> list[str]:
         names = super().list_commands(ctx)

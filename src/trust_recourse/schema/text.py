@@ -66,7 +66,7 @@ class _Loader(yaml.SafeLoader):
         self._nodes = self._deep = 0
 
     def compose_node(self, parent: Any, index: Any) -> Any:
-        event = self.peek_event()
+        event = self.peek_event()  # type: ignore[no-untyped-call]
         self._nodes, self._deep = self._nodes + 1, self._deep + 1
         tagged = getattr(event, "tag", None) is not None
         for wrong, found in (

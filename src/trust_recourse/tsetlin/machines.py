@@ -471,7 +471,7 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
             )
         for name, floor in {"s": 1, "T": 0}.items():
             value = getattr(self, name)
-            if not isinstance(value, numbers.Real) or not floor < value < np.inf:
+            if not isinstance(value, numbers.Real) or not floor < value < np.inf:  # type: ignore[operator]
                 raise ValueError(f"{name}={value!r}; expected a finite number above {floor}")
         limits = {"n_clauses": MOST_CLAUSES, "n_states": MOST_STATES, "s": MOST, "T": MOST}
         for name, most in limits.items():
