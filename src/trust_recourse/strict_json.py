@@ -23,14 +23,15 @@ def loads(text: str | bytes) -> Any:
     ValueError: 'a' is given more than once in one object
     """
     try:
-        return json.loads(text, parse_constant=_refuse, object_pairs_hook=_once)
+        return json.loads(text, parse_constant=_refuse, object_pairs_hook=once)
     except RecursionError:
         raise ValueError("It is nested too deeply") from None
     except json.JSONDecodeError as error:
         raise ValueError(f"{error.msg}, at letter {error.pos}") from None
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object in which every name says one thing: of two values readers may take either."""
     found = dict(pairs)
     if len(found) < len(pairs):
         (name, _), *_ = Counter(name for name, _ in pairs).most_common(1)

@@ -99,9 +99,9 @@ def find(
     if save is not None:
         result.save(save)
     if json:
-        typer.echo(page.as_json(answers(result, safe, far)))
+        page.say(page.as_json(answers(result, safe, far)))
     else:
-        console = page.console(markup=False)
+        console = page.console()
         _show(console, result, safe, far, what.options)
         if proved is not None:
             check = shlex.join(["trust-recourse", "verify", str(proved), str(model)])

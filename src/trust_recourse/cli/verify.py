@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.table import Table
-from rich.text import Text
 
 from trust_recourse.cli import page, question
 from trust_recourse.cli.mistakes import InputError, told_plainly
@@ -102,12 +101,12 @@ def verify(
     try:
         verdict = check(proof, machine, **given)
     except CertificateError as error:
-        typer.echo(f"Refused: {error}.")
+        page.say(f"Refused: {error}.")
         raise typer.Exit(1) from None
     console = page.console()
     console.print(f"The proof holds. {verdict.status.sentence}")
     console.print(said(proof, verdict, machine))
-    console.print(Text(f"\n{_word(given)}"))
+    console.print(page.words(f"\n{_word(given)}"))
 
 
 def _given(
@@ -182,7 +181,7 @@ def said(certificate: Certificate, verdict: Verdict, model: PTMClassifier | TMCl
         ("answer", told),
         ("checked", boxes if parts else "the answer; nothing is cheaper than no change"),
     ):
-        grid.add_row(f"[dim]{name}", Text(text))
+        grid.add_row(page.words(name, "dim"), page.words(text))
     return grid
 
 

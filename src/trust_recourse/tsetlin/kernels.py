@@ -45,7 +45,11 @@ inline = njit(**_fast, forceinline=True)
 
 
 class Handed(types.WrapperAddressProtocol):
-    """A compiled function that other compiled code can be handed, its address looked up once."""
+    """A compiled function that other compiled code can be handed, its address looked up once.
+
+    numba only prints an error inside it and goes on, so none may be possible there: what it divides
+    by is kept from 0 by the limits on a machine's settings.
+    """
 
     def __init__(self, signature: Any, function: Callable[..., Any]) -> None:
         self.type = types.FunctionType(signature)

@@ -329,7 +329,9 @@ def _mean_needed(machine: Machine, level: float, variance: Floats) -> Floats:
     """
     votes = np.arange(len(machine.link)) - (~machine.up).sum()
     lines = machine.link - np.diff(machine.link).max() * votes
-    return level - variance / (4.0 * level) - float(lines[machine.link > 0].max())
+    with np.errstate(over="ignore"):  # of a level near 0 it says nothing, −∞
+        spread = variance / (4.0 * level)
+    return level - spread - float(lines[machine.link > 0].max())
 
 
 def _variance(low: Floats, high: Floats) -> Floats:

@@ -27,6 +27,7 @@ from trust_recourse.search.certificate.record import (
     Proof,
 )
 
+ONE_BIT = 4e-16  # that the other class's confidence may be off by, by subtraction
 RELATIVE = 1e-9  # costs that differ by less, relatively, are the same
 AT_ONCE = 256  # boxes judged together, so that their laws of the vote stay in fast memory
 MOST_FACTORS = 1 << 25  # of all candidates: 256 MB
@@ -492,7 +493,7 @@ def _priced(case: _Case, boxes: _Boxes) -> Floats:
     least, most = case.problem.target.interval
     for candidates, confidence in (
         (case.candidates, least),
-        *([(case.candidates.turned(), 1.0 - most)] if most < 1.0 else []),
+        *([(case.candidates.turned(), 1.0 - most - ONE_BIT)] if most < 1.0 else []),
     ):
         left = np.flatnonzero(found < case.enough)
         raw = candidates.machine.least_raw(confidence)

@@ -53,7 +53,7 @@ class Machine:
             self,
             up=~self.up,
             link=1.0 - self.link[::-1],
-            calibrated=lambda raw: 1.0 - calibrated(1.0 - raw),
+            calibrated=lambda raw: _other(calibrated(1.0 - raw)),
         )
 
     def mean(self, q: Floats) -> Floats:
@@ -83,6 +83,11 @@ class Machine:
         while below < (middle := (below + above) / 2) < above:
             below, above = (below, middle) if enough(middle) else (middle, above)
         return above
+
+
+def _other(confidence: Floats) -> Floats:
+    """The other class's confidence; at a tie it is just below ½, as a tie is class 1."""
+    return np.where(confidence == 0.5, math.nextafter(0.5, 0.0), 1.0 - confidence)
 
 
 def moved(law: Floats, p: Floats, up: bool) -> Floats:
