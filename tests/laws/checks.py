@@ -15,7 +15,7 @@ from unittest import mock
 import numpy as np
 
 from laws.enumeration import SLACK, Rows, TooManyRowsError, before_root, code_of, met, said
-from laws.questions import Case, a_case, a_target, chance, one_of
+from laws.questions import Case, a_target, chance, one_of, some_cases
 from mutations import mutated
 from trust_recourse import Certificate, CertificateError, Recourse, verify
 from trust_recourse.problem import Status
@@ -75,14 +75,14 @@ class Court:
 
 
 def judge(seed: int) -> Findings:
-    """Ask all that a seed says: of one person, or of a few that share a process and its caches."""
+    """Ask all that a seed says, of one person or of a few."""
     rng, findings = np.random.default_rng(seed), Findings()
     # half of the searches look for cheaper points from the first box on, as large ones do
     early = mock.patch.object(tree, "DIVE_FROM", 0 if chance(rng, 0.5) else tree.DIVE_FROM)
     with early, warnings.catch_warnings():
         warnings.simplefilter("error")
-        for _ in range(one_of(rng, 1, 1, 1, 6)):
-            case, before = a_case(rng), len(findings.broken)
+        for case in some_cases(rng):
+            before = len(findings.broken)
             _judge(case, rng, findings)
             if len(findings.broken) > before:
                 findings.broken.append(case.words)

@@ -7,6 +7,7 @@ values off the lattice and outside the bounds, codes for missing within the rang
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,25 +52,36 @@ class Case:
         return "\n".join(f"  {line}" for line in lines)
 
 
-def a_case(rng: np.random.Generator) -> Case:
-    """A case that can be enumerated: one with too many rows is drawn anew."""
-    while True:
-        features, columns, odd = zip(*a_table(rng), strict=True)
-        schema = with_relations(rng, Schema(features))
-        table = pd.DataFrame({f.name: column for f, column in zip(features, columns, strict=True)})
-        model = a_machine(rng, schema, table)
-        cost, wanted = a_cost(rng, schema), int(rng.integers(2))
-        worst = int(np.argmin(model.predict_proba(table)[:, wanted]))  # who has most to ask for
-        values = [
-            value if chance(rng, 0.2) else column[worst]
-            for value, column in zip(odd, columns, strict=True)
-        ]
+def some_cases(rng: np.random.Generator) -> Iterator[Case]:
+    """One case, or a few that share a process and its caches: other machines, or other people."""
+    left, place = one_of(rng, 1, 1, 1, 6), None
+    while left:
+        if place is None or chance(rng, 0.5):
+            place = a_place(rng)
         try:
-            own = [code_of(f, value) for f, value in zip(schema, values, strict=True)]
-            rows = Rows.of(schema, own, cost, model, wanted, rng)
-        except TooManyRowsError:
-            continue
-        return Case(model, schema, cost, wanted, dressed(rng, schema, values), rows)
+            yield a_case(rng, *place)
+            left -= 1
+        except TooManyRowsError:  # than can be enumerated
+            place = None
+
+
+def a_place(rng):
+    """Columns to learn from, each with its feature and an odd value, a machine, and a cost."""
+    drawn = list(a_table(rng))
+    schema = with_relations(rng, Schema(tuple(feature for feature, _, _ in drawn)))
+    table = pd.DataFrame({feature.name: column for feature, column, _ in drawn})
+    return drawn, schema, table, a_machine(rng, schema, table), a_cost(rng, schema)
+
+
+def a_case(rng, drawn, schema, table, model, cost) -> Case:
+    """A person of the table, most often the one with most to ask for, perhaps with odd values."""
+    wanted = int(rng.integers(2))
+    worst = int(np.argmin(model.predict_proba(table)[:, wanted]))
+    row = worst if chance(rng, 0.7) else int(rng.integers(ROWS))
+    values = [odd if chance(rng, 0.2) else column[row] for _, column, odd in drawn]
+    own = [code_of(feature, value) for feature, value in zip(schema, values, strict=True)]
+    rows = Rows.of(schema, own, cost, model, wanted, rng)
+    return Case(model, schema, cost, wanted, dressed(rng, schema, values), rows)
 
 
 def chance(rng: np.random.Generator, share: float) -> bool:

@@ -20,7 +20,7 @@ from trust_recourse.search import tree
 from trust_recourse.search.certificate import checker
 
 TESTS = Path(__file__).parent.parent
-SEEDS = "0-149"  # a minute on one slow core
+SEEDS = "0-229"  # a minute of one slow core
 KINDS = {
     *(f"{status}, {mode}" for status in ("optimal", "infeasible", "already_met")
       for mode in ("at_least", "band", "limited")),
@@ -59,6 +59,24 @@ def always(_, boxes):
 def test_a_wrong_engine_or_checker_breaks_a_law(monkeypatch, where, name, wrong):
     monkeypatch.setattr(where, name, wrong)
     assert any(judge(seed).broken for seed in range(10))
+
+
+DYING = """
+import os, time
+from laws import __main__ as runner
+
+runner.PATIENCE = 1.0
+fates = lambda _: runner.Findings(), os._exit, lambda _: time.sleep(60)
+runner.judge = lambda seed: fates[seed](seed)
+for seed, findings in runner.judged(range(3), 1):
+    print(seed, *findings.broken)
+"""
+
+
+def test_a_process_that_dies_or_does_not_end_is_a_finding():
+    command = [sys.executable, "-c", DYING]
+    ran = subprocess.run(command, cwd=TESTS, capture_output=True, text=True, check=True)
+    assert ran.stdout.splitlines() == ["0", "1 its process died with 1", "2 it does not end"]
 
 
 def test_the_enumeration_imports_nothing_of_what_it_judges():
