@@ -27,7 +27,7 @@ from hypothesis import strategies as st
 import mutations
 import trust_recourse
 from test_search import enumerated, machine, person_schema
-from trust_recourse import PTMClassifier, Recourse, Schema, TMClassifier
+from trust_recourse import Feature, PTMClassifier, Recourse, Schema, TMClassifier
 from trust_recourse.cancel import Cancelled, cancellable
 from trust_recourse.problem import Cost, Point, Problem, Status, Target
 from trust_recourse.schema import SchemaError
@@ -694,6 +694,18 @@ def test_a_proof_is_read_in_the_verifiers_names_and_never_in_its_own():
     refused(dearer, asked.model, "not allowed: rate (may only|must not)")
     other = Schema(tuple(replace(f, name=f"{f.name}s") for f in own))
     refused(honest, asked.model, "the schema given reads values otherwise", schema=other)
+
+
+def test_values_are_written_as_the_model_has_them():
+    """1 equals true, but it is another word."""
+    schema = Schema((Feature("home", "category", values=(False, True)), Feature("sum", upper=3)))
+    X = pd.DataFrame({"home": np.arange(20) % 2 == 0, "sum": np.arange(20) % 3})
+    model = PTMClassifier(4, 4, T=2, epochs=1, schema=schema, random_state=0).fit(X, X["home"])
+    told = Recourse(model).find(X.iloc[1], 0.01).certificate().to_dict() | {"format": 1}
+    del told["question"]
+    told["schema"]["features"][0]["values"] = [0, 1]
+    reach = check(Certificate.from_dict(told), model).problem.reach
+    assert repr(reach).startswith("home: False, may be False, True\n")
 
 
 @pytest.mark.parametrize(

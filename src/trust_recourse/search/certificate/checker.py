@@ -139,7 +139,7 @@ def _same_question(
 ) -> Problem:
     """The certificate's problem, once it is the verifier's own and one that the model can read.
 
-    Names are the verifier's: labels and units prove nothing, and could make it read as another.
+    Names are the verifier's: a label proves nothing, and could make it read as another.
     """
     theirs, names = certificate.problem, model.schema_ if schema is None else schema
     own_word = theirs.reach.schema
@@ -168,14 +168,11 @@ def _same_question(
         apart = differences(certificate.asked, question)
         more = f"; and {len(apart) - NAMED} more" if len(apart) > NAMED else ""
         raise CertificateError(f"it answers another question: {'; '.join(apart[:NAMED])}{more}")
-    named = replace(
-        own_word,
-        features=tuple(
-            replace(feature, label=of.label, unit=of.unit)
-            for feature, of in zip(own_word, names, strict=True)
-        ),
-    )
-    return replace(ours, reach=named.reach_codes(own))
+    named = [
+        replace(feature, label=of.label, unit=of.unit, values=of.values, missing=of.missing)
+        for feature, of in zip(own_word, names, strict=True)
+    ]
+    return replace(ours, reach=replace(own_word, features=tuple(named)).reach_codes(own))
 
 
 def _reading(schema: Schema) -> list[tuple[Any, ...]]:
