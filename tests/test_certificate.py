@@ -585,7 +585,7 @@ def test_bounds_hold_on_random_boxes(seed, link, wanted, power, price, rank, sha
     inclusion = rng.random(model.inclusion_.shape) ** power
     inclusion[rng.random(inclusion.shape) < 0.1] = 1.0  # factors of 0, logarithms of −∞
     model._conclude(inclusion)
-    cells = [rng.permutation(n).astype(np.int32) for n in model._literals.n_cells]
+    cells = [rng.permutation(n).astype(np.int32) for n in model._literals.grid.sizes]
     costs = [rng.random(len(c)) for c in cells]
     rules = Machine.read(model, wanted)
     factors = [table[of] for table, of in zip(rules.tables, cells, strict=True)]

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
 
+from trust_recourse.cells import Score
 from trust_recourse.measure import Plausible, are_plausible, noisy_table
 from trust_recourse.problem import (
     Cost,
@@ -27,7 +28,6 @@ from trust_recourse.problem import (
     Status,
     Target,
     changed,
-    wanted_confidence,
 )
 from trust_recourse.progress import Progress
 from trust_recourse.result import Result, of_model, read
@@ -105,7 +105,7 @@ class Recourse:
         wanted: Any = None,
         decision_threshold: float = 0.5,
     ) -> None:
-        self.exact = all(hasattr(model, name) for name in _CELLS)
+        self.exact = hasattr(model, "score_of")
         if not (self.exact or hasattr(model, "predict_proba") or callable(model)):
             raise TypeError(
                 f"model is {type(model).__name__}; expected a fitted PTMClassifier or "
@@ -134,6 +134,7 @@ class Recourse:
         self.wanted_at = classes.index(self.wanted)
         if self.exact:
             self._check_schema()
+            self.score: Score = model.score_of(self.wanted_at)
 
     def _check_schema(self) -> None:
         """The schema may limit moves as it likes, but must read values as the model does."""
@@ -278,9 +279,9 @@ class Recourse:
         reach, factual = self.schema.person(x)
         problem = Problem(reach, Target(0.5), self.cost, self.wanted_at)
         limits: dict[str, Any] = {"node_limit": node_limit, "time_limit": time_limit}
-        best, stopped = Exact(self.model, problem, **limits).furthest()
+        best, stopped = Exact(self.score, problem, **limits).furthest()
         target = Target(min(max(best.confidence, 1e-12), 1 - 1e-12))
-        cheapest = Exact(self.model, replace(problem, target=target), **limits)
+        cheapest = Exact(self.score, replace(problem, target=target), **limits)
         found = cheapest.cheapest(lambda point: point.confidence >= best.confidence)
         point, bound = found.point or best, found.lower_bound
         proved = not (stopped or found.stopped or found.point is None)
@@ -296,7 +297,7 @@ class Recourse:
         """
         self._need_cells("frontier")
         problem = Problem(self.schema.reach(x), Target(0.5), self.cost, self.wanted_at)
-        engine = Exact(self.model, problem, node_limit=node_limit, time_limit=time_limit)
+        engine = Exact(self.score, problem, node_limit=node_limit, time_limit=time_limit)
         points = engine.frontier()
         table = self.schema.decode(np.array([p.codes for p in points]))
         table.insert(0, "confidence", [p.confidence for p in points])
@@ -373,6 +374,7 @@ class Recourse:
         lean = copy(self)
         if hasattr(self.model, "drop_states"):
             lean.model = copy(self.model).drop_states()
+            lean.score = lean.model.score_of(self.wanted_at)
         given: bytes = cloudpickle.dumps(lean)
         return given
 
@@ -385,8 +387,7 @@ class Recourse:
     def confidences(self, rows: Floats) -> Floats:
         """The wanted class's confidence at rows of codes; integers may be any number."""
         if self.exact:
-            yes = self.model.confidence_at(self.model.cells_of(rows))
-            return wanted_confidence(yes, self.wanted_at)
+            return self.score.at(self.score.grid.cells(rows))
         table: Any = noisy_table(rows, self.schema)
         if not hasattr(self.model, "predict_proba"):
             given = np.asarray(self.model(table), dtype=float)
@@ -478,7 +479,7 @@ class Recourse:
 
     def _by_proof(self, problem: Problem, settings: Settings) -> Answers:
         engine = Exact(
-            self.model, problem, robust=settings.robust,
+            self.score, problem, robust=settings.robust,
             node_limit=settings.node_limit, time_limit=settings.time_limit,
         )  # fmt: skip
         kept = _Kept(self, problem, settings)
@@ -634,6 +635,3 @@ def _check(settings: Settings) -> None:
             f"plausible={settings.plausible!r}; expected a function of rows, NearNeighbours(X) or "
             "Isolation(X)"
         )
-
-
-_CELLS = ("classes_", "schema_", "cell_edges", "cells_of", "confidence_at", "boxes")

@@ -13,7 +13,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from numba import njit, types
+from numba import types
+
+from trust_recourse.cells import ERRORS, INTERVAL, RELAXATION
 
 # why a leaf was discarded; the first five are those of a certificate
 COST, CONFIDENCE, PRICED, RELATION, POINT, FLOOR, OPEN = 0, 1, 2, 3, 4, 5, 6
@@ -29,10 +31,6 @@ SIDE, FURTHEST, ROBUST, PAUSE, DIVE, PROVE = range(6)
 RELAXED, FAILED, OFF, LOST = 1, 2, 4, 8
 
 SAFE = 1e-11  # of a bound is given up for rounding
-
-fast: dict[str, Any] = {"cache": True, "nogil": True, "_nrt": False}
-inline = njit(**fast, forceinline=True)
-kernel = njit(**fast)
 
 
 class Task(NamedTuple):
@@ -95,12 +93,6 @@ class Work(NamedTuple):
 _floats, _ints, _small, _marks = (
     types.float64[::1], types.int64[::1], types.int32[::1], types.int8[::1],
 )  # fmt: skip
-# the three functions by which a model is known, and all that the loop is called with
-INTERVAL = types.void(_floats, _ints, _ints, _floats, _floats)
-ERRORS = types.void(_floats, _ints, _ints, _ints, _floats, _floats)
-RELAXATION = types.float64(
-    _floats, _ints, _ints, types.int64, types.float64, _floats, types.float64, _floats, _floats
-)
 
 
 def signature() -> Any:

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from trust_recourse.search.arrays import HEAP, MADE, OFF, OPEN, PROVE, ROBUST, SPARE, inline, kernel
+from trust_recourse.cells import inline, kernel
+from trust_recourse.search.arrays import HEAP, MADE, OFF, OPEN, PROVE, ROBUST, SPARE
 
 # ---------------------------------------------------------------- the heap
 

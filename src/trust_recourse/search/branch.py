@@ -3,9 +3,6 @@
 Notation as in `arrays`. The model comes as three compiled functions, `interval`, `relaxation` and
 `errors`, and two arrays that only they read. A box is bounded twice: by confidences over it and the
 cost of its corner when it is made, and by prices, which is dear, when its turn comes.
-
-numba's cache of the loop looks at this file alone. The tests throw away what was compiled before
-another file of this room changed; whoever runs changed sources otherwise does so by hand.
 """
 
 from __future__ import annotations
@@ -14,8 +11,8 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from trust_recourse.cells import compiled, inline
 from trust_recourse.search.arrays import (
     BOUND,
     CONFIDENCE,
@@ -52,8 +49,6 @@ from trust_recourse.search.arrays import (
     SIDE,
     SPARE,
     Task,
-    fast,
-    inline,
     signature,
 )
 from trust_recourse.search.boxes import (
@@ -469,4 +464,4 @@ def _advance(
 @cache
 def advance() -> Any:
     """`_advance`, compiled for any model's functions."""
-    return njit(signature(), **fast)(_advance)
+    return compiled(signature())(_advance)

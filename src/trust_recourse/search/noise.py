@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from trust_recourse.search.arrays import FLOOR_HIGH, FLOOR_LOW, LOST, inline
+from trust_recourse.cells import inline
+from trust_recourse.search.arrays import FLOOR_HIGH, FLOOR_LOW, LOST
 from trust_recourse.search.boxes import cheapest
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from trust_recourse.cells import inline, kernel
 from trust_recourse.search.arrays import (
     BOUND,
     CUTOFF,
@@ -22,8 +23,6 @@ from trust_recourse.search.arrays import (
     PRICE,
     ROBUST,
     SAFE,
-    inline,
-    kernel,
 )
 from trust_recourse.search.boxes import corner_of, span_of, span_of_point
 from trust_recourse.search.noise import loss_near

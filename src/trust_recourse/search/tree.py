@@ -5,9 +5,9 @@ feature. It costs at least the sum of its cheapest candidates, its **corner**. B
 the order of that bound; one whose confidences all miss the target is discarded, a corner that meets
 it is an answer (nothing unopened is cheaper), and any other box is cut. The loop is in `branch`.
 
-All confidences here are on the model's own scale, before calibration, and of `classes_[1]`: the
-caller asks for an interval [low, high] of it, and says by `side` whether confidence must rise to
-get there, +1, or fall, −1.
+All confidences here are numbers of the score's kernel, on a scale of its own: the caller asks for
+an interval [low, high] of them, and says by `side` whether they must rise to get there, +1, or
+fall, −1.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trust_recourse import cancel
-from trust_recourse.problem import CellModel, Floats, Ints
+from trust_recourse.cells import Floats, Ints, Score
 from trust_recourse.search import arrays, branch
 from trust_recourse.search.candidates import Candidates
 
@@ -65,7 +65,7 @@ class TreeSearch:
 
     def __init__(
         self,
-        model: CellModel,
+        score: Score,
         features: Sequence[Candidates],
         *,
         relations: tuple[Ints, Floats] | None = None,
@@ -73,10 +73,10 @@ class TreeSearch:
         node_limit: int | None = None,
         time_limit: float | None = None,
     ) -> None:
-        self.boxes = boxes = model.boxes()
+        self.kernel = kernel = score.kernel
         self.node_limit = math.inf if node_limit is None else node_limit
         # compiled on first use, which is not to count
-        self.functions = boxes.interval, boxes.relaxation, boxes.errors
+        self.functions = kernel.interval, kernel.relaxation, kernel.errors
         self.advance = branch.advance()
         self.deadline = math.inf if time_limit is None else time.monotonic() + time_limit
         self.stopped = False
@@ -86,13 +86,13 @@ class TreeSearch:
         none = np.empty(0, np.int64)
         rows, goals = relations or (none, np.empty(0))
         self.task = arrays.Task(
-            boxes.numbers,
-            boxes.layout,
+            kernel.numbers,
+            kernel.layout,
             offset,
             np.concatenate([f.codes for f in features]),
             costs,
             np.concatenate([f.cells for f in features]).astype(np.int64),
-            boxes.first_cell,
+            score.grid.first_cell,
             _valleys(costs, offset),
             *((noise.lows, noise.highs) if noise else (none, none)),
             rows,
@@ -102,11 +102,11 @@ class TreeSearch:
         self.how = np.zeros(6, np.int64)
         self.want = np.zeros(11)
         self.state = np.zeros(5, np.int64)
-        cells = len(boxes.cell_of)
+        cells = int(score.grid.sizes.sum())
         self.work = arrays.Work(
-            np.empty(2 * d, np.int64), np.empty(2 + d), boxes.scratch.copy(), np.empty(cells + 1),
+            np.empty(2 * d, np.int64), np.empty(2 + d), kernel.scratch.copy(), np.empty(cells + 1),
             np.empty(cells), np.empty(d, np.int64), np.empty(d, np.int64), np.empty(d, np.int64),
-            np.empty(offset[-1], np.int64), np.empty(offset[-1]), boxes.scratch.copy(),
+            np.empty(offset[-1], np.int64), np.empty(offset[-1]), kernel.scratch.copy(),
         )  # fmt: skip
 
     @property
@@ -225,7 +225,7 @@ class TreeSearch:
         )
         self.store.box[: 2 * d] = np.concatenate([first, last])
         ends = task.cells[task.offset[:-1]], task.cells[task.offset[1:] - 1]
-        loose = self.boxes.bounds(ends[0][None], ends[1][None])[2][0]
+        loose = self.kernel.intervals(ends[0][None], ends[1][None])[0, 2:]
         self.store.key[0] = -1.0 if furthest else 0.0
         self.store.split[0] = int(np.where(last > 0, loose, -1.0).argmax())
         self.store.where[0], self.store.mark[0] = -1, 0
