@@ -125,9 +125,8 @@ def test_hardly_any_noise_keeps_every_decision_inside_a_cell(seed, wanted):
     codes = model.schema_.encode(X)[0]
     codes[:2] -= [0.05, 0.5]  # thresholds are values of the data, so between two of them
     p = float(own_confidence(model, wanted)(codes[None])[0])
-    inside = {"sigma": 1e-6, "wanted": wanted}
-    kept = noise(model.score_of(1), codes, model.schema_, threshold=p, **inside)
-    lost = noise(model.score_of(1), codes, model.schema_, threshold=np.nextafter(p, 1), **inside)
+    asked = model.score_of(wanted), codes, model.schema_, 1e-6
+    kept, lost = (noise(*asked, threshold=level) for level in (p, np.nextafter(p, 1)))
     assert (kept.probability, lost.probability) == (pytest.approx(1), pytest.approx(0))
 
 

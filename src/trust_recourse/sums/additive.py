@@ -21,9 +21,7 @@ from trust_recourse.cells import (
     Kernel,
     Score,
     of_class,
-    yes_interval,
 )
-from trust_recourse.floats import first_float, last_float_before
 from trust_recourse.schema import Schema
 
 ROUNDING = 1e-12  # of the whole width: sums in another order differ by less
@@ -33,13 +31,13 @@ class Additive:
     """A scorecard: points for each cell of each column, and a logistic function of their sum.
 
     `edges` are the ascending last values of each ordered column's cells but the last, and none for
-    a category; `points` are those of each cell, a missing value's last. The more points, the likelier
-    is `classes[1]`.
+    a category; `points` are those of each cell, a missing value's last. The more points, the
+    likelier is `classes[1]`.
 
     >>> from trust_recourse.schema import Feature
     >>> debts = Schema((Feature("owed", "integer", lower=0, upper=40),))
     >>> card = Additive(debts, edges=[[5, 20]], points=[[0.8, 0.1, -1.1]])
-    >>> card.predict_proba(pd.DataFrame({"owed": [5, 6]}))[:, 1].round(3).tolist()
+    >>> card.predict_proba(np.array([[5], [6]]))[:, 1].round(3).tolist()
     [0.69, 0.525]
     """
 
@@ -102,6 +100,8 @@ def _logistic(total: Floats) -> Floats:
 class _CardScore(Score):
     """One class's confidence; the kernel speaks of the sum, moved to lie within 0 and 1."""
 
+    kernel: Points
+
     def __init__(self, card: Additive, kernel: Points, wanted: int) -> None:
         self.card, self.kernel, self.wanted = card, kernel, wanted
         self.grid, self.rises = card.grid, wanted == 1
@@ -115,32 +115,22 @@ class _CardScore(Score):
         total = self.card.base + self.kernel.lowest + self.kernel.width * number
         return of_class(_logistic(total), self.wanted)
 
-    def interval(self, low: float, high: float) -> tuple[float, float]:
-        """The numbers of the kernel at which the confidence lies in [low, high]."""
-        least_yes, most_yes = yes_interval(low, high, self.wanted)
-
-        def yes(number: float) -> float:
-            total = self.card.base + self.kernel.lowest + self.kernel.width * number
-            return float(_logistic(np.array([total]))[0])
-
-        least = first_float(lambda number: yes(number) >= least_yes)
-        most = last_float_before(lambda number: yes(number) > most_yes)
-        return (math.inf if least is None else least), most
-
 
 # ---------------------------------------------------------------- the kernel
 
 
 class Points(Kernel):
-    """Bounds on a sum of points, on a scale where the sums go from 0 to 1: there is no looseness.
+    """Bounds on a sum of points, on a scale where the sums go from ¼ to ¾, so there is room around.
 
     `numbers` are the points of all cells in one row, `layout` where each feature's begin.
     """
 
     def __init__(self, grid: Grid, points: Sequence[Floats]) -> None:
-        self.lowest = math.fsum(float(each.min()) for each in points)
-        self.width = math.fsum(float(np.ptp(each)) for each in points) or 1.0
-        self.numbers = np.concatenate([each - each.min() for each in points]) / self.width
+        least = math.fsum(float(each.min()) for each in points)
+        spread = math.fsum(float(np.ptp(each)) for each in points) or 1.0
+        self.lowest, self.width = least - spread / 2.0, 2.0 * spread
+        parts = [(each - each.min()) / self.width for each in points]
+        self.numbers = np.concatenate([parts[0] + 0.25, *parts[1:]])
         self.layout = grid.first_cell.astype(np.int64)
         self.scratch = np.zeros(1)
 
