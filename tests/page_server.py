@@ -77,11 +77,13 @@ def desks(folder: Path) -> dict[str, Desk]:
     who.index = pd.Index([f"{HOSTILE} {at:040}" for at in who.index])
     ledger = Ledger(folder / "promises.db", key="a key for the tests alone")
     named = {"organisation": "A clinic", "contact": "Ann Lee"}
+    guarded = Schema.infer(X).update("nodes", protected=True, label="Lymph nodes")
     return {
         # a websocket must outlive the time that a request may take to arrive
         "/": Desk(recourse, X, ledger, limits=Limits(arrival=1.0), **named),
         "/loans": Desk(lending, who, organisation=f"Bank {HOSTILE}", contact="Bo"),
         "/form": Desk(lending),
+        "/guarded": Desk(Recourse(recourse.model, guarded), X, **named),
         "/endless": Desk(Endless(recourse.model), X, limits=Limits(answer=1.5)),
     }
 

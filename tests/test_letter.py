@@ -233,15 +233,13 @@ def test_what_may_not_change_can_be_a_reason_but_is_never_suggested(model, patie
     X, _ = patients
     schema = Schema.infer(X).update("nodes", protected=True).lock("age")
     result = Recourse(model, schema).find(REFUSED, 0.5)
-    made = letter(result, **GIVEN)
+    made = letter(result, **GIVEN, protected_reviewed=["nodes"])
     first = made.reasons[0]
     assert first.feature.name == "nodes"
     assert first.better == ""
     assert re.search(r"1\. nodes: 30\. [^.]*\. You are not asked to change it\.", flat(made))
     assert "We did not look at changes of age and nodes." in flat(made)
     assert all("nodes" not in offer.changes for offer in made.offers)
-    told = dossier(result, pictures=False, certificates=False)
-    assert "A protected feature is among the principal reasons" in told.text()
 
 
 # ------------------------------------------------------------------ what is said

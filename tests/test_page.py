@@ -237,6 +237,46 @@ def test_what_the_rules_lock_may_be_freed_but_not_promised(visit):
 
 
 @needs_browser
+def test_what_is_protected_is_a_reason_in_a_letter_only_once_it_is_said_to_be_reviewed(visit):
+    page = visit("/guarded", accept_downloads=True)
+    pick(page)
+    tab(page, "Letter and promise")
+    boxes, refused = page.get_by_role("checkbox"), page.get_by_text("would name a protected")
+    for button in ("Letter as PDF", "Letter as HTML"):
+        page.get_by_role("button", name=button).click()
+        expect(refused).to_contain_text("Lymph nodes; review its part")
+        expect(boxes).to_have_count(1)
+        page.get_by_label("Whom to ask").fill(f"Ann, for the {button}")
+        expect(refused).to_be_hidden()
+    with page.expect_download():  # whoever reviews it reads this
+        page.get_by_role("button", name="Dossier").click()
+    box = page.get_by_role("checkbox", name="I have reviewed the part of Lymph nodes")
+    box.click()
+    page.get_by_role("slider").fill("60")  # another question about the same decision
+    expect(page.locator(".cards[data-asked='0.6000']")).to_be_visible()
+    for button, found in (("Letter as HTML", b"We reviewed its part"), ("Letter as PDF", b"%PDF")):
+        with page.expect_download() as download:
+            page.get_by_role("button", name=button).click()
+        assert found in Path(download.value.path()).read_bytes()
+    page.locator("button.person").nth(1).click()
+    expect(boxes).to_have_count(0)  # what was reviewed of one is not of another
+    expect(page.locator(".verdict").first).to_contain_text("refused")
+    expect(page.get_by_role("button", name="Letter as HTML")).to_be_enabled()
+    page.get_by_role("button", name="Letter as HTML").click()
+    expect(boxes).not_to_be_checked()
+    assert not too_small(page)
+
+
+@needs_browser
+def test_rules_that_depend_on_what_is_protected_are_said_to(visit):
+    page = visit("/loans")
+    pick(page)
+    tab(page, "Compare")
+    said = "These rules depend on what is protected: children."
+    expect(page.get_by_text(said)).to_be_visible()
+
+
+@needs_browser
 def test_fields_say_what_is_missing_until_it_is_there(visit):
     page = visit()
     pick(page)

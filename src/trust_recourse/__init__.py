@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from trust_recourse.report.dossier import Dossier as Dossier
     from trust_recourse.report.dossier import dossier as dossier
     from trust_recourse.report.letter import Letter as Letter
+    from trust_recourse.report.letter import ProtectedReasonError as ProtectedReasonError
     from trust_recourse.report.letter import letter as letter
     from trust_recourse.result import Result as Result
     from trust_recourse.schema import AtMost as AtMost
@@ -57,6 +58,7 @@ _HOMES = {
     "NearNeighbours": "measure",
     "Option": "problem",
     "PTMClassifier": "tsetlin.machines",
+    "ProtectedReasonError": "report.letter",
     "Recourse": "recourse",
     "Result": "result",
     "Schema": "schema",

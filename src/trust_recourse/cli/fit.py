@@ -82,7 +82,8 @@ def fit(
 
     It learns twice: without a part of the rows, to be judged on them, and then from all of them;
     the second is the model that is written. Without --schema the columns are guessed, as
-    `trust-recourse schema` does. Columns that the schema does not name are not used.
+    `trust-recourse schema` does. Columns that the schema does not name are not used. Of those that
+    it calls protected it is said whether the model uses them, and how far they move it.
 
     It ends with 0 when the model is written, and with 2 if something given is not right; then
     nothing is written.
@@ -94,6 +95,7 @@ def fit(
         trust-recourse fit loans.csv --target repaid --calibration sigmoid --seed 7
     """
     from trust_recourse import PTMClassifier, Schema
+    from trust_recourse.report.protected import uses
 
     can_be_written(out, data, schema)
     is_new(out, force)
@@ -120,6 +122,7 @@ def fit(
         "features": list(known.names), "classes": classes, "wanted": yes, "accuracy": judged,
         "refused": None if unnamed else len(refused),
         "first_refused": refused[0] if refused else None,
+        "protected": [use.to_dict() for use in uses(machine, known, known.encode(rows))],
     }  # fmt: skip
     if json:
         typer.echo(page.as_json(told))
@@ -205,6 +208,8 @@ def _tell(told: dict[str, Any], data: Path, target: str, schema: Path | None) ->
     console.print(
         f"{out}: written, learnt from {told['rows']} rows of {', '.join(told['features'])}."
     )
+    for use in told["protected"]:
+        console.print(use["sentence"])
     if yes is None:
         first = 0
         console.print(f"LABEL is the class that is hoped for: {either(told['classes'])}.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
@@ -46,24 +47,40 @@ def letter(
     promise: Annotated[
         str, typer.Option(metavar="ID", help="The promise's id, as `ledger promise` prints it.")
     ] = "",
+    protected_reviewed: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="A protected feature whose part in this decision you have reviewed. Repeatable.",
+        ),
+    ] = None,
 ) -> None:
     """Write to a person what the model decided, why, and what would change its answer.
 
     One page in plain language, from answers that `find --save result.json` wrote.
     Every number is computed anew from the model. A PDF needs the extra `pdf`.
 
+    Where a protected feature would be among the reasons, no letter is written until it is named by
+    --protected-reviewed; the letter then says that it was reviewed.
+
     It ends with 2 if something given is not there or not what it should be.
 
     Example: `trust-recourse letter model.safetensors result.json --out letter.pdf --organisation
     "Meadow Bank" --contact "Ann Lee, 555 0100" --valid-until 2027-01-31`
     """
+    from trust_recourse import ProtectedReasonError
     from trust_recourse import letter as write
 
     def made(answers: Result) -> Letter:
-        return write(
-            answers, organisation=organisation, contact=contact, valid_until=valid_until,
-            person=person, decision=decision, promise=promise,
-        )  # fmt: skip
+        try:
+            return write(
+                answers, organisation=organisation, contact=contact, valid_until=valid_until,
+                person=person, decision=decision, promise=promise,
+                protected_reviewed=protected_reviewed or (),
+            )  # fmt: skip
+        except ProtectedReasonError as error:
+            say = shlex.join(f"--protected-reviewed={name}" for name in error.names)
+            raise ValueError(f"{error.sentence}: {say}") from None
 
     _write(made, model, result, out)
 

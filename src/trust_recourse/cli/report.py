@@ -48,6 +48,7 @@ def report(
 
     Models with the given settings (the usual ones without --model) learn anew in turns, each time
     without a part of the rows, and are judged on that part. It is these that the numbers are about.
+    It is said, too, whether they use what the schema calls protected, and how far that moves them.
 
     It ends with 0 when the report is made, and with 2 if something given is not right.
 
@@ -101,3 +102,5 @@ def _show(found: ModelReport, target: str) -> None:
     for name, part, said, came, count in found.reliability.reset_index().itertuples(index=False):
         curves.add_row(str(name), str(part), f"{said:.3f}", f"{came:.3f}", str(count))
     console.print(curves)
+    for use in found.protected:
+        console.print(f"\n{use.sentence()}")

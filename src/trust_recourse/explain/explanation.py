@@ -80,6 +80,13 @@ class Explanation:
             return f"{raw}, while the calibrated one jumps here"
         return "shares of the raw confidence, scaled to the change of the calibrated one"
 
+    @property
+    def protected(self) -> list[str]:
+        """The protected features, by title, that a rule with a share here depends on."""
+        depends = self.points.clauses.depends[:, np.abs(self.shown.clauses) > STILL]
+        features = enumerate(self.points.recourse.schema)
+        return [each.title for f, each in features if each.protected and depends[f].any()]
+
     @cached_property
     def tightenings(self) -> list[Tightening]:
         """What may silence the clauses that carry the end point, the likeliest first."""
@@ -234,6 +241,8 @@ class Explanation:
         return self.points.clauses.words[self._clause(j)]
 
     def _support(self) -> Iterator[str]:
+        if self.protected:
+            yield f"These rules depend on what is protected: {', '.join(self.protected)}"
         carrying = np.flatnonzero(self.carrying)
         if len(carrying):
             each = (f"{j} (fires {self.end.firing[j]:.2f})" for j in carrying)
@@ -284,6 +293,7 @@ class Explanation:
             "to": _told(self.end),
             "change": self.change,
             "note": self.note,
+            "protected": self.protected,
             "changes": _records(self.changes()),
             "clauses": _records(table),
             "literals": _records(self.literals()),

@@ -29,6 +29,7 @@ from trust_recourse.report.content import (
     Text,
     clean,
 )
+from trust_recourse.report.protected import uses
 from trust_recourse.report.reasons import reasons
 from trust_recourse.report.titles import titled
 from trust_recourse.schema.values import distance, floored, percent
@@ -141,8 +142,11 @@ def _answer(result: Result) -> Iterator[Block]:
             for r in found
         ]  # fmt: skip
         yield _grid(("feature", "value", "weight", "may change"), rows)
-        if any(r.feature.protected for r in found):
-            yield Text("A protected feature is among the principal reasons: look into it.")
+        if protected := [r.feature.title for r in found if r.feature.protected]:
+            yield Text(
+                f"Protected, and among the principal reasons: {', '.join(protected)}. No letter "
+                "names these until somebody says that they were reviewed."
+            )
 
 
 def _kept(feature: Feature, free: bool) -> str:
@@ -176,6 +180,9 @@ def _model(result: Result, report: ModelReport | None) -> Iterator[Block]:
     if hasattr(model, "get_params"):
         settings = {k: v for k, v in model.get_params(deep=False).items() if k != "schema"}
         yield Text("Settings: " + ", ".join(f"{k}={v!r}" for k, v in settings.items()) + ".")
+    own = recourse.schema.reach(result.factual).own[None]
+    if told := [clean(use.sentence("this person")) for use in uses(model, recourse.schema, own)]:
+        yield Points(tuple(told))
     yield Heading("Calibration")
     if report is None:
         yield Text(

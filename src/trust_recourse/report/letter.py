@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -28,10 +28,12 @@ from trust_recourse.report.content import (
 )
 from trust_recourse.report.reasons import Reason, reasons
 from trust_recourse.report.titles import titled
+from trust_recourse.schema.values import some
 
 if TYPE_CHECKING:
     from trust_recourse.recourse import Engine
     from trust_recourse.result import Result
+    from trust_recourse.schema import Feature, Schema
 
 MOST_OFFERS = 3
 MOST_NAMES = 8  # of values that may not change, named one by one
@@ -44,6 +46,28 @@ NOT_THE_WORLD = (
     "does not say that a change is possible, easy or good for you, that one thing causes another, "
     "or what else would follow from it."
 )
+
+
+class ProtectedReasonError(ValueError):
+    """A letter would name protected features as reasons, and nobody said that this was reviewed.
+
+    `features` are these. `sentence` says what to do, without the words in which to say it.
+    """
+
+    def __init__(self, features: Sequence[Feature]) -> None:
+        self.features = tuple(features)
+        one = len(self.features) == 1
+        self.sentence = (
+            f"the letter would name {'a protected feature' if one else 'protected features'} among "
+            f"the reasons, {_and([each.title for each in self.features])}; review "
+            f"{'its' if one else 'their'} part in the decision, then say so"
+        )
+        super().__init__(f"{self.sentence}: protected_reviewed={self.names}")
+
+    @property
+    def names(self) -> list[str]:
+        """What to give as reviewed."""
+        return [feature.name for feature in self.features]
 
 
 class Offer(NamedTuple):
@@ -59,7 +83,8 @@ class Letter(Printed):
     """What `letter` wrote: `text()`, `html()`, `pdf(path)`, or `save(path)` by the path's ending.
 
     The numbers in it are here too: `accepted`, `confidence` (out of 100, rounded down), the
-    `reasons` of a refusal, and the `offers` in the order of the letter.
+    `reasons` of a refusal, and the `offers` in the order of the letter. `protected_reviewed` names
+    the protected features among the reasons, each of which was said to be reviewed.
     """
 
     document: Document
@@ -68,6 +93,7 @@ class Letter(Printed):
     reasons: tuple[Reason, ...]
     offers: tuple[Offer, ...]
     valid_until: datetime.date
+    protected_reviewed: tuple[str, ...]
 
 
 def letter(
@@ -79,6 +105,7 @@ def letter(
     person: str = "",
     decision: str = "your application",
     promise: str = "",
+    protected_reviewed: Collection[str] = (),
     dated: datetime.date | str | None = None,
     time_limit: float = 2.0,
 ) -> Letter:
@@ -93,6 +120,9 @@ def letter(
     person : the name above the letter.
     decision : what was decided on, in the words of a sentence: "your application".
     promise : the id of the promise that the ledger keeps of an offer.
+    protected_reviewed : protected features, by name or label, whose part in this decision somebody
+        has reviewed. The letter says so of those among its reasons; where one is among them that
+        is not named here, no letter is written: `ProtectedReasonError`.
     dated : the day of the letter; today if None.
     time_limit : where nothing asked for is a yes, seconds to look for one; and where none is within
         reach, to look for what each limit holds back.
@@ -120,7 +150,10 @@ def letter(
             f"valid_until={until.isoformat()} is before the letter's own day, "
             f"{written.isoformat()}; expected a day from then on"
         )
+    reviewed = _reviewed(protected_reviewed, result.recourse.schema)
     told = _Told(result, words["decision"], time_limit)
+    if new := [each for each in told.protected if each.name not in reviewed]:
+        raise ProtectedReasonError(new)
     about = words["decision"]
     answer = "yes" if told.accepted else "no"
     blocks = (
@@ -135,6 +168,7 @@ def letter(
             written, words["organisation"], words["person"], blocks, one_page=True,
         ),
         told.accepted, int(out_of_100(result.confidence)), told.reasons, told.offers, until,
+        tuple(feature.name for feature in told.protected),
     )  # fmt: skip
 
 
@@ -156,6 +190,7 @@ class _Told:
             self._look_further()
         way = next(iter(self.chosen), self.furthest)
         self.reasons = () if self.accepted else reasons(result, way=way)
+        self.protected = [each.feature for each in self.reasons if each.feature.protected]
         self.offers = tuple(map(self._offer, self.chosen[:MOST_OFFERS]))
 
     # ------------------------------------------------------------ options
@@ -260,7 +295,19 @@ class _Told:
         listed = (
             (Points(tuple(map(self._reason, self.reasons)), numbered=True),) if self.reasons else ()
         )
-        return (Heading("The main reasons"), Text(why), *listed)
+        return (Heading("The main reasons"), Text(why), *listed, *self._protected())
+
+    def _protected(self) -> Sequence[Block]:
+        """That what is protected was reviewed: without that there is no letter."""
+        if not self.protected:
+            return ()
+        many = len(self.protected) > 1
+        which = "Protected characteristics are" if many else "A protected characteristic is"
+        told = (
+            f"{which} among these: {_and([feature.title for feature in self.protected])}. We "
+            f"reviewed {'their' if many else 'its'} part in this answer before we wrote to you."
+        )
+        return (Text(told),)
 
     def _reason(self, reason: Reason) -> str:
         told = f"{reason.feature.title}: {cut(reason.value)}."
@@ -499,6 +546,20 @@ def _words(name: str, given: Any) -> str:
     if len(text) > LONGEST[name]:
         raise ValueError(f"{name}: given {len(text)} letters, expected at most {LONGEST[name]}")
     return text
+
+
+def _reviewed(given: Collection[str], schema: Schema) -> set[str]:
+    """The names of protected features that are meant."""
+    if isinstance(given, str):
+        raise ValueError(f"protected_reviewed={given!r}; expected a list of features: [{given!r}]")
+    names = {schema.name_of(each): each for each in given}
+    if others := [each for name, each in names.items() if not schema[name].protected]:
+        known = some([feature.name for feature in schema if feature.protected]) or "none"
+        raise ValueError(
+            f"protected_reviewed: {others[0]!r} is not protected; the schema's protected features "
+            f"are {known}"
+        )
+    return set(names)
 
 
 def _date(name: str, given: Any) -> datetime.date:

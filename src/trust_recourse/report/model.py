@@ -19,10 +19,11 @@ from sklearn.compose import make_column_transformer
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, brier_score_loss, log_loss
-from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
+from trust_recourse.report.protected import Use, together, uses
 from trust_recourse.schema import Schema
 
 Ints = NDArray[np.intp]
@@ -85,7 +86,9 @@ class ModelReport:
 
     `scores` has a row per model and two columns per score, its mean and std over the folds:
     `scores.loc["logistic regression", ("brier", "mean")]`. `reliability` has a row per model and
-    bin, all folds together. `label` is the class that the probabilities are of.
+    bin, all folds together. `label` is the class that the probabilities are of. `protected` says of
+    each protected feature of the model's schema how many of the folds' models use it, and what it
+    does to the confidence of the rows held out.
     """
 
     scores: pd.DataFrame
@@ -93,6 +96,7 @@ class ModelReport:
     rows: int
     folds: int
     label: Any
+    protected: tuple[Use, ...] = ()
 
     def summary(self) -> pd.DataFrame:
         """Write the scores as text, `mean ± std`."""
@@ -107,16 +111,19 @@ class ModelReport:
         return {"rows": self.rows, "folds": self.folds, "label": self.label} | {
             "scores": {m: {s: scores.loc[m, s].to_dict() for s in TITLES} for m in scores.index},
             "reliability": {m: curves.loc[[m]].to_dict("records") for m in scores.index},
+            "protected": [use.to_dict() for use in self.protected],
         }
 
     def __str__(self) -> str:
         scores = self.summary().rename_axis(None).to_string()
         curves = self.reliability.to_string(float_format="{:.3f}".format)
-        return "\n\n".join([SCORES.format(self), scores, CURVES, curves])
+        used = ["\n".join(use.sentence() for use in self.protected)] if self.protected else []
+        return "\n\n".join([SCORES.format(self), scores, CURVES, curves, *used])
 
     def _repr_html_(self) -> str:
         scores, curves = self.summary().to_html(), self.reliability.round(3).to_html()
-        return f"<p>{html.escape(SCORES.format(self))}</p>{scores}<p>{CURVES}</p>{curves}"
+        used = "".join(f"<p>{html.escape(use.sentence())}</p>" for use in self.protected)
+        return f"<p>{html.escape(SCORES.format(self))}</p>{scores}<p>{CURVES}</p>{curves}{used}"
 
 
 def model_report(
@@ -131,7 +138,8 @@ def model_report(
 
     Scored is the probability of the class `wanted`, the greater label if None: accuracy (a tie at ½
     counts as that class), log-loss, Brier score, and the expected calibration error in ten bins of
-    equal width, weighted by count. A model whose `random_state` is None gets the report's.
+    equal width, weighted by count. A model whose `random_state` is None gets the report's. It says
+    whether the models learnt use what the schema calls protected, too.
 
     >>> from trust_recourse import PTMClassifier, haberman
     >>> report = model_report(PTMClassifier(epochs=5), *haberman(), folds=3)
@@ -153,14 +161,20 @@ def model_report(
     if given.get("random_state", 0) is None:
         machine.set_params(random_state=random_state)
     learners = {type(model).__name__: (machine, rows)}
-    learners[BASELINE] = (_baseline(schema), schema.encode(rows))
-    scores, curves = {}, {}
+    codes = schema.encode(rows)
+    learners[BASELINE] = (_baseline(schema), codes)
+    scores, curves, used = {}, {}, []
     for name, (learner, x) in learners.items():
-        p = cross_val_predict(learner, x, classes[target], cv=splits, method="predict_proba")[:, at]
+        p, take = np.empty(len(target)), x.iloc if isinstance(x, pd.DataFrame) else x
+        for learnt, held in splits:
+            fitted = clone(learner).fit(take[learnt], classes[target[learnt]])
+            p[held] = fitted.predict_proba(take[held])[:, at]
+            if name != BASELINE:
+                used.append(uses(fitted, schema, codes[held]))
         scores[name], curves[name] = _scores(came, p, splits), reliability_curve(came, p)
     table = pd.DataFrame.from_dict(scores, orient="index").rename_axis("model")
     curve = pd.concat(curves, names=["model"])
-    return ModelReport(table, curve, len(target), folds, labels[at])
+    return ModelReport(table, curve, len(target), folds, labels[at], together(used))
 
 
 def _folded(y: Any, rows: int, folds: int, seed: int) -> tuple[NDArray[Any], Ints, Splits]:

@@ -77,7 +77,8 @@ class Feature:
         direction   increase or decrease: the only way it may move
         max_change  the furthest it may move, in its own units (levels, for an ordinal)
         weight      a change is multiplied by it in the cost
-        protected   true: known to the report and the audit, so it never moves
+        protected   true: known to the report and the audit, so it never moves; in a letter it is a
+                    reason only after a review
         missing     codes that mean missing, such as -9; blanks (.nan in YAML) are kept as None
     """
 

@@ -116,6 +116,7 @@ def asking(desk: Desk) -> APIRouter:
     async def letter(asked: bodies.Writing, request: Request) -> Response:
         """One page to the person: the decision, the reasons, what to change, until when."""
         within(limits, asked)
+        at_most("protected_reviewed", len(asked.protected_reviewed), limits.rows)
         kept = None
         if asked.promise:
             ledger = book(desk)
@@ -200,7 +201,7 @@ def _paper(desk: Desk, asked: bodies.Writing, kept: Promise | None) -> bytes:
     letter = write(
         result, organisation=who["organisation"], contact=who["contact"],
         valid_until=asked.valid_until, person=asked.name, decision=asked.decision,
-        promise=asked.promise, time_limit=EACH,
+        promise=asked.promise, protected_reviewed=asked.protected_reviewed, time_limit=EACH,
     )  # fmt: skip
     if asked.format == "pdf":
         return pdf(letter.document)

@@ -164,6 +164,11 @@ class Writing(Question):
     name: Words = Field("", description="To whom it is written.")
     decision: Words = Field("your application", description="What was decided on.")
     promise: Words = Field("", description="The id of a promise of one of these options.")
+    protected_reviewed: Annotated[list[str], Field(fail_fast=True, max_length=MOST)] = Field(
+        [],
+        description="Protected features, by name or label, whose part in this decision somebody "
+        "has reviewed; none is among the reasons without.",
+    )
     organisation: Words | None = Field(None, description="Who writes; the server's if null.")
     contact: Words | None = Field(None, description="Whom to ask; the server's if null.")
     format: Literal["html", "text", "pdf"] = "html"

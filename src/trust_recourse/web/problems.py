@@ -20,6 +20,7 @@ from trust_recourse.ledger import (
     NoPromiseError,
     PromiseClosedError,
 )
+from trust_recourse.report.letter import ProtectedReasonError
 from trust_recourse.schema.values import SchemaError
 from trust_recourse.search.certificate import CertificateError
 from trust_recourse.web.desk import Busy, TooLong
@@ -55,6 +56,7 @@ KINDS = {
     "closed": Kind(409, "That has happened already"),
     "too-large": Kind(413, "The body is too large"),
     "not-valid": Kind(422, "Something that was given cannot be used"),
+    "not-reviewed": Kind(422, "A protected feature is a reason, and nobody said it was reviewed"),
     "too-much": Kind(422, "More is asked for than this server answers at once"),
     "too-long": Kind(422, "The answer would take longer than this server allows"),
     "busy": Kind(429, "Too many questions wait for an answer"),
@@ -123,6 +125,9 @@ def problem_of(error: Exception) -> Problem | None:
         case LedgerUnavailableError():
             log.error("the ledger: %s", error)
             return Problem("ledger-away", "The ledger's database does not answer")
+        case ProtectedReasonError(sentence=sentence, names=names):
+            detail = f'{sentence}: {{"protected_reviewed": {json.dumps(names)}}}'
+            return Problem("not-reviewed", detail, protected=names)
         case LedgerError() | SchemaError() | CertificateError():
             return Problem("not-valid", str(error))
         case ValueError() if type(error) is ValueError:  # other kinds are of other packages

@@ -10,14 +10,14 @@ from nicegui import ui
 
 from trust_recourse.problem import option_name
 from trust_recourse.report.dossier import dossier
-from trust_recourse.report.letter import letter
+from trust_recourse.report.letter import ProtectedReasonError, letter
 from trust_recourse.web.page.latest import Latest
 from trust_recourse.web.page.parts import heading, note, press, status_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from trust_recourse import Letter, Result
+    from trust_recourse import Feature, Letter, Result
     from trust_recourse.web.page.visit import Visit
 
 DAYS = 90
@@ -35,6 +35,7 @@ class Papers:
             with ui.element("div").classes("stack"):
                 self._promise()
         visit.on_meeting.append(self._another)
+        visit.on_person.append(self._unreviewed)
         visit.on_person.append(self._show)
         visit.on_question.append(self._show)
         visit.on_answer.append(self._show)
@@ -65,6 +66,8 @@ class Papers:
             )
         waiting, failed = status_line("Writing…")
         self.writing = Latest(waiting, failed)
+        self.review = ui.element("div").classes("stack")
+        self.reviewed: dict[str, ui.checkbox] = {}
         for field in (self.person, self.organisation, self.contact, self.until):
             field.on_value_change(self._show_letter)
 
@@ -74,8 +77,26 @@ class Papers:
             self.writing.ask(lambda: self._download(write, result))
 
     async def _download(self, write: Callable[[Result], tuple[bytes, str]], result: Result) -> None:
-        content, name = await self.visit.desk.work(lambda: write(result))
+        try:
+            content, name = await self.visit.desk.work(lambda: write(result))
+        except ProtectedReasonError as error:
+            self._ask_for_review(error.features)
+            raise ValueError(f"{error.sentence[:1].upper()}{error.sentence[1:]} here:") from None
         ui.download.content(content, name)
+
+    def _ask_for_review(self, features: Sequence[Feature]) -> None:
+        """A box for each feature that would be a reason; those that are there already stay."""
+        with self.review:
+            for feature in features:
+                if feature.name not in self.reviewed:
+                    words = f"I have reviewed the part of {feature.title} in this decision"
+                    self.reviewed[feature.name] = ui.checkbox(words, on_change=self._show_letter)
+
+    def _unreviewed(self) -> None:
+        """What was reviewed of one person, or of other values of theirs, is not of this."""
+        self.writing.stop()
+        self.review.clear()
+        self.reviewed = {}
 
     def _letter_html(self, result: Result) -> tuple[bytes, str]:
         return self._written(result).html().encode(), "letter.html"
@@ -89,6 +110,7 @@ class Papers:
         return letter(
             result, organisation=_said(self.organisation), contact=_said(self.contact),
             valid_until=_said(self.until), person=_said(self.person), promise=_said(self.number),
+            protected_reviewed=[name for name, box in self.reviewed.items() if box.value],
         )  # fmt: skip
 
     def _dossier(self, result: Result) -> tuple[bytes, str]:

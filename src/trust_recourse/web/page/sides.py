@@ -123,6 +123,8 @@ class Sides:
         note(f"The other {rest} rules add {points(float(shares.sum() - told.sum()))} together.")
         if why.note:
             note(why.note)
+        if why.protected:
+            note(f"These rules depend on what is protected: {', '.join(why.protected)}.")
 
 
 def _rule(why: Explanation, j: int, names: tuple[str, str]) -> None:

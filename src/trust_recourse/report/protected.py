@@ -1,0 +1,74 @@
+"""Whether a model uses what is protected, and what that does: for whoever answers for the model."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from trust_recourse.problem import Floats
+from trust_recourse.schema import Feature, Schema
+
+
+class Use(NamedTuple):
+    """What one protected feature does in a model, or in several that learnt by turns."""
+
+    feature: Feature
+    models: int
+    used: int  # of these models: those with a rule that depends on it; no answer of the others does
+    moved: float  # the most that it moves the confidence of a row that was looked at
+
+    def sentence(self, whose: str = "these rows") -> str:
+        """In words; `whose` are the rows that were looked at."""
+        title, one = f"{self.feature.title}, which is protected", self.models == 1
+        if not self.used:
+            who = "The model does not use" if one else f"None of the {self.models} models uses"
+            return f"{who} {title}: its value changes no answer."
+        some = f"{self.used} of the" if self.used < self.models else "All"
+        who = "The model uses" if one else f"{some} {self.models} models use"
+        if not self.moved:
+            return f"{who} {title}, but changed alone it moves no confidence of {whose}."
+        most = max(1, math.ceil(round(1000 * self.moved, 6))) / 1000
+        return f"{who} {title}: changed alone, it moves the confidence of {whose} by up to {most}."
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON can hold it."""
+        return {
+            "feature": self.feature.name, "models": self.models, "used": self.used,
+            "moved": self.moved, "sentence": self.sentence(),
+        }  # fmt: skip
+
+
+def uses(model: Any, schema: Schema, codes: Floats) -> tuple[Use, ...]:
+    """What each protected feature of a schema does at rows of codes; none of a model without rules.
+
+    That a model does not use a feature is exact, for all rows there could be.
+    """
+    if not hasattr(model, "clauses"):
+        return ()
+    return tuple(
+        Use(feature, 1, int(model.clauses().depends[f].any()), _moved(model, codes, f))
+        for f, feature in enumerate(schema)
+        if feature.protected
+    )
+
+
+def together(found: Sequence[Sequence[Use]]) -> tuple[Use, ...]:
+    """The same of several models of one schema, as one."""
+    return tuple(
+        Use(each[0].feature, len(each), sum(u.used for u in each), max(u.moved for u in each))
+        for each in zip(*found, strict=True)
+    )
+
+
+def _moved(model: Any, codes: Floats, f: int) -> float:
+    """The most that a row's confidence differs between the cells of one feature, all else alike."""
+    cells = model.cells_of(codes)
+    least, most = np.ones(len(cells)), np.zeros(len(cells))
+    for cell in range(model.clauses().literals.n_cells[f]):
+        cells[:, f] = cell
+        told = model.confidence_at(cells)
+        least, most = np.minimum(least, told), np.maximum(most, told)
+    return float((most - least).max())
