@@ -25,7 +25,7 @@ from test_search import enumerated, machine, person_schema
 from trust_recourse import PTMClassifier, Recourse, Schema, TMClassifier
 from trust_recourse.problem import Cost, Point, Problem, Status, Target
 from trust_recourse.schema import SchemaError
-from trust_recourse.search import tree
+from trust_recourse.search import branch_and_bound
 from trust_recourse.search.certificate import (
     REASONS,
     Certificate,
@@ -46,7 +46,7 @@ COST, CONFIDENCE, PRICED, RELATION, POINT = range(len(REASONS))
 @pytest.fixture(autouse=True)
 def early(monkeypatch):
     """Look for cheaper points from the first box on, so that small searches do all there is."""
-    monkeypatch.setattr(tree, "DIVE_FROM", 0)
+    monkeypatch.setattr(branch_and_bound, "DIVE_FROM", 0)
 
 
 # ---------------------------------------------------------------- questions

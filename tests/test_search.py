@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from trust_recourse import Feature, PTMClassifier, Recourse, Schema, TMClassifier
 from trust_recourse.problem import Cost, Status, Target, changed
-from trust_recourse.search import tree
+from trust_recourse.search import branch_and_bound
 from trust_recourse.search.candidates import candidates
 
 law = settings(max_examples=100)
@@ -21,7 +21,7 @@ law = settings(max_examples=100)
 @pytest.fixture(autouse=True)
 def early(monkeypatch):
     """Look for cheaper points from the first box on, so that small searches do all there is."""
-    monkeypatch.setattr(tree, "DIVE_FROM", 0)
+    monkeypatch.setattr(branch_and_bound, "DIVE_FROM", 0)
 
 
 def machine(seed, link="margin", calibration=None):
@@ -406,7 +406,7 @@ def test_the_linear_condition_holds_within_the_budget(seed, side, link, power, r
     for _ in range(3):  # the rates are remembered from one call to the next
         needed = boxes.relaxation(
             boxes.numbers, boxes.layout, ends.T.ravel().copy(), side, level, spend, budget, gains,
-            scratch,
+            scratch, boxes.memory, 0,
         )  # fmt: skip
         judged = (total <= budget) & (reached >= level)
         sums = gains[grid.first_cell + inside[judged]].sum(axis=1)

@@ -39,16 +39,21 @@ Cells = NDArray[np.int32]
 FAST: dict[str, Any] = {"cache": True, "nogil": True, "_nrt": False}
 
 _floats, _ints = types.float64[::1], types.int64[::1]
-# (numbers, layout, span, out, scratch): out[0] ≤ number ≤ out[1] on the span, and out[2 + f] how
-# loose feature f makes that; where none is above 0 the number is one and the same on the span
-INTERVAL = types.void(_floats, _ints, _ints, _floats, _floats)
-# (numbers, layout, span, side, level, spend, budget, gains, scratch) → needed: where the number
-# (1 − the number, if side is −1) reaches the level within the budget, Σ_f gains[cell of f]
-# is at least what is needed; `spend` is what each cell costs, ∞ beyond reach, where its gain is −∞;
-# the last gain bounds what such points reach
+# (numbers, layout, span, out, scratch, memory, at): out[0] ≤ number ≤ out[1] on the span, and
+# out[2 + f] how loose feature f makes that; where none is above 0 the number is one and the same on
+# the span; memory[at …] is what the kernel keeps of a box that holds the span
+INTERVAL = types.void(_floats, _ints, _ints, _floats, _floats, _floats, types.int64)
+# (numbers, layout, span, memory, at): memory[at …], that of a box which holds the span, becomes
+# that of the span
+NARROW = types.void(_floats, _ints, _ints, _floats, types.int64)
+# (numbers, layout, span, side, level, spend, budget, gains, scratch, memory, at) → needed: where the
+# number (1 − the number, if side is −1) reaches the level within the budget, Σ_f gains[cell of f] is
+# at least what is needed; `spend` is what each cell costs, ∞ beyond reach, where its gain is −∞; the
+# last gain bounds what such points reach
 RELAXATION = types.float64(
-    _floats, _ints, _ints, types.int64, types.float64, _floats, types.float64, _floats, _floats
-)
+    _floats, _ints, _ints, types.int64, types.float64, _floats, types.float64, _floats, _floats,
+    _floats, types.int64,
+)  # fmt: skip
 # (numbers, layout, span, point, out, scratch): out[f], what of the last relaxation's error at a
 # point each feature's range brings; 0 says nothing
 ERRORS = types.void(_floats, _ints, _ints, _ints, _floats, _floats)
@@ -195,11 +200,15 @@ class Kernel(ABC):
     A box is a **span**: the first cell of each feature, then the last of each. The functions are
     handed to the engine's loop, which calls them with `numbers` and `layout`, which only they read,
     and a copy of `scratch` to work in. Bounds may lie beyond the true ones, never within.
+
+    A kernel may keep something of each box: `memory` is that of the box of all cells. A part of a
+    box begins with a copy of the whole's, which `narrow` makes its own; `relaxation` may change it.
     """
 
     numbers: Floats
     layout: Ints
     scratch: Floats
+    memory: Floats = np.empty(0)
 
     @property
     @abstractmethod
@@ -216,6 +225,11 @@ class Kernel(ABC):
         """Where that condition errs, of the type `ERRORS`; by default it says nothing."""
         return _silent_errors()
 
+    @property
+    def narrow(self) -> Any:
+        """What a part of a box remembers, of the type `NARROW`; by default what the whole does."""
+        return _silent_narrow()
+
     def intervals(self, first: Ints, last: Ints) -> Floats:
         """`interval` of many boxes: (n, 2 + d)."""
         n, d = first.shape
@@ -223,14 +237,14 @@ class Kernel(ABC):
         _intervals()(
             self.interval, self.numbers, self.layout, first.astype(np.int64),
             last.astype(np.int64), np.empty(2 * d, np.int64), np.empty(2 + d),
-            self.scratch.copy(), out,
+            self.scratch.copy(), self.memory, out,
         )  # fmt: skip
         return out
 
 
 def _no_relaxation(
     numbers: Any, layout: Any, span: Any, side: int, level: float, spend: Any, budget: float,  # noqa: ARG001
-    gains: Any, scratch: Any,  # noqa: ARG001
+    gains: Any, scratch: Any, memory: Any, at: int,  # noqa: ARG001
 ) -> float:  # fmt: skip
     for c in range(spend.shape[0]):
         gains[c] = 0.0 if spend[c] < np.inf else -np.inf
@@ -241,6 +255,15 @@ def _no_relaxation(
 def _no_errors(numbers: Any, layout: Any, span: Any, point: Any, out: Any, scratch: Any) -> None:  # noqa: ARG001
     for f in range(point.shape[0]):
         out[f] = 0.0
+
+
+def _no_narrowing(numbers: Any, layout: Any, span: Any, memory: Any, at: int) -> None:
+    pass
+
+
+@cache
+def _silent_narrow() -> Handed:
+    return Handed(NARROW, _no_narrowing)
 
 
 @cache
@@ -255,13 +278,13 @@ def _silent_errors() -> Handed:
 
 def _each_interval(
     interval: Any, numbers: Any, layout: Any, first: Any, last: Any, span: Any, one: Any,
-    scratch: Any, out: Any,
+    scratch: Any, memory: Any, out: Any,
 ) -> None:  # fmt: skip
     d = first.shape[1]
     for i in range(first.shape[0]):
         for f in range(d):
             span[f], span[d + f] = first[i, f], last[i, f]
-        interval(numbers, layout, span, one, scratch)
+        interval(numbers, layout, span, one, scratch, memory, 0)
         for k in range(2 + d):
             out[i, k] = one[k]
 
@@ -270,7 +293,7 @@ def _each_interval(
 def _intervals() -> Any:
     table, rows = types.float64[:, ::1], types.int64[:, ::1]
     taken = (types.FunctionType(INTERVAL), _floats, _ints, rows, rows, _ints, _floats, _floats)
-    return compiled(types.void(*taken, table))(_each_interval)
+    return compiled(types.void(*taken, _floats, table))(_each_interval)
 
 
 # ---------------------------------------------------------------- the score

@@ -110,7 +110,7 @@ def _check_condition(
     gains = np.empty(len(spend) + 1)
     needed = kernel.relaxation(
         kernel.numbers, kernel.layout, np.concatenate([first, last]).astype(np.int64), side, level,
-        spend, budget, gains, kernel.scratch.copy(),
+        spend, budget, gains, kernel.scratch.copy(), kernel.memory.copy(), 0,
     )  # fmt: skip
     judged = (total <= budget) & (reached >= level)
     sums = gains[grid.first_cell + inside[judged]].sum(axis=1)

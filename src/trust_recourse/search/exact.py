@@ -1,7 +1,7 @@
 """The exact engine: the cheapest change that reaches a confidence, with proof.
 
 On a product of cells the model is constant, so in each cell only a feature's cheapest allowed value
-matters, and the question is over finitely many boxes of cells, which `tree` searches. This file
+matters, and the question is over finitely many boxes of cells, which `branch_and_bound` searches. This file
 turns a `Problem` into that search and its findings back into codes, costs and confidences, each
 recomputed from the model. It knows the model only by its `Score`.
 """
@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from trust_recourse.cells import Floats, Grid, Ints, Score
 from trust_recourse.problem import SLACK, Point, Problem
 from trust_recourse.schema import Feature, Forces, Reach, Schema
+from trust_recourse.search.branch_and_bound import BranchAndBound, Condition, Splits
 from trust_recourse.search.candidates import Candidates, Same, candidates
-from trust_recourse.search.tree import Noise, Splits, TreeSearch
 
 NUMERIC = ("number", "integer")
 
@@ -179,20 +179,22 @@ class Exact:
         return _pieces(self.score.grid, self.problem, self.robust.radius)
 
     @cached_property
-    def _search(self) -> TreeSearch:
-        reach, noise = self.problem.reach, None
+    def _search(self) -> BranchAndBound:
+        reach, score = self.problem.reach, self.score
+        conditions, mine = [_about(score, self.features)], None
         if self.robust is not None:
-            noise = Noise(
-                np.concatenate([p.lows for p in self._pieces]).astype(np.int64),
-                np.concatenate([p.highs for p in self._pieces]).astype(np.int64),
-                self.score.grid.cells(reach.own[None])[0].astype(np.int64),
-                self.score.interval(self.robust.floor, 2.0),
-            )
-        return TreeSearch(
-            self.score,
+            ends = score.interval(self.robust.floor, 2.0)
+            around = [
+                np.concatenate(each) for each in zip(*(p[1:] for p in self._pieces), strict=True)
+            ]
+            cells = conditions[0].cells
+            conditions.append(Condition(score, *ends, self.side, cells, (around[0], around[1])))
+            mine = score.grid.cells(reach.own[None])[0].astype(np.int64)
+        return BranchAndBound(
             self.features,
+            conditions,
             relations=_relations(reach, self.features) if reach.relations else None,
-            noise=noise,
+            mine=mine,
             **self.limits,  # type: ignore[arg-type]
         )
 
@@ -243,6 +245,12 @@ class Exact:
         return self._held[ends]
 
 
+def _about(score: Score, features: Sequence[Candidates]) -> Condition:
+    """The condition that a question is about, which says itself what it asks for."""
+    cells = np.concatenate([f.cells for f in features]).astype(np.int64)
+    return Condition(score, -1.0, 2.0, 1, cells)
+
+
 # ---------------------------------------------------------------- how safe an answer is
 
 
@@ -269,7 +277,7 @@ def radius(score: Score, schema: Schema, codes: Floats, threshold: float, norm: 
         )
         for d in away
     ]
-    search = TreeSearch(score, features)
+    search = BranchAndBound(features, [_about(score, features)])
 
     def lost(at: Ints) -> bool:
         cells = np.array([[f.cells[k] for f, k in zip(features, at, strict=True)]])
@@ -335,7 +343,8 @@ def _loses(score: Score, cells: Sequence[Ints], threshold: float) -> bool:
         lost = now < threshold
         return math.inf if lost else score.interval(now, now)[0 if score.rises else 1]
 
-    found = TreeSearch(score, features).furthest(-1 if score.rises else 1, reached)
+    search = BranchAndBound(features, [_about(score, features)])
+    found = search.furthest(-1 if score.rises else 1, reached)
     _refuse_unfinished(found.stopped and not lost)
     return lost
 

@@ -155,7 +155,15 @@ def _handed(signature: Any, function: Any) -> Handed:
     return Handed(signature, function)
 
 
-def _interval(points: Any, layout: Any, span: Any, out: Any, scratch: Any) -> None:  # noqa: ARG001
+def _interval(
+    points: Any,
+    layout: Any,
+    span: Any,
+    out: Any,
+    scratch: Any,
+    memory: Any,
+    at: int,  # noqa: ARG001
+) -> None:
     d = layout.shape[0]
     out[0], out[1] = -ROUNDING, ROUNDING
     for f in range(d):
@@ -169,7 +177,7 @@ def _interval(points: Any, layout: Any, span: Any, out: Any, scratch: Any) -> No
 
 def _relaxation(
     points: Any, layout: Any, span: Any, side: int, level: float, spend: Any, budget: float,  # noqa: ARG001
-    gains: Any, scratch: Any,  # noqa: ARG001
+    gains: Any, scratch: Any, memory: Any, at: int,  # noqa: ARG001
 ) -> float:  # fmt: skip
     d, most = layout.shape[0], 0.0
     for f in range(d):

@@ -116,7 +116,15 @@ def _extremes(numbers: Any, layout: Any, q: Any) -> None:
         q[C + j] = high if votes_for else low
 
 
-def _interval(numbers: Any, layout: Any, span: Any, out: Any, scratch: Any) -> None:
+def _interval(
+    numbers: Any,
+    layout: Any,
+    span: Any,
+    out: Any,
+    scratch: Any,
+    memory: Any,
+    at: int,  # noqa: ARG001
+) -> None:
     """out[0] ≤ M ≤ out[1] on the span, and out[2 + f]: how loose each feature makes that.
 
     Each clause lies between its least and its greatest firing, and M rises with every clause that
@@ -237,7 +245,7 @@ def _dot(numbers: Any, a: Any, scratch: Any, b: Any, n: Any) -> float:
 
 def _relaxation(
     numbers: Any, layout: Any, span: Any, side: int, level: float, spend: Any, budget: float,
-    gains: Any, scratch: Any,
+    gains: Any, scratch: Any, memory: Any, at: int,  # noqa: ARG001
 ) -> float:  # fmt: skip
     """What Σ_f gains[cell of f] must at least be where M (1 − M, if side is −1) reaches a level.
 
