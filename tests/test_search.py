@@ -497,5 +497,5 @@ def test_valleys_are_those_of_each_feature_by_itself(costs):
         return least if falls and rises else -1
 
     offset = np.cumsum([0, *map(len, costs)])
-    found = tree._valleys(np.concatenate(costs).astype(float), offset)
+    found = branch_and_bound._valleys(np.concatenate(costs).astype(float), offset)
     assert found.tolist() == [valley(own) for own in costs]

@@ -46,10 +46,10 @@ INTERVAL = types.void(_floats, _ints, _ints, _floats, _floats, _floats, types.in
 # (numbers, layout, span, memory, at): memory[at …], that of a box which holds the span, becomes
 # that of the span
 NARROW = types.void(_floats, _ints, _ints, _floats, types.int64)
-# (numbers, layout, span, side, level, spend, budget, gains, scratch, memory, at) → needed: where the
-# number (1 − the number, if side is −1) reaches the level within the budget, Σ_f gains[cell of f] is
-# at least what is needed; `spend` is what each cell costs, ∞ beyond reach, where its gain is −∞; the
-# last gain bounds what such points reach
+# (numbers, layout, span, side, level, spend, budget, gains, scratch, memory, at) → needed: where
+# the number (1 − the number, if side is −1) reaches the level within the budget, the gains of the
+# cells sum up to what is needed at least; `spend` is what each cell costs, ∞ beyond reach, where
+# its gain is −∞; the last gain bounds what such points reach
 RELAXATION = types.float64(
     _floats, _ints, _ints, types.int64, types.float64, _floats, types.float64, _floats, _floats,
     _floats, types.int64,
@@ -243,8 +243,8 @@ class Kernel(ABC):
 
 
 def _no_relaxation(
-    numbers: Any, layout: Any, span: Any, side: int, level: float, spend: Any, budget: float,  # noqa: ARG001
-    gains: Any, scratch: Any, memory: Any, at: int,  # noqa: ARG001
+    numbers: Any, layout: Any, span: Any, side: int, level: float, spend: Any, budget: float,
+    gains: Any, scratch: Any, memory: Any, at: int,
 ) -> float:  # fmt: skip
     for c in range(spend.shape[0]):
         gains[c] = 0.0 if spend[c] < np.inf else -np.inf
@@ -252,7 +252,7 @@ def _no_relaxation(
     return -1.0
 
 
-def _no_errors(numbers: Any, layout: Any, span: Any, point: Any, out: Any, scratch: Any) -> None:  # noqa: ARG001
+def _no_errors(numbers: Any, layout: Any, span: Any, point: Any, out: Any, scratch: Any) -> None:
     for f in range(point.shape[0]):
         out[f] = 0.0
 

@@ -1,9 +1,9 @@
 """The exact engine: the cheapest change that reaches a confidence, with proof.
 
 On a product of cells the model is constant, so in each cell only a feature's cheapest allowed value
-matters, and the question is over finitely many boxes of cells, which `branch_and_bound` searches. This file
-turns a `Problem` into that search and its findings back into codes, costs and confidences, each
-recomputed from the model. It knows the model only by its `Score`.
+matters, and the question is over finitely many boxes of cells, which `branch_and_bound` searches.
+This file turns a `Problem` into that search and its findings back into codes, costs and
+confidences, each recomputed from the model. It knows the model only by its `Score`.
 """
 
 from __future__ import annotations
@@ -184,11 +184,9 @@ class Exact:
         conditions, mine = [_about(score, self.features)], None
         if self.robust is not None:
             ends = score.interval(self.robust.floor, 2.0)
-            around = [
-                np.concatenate(each) for each in zip(*(p[1:] for p in self._pieces), strict=True)
-            ]
+            lows, highs = (np.concatenate([p[end] for p in self._pieces]) for end in (1, 2))
             cells = conditions[0].cells
-            conditions.append(Condition(score, *ends, self.side, cells, (around[0], around[1])))
+            conditions.append(Condition(score, *ends, self.side, cells, (lows, highs)))
             mine = score.grid.cells(reach.own[None])[0].astype(np.int64)
         return BranchAndBound(
             self.features,

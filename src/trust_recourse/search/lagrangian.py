@@ -1,8 +1,8 @@
 """The Lagrangian bound of a box, compiled, and the points that a multiplier buys.
 
-Notation as in `arrays`. A kernel's `relaxation` gives each cell a **gain** such that a point meets a
-level only if its gains add up to what is `needed`. A multiplier λ for gain then bounds the cost from
-below, by λ · needed + Σ_f min (cost − λ · gain), and the candidates with those minima are what is
+Notation as in `arrays`. A kernel's `relaxation` gives each cell a **gain** such that a point meets
+a level only if its gains add up to what is `needed`. A multiplier λ for gain then bounds the cost
+from below, by λ · needed + Σ_f min (cost − λ · gain), and the candidates with those minima are
 **bought** at λ. `most` is the greatest sum of gains in the box. Several conditions are bounded one
 after the other, each on the costs that the multipliers of those before it leave: `costs`. The cell
 of candidate c is cells[base + c], in a grid whose feature f begins at cell first_cell[d k + f].

@@ -1,8 +1,9 @@
 """The loop of branch and bound, compiled; `branch_and_bound` says what it means and asks it.
 
 Notation as in `arrays`. The models come as four compiled functions, `interval`, `relaxation`,
-`errors` and `narrow`, and arrays that only they read. A box is bounded twice: by the numbers over it
-and the cost of its corner when it is made, and by multipliers, which is dear, when its turn comes.
+`errors` and `narrow`, and arrays that only they read. A box is bounded twice: by the numbers over
+it and the cost of its corner when it is made, and by multipliers, which is dear, when its turn
+comes.
 """
 
 from __future__ import annotations

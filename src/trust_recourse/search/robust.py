@@ -1,8 +1,8 @@
 """Conditions that ask around a point, compiled: what they ask of boxes and corners.
 
-Notation as in `arrays`. Around candidate c of a feature lie the cells lows[c] … highs[c]. The number
-must keep to the **floor**, an interval, at every cell around; a cell that misses it is a **loss**,
-and is kept with the box that it was found for, to be tried first on its parts.
+Notation as in `arrays`. Around candidate c of a feature lie the cells lows[c] … highs[c]. The
+number must keep to the **floor**, an interval, at every cell around; a cell that misses it is a
+**loss**, and is kept with the box that it was found for, to be tried first on its parts.
 """
 
 from __future__ import annotations

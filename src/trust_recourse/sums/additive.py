@@ -162,7 +162,7 @@ def _interval(
     out: Any,
     scratch: Any,
     memory: Any,
-    at: int,  # noqa: ARG001
+    at: int,
 ) -> None:
     d = layout.shape[0]
     out[0], out[1] = -ROUNDING, ROUNDING
@@ -176,8 +176,8 @@ def _interval(
 
 
 def _relaxation(
-    points: Any, layout: Any, span: Any, side: int, level: float, spend: Any, budget: float,  # noqa: ARG001
-    gains: Any, scratch: Any, memory: Any, at: int,  # noqa: ARG001
+    points: Any, layout: Any, span: Any, side: int, level: float, spend: Any, budget: float,
+    gains: Any, scratch: Any, memory: Any, at: int,
 ) -> float:  # fmt: skip
     d, most = layout.shape[0], 0.0
     for f in range(d):
@@ -191,6 +191,6 @@ def _relaxation(
     return level - base - ROUNDING
 
 
-def _errors(points: Any, layout: Any, span: Any, point: Any, out: Any, scratch: Any) -> None:  # noqa: ARG001
+def _errors(points: Any, layout: Any, span: Any, point: Any, out: Any, scratch: Any) -> None:
     for f in range(point.shape[0]):
         out[f] = 0.0

@@ -123,7 +123,7 @@ def _interval(
     out: Any,
     scratch: Any,
     memory: Any,
-    at: int,  # noqa: ARG001
+    at: int,
 ) -> None:
     """out[0] ≤ M ≤ out[1] on the span, and out[2 + f]: how loose each feature makes that.
 
@@ -245,7 +245,7 @@ def _dot(numbers: Any, a: Any, scratch: Any, b: Any, n: Any) -> float:
 
 def _relaxation(
     numbers: Any, layout: Any, span: Any, side: int, level: float, spend: Any, budget: float,
-    gains: Any, scratch: Any, memory: Any, at: int,  # noqa: ARG001
+    gains: Any, scratch: Any, memory: Any, at: int,
 ) -> float:  # fmt: skip
     """What Σ_f gains[cell of f] must at least be where M (1 − M, if side is −1) reaches a level.
 

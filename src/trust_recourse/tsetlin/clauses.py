@@ -72,7 +72,7 @@ class Clauses:
 
         A feature that no clause depends on moves no confidence: it could be left out.
         """
-        least = np.minimum.reduceat(self.factors, self.literals.first_cell)
+        least = np.minimum.reduceat(self.factors, self.literals.grid.first_cell)
         return np.asarray((least < self._best) & ~self.never)
 
     @cached_property
