@@ -3,7 +3,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/pip --disable-pip-version-check -q install -c constraints.txt
 
-.PHONY: demo test bench stress postgres chromium peers reproduce reproduce-quick clean
+SECONDS ?= 600
+
+.PHONY: demo test laws bench stress postgres chromium peers reproduce reproduce-quick clean
 
 demo: .venv/.cli,bayes
 	$(BIN)/trust-recourse demo
@@ -14,6 +16,10 @@ test: .venv/.dev postgres chromium
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/pytest -n 2
+
+# Random questions against enumeration, for so many SECONDS; SEED=7 asks one of them again.
+laws: .venv/.dev
+	PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m laws $(if $(SEED),--seed $(SEED),--seconds $(SECONDS))
 
 bench: .venv/.bench .venv/.tables .venv/.dev chromium
 	PYTHONPATH=$(CURDIR):$(CURDIR)/tests $(BIN)/python benchmarks/machine.py

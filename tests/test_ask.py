@@ -827,3 +827,73 @@ def test_parquet_is_read_like_csv(home, mixed, tmp_path):
     (tmp_path / "bad.parquet").write_bytes(b"PAR1 and then nothing")
     refused("schema {}/bad.parquet --target y --out {}/x", "not a Parquet file", tmp_path)
     assert not Path(tmp_path / "x").exists()
+
+
+# ---------------------------------------------------------------- tables that mean ill
+
+
+@pytest.mark.parametrize("cell", [2**63, -(2**64), "9" * 400, "9" * 5000])
+@pytest.mark.parametrize("column", ["a", "y"])
+def test_a_whole_number_beyond_all_is_refused(cell, column, tmp_path):
+    cells = {"a": 5, "y": 1, column: cell}
+    (tmp_path / "t.csv").write_text(f"a,y\n1,0\n2,0\n{cells['a']},{cells['y']}\n")
+    for line in ("schema {}/t.csv --target y --out {}/s", "fit {}/t.csv --target y --out {}/m"):
+        refused(line, f"t.csv: column '{column}': given {str(cell)[:9]}", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("given", "classes"),
+    [
+        (np.array([1e300, 2e300]), ["1e+300", "2e+300"]),
+        (np.array([2**64 - 1, 5], np.uint64), ["18446744073709551615", "5"]),
+        (np.array([2**63 - 1, -(2**63)]), [-(2**63), 2**63 - 1]),
+        (np.array([0.0, 7.0]), [0, 7]),
+        (np.array([0.0, np.inf]), ["0.0", "inf"]),
+    ],
+)
+def test_classes_stay_what_they_are(given, classes, tmp_path):
+    given = given[np.arange(20) % 2]
+    pd.DataFrame({"a": np.arange(20), "y": given}).to_parquet(tmp_path / "t.parquet")
+    assert np.unique(table.read(tmp_path / "t.parquet").labels("y")).tolist() == classes
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {"index_columns": ["nothing"]},
+        {"index_columns": [{"kind": "range", "name": None, "start": 0, "stop": 9, "step": 0}]},
+        {"index_columns": None},
+        {"column_indexes": [5]},
+        {"columns": [{"name": "a", "field_name": "a", "numpy_type": "no such type"}]},
+        None,
+        {},
+        [[]] * 900,
+    ],
+)
+def test_parquet_whose_index_is_false_is_refused(metadata, tmp_path):
+    """pandas and Arrow believe it, and trip over it in ways of their own."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    made = pa.Table.from_pandas(pd.DataFrame({"a": [1, 2], "y": [0, 1]}, index=[5, 9]))
+    whole = json.loads(made.schema.metadata[b"pandas"])
+    false = whole | metadata if metadata and isinstance(metadata, dict) else metadata
+    text = json.dumps(false).encode() if metadata is not None else b"{"
+    pq.write_table(made.replace_schema_metadata({b"pandas": text}), tmp_path / "t.parquet")
+    line = "schema {}/t.parquet --target y --out {}/s.yaml"
+    refused(line, "not a Parquet file, or damaged (", tmp_path)
+
+
+def test_a_cell_that_holds_several_values_is_refused(tmp_path):
+    pd.DataFrame({"a": [[1], [2]], "y": [0, 1]}).to_parquet(tmp_path / "t.parquet")
+    for target in "ay":
+        line = f"schema {{}}/t.parquet --target {target} --out {{}}/s.yaml"
+        refused(line, "columns of lists or records: 'a'; leave them out", tmp_path)
+
+
+def test_a_table_without_end_is_refused(home, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for path in ("/dev/zero", tmp_path / "pipe"):
+        refused(f"schema {path} --target y --out {{}}/s.yaml", "not a file", tmp_path)
+        refused(f"find {home}/m.safetensors --data {path} --row 0", "not a file")
+        refused(f"batch {path} --model {home}/m.safetensors --out {{}}/out", "not a file", tmp_path)

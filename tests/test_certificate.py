@@ -6,12 +6,16 @@ own, which cuts boxes in halves and leaves what it cannot discard to a pretext.
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import json
 import math
+import time
 from collections import Counter
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import lru_cache, partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,12 +24,15 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+import mutations
 import trust_recourse
 from test_search import enumerated, machine, person_schema
 from trust_recourse import PTMClassifier, Recourse, Schema, TMClassifier
+from trust_recourse.cancel import Cancelled, cancellable
 from trust_recourse.problem import Cost, Point, Problem, Status, Target
 from trust_recourse.schema import SchemaError
 from trust_recourse.search import branch_and_bound
+from trust_recourse.search.candidates import candidates
 from trust_recourse.search.certificate import (
     REASONS,
     Certificate,
@@ -34,6 +41,7 @@ from trust_recourse.search.certificate import (
     bounds,
     check,
     checker,
+    question,
     verify,
 )
 from trust_recourse.search.certificate.bounds import Candidates
@@ -96,15 +104,38 @@ class Asked:
         )
 
 
+def gappy(seed, link="margin", calibration=None):
+    """A machine of arbitrary rules on columns of which two have missing values."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(
+        {
+            "rate": rng.choice([0.0, 0.1, 0.2, 0.4, -9.0], 60),
+            "count": rng.integers(0, 4, 60),
+            "home": rng.choice(["own", "rent", "?"], 60),
+        }
+    )
+    schema = Schema.infer(X, missing={"rate": -9, "home": "?"})
+    model = PTMClassifier(
+        6, 4, T=2, epochs=1, thresholds=4, link=link, calibration=calibration, schema=schema,
+        random_state=0,
+    ).fit(X, np.arange(60) % 2)  # fmt: skip
+    model._conclude(rng.random(model.inclusion_.shape) ** 4)
+    return model, X, rng
+
+
 made = lru_cache(machine)  # which no test changes
+made_gappy = lru_cache(gappy)
 arbitrary = lru_cache(machine)  # which the test of bounds does
 
 
 def ask(seed, cost="l2", mode="at_least", link="margin", calibration=None, wanted=1,
-        relations=False, rank=0.9, person=0, **limits):  # fmt: skip
-    model, X, _ = made(seed, link, calibration)
+        relations=False, rank=0.9, person=0, gaps=False, **limits):  # fmt: skip
+    model, X, _ = (made_gappy if gaps else made)(seed, link, calibration)
     rng = np.random.default_rng([seed, person])
-    recourse = Recourse(model, person_schema(model, rng, relations), cost, wanted=wanted)
+    schema = model.schema_.relate(*["rate <= count"] * relations)
+    if not gaps:
+        schema = person_schema(model, rng, relations)
+    recourse = Recourse(model, schema, cost, wanted=wanted)
     some = X.sample(6, random_state=int(rng.integers(2**31)))
     away = np.argsort(model.predict_proba(some)[:, wanted])  # so that there is a need
     x = some.iloc[int(away[-1 if mode == "band" and person % 2 else 0])]
@@ -241,7 +272,9 @@ def test_a_file_holds_the_whole_certificate(asked, tmp_path_factory):
     assert again.to_dict() == certificate.to_dict()
     assert verify(path, asked.model) == verify(certificate, asked.model)
     assert trust_recourse.verify(str(path), asked.model, x=asked.x) == check(again, asked.model)
-    with pytest.raises(trust_recourse.CertificateError, match="its target is"):
+    with pytest.raises(
+        trust_recourse.CertificateError, match="target, confidence is .*, not 0.123"
+    ):
         verify(path, asked.model, target=Target(0.123))
     json.loads(path.read_text(), parse_constant=lambda _: pytest.fail("not JSON"))
     assert [entry.name for entry in path.parent.iterdir()] == [path.name]
@@ -420,7 +453,8 @@ def test_only_one_complete_tree_is_a_proof(asked, data):
     refuse(changed(proof, node, feature=-1 - len(REASONS)), ".")
     refuse(changed(proof, node, price=math.nan), "together mean nothing")
     for f in (len(proof.candidates), 10**9):
-        refuse(changed(proof, node, feature=f), f"node {node}: it cannot cut feature {f}")
+        at = changed(proof, node, feature=f, price=0.0)
+        refuse(at, f"node {node}: it cannot cut feature {f}")
     inner = np.flatnonzero(proof.feature >= 0)
     if len(inner):
         node = int(data.draw(st.sampled_from(inner.tolist())))
@@ -485,7 +519,8 @@ def test_too_few_candidates_are_refused(asked, data):
         refused(replace(certificate, proof=other), asked.model, match)
 
     refuse(np.delete(proof.candidates[f], at), "own value is no candidate|serves in its place")
-    refuse([*proof.candidates[f], 77.25], "77.25 is not allowed")
+    refuse([*proof.candidates[f], 77.25], "77.25 is not allowed|expected at most")
+    refuse([*proof.candidates[f], proof.candidates[f][at]], "given more than once")
     feature, moves = asked.problem.reach.schema[f], asked.problem.reach.moves[f]
     chosen = proof.candidates[f][at]
     paid = asked.problem.cost.change(feature, moves.own, chosen)
@@ -517,7 +552,8 @@ def test_an_answer_is_believed_in_nothing(asked, data):
     refuse("nothing that can be proved", status=Status.NOT_FOUND)
     refuse("above its cost", lower_bound=answer.cost + 1e-6)
     refuse("above its cost", lower_bound=math.inf)
-    refuse("not a number", lower_bound=math.nan)
+    for bound in (math.nan, -math.inf, -1e-9):
+        refuse("expected a number from 0 up", lower_bound=bound)
     refuse("values, the schema", answer=Point(said[0][:-1], *said[1:]))
     refuse("not allowed", answer=Point(np.append(said[0][:-1], 77.25), *said[1:]))
     misses = np.flatnonzero(~asked.meets)
@@ -545,12 +581,14 @@ def test_another_question_is_refused():
     schema = problem.reach.schema
     refused(replace(certificate, fingerprint="0" * 64), model, "about the model 000000000000…")
     refused(certificate, machine(6)[0], "it is about the model")
-    refused(certificate, model, "another person", x={**asked.x, "count": asked.x["count"] + 1})
-    refused(certificate, model, "its target is", target=Target(0.123))
+    another = "it answers another question: "
+    more = {**asked.x, "count": asked.x["count"] + 1}
+    refused(certificate, model, f"{another}person, count is .*, not {more['count']}", x=more)
+    refused(certificate, model, f"{another}target, conf.*, not 0.123", target=Target(0.123))
     refused(certificate, model, "its wanted class is .*1.*, not 0", wanted=0)
-    refused(certificate, model, "its cost is", cost=Cost.named("l1"))
+    refused(certificate, model, f"{another}cost, l1 is 0.0, not 1.0", cost=Cost.named("l1"))
     other = schema.update("count", weight=7.0)
-    refused(certificate, model, "its schema is not the one given", schema=other)
+    refused(certificate, model, f"{another}count, weight is .*, not 7.0$", schema=other)
     renamed = Schema(tuple(replace(f, name=f.name + "s") for f in schema))
     moved = Problem(renamed.reach_codes(problem.reach.own), *_rest(problem))
     refused(replace(certificate, problem=moved), model, "reads values otherwise")
@@ -564,6 +602,374 @@ def test_another_question_is_refused():
 
 def _rest(problem):
     return problem.target, problem.cost, problem.wanted
+
+
+# ---------------------------------------------------------------- the question
+
+
+def test_both_sides_compute_the_same_fingerprint_of_a_question(tmp_path):
+    asked = ask(1)
+    certificate, model = asked.certificate(), asked.model
+    certificate.save(tmp_path / "proof.json")
+    again = Certificate.load(tmp_path / "proof.json")
+    ours = question.asked(asked.problem, model.fingerprint_)
+    assert question.fingerprint(ours) == certificate.question == again.question
+    assert check(again, model, x=asked.x).question == certificate.question
+    told = json.loads((tmp_path / "proof.json").read_text())
+    assert told["question"] == certificate.question
+    # by the definition in the docs, with nothing of the project's
+    text = json.dumps(certificate.asked, sort_keys=True, separators=(",", ":"))
+    assert hashlib.sha256(text.encode()).hexdigest() == certificate.question
+
+
+def test_the_fingerprint_is_of_what_is_asked_however_it_is_written():
+    asked = ask(1)
+    problem, model = asked.problem, asked.model.fingerprint_
+    schema, own = problem.reach.schema, problem.reach.own
+
+    def of(problem, model=model):
+        return question.fingerprint(question.asked(problem, model))
+
+    def by(schema, own=own):
+        return replace(problem, reach=schema.reach_codes(own))
+
+    alike = [
+        by(schema, -(0.0 - own)),  # 0 as -0
+        by(Schema.from_dict(json.loads(json.dumps(schema.to_dict())))),
+        replace(problem, cost=Cost(l0=0, l1=0, l2=1, root=True)),
+        replace(problem, target=replace(problem.target, tolerance=0.3)),  # means nothing here
+    ]
+    assert {of(each) for each in alike} == {of(problem)}
+    band = replace(problem.target, mode="band")
+    others = [
+        replace(problem, wanted=0),
+        replace(problem, target=Target(0.7)),
+        replace(problem, target=band),
+        replace(problem, target=replace(band, tolerance=0.3)),
+        *(replace(problem, cost=Cost(**cost)) for cost in COSTS),
+        *(by(schema.update("count", **change)) for change in CHANGES),
+        by(schema.relate("rate <= count")),
+        by(schema, np.append(own[:-1], 1 - own[-1])),
+    ]
+    found = [of(problem), of(problem, "0" * 64), *map(of, others)]
+    assert len(set(found)) == len(found)
+
+
+COSTS = [
+    {"l2": 1.0}, {"l1": 1.0}, {"l0": 1.0}, {"l0": 1.0, "root": True}, {"l2": 2.0, "root": True},
+    {"l1": 1.0, "functions": {"count": lambda a, b: abs(a - b)}},
+]  # fmt: skip
+CHANGES = [
+    {"weight": 7.0}, {"scale": 7.0}, {"lower": 1}, {"upper": 9}, {"step": 2}, {"max_change": 3},
+    {"direction": "decrease"}, {"mutable": False}, {"protected": True}, {"label": "Number"},
+    {"unit": "m"},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=str)
+def test_a_difference_in_any_rule_is_refused_and_named(change):
+    asked = ask(1)
+    schema = asked.problem.reach.schema.update("count", **change)
+    ((field, value),) = change.items()
+    value = float(value) if type(value) is int else value
+    said = f"another question: count, {field} is .*, not {value!r}$"
+    refused(asked.certificate(), asked.model, said, schema=schema)
+
+
+def test_a_proof_is_read_in_the_verifiers_names_and_never_in_its_own():
+    """Swapped labels made a proof read as that of another question."""
+    asked = ask(1)
+    schema = asked.problem.reach.schema
+    swapped = schema.update("rate", label="count", unit="per year").update("count", label="rate")
+    reach = swapped.reach_codes(asked.problem.reach.own)
+    forged = replace(asked.certificate(), problem=replace(asked.problem, reach=reach))
+    told = check(forged, asked.model).problem.reach.schema
+    assert [(f.title, f.unit) for f in told] == [(f.title, f.unit) for f in asked.model.schema_]
+    own = schema.update("rate", label="interest", unit="%")
+    honest = replace(
+        forged, problem=replace(asked.problem, reach=own.reach_codes(asked.problem.reach.own))
+    )
+    assert check(honest, asked.model, schema=own).problem.reach.schema == own
+    dearer = replace(forged, answer=replace(forged.answer, codes=np.full(4, 77.0)))
+    refused(dearer, asked.model, "not allowed: rate (may only|must not)")
+    other = Schema(tuple(replace(f, name=f"{f.name}s") for f in own))
+    refused(honest, asked.model, "the schema given reads values otherwise", schema=other)
+
+
+@pytest.mark.parametrize(
+    ("cost", "words"),
+    [
+        (Cost(l2=1, root=True), "L2"),
+        (Cost(l0=1, root=True), "√(L0)"),
+        (Cost(l1=2, root=True), "√(2 L1)"),
+        (Cost(l0=0.1, l2=1, root=True), "√(0.1 L0 + L2²)"),
+        (Cost(l2=1), "L2²"),
+        (Cost(l0=1, l1=1.0000001, l2=3), "L0 + 1.0000001 L1 + 3 L2²"),
+    ],
+)
+def test_a_cost_is_said_as_it_is(cost, words):
+    assert cost.words == words
+
+
+def test_a_certificate_of_format_1_kept_for_good():
+    data = Path(__file__).parent / "data"
+    model = trust_recourse.load(data / "format-1.safetensors")
+    person = json.loads((data / "format-1.json").read_text())["rows"][0]
+    schema = model.schema_.update("income", direction="increase", label="Income")
+    verdict = verify(
+        data / "certificate-1.json",
+        model,
+        x=person,
+        schema=schema.relate("children <= score"),
+        cost=Cost.named({"l0": 0.1, "l1": 1.0}),
+        target=Target(0.9),
+        wanted="yes",
+    )
+    assert verdict.status is Status.OPTIMAL
+    old = json.loads((data / "certificate-1.json").read_text())
+    again = Certificate.from_dict(old).to_dict()
+    assert again["format"] == 2
+    assert {k: v for k, v in again.items() if k not in ("format", "question")} == {
+        k: v for k, v in old.items() if k != "format"
+    }
+
+
+# ---------------------------------------------------------------- numbers beyond all floats
+
+
+def whoever_changes_pays(codes, own):
+    """A proof that all but the person's own row costs too much, and that row misses the target."""
+
+    def visit(f):
+        if f == len(codes):
+            return [(-1 - POINT, 0)]
+        at, leaf = int(np.flatnonzero(codes[f] == own[f])[0]), (-1 - COST, 0)
+        found = visit(f + 1)
+        if at < len(codes[f]) - 1:
+            found = [(f, at), *found, leaf]
+        return [(f, at - 1), leaf, *found] if at else found
+
+    nodes = visit(0)
+    return Proof(codes, *zip(*nodes, strict=True), np.zeros(len(nodes)))
+
+
+@pytest.mark.parametrize(
+    ("change", "cost"),
+    [
+        ({"weight": 1e200}, Cost.named("l2")),
+        ({"weight": 1e155}, Cost(l2=1.0)),
+        ({"weight": 1e200, "scale": 1e-200}, Cost.named("l1")),
+        ({"weight": 1e308}, Cost(l0=2.0)),
+    ],
+)
+def test_no_cost_that_overflows_proves_that_nothing_is_within_reach(change, cost):
+    """∞ ≥ ∞ was believed."""
+    asked = ask(1, "l1", rank=0.9)
+    assert asked.meets.any()
+    assert asked.least > 0
+    schema = asked.problem.reach.schema
+    for feature in schema:
+        schema = schema.update(feature.name, **change)
+    reach = schema.reach_codes(asked.problem.reach.own)
+    problem = replace(asked.problem, reach=reach, cost=cost)
+    proof = whoever_changes_pays(asked.certificate().proof.candidates, reach.own)
+    nothing = {"status": Status.INFEASIBLE, "answer": None, "lower_bound": math.inf}
+    forged = replace(asked.certificate(), problem=problem, proof=proof, **nothing)
+    refused(forged, asked.model, "cost")
+    plain = replace(asked.certificate(), proof=proof, **nothing)  # finite costs were never enough
+    refused(plain, asked.model, "it may cost only")
+
+
+def test_a_cost_leaf_never_proves_against_infinity():
+    """Nor where a sum of finite costs would overflow."""
+    asked = ask(1, "l1")
+    case = checker._case(asked.certificate(), asked.problem, asked.model)
+    ends = np.zeros((1, 4), np.int64), case.candidates.sizes[None] - 1
+    costly = replace(case.candidates, costs=np.full_like(case.candidates.costs, math.inf))
+    endless = replace(case, candidates=costly, goal=math.inf)
+    true, _ = checker._by_cost(endless, checker._Boxes(np.array([0]), *ends, np.array([0.0])))
+    assert not true.any()
+
+
+# ---------------------------------------------------------------- mutations
+
+
+def paid(problem, row):
+    """What a row costs before the root, as an exact fraction, which nothing can overflow."""
+    cost, total = problem.cost, Fraction(0)
+    for feature, a, b in zip(problem.reach.schema, problem.reach.own, row, strict=True):
+        if a == b or (math.isnan(a) and math.isnan(b)):
+            continue
+        moved = weight = Fraction(feature.weight)
+        if feature.kind != "category" and not math.isnan(a):
+            moved *= abs(Fraction(b) - Fraction(a)) / Fraction(feature.scale)
+        total += sum(Fraction(part) * by for part, by in (
+            (cost.l0, weight), (cost.l1, moved), (cost.l2, moved**2)))  # fmt: skip
+    return total
+
+
+def some_values(moves, thresholds):
+    """All that a feature may become; where that has no end, what is nearest in each cell."""
+    try:
+        return moves.values(200).tolist()
+    except SchemaError:
+        cells = itertools.pairwise([-math.inf, *thresholds.tolist(), math.inf])
+        nearest = {moves.nearest(*cell) for cell in cells} - {None, moves.own}
+        return [moves.own, *nearest]
+
+
+def readings(schema):
+    parts = ("name", "kind", "values", "missing")
+    return [[getattr(feature, part) for part in parts] for feature in schema]
+
+
+def is_true(certificate, model):
+    """Whether enumeration finds nothing against what a certificate claims of its own question."""
+    problem, answer = certificate.problem, certificate.answer
+    reach, target = problem.reach, problem.target
+    if readings(reach.schema) != readings(model.schema_):
+        return False
+    values = map(some_values, reach.moves, model.thresholds_)
+    rows = [row for row in itertools.product(*values) if reach.allows(row)]
+    if answer is not None and len(answer.codes) == len(reach.moves):
+        rows += [answer.codes] * reach.allows(answer.codes)
+    p = model.predict_proba(reach.schema.decode(np.array(rows)))[:, problem.wanted]
+    met = [row for row, c in zip(rows, p, strict=True) if target.met(c)]
+    if certificate.status is Status.INFEASIBLE:
+        return not met
+    if answer is None or not any(np.array_equal(answer.codes, row, equal_nan=True) for row in met):
+        return False
+    if not (math.isfinite(certificate.lower_bound) and math.isfinite(answer.cost)):
+        return False
+
+    def added(bound):
+        return Fraction(bound) ** 2 if problem.cost.root else Fraction(bound)
+
+    least, close = min(paid(problem, row) for row in met), 1 + Fraction(1, 10**8)
+    best = certificate.status is not Status.OPTIMAL or added(answer.cost) <= least * close
+    dearest = paid(problem, answer.codes) * close
+    return (
+        best and added(certificate.lower_bound) <= least * close and added(answer.cost) <= dearest
+    )
+
+
+ARRAYS = {(name,) for name in ("candidates", "feature", "cut", "price")}
+KINDS = [
+    {"link": "margin"},
+    {"link": "margin", "wanted": 0, "cost": "l1", "rank": 1.0},
+    {"link": "vote", "calibration": "sigmoid", "relations": True},
+    {"link": "vote", "wanted": 0, "mode": "band", "cost": {"l0": 0.2, "l1": 1.0, "l2": 0.5}},
+    {"link": "margin", "calibration": "isotonic", "mode": "band", "relations": True, "person": 1},
+    {"link": "margin", "gaps": True, "cost": "l0"},
+    {"link": "vote", "gaps": True, "relations": True, "wanted": 0, "calibration": "isotonic"},
+]
+
+
+def test_no_mutated_certificate_is_believed_in_what_is_false():
+    """What it claims of its own question is judged by enumeration; each must be refused or true."""
+    fates = Counter()
+    for kind, seed in itertools.product(KINDS, range(2)):
+        asked = ask(seed, **kind)
+        honest = asked.certificate().to_dict()
+        rng = np.random.default_rng([seed, KINDS.index(kind)])
+        for _ in range(80):
+            forged = mutations.mutated(rng, honest)
+            try:
+                certificate = Certificate.from_dict(forged)
+            except CertificateError:
+                fates["unread"] += 1
+                continue
+            true = is_true(certificate, asked.model)
+            believed = _confirmed(certificate, asked.model)
+            assert true or not believed, forged
+            fates[true, believed] += 1
+    assert fates[False, False] > 200, fates  # false and refused
+    assert fates[True, True] > 100, fates  # so it does not refuse all there is
+
+
+@pytest.mark.parametrize("kind", [1, 2, 5])
+def test_nothing_nasty_anywhere_is_more_than_refused(kind):
+    """Each part of a certificate in turn is replaced: it is refused, or what it says is true."""
+    asked = ask(1, **KINDS[kind])
+    honest = asked.certificate().to_dict() | {"format": 1}
+    del honest["question"]
+    fates = Counter()
+    for place, nasty in itertools.product(mutations.places(honest), mutations.NASTY):
+        if place[:1] in ARRAYS and place[1:] not in ((), (0,), (0, 0)):
+            continue  # as many as there are leaves, and all alike
+        try:
+            certificate = Certificate.from_dict(mutations.put(honest, place, nasty))
+            check(certificate, asked.model)
+        except CertificateError:
+            fates["refused"] += 1
+        else:
+            fates["believed"] += 1
+            assert is_true(certificate, asked.model), (place, nasty)
+    assert fates["refused"] > 10 * fates["believed"] > 0, fates
+
+
+# ---------------------------------------------------------------- sizes and time
+
+
+def test_more_candidates_than_a_search_needs_are_refused(monkeypatch):
+    """One in each cell; of a related feature all its values."""
+    asked = ask(1)
+    certificate = asked.certificate()
+    schema = asked.problem.reach.schema.update("rate", step=0.01, direction=None)
+    reach = schema.reach_codes(asked.problem.reach.own)
+    every = (reach["rate"].values(), *certificate.proof.candidates[1:])
+    cells = len(asked.model.thresholds_[0]) + 1
+    assert len(every[0]) > cells
+    larger = replace(
+        certificate,
+        problem=replace(asked.problem, reach=reach),
+        proof=replace(certificate.proof, candidates=every),
+    )
+    said = f"rate: given {len(every[0])} candidates, expected at most {cells}"
+    refused(larger, asked.model, said)
+    reach = schema.relate("rate <= count").reach_codes(reach.own)
+    related = replace(larger, problem=replace(asked.problem, reach=reach))
+    refused(related, asked.model, "leaf")  # so the candidates are not too many
+    monkeypatch.setattr(checker, "MOST_LISTED", cells)
+    refused(related, asked.model, f"rate: given {len(every[0])} candidates, .* {cells + 1}$")
+    monkeypatch.setattr(checker, "MOST_FACTORS", 20)
+    refused(certificate, asked.model, "candidates, under 6 clauses; expected at most 3")
+
+
+def test_a_schema_of_more_features_than_any_table_has_is_refused():
+    told = ask(1).certificate().to_dict()
+    features = [{"name": f"x{i}"} for i in range(10_001)]
+    for schema, match in (
+        ({"features": features}, "given 10,001 features, expected at most 10,000"),
+        ({**told["schema"], "relations": ["a <= b"] * 10_001}, "given 10,001 relations"),
+    ):
+        with pytest.raises(CertificateError, match=match):
+            Certificate.from_dict(told | {"schema": schema})
+
+
+def test_a_check_is_called_off_within_a_single_leaf():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.random((200, 20)).round(2)).rename(columns="x{}".format)
+    model = PTMClassifier(200, epochs=1, thresholds=40, random_state=0).fit(X, np.arange(200) % 2)
+    shape = model.inclusion_.shape
+    model._conclude(rng.random(shape) * (rng.random(shape) < 0.02))
+    recourse = Recourse(model, cost="l1")
+    p = model.predict_proba(X)[:, 1]
+    reach, goal = (recourse.schema.reach(X.iloc[int(at)]) for at in (p.argmin(), p.argmax()))
+    cost = recourse.cost.between(recourse.schema.features, reach.own, goal.own)
+    found = candidates(recourse.score.grid, reach, recourse.cost)
+    claim = Certificate(
+        model.fingerprint_,
+        Problem(reach, Target(float(p.max()) - 1e-3), recourse.cost),
+        Status.FEASIBLE,
+        Point(goal.own, cost, float(p.max())),
+        cost,
+        0,
+        Proof(tuple(each.codes for each in found), [-1 - PRICED], [0], [1.0]),
+    )
+    end = time.monotonic() + 0.2  # it would take seconds
+    with pytest.raises(Cancelled), cancellable(lambda: time.monotonic() > end):
+        check(claim, model)
 
 
 # ---------------------------------------------------------------- the checker's own bounds
@@ -691,8 +1097,8 @@ def test_functions_of_a_cost_are_given_again(tmp_path):
     assert again.to_dict() == certificate.to_dict()
     check(again, asked.model, cost=cost)
     refused(again, asked.model, "has functions, which no file holds; give the cost again")
-    refused(again, asked.model, "its cost is", cost=Cost(l1=1.0))
-    refused(again, asked.model, "its cost is", cost=replace(cost, l1=2.0))
+    refused(again, asked.model, r"given_again is \['functions'\], not \[\]", cost=Cost(l1=1.0))
+    refused(again, asked.model, "cost, l1 is 1.0, not 2.0", cost=replace(cost, l1=2.0))
     dearer = Cost.named("l1", functions={"count": lambda a, b: 0.1 * abs(b - a)})
     refused(again, asked.model, "costs|serves in its place|discarded", cost=dearer)
 
@@ -704,12 +1110,14 @@ def test_functions_of_a_cost_are_given_again(tmp_path):
     ("entry", "value", "match"),
     [
         ("kind", "a letter", "not a trust-recourse certificate"),
-        ("format", 2, "format 2; this version reads format 1"),
+        ("format", 3, "format 3; this version reads up to format 2"),
+        ("format", True, "format True; this version reads up to format 2"),
+        ("question", "0" * 64, "not the fingerprint of the question that is there"),
         ("extra", 1, "entry 'extra': unknown"),
         ("price", None, "price: expected a list of numbers"),
         ("price", [True], "price: expected a list of numbers"),
         ("price", ["much"], "price: expected a list of numbers"),
-        ("lower_bound", 10**400, "lower_bound: expected"),
+        ("lower_bound", 10**400, "a whole number beyond every float"),
         ("feature", [0.5], "feature: expected a list of whole numbers"),
         ("cut", [2**70], "cut: expected a list of whole numbers"),
         ("cut", [0], "nodes, expected as many"),
@@ -717,20 +1125,25 @@ def test_functions_of_a_cost_are_given_again(tmp_path):
         ("candidates", 3, "candidates: expected"),
         ("candidates", [[1], 2], "candidates: expected"),
         ("fingerprint", 3, "fingerprint: given 3, expected text"),
+        ("fingerprint", "\x1b[2J", "fingerprint: given .* expected a SHA-256"),
         ("status", "certain", "status: given 'certain', expected optimal, feasible"),
         ("status", "not_found", "status: given 'not_found'"),
         ("answer", [1], "answer: given"),
-        ("answer", {"codes": [1], "cost": None, "confidence": 1}, "answer: expected"),
+        ("answer", {"codes": [1], "cost": None, "confidence": 1}, "answer, cost: expected"),
         ("wanted", 2, "wanted: given 2"),
         ("wanted", 1.0, "wanted: given 1.0"),
+        ("wanted", True, "wanted: given True"),
         ("cost", {"l9": 1}, "cost: given"),
-        ("cost", {"l1": -1}, "cost: given"),
+        ("cost", {"l0": 0, "l1": -1, "l2": 0, "root": False}, "cost: given"),
+        ("cost", {"l0": 0, "l1": 1, "l2": 0, "root": "no"}, "cost, root: given 'no'"),
+        ("cost", {"l0": 0, "l1": True, "l2": 0, "root": False}, "cost, l1: expected"),
         ("target", {"confidence": 0.5}, "target: given"),
         ("target", {"confidence": 2, "mode": "band", "tolerance": 0}, "confidence=2"),
         ("schema", {}, "schema: expected a list of features"),
         ("factual", [1.0], "factual: .*shape"),
         ("factual", [1.0, "nan", 0, 0], "factual: "),
         ("given_again", "toll", "given_again"),
+        ("given_again", ["l1"], "given_again"),
     ],
 )
 def test_malformed_files_are_refused(tmp_path, entry, value, match):
@@ -740,6 +1153,18 @@ def test_malformed_files_are_refused(tmp_path, entry, value, match):
     with pytest.raises(CertificateError, match=match) as error:
         Certificate.load(path)
     assert str(path) in str(error.value)
+
+
+@pytest.mark.parametrize("entry", ["status", "lower_bound", "schema", "l1", "scale"])
+def test_an_entry_given_twice_is_refused(tmp_path, entry):
+    """The last one was read, the first one seen."""
+    path = tmp_path / "certificate.json"
+    ask(1).certificate().save(path)
+    text = path.read_text()
+    assert f'"{entry}": ' in text
+    path.write_text(text.replace(f'"{entry}": ', f'"{entry}": 7, "{entry}": ', 1))
+    with pytest.raises(CertificateError, match=f"'{entry}' is given more than once"):
+        Certificate.load(path)
 
 
 def test_what_is_no_file_of_ours_is_refused(tmp_path):

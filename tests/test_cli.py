@@ -10,6 +10,7 @@ import sys
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from rich.console import Console
 from typer.testing import CliRunner
@@ -27,7 +28,7 @@ from trust_recourse.cli import app, demo
 from trust_recourse.cli.verify import said
 from trust_recourse.problem import Point
 from trust_recourse.schema.values import distance
-from trust_recourse.search.certificate import Certificate, Proof, Verdict
+from trust_recourse.search.certificate import Certificate, Proof, check
 
 HEAVY = ("numba", "numpy", "pandas", "sklearn", "sqlalchemy")
 
@@ -278,7 +279,8 @@ def test_that_no_change_is_needed_can_be_checked(files, asked):
 def test_a_change_is_told_in_the_persons_own_values(asked):
     option, model = asked.options[0], asked.recourse.model
     page = Console(file=io.StringIO(), width=100)
-    verdict = Verdict(Status.OPTIMAL, option.cost, {"cost": 2, "confidence": 0, "point": 3})
+    leaves = {"cost": 2, "confidence": 0, "point": 3}
+    verdict = replace(check(asked.certificate(option.target), model), leaves=leaves)
     page.print(said(asked.certificate(option.target), verdict, model))
     text = page.file.getvalue()
     numbers = f"cost {option.cost:.4g}, confidence {option.confidence:.4f}"
@@ -286,9 +288,111 @@ def test_a_change_is_told_in_the_persons_own_values(asked):
     assert "5 boxes ruled out: 2 by cost, 3 by the model's own word on a single point" in text
 
 
+def test_the_question_is_said_to_be_the_certificates_own_word_as_far_as_it_is(files, asked):
+    paths = files / "proof.json", files / "model.safetensors"
+    alone = verify(*paths).output
+    assert "The question is the certificate's own word." in joined(alone)
+    assert asked.certificate(0.95).question in alone
+    asked.recourse.schema.to_yaml(files / "schema.yaml")
+    pd.DataFrame([asked.factual]).to_csv(files / "people.csv", index=False)
+    person = ("--data", files / "people.csv", "--row", 0, "--schema", files / "schema.yaml")
+    some = verify(*paths, *person)
+    assert some.exit_code == 0, some.output
+    own = "this is the certificate's own word: the confidence, the cost, the wanted class."
+    assert own in joined(some.output)
+    whole = verify(*paths, *person, "--confidence", 0.95, "--cost", "l1", "--wanted", 1)
+    assert whole.exit_code == 0, whole.output
+    assert whole.output.endswith("The question is the one you gave.\n")
+
+
+def joined(text):
+    return " ".join(text.split())
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        (["--set", "nodes=7"], "person, nodes is .*, not 7.0"),
+        (["--lock", "nodes"], "nodes, mutable is the default, not False"),
+        (["--confidence", "0.9"], "target, confidence is 0.95, not 0.9"),
+        (["--cost", "l0"], "cost, l0 is 0.0, not 1.0"),
+        (["--wanted", "0"], "its wanted class is 1, not 0"),
+        (["--schema", "own.yaml"], "nodes, direction is 'decrease', not the default"),
+    ],
+)
+def test_what_differs_from_the_question_given_is_refused_and_said(files, asked, line, words):
+    asked.recourse.schema.to_yaml(files / "schema.yaml")
+    asked.recourse.model.schema_.lock("age", "year").to_yaml(files / "own.yaml")
+    person = [
+        part for name, value in asked.factual.items() for part in ("--set", f"{name}={value}")
+    ]
+    rules = [] if line[0] == "--schema" else ["--schema", files / "schema.yaml"]
+    line = [files / each if each == "own.yaml" else each for each in line]
+    done = verify(files / "proof.json", files / "model.safetensors", *person, *rules, *line)
+    assert done.exit_code == 1, done.output
+    assert re.match(f"Refused: (it answers another question: )?{words}", done.output), done.output
+
+
+def test_a_person_is_asked_about_by_the_models_own_schema_unless_another_is_given(files, asked):
+    person = [
+        part for name, value in asked.factual.items() for part in ("--set", f"{name}={value}")
+    ]
+    done = verify(files / "proof.json", files / "model.safetensors", *person)
+    assert done.exit_code == 1
+    assert "age, mutable is False, not the default" in done.output
+
+
+RULES = [
+    {"weight": 3.0}, {"scale": 7.0}, {"lower": 1}, {"upper": 99}, {"step": 2}, {"max_change": 44},
+    {"direction": None}, {"mutable": False}, {"protected": True},
+]  # fmt: skip
+
+
+def test_every_part_of_a_question_is_shown_and_names_are_the_models(asked):
+    """Two questions that differ in anything look different; labels of the certificate do not."""
+    certificate, model = asked.certificate(0.95), asked.recourse.model
+    problem, schema = certificate.problem, certificate.problem.reach.schema
+
+    def shown(problem):
+        page = Console(file=io.StringIO(), width=200)
+        verdict = check(certificate, model)
+        page.print(said(certificate, replace(verdict, problem=problem), model))
+        return page.file.getvalue()
+
+    def by(schema):
+        return replace(problem, reach=schema.reach_codes(problem.reach.own))
+
+    band = Target(0.95, "band", 0.01)
+    others = [
+        *(by(schema.update("nodes", **rule)) for rule in RULES),
+        by(schema.relate("nodes <= age")),
+        *(replace(problem, cost=Cost(**cost)) for cost in (
+            {"l0": 1, "root": True}, {"l2": 1}, {"l2": 1, "root": True}, {"l1": 1.0000001},
+        )),
+        *(replace(problem, target=each) for each in (
+            Target(0.950000001), band, replace(band, tolerance=0.0100000001)
+        )),
+        replace(problem, wanted=0),
+    ]  # fmt: skip
+    looks = [shown(each) for each in (problem, *others)]
+    assert len(set(looks)) == len(looks)
+    swapped = schema.update("nodes", label="age", unit="years").update("age", label="nodes")
+    forged = replace(certificate, problem=by(swapped))
+    page = Console(file=io.StringIO(), width=200)
+    page.print(said(forged, check(forged, model), model))
+    plain = shown(problem)
+    assert page.file.getvalue().replace(forged.question, certificate.question) == plain
+
+
 def test_a_forged_proof_is_refused_with_the_reason(files):
     within_reach = {"confidence": 0.5, "mode": "at_least", "tolerance": 0.1}
     changed(files / "proof.json", target=within_reach)
+    done = verify(files / "proof.json", files / "model.safetensors")
+    assert done.exit_code == 2
+    assert "it is not the fingerprint of the question that is there" in done.output
+    told = json.loads((files / "proof.json").read_text()) | {"format": 1}
+    del told["question"]
+    (files / "proof.json").write_text(json.dumps(told))
     done = verify(files / "proof.json", files / "model.safetensors")
     assert done.exit_code == 1
     assert re.match(r"Refused: leaf \d+: .*cannot be discarded\.$", done.output)

@@ -44,7 +44,19 @@ def test_what_is_saved_comes_back(machine, calibration, mixed, tmp_path):
         again.partial_fit(X, y)
 
 
-@pytest.mark.parametrize("labels", [[0, 1], [False, True], [0.0, 1.0], ["a", "b"]])
+@pytest.mark.parametrize(
+    "labels",
+    [
+        [0, 1],
+        [False, True],
+        [0.0, 1.0],
+        ["a", "b"],
+        np.array(["a", "a b"], object),
+        np.array([2**63, 2**64 - 1], np.uint64),
+        np.array([-1, 1], np.float16),
+        np.array([0, 1], ">i8"),
+    ],
+)
 def test_labels_keep_their_type_and_numbered_columns_stay_numbered(labels, tmp_path):
     X = np.random.default_rng(0).random((20, 2))
     y = np.array(labels)[np.arange(20) % 2]
@@ -186,6 +198,12 @@ def test_arrays_that_make_no_model_are_named(name, spoil, message, patients, tmp
         ("classes", [1, 0]),
         ("classes", "ab"),
         ("classes", [{"a": 1}, {}]),
+        ("classes", [0.2, 0.7]),  # the type that is saved with them is of integers
+        ("classes", [False, True]),
+        ("classes", [0, 2**70]),
+        ("classes", [0, "yes"]),
+        ("classes_dtype", "|b1"),
+        ("classes_dtype", "<f8"),
         ("classes_dtype", "V8"),
         ("classes_dtype", "<U400000000"),
         ("n_iter", -5),
@@ -193,18 +211,76 @@ def test_arrays_that_make_no_model_are_named(name, spoil, message, patients, tmp
         ("columns", ["age", "year", "knots"]),
         ("settings", {"random_state": "x"}),
         ("settings", {"T": 10**400}),
+        ("settings", {"T": 1e308}),
+        ("settings", {"s": 1e300}),
+        ("settings", {"link": "x" * 10_000}),
         ("calibration", "isotonic"),
     ],
 )
 def test_headers_that_make_no_model(field, value, model, tmp_path):
     arrays, header = store.content(model)
     files.write(tmp_path / "bad", arrays, {**header, field: value})
-    with pytest.raises(ModelFileError, match="do not make a model"):
+    with pytest.raises(ModelFileError, match="do not make a model") as refused:
         load(tmp_path / "bad")
+    assert len(str(refused.value)) < 1200
     del header[field]
     files.write(tmp_path / "bad", arrays, header)
     with pytest.raises(ModelFileError, match="do not make a model"):
         load(tmp_path / "bad")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda text: text[:-1] + ', "classes": [5, 6]}', "given more than once"),
+        (lambda text: text.replace('"epochs"', '"T": 7, "epochs"'), "given more than once"),
+        (lambda text: text.replace('"T": 5', '"T": NaN'), "its header holds"),
+        (lambda text: text.replace('"T": 5', '"T": 1e999'), "its header holds"),
+        (lambda text: text.replace('"T": 5', '"T": ' + "9" * 5000), "not JSON"),
+        (lambda text: text.replace('"T": 5', '"T": ' + "[" * 10**5), "not JSON"),
+        (lambda text: text.replace('"T": 5', '"T": ' + "[" * 900 + "]" * 900), "make a model"),
+    ],
+)
+def test_a_header_that_readers_could_read_otherwise_is_refused(change, message, model, tmp_path):
+    """Written as a stranger would, with the fingerprint of what Python makes of it."""
+    arrays, header = store.content(model)
+    text = change(json.dumps(header))
+    assert text != json.dumps(header)
+    try:
+        known = files.fingerprint(arrays, json.loads(text))
+    except (ValueError, RecursionError):
+        known = ""
+    about = {"kind": files.KIND, "format": "2", "header": text, "fingerprint": known}
+    (tmp_path / "bad").write_bytes(save(arrays, metadata=about))
+    with pytest.raises(ModelFileError, match=message) as refused:
+        load(tmp_path / "bad")
+    assert len(str(refused.value)) < 1200
+
+
+def test_metadata_given_twice_or_at_length_is_refused(model, tmp_path):
+    model.save(tmp_path / "m", states=False)
+    data = (tmp_path / "m").read_bytes()
+    length = int.from_bytes(data[:8], "little")
+    head, body = data[8 : 8 + length].strip(), data[8 + length :]
+    tensor = json.dumps(json.loads(head)["inclusion"])
+    for changed, message in (
+        (head.replace(b'"kind"', b'"kind": "x", "kind"'), "not a trust-recourse model"),
+        (head[:-1] + f', "inclusion": {tensor}}}'.encode(), "not a trust-recourse model"),
+        (head.replace(b'"format":"2"', b'"format":"%s"' % (b"2" * 10**6)), "format 222"),
+        (head[:-1] + f', "{"x" * 10**6}": {tensor}}}'.encode(), "damaged"),
+    ):
+        assert changed != head
+        (tmp_path / "bad").write_bytes(len(changed).to_bytes(8, "little") + changed + body)
+        with pytest.raises(ModelFileError, match=message) as refused:
+            load(tmp_path / "bad")
+        assert len(str(refused.value)) < 1200
+
+
+@pytest.mark.parametrize("labels", [["2020-01-01", "2021-01-01"], [0, 1]])
+def test_labels_that_no_file_can_hold_are_refused_when_learning(labels):
+    y = np.array(labels, "M8[D]" if labels[0] else np.longdouble)[np.arange(20) % 2]
+    with pytest.raises(ValueError, match="y holds labels of type .*; expected texts, booleans"):
+        PTMClassifier(2, 4, epochs=1).fit(np.random.default_rng(0).random((20, 2)), y)
 
 
 def test_the_order_of_columns_and_the_fitted_settings_are_saved(patients, tmp_path):

@@ -99,6 +99,16 @@ def test_a_flat_of_the_calibrator_is_not_missed_by_a_bit():
     assert verify(result.certificate(), model).status is Status.OPTIMAL
 
 
+def test_a_tie_is_class_1_to_the_checker_too():
+    model = on_a_flat(0.2)
+    model.calibrator_ = Calibrator("isotonic", np.array([0.0, 1.0]), np.array([0.5, 0.5]))
+    refused = Recourse(model, model.schema_, "l1", wanted=0).find({"a": 0}, 0.5)
+    assert [*refused.status.values()] == [Status.INFEASIBLE]
+    assert verify(refused.certificate(), model).status is Status.INFEASIBLE
+    accepted = Recourse(model, model.schema_, "l1", wanted=1).find({"a": 0}, 0.5)
+    assert verify(accepted.certificate(), model).status is Status.ALREADY_MET
+
+
 @pytest.mark.parametrize("wanted", [0, 1])
 def test_a_jump_of_the_calibrator_within_rounding_is_a_step(wanted):
     model = on_a_flat(0.2)

@@ -778,5 +778,8 @@ def test_a_certificate_of_something_else_is_refused(ledger, asked, tmp_path):
     for result, option, said in ((first, 0, "another target"), (second, 1, "another person")):
         with pytest.raises(LedgerError, match=said):
             ledger.promise(result, option, subject="person", certificate=tmp_path / "proof.json")
+    other = Recourse(asked[0].model, asked[0].schema, "l0").find(first.factual, 0.7)
+    with pytest.raises(LedgerError, match="another cost"):
+        ledger.promise(first, 1, subject="person", certificate=other.certificate())
     ledger.promise(first, 1, subject="person", certificate=tmp_path / "proof.json")
     assert ledger.head().number == 1

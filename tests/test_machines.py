@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from trust_recourse import Feature, PTMClassifier, Schema, TMClassifier
+from trust_recourse import Feature, PTMClassifier, Recourse, Schema, TMClassifier
 
 MACHINES = [PTMClassifier, TMClassifier]
 
@@ -137,12 +137,18 @@ def test_a_progress_bar_with_running_accuracy(patients, capsys):
         ({"n_clauses": 0}, "n_clauses=0; expected a whole number of at least 2"),
         ({"n_clauses": 2.5}, "n_clauses=2.5"),
         ({"n_states": 0}, "n_states=0"),
-        ({"n_states": 10**6}, "expected at most"),
+        ({"n_states": 10**6}, "expected at most 16,000"),
+        ({"n_clauses": 10**9}, "n_clauses=1000000000; expected at most 100,000"),
+        ({"s": 1e300}, r"s=1e\+300; expected at most 1,000,000"),
         ({"s": 1.0}, "s=1.0; expected a finite number above 1"),
         ({"s": 0.5}, "s=0.5"),
         ({"s": float("nan")}, "s=nan"),
         ({"T": 0}, "T=0; expected a finite number above 0"),
         ({"T": -3}, "T=-3"),
+        ({"T": 1e308}, r"T=1e\+308; expected at most 1,000,000"),
+        ({"T": 1e17}, r"T=1e\+17; expected at most"),
+        ({"T": 10**400}, "T=10000000.*; expected at most"),
+        ({"T": float("inf")}, "T=inf; expected a finite number"),
         ({"epochs": 0}, "epochs=0"),
         ({"thresholds": 0}, "thresholds=0"),
         ({"thresholds": "all"}, "thresholds='all'"),
@@ -154,6 +160,28 @@ def test_a_progress_bar_with_running_accuracy(patients, capsys):
 def test_bad_settings_say_what_was_given_and_expected(machine, settings, message, patients):
     with pytest.raises((ValueError, TypeError), match=message.replace("(", r"\(")):
         machine(**settings).fit(*patients)
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize(
+    "settings", [{"T": 5e-324}, {"T": 1e6}, {"s": 1e6}, {"s": 1 + 1e-9}, {"n_clauses": 2}]
+)
+def test_at_the_ends_of_what_is_allowed_answers_are_those_of_enumeration(
+    machine, settings, patients, monkeypatch
+):
+    """An error in the bounds would only be printed by numba, and an answer would follow."""
+    ignored = []
+    monkeypatch.setattr("sys.unraisablehook", ignored.append)
+    X, y = patients
+    model = machine(**{"epochs": 3, "random_state": 0, **settings}).fit(X, y)
+    ways = pd.DataFrame({"age": 50, "year": 60, "nodes": range(53)})
+    sure = model.predict_proba(ways)[:, 1]
+    recourse = Recourse(model, model.schema_.lock("age", "year"))
+    for target in np.clip(np.quantile(sure, [0.6, 1.0]), 0.01, 0.99):
+        met = np.flatnonzero(sure >= target - 1e-9)  # within which a target is met
+        found = recourse.find(ways.iloc[-1], float(target)).options[0]
+        assert found.cost == pytest.approx((52 - met.max()) / model.schema_["nodes"].scale)
+    assert not ignored
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import re
+import threading
 from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pandas as pd
@@ -643,3 +645,85 @@ def test_what_is_accepted_but_not_allowed_says_both(lending):
 def test_a_last_day_is_one_to_come(day, words):
     said = not_to_come(day)
     assert said is None if not words else words in said
+
+
+# ---------------------------------------------------------------- what a browser may do with it
+
+
+@pytest.fixture
+def warned(browser):
+    """A tab, and what its console says: here it is meant to complain."""
+    with browser.new_context() as context:
+        page, said = context.new_page(), []
+        page.set_default_timeout(WAIT)
+        page.on("console", lambda message: said.append(message.text))
+        yield page, said
+
+
+@pytest.fixture(scope="module")
+def elsewhere(address):
+    """Another site: its page has a frame, whose address is what follows `?` in its own."""
+
+    class Framing(BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(b'<iframe src="%s">' % self.path.partition("?")[2].encode())
+
+        def log_message(self, *_):
+            """Quietly."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Framing) as server:
+        threading.Thread(target=server.serve_forever).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+
+
+@needs_browser
+@pytest.mark.parametrize("path", ["/", "/docs", "/v1/model", "/nothing"])
+def test_it_is_shown_in_no_frame(warned, elsewhere, address, path):
+    """Or a page of others could lay itself over it and have a case worker press its buttons."""
+    page, _ = warned
+    page.goto(f"{elsewhere}/?{elsewhere}/inner")
+    assert page.frames[1].url == f"{elsewhere}/inner"  # other pages can be framed
+    with page.expect_event("console", lambda message: "frame-ancestors 'none'" in message.text):
+        page.goto(f"{elsewhere}/?{address}{path}")
+    assert page.frames[1].url.startswith("chrome-error:")
+
+
+@needs_browser
+def test_what_is_smuggled_into_the_page_neither_runs_nor_leaves(warned, address):
+    page, said = warned
+    page.goto(address)
+    page.locator("button.person").first.wait_for()
+    page.evaluate(
+        """() => {
+            document.body.insertAdjacentHTML('beforeend',
+                '<img src="data:," onerror="window.ran = 1"><base href="http://elsewhere.test/">' +
+                '<iframe src="http://elsewhere.test/"></iframe>' +
+                '<img src="http://elsewhere.test/x.png">');
+            const script = document.createElement('script');
+            script.src = 'http://elsewhere.test/x.js';
+            document.head.append(script);
+            fetch('http://elsewhere.test/', {mode: 'no-cors'}).catch(() => {});
+        }"""
+    )
+    page.wait_for_timeout(1000)
+    assert page.evaluate("window.ran") is None
+    assert page.evaluate("document.baseURI").startswith(address)
+    for directive in ("script-src-attr", "base-uri", "img-src", "script-src '", "connect-src"):
+        assert any(f"{directive}" in each for each in said), (directive, said)
+    assert any("Framing 'http://elsewhere.test/'" in each for each in said)
+
+
+@needs_browser
+def test_the_documentation_works_by_itself(warned, address):
+    page, said = warned
+    page.goto(f"{address}/docs")
+    page.locator("#operations-server-model_v1_model_get").click()
+    page.get_by_role("button", name="Try it out").click()
+    page.get_by_role("button", name="Execute").click()
+    answer = page.locator(".live-responses-table .response-col_status").last
+    expect(answer).to_contain_text("200")
+    assert not said

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import pickle
+from collections import Counter
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+import mutations
 from test_search import enumerated, machine, person_schema
 from trust_recourse import PTMClassifier, Recourse, Schema
 from trust_recourse.measure import EachRow, Isolation, NearNeighbours
@@ -389,6 +391,27 @@ def test_a_hard_search_ends_with_a_good_answer_and_its_gap():
     assert stopped.confidence >= goal - 1e-9
 
 
+def test_nothing_nasty_in_a_result_is_more_than_refused(tmp_path):
+    recourse, _, x, goal = refused_person()
+    path = tmp_path / "r.json"
+    result = recourse.find(x, [goal, 0.999], n_options=2)
+    result.save(path)
+    told, read = json.loads(path.read_text()), Counter()
+    for place, nasty in itertools.product(mutations.places(told), mutations.NASTY):
+        path.write_text(json.dumps(mutations.put(told, place, nasty)).replace("Infinity", "1e309"))
+        for again in (Result.load, lambda path, by: Recourse.read(path, by.model)):
+            try:
+                found = again(path, recourse)
+            except ValueError:
+                read["refused"] += 1
+            else:
+                read["read"] += 1
+                costs = [[option.cost for option in each.options] for each in (found, result)]
+                assert costs[0] == costs[1], (place, nasty)
+                assert len(found.to_frame()) == len(result.options)
+    assert read["refused"] > 10 * read["read"] > 0, read
+
+
 def test_a_result_is_read_again_with_the_model_alone(tmp_path):
     model, X, _ = machine(3)
     cost = {"l0": 0.1, "l1": 1.0}
@@ -408,6 +431,10 @@ def test_a_result_is_read_again_with_the_model_alone(tmp_path):
         (tmp_path / "cut.json").write_text(json.dumps({k: v for k, v in told.items() if k != part}))
         with pytest.raises(ValueError, match=r"damaged|is not that"):
             Recourse.read(tmp_path / "cut.json", model)
+    text = (tmp_path / "r.json").read_text()
+    (tmp_path / "twice.json").write_text(text.replace('"engine"', '"engine": "tpe", "engine"'))
+    with pytest.raises(ValueError, match="'engine' is given more than once"):
+        Recourse.read(tmp_path / "twice.json", model)
     own = Cost.named("l1", functions={"count": lambda a, b: abs(a - b)})
     Recourse(model, cost=own).find(X.iloc[0], 0.5).save(tmp_path / "own.json")
     with pytest.raises(ValueError, match="functions of its own"):

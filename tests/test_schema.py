@@ -1088,7 +1088,7 @@ def test_a_file_that_is_no_schema_is_named(tmp_path, text, words):
 
 def test_a_file_that_is_no_text_is_named(tmp_path):
     (tmp_path / "loan.yaml").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(SchemaError, match=r"loan\.yaml: not YAML"):
+    with pytest.raises(SchemaError, match=r"loan\.yaml: not a text in UTF-8 \(byte 0\)"):
         Schema.from_yaml(tmp_path / "loan.yaml")
     with pytest.raises(SchemaError, match="the model's header: expected a list of features"):
         Schema.from_dict({}, source="the model's header")

@@ -20,6 +20,7 @@ from trust_recourse import Ledger, PTMClassifier, Recourse, Schema, haberman
 from trust_recourse.cancel import Cancelled, check
 from trust_recourse.cli import app
 from trust_recourse.ledger import LedgerChangedError, LedgerError, LedgerUnavailableError
+from trust_recourse.problem import Cost
 from trust_recourse.report.answers import answers, how_far, safety, steps
 from trust_recourse.schema import SchemaError
 from trust_recourse.web.bodies import Rules
@@ -147,23 +148,88 @@ def test_explanations_and_comparisons_are_those_of_the_result(asked, recourse):
     assert "has 2 options" in problem["detail"]
 
 
+def proved(asked, **more):
+    question = {"person": PATIENT, "confidence": 0.6, "certificate": True, **more}
+    return told(asked.post("/v1/recourse", json=question))["certificate"]
+
+
+def verdict_on(asked, proof, **given):
+    return told(asked.post("/v1/verify", json={"certificate": proof, **given}))
+
+
+def unsealed(proof, **changes):
+    """As format 1 was, without the fingerprint of its question."""
+    return {k: v for k, v in proof.items() if k != "question"} | {"format": 1, **changes}
+
+
 def test_a_proof_that_is_sent_is_verified_and_a_forged_one_is_not(asked):
-    question = {"person": PATIENT, "confidence": 0.6, "certificate": True}
-    answer = told(asked.post("/v1/recourse", json=question))
-    proof = answer["certificate"]
-    verdict = told(asked.post("/v1/verify", json={"certificate": proof, "confidence": 0.6}))
+    proof = proved(asked)
+    verdict = verdict_on(asked, proof, confidence=0.6)
     assert (verdict["holds"], verdict["status"]) == (True, "optimal")
     assert sum(verdict["discarded"].values()) > 0
     for forged in (
-        {"certificate": {**proof, "lower_bound": 9.0}},
-        {"certificate": {**proof, "fingerprint": "0" * 64}},
-        {"certificate": proof, "confidence": 0.7},
-        {"certificate": proof, "person": {**PATIENT, "nodes": 21}},
+        {"proof": {**proof, "lower_bound": 9.0}},
+        {"proof": unsealed(proof, fingerprint="0" * 64)},
+        {"proof": proof, "confidence": 0.7},
+        {"proof": proof, "confidence": 0.6, "mode": "band"},
+        {"proof": proof, "person": {**PATIENT, "nodes": 21}},
     ):
-        verdict = told(asked.post("/v1/verify", json=forged))
+        verdict = verdict_on(asked, **forged)
         assert not verdict["holds"]
         assert verdict["reason"]
     told(asked.post("/v1/verify", json={"certificate": {"kind": "other"}}), 422)
+
+
+def test_the_question_that_a_proof_answers_is_told_with_its_fingerprint(asked, recourse):
+    proof = proved(asked)
+    verdict = verdict_on(asked, proof)
+    assert verdict["own_word"] == ["person", "confidence"]
+    assert verdict_on(asked, proof, person=PATIENT, confidence=0.6)["own_word"] == []
+    text = json.dumps(verdict["question"], sort_keys=True, separators=(",", ":"))
+    assert hashlib.sha256(text.encode()).hexdigest() == verdict["fingerprint"] == proof["question"]
+    assert verdict["question"]["person"] == PATIENT
+    assert verdict["question"]["target"] == {"confidence": 0.6, "mode": "at_least"}
+    assert verdict["question"]["model"] == recourse.model.fingerprint_
+
+
+def test_a_proof_of_another_question_than_the_services_does_not_hold(asked, recourse):
+    """That of a person who may change nothing held for whoever could be answered."""
+    stuck = Recourse(recourse.model, recourse.schema.lock("year", "nodes"))
+    proof = stuck.find(PATIENT, 0.6).certificate().to_dict()
+    assert proof["status"] == "infeasible"
+    verdict = verdict_on(asked, proof, person=PATIENT, confidence=0.6)
+    assert not verdict["holds"]
+    assert "year, mutable is False, not the default; nodes, mutable is" in verdict["reason"]
+    assert verdict_on(asked, proof, lock=["year", "nodes"])["holds"]  # as it may be asked here
+    for schema, cost, said in (
+        (
+            recourse.schema.update("nodes", weight=3.0),
+            "l2",
+            "nodes, weight is 3.0, not the default",
+        ),
+        (
+            recourse.schema.update("nodes", label="age"),
+            "l2",
+            "nodes, label is 'age', not the default",
+        ),
+        (recourse.schema, "l1", "cost, l1 is 1.0, not 0.0"),
+    ):
+        proof = Recourse(recourse.model, schema, cost).find(PATIENT, 0.6).certificate().to_dict()
+        verdict = verdict_on(asked, proof)
+        assert not verdict["holds"]
+        assert said in verdict["reason"]
+    assert verdict_on(asked, proof, cost="l1")["holds"]
+    assert verdict_on(asked, proved(asked, lock=["year"]), lock=["year"])["holds"]
+    other = Recourse(recourse.model, recourse.schema, wanted=0)
+    proof = other.find({**PATIENT, "nodes": 0}, 0.6).certificate().to_dict()
+    assert verdict_on(asked, proof)["reason"] == "its wanted class is 0, not 1"
+
+
+def test_a_proof_whose_cost_no_file_holds_gets_a_sentence(asked, recourse):
+    own = Cost.named("l1", functions={"nodes": lambda a, b: abs(a - b)})
+    proof = Recourse(recourse.model, recourse.schema, own).find(PATIENT, 0.6).certificate()
+    verdict = verdict_on(asked, proof.to_dict())
+    assert verdict["reason"] == "its cost has functions of its own, which no file holds"
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import select
 import socket
 import time
+from collections import Counter
 
 import httpx
 import pytest
@@ -14,9 +16,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from issuing import KEY
+from mutations import places, put
 from serving import running
 from trust_recourse import Feature, Ledger, PTMClassifier, Recourse, Schema, haberman
+from trust_recourse.search.certificate import REASONS
 from trust_recourse.web.desk import Desk, Limits
+from trust_recourse.web.service import service
 from trust_recourse.web.serving import listen
 
 PATIENT = {"age": 55, "year": 69, "nodes": 22}
@@ -340,6 +345,45 @@ def test_nested_lists_in_a_certificate(client):
     assert answer.status_code in (400, 422)
 
 
+@pytest.fixture(scope="module")
+def proof(machine):
+    told = Recourse(machine).find(PATIENT, 0.6).certificate().to_dict() | {"format": 1}
+    return {name: value for name, value in told.items() if name != "question"}
+
+
+@pytest.mark.parametrize(
+    "nasty", ["1" + "0" * 309, "-1e309", "true", '"\\ud800"', "null", "[" * 300 + "]" * 300]
+)
+def test_nothing_in_a_certificate_is_a_fault_of_the_servers(client, proof, nasty):
+    """A whole number beyond all floats was, in any field, and so was "wanted": true."""
+    ends = Counter()
+    for place in places(proof):
+        if not place or max((key for key in place if type(key) is int), default=0) > 1:
+            continue
+        body = json.dumps({"certificate": put(proof, place, "nasty")})
+        body = body.replace('"nasty"', nasty)
+        answer = client.post("/v1/verify", content=body, headers=JSON)
+        assert answer.status_code in (200, 422), (place, answer.text[:500])
+        ends[answer.status_code] += 1
+    assert ends[422] > 40, ends
+
+
+def test_a_certificate_of_the_same_candidates_again_and_again(client, proof):
+    """It took gigabytes, and minutes beyond the limit."""
+    many = 100_000
+    repeated = proof["candidates"][2] * many
+    leaf = 1 + REASONS.index("priced")
+    body = {
+        **proof,
+        "candidates": [*proof["candidates"][:2], repeated[:many]],
+        "feature": [2, -leaf] * (many - 1) + [-leaf],
+        "cut": [part for k in range(many - 1) for part in (k, 0)] + [0],
+        "price": [0, 1] * (many - 1) + [1],
+    }
+    answer = client.post("/v1/verify", json={"certificate": body}, timeout=20)
+    assert answer.json()["reason"] == "nodes: a candidate is given more than once"
+
+
 def test_a_form_of_another_site_is_no_question(client):
     """A browser sends such a body without asking first."""
     answer = client.post(
@@ -424,7 +468,9 @@ def test_html_in_names_and_values_is_text_in_the_letter(nasty):
         page = client.post("/v1/letter", json={**question, "name": words, "decision": words})
         assert page.status_code == 200, page.text
         assert "<script" not in page.text
-        assert "default-src 'none'" in page.headers["content-security-policy"]
+        policies = page.headers.get_list("content-security-policy")
+        assert policies[0] == "default-src 'none'; style-src 'unsafe-inline'"  # which runs nothing
+        assert "frame-ancestors 'none'" in policies[1]
     assert "&lt;script&gt;" in page.text
     pdf = client.post("/v1/letter", json={**question, "format": "pdf", "name": NASTY[0]})
     assert pdf.content.startswith(b"%PDF")
@@ -455,3 +501,59 @@ def test_mistakes_quote_nothing_that_a_browser_would_run(nasty):
         assert answer.headers["content-type"] in ("application/json", "application/problem+json")
         answer = client.get("/v1/ledger/verify", params={"head": words})
         problem(answer, 422)
+
+
+# ---------------------------------------------------------------- what a browser may do with it
+
+
+def directives(response):
+    (policy,) = response.headers.get_list("content-security-policy")
+    return dict(part.split(" ", 1) for part in policy.split("; "))
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/health", 200),
+        ("GET", "/v1/model", 200),
+        ("GET", "/docs", 200),
+        ("GET", "/docs/assets/swagger-ui-bundle.js", 200),
+        ("HEAD", "/openapi.json", 200),
+        ("GET", "/metrics", 200),
+        ("GET", "/nothing", 404),
+        ("GET", "/v1/predict", 405),
+        ("POST", "/v1/predict", 422),
+        ("POST", "/v1/broken", 500),
+        ("GET", "http://elsewhere.test/v1/model", 403),
+    ],
+)
+def test_every_answer_says_what_a_browser_may_do_with_it(machine, method, path, status):
+    app = service(Desk(Recourse(machine)))
+
+    @app.post("/v1/broken")
+    def broken() -> None:
+        raise RuntimeError("a fault of the server's own")
+
+    async def asked():
+        within = httpx.ASGITransport(app, raise_app_exceptions=False)
+        async with httpx.AsyncClient(transport=within, base_url="http://127.0.0.1") as local:
+            return await local.request(method, path, json={} if method == "POST" else None)
+
+    answer = asyncio.run(asked())
+    assert answer.status_code == status
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert answer.headers["referrer-policy"] == "same-origin"
+    assert answer.headers["cross-origin-resource-policy"] == "same-origin"
+    allowed = directives(answer)
+    for name in ("default-src", "frame-ancestors", "object-src", "base-uri", "script-src-attr"):
+        assert allowed[name] == "'none'"
+    assert allowed["form-action"] == allowed["connect-src"] == "'self'"
+    assert not re.search(r"\*|https?:|\bws", " ".join(allowed.values()))  # no other machine
+
+
+def test_a_head_that_is_refused_before_the_app_says_it_too(url):
+    with connected(url) as connection:
+        connection.sendall(HEAD + b"X: " + b"y" * 100_000)
+        answer = read_all(connection)
+    assert answer.startswith(b"HTTP/1.1 431")
+    assert b"x-content-type-options: nosniff" in answer.lower()

@@ -89,7 +89,11 @@ inline = compiled(forceinline=True)
 
 
 class Handed(types.WrapperAddressProtocol):
-    """A compiled function that other compiled code can be handed, its address looked up once."""
+    """A compiled function that other compiled code can be handed, its address looked up once.
+
+    numba only prints an error inside it and goes on, so none may be possible there: what it divides
+    by must be kept from 0 before.
+    """
 
     def __init__(self, signature: Any, function: Callable[..., Any], **options: Any) -> None:
         self.type = types.FunctionType(signature)

@@ -22,6 +22,9 @@ from safetensors import SafetensorError
 from safetensors.numpy import load as load_tensors
 from safetensors.numpy import save as save_tensors
 
+from trust_recourse import strict_json
+from trust_recourse.schema.values import shortened
+
 FORMAT = 2
 READ = ("1", "2")  # format 1 knew no dominance of clauses
 KIND = "trust-recourse model"
@@ -32,6 +35,9 @@ Arrays = dict[str, NDArray[Any]]
 
 class ModelFileError(ValueError):
     """A model file that cannot be used, with the reason."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(shortened(message))
 
 
 def fingerprint(arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> str:
@@ -104,7 +110,7 @@ def _metadata(source: Path, data: bytes) -> dict[str, str]:
     length = int.from_bytes(data[:8], "little") if len(data) >= 8 else len(data)
     raw = data[8 : 8 + length]
     try:
-        meta = json.loads(raw)["__metadata__"] if length <= len(data) - 8 else None
+        meta = _json(raw)["__metadata__"] if length <= len(data) - 8 else None
     except (ValueError, KeyError, TypeError, RecursionError):
         meta = None
     if not isinstance(meta, dict) or meta.get("kind") != KIND:
@@ -123,12 +129,17 @@ def _metadata(source: Path, data: bytes) -> dict[str, str]:
 
 def _parse(source: Path, text: str) -> dict[str, Any]:
     try:
-        header = json.loads(text)
+        header = _json(text)
     except (ValueError, RecursionError) as error:
         raise ModelFileError(f"{source}: its header is not JSON ({error})") from error
     if not isinstance(header, dict):
         raise ModelFileError(f"{source}: its header is {type(header).__name__}, expected an object")
     return header
+
+
+def _json(text: str | bytes) -> Any:
+    """JSON in which every name says one thing: of two values readers may take either."""
+    return json.loads(text, object_pairs_hook=strict_json.once)
 
 
 def _umask() -> int:

@@ -20,7 +20,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from trust_recourse.schema import Feature, Reach, Schema, SchemaError
-from trust_recourse.schema.values import floored
+from trust_recourse.schema.values import floored, written
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -183,15 +183,17 @@ class Cost:
 
     @property
     def words(self) -> str:
-        """The cost for people.
+        """The cost for people, of any feature that has no function of its own.
 
-        >>> Cost.named("l2").words, Cost.named({"l0": 0.1, "l2": 1}).words
-        ('L2', '0.1 L0 + L2²')
+        >>> Cost.named("l2").words, Cost(l0=0.1, l2=1).words, Cost(l0=0.1, l2=1, root=True).words
+        ('L2', '0.1 L0 + L2²', '√(0.1 L0 + L2²)')
         """
-        if self.root:
-            return "L2"
         parts = {"L0": self.l0, "L1": self.l1, "L2²": self.l2}
-        return " + ".join(n if part == 1 else f"{part:g} {n}" for n, part in parts.items() if part)
+        named = [n if part == 1 else f"{written(part)} {n}" for n, part in parts.items() if part]
+        told = " + ".join(named)
+        if self.root:
+            return "L2" if told == "L2²" else f"√({told})"
+        return told
 
     def change(self, feature: Feature, own: float, value: float) -> float:
         """What one feature's change adds, in encoded units, before the root."""

@@ -173,7 +173,7 @@ class Recourse:
                 decision_threshold=told["decision_threshold"],
             )  # fmt: skip
             return Result.load(path, recourse)
-        except (KeyError, IndexError, TypeError) as error:
+        except (KeyError, IndexError, TypeError, OverflowError) as error:
             raise ValueError(f"{path}: damaged ({error!r}); save the result again") from None
 
     # ------------------------------------------------------------ one person

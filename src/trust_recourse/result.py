@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 import pandas as pd
 
+from trust_recourse import strict_json
 from trust_recourse.explain import (
     FRAGILE,
     Comparison,
@@ -413,6 +414,13 @@ class Result:
         for name, value in _question(recourse).items():
             if told.get(name) != value:
                 raise ValueError(f"{path}: the {name} is not that of the recourse it is read with")
+        try:
+            return cls._of(path, told, recourse)
+        except (KeyError, IndexError, TypeError, OverflowError) as error:
+            raise ValueError(f"{path}: damaged ({error!r}); save the result again") from None
+
+    @classmethod
+    def _of(cls, path: str | os.PathLike[str], told: dict[str, Any], recourse: Recourse) -> Result:
         schema = recourse.schema
         factual = schema.row(dict(zip(schema.names, told["factual"], strict=True)))
         reach = schema.reach(factual)
@@ -421,22 +429,42 @@ class Result:
         for each in told["options"]:
             codes = schema.reach(dict(zip(schema.names, each["x"], strict=True))).own
             option = recourse.option(
-                reach, factual, targets[each["target"]], Point(codes, 0.0, 0.0),
-                Status(each["status"]), each["lower_bound"],
+                reach, factual, targets[_held(each, "target", int)], Point(codes, 0.0, 0.0),
+                Status(each["status"]), _held(each, "lower_bound", float, int),
             )  # fmt: skip
             for name in ("cost", "confidence"):
-                if abs(getattr(option, name) - each[name]) > 1e-9:
+                if not abs(getattr(option, name) - _held(each, name, float, int)) <= 1e-9:
                     raise ValueError(
                         f"{path}: an option's {name} is {each[name]}, but the model and the cost "
                         f"make it {getattr(option, name)}"
                     )
             options.append(option)
+        known = {
+            t: Status(each["status"]) for t, each in zip(targets, told["targets"], strict=True)
+        }
+        for target, status in known.items():
+            found = any(option.target == target for option in options)
+            if found == (status in (Status.INFEASIBLE, Status.NOT_FOUND)):
+                has = "an option" if found else "no option"
+                raise ValueError(
+                    f"{path}: it says {status} of {target.words}, but has {has} for it"
+                )
         return cls(
-            recourse, factual, recourse.confidence_of(reach.own), tuple(options),
-            {t: Status(each["status"]) for t, each in zip(targets, told["targets"], strict=True)},
-            nodes={t: each["nodes"] for t, each in zip(targets, told["targets"], strict=True)},
-            engine=told["engine"], asked_more=told["asked_more"],
+            recourse, factual, recourse.confidence_of(reach.own), tuple(options), known,
+            nodes={
+                target: _held(each, "nodes", int)
+                for target, each in zip(targets, told["targets"], strict=True)
+            },
+            engine=_held(told, "engine", str), asked_more=_held(told, "asked_more", str),
         )  # fmt: skip
+
+
+def _held(told: dict[str, Any], name: str, *kinds: type) -> Any:
+    """An entry of a file, once it is of such a kind, and if a number, finite and from 0 up."""
+    value = told[name]
+    if type(value) not in kinds or not (kinds == (str,) or 0 <= value < math.inf):
+        raise TypeError(f"{name}: given {value!r}")
+    return value
 
 
 def unproved(engine: str, more: str = "", levels: int = 1) -> str:
@@ -456,8 +484,9 @@ def unproved(engine: str, more: str = "", levels: int = 1) -> str:
 def read(path: str | os.PathLike[str]) -> dict[str, Any]:
     """What a file says that `Result.save` wrote; nothing of it is believed yet."""
     try:
-        told = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
+        told = strict_json.loads(Path(path).read_bytes())
+        strict_json.refuse_unusable(told)
+    except ValueError as error:
         raise ValueError(f"{path}: not a result, or cut short: {error}") from None
     if not isinstance(told, dict) or (told.get("kind"), told.get("format")) != (KIND, FORMAT):
         raise ValueError(

@@ -163,6 +163,8 @@ def people(path: str | os.PathLike[str], rows_per_part: int) -> People:
         raise PeopleError(f"{source}: a folder without *.parquet files")
     if not source.exists():
         raise PeopleError(f"{source}: there is no such file")
+    if not (source.is_dir() or source.is_file()):
+        raise PeopleError(f"{source}: not a file; a device or a pipe may have no end")
     if source.is_dir() or source.suffix == ".parquet" or _starts(source) == b"PAR1":
         found = _parquet(source, files, rows_per_part)
     elif _starts(source) == b"PK\x03\x04":

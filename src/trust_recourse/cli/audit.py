@@ -119,12 +119,12 @@ def audit(
     if csv is not None:
         write_whole(csv, found.to_csv())
     if json:
-        typer.echo(page.as_json(found.to_dict()))
+        page.say(page.as_json(found.to_dict()))
         return
     _show(found)
     for path in (html, csv):
         if path is not None:
-            typer.echo(f"{path}: written.")
+            page.say(f"{path}: written.")
 
 
 def _loaded(path: Path | None) -> Any:
@@ -175,7 +175,7 @@ def _numbers(given: str, edges: str) -> list[float]:
 
 
 def _show(found: Audit) -> None:
-    console = page.console(markup=False)
+    console = page.console()
     console.print(
         f"{page.people(found.people)}. Target: a confidence of at least {found.confidence:g}. "
         f"Cost: {found.cost}. In brackets: where a number lies with 95 %, chance alone considered."

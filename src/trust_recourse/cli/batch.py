@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.progress import BarColumn, TaskProgressColumn, TextColumn
 from rich.progress import Progress as Bar
 
@@ -146,9 +145,9 @@ def _client(cluster: str | None) -> Iterator[Any]:
     from trust_recourse.batch.cluster import connected, has_workers
 
     with connected(cluster) as client:
-        typer.echo(f"dashboard: {client.dashboard_link}", err=True)
+        page.say(f"dashboard: {client.dashboard_link}", err=True)
         if not has_workers(client, EVERY):
-            typer.echo("no workers on the cluster yet; waiting for the first", err=True)
+            page.say("no workers on the cluster yet; waiting for the first", err=True)
         yield client
 
 
@@ -162,7 +161,7 @@ def _shown() -> Iterator[Callable[[Progress], None]]:
         yield _Lines().tell
         return
     columns = (BarColumn(), TaskProgressColumn(), TextColumn("{task.fields[words]}"))
-    with Bar(*columns, console=Console(stderr=True)) as bar:
+    with Bar(*columns, console=page.console(err=True)) as bar:
         task = bar.add_task("", total=None, words="counting people")
 
         def tell(now: Progress) -> None:
@@ -180,7 +179,7 @@ class _Lines:
     def tell(self, now: Progress) -> None:
         if now.rows == now.of or time.monotonic() - self.last > EVERY:
             self.last = time.monotonic()
-            typer.echo(words(now), err=True)
+            page.say(words(now), err=True)
 
 
 def words(now: Progress) -> str:
@@ -202,7 +201,7 @@ def _clock(seconds: float) -> str:
 def _sum_up(found: Counter[str], out: Path) -> None:
     from trust_recourse.batch import reasons
 
-    console = page.console(markup=False)
+    console = page.console()
     for status, sentence in SENTENCES.items():
         if found[status]:
             console.print(f"{status:<11}{found[status]:>13,}  {sentence}", soft_wrap=True)

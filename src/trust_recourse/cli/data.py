@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from trust_recourse.cli.mistakes import InputError, can_be_written, is_new, told_plainly
+from trust_recourse.cli.page import say
 from trust_recourse.cli.root import app
 
 
@@ -79,4 +80,4 @@ def data(
     if schema is not None:
         following = ["fit", str(out), "--target", name.target, "--schema", str(schema)]
     written = " and ".join(map(str, wanted))
-    typer.echo(f"{written}: written. Then: {shlex.join(['trust-recourse', *following])}")
+    say(f"{written}: written. Then: {shlex.join(['trust-recourse', *following])}")

@@ -63,7 +63,7 @@ def demo(
 
     Example: `trust-recourse demo --seed 7 --epochs 20`
     """
-    console = page.console()
+    console = page.console(markup=True)
     with console.status("Starting. The first time ever this compiles for about a minute."):
         X, y = _warm_start()
     _patients(console, X, y)

@@ -73,11 +73,11 @@ def explain(
     recourse, x = who.asked()
     with page.waiting("Searching"):
         result = what.put(recourse, x)
-    console = page.console(markup=False)
+    console = page.console()
     if not result.options:
         far = how_far(result)
         if json:
-            typer.echo(page.as_json(answers(result, far=far)))
+            page.say(page.as_json(answers(result, far=far)))
         else:
             what_is_known(console, result, far)
         raise typer.Exit(1)
@@ -88,7 +88,7 @@ def explain(
     if png is not None:
         write_whole(png, _picture(result, asked))
     if json:
-        typer.echo(page.as_json(told.to_dict()))
+        page.say(page.as_json(told.to_dict()))
         return
     console.print(f"{decision(result)}\n")
     if compare is None:

@@ -94,17 +94,19 @@ def find(
     proved = certificate if "not_found" not in result.status.values() else None
     if proved is not None:
         with page.waiting("Proving"):
-            result.certificate().save(proved)
+            proof = result.certificate()
+        proof.save(proved)
     if save is not None:
         result.save(save)
     if json:
-        typer.echo(page.as_json(answers(result, safe, far)))
+        page.say(page.as_json(answers(result, safe, far)))
     else:
-        console = page.console(markup=False)
+        console = page.console()
         _show(console, result, safe, far, what.options)
         if proved is not None:
             check = shlex.join(["trust-recourse", "verify", str(proved), str(model)])
             console.print(f"{proved}: the proof. To check it: {check}", soft_wrap=True)
+            console.print(f"The fingerprint of its question: {proof.question}", soft_wrap=True)
         elif certificate is not None:
             console.print(f"{certificate}: not written, as nothing is proved.", soft_wrap=True)
         if save is not None:

@@ -110,7 +110,7 @@ def fit(
     unnamed = wanted is None and isinstance(classes[1], str)
     yes = None if unnamed else hoped_for(wanted, classes)
     judged = _judged(machine, rows, labels, holdout, seed)
-    typer.echo("Learning from all rows.", err=True)
+    page.say("Learning from all rows.", err=True)
     machine.fit(rows, labels)
     judged = judged or {
         "of": "training rows", "rows": len(rows), **_right(machine, rows, labels)
@@ -125,7 +125,7 @@ def fit(
         "protected": [use.to_dict() for use in uses(machine, known, known.encode(rows))],
     }  # fmt: skip
     if json:
-        typer.echo(page.as_json(told))
+        page.say(page.as_json(told))
         return
     _tell(told, data, target, schema)
 
@@ -138,11 +138,11 @@ def learnt_from(
     if schema is None:
         rows, unused = features(table, target, ids)
         if unused:
-            typer.echo(left_out(unused), err=True)
+            page.say(left_out(unused), err=True)
         schema = inferred(table, rows, [])
         for name in schema.names:
             if schema[name].kind == "integer" and names_rows(rows[name]):
-                typer.echo(
+                page.say(
                     f"{name}: another number in each row; if it only names it, leave it out: "
                     f"{shlex.join(['--id', name])}",
                     err=True,
@@ -176,7 +176,7 @@ def _judged(
     learnt, held = train_test_split(
         np.arange(len(labels)), test_size=share, stratify=labels, random_state=seed
     )
-    typer.echo(f"Learning without the {len(held)} rows it will be judged on.", err=True)
+    page.say(f"Learning without the {len(held)} rows it will be judged on.", err=True)
     trial = clone(machine).fit(rows.iloc[learnt], labels[learnt])
     return {"of": "held-out rows", "rows": len(held)} | _right(trial, rows.iloc[held], labels[held])
 
@@ -190,7 +190,7 @@ def _right(machine: PTMClassifier, rows: pd.DataFrame, labels: NDArray[Any]) -> 
 
 
 def _tell(told: dict[str, Any], data: Path, target: str, schema: Path | None) -> None:
-    console, judged, out = page.console(markup=False), told["accuracy"], told["model"]
+    console, judged, out = page.console(), told["accuracy"], told["model"]
     base = f"the commoner class for everyone: {judged['commoner']:.3f}"
     if judged["of"] == "held-out rows":
         rows = f"{judged['rows']} rows held out of learning"

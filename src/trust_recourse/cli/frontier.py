@@ -83,12 +83,12 @@ def frontier(
         result.plot(time_limit=time_limit).savefig(picture, format="png")
         write_whole(png, picture.getvalue())
     if json:
-        typer.echo(page.as_json(steps(recourse, x, stairs)))
+        page.say(page.as_json(steps(recourse, x, stairs)))
         return
     _show(result, stairs, everything)
     for path in (csv, png):
         if path is not None:
-            typer.echo(f"\n{path}: written.")
+            page.say(f"\n{path}: written.")
 
 
 def _show(result: Result, stairs: pd.DataFrame, everything: bool) -> None:
@@ -102,7 +102,7 @@ def _show(result: Result, stairs: pd.DataFrame, everything: bool) -> None:
     confidences = _told_apart(
         [step["confidence"] for step in some], lambda c, n: as_told(c, line, digits=n)
     )
-    console, schema = page.console(markup=False), result.recourse.schema
+    console, schema = page.console(), result.recourse.schema
     console.print(f"{decision(result)}\n")
     table = page.table("cost", "confidence", "decision", "change", text=0)
     table.columns[1].justify = table.columns[3].justify = "left"

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
-from rich.text import Text
 
 from trust_recourse.cli import page, question
 from trust_recourse.cli.mistakes import InputError
@@ -22,6 +21,8 @@ from trust_recourse.cli.root import app
 if TYPE_CHECKING:
     from trust_recourse import Ledger
     from trust_recourse.ledger import Check, Promise
+
+MOST_BYTES = 1 << 20  # of a person in a file
 
 ledger = typer.Typer(
     help="What was promised to whom; whether a new model would break it; whether it was kept.\n\n"
@@ -105,7 +106,7 @@ def make(
         _print_json(promise.to_dict())
         return
     until_words = f"until {promise.valid_until:%Y-%m-%d %H:%M} UTC"
-    typer.echo(f"Promise {promise.id}: {promise.words or 'as they are'}, {until_words}")
+    page.say(f"Promise {promise.id}: {promise.words or 'as they are'}, {until_words}")
 
 
 @ledger.command("list")
@@ -166,9 +167,9 @@ def verify(
         told = {"holds": found.holds, "entries": found.entries, "head": str(found.head)}
         _print_json({**told, "fault": found.fault or None})
     elif found.holds:
-        typer.echo(f"The chain holds up to entry {found.entries}, the last.\nhead {found.head}")
+        page.say(f"The chain holds up to entry {found.entries}, the last.\nhead {found.head}")
     else:
-        typer.echo(f"The chain holds up to entry {found.entries}, then breaks: {found.fault}.")
+        page.say(f"The chain holds up to entry {found.entries}, then breaks: {found.fault}.")
     raise typer.Exit(0 if found.holds else 1)
 
 
@@ -275,9 +276,9 @@ def redeem(
     if as_json:
         _print_json(found.to_dict())
     else:
-        typer.echo("\n".join(found.lines()))
+        page.say("\n".join(found.lines()))
         if found.undecided:
-            typer.echo("Give it by --promised-by OLD.safetensors.")
+            page.say("Give it by --promised-by OLD.safetensors.")
     raise typer.Exit(2 if found.undecided else 0 if found.due else 1)
 
 
@@ -293,7 +294,7 @@ def withdraw(
     """
     with _bad_input(), _opened(where) as book:
         book.withdraw(promise, reason)
-    typer.echo(f"Promise {promise} is withdrawn.")
+    page.say(f"Promise {promise} is withdrawn.")
 
 
 # ---------------------------------------------------------------- how they do it
@@ -305,7 +306,7 @@ def _bad_input() -> Iterator[None]:
     try:
         yield
     except (ValueError, IndexError, OSError, ModuleNotFoundError) as error:
-        typer.echo(str(error), err=True)
+        page.say(str(error), err=True)
         raise typer.Exit(2) from None
 
 
@@ -329,11 +330,11 @@ def _show_check(found: Check, limit: int) -> None:
             numbers = (
                 "" if number is None else each.promise.shown(number) for number in (then, now)
             )
-            rows.add_row(*_row(each.promise), Text(repair), *numbers)
+            rows.add_row(*_row(each.promise), repair, *numbers)
         console.print(rows)
         for reason in dict.fromkeys(each.reason for each in found.broken if each.reason):
             named = ", ".join(each.promise.id for each in found.broken if each.reason == reason)
-            console.print(Text(f"{named}: {reason}."))
+            console.print(f"{named}: {reason}.")
     console.print(f"{found!r}; the limit is {limit}.")
 
 
@@ -345,16 +346,17 @@ def _table(words: int, *columns: str) -> Table:
     return empty
 
 
-def _row(promise: Promise) -> tuple[str, str, Text]:
-    # Names and categories are people's own words, not markup.
-    return promise.id, f"{promise.valid_until.astimezone(UTC):%Y-%m-%d}", Text(promise.words)
+def _row(promise: Promise) -> tuple[str, str, str]:
+    return promise.id, f"{promise.valid_until.astimezone(UTC):%Y-%m-%d}", promise.words
 
 
 def _values(given: str) -> dict[str, Any]:
-    text = given if given.lstrip().startswith("{") else Path(given).read_text(encoding="utf-8")
+    from trust_recourse.schema.values import read_whole
+
+    text = given if given.lstrip().startswith("{") else read_whole(given, MOST_BYTES)
     try:
         values = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"--x {given}: not JSON: {error}") from None
     if not isinstance(values, dict):
         raise ValueError(f"--x {given}: expected an object, such as {{'nodes': 2}}")
@@ -362,4 +364,4 @@ def _values(given: str) -> dict[str, Any]:
 
 
 def _print_json(told: Any) -> None:
-    typer.echo(json.dumps(told, ensure_ascii=False, indent=1))
+    page.say(page.as_json(told))

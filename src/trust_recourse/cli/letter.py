@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from trust_recourse.cli.fit import learnt_from
+from trust_recourse.cli.page import say
 from trust_recourse.cli.root import app
 from trust_recourse.cli.table import read
 
@@ -138,7 +139,7 @@ def dossier(
 
     written = _write(made, model, result, out)
     if any(verdict.startswith(REFUSED) for verdict in written.verdicts.values()):
-        typer.echo("A proof was refused: see the certificates in it.", err=True)
+        say("A proof was refused: see the certificates in it.", err=True)
         raise typer.Exit(1)
 
 
@@ -175,7 +176,7 @@ def _write(
         written = make(Recourse.read(result, load(model)))
         written.save(out)
     except (ValueError, TypeError, OSError, ModuleNotFoundError) as error:
-        typer.echo(str(error), err=True)
+        say(str(error), err=True)
         raise typer.Exit(2) from None
-    typer.echo(f"Written: {out}")
+    say(f"Written: {out}")
     return written

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import typer
 
+from trust_recourse.cli.page import say
+
 WORDS = {
     FileNotFoundError: "there is no such file",
     IsADirectoryError: "this is a folder, expected a file",
@@ -27,7 +29,7 @@ def told_plainly() -> Iterator[None]:
     try:
         yield
     except (ValueError, OSError, ModuleNotFoundError) as error:
-        typer.echo(_sentence(error), err=True)
+        say(_sentence(error), err=True)
         raise typer.Exit(2) from None
 
 

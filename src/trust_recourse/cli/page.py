@@ -3,41 +3,84 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from html import escape
-from typing import TypeVar
+from typing import Any, TypeVar
 
+import typer
 from rich import box
 from rich.console import Console
+from rich.segment import Segment
 from rich.status import Status
 from rich.table import Table
+from rich.text import Text
 
 Answer = TypeVar("Answer")
 
 WIDEST = 100
+# what steers a terminal (ESC and other control characters), turns the order of what is read, or is
+# half a character; line ends and tabs may stay
+STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 STYLE = (
     "body{font:1rem/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}"
     "table{border-collapse:collapse;margin:1rem 0}th,td{padding:.2rem .6rem;border:1px solid #bbb}"
 )
 
 
-def console(*, markup: bool = True) -> Console:
+def harmless(text: str) -> str:
+    r"""The text with everything written out that would steer a terminal: names are others' words.
+
+    As JSON has it, so that JSON stays JSON, and says the same.
+
+    >>> print(harmless("age\x1b[2J"))
+    age\u001b[2J
+    """
+    return STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def say(text: str, *, err: bool = False) -> None:
+    """Print a text as it is, but harmless; an error may quote much, so it is cut."""
+    if err:
+        from trust_recourse.schema.values import shortened
+
+        text = shortened(text)
+    typer.echo(harmless(text), err=err)
+
+
+def words(text: str, style: str = "") -> Text:
+    """Words of others for a table, where markup may be read: as they are, but harmless."""
+    return Text(harmless(text), style)
+
+
+class _Harmless(Console):
+    """A console that prints others' words as they are, but harmless."""
+
+    def render_str(self, text: str, **how: Any) -> Text:
+        return super().render_str(harmless(text), **how)
+
+    def render(self, renderable: Any, options: Any = None) -> Iterable[Segment]:
+        for each in super().render(renderable, options):
+            yield each if each.control else Segment(harmless(each.text), each.style)
+
+
+def console(*, markup: bool = False, err: bool = False) -> Console:
     """Where commands print, no wider than is read well.
 
     Without markup what stands in brackets is printed as it is: for words that others wrote.
     """
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="replace")  # a terminal that lacks ≤ shows ?, not an error
-    page = Console(highlight=False, markup=markup)
+    page = _Harmless(highlight=False, markup=markup, emoji=False, stderr=err)
     page.width = min(page.width, WIDEST)
     return page
 
 
 def waiting(what: str) -> Status:
     """A sign of life while something is worked out; on a terminal alone, beside the answer."""
-    return Console(stderr=True).status(
+    return console(err=True).status(
         f"{what} (the first time ever, this compiles for up to a minute)"
     )
 

@@ -79,15 +79,15 @@ def report(
     if html is not None:
         write_whole(html, page.as_html(f"Model report: {target}", found._repr_html_()))
     if json:
-        typer.echo(page.as_json(found.to_dict()))
+        page.say(page.as_json(found.to_dict()))
         return
     _show(found, target)
     if html is not None:
-        typer.echo(f"\n{html}: written.")
+        page.say(f"\n{html}: written.")
 
 
 def _show(found: ModelReport, target: str) -> None:
-    console = page.console(markup=False)
+    console = page.console()
     console.print(
         f"Class {found.label} of {target}: {found.rows} rows, held out of learning in "
         f"{found.folds} turns. Mean ± standard deviation:"

@@ -82,10 +82,10 @@ def schema(
     if json:
         told = {"file": str(out), "target": target, "rows": len(table), "left_out": unused}
         classes = [{"label": label, "rows": n} for label, n in counts.items()]
-        typer.echo(page.as_json(told | {"classes": classes, "notes": notes} | found.to_dict()))
+        page.say(page.as_json(told | {"classes": classes, "notes": notes} | found.to_dict()))
         return
     shares = ", ".join(f"{label} ({n} rows)" for label, n in sorted(counts.items()))
-    console = page.console(markup=False)
+    console = page.console()
     console.print(f"{data}: {len(table)} rows. Target {target}: {shares}.\n")
     console.print(_listed(found, notes))
     if unused:

@@ -11,6 +11,7 @@ import typer
 
 from trust_recourse.cli import question
 from trust_recourse.cli.mistakes import InputError, told_plainly
+from trust_recourse.cli.page import say
 from trust_recourse.cli.root import app
 from trust_recourse.cli.table import read
 
@@ -114,8 +115,8 @@ def serve(
     classes = " or ".join(map(str, recourse.model.classes_.tolist()))
     wanted_words = f"the class wanted is {recourse.wanted}, of {classes}"
     address = f"http://{_written(host)}:{listener.getsockname()[1]}"
-    typer.echo(f"{model}: {wanted_words}" + ("" if wanted else "; --wanted names the other"))
-    typer.echo(f"{address}{'' if page else '/docs'}   (end it with Ctrl+C)")
+    say(f"{model}: {wanted_words}" + ("" if wanted else "; --wanted names the other"))
+    say(f"{address}{'' if page else '/docs'}   (end it with Ctrl+C)")
     run(service, listener, workers)
 
 

@@ -69,7 +69,8 @@ class Table:
         kind = given.dtype.kind
         if kind == "b":
             return given.to_numpy(dtype=bool)
-        if kind in "iu" or (kind == "f" and (given % 1 == 0).all()):
+        exact = kind in "uf" and given.between(-(2**53), 2**53).all()  # beyond, int64 may wrap
+        if kind == "i" or (exact and (given % 1 == 0).all()):
             return given.to_numpy(dtype="int64")
         return given.astype(str).to_numpy(dtype=object)
 
@@ -101,7 +102,10 @@ class Table:
         return _series(column, [known[text] for text in column])
 
     def _guessed(self, column: pd.Series[Any]) -> pd.Series[Any]:
-        return guessed(column) if self.texts else column
+        try:
+            return guessed(column) if self.texts else column
+        except ValueError as error:
+            raise InputError(f"{self.path}: {error}") from None
 
 
 # ---------------------------------------------------------------- types of text
@@ -118,6 +122,11 @@ def guessed(column: pd.Series[Any]) -> pd.Series[Any]:
     known = {word for word in words if word.lower() not in BLANKS}
     if known and all(map(NUMBER.fullmatch, known)) and not any(map(_zero_led, known)):
         whole = all(word.lstrip("+-").isdigit() for word in known)
+        if whole and abs(float(largest := max(known, key=lambda word: abs(float(word))))) >= 2**63:
+            raise ValueError(
+                f"column {column.name!r}: given {largest}, expected whole numbers below 2**53; "
+                "leave the column out, or begin each of its cells with a letter if it holds names"
+            )
         read = int if whole else float
         values = _series(column, [read(word) if word in known else None for word in column])
         if whole:
@@ -147,6 +156,8 @@ def _zero_led(word: str) -> bool:
 
 def read(path: Path) -> Table:
     """A table from a CSV or Parquet file, told apart by what is in it."""
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise InputError(f"{path}: not a file; a device or a pipe may have no end")
     with path.open("rb") as source:
         start = source.read(4)
     if start == PARQUET or path.suffix == ".parquet":
@@ -159,16 +170,24 @@ def read(path: Path) -> Table:
 def _parquet(path: Path) -> pd.DataFrame:
     import pandas as pd
 
+    from trust_recourse.schema.values import some
+
     if find_spec("pyarrow") is None:
         raise InputError(
             f"{path}: Parquet needs pyarrow, which is not installed: "
             "pip install 'trust-recourse[parquet]', or save the table as CSV"
         )
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     try:
+        nested = [each.name for each in pq.read_schema(path) if pa.types.is_nested(each.type)]
         table = pd.read_parquet(path, engine="pyarrow").reset_index(drop=True)
-    except (ValueError, OSError) as error:
-        first = str(error).partition("\n")[0]
+    except Exception as error:  # the two packages have no common word for what they trip over
+        first = f"{type(error).__name__}: {error}".partition("\n")[0]
         raise InputError(f"{path}: not a Parquet file, or damaged ({first})") from None
+    if nested:
+        raise InputError(f"{path}: columns of lists or records: {some(nested)}; leave them out")
     table.columns = _names(path, [str(name) for name in table.columns])
     if not len(table):
         raise InputError(f"{path}: it has columns, but no rows")

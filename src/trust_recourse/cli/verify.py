@@ -3,22 +3,35 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.table import Table
-from rich.text import Text
 
-from trust_recourse.cli import page
+from trust_recourse.cli import page, question
+from trust_recourse.cli.mistakes import InputError, told_plainly
 from trust_recourse.cli.root import app
 
 if TYPE_CHECKING:
-    from trust_recourse import Certificate, PTMClassifier, TMClassifier
+    from trust_recourse import Certificate, Feature, PTMClassifier, TMClassifier
+    from trust_recourse.problem import Problem
     from trust_recourse.search.certificate import Verdict
+
+PARTS = {  # of a question, and how to give each
+    "x": ("the person", "--data with --row or --set"),
+    "schema": ("the schema", "--schema or --lock"),
+    "target": ("the confidence", "--confidence"),
+    "cost": ("the cost", "--cost"),
+    "wanted": ("the wanted class", "--wanted"),
+}
+# what the model itself reads of a feature, and what it is called: no rules of the question
+READ = ("name", "kind", "values", "missing", "unit", "label")
 
 
 @app.command()
+@told_plainly()
 def verify(
     certificate: Annotated[
         Path, typer.Argument(metavar="CERTIFICATE.json", help="Written by `find --certificate`.")
@@ -27,8 +40,23 @@ def verify(
         Path,
         typer.Argument(metavar="MODEL.safetensors", help="Written by `fit`, or by model.save."),
     ],
+    schema: question.SchemaFile = None,
+    data: question.Data = None,
+    row: question.Row = None,
+    id: question.Id = None,  # noqa: A002
+    values: question.Values = None,
+    lock: question.Lock = None,
+    confidence: Annotated[
+        float | None, typer.Option(metavar="C", help="At least so much must be what was asked.")
+    ] = None,
+    cost: Annotated[
+        Literal["l0", "l1", "l2"] | None, typer.Option(help="What the cost must be.")
+    ] = None,
+    wanted: Annotated[
+        str | None, typer.Option(metavar="LABEL", help="What the class hoped for must be.")
+    ] = None,
 ) -> None:
-    """Check the proof of an answer on the model it is about, without believing any of it.
+    r"""Check the proof of an answer on the model it is about, without believing any of it.
 
     A certificate holds a question (a person, what they may change, the confidence asked for, the
     cost), the answer, and why everything cheaper fails. `find --certificate` writes it, as does
@@ -36,40 +64,87 @@ def verify(
         result.certificate(0.85).save("proof.json")
 
     in Python. The checker shares no code with the search: it computes the model's confidences anew
-    from their definition, and confirms that the proof leaves nothing out. It shows you the question
-    too: that it is the one you asked is for you to see.
+    from their definition, and confirms that the proof leaves nothing out.
+
+    A proof of another question than yours is a valid proof. Give what you asked, as you gave it to
+    `find`: if the certificate says otherwise in anything, it is refused with what differs. A person
+    is taken to be asked about by the model's own schema, unless you give one. What you do not give
+    is the certificate's own word: it is shown, and said to be that. The fingerprint of the question
+    is the same for all who ask it.
 
     It ends with 0 if the proof holds, with 1 and the reason if it does not, and with 2 if a file
     is not there or not what it should be.
 
-    Example: `trust-recourse verify proof.json model.safetensors`
+    For example, alone, and beside what was asked:
+
+        trust-recourse verify proof.json model.safetensors
+
+        trust-recourse verify proof.json model.safetensors --data patients.csv --row 9 \
+            --lock age --confidence 0.7 --cost l2
     """
-    from trust_recourse.files import ModelFileError
     from trust_recourse.search.certificate import CertificateError, check
 
-    console = page.console()
     try:
         proof, machine = read(certificate, model)
-    except (CertificateError, ModelFileError, OSError) as error:
-        swapped = certificate.suffix == ".safetensors" or model.suffix == ".json"
-        hint = "\nGive the certificate first, then the model." if swapped else ""
-        typer.echo(f"{error}{hint}", err=True)
-        raise typer.Exit(2) from None
+    except (ValueError, OSError) as error:
+        if certificate.suffix == ".safetensors" or model.suffix == ".json":
+            hint = "Give the certificate first, then the model."
+            raise InputError(f"{error}\n{hint}") from None
+        raise
     if proof.given_again:
-        typer.echo(
+        raise InputError(
             f"{certificate}: its cost has functions of its own, which no file holds. Check it in "
-            "Python: trust_recourse.verify(certificate, model, cost=cost)",
-            err=True,
+            "Python: trust_recourse.verify(certificate, model, cost=cost)"
         )
-        raise typer.Exit(2)
+    person = question.Person(model, schema, data, row, id, values, lock)
+    given = _given(person, machine, confidence, cost, wanted)
     try:
-        verdict = check(proof, machine)
+        verdict = check(proof, machine, **given)
     except CertificateError as error:
-        typer.echo(f"Refused: {error}.")
+        page.say(f"Refused: {error}.")
         raise typer.Exit(1) from None
+    console = page.console()
     console.print(f"The proof holds. {verdict.status.sentence}")
     console.print(said(proof, verdict, machine))
-    console.print("\nIt proves what is said of this question; compare it with the one you asked.")
+    console.print(page.words(f"\n{_word(given)}"))
+
+
+def _given(
+    person: question.Person,
+    machine: PTMClassifier | TMClassifier,
+    confidence: float | None,
+    cost: str | None,
+    wanted: str | None,
+) -> dict[str, Any]:
+    """What the question must be, as far as it is given on the line."""
+    from trust_recourse.problem import Cost, Target
+    from trust_recourse.schema import Schema
+
+    given: dict[str, Any] = {}
+    who = any(each is not None for each in (person.data, person.row, person.id, person.values))
+    if who or person.schema is not None or person.lock:
+        rules = machine.schema_ if person.schema is None else Schema.from_yaml(person.schema)
+        given["schema"] = rules.lock(*map(rules.name_of, person.lock or ()))
+    if who:
+        given["x"] = person.values_by(given["schema"], {})
+    if confidence is not None:
+        given["target"] = Target(confidence)
+    if cost is not None:
+        given["cost"] = Cost.named(cost)
+    if wanted is not None:
+        given["wanted"] = question.label_of(wanted, machine.classes_.tolist())
+    return given
+
+
+def _word(given: Mapping[str, Any]) -> str:
+    """Whose word the question is."""
+    believed = [PARTS[part] for part in PARTS if part not in given]
+    if not believed:
+        return "The question is the one you gave."
+    names, ways = (", ".join(each) for each in zip(*believed, strict=True))
+    own = "the certificate's own word"
+    head = f"Of the question this is {own}: {names}" if given else f"The question is {own}"
+    return f"{head}. Compare it with what you asked, or give yours to be compared: {ways}."
 
 
 def read(certificate: Path, model: Path) -> tuple[Certificate, PTMClassifier | TMClassifier]:
@@ -80,8 +155,8 @@ def read(certificate: Path, model: Path) -> tuple[Certificate, PTMClassifier | T
 
 
 def said(certificate: Certificate, verdict: Verdict, model: PTMClassifier | TMClassifier) -> Table:
-    """The question and the answer of a certificate, and what was checked."""
-    problem, answer = certificate.problem, certificate.answer
+    """The question and the answer of a certificate that was checked, in the verifier's names."""
+    problem, answer = verdict.problem, certificate.answer
     features = problem.reach.schema.features
     told = "none"
     if answer is not None:
@@ -95,15 +170,39 @@ def said(certificate: Certificate, verdict: Verdict, model: PTMClassifier | TMCl
         told = f"{'; '.join(changes) or 'no change'} ({numbers})"
     parts = sum(verdict.leaves.values())
     boxes = f"{parts} box{'es' if parts > 1 else ''} ruled out: {verdict.ruled_out}"
-    label = model.classes_[problem.wanted]
     grid = Table.grid(padding=(0, 2, 0, 0))
     for name, text in (
-        ("model", certificate.fingerprint[:16]),
+        ("question", verdict.question),
+        ("model", certificate.fingerprint),
         ("person", repr(problem.reach)),
-        ("asked for", f"a confidence of {problem.target.words} in the class {label}"),
-        ("cost", f"{problem.cost.words}, with the weights and scales of its schema"),
+        ("rules", "\n".join(_rules(features)) or "none"),
+        ("asked for", _target(problem, model)),
+        ("cost", problem.cost.words),
         ("answer", told),
         ("checked", boxes if parts else "the answer; nothing is cheaper than no change"),
     ):
-        grid.add_row(f"[dim]{name}", Text(text))
+        grid.add_row(page.words(name, "dim"), page.words(text))
     return grid
+
+
+def _rules(features: tuple[Feature, ...]) -> Iterator[str]:
+    """What the question says of each feature that is not the default, as a schema's file would."""
+    from trust_recourse.schema.text import feature_to_dict
+
+    for feature in features:
+        fields = feature_to_dict(feature).items()
+        rules = [f"{name} {_yaml(value)}" for name, value in fields if name not in READ]
+        if rules:
+            yield f"{feature.title}: {', '.join(rules)}"
+
+
+def _yaml(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _target(problem: Problem, model: PTMClassifier | TMClassifier) -> str:
+    """The target, to the last digit."""
+    target, label = problem.target, model.classes_[problem.wanted]
+    within = f"{target.confidence!r} ± {target.tolerance!r}"
+    asked = within if target.mode == "band" else f"at least {target.confidence!r}"
+    return f"a confidence of {asked} in the class {label}"

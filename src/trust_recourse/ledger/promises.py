@@ -20,12 +20,11 @@ from trust_recourse.ledger.entries import (
     canonical,
     sha256,
 )
-from trust_recourse.problem import Cost, Option, Status, Target
+from trust_recourse.problem import Cost, Option, Problem, Status, Target
 from trust_recourse.result import Result
 from trust_recourse.schema import Schema
 from trust_recourse.schema.values import floored, plain, same
-from trust_recourse.search.certificate import Certificate
-from trust_recourse.search.certificate.record import cost_parts
+from trust_recourse.search.certificate import Certificate, asked, cost_parts
 
 
 @dataclass(frozen=True, eq=False)
@@ -323,15 +322,13 @@ def certificate_hash(
     else:
         path = Path(given)
         proof, text = Certificate.load(path), path.read_bytes()
-    schema, problem = result.recourse.schema, proof.problem
-    parts = {
-        "model": proof.fingerprint == getattr(result.recourse.model, "fingerprint_", None),
-        "schema": problem.reach.schema == schema,
-        "person": all(map(same, problem.reach.own, schema.reach(result.factual).own)),
-        "target": problem.target == option.target,
-        "option": proof.answer is not None
-        and all(map(same, proof.answer.codes, schema.reach(option.x).own)),
-    }
+    by, schema = result.recourse, result.recourse.schema
+    problem = Problem(schema.reach(result.factual), option.target, by.cost, by.wanted_at)
+    ours = asked(problem, getattr(by.model, "fingerprint_", ""))
+    parts = {part: proof.asked[part] == value for part, value in ours.items()}
+    parts["option"] = proof.answer is not None and all(
+        map(same, proof.answer.codes, schema.reach(option.x).own)
+    )
     if other := [name for name, alike in parts.items() if not alike]:
         raise LedgerError(
             f"{path}: this certificate is about another {other[0]}; give that of this option"

@@ -13,6 +13,10 @@ import yaml
 from trust_recourse.schema.feature import Feature
 from trust_recourse.schema.values import SchemaError, near
 
+MOST_BYTES = 1 << 20  # of a file
+MOST_NODES = MOST_BYTES // 4  # values and keys in it; written below, each takes more bytes
+MOST_DEEP = 8  # lists and fields within each other; a schema needs five
+
 _DEFAULTS = {field.name: field.default for field in fields(Feature)}
 
 
@@ -51,14 +55,39 @@ class _Dumper(yaml.SafeDumper):
 
 
 class _Loader(yaml.SafeLoader):
-    """Plain scalars as in YAML 1.2, where `no` and 01234 are texts and 1e-5 a number."""
+    """Plain scalars as in YAML 1.2, where `no` and 01234 are texts and 1e-5 a number.
+
+    Each node is judged before it is made: a few hundred letters with aliases of aliases stand for
+    more than any memory holds, and a tag may ask for anything.
+    """
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._nodes = self._deep = 0
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        event = self.peek_event()  # type: ignore[no-untyped-call]
+        self._nodes, self._deep = self._nodes + 1, self._deep + 1
+        tagged = getattr(event, "tag", None) is not None
+        for wrong, found in (
+            (event.anchor is not None, "an anchor or alias, which a schema has no need of"),
+            (tagged, "a tag, which a schema has no need of"),
+            (self._nodes > MOST_NODES, f"more than {MOST_NODES:,} values"),
+            (self._deep > MOST_DEEP, f"nested more than {MOST_DEEP} deep"),
+        ):
+            if wrong:
+                raise yaml.YAMLError(f"line {event.start_mark.line + 1}: {found}")
+        node = super().compose_node(parent, index)
+        self._deep -= 1
+        return node
 
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
-        keys = [key.value for key, _ in node.value]
-        for key in keys:
-            if keys.count(key) > 1:
+        known = set()
+        for key in (key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
+            if key in known:
                 line = node.start_mark.line + 1
                 raise yaml.YAMLError(f"{key!r} is given twice in the entry at line {line}")
+            known.add(key)
         return super().construct_mapping(node, deep=deep)
 
 
@@ -88,10 +117,14 @@ def to_yaml(given: dict[str, Any]) -> str:
     lines += ["", *guide.splitlines(), ""]
     lines += ["Relations: 'a <= b', 'a changes => b rises by 2', 'a changes => b falls by 2'."]
     header = "".join(f"# {line}".rstrip() + "\n" for line in lines)
-    body = yaml.dump(given, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=10**6)
-    return header + body
+    text = header + yaml.dump(
+        given, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=10**6
+    )
+    if (size := len(text.encode())) > MOST_BYTES:
+        raise SchemaError(f"a schema of {size:,} bytes as YAML; expected at most {MOST_BYTES:,}")
+    return text
 
 
 def from_yaml(text: str) -> Any:
-    """Read YAML as YAML 1.2 does, with nothing executed."""
+    """Read YAML as YAML 1.2 does, with nothing executed and nothing larger than the text."""
     return yaml.load(text, Loader=_Loader)  # _Loader is a SafeLoader

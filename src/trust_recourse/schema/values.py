@@ -25,12 +25,29 @@ INF = math.inf
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)  # as text
 BLANKS = frozenset(("", "?", "na", "n/a", "nan", "null", "none"))  # among numbers, in lower case
 MOST_DIGITS = 20  # after which all of a number is written
+LONGEST = 1000  # letters of an error, which may quote what was given
+LONGEST_WORD = 100  # letters of a word that is compared with known ones, which is quadratic work
 TINY = 1e-9  # a radius below it is rounding's
 YES = {"yes": True, "true": True, "no": False, "false": False}
 
 
+def shortened(text: str, longest: int = LONGEST) -> str:
+    """The text, its middle cut out where it grows long: an error may quote all that was given.
+
+    >>> shortened("given 'xxxxxxxxxxxxxxxxxxxxxxxx', expected a number", longest=32)
+    "given 'xxxxxxxxx… (51 letters in all) …xpected a number"
+    """
+    half = longest // 2
+    if len(text) <= longest:
+        return text
+    return f"{text[:half]}… ({len(text)} letters in all) …{text[-half:]}"
+
+
 class SchemaError(ValueError):
     """What was given to a schema is not what it can hold; the message says what to do."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(shortened(message))
 
 
 @lru_cache(maxsize=4096)
@@ -162,13 +179,17 @@ def same(a: float, b: float) -> bool:
 
 
 def is_number(value: object) -> bool:
-    """Say whether this is a finite number, and not a boolean."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    """Say whether this is a finite number that a float can hold, and not a boolean."""
+    try:
+        return isinstance(value, (int, float)) and type(value) is not bool and math.isfinite(value)
+    except OverflowError:  # a whole number beyond all floats
+        return False
 
 
 def near(word: object, known: Collection[str]) -> str:
     """Suggest the known word that was probably meant, for the end of an error."""
-    close = difflib.get_close_matches(str(word), known, n=1)
+    short = [each for each in known if len(each) <= LONGEST_WORD]
+    close = difflib.get_close_matches(str(word)[:LONGEST_WORD], short, n=1)
     return f"; did you mean {close[0]!r}?" if close else ""
 
 
@@ -183,6 +204,21 @@ def refuse_repeated(what: str, names: Collection[Any]) -> None:
     if len(set(names)) < len(names):
         twice = sorted(str(name) for name, times in Counter(names).items() if times > 1)
         raise SchemaError(f"{what}: given {some(twice)} more than once, expected each name once")
+
+
+def read_whole(path: str | os.PathLike[str], most: int) -> str:
+    """Read a text in UTF-8 of at most so many bytes; a device or a pipe may have no end."""
+    source = Path(path)
+    if source.exists() and not source.is_file():
+        raise SchemaError(f"{source}: not a file; expected one with text in UTF-8")
+    with source.open("rb") as opened:
+        content = opened.read(most + 1)
+    if len(content) > most:
+        raise SchemaError(f"{source}: more than {most:,} bytes, the most that is read")
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        raise SchemaError(f"{source}: not a text in UTF-8 (byte {error.start})") from None
 
 
 def write_whole(path: str | os.PathLike[str], content: str | bytes) -> None:

@@ -42,6 +42,8 @@ Floats = NDArray[np.float64]
 Seed = int | np.random.Generator | np.random.RandomState | None
 
 MOST_STATES = 16_000  # per action: rows of a state vector are counted in 16 bits
+MOST_CLAUSES = 100_000  # the law of their vote takes time with the square
+MOST = 1_000_000  # of s and T: by far more, a vote would not move a confidence at all
 CALIBRATION_FOLDS = 5
 TIE = 1e-13  # a vote balanced but for rounding is a tie
 ROWS_A_CALL = 200  # of Monte Carlo, so that it can be interrupted
@@ -411,7 +413,14 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
                 f"y holds only one class, {labels.tolist()[0]!r}; a classifier needs rows of two "
                 "(a first partial_fit may name them: classes=[...])"
             )
-        self.classes_ = labels
+        labels = labels.astype(labels.dtype.newbyteorder("<"))
+        try:
+            self.classes_ = store.labels(labels.tolist(), labels.dtype.str)
+        except ValueError:
+            raise ValueError(
+                f"y holds labels of type {labels.dtype}; expected texts, booleans or numbers of at "
+                "most 64 bits, which a model file can hold"
+            ) from None
         return self.schema_.encode(X), self._known_classes(y)
 
     @staticmethod
@@ -453,12 +462,14 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
             raise ValueError(
                 f"n_clauses={self.n_clauses}; expected an even number, half to vote for each class"
             )
-        if self.n_states > MOST_STATES:
-            raise ValueError(f"n_states={self.n_states}; expected at most {MOST_STATES}")
         for name, floor in {"s": 1, "T": 0}.items():
             value = getattr(self, name)
-            if not isinstance(value, numbers.Real) or not floor < float(value) < np.inf:
+            if not isinstance(value, numbers.Real) or not floor < value < np.inf:  # type: ignore[operator]
                 raise ValueError(f"{name}={value!r}; expected a finite number above {floor}")
+        limits = {"n_clauses": MOST_CLAUSES, "n_states": MOST_STATES, "s": MOST, "T": MOST}
+        for name, most in limits.items():
+            if getattr(self, name) > most:
+                raise ValueError(f"{name}={getattr(self, name)!r}; expected at most {most:,}")
         if self.thresholds != "unique" and not (
             isinstance(self.thresholds, numbers.Integral) and int(self.thresholds) >= 1
         ):
@@ -685,7 +696,7 @@ def load(path: str | os.PathLike[str]) -> PTMClassifier | TMClassifier:
         model = machines[header["machine"]](**header["settings"])
         model._check_settings()
         store.restore(model, arrays, header)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise files.ModelFileError(
             f"{path}: its contents do not make a model ({type(error).__name__}: {error})"
         ) from error

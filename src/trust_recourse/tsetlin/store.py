@@ -127,21 +127,25 @@ def _restore_table(model: Any, header: dict[str, Any]) -> None:
     if columns is not None:
         _require(sorted(columns) == sorted(model.schema_.names), "columns", "the schema's features")
         model.feature_names_in_ = np.array(columns, dtype=object)
-    classes, kind = header["classes"], str(header["classes_dtype"])
-    plain = isinstance(classes, list) and len(classes) == 2
-    plain = plain and all(isinstance(c, (bool, int, float, str)) for c in classes)
-    _require(plain and classes[0] < classes[1], "classes", "two plain labels, ascending")
-    text = isinstance(classes[0], str)
-    _require(
-        bool(re.fullmatch(r"\|O|<U\d+" if text else r"\|b1|[<|][iuf][1248]", kind)),
-        "classes_dtype",
-        "one that fits the labels",
-    )
-    model.classes_ = np.array(classes, dtype=object if kind == "|O" else str if text else kind)
+    model.classes_ = labels(header["classes"], header["classes_dtype"])
     _require(isinstance(header["n_iter"], int) and header["n_iter"] >= 0, "n_iter", "a count")
     model.n_iter_ = header["n_iter"]
     seed = header["settings"].get("random_state")
     _require(seed is None or isinstance(seed, int), "random_state", "a whole number or null")
+
+
+def labels(classes: Any, kind: Any) -> Any:
+    """The two classes, in the type that holds them just so."""
+    plain = isinstance(classes, list) and len(classes) == 2
+    plain = plain and all(isinstance(c, (bool, int, float, str)) for c in classes)
+    _require(plain and classes[0] < classes[1], "classes", "two plain labels, ascending")
+    text = isinstance(classes[0], str)
+    known = re.fullmatch(r"\|O|<U\d+" if text else r"\|b1|[<|][iuf][1248]", str(kind))
+    _require(known is not None, "classes_dtype", "one that fits the labels")
+    held = np.array(classes, dtype=object if kind == "|O" else str if text else kind)
+    kept = [(type(c), c) for c in held.tolist()] == [(type(c), c) for c in classes]
+    _require(kept, "classes_dtype", "one that fits the labels")
+    return held
 
 
 def _thresholds(arrays: Arrays, features: int) -> tuple[Any, ...]:

@@ -166,7 +166,7 @@ class BlockLearner(VectorLearner):
             np.zeros(3 * K, np.uint32),
             self.fired,
         )
-        self.threads = n_jobs if states.size >= SMALL else 1
+        self.threads = min(n_jobs, C) if states.size >= SMALL else 1
         self.pool = ThreadPoolExecutor(self.threads) if self.threads > 1 else None
         self.buffers = np.zeros((self.threads, 2, rows + 2 * MARGIN), np.float32)
         self._settle(due=0)

@@ -109,7 +109,8 @@ def asking(desk: Desk) -> APIRouter:
 
     @routes.post("/verify")
     async def verify(asked: bodies.Proof, request: Request) -> bodies.Verdict:
-        """Check a certificate on the served model, without believing any of it."""
+        """Check a certificate on the served model and its rules, without believing any of it."""
+        at_most("lock", len(asked.lock), limits.rows)
         return await searched(request, lambda: verdict(desk, asked))
 
     @routes.post("/letter", response_class=Response, responses=_papers())
@@ -148,21 +149,23 @@ def _certifiable(asked: bodies.Finding) -> None:
 
 
 def verdict(desk: Desk, asked: bodies.Proof) -> bodies.Verdict:
-    """What the checker says of a certificate."""
+    """What the checker says of a certificate as an answer to the desk's own question."""
     model = desk.recourse.model
     if not hasattr(model, "inclusion_"):
         raise Problem("not-valid", f"{type(model).__name__}: no certificate can be about it")
-    proof = Certificate.from_dict(asked.certificate)
-    x = asked.person and values(desk.recourse.schema, asked.person)
+    proof, by = Certificate.from_dict(asked.certificate), ruled(desk, asked)
+    x, level = asked.person and values(by.schema, asked.person), asked.confidence
+    target = None if level is None else Target(level, asked.mode, asked.tolerance)
     try:
-        if proof.given_again:
+        if proof.given_again and not by.cost.functions:
             raise CertificateError("its cost has functions of its own, which no file holds")
-        target = None if asked.confidence is None else Target(asked.confidence)
-        found = check(proof, model, x=x, target=target)
+        found = check(
+            proof, model, schema=by.schema, cost=by.cost, x=x, target=target, wanted=by.wanted
+        )
     except CertificateError as error:
         return bodies.Verdict(
-            holds=False, reason=str(error), status=None, sentence=None, lower_bound=None,
-            discarded=None,
+            holds=False, reason=str(error), status=None, sentence=None,
+            lower_bound=None, discarded=None, question=None, fingerprint=None, own_word=None,
         )  # fmt: skip
     bound = found.lower_bound
     return bodies.Verdict(
@@ -172,6 +175,9 @@ def verdict(desk: Desk, asked: bodies.Proof) -> bodies.Verdict:
         sentence=found.status.sentence,
         lower_bound=bound if bound < math.inf else None,
         discarded=dict(found.leaves),
+        question=proof.asked,
+        fingerprint=found.question,
+        own_word=[name for name in ("person", "confidence") if getattr(asked, name) is None],
     )
 
 

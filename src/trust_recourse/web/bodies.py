@@ -90,16 +90,21 @@ class People(Given):
     people: Annotated[list[Person], Field(fail_fast=True, min_length=1, max_length=MOST)]
 
 
-class Rules(Given):
-    """Whom a question is about, and what may change."""
+class Terms(Given):
+    """What may change, and what a change costs."""
 
-    person: Person
     lock: Annotated[list[str], Field(fail_fast=True, max_length=MOST)] = Field(
         [], description="Features that may not change, by name or label, beside the schema's."
     )
     cost: Literal["l0", "l1", "l2"] | None = Field(
         None, description="How changes add up: their number, sum or length; the server's if null."
     )
+
+
+class Rules(Terms):
+    """Whom a question is about, and what may change."""
+
+    person: Person
     time_limit: Annotated[float, Field(gt=0)] | None = Field(
         None, description="Seconds of search for each confidence; of the exact engine alone."
     )
@@ -146,12 +151,18 @@ class Comparing(Question):
     sigma: Annotated[float, Field(gt=0, lt=1e3)] = Field(0.01, description="Of the noise.")
 
 
-class Proof(Given):
-    """A certificate, and what must be in it; whatever is null is taken from it."""
+class Proof(Terms):
+    """A certificate, and the question that it must answer.
+
+    Schema, cost and wanted class are the server's, with the locks and the cost given here, as for
+    /v1/recourse; a person or a confidence that is null is taken from the certificate.
+    """
 
     certificate: dict[str, Any]
     person: Person | None = None
     confidence: Level | None = None
+    mode: Mode = Field("at_least", description="Of the confidence, if that is given.")
+    tolerance: Annotated[float, Field(ge=0, lt=1)] = Field(0.1, description="Of a band.")
 
 
 Words = Annotated[str, Field(max_length=300)]
@@ -321,6 +332,15 @@ class Verdict(Told):
     sentence: str | None
     lower_bound: float | None = Field(description="null: nothing reaches the confidence.")
     discarded: dict[str, int] | None = Field(description="Boxes discarded and checked, by reason.")
+    question: dict[str, Any] | None = Field(
+        description="What it answers: the model, person, schema, cost, target, and wanted class."
+    )
+    fingerprint: str | None = Field(
+        description="SHA-256 of the question, the same for all who ask it."
+    )
+    own_word: list[str] | None = Field(
+        description="What of the question was not given, so is the certificate's own word."
+    )
 
 
 class Promise(Told):

@@ -21,7 +21,7 @@ from trust_recourse.ledger import (
     PromiseClosedError,
 )
 from trust_recourse.report.letter import ProtectedReasonError
-from trust_recourse.schema.values import SchemaError
+from trust_recourse.schema.values import SchemaError, shortened
 from trust_recourse.search.certificate import CertificateError
 from trust_recourse.web.desk import Busy, TooLong
 
@@ -78,7 +78,8 @@ class Problem(HTTPException):
     ) -> None:
         self.kind, self.more = kind, more
         again = {"Retry-After": AGAIN[kind]} if kind in AGAIN else {}
-        super().__init__(KINDS[kind].status, shortened(detail), {**again, **(headers or {})})
+        detail = shortened(detail, LONGEST)
+        super().__init__(KINDS[kind].status, detail, {**again, **(headers or {})})
 
     def document(self) -> dict[str, Any]:
         """The problem as JSON."""
@@ -93,15 +94,6 @@ class Problem(HTTPException):
     def response(self) -> JSONResponse:
         """The problem as an answer."""
         return JSONResponse(self.document(), self.status_code, self.headers, MEDIA)
-
-
-def shortened(text: str) -> str:
-    """The text, cut where it grows long: a mistake may quote all that was given.
-
-    >>> len(shortened("x" * 10_000)) < 600
-    True
-    """
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}… ({len(text)} letters in all)"
 
 
 def problem_of(error: Exception) -> Problem | None:
@@ -160,7 +152,7 @@ def _invalid(error: RequestValidationError) -> Problem:
     if any(each["type"] == "json_invalid" for each in found):
         return Problem("not-json", f"{found[0]['ctx']['error']}, at letter {found[0]['loc'][-1]}")
     faults = [
-        {"at": "/".join(map(str, each["loc"])), "detail": shortened(_sentence(each))}
+        {"at": "/".join(map(str, each["loc"])), "detail": shortened(_sentence(each), LONGEST)}
         for each in found[:FAULTS]
     ]
     said = (f"{fault['at'].partition('/')[2] or 'body'}: {fault['detail']}" for fault in faults)

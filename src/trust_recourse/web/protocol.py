@@ -13,6 +13,7 @@ import asyncio
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from trust_recourse.web.desk import Desk
+from trust_recourse.web.policy import HEADERS
 from trust_recourse.web.problems import Problem
 
 HEAD = 64_000  # bytes of a head
@@ -158,6 +159,7 @@ class Prompt(HttpToolsProtocol):
         if self.transport.is_closing():
             return
         response = problem.response()
+        response.headers.update(HEADERS)
         head = [STATUS_LINE[problem.status_code], b"connection: close\r\n"]
         head += [name + b": " + value + b"\r\n" for name, value in response.raw_headers]
         self.transport.write(b"".join([*head, b"\r\n", bytes(response.body)]))

@@ -12,7 +12,7 @@ from trust_recourse.problem import Option
 from trust_recourse.recourse import TRIALS, Recourse
 from trust_recourse.result import Result
 from trust_recourse.schema import Schema
-from trust_recourse.web.bodies import Person, Question, Rules
+from trust_recourse.web.bodies import Person, Question, Rules, Terms
 from trust_recourse.web.desk import Desk, Limits
 from trust_recourse.web.problems import Problem
 
@@ -47,15 +47,15 @@ def at_most(name: str, given: float | None, most: float) -> None:
         raise Problem("too-much", detail, name=name, limit=most)
 
 
-def ruled(desk: Desk, rules: Rules) -> Recourse:
+def ruled(desk: Desk, terms: Terms) -> Recourse:
     """The desk's model, with the locks and the cost of a question."""
     ours = desk.recourse
-    if not rules.lock and rules.cost is None:
+    if not terms.lock and terms.cost is None:
         return ours
     return Recourse(
         ours.model,
-        ours.schema.lock(*map(ours.schema.name_of, dict.fromkeys(rules.lock))),
-        ours.cost if rules.cost is None else rules.cost,
+        ours.schema.lock(*map(ours.schema.name_of, dict.fromkeys(terms.lock))),
+        ours.cost if terms.cost is None else terms.cost,
         wanted=ours.wanted,
         decision_threshold=ours.decision_threshold,
     )

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import json
-from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 from fastapi import Request, Response
 from fastapi.routing import APIRoute
 
+from trust_recourse import strict_json
 from trust_recourse.web.problems import Problem, problem_of
 
 Done = TypeVar("Done")
@@ -74,24 +73,8 @@ class StrictRoute(APIRoute):
 
 
 def loads(body: bytes) -> Any:
-    """Read JSON as RFC 8259 has it: no constants that Python adds, and each name once."""
+    """Read a body as strict JSON."""
     try:
-        return json.loads(body, parse_constant=_refuse, object_pairs_hook=_once)
-    except RecursionError:
-        raise Problem("not-json", "It is nested too deeply") from None
-    except json.JSONDecodeError as error:
-        raise Problem("not-json", f"{error.msg}, at letter {error.pos}") from None
-    except ValueError as error:  # not UTF-8, or a number of thousands of digits
+        return strict_json.loads(body)
+    except ValueError as error:
         raise Problem("not-json", str(error)) from None
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        (name, _), *_ = Counter(name for name, _ in pairs).most_common(1)
-        raise Problem("not-json", f"{name[:80]!r} is given more than once in one object")
-    return found
-
-
-def _refuse(constant: str) -> NoReturn:
-    raise Problem("not-json", f"{constant} is no number of JSON; a blank is null")

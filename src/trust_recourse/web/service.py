@@ -25,6 +25,7 @@ from trust_recourse.web.guard import Guard
 from trust_recourse.web.intake import Intake
 from trust_recourse.web.metrics import Counting, Counts
 from trust_recourse.web.people import person_like
+from trust_recourse.web.policy import Policy
 from trust_recourse.web.problems import KINDS, PLACE, Problem, tell_problems
 
 PROOFS = ("/v1/verify",)  # whose bodies hold a certificate
@@ -65,6 +66,8 @@ def service(desk: Desk, *, key: str | None = None) -> FastAPI:
     app.add_middleware(Intake, limits=desk.limits, proofs=PROOFS)
     app.add_middleware(Guard, key=key)
     app.add_middleware(Counting, counts=counts)
+    whole = app.build_middleware_stack
+    app.build_middleware_stack = lambda: Policy(whole())  # type: ignore[method-assign]
 
     def openapi() -> dict[str, Any]:
         if app.openapi_schema is None or not example.ready:

@@ -15,12 +15,12 @@ probabilities, computes everything from their definition in plain NumPy, and con
 from __future__ import annotations
 
 from trust_recourse.search.certificate.checker import Verdict, check, verify
+from trust_recourse.search.certificate.question import asked, cost_parts, fingerprint
 from trust_recourse.search.certificate.record import (
     REASONS,
     Certificate,
     CertificateError,
     Proof,
-    cost_parts,
 )
 
 __all__ = [
@@ -29,7 +29,9 @@ __all__ = [
     "CertificateError",
     "Proof",
     "Verdict",
+    "asked",
     "check",
     "cost_parts",
+    "fingerprint",
     "verify",
 ]

@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from trust_recourse import cancel
 from trust_recourse.problem import Floats, Ints
 from trust_recourse.search.certificate.machine import Bools, Machine, moved
 
@@ -26,7 +27,7 @@ ROUNDING = 1e-12  # confidences and logarithms computed in another order differ 
 SHARE = 1e-14  # of the size of its terms: what a sum computed in another order differs by at most
 FLOOR = 1e-30  # factors below it are taken as this where a logarithm is needed
 FLAT = 1e-9  # a clause whose logarithm varies by less over a box is taken as constant
-AT_ONCE = 1 << 22  # factors of boxes judged together
+AT_ONCE = 1 << 22  # factors of boxes judged together, or pairs of clauses
 FAST = 1 << 15  # of those looked at again and again, so that they stay in fast memory
 
 
@@ -64,6 +65,7 @@ class Candidates:
         """
         least, most = np.ones((2, len(first), len(self.machine.empty)))
         for f, factors in enumerate(np.split(self.factors, self._start[1:])):
+            cancel.check()
             ends = first[:, f], last[:, f]
             least *= _extreme(np.minimum, factors, *ends)
             most *= _extreme(np.maximum, factors, *ends)
@@ -85,10 +87,11 @@ class Candidates:
         on. Bounds that take more work are tried on the boxes that others leave below the goal.
         """
         found = self.cheapest(first, last) if math.isfinite(raw) else np.full(len(first), goal)
-        at_once = max(AT_ONCE // self.factors.size, 1)
+        at_once = max(AT_ONCE // max(self.factors.size, len(self.machine.empty) ** 2), 1)
         for effort in EFFORTS if goal < math.inf else EFFORTS[:1]:
             left = np.flatnonzero(found < goal)
             for start in range(0, len(left), at_once):
+                cancel.check()
                 at = left[start : start + at_once]
                 choices = self._choices(first[at], last[at], goal)
                 found[at] = np.maximum(found[at], self._dearest(choices, price[at], raw, effort))
@@ -232,6 +235,7 @@ def _least(
     left, best = _at_rate(choices, values, spend, budget, np.zeros_like(rate))
     right = _Line(rate, np.full_like(rate, math.inf), np.zeros_like(rate))  # not known so far
     for _ in range(steps):
+        cancel.check()
         here, bound = _at_rate(choices, values, spend, budget, rate)
         best = np.minimum(best, bound)
         falls = here.slope < 0
@@ -325,7 +329,9 @@ def _mean_needed(machine: Machine, level: float, variance: Floats) -> Floats:
     """
     votes = np.arange(len(machine.link)) - (~machine.up).sum()
     lines = machine.link - np.diff(machine.link).max() * votes
-    return level - variance / (4.0 * level) - float(lines[machine.link > 0].max())
+    with np.errstate(over="ignore"):  # of a level near 0 it says nothing, −∞
+        spread = variance / (4.0 * level)
+    return level - spread - float(lines[machine.link > 0].max())
 
 
 def _variance(low: Floats, high: Floats) -> Floats:

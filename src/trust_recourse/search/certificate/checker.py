@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,19 +14,24 @@ import numpy as np
 from trust_recourse import cancel
 from trust_recourse.problem import Cost, Floats, Ints, Point, Problem, Status, Target
 from trust_recourse.schema import AtMost, Relation, Schema, SchemaError
+from trust_recourse.schema.moves import MOST_LISTED
+from trust_recourse.schema.values import plain
 from trust_recourse.search.certificate.bounds import ROUNDING, Candidates
 from trust_recourse.search.certificate.machine import Bools, Machine, cells_of
+from trust_recourse.search.certificate.question import asked, differences, fingerprint
 from trust_recourse.search.certificate.record import (
     CERTIFIED,
     REASONS,
     Certificate,
     CertificateError,
     Proof,
-    cost_parts,
 )
 
+ONE_BIT = 4e-16  # that the other class's confidence may be off by, by subtraction
 RELATIVE = 1e-9  # costs that differ by less, relatively, are the same
 AT_ONCE = 256  # boxes judged together, so that their laws of the vote stay in fast memory
+MOST_FACTORS = 1 << 25  # of all candidates: 256 MB
+NAMED = 5  # differences that an error names
 PARTS = 32  # of one box, that are looked at before it is given up
 PRICED = REASONS.index("priced")
 RULED_OUT = {
@@ -40,11 +45,17 @@ RULED_OUT = {
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a check confirmed: the status, and how many boxes were discarded for each reason."""
+    """What a check confirmed: the status, and how many boxes were discarded for each reason.
+
+    `question` is the fingerprint of the question that was answered, `problem` that question with
+    the verifier's names: the labels and units of the schema given, or else of the model's own.
+    """
 
     status: Status
     lower_bound: float
     leaves: Mapping[str, int]
+    question: str
+    problem: Problem = field(compare=False, repr=False)
 
     @property
     def ruled_out(self) -> str:
@@ -71,22 +82,31 @@ def check(
     the label of the wanted class, must be what the certificate says; what is left out is believed.
     """
     problem = _same_question(certificate, model, schema, cost, x, target, wanted)
+    try:
+        # nothing is proved by a number that overflowed, or that is none
+        with np.errstate(over="raise", invalid="raise", divide="raise"):
+            leaves = _check_proof(certificate, problem, model)
+    except (OverflowError, FloatingPointError) as error:
+        raise CertificateError(f"its numbers are beyond what floats can hold: {error}") from None
+    return Verdict(
+        certificate.status, certificate.lower_bound, leaves, certificate.question, problem
+    )
+
+
+def _check_proof(certificate: Certificate, problem: Problem, model: Any) -> dict[str, int]:
+    """Confirm the claim and every leaf; how many leaves there are of each reason."""
     case = _case(certificate, problem, model)
     _check_claim(certificate, case)
-    boxes = _leaves(certificate.proof)
-    leaves = {}
-    for reason, (name, judge) in enumerate(zip(REASONS, _JUDGES, strict=True)):
-        at = np.flatnonzero(boxes.reason == reason)
-        leaves[name] = len(at)
-        for start in range(0, len(at), AT_ONCE):
-            cancel.check()
-            part = boxes.at(at[start : start + AT_ONCE])
-            true, why = judge(case, part)
-            if not true.all():
-                worst = int(np.argmin(true))
-                told = f"leaf {part.node[worst]}: {why(worst)}, so it cannot be discarded"
-                raise CertificateError(told)
-    return Verdict(certificate.status, certificate.lower_bound, leaves)
+    leaves = dict.fromkeys(REASONS, 0)
+    for reason, boxes in _leaves(certificate.proof, case.at_once):
+        cancel.check()
+        leaves[REASONS[reason]] += len(boxes.node)
+        true, why = _JUDGES[reason](case, boxes)
+        if not true.all():
+            worst = int(np.argmin(true))
+            told = f"leaf {boxes.node[worst]}: {why(worst)}, so it cannot be discarded"
+            raise CertificateError(told)
+    return leaves
 
 
 def verify(
@@ -117,28 +137,45 @@ def _same_question(
     target: Target | None,
     wanted: Any,
 ) -> Problem:
-    """The certificate's problem, once it is the verifier's own and one that the model can read."""
-    problem, reach = certificate.problem, certificate.problem.reach
-    ours, theirs = certificate.fingerprint, model.fingerprint_
-    if ours != theirs:
-        raise CertificateError(f"it is about the model {ours[:12]}…, not about {theirs[:12]}…")
-    if _reading(reach.schema) != _reading(model.schema_):
+    """The certificate's problem, once it is the verifier's own and one that the model can read.
+
+    Names are the verifier's: labels and units prove nothing, and could make it read as another.
+    """
+    theirs, names = certificate.problem, model.schema_ if schema is None else schema
+    own_word = theirs.reach.schema
+    if certificate.fingerprint != model.fingerprint_:
+        about, given = certificate.fingerprint[:12], model.fingerprint_[:12]
+        raise CertificateError(f"it is about the model {about}…, not about {given}…")
+    if _reading(own_word) != _reading(model.schema_):
         raise CertificateError("its schema reads values otherwise than the model does")
-    if schema is not None and schema != reach.schema:
-        raise CertificateError("its schema is not the one given")
-    if x is not None and not _same(reach.schema.reach(x).own, reach.own).all():
-        raise CertificateError("it is about another person: their values are not those given")
-    if target is not None and target != problem.target:
-        raise CertificateError(f"its target is {problem.target}, not {target}")
-    label = model.classes_[problem.wanted]
-    if wanted is not None and wanted != label:
-        raise CertificateError(f"its wanted class is {label!r}, not {wanted!r}")
-    if cost is not None and not _same_cost(certificate, cost):
-        raise CertificateError(f"its cost is {problem.cost}, not {cost}")
+    if _reading(names) != _reading(model.schema_):
+        raise CertificateError("the schema given reads values otherwise than the model does")
     if cost is None and certificate.given_again:
         parts = ", ".join(certificate.given_again)
         raise CertificateError(f"its cost has {parts}, which no file holds; give the cost again")
-    return Problem(reach, problem.target, cost or problem.cost, problem.wanted)
+    label = plain(model.classes_[theirs.wanted])
+    if wanted is not None and wanted != label:
+        raise CertificateError(f"its wanted class is {label!r}, not {wanted!r}")
+    own = theirs.reach.own if x is None else names.reach(x).own
+    ours = Problem(
+        (own_word if schema is None else schema).reach_codes(own),
+        target or theirs.target,
+        cost or theirs.cost,
+        theirs.wanted,
+    )
+    question = asked(ours, certificate.fingerprint)
+    if fingerprint(question) != certificate.question:
+        apart = differences(certificate.asked, question)
+        more = f"; and {len(apart) - NAMED} more" if len(apart) > NAMED else ""
+        raise CertificateError(f"it answers another question: {'; '.join(apart[:NAMED])}{more}")
+    named = replace(
+        own_word,
+        features=tuple(
+            replace(feature, label=of.label, unit=of.unit)
+            for feature, of in zip(own_word, names, strict=True)
+        ),
+    )
+    return replace(ours, reach=named.reach_codes(own))
 
 
 def _reading(schema: Schema) -> list[tuple[Any, ...]]:
@@ -147,13 +184,6 @@ def _reading(schema: Schema) -> list[tuple[Any, ...]]:
 
 def _same(a: Floats, b: Floats | float) -> Bools:
     return np.asarray((a == b) | (np.isnan(a) & np.isnan(b)))
-
-
-def _same_cost(certificate: Certificate, cost: Cost) -> bool:
-    """Whether two costs are alike in all that a file can say of them."""
-    told, untold = cost_parts(certificate.problem.cost)
-    ours, untold_ours = cost_parts(cost)
-    return told == ours and {*untold, *certificate.given_again} == set(untold_ours)
 
 
 # ---------------------------------------------------------------- the claim
@@ -173,14 +203,19 @@ class _Case:
         """What `predict_proba` says of the wanted class at rows of codes."""
         table = self.problem.reach.schema.decode(rows)
         names = getattr(self.model, "feature_names_in_", None)
-        asked = table.to_numpy() if names is None else table[list(names)]
-        return np.asarray(self.model.predict_proba(asked)[:, self.problem.wanted])
+        given = table.to_numpy() if names is None else table[list(names)]
+        with np.errstate(over="ignore"):  # of a steep calibration, where it means 0 or 1
+            return np.asarray(self.model.predict_proba(given)[:, self.problem.wanted])
+
+    @property
+    def at_once(self) -> int:
+        """How many boxes are judged together."""
+        return max(min(AT_ONCE, MOST_FACTORS // self.candidates.factors.size), 1)
 
     @property
     def enough(self) -> float:
         """The lower bound, before the root and less what rounding may take."""
-        slack = RELATIVE * abs(self.goal) if math.isfinite(self.goal) else 0.0
-        return self.goal - slack
+        return self.goal - RELATIVE * self.goal if math.isfinite(self.goal) else self.goal
 
 
 def _check_claim(certificate: Certificate, case: _Case) -> None:
@@ -188,8 +223,8 @@ def _check_claim(certificate: Certificate, case: _Case) -> None:
     status, answer, bound = certificate.status, certificate.answer, certificate.lower_bound
     if status not in CERTIFIED:
         raise CertificateError(f"it says {status}, which is nothing that can be proved")
-    if math.isnan(bound):
-        raise CertificateError("its lower bound is not a number")
+    if not bound >= 0:
+        raise CertificateError(f"its lower bound is {bound!r}, expected a number from 0 up")
     if status is Status.INFEASIBLE:
         if answer is not None or bound != math.inf:
             raise CertificateError("it says infeasible, but has an answer or a finite lower bound")
@@ -214,8 +249,11 @@ def _check_answer(answer: Point, case: _Case) -> None:
         raise CertificateError(f"{given}, the schema {len(reach.moves)} features")
     if broken := reach.why_not(answer.codes.tolist()):
         raise CertificateError(f"its answer is not allowed: {broken[0]}")
-    cost = case.problem.cost.between(reach.schema.features, reach.own, answer.codes)
-    if not math.isclose(cost, answer.cost, rel_tol=RELATIVE):
+    try:
+        cost = case.problem.cost.between(reach.schema.features, reach.own, answer.codes)
+    except ValueError as error:  # of a function of the user's own
+        raise CertificateError(f"its answer has no cost: {error}") from None
+    if not (math.isfinite(cost) and math.isclose(cost, answer.cost, rel_tol=RELATIVE)):
         raise CertificateError(f"its answer costs {cost!r}, not {answer.cost!r}")
     confidence = float(case.predicted(answer.codes[None])[0])
     if not abs(confidence - answer.confidence) <= ROUNDING:
@@ -236,33 +274,71 @@ def _case(certificate: Certificate, problem: Problem, model: Any) -> _Case:
         raise CertificateError(f"{given}, the schema has {len(reach.schema)}")
     machine = Machine.read(model, problem.wanted)
     related = {name for relation in reach.relations for name in (relation.a, relation.b)}
-    costs, factors = [], []
+    costs, cells = [], []
     for f, (feature, table) in enumerate(zip(reach.schema, machine.tables, strict=True)):
-        offered = _Offered(f, problem, model.thresholds_[f], codes[f])
+        cancel.check()
+        offered = _Offered(f, problem, model.thresholds_[f], codes[f], len(table))
+        offered.check_sizes(feature.name in related)
         offered.check_allowed()
         (offered.check_every_value if feature.name in related else offered.check_every_cell)()
         costs.append(offered.costs(codes[f]))
-        factors.append(table[offered.cells(codes[f])])
+        cells.append(offered.cells(codes[f]))
+    many, clauses = sum(map(len, cells)), len(machine.empty)
+    if many * clauses > MOST_FACTORS:
+        given = f"it has {many:,} candidates, under {clauses:,} clauses"
+        raise CertificateError(f"{given}; expected at most {MOST_FACTORS // clauses:,}")
     bound = certificate.lower_bound
-    goal = math.copysign(bound * bound, bound) if problem.cost.root else bound
-    sizes = np.array([len(each) for each in codes])
-    candidates = Candidates(machine, sizes, np.concatenate(costs), np.concatenate(factors))
+    goal = bound * bound if problem.cost.root else bound
+    if math.isinf(goal) and not math.isinf(bound):
+        raise CertificateError(f"the square of its lower bound, {bound!r}, is beyond all floats")
+    candidates = Candidates(
+        machine,
+        np.array([len(each) for each in codes]),
+        np.concatenate(costs),
+        np.concatenate([table[at] for table, at in zip(machine.tables, cells, strict=True)]),
+    )
     return _Case(problem, model, codes, candidates, goal)
 
 
 class _Offered:
     """The candidates of one feature, beside all that the person may choose."""
 
-    def __init__(self, f: int, problem: Problem, thresholds: Floats, codes: Floats) -> None:
+    def __init__(
+        self, f: int, problem: Problem, thresholds: Floats, codes: Floats, cells: int
+    ) -> None:
         self.feature, self.moves = problem.reach.schema[f], problem.reach.moves[f]
         self.cost, self.thresholds, self.codes = problem.cost, thresholds, codes
+        self.n_cells = cells
 
     def costs(self, codes: Floats) -> Floats:
+        """What each costs before the root: by one that is infinite anything could be proved."""
         own = self.moves.own
-        return np.array([self.cost.change(self.feature, own, code) for code in codes.tolist()])
+        try:
+            found = [self.cost.change(self.feature, own, code) for code in codes.tolist()]
+        except ValueError as error:  # of a function of the user's own
+            raise CertificateError(f"{self.feature.title}: {error}") from None
+        for code, cost in zip(codes.tolist(), found, strict=True):
+            if not 0 <= cost < math.inf:
+                said = f"{self.feature.title}: {self.feature.describe_code(code)} costs {cost!r}"
+                raise CertificateError(f"{said}, expected a finite number from 0 up")
+        return np.array(found)
 
     def cells(self, codes: Floats) -> Ints:
         return cells_of(self.feature, self.thresholds, codes)
+
+    def check_sizes(self, related: bool) -> None:
+        """No candidate twice, and no more than a search needs: a larger proof proves nothing more.
+
+        It needs one in each cell; of a related feature all values, of which no more are listed.
+        """
+        most = max(self.n_cells, MOST_LISTED + 1) if related else self.n_cells
+        given = len(self.codes)
+        if len(np.unique(self.codes)) < given:
+            raise CertificateError(f"{self.feature.title}: a candidate is given more than once")
+        if given > most:
+            raise CertificateError(
+                f"{self.feature.title}: given {given:,} candidates, expected at most {most:,}"
+            )
 
     def check_allowed(self) -> None:
         """Each candidate may be chosen, and so may staying: that is allowed to everyone."""
@@ -277,28 +353,26 @@ class _Offered:
     def check_every_value(self) -> None:
         """A relation tells the values of a cell apart, so all of them must be candidates."""
         values = self._every_value()
-        self._expect(values, (_same(self.codes, value).any() for value in values.tolist()))
+        self._expect(values, np.isin(values, self.codes) | np.isnan(values))
 
     def check_every_cell(self) -> None:
         """To the model the values of a cell are one, so each needs a candidate that is no dearer.
 
         The nearest value of a cell is its cheapest, unless the feature has a cost function.
         """
-        own = self.feature.name in self.cost.functions or {*cost_parts(self.cost)[1]} - {
-            "functions"
-        }
-        values = self._every_value() if own else self._nearest()
-        cells, costs = self.cells(self.codes), self.costs(self.codes) * (1.0 - RELATIVE)
-        needs = zip(self.cells(values), self.costs(values), strict=True)
-        self._expect(values, (((cells == cell) & (costs <= c)).any() for cell, c in needs))
+        values = (
+            self._every_value() if self.feature.name in self.cost.functions else self._nearest()
+        )
+        least = np.full(self.n_cells, math.inf)
+        np.minimum.at(least, self.cells(self.codes), self.costs(self.codes))
+        self._expect(values, least[self.cells(values)] * (1.0 - RELATIVE) <= self.costs(values))
 
-    def _expect(self, values: Floats, served: Iterable[np.bool_]) -> None:
-        for value, yes in zip(values.tolist(), served, strict=True):
-            if not yes:
-                said = self.feature.describe_code(value)
-                raise CertificateError(
-                    f"{self.feature.title}: {said} is allowed, and no candidate serves in its place"
-                )
+    def _expect(self, values: Floats, served: Bools) -> None:
+        for value in values[~served].tolist():
+            said = self.feature.describe_code(value)
+            raise CertificateError(
+                f"{self.feature.title}: {said} is allowed, and no candidate serves in its place"
+            )
 
     def _every_value(self) -> Floats:
         try:
@@ -319,30 +393,36 @@ class _Offered:
 
 
 class _Boxes(NamedTuple):
-    """Leaves of the tree: their nodes, reasons, ranges of candidates and prices."""
+    """Leaves of the tree: their nodes, ranges of candidates and prices."""
 
     node: Ints
-    reason: Ints
     first: Ints  # (n, features)
     last: Ints
     price: Floats
 
     def at(self, rows: Ints) -> _Boxes:
-        ranges = self.first[rows], self.last[rows]
-        return _Boxes(self.node[rows], self.reason[rows], *ranges, self.price[rows])
+        return _Boxes(self.node[rows], self.first[rows], self.last[rows], self.price[rows])
 
 
-def _leaves(proof: Proof) -> _Boxes:
-    """The leaves of the proof, read with a stack, once its nodes make just one complete tree."""
-    top = np.array([len(codes) - 1 for codes in proof.candidates], np.int32)
+def _leaves(proof: Proof, at_once: int) -> Iterator[tuple[int, _Boxes]]:
+    """The leaves of the proof, so many of one reason at a time, each after its reason.
+
+    Its nodes are read with a stack; at the end they were just one complete tree, or it is refused.
+    """
+    _check_labels(proof)
+    top = np.array([len(codes) - 1 for codes in proof.candidates], np.int64)
     stack = [(np.zeros_like(top), top)]
-    found = []
+    found: dict[int, list[tuple[int, Ints, Ints]]] = {reason: [] for reason in range(len(REASONS))}
     for node, (f, cut) in enumerate(zip(proof.feature.tolist(), proof.cut.tolist(), strict=True)):
         if not stack:
             raise CertificateError(f"node {node}: the tree is complete before it")
         first, last = stack.pop()
         if f < 0:
-            found.append((node, first, last))
+            same = found[-1 - f]
+            same.append((node, first, last))
+            if len(same) == at_once:
+                yield -1 - f, _boxes(proof, same)
+                same.clear()
             continue
         if f >= len(top) or not first[f] <= cut < last[f]:
             raise CertificateError(f"node {node}: it cannot cut feature {f} after candidate {cut}")
@@ -351,9 +431,12 @@ def _leaves(proof: Proof) -> _Boxes:
         stack += [(right, last), (first, left)]
     if stack:
         raise CertificateError(f"the tree is cut short: {len(stack)} of its parts are not there")
-    node_of, first_of, last_of = (np.array(part, np.int64) for part in zip(*found, strict=True))
-    _check_labels(proof)
-    return _Boxes(node_of, -1 - proof.feature[node_of], first_of, last_of, proof.price[node_of])
+    yield from ((reason, _boxes(proof, same)) for reason, same in found.items() if same)
+
+
+def _boxes(proof: Proof, found: list[tuple[int, Ints, Ints]]) -> _Boxes:
+    node, first, last = (np.array(part) for part in zip(*found, strict=True))
+    return _Boxes(node, first, last, proof.price[node])
 
 
 def _check_labels(proof: Proof) -> None:
@@ -374,9 +457,11 @@ Judgement = tuple[Bools, Callable[[int], str]]  # whether each reason is true, a
 
 
 def _by_cost(case: _Case, boxes: _Boxes) -> Judgement:
+    """By what its cheapest point costs; that nothing is within reach is never proved by a cost."""
     added = case.candidates.cheapest(boxes.first, boxes.last)
     total = case.problem.cost.total
-    return added >= case.enough, lambda i: f"it may cost only {total(float(added[i])):.6g}"
+    enough = (added >= case.enough) & math.isfinite(case.goal)
+    return enough, lambda i: f"it may cost only {total(float(added[i])):.6g}"
 
 
 def _by_confidence(case: _Case, boxes: _Boxes) -> Judgement:
@@ -394,7 +479,7 @@ def _by_price(case: _Case, boxes: _Boxes) -> Judgement:
             break
 
     def why(i: int) -> str:
-        return f"it may cost only {case.problem.cost.total(max(float(added[i]), 0.0)):.6g}"
+        return f"it may cost only {case.problem.cost.total(max(0.0, float(added[i]))):.6g}"
 
     return added >= case.enough, why
 
@@ -408,7 +493,7 @@ def _priced(case: _Case, boxes: _Boxes) -> Floats:
     least, most = case.problem.target.interval
     for candidates, confidence in (
         (case.candidates, least),
-        *([(case.candidates.turned(), 1.0 - most)] if most < 1.0 else []),
+        *([(case.candidates.turned(), 1.0 - most - ONE_BIT)] if most < 1.0 else []),
     ):
         left = np.flatnonzero(found < case.enough)
         raw = candidates.machine.least_raw(confidence)
@@ -445,6 +530,7 @@ def _by_relation(case: _Case, boxes: _Boxes) -> Judgement:
     for relation in case.problem.reach.relations:
         i, j = at(relation.a), at(relation.b)
         for box in np.flatnonzero(~broken):
+            cancel.check()
             a, b = (case.codes[f][boxes.first[box, f] : boxes.last[box, f] + 1] for f in (i, j))
             broken[box] = not _may_keep(relation, a, b, (float(own[i]), float(own[j])))
     return broken, lambda _: "each relation may be kept in it"
@@ -471,6 +557,7 @@ def _by_point(case: _Case, boxes: _Boxes) -> Judgement:
     least, most = case.problem.target.interval
     true = single & ((said < least) | (said > most))
     for i in np.flatnonzero(single & ~true):
+        cancel.check()
         true[i] = not case.problem.reach.allows(rows[i].tolist())
     return (
         true,

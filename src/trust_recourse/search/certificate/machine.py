@@ -53,7 +53,7 @@ class Machine:
             self,
             up=~self.up,
             link=1.0 - self.link[::-1],
-            calibrated=lambda raw: 1.0 - calibrated(1.0 - raw),
+            calibrated=lambda raw: _other(calibrated(1.0 - raw)),
         )
 
     def mean(self, q: Floats) -> Floats:
@@ -85,6 +85,11 @@ class Machine:
         return above
 
 
+def _other(confidence: Floats) -> Floats:
+    """The other class's confidence; at a tie it is just below ½, as a tie is class 1."""
+    return np.where(confidence == 0.5, math.nextafter(0.5, 0.0), 1.0 - confidence)
+
+
 def moved(law: Floats, p: Floats, up: bool) -> Floats:
     """A law after a clause that with probability p moves the vote by one, up or down."""
     after = law * (1.0 - p[:, None])
@@ -109,13 +114,20 @@ def _calibration(calibrator: Any) -> Map:
     if calibrator is None:
         return lambda raw: raw
     x, y = calibrator.x, calibrator.y
+    if not (np.isfinite(x).all() and np.isfinite(y).all()):
+        raise CertificateError("the model's calibration has numbers that are not finite")
     if calibrator.method == "isotonic" and (np.diff(x) >= 0).all() and (np.diff(y) >= 0).all():
         return lambda raw: np.asarray(np.interp(raw, x, y))
     if calibrator.method == "sigmoid" and len(x) == 1 and x[0] >= 0:
-        return lambda raw: np.asarray(1.0 / (1.0 + np.exp(-(x[0] * raw + y[0]))))
+        return lambda raw: _sigmoid(x[0] * raw + y[0])
     raise CertificateError(
         f"the model's calibration, {calibrator.method!r}, is not an increasing map known here"
     )
+
+
+def _sigmoid(at: Floats) -> Floats:
+    with np.errstate(over="ignore"):  # far below 0 it is 0
+        return np.asarray(1.0 / (1.0 + np.exp(-at)))
 
 
 def _factor_tables(model: Any) -> tuple[Floats, ...]:

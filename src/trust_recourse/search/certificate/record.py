@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from reprlib import repr as short  # of a stranger's values, which may be of any size
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from trust_recourse import cancel, strict_json
 from trust_recourse.problem import Cost, Floats, Ints, Point, Problem, Status, Target
 from trust_recourse.schema import Schema, SchemaError
 from trust_recourse.schema.values import write_whole
+from trust_recourse.search.certificate.question import Question, asked, cost_parts, fingerprint
 
-FORMAT = 1
+FORMAT = 2
+READ = (1, 2)  # format 1 had no fingerprint of the question
 KIND = "trust-recourse certificate"
 MOST_BYTES = 1 << 30
+MOST_FEATURES = 10_000  # and as many relations
 
 REASONS = ("cost", "confidence", "priced", "relation", "point")
 CERTIFIED = (Status.OPTIMAL, Status.FEASIBLE, Status.INFEASIBLE, Status.ALREADY_MET)
@@ -82,6 +89,16 @@ class Certificate:
     proof: Proof
     given_again: tuple[str, ...] = ()
 
+    @cached_property
+    def asked(self) -> Question:
+        """Its question in plain values, of which `question` is the fingerprint."""
+        return asked(self.problem, self.fingerprint, self.given_again)
+
+    @property
+    def question(self) -> str:
+        """The fingerprint of its question; whoever asks the same one has the same."""
+        return fingerprint(self.asked)
+
     def to_dict(self) -> dict[str, Any]:
         """Write the certificate in lists, texts and numbers that JSON can hold."""
         problem, answer, proof = self.problem, self.answer, self.proof
@@ -89,6 +106,7 @@ class Certificate:
         return {
             "kind": KIND,
             "format": FORMAT,
+            "question": self.question,
             "fingerprint": self.fingerprint,
             "schema": problem.reach.schema.to_dict(),
             "cost": told,
@@ -137,21 +155,14 @@ class Certificate:
         if (size := source.stat().st_size) > MOST_BYTES:
             raise CertificateError(f"{source}: {size:,} bytes, expected at most {MOST_BYTES:,}")
         try:
-            return cls.from_dict(json.loads(source.read_text(encoding="utf-8")))
-        except (CertificateError, SchemaError) as error:
+            return cls.from_dict(strict_json.loads(source.read_bytes()))
+        except CertificateError as error:
             raise CertificateError(f"{source}: {error}") from None
-        except (ValueError, RecursionError) as error:
+        except ValueError as error:
             raise CertificateError(f"{source}: damaged or cut short ({error})") from None
 
 
 # ---------------------------------------------------------------- the file
-
-
-def cost_parts(cost: Cost) -> tuple[dict[str, float | bool], list[str]]:
-    """The parts of a cost that a file can hold, and the names of those in use that it cannot."""
-    parts = {field.name: getattr(cost, field.name) for field in fields(cost)}
-    told = {name: part for name, part in parts.items() if isinstance(part, (bool, int, float))}
-    return told, [name for name, part in parts.items() if name not in told and part]
 
 
 def _told(numbers: Any) -> list[float | str]:
@@ -160,25 +171,36 @@ def _told(numbers: Any) -> list[float | str]:
 
 
 _ENTRIES = {
-    "kind", "format", "fingerprint", "schema", "cost", "given_again", "factual", "wanted", "target",
-    "status", "answer", "lower_bound", "nodes", "candidates", "feature", "cut", "price",
+    "kind", "format", "question", "fingerprint", "schema", "cost", "given_again", "factual",
+    "wanted", "target", "status", "answer", "lower_bound", "nodes", "candidates", "feature", "cut",
+    "price",
 }  # fmt: skip
+_SHA256 = re.compile("[0-9a-f]{64}")
 
 
 def _read(given: Any) -> Certificate:
     if not isinstance(given, Mapping) or given.get("kind") != KIND:
         raise CertificateError(f"not a {KIND}; expected a file written by Certificate.save(path)")
-    if given.get("format") != FORMAT:
+    try:
+        strict_json.refuse_unusable(given)
+        return _read_entries(given)
+    except CertificateError:
+        raise
+    except (ValueError, OverflowError) as error:  # of what it holds
+        raise CertificateError(str(error)) from None
+
+
+def _read_entries(given: Mapping[str, Any]) -> Certificate:
+    number = given.get("format")
+    if type(number) is not int or number not in READ:
         raise CertificateError(
-            f"format {given.get('format')!r}; this version reads format {FORMAT}. "
+            f"format {short(number)}; this version reads up to format {FORMAT}. "
             "Update trust-recourse, or make the certificate with this version"
         )
-    if differing := sorted(map(str, set(given) ^ _ENTRIES)):
+    entries = _ENTRIES - ({"question"} if number == 1 else set())
+    if differing := sorted(map(str, set(given) ^ entries)):
         word = "unknown" if differing[0] in map(str, given) else "absent"
-        raise CertificateError(f"entry {differing[0]!r}: {word}")
-    again = given["given_again"]
-    if not isinstance(again, list) or not all(isinstance(name, str) for name in again):
-        raise CertificateError(f"given_again: given {again!r}, expected a list of names")
+        raise CertificateError(f"entry {short(differing[0])}: {word}")
     if not isinstance(given["candidates"], list):
         raise CertificateError("candidates: expected a list of numbers for each feature")
     proof = Proof(
@@ -187,72 +209,108 @@ def _read(given: Any) -> Certificate:
         _whole("cut", given["cut"]),
         _numbers("price", given["price"]),
     )
-    return Certificate(
-        fingerprint=_text("fingerprint", given["fingerprint"]),
+    certificate = Certificate(
+        fingerprint=_sha256("fingerprint", given["fingerprint"]),
         problem=_read_problem(given),
         status=_read_status(given["status"]),
         answer=_read_answer(given["answer"]),
         lower_bound=float(_numbers("lower_bound", [given["lower_bound"]])[0]),
         nodes=int(_whole("nodes", [given["nodes"]])[0]),
         proof=proof,
-        given_again=tuple(again),
+        given_again=_read_names(given["given_again"]),
     )
+    if number > 1 and _sha256("question", given["question"]) != certificate.question:
+        raise CertificateError("question: it is not the fingerprint of the question that is there")
+    return certificate
 
 
 def _read_problem(given: Mapping[str, Any]) -> Problem:
-    wanted, cost = given["wanted"], given["cost"]
-    if wanted not in (0, 1) or not isinstance(wanted, int):
-        raise CertificateError(f"wanted: given {wanted!r}, expected 0 or 1")
-    known = {field.name for field in fields(Cost)}
-    if not isinstance(cost, Mapping) or not set(cost) <= known:
-        raise CertificateError(f"cost: given {cost!r}, expected {', '.join(sorted(known))}")
-    target = given["target"]
-    if not isinstance(target, Mapping) or set(target) != {"confidence", "mode", "tolerance"}:
-        raise CertificateError(f"target: given {target!r}, expected confidence, mode and tolerance")
-    schema = Schema.from_dict(given["schema"])
+    wanted = given["wanted"]
+    if type(wanted) is not int or wanted not in (0, 1):
+        raise CertificateError(f"wanted: given {short(wanted)}, expected 0 or 1")
+    cost = _read_parts("cost", given["cost"], l0=_number, l1=_number, l2=_number, root=_boolean)
+    target = _read_parts(
+        "target", given["target"], confidence=_number, mode=_text, tolerance=_number
+    )
+    schema = _read_schema(given["schema"])
     codes = _numbers("factual", given["factual"])
     try:
-        return Problem(schema.reach_codes(codes), Target(**target), Cost(**cost), wanted)
+        reach = schema.reach_codes(codes)
     except SchemaError as error:
         raise CertificateError(f"factual: {error}") from None
-    except (ValueError, TypeError) as error:
-        raise CertificateError(str(error)) from None
+    return Problem(reach, Target(**target), Cost(**cost), wanted)
+
+
+def _read_schema(given: Any) -> Schema:
+    for entry in ("features", "relations"):
+        many = given.get(entry) if isinstance(given, Mapping) else None
+        if isinstance(many, list) and len(many) > MOST_FEATURES:
+            raise CertificateError(
+                f"schema: given {len(many):,} {entry}, expected at most {MOST_FEATURES:,}"
+            )
+    return Schema.from_dict(given)
 
 
 def _read_status(given: Any) -> Status:
     if given not in [str(status) for status in CERTIFIED]:
-        raise CertificateError(f"status: given {given!r}, expected {', '.join(CERTIFIED)}")
+        raise CertificateError(f"status: given {short(given)}, expected {', '.join(CERTIFIED)}")
     return Status(given)
 
 
 def _read_answer(given: Any) -> Point | None:
     if given is None:
         return None
-    if not isinstance(given, Mapping) or set(given) != {"codes", "cost", "confidence"}:
-        raise CertificateError(f"answer: given {given!r}, expected codes, cost and confidence")
-    cost, confidence = _numbers("answer", [given["cost"], given["confidence"]]).tolist()
-    return Point(_numbers("answer", given["codes"]), cost, confidence)
+    each = _read_parts("answer", given, codes=_numbers, cost=_number, confidence=_number)
+    return Point(**each)
+
+
+def _read_names(given: Any) -> tuple[str, ...]:
+    if given not in ([], ["functions"]):
+        raise CertificateError(f"given_again: given {short(given)}, expected [] or ['functions']")
+    return tuple(given)
+
+
+def _read_parts(entry: str, given: Any, **parts: Callable[[str, Any], Any]) -> dict[str, Any]:
+    """An object of just these parts, each read by its own function."""
+    if not isinstance(given, Mapping) or set(given) != set(parts):
+        raise CertificateError(f"{entry}: given {short(given)}, expected {', '.join(parts)}")
+    return {name: read(f"{entry}, {name}", given[name]) for name, read in parts.items()}
 
 
 def _text(entry: str, given: Any) -> str:
     if not isinstance(given, str):
-        raise CertificateError(f"{entry}: given {given!r}, expected text")
+        raise CertificateError(f"{entry}: given {short(given)}, expected text")
     return given
 
 
+def _sha256(entry: str, given: Any) -> str:
+    if not _SHA256.fullmatch(_text(entry, given)):
+        raise CertificateError(f"{entry}: given {short(given)}, expected a SHA-256 in hexadecimal")
+    return _text(entry, given)
+
+
+def _boolean(entry: str, given: Any) -> bool:
+    if not isinstance(given, bool):
+        raise CertificateError(f"{entry}: given {short(given)}, expected true or false")
+    return given
+
+
+def _number(entry: str, given: Any) -> float:
+    return float(_numbers(entry, [given])[0])
+
+
 def _numbers(entry: str, given: Any) -> Floats:
+    cancel.check()
     if isinstance(given, list):
         texts = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
         numbers = [texts.get(n, n) if isinstance(n, str) else n for n in given]
         if all(type(n) in (int, float) for n in numbers):
-            try:
-                return np.array(numbers, dtype=np.float64)
-            except OverflowError:
-                pass
+            return np.array(numbers, dtype=np.float64)
     raise CertificateError(f"{entry}: expected a list of numbers, 'inf', '-inf' or 'nan'")
 
 
 def _whole(entry: str, given: Any) -> Ints:
+    cancel.check()
     if isinstance(given, list) and all(type(n) is int and abs(n) < 2**62 for n in given):
         return np.array(given, dtype=np.int64)
     raise CertificateError(f"{entry}: expected a list of whole numbers")

@@ -14,6 +14,7 @@ from nicegui import ui
 from starlette.routing import Match, Mount
 
 from trust_recourse.web.page.screen import show
+from trust_recourse.web.policy import Policy
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -34,7 +35,8 @@ def mount(app: FastAPI, desk: Desk) -> None:
         language="en-US",
         show_welcome_message=False,
     )
-    app.router.routes[-1] = Beside("/", app.router.routes[-1].app)  # type: ignore[attr-defined]
+    page = app.router.routes[-1].app  # type: ignore[attr-defined]
+    app.router.routes[-1] = Beside("/", Policy(page))
 
 
 class Beside(Mount):

@@ -1,0 +1,313 @@
+"""The laws: what an answer must be, given every row that the person may become."""
+
+from __future__ import annotations
+
+import json
+import traceback
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import pairwise
+from unittest import mock
+
+import numpy as np
+
+from laws.enumeration import SLACK, Rows, TooManyRowsError, before_root, code_of, met, said
+from laws.questions import Case, a_target, chance, one_of, some_cases
+from mutations import mutated
+from trust_recourse import Certificate, CertificateError, Recourse, verify
+from trust_recourse.problem import Status
+from trust_recourse.schema import SchemaError
+from trust_recourse.search import branch_and_bound
+
+NEAR = Fraction(1, 10**9)  # of two costs: proofs take those for the same that differ by no more
+TOLD = Fraction(1, 10**12)  # of a cost: what is told may differ by so much from the exact one
+MUTATIONS = 3  # of each certificate
+
+
+@dataclass
+class Findings:
+    """What was judged, and what was broken."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    broken: list[str] = field(default_factory=list)
+
+    def law(self, holds, words):
+        """Note a law that is broken."""
+        if not holds:
+            self.broken.append(words)
+
+
+@dataclass(frozen=True)
+class Court:
+    """One case, the door it asks at, where chance comes from, and what was found."""
+
+    case: Case
+    recourse: Recourse
+    rng: np.random.Generator
+    findings: Findings
+
+    @property
+    def rows(self) -> Rows:
+        return self.case.rows
+
+    def law(self, holds, words):
+        self.findings.law(holds, words)
+
+    def count(self, kind, n=1):
+        self.findings.counts[kind] += int(n)
+
+    def codes(self, values):
+        """A row of values, as codes."""
+        return np.array([code_of(feature, values[feature.name]) for feature in self.case.schema])
+
+    def point(self, name, codes, cost, confidence):
+        """The exact cost of a row that was suggested: allowed, and just what is said of it."""
+        case, exact = self.case, self.rows.cost_of(codes)
+        self.law(self.rows.allows(codes), f"{name}: {codes.tolist()} is not allowed")
+        near = abs(before_root(case.cost, cost) - exact) <= 2 * TOLD * exact
+        self.law(near, f"{name}: told to cost {cost!r}, but {told(exact)}")
+        (true,) = said(case.schema, case.model, codes[None], case.wanted)
+        self.law(true == confidence, f"{name}: confidence {true!r}, told {confidence!r}")
+        return exact
+
+
+def judge(seed: int) -> Findings:
+    """Ask all that a seed says, of one person or of a few."""
+    rng, findings = np.random.default_rng(seed), Findings()
+    # half of the searches look for cheaper points from the first box on, as large ones do
+    early = mock.patch.object(
+        branch_and_bound, "DIVE_FROM", 0 if chance(rng, 0.5) else branch_and_bound.DIVE_FROM
+    )
+    with early, warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for case in some_cases(rng):
+            before = len(findings.broken)
+            _judge(case, rng, findings)
+            if len(findings.broken) > before:
+                findings.broken.append(case.words)
+    return findings
+
+
+def _judge(case: Case, rng: np.random.Generator, findings: Findings) -> None:
+    findings.counts.update(_kinds(case))
+    try:
+        label = case.model.classes_[case.wanted]
+        court = Court(
+            case, Recourse(case.model, case.schema, case.cost, wanted=label), rng, findings
+        )
+        asked = [_find, _find, _find, _limited, _frontier, _reachable]
+        for k in rng.permutation(len(asked)).tolist():
+            asked[k](court)
+    except Exception:
+        findings.broken.append("".join(traceback.format_exc()))
+
+
+def _kinds(case: Case) -> dict[str, int]:
+    """What there is to judge in a case."""
+    rows, model = case.rows, case.model
+    found = {
+        "people": 1,
+        "rows they may become": len(rows.costs),
+        "rows that a relation forbids": rows.refused,
+        "people with a missing value": np.isnan(rows.own).any(),
+        "costs with functions": bool(case.cost.functions),
+        "schemas with a continuous feature": any(
+            feature.kind == "number" and feature.step is None for feature in case.schema
+        ),
+        f"wanted class {case.wanted}": 1,
+        type(model).__name__: 1,
+        f"link {model.link}": 1,
+        f"calibration {model.calibrator_ and model.calibrator_.method}": 1,
+    }
+    return {kind: int(n) for kind, n in found.items()}
+
+
+def told(cost: Fraction | None) -> str:
+    return "nothing" if cost is None else f"{float(cost)!r} before the root"
+
+
+def no_dearer(cost: Fraction, than: Fraction) -> bool:
+    return cost <= than * (1 + NEAR)
+
+
+# ---------------------------------------------------------------- the cheapest
+
+
+def _find(court: Court) -> None:
+    """The cheapest at one level or more, and other ways."""
+    rng = court.rng
+    first, *others = (a_target(rng, court.rows.confidence) for _ in range(one_of(rng, 1, 1, 3)))
+    levels = [first.confidence, *(t.confidence for t in others)]
+    most = one_of(rng, 1, 1, 4)
+    result = court.recourse.find(
+        court.case.person, levels, mode=first.mode, tolerance=first.tolerance, n_options=most
+    )
+    court.law(len(result.status) == len(set(levels)), f"asked {levels}, told {result.status}")
+    for target, status in result.status.items():
+        court.count(f"{status}, {target.mode}")
+        court.count(
+            "levels that a row has to the last bit", target.confidence in court.rows.confidence
+        )
+        _check_answer(court, result, target, most)
+        if status is Status.OPTIMAL or chance(rng, 0.3):
+            _check_certificate(court, result, target)
+
+
+def _check_answer(court: Court, result, target, most: int) -> None:
+    """The status, then each option: the cheapest that does not merely add to one before it."""
+    rows, status, name = court.rows, result.status[target], f"find {target}"
+    options = [option for option in result.options if option.target == target]
+    left = met(target, rows.confidence)
+    expected = (
+        (Status.ALREADY_MET if left[0] else Status.OPTIMAL) if left.any() else Status.INFEASIBLE
+    )
+    if status is not expected:
+        court.law(False, f"{name}: {status}, but by enumeration {expected}")
+        return
+    court.law(bool(options) == left.any(), f"{name}: {status} with {len(options)} options")
+    changed = rows.changed(rows.codes)
+    for k, option in enumerate(options):
+        which, codes = f"{name}, option {k + 1}", court.codes(option.x)
+        exact = court.point(which, codes, option.cost, option.confidence)
+        court.law(met(target, option.confidence), f"{which}: {option.confidence!r} is short")
+        moves = rows.changed(codes)
+        names = {f.name for f, moved in zip(court.case.schema, moves, strict=True) if moved}
+        court.law(set(option.changes) == names, f"{which}: says it changes {option.changes}")
+        least = rows.least(left)
+        court.law(
+            least is None or no_dearer(exact, least),
+            f"{which}: {told(exact)}, but {told(least)} is enough",
+        )
+        if k == 0:
+            bound = before_root(court.case.cost, option.lower_bound)
+            proved = option.lower_bound <= option.cost and no_dearer(exact, bound)
+            court.law(proved, f"{which}: cost {option.cost!r}, bound {option.lower_bound!r}")
+        left &= ~changed[:, moves].all(axis=1)
+    if status is Status.OPTIMAL:
+        court.count("further options", len(options) - 1)
+        court.law(len(options) == most or not left.any(), f"{name}: there is another way")
+
+
+def _limited(court: Court) -> None:
+    """A search that may end early claims no more than it knows."""
+    rng = court.rng
+    target, gap = a_target(rng, court.rows.confidence), one_of(rng, 0.0, 0.0, 0.01, 0.5)
+    result = court.recourse.find(
+        court.case.person, target.confidence, mode=target.mode, tolerance=target.tolerance,
+        gap=gap, node_limit=int(rng.integers(1, 12)),
+    )  # fmt: skip
+    (status,) = result.status.values()
+    court.count(f"{status}, limited")
+    least, name = court.rows.least(met(target, court.rows.confidence)), f"limited {target}"
+    if status is Status.INFEASIBLE:
+        court.law(least is None, f"{name}: infeasible, but {told(least)} is enough")
+    for option in result.options:
+        codes = court.codes(option.x)
+        exact = court.point(name, codes, option.cost, option.confidence)
+        court.law(met(target, option.confidence), f"{name}: {option.confidence!r} is short")
+        true = exact if least is None else least
+        bound = before_root(court.case.cost, option.lower_bound)
+        court.law(no_dearer(bound, true), f"{name}: bound {option.lower_bound!r}, {told(true)}")
+        proved = no_dearer(exact, true) or status is not Status.OPTIMAL
+        court.law(proved, f"{name}: optimal at {told(exact)}, but {told(true)} is enough")
+    if status is not Status.NOT_FOUND and chance(rng, 0.3):
+        _check_certificate(court, result, target)
+
+
+# ---------------------------------------------------------------- proofs
+
+
+def _check_certificate(court: Court, result, target) -> None:
+    """It holds for the question that was asked, and what is made of it holds only if it is true."""
+    case, text = court.case, result.certificate(target).to_json()
+    try:
+        verdict = verify(
+            Certificate.from_dict(json.loads(text)), case.model, schema=case.schema, cost=case.cost,
+            x=case.person, target=target, wanted=case.model.classes_[case.wanted],
+        )  # fmt: skip
+    except CertificateError as error:
+        court.law(False, f"certificate of {target}, {result.status[target]}: refused, {error}")
+        return
+    court.law(verdict.status is result.status[target], f"certificate of {target}: {verdict}")
+    court.count("certificates that hold")
+    for _ in range(MUTATIONS):
+        _check_mutation(court, mutated(court.rng, json.loads(text)))
+
+
+def _check_mutation(court: Court, given) -> None:
+    """A changed certificate is refused, or what it says of its own question is true."""
+    case = court.case
+    try:
+        certificate = Certificate.from_dict(given)
+        cost = case.cost if certificate.given_again else certificate.problem.cost
+        verify(certificate, case.model, cost=cost)
+    except (CertificateError, SchemaError):
+        court.count("mutations refused")
+        return
+    except Exception:
+        court.law(False, f"mutation neither held nor refused\n{traceback.format_exc()}{given}")
+        return
+    reach, wanted = certificate.problem.reach, certificate.problem.wanted
+    try:
+        rows = Rows.of(reach.schema, reach.own, cost, case.model, wanted, court.rng)
+    except (TooManyRowsError, OverflowError):
+        court.count("mutations that hold, too large to judge")
+        return
+    court.count("mutations that hold, and are true")
+    for untrue in _untrue(certificate, rows):
+        court.law(False, f"mutation that holds: {untrue}\n{given}")
+
+
+def _untrue(certificate: Certificate, rows: Rows) -> Iterator[str]:
+    """What a certificate says that is not so."""
+    meets = met(certificate.problem.target, rows.confidence)
+    least, answer = rows.least(meets), certificate.answer
+    if answer is None:
+        if least is not None:
+            yield f"infeasible, but {told(least)} is enough"
+        return
+    exact = rows.cost_of(answer.codes)
+    if not rows.allows(answer.codes):
+        yield f"{answer.codes.tolist()} is not allowed"
+    if abs(before_root(rows.cost, answer.cost) - exact) > 3 * NEAR * exact:
+        yield f"its answer costs {told(exact)}"
+    bound = before_root(rows.cost, max(certificate.lower_bound, 0.0))
+    if least is not None and bound > least * (1 + 3 * NEAR):
+        yield f"lower bound {certificate.lower_bound!r}, but {told(least)} is enough"
+    if certificate.status is Status.ALREADY_MET and not meets[0]:
+        yield "already met, but it is not"
+
+
+# ---------------------------------------------------------------- all steps, and the furthest
+
+
+def _frontier(court: Court) -> None:
+    """Steps that rise in both, and one of them for every row: no dearer, no less confident."""
+    rows, steps = court.rows, []
+    for row in court.recourse.frontier(court.case.person).to_dict("records"):
+        cost, confidence = row["cost"], row["confidence"]
+        steps.append((court.point("frontier", court.codes(row), cost, confidence), confidence))
+    court.count("steps of a frontier", len(steps) - 1)
+    for (cost, p), (dearer, more) in pairwise(steps):
+        rises = dearer > cost and more > p
+        court.law(rises, f"frontier: {told(dearer)} for {more!r} after {told(cost)} for {p!r}")
+    for k in rows.staircase:
+        cost, p = rows.costs[k] * rows.unit, rows.confidence[k]
+        served = any(no_dearer(c, cost) and q >= p - SLACK for c, q in steps)
+        court.law(served, f"frontier: no step for {told(cost)}, {p!r}: {rows.codes[k].tolist()}")
+
+
+def _reachable(court: Court) -> None:
+    """The greatest confidence, and the cheapest way there."""
+    rows, option = court.rows, court.recourse.reachable(court.case.person)
+    exact = court.point("reachable", court.codes(option.x), option.cost, option.confidence)
+    court.law(option.status is Status.OPTIMAL, f"reachable: {option.status}")
+    most = rows.confidence.max()
+    court.law(option.confidence >= most - SLACK, f"reachable: {option.confidence!r} of {most!r}")
+    least = rows.least(rows.confidence >= option.confidence)
+    cheapest = least is None or no_dearer(exact, least)
+    court.law(cheapest, f"reachable: {told(exact)}, but {told(least)} is enough")
+    court.count("furthest reached")
