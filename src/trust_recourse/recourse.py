@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from typing import Any, Literal, NamedTuple
 
 import cloudpickle
@@ -134,7 +134,6 @@ class Recourse:
         self.wanted_at = classes.index(self.wanted)
         if self.exact:
             self._check_schema()
-            self.score: Score = model.score_of(self.wanted_at)
 
     def _check_schema(self) -> None:
         """The schema may limit moves as it likes, but must read values as the model does."""
@@ -374,11 +373,17 @@ class Recourse:
         lean = copy(self)
         if hasattr(self.model, "drop_states"):
             lean.model = copy(self.model).drop_states()
-            lean.score = lean.model.score_of(self.wanted_at)
+        lean.__dict__.pop("score", None)  # large, and made anew where it is asked for
         given: bytes = cloudpickle.dumps(lean)
         return given
 
     # ------------------------------------------------------------ what results ask
+
+    @cached_property
+    def score(self) -> Score:
+        """The wanted class's confidence as the exact engine asks for it."""
+        score: Score = self.model.score_of(self.wanted_at)
+        return score
 
     def confidence_of(self, codes: Floats) -> float:
         """The wanted class's confidence at one row of codes."""
