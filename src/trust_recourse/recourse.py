@@ -365,6 +365,10 @@ class Recourse:
             decision_threshold=self.decision_threshold,
         )  # fmt: skip
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the score, which is large and made anew where it is asked for."""
+        return {name: value for name, value in self.__dict__.items() if name != "score"}
+
     def packed(self) -> bytes:
         """Bytes to be sent to other processes, where `unpacked` gives the same back.
 
@@ -373,7 +377,6 @@ class Recourse:
         lean = copy(self)
         if hasattr(self.model, "drop_states"):
             lean.model = copy(self.model).drop_states()
-        lean.__dict__.pop("score", None)  # large, and made anew where it is asked for
         given: bytes = cloudpickle.dumps(lean)
         return given
 
