@@ -100,7 +100,7 @@ def by_kernel(recourse, x, level, repeat=1, **limits):
     problem = Problem(recourse.schema.reach(x), Target(level), recourse.cost, recourse.wanted_at)
     spent = []
     for _ in range(repeat):
-        exact = Exact(recourse.model, problem, **limits)
+        exact = Exact(recourse.score, problem, **limits)
         exact.features, exact._search  # noqa: B018 - made on first use, which is not timed
         answer, seconds = timed(exact.cheapest)
         spent.append(seconds)

@@ -11,7 +11,7 @@ from pathlib import Path
 import typer
 
 import trust_recourse
-from trust_recourse import plot, problem
+from trust_recourse import cells, plot, sums, testing
 from trust_recourse.cli import app
 
 PAGE = Path(__file__).parent / "reference.md"
@@ -34,8 +34,11 @@ def page():
     parts += ["## `trust_recourse.plot`", inspect.getdoc(plot)]
     drawn = [name for name in dir(plot) if name.endswith("_info") or name.startswith("draw_")]
     parts += [entry(name, getattr(plot, name)) for name in sorted(drawn, key=_without_prefix)]
-    parts += ["## `trust_recourse.problem`, for models of your own"]
-    parts += [entry(name, getattr(problem, name)) for name in ("CellModel", "Boxes")]
+    parts += ["## For models of your own: `cells`, `sums` and `testing`"]
+    parts += [
+        entry(name, getattr(cells, name)) for name in ("Grid", "Kernel", "Score", "CellModel")
+    ]
+    parts += [entry("Additive", sums.Additive), entry("check_cell_model", testing.check_cell_model)]
     return "\n\n".join(part.strip() for part in parts) + "\n"
 
 

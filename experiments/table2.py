@@ -246,7 +246,7 @@ def measured(asked, row, x, other, seed):
     }
     if row.model == "ann":
         return found
-    kept = noise(asked.model, codes, schema, SIGMA)
+    kept = noise(asked.score, codes, schema, SIGMA)
     return found | {
         "exact_confidence": asked.confidence_of(codes),
         "exact_robustness": kept.probability,

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import itertools
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -9,7 +8,6 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import postgres
-import trust_recourse
 from trust_recourse import PTMClassifier, haberman
 
 settings.register_profile(
@@ -20,22 +18,6 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("laws")
-
-
-def pytest_configure(config):
-    """Throw compiled code away once a source it may hold is newer.
-
-    numba looks at a function's own file alone, not at those it calls.
-    """
-    if hasattr(config, "workerinput"):
-        return
-    package = Path(trust_recourse.__file__).parent
-    rooms = package / "search", package / "tsetlin"
-    newest = max(path.stat().st_mtime for room in rooms for path in room.glob("*.py"))
-    for room in rooms:
-        for compiled in room.glob("__pycache__/*.nb?"):
-            if compiled.stat().st_mtime < newest:
-                compiled.unlink()
 
 
 @pytest.fixture(scope="session")

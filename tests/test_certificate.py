@@ -31,7 +31,7 @@ from trust_recourse import Feature, PTMClassifier, Recourse, Schema, TMClassifie
 from trust_recourse.cancel import Cancelled, cancellable
 from trust_recourse.problem import Cost, Point, Problem, Status, Target
 from trust_recourse.schema import SchemaError
-from trust_recourse.search import tree
+from trust_recourse.search import branch_and_bound
 from trust_recourse.search.candidates import candidates
 from trust_recourse.search.certificate import (
     REASONS,
@@ -54,7 +54,7 @@ COST, CONFIDENCE, PRICED, RELATION, POINT = range(len(REASONS))
 @pytest.fixture(autouse=True)
 def early(monkeypatch):
     """Look for cheaper points from the first box on, so that small searches do all there is."""
-    monkeypatch.setattr(tree, "DIVE_FROM", 0)
+    monkeypatch.setattr(branch_and_bound, "DIVE_FROM", 0)
 
 
 # ---------------------------------------------------------------- questions
@@ -969,7 +969,7 @@ def test_a_check_is_called_off_within_a_single_leaf():
     p = model.predict_proba(X)[:, 1]
     reach, goal = (recourse.schema.reach(X.iloc[int(at)]) for at in (p.argmin(), p.argmax()))
     cost = recourse.cost.between(recourse.schema.features, reach.own, goal.own)
-    found = candidates(model, reach, recourse.cost)
+    found = candidates(recourse.score.grid, reach, recourse.cost)
     claim = Certificate(
         model.fingerprint_,
         Problem(reach, Target(float(p.max()) - 1e-3), recourse.cost),
@@ -1003,7 +1003,7 @@ def test_bounds_hold_on_random_boxes(seed, link, wanted, power, price, rank, sha
     inclusion = rng.random(model.inclusion_.shape) ** power
     inclusion[rng.random(inclusion.shape) < 0.1] = 1.0  # factors of 0, logarithms of −∞
     model._conclude(inclusion)
-    cells = [rng.permutation(n).astype(np.int32) for n in model._literals.n_cells]
+    cells = [rng.permutation(n).astype(np.int32) for n in model._literals.grid.sizes]
     costs = [rng.random(len(c)) for c in cells]
     rules = Machine.read(model, wanted)
     factors = [table[of] for table, of in zip(rules.tables, cells, strict=True)]

@@ -344,7 +344,7 @@ def test_what_a_clause_states_is_where_it_fires_at_half_its_best():
     clauses, cells = model.clauses(), model.cells_of(model.schema_.encode(X))
     holds = clauses.hold(cells)
     factors = clauses.factors_at(cells)
-    first, sizes = model._literals.first_cell, model._literals.n_cells
+    first, sizes = model._literals.grid.first_cell, model._literals.grid.sizes
     best = np.array(
         [clauses.factors[a : a + n].max(axis=0) for a, n in zip(first, sizes, strict=True)]
     )

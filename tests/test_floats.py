@@ -14,8 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trust_recourse import Feature, PTMClassifier, Recourse, Schema
+from trust_recourse.cells import of_class, yes_interval
 from trust_recourse.measure import noise
-from trust_recourse.problem import MOST_COST, Cost, Status, wanted_confidence, yes_interval
+from trust_recourse.problem import MOST_COST, Cost, Status
 from trust_recourse.schema.values import plus, ratio, written
 from trust_recourse.search.certificate import verify
 from trust_recourse.tsetlin.calibration import Calibrator
@@ -71,7 +72,7 @@ def test_the_other_class_is_told_by_its_own_floats(low, high, yes, near):
     for end in (low, high):
         for at in (yes, math.nextafter(1.0 - end, math.inf * near) if near else 1.0 - end):
             at = min(max(at, 0.0), 1.0)
-            confidence = float(wanted_confidence(np.array([at]), 0)[0])
+            confidence = float(of_class(np.array([at]), 0)[0])
             least, most = yes_interval(low, high, 0)
             assert (least <= at <= most) == (low <= confidence <= high)
 
@@ -186,7 +187,7 @@ def test_distances_and_noise_that_floats_cannot_count_with_are_refused(model):
     with pytest.raises(ValueError, match="min_radius=1e\\+100 with the scale 1e\\+250 of 'age'"):
         far.find(PERSON, 0.7, min_radius=1e100)
     with pytest.raises(ValueError, match="sigma=1e\\+100 with scales"):
-        noise(model, far.schema.encode(PERSON)[0], far.schema, 1e100)
+        noise(model.score_of(1), far.schema.encode(PERSON)[0], far.schema, 1e100)
 
 
 # ---------------------------------------------------------------- one float from an edge

@@ -54,7 +54,7 @@ def test_a_value_equal_to_a_threshold_lies_below_it_to_the_last_bit(values, most
     assert (np.diff(t) > 0).all()
     assert set(t) <= set(codes[:, 0])
     around = np.concatenate([t, np.nextafter(t, -np.inf), np.nextafter(t, np.inf), codes[:, 0]])
-    cells = literals.cells(around[:, None])[:, 0]
+    cells = literals.grid.cells(around[:, None])[:, 0]
     np.testing.assert_array_equal(cells, [(t < v).sum() for v in around])
 
 
@@ -63,7 +63,7 @@ def test_literals_and_cells_agree_with_the_plain_definition(seed):
     X, schema = frame(seed)
     codes = schema.encode(X)
     literals = Literals.fit(schema, codes, "unique")
-    cells = literals.cells(codes)
+    cells = literals.grid.cells(codes)
     o = literals.n_literals
     assert len(literals.names()) == 2 * o
     truth = np.empty(2 * o, np.uint8)
@@ -76,7 +76,7 @@ def test_literals_and_cells_agree_with_the_plain_definition(seed):
         expected = reference.literal_truth(x, literals.thresholds, categories, missing)
         np.testing.assert_array_equal(truth.astype(bool), expected)
         q = np.prod(np.where(expected, 1.0, 1.0 - inclusion), axis=1)
-        np.testing.assert_allclose(factors[literals.first_cell + cells[i]].prod(axis=0), q)
+        np.testing.assert_allclose(factors[literals.grid.first_cell + cells[i]].prod(axis=0), q)
 
 
 def test_names_read_in_the_datas_own_units():

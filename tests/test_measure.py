@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from test_search import machine
 from trust_recourse import Feature, PTMClassifier, Schema, TMClassifier
+from trust_recourse.cells import of_class
 from trust_recourse.measure import (
     EachRow,
     Isolation,
@@ -22,7 +23,6 @@ from trust_recourse.measure import (
     copies,
     noise,
     noisy_table,
-    wanted_confidence,
 )
 
 law = settings(max_examples=60)
@@ -37,7 +37,7 @@ machines = st.tuples(
 def enumerated(model, codes, schema, sigma, wanted):
     """The probability and the wanted class's own `predict_proba` of every product of cells."""
     parts = []
-    for feature, edges, code in zip(schema, model.cell_edges(), codes, strict=True):
+    for feature, edges, code in zip(schema, model.thresholds_, codes, strict=True):
         if feature.kind not in ("number", "integer") or math.isnan(code):
             parts.append([(code, 1.0)])
             continue
@@ -58,7 +58,8 @@ def enumerated(model, codes, schema, sigma, wanted):
 
 
 def own_confidence(model, wanted):
-    return lambda rows: wanted_confidence(model.confidence_at(model.cells_of(rows)), wanted)
+    score = model.score_of(wanted)
+    return lambda rows: score.at(score.grid.cells(rows))
 
 
 @law
@@ -76,13 +77,13 @@ def test_noise_equals_enumeration(which, wanted, sigma, rank, tolerance):
     assert masses.sum() == pytest.approx(1, abs=1e-9)
     # a confidence that occurs, so that both sides of the threshold do, and itself to the bit
     threshold = float(np.clip(np.quantile(p, rank, method="nearest"), 1e-3, 1 - 1e-3))
-    settled = {"wanted": wanted, "threshold": threshold, "tolerance": tolerance}
-    found = noise(model, codes, schema, sigma, **settled)
+    settled, score = {"threshold": threshold, "tolerance": tolerance}, model.score_of(wanted)
+    found = noise(score, codes, schema, sigma, **settled)
     truth = masses[p >= threshold].sum()
     assert abs(found.probability - truth) <= found.error
     assert found.error <= max(tolerance, 2e-12)
     for most in (1, 5, 12):
-        cut = noise(model, codes, schema, sigma, **settled, max_boxes=most)
+        cut = noise(score, codes, schema, sigma, **settled, max_boxes=most)
         assert cut.boxes <= most
         assert abs(cut.probability - truth) <= cut.error
         assert cut.error >= found.error or cut.error <= tolerance
@@ -95,7 +96,7 @@ def test_many_copies_come_to_the_exact_probability(which, wanted, sigma):
     schema, codes = model.schema_, model.schema_.encode(X)[0]
     _, p = enumerated(model, codes, schema, sigma, wanted)
     threshold = float(np.clip(np.median(p), 1e-3, 1 - 1e-3))
-    exact = noise(model, codes, schema, sigma, wanted=wanted, threshold=threshold, tolerance=1e-6)
+    exact = noise(model.score_of(wanted), codes, schema, sigma, threshold=threshold, tolerance=1e-6)
     n = 20_000
     rate = copies(
         own_confidence(model, wanted), codes, schema, sigma, threshold=threshold, n_copies=n
@@ -111,7 +112,9 @@ def test_the_laws_above_see_probabilities_between_0_and_1():
         codes = model.schema_.encode(X)[0]
         _, p = enumerated(model, codes, model.schema_, 0.1, 1)
         threshold = float(np.median(p))
-        found.append(noise(model, codes, model.schema_, 0.1, threshold=threshold).probability)
+        found.append(
+            noise(model.score_of(1), codes, model.schema_, 0.1, threshold=threshold).probability
+        )
     assert sum(0.05 < p < 0.95 for p in found) >= 8
 
 
@@ -122,9 +125,8 @@ def test_hardly_any_noise_keeps_every_decision_inside_a_cell(seed, wanted):
     codes = model.schema_.encode(X)[0]
     codes[:2] -= [0.05, 0.5]  # thresholds are values of the data, so between two of them
     p = float(own_confidence(model, wanted)(codes[None])[0])
-    inside = {"sigma": 1e-6, "wanted": wanted}
-    kept = noise(model, codes, model.schema_, threshold=p, **inside)
-    lost = noise(model, codes, model.schema_, threshold=np.nextafter(p, 1), **inside)
+    asked = model.score_of(wanted), codes, model.schema_, 1e-6
+    kept, lost = (noise(*asked, threshold=level) for level in (p, np.nextafter(p, 1)))
     assert (kept.probability, lost.probability) == (pytest.approx(1), pytest.approx(0))
 
 
@@ -135,14 +137,12 @@ def test_a_tie_is_class_1_on_both_sides(patients):
     codes = model.schema_.encode(X)[0]
     assert model.predict(X.head(1))[0] == 1
     for wanted, keeps in ((1, 1.0), (0, 0.0)):
-        found = noise(model, codes, model.schema_, 0.1, wanted=wanted)
+        found = noise(model.score_of(wanted), codes, model.schema_, 0.1)
         assert found.probability == pytest.approx(keeps, abs=found.error)
         assert found.boxes == 1  # nothing is loose, so nothing needs splitting
         assert copies(own_confidence(model, wanted), codes, model.schema_, 0.1) == keeps
         column = model.predict_proba(X)[:, wanted]
-        np.testing.assert_array_equal(
-            wanted_confidence(model.predict_proba(X)[:, 1], wanted), column
-        )
+        np.testing.assert_array_equal(of_class(model.predict_proba(X)[:, 1], wanted), column)
 
 
 @settings(max_examples=20)
@@ -154,10 +154,10 @@ def test_where_nothing_is_loose_the_confidence_is_one(which):
     said = np.arange(first[0], first[0] + size[0])
     inclusion[:, said] = inclusion[:, said + o] = 0.0  # no clause tests the first feature
     model._conclude(inclusion)
-    cells = [np.arange(n, dtype=np.int32) for n in model._literals.n_cells]
+    cells = [np.arange(n, dtype=np.int32) for n in model._literals.grid.sizes]
     ends = np.sort(rng.integers(0, [len(c) for c in cells], (40, 2, len(cells))), axis=1)
     ends[:20, 1, 1:] = ends[:20, 0, 1:]
-    _, _, loose = model.boxes().bounds(ends[:, 0], ends[:, 1])
+    _, _, loose = model.score_of(1).bounds(ends[:, 0], ends[:, 1])
     alike = ends[~(loose > 0).any(axis=1)]
     assert (alike[:, 0] < alike[:, 1]).any()
     for first, last in alike:
@@ -180,7 +180,7 @@ def test_missing_values_and_unordered_ones_stay():
     p = float(own_confidence(model, 1)(gone[None])[0])
     # with nothing to disturb, however great the noise, the decision is the one it was
     for threshold, keeps in ((p, 1.0), (np.nextafter(p, 1), 0.0)):
-        found = noise(model, gone, schema, 5.0, threshold=threshold)
+        found = noise(model.score_of(1), gone, schema, 5.0, threshold=threshold)
         assert (found.probability, found.boxes) == (pytest.approx(keeps), 1)
         assert copies(own_confidence(model, 1), gone, schema, 5.0, threshold=threshold) == keeps
     seen, codes = [], schema.encode({"debt": 3, "grade": "b", "year": 2000})[0]
@@ -194,7 +194,9 @@ def test_locked_features_are_disturbed_too_and_the_seed_repeats(model, patients)
     X, _ = patients
     codes = model.schema_.encode(X)[0]
     free, locked = model.schema_, model.schema_.lock("age", "year", "nodes")
-    assert noise(model, codes, free, 0.1) == noise(model, codes, locked, 0.1)
+    assert noise(model.score_of(1), codes, free, 0.1) == noise(
+        model.score_of(1), codes, locked, 0.1
+    )
     confidence = own_confidence(model, 1)
     rates = [copies(confidence, codes, free, 0.3, random_state=seed) for seed in (0, 0, 1, 2, 3)]
     assert rates[0] == rates[1]
@@ -232,7 +234,7 @@ def test_copies_serve_a_black_box_that_reads_tables(mixed):
 def test_sigma_is_a_number_above_0(model, patients, sigma):
     codes = model.schema_.encode(patients[0])[0]
     for ask in (
-        lambda: noise(model, codes, model.schema_, sigma),
+        lambda: noise(model.score_of(1), codes, model.schema_, sigma),
         lambda: copies(own_confidence(model, 1), codes, model.schema_, sigma),
     ):
         with pytest.raises(ValueError, match="sigma=.*; expected a number above 0, such as 0.01"):
@@ -242,7 +244,6 @@ def test_sigma_is_a_number_above_0(model, patients, sigma):
 def test_other_bad_questions_of_noise(model, patients):
     codes, schema = model.schema_.encode(patients[0])[0], model.schema_
     for wrong, said in (
-        ({"wanted": 2}, "wanted=2; expected 0 or 1"),
         ({"threshold": 1.0}, "threshold=1.0; expected a number between 0 and 1"),
         ({"threshold": math.nan}, "threshold=nan"),
         ({"tolerance": -1e-3}, "tolerance=-0.001; expected a number from 0 to below 1"),
@@ -250,9 +251,9 @@ def test_other_bad_questions_of_noise(model, patients):
         ({"max_boxes": 2.5}, "max_boxes=2.5"),
     ):
         with pytest.raises(ValueError, match=said):
-            noise(model, codes, schema, 0.1, **wrong)
+            noise(model.score_of(1), codes, schema, 0.1, **wrong)
     with pytest.raises(ValueError, match=r"codes of shape \(1, 3\); expected one row of 3 numbers"):
-        noise(model, codes[None], schema, 0.1)
+        noise(model.score_of(1), codes[None], schema, 0.1)
     with pytest.raises(ValueError, match="n_copies=0"):
         copies(own_confidence(model, 1), codes, schema, 0.1, n_copies=0)
     with pytest.raises(ValueError, match=r"shape \(50, 2\), 0 of it NaN; expected a number for"):

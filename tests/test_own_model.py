@@ -1,79 +1,125 @@
-"""The scorecard of docs/own-model.md, as a law: on random ones answers are those of enumeration.
-
-Also with the linear condition that says nothing, which the page offers to models that have none.
-"""
+"""Models on cells, held to the conformance kit; broken ones do not pass it."""
 
 from __future__ import annotations
 
-from itertools import product
-
 import numpy as np
+import pandas as pd
 import pytest
-from numba import njit
 
-from docs.draw import DOCS, parts
-from trust_recourse import Feature, Recourse, Schema, Status
-from trust_recourse.tsetlin.bounds import RELAXATION
+from test_search import machine
+from trust_recourse import Feature, Schema
+from trust_recourse.cells import Grid, Kernel, Score
+from trust_recourse.sums import Additive
+from trust_recourse.sums.additive import Points
+from trust_recourse.testing import check_cell_model
 
 LOAN = Schema(
     (
         Feature("months", "integer", lower=1, upper=12, scale=11),
-        Feature("owed", "integer", lower=0, upper=9, scale=9),
+        Feature("owed", "integer", lower=0, upper=9, scale=9, missing=(-1,)),
         Feature("housing", "category", values=("own", "rent", "with parents")),
     )
 )
-ROWS = np.array(list(product(range(1, 13), range(10), range(3))), dtype=float)
-EDGES = [np.array([3.0, 5.0, 9.0]), np.array([2.0, 6.0]), np.array([])]
+EDGES = [[3.0, 5.0, 9.0], [2.0, 6.0], []]
 
 
-@njit(RELAXATION)
-def says_nothing(points, layout, span, side, level, spend, budget, gains, scratch):
-    d, most = layout.shape[0], 0.0
-    for f in range(d):
-        best = -np.inf
-        for c in range(layout[f] + span[f], layout[f] + span[d + f] + 1):
-            gains[c] = 0.0 if spend[c] < np.inf else -np.inf
-            best = max(best, side * points[c])
-        most += best
-    gains[-1] = (0.0 if side > 0 else 1.0) + most + 1e-9
-    return -1.0
+def card(seed):
+    rng = np.random.default_rng(seed)
+    points = [rng.normal(0, 1, size) for size in (4, 4, 3)]
+    return Additive(LOAN, EDGES, points, base=float(rng.normal()))
 
 
-@pytest.fixture(scope="module")
-def scorecard():
-    names = {}
-    (page,) = (text for _, text in parts(DOCS / "own-model.md", "python") if "class Sums" in text)
-    exec(compile(page, "own-model.md", "exec"), names)
-    return names["Scorecard"]
+@pytest.mark.parametrize("seed", range(6))
+def test_a_table_of_points_passes_the_kit(seed):
+    checked = check_cell_model(card(seed), random_state=seed)
+    assert checked.boxes == 400
+    assert checked.conditions > 200
+    assert checked.questions >= 10
 
 
-@pytest.mark.parametrize("relaxation", [None, says_nothing], ids=["its own", "one of no use"])
-def test_a_scorecard_is_answered_as_by_enumeration(scorecard, relaxation):
-    rng = np.random.default_rng(0)
-    seen = set()
-    for _ in range(12):
-        card = scorecard(LOAN, EDGES, [rng.normal(0, 1, size) for size in (4, 3, 3)])
-        if relaxation is not None:
-            card.sums.relaxation = relaxation
-        wanted = int(rng.integers(2))
-        recourse = Recourse(card, LOAN, cost=str(rng.choice(["l1", "l2"])), wanted=wanted)
-        person = LOAN.decode(ROWS[rng.integers(len(ROWS))][None]).iloc[0]
-        own = LOAN.reach(person).own
-        costs = np.array([recourse.cost.between(LOAN.features, own, row) for row in ROWS])
-        yes = card.confidence_at(card.cells_of(ROWS))
-        sure = yes if wanted else 1 - yes
-        level = float(np.quantile(sure, rng.uniform(0.5, 1.0)))  # so that something reaches it
-        for target, met in ((level, sure >= level - 1e-9), (min(sure.max() + 0.01, 0.999), None)):
-            result = recourse.find(person, target)
-            (status,) = result.status.values()
-            seen.add(status)
-            if met is None:
-                assert status is Status.INFEASIBLE
-            else:
-                assert result.options[0].cost == pytest.approx(costs[met].min(), abs=1e-12)
-        assert recourse.reachable(person).confidence == pytest.approx(sure.max(), abs=1e-12)
-        stairs = recourse.frontier(person)
-        best = [sure[costs <= cost + 1e-12].max() for cost in stairs["cost"]]
-        assert stairs["confidence"].to_numpy() == pytest.approx(np.array(best), abs=1e-12)
-        assert stairs["confidence"].iloc[-1] == pytest.approx(sure.max(), abs=1e-12)
-    assert {Status.OPTIMAL, Status.INFEASIBLE} <= seen
+@pytest.mark.parametrize("link", ["margin", "vote"])
+@pytest.mark.parametrize("calibration", [None, "isotonic"])
+def test_a_machine_passes_the_kit(link, calibration):
+    model, X, _ = machine(3, link, calibration)
+    checked = check_cell_model(model, X, n_boxes=60, n_questions=8)
+    assert checked.conditions > 50
+    assert checked.questions >= 4
+
+
+class Plain(Points):
+    """The same, with nothing but an interval."""
+
+    relaxation, errors = Kernel.relaxation, Kernel.errors
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_an_interval_is_enough(seed):
+    model = card(seed)
+    model._kernel = Plain(model.grid, model.points)
+    assert check_cell_model(model, random_state=seed).questions >= 10
+
+
+class Halved(Points):
+    """Bounds that are too narrow."""
+
+    def intervals(self, first, last):
+        told = super().intervals(first, last)
+        middle = told[:, :2].mean(axis=1, keepdims=True)
+        told[:, :2] = middle + (told[:, :2] - middle) / 2
+        return told
+
+
+class Shifted(Grid):
+    """Another edge rule than its edges say."""
+
+    def cells(self, codes):
+        return super().cells(np.nextafter(codes, np.inf))
+
+
+class Flattered(Score):
+    """Confidences that are not those of the bounds."""
+
+    def __init__(self, score):
+        self.score, self.grid, self.kernel, self.rises = (
+            score, score.grid, score.kernel, score.rises,
+        )  # fmt: skip
+
+    def at(self, cells):
+        return np.minimum(self.score.at(cells) * 1.1, 1.0)
+
+    def confidence(self, number):
+        return self.score.confidence(number)
+
+
+@pytest.mark.parametrize("fault", ["bounds", "grid", "score"])
+def test_what_is_wrong_does_not_pass(fault, monkeypatch):
+    model = card(0)
+    if fault == "bounds":
+        model._kernel = Halved(model.grid, model.points)
+    elif fault == "grid":
+        model.grid = Shifted(model.grid.schema, model.grid.edges)
+    else:
+        plain = Additive.score_of
+        monkeypatch.setattr(Additive, "score_of", lambda self, w: Flattered(plain(self, w)))
+    with pytest.raises(AssertionError, match="box|cells|reaches"):
+        check_cell_model(model)
+
+
+def test_a_card_reads_tables_as_people_write_them():
+    rows = pd.DataFrame({"months": [3, 4], "owed": [-1, 9], "housing": ["own", "rent"]})
+    p = card(1).predict_proba(rows)
+    assert p.shape == (2, 2)
+    np.testing.assert_allclose(p.sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize(
+    ("edges", "points", "words"),
+    [
+        ([[3, 5], [2], []], [[0, 1, 2], [0, 1, 2], [0, 1]], "'housing', points.*expected 3"),
+        ([[5, 3], [2], []], [[0, 1, 2], [0, 1, 2], [0, 1, 2]], "'months', edges.*ascending"),
+        ([[3, 5], [2], []], [[0, 1, np.inf], [0, 1, 2], [0, 1, 2]], "'months', points.*finite"),
+    ],
+)
+def test_a_card_that_cannot_be_is_refused(edges, points, words):
+    with pytest.raises(ValueError, match=words):
+        Additive(LOAN, edges, points)

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trust_recourse import PTMClassifier, Recourse
+from trust_recourse.cells import Grid
 from trust_recourse.problem import Cost, Target, as_told
 from trust_recourse.schema import Feature, Schema, SchemaError
 from trust_recourse.search.candidates import candidates
@@ -24,22 +25,6 @@ law = settings(max_examples=150, deadline=None)
 COSTS = ["l0", "l1", "l2", {"l0": 0.2, "l1": 1.0, "l2": 0.5}]
 
 # ------------------------------------------------------------------ what the laws draw from
-
-
-class Cells:
-    """As much of a model as the candidates ask for: thresholds, and the cells they make."""
-
-    def __init__(self, schema, edges):
-        self.schema, self.edges = schema, edges
-
-    def cell_edges(self):
-        return self.edges
-
-    def cells_of(self, codes):
-        columns = zip(self.schema, self.edges, codes.T, strict=True)
-        cells = [c if f.kind == "category" else np.searchsorted(e, c) for f, e, c in columns]
-        gone = [len(f.values) or len(e) + 1 for f, e in zip(self.schema, self.edges, strict=True)]
-        return np.where(np.isnan(codes), gone, np.array(cells).T).astype(np.int32)
 
 
 def maybe(strategy):
@@ -84,7 +69,7 @@ def people(draw, listed=False):
         cuts = st.lists(tenths if top is None else st.integers(0, top - 1), max_size=6, unique=True)
         edges.append(np.array([] if kind == "category" else sorted(draw(cuts)), dtype=float))
     schema = Schema(tuple(features))
-    return Cells(schema, edges), schema.reach_codes(own)
+    return Grid(schema, edges), schema.reach_codes(own)
 
 
 def each(model, reach, found):
@@ -115,7 +100,7 @@ def test_candidates_are_the_nearest_values_of_the_cells():
             assert costs.tolist() == [cost.change(feature, moves.own, v) for v in expected]
             rows = np.repeat(reach.own[None], len(codes), axis=0)
             rows[:, f] = codes
-            np.testing.assert_array_equal(cells, model.cells_of(rows)[:, f])
+            np.testing.assert_array_equal(cells, model.cells(rows)[:, f])
             assert cells.dtype == np.int32
             assert costs[[moves.own == v or v != v for v in expected]].tolist() == [0.0]
             judged[feature.kind] += len(codes) > 1
@@ -156,7 +141,7 @@ def test_with_a_function_they_are_the_cheapest_values_of_the_cells():
             every = moves.values()
             rows = np.repeat(reach.own[None], len(every), axis=0)
             rows[:, f] = every
-            cell = model.cells_of(rows)[:, f]
+            cell = model.cells(rows)[:, f]
             price = np.array([cost.change(feature, moves.own, v) for v in every.tolist()])
             np.testing.assert_array_equal(cells, np.unique(cell))
             assert costs.tolist() == [price[cell == c].min() for c in cells]
@@ -173,9 +158,9 @@ def test_with_a_function_they_are_the_cheapest_values_of_the_cells():
 
 def test_candidates_follow_the_thresholds_of_a_model_that_is_fitted_again():
     schema = Schema((Feature("x", "integer", lower=0, upper=9),))
-    model, reach = Cells(schema, [np.array([2.0])]), schema.reach({"x": 5})
+    model, reach = Grid(schema, (np.array([2.0]),)), schema.reach({"x": 5})
     assert candidates(model, reach, Cost.named("l1"))[0].codes.tolist() == [2, 5]
-    model.edges = [np.array([3.0, 6.0])]
+    model = Grid(schema, (np.array([3.0, 6.0]),))
     assert candidates(model, reach, Cost.named("l1"))[0].codes.tolist() == [3, 5, 7]
 
 
@@ -183,9 +168,9 @@ def test_a_feature_with_a_function_needs_values_that_can_be_listed():
     schema = Schema((Feature("x", step=1, lower=0),))
     cost = Cost.named("l1", functions={"x": giving(1.0)})
     with pytest.raises(SchemaError, match="feature 'x' has a cost function, but its values cannot"):
-        candidates(Cells(schema, [np.array([2.0])]), schema.reach({"x": 5}), cost)
+        candidates(Grid(schema, (np.array([2.0]),)), schema.reach({"x": 5}), cost)
     fixed = schema.lock("x")
-    found = candidates(Cells(fixed, [np.array([2.0])]), fixed.reach({"x": 5}), cost)
+    found = candidates(Grid(fixed, (np.array([2.0]),)), fixed.reach({"x": 5}), cost)
     assert found[0].codes.tolist() == [5]
 
 

@@ -273,7 +273,7 @@ def test_what_a_rule_and_a_model_depend_on_is_exact(seed, link, gone):
     n_cells = clauses.literals.n_cells
     grid = np.array([*product(*map(range, n_cells))], np.int32)
     firing, confidence = model.firing_at(grid), model.confidence_at(grid)
-    values = [np.append(edges, np.inf) for edges in model.cell_edges()]  # one of each cell
+    values = [np.append(edges, np.inf) for edges in model.thresholds_]  # one of each cell
     codes = np.column_stack([values[f][grid[:, f]] for f in range(3)])
     told = uses(model, Schema([replace(f, protected=True) for f in model.schema_]), codes)
     for f in range(3):

@@ -31,7 +31,7 @@ NUMERIC = ("number", "integer")
 def losing(recourse):
     """Every product of cells, its distance from x in each feature, and whether it loses."""
     model = recourse.model
-    cells = np.array(list(itertools.product(*map(range, model._literals.n_cells))), np.int32)
+    cells = np.array(list(itertools.product(*map(range, model._literals.grid.sizes))), np.int32)
     yes = model.confidence_at(cells)
     kept = (yes if recourse.wanted_at == 1 else 1 - yes) >= recourse.decision_threshold
     if recourse.wanted_at == 0:
@@ -96,7 +96,7 @@ def test_room_for_noise_equals_enumeration(seed, link, wanted, radius, floor, re
     level = float(np.clip(np.quantile(p, 0.6), 0.3, 0.9))
     least = 0.5 if floor is None else floor
     yes = model.confidence_at(cells := np.array(
-        list(itertools.product(*map(range, model._literals.n_cells))), np.int32
+        list(itertools.product(*map(range, model._literals.grid.sizes))), np.int32
     ))  # fmt: skip
     kept = (yes if wanted == 1 else np.where(yes == 0.5, np.nextafter(0.5, 0), 1 - yes)) >= least
     reach = np.array([radius * f.scale if f.kind in NUMERIC else 0.0 for f in schema])
@@ -269,7 +269,7 @@ def test_large_models_reach_the_processes_too():
     X = pd.DataFrame(rng.normal(size=(300, 4)), columns=list("abcd"))
     y = (X.a + X.b > 0).astype(int)
     model = PTMClassifier(epochs=1, thresholds="unique", random_state=0).fit(X, y)
-    assert model.boxes().numbers.nbytes > 2**20
+    assert model.score_of(1).kernel.numbers.nbytes > 2**20
     recourse = Recourse(model)
     pd.testing.assert_frame_equal(
         recourse.find_many(X.head(4), 0.4), recourse.find_many(X.head(4), 0.4, n_jobs=2)

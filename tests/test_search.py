@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from trust_recourse import Feature, PTMClassifier, Recourse, Schema, TMClassifier
 from trust_recourse.problem import Cost, Status, Target, changed
-from trust_recourse.search import tree
+from trust_recourse.search import branch_and_bound
 from trust_recourse.search.candidates import candidates
 
 law = settings(max_examples=100)
@@ -21,7 +21,7 @@ law = settings(max_examples=100)
 @pytest.fixture(autouse=True)
 def early(monkeypatch):
     """Look for cheaper points from the first box on, so that small searches do all there is."""
-    monkeypatch.setattr(tree, "DIVE_FROM", 0)
+    monkeypatch.setattr(branch_and_bound, "DIVE_FROM", 0)
 
 
 def machine(seed, link="margin", calibration=None):
@@ -140,7 +140,7 @@ def fine_machine(seed, link):
 def kept_around(recourse, codes, radius, floor):
     """Whether the floor is kept in every cell within a radius of each row, by brute force."""
     model = recourse.model
-    sizes = model._literals.n_cells
+    sizes = model._literals.grid.sizes
     cells = np.array(list(itertools.product(*map(range, sizes))), np.int32)
     yes = model.confidence_at(cells)
     kept = ((yes if recourse.wanted_at == 1 else 1 - yes) >= floor).reshape(sizes)
@@ -195,7 +195,7 @@ def test_room_for_noise_over_many_cells_equals_enumeration():
 
 def random_box(model, rng):
     """Ends of a random box of cells, all its rows of cells, and their raw confidences."""
-    ends = np.sort([rng.integers(0, n, 2) for n in model._literals.n_cells], axis=1)
+    ends = np.sort([rng.integers(0, n, 2) for n in model._literals.grid.sizes], axis=1)
     inside = np.array(list(itertools.product(*(range(a, b + 1) for a, b in ends))), np.int32)
     return ends, inside, model.raw_confidence_from(model.firing_at(inside))
 
@@ -205,7 +205,7 @@ def random_box(model, rng):
 def test_bounds_hold_on_random_boxes(seed, link):
     model, X, rng = machine(seed, link)
     ends, inside, raw = random_box(model, rng)
-    (low,), (high,), loose = model.boxes().bounds(ends[:, 0][None], ends[:, 1][None])
+    (low,), (high,), loose = model.score_of(1).bounds(ends[:, 0][None], ends[:, 1][None])
     assert low <= raw.min()
     assert raw.max() <= high
     assert ((loose[0] > 0) <= (ends[:, 0] < ends[:, 1])).all()
@@ -373,7 +373,7 @@ def test_a_related_feature_needs_values_that_can_be_listed(model, patients):
     X, _ = patients
     schema = model.schema_.update("age", upper=None, lower=None).relate("nodes <= age")
     with pytest.raises(ValueError, match="feature 'age' has a relation, but its values cannot be"):
-        candidates(model, schema.reach(X.iloc[0]), Cost.named("l1"))
+        candidates(model.score_of(1).grid, schema.reach(X.iloc[0]), Cost.named("l1"))
 
 
 @settings(max_examples=200)
@@ -392,12 +392,12 @@ def test_the_linear_condition_holds_within_the_budget(seed, side, link, power, r
     inclusion[rng.random(inclusion.shape) < 0.1] = 1.0  # factors of 0, logarithms of −∞
     model._conclude(inclusion)
     ends, inside, raw = random_box(model, rng)
-    boxes = model.boxes()
-    spend = np.full(len(boxes.cell_of), np.inf)
+    boxes, grid = model.score_of(1).kernel, model.score_of(1).grid
+    spend = np.full(grid.sizes.sum(), np.inf)
     for f, (a, b) in enumerate(ends):
         cost = rng.random(b - a + 1)
-        spend[boxes.first_cell[f] + np.arange(a, b + 1)] = cost - cost.min()
-    total = spend[boxes.first_cell + inside].sum(axis=1)
+        spend[grid.first_cell[f] + np.arange(a, b + 1)] = cost - cost.min()
+    total = spend[grid.first_cell + inside].sum(axis=1)
     budget = np.quantile(total, allowance) if allowance < 0.9 else np.inf
     spend[spend > budget] = np.inf
     reached = raw if side > 0 else 1 - raw
@@ -406,10 +406,10 @@ def test_the_linear_condition_holds_within_the_budget(seed, side, link, power, r
     for _ in range(3):  # the rates are remembered from one call to the next
         needed = boxes.relaxation(
             boxes.numbers, boxes.layout, ends.T.ravel().copy(), side, level, spend, budget, gains,
-            scratch,
+            scratch, boxes.memory, 0,
         )  # fmt: skip
         judged = (total <= budget) & (reached >= level)
-        sums = gains[boxes.first_cell + inside[judged]].sum(axis=1)
+        sums = gains[grid.first_cell + inside[judged]].sum(axis=1)
         assert (sums >= needed - 1e-9 * (1 + abs(needed))).all()
         assert gains[-1] >= reached[total <= budget].max() - 1e-11
     point = inside[0].astype(np.int64)
@@ -497,5 +497,5 @@ def test_valleys_are_those_of_each_feature_by_itself(costs):
         return least if falls and rises else -1
 
     offset = np.cumsum([0, *map(len, costs)])
-    found = tree._valleys(np.concatenate(costs).astype(float), offset)
+    found = branch_and_bound._valleys(np.concatenate(costs).astype(float), offset)
     assert found.tolist() == [valley(own) for own in costs]

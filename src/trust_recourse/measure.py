@@ -28,7 +28,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from trust_recourse import cancel
-from trust_recourse.problem import CellModel, Floats, Ints, wanted_confidence
+from trust_recourse.cells import Floats, Grid, Ints, Score
 from trust_recourse.schema import Schema
 
 Confidence: TypeAlias = Callable[[Floats], Floats]  # rows of codes → the wanted class's confidence
@@ -53,12 +53,11 @@ class Noise:
 
 
 def noise(
-    model: CellModel,
+    score: Score,
     codes: Floats,
     schema: Schema,
     sigma: float,
     *,
-    wanted: int = 1,
     threshold: float = 0.5,
     tolerance: float = 1e-4,
     max_boxes: int = 100_000,
@@ -74,17 +73,17 @@ def noise(
     >>> X, y = haberman()
     >>> model = PTMClassifier(epochs=30, random_state=0).fit(X, y)
     >>> codes = model.schema_.encode({"age": 40, "year": 62, "nodes": 2})[0]
-    >>> kept = noise(model, codes, model.schema_, sigma=0.05)
+    >>> kept = noise(model.score_of(1), codes, model.schema_, sigma=0.05)
     >>> kept.probability > 0.9, kept.error <= 1e-4
     (True, True)
     """
     deviation = _deviations(codes, schema, sigma)
-    _check_decision(wanted, threshold)
+    _check_threshold(threshold)
     if not _is_number(tolerance) or not 0 <= tolerance < 1:
         raise ValueError(f"tolerance={tolerance!r}; expected a number from 0 to below 1")
     _check_count("max_boxes", max_boxes)
-    spread = _spreads(model, codes, deviation, tolerance / (2 * len(codes)))
-    split = _Splitting(model, spread, wanted, threshold)
+    spread = _spreads(score.grid, codes, deviation, tolerance / (2 * len(codes)))
+    split = _Splitting(score, spread, threshold)
     while split.error > tolerance and split.heap and split.boxes + 2 <= max_boxes:
         cancel.check()
         split.step(min(MOST_AT_ONCE, (max_boxes - split.boxes) // 2))
@@ -116,7 +115,7 @@ def copies(
     1.0
     """
     deviation = _deviations(codes, schema, sigma)
-    _check_decision(1, threshold)
+    _check_threshold(threshold)
     _check_count("n_copies", n_copies)
     rng = np.random.default_rng(random_state)
     rows = codes + deviation * rng.standard_normal((n_copies, len(codes)))
@@ -155,10 +154,8 @@ class _Box(NamedTuple):
 class _Splitting:
     """The probability found so far to be kept and to be lost, and a heap of undecided boxes."""
 
-    def __init__(
-        self, model: CellModel, spread: list[_Spread], wanted: int, threshold: float
-    ) -> None:
-        self.model, self.wanted, self.threshold = model, wanted, threshold
+    def __init__(self, score: Score, spread: list[_Spread], threshold: float) -> None:
+        self.score, self.threshold = score, threshold
         self.cells = np.concatenate([s.cells for s in spread])
         self.before = np.concatenate([s.before for s in spread])
         sizes = np.array([len(s.cells) for s in spread])
@@ -190,14 +187,12 @@ class _Splitting:
         """Add each box's probability to what is kept or lost, or put the box on the heap."""
         self.boxes += len(first)
         ends = self.cells[self.start + first], self.cells[self.start + last]
-        low, high, loose = self.model.boxes().bounds(*ends)
+        low, high, loose = self.score.bounds(*ends)
         loose = np.where(last > first, loose, 0.0)
         # Bounds have room for rounding; where nothing is loose the model's own value decides.
         alike = ~(loose > 0).any(axis=1)
-        low[alike] = high[alike] = self.model.confidence_at(self.cells[self.start + first[alike]])
-        least, most = (low, high) if self.wanted == 1 else (high, low)
-        kept = wanted_confidence(least, self.wanted) >= self.threshold
-        lost = wanted_confidence(most, self.wanted) < self.threshold
+        low[alike] = high[alike] = self.score.at(self.cells[self.start + first[alike]])
+        kept, lost = low >= self.threshold, high < self.threshold
         parts = self.before[self.start_before + last + 1] - self.before[self.start_before + first]
         mass = parts.prod(axis=1)
         self.kept += math.fsum(mass[kept])
@@ -207,20 +202,18 @@ class _Splitting:
             heapq.heappush(self.heap, _Box(-mass[i], next(self.order), first[i], last[i], split[i]))
 
 
-def _spreads(
-    model: CellModel, codes: Floats, deviation: Floats, negligible: float
-) -> list[_Spread]:
+def _spreads(grid: Grid, codes: Floats, deviation: Floats, negligible: float) -> list[_Spread]:
     """The cells that noise takes each feature to, less negligible ones at either end."""
     reached = [
         _cells_reached(edges, code, each, negligible) if each > 0 else ([code], [0.0, 1.0])
-        for edges, code, each in zip(model.cell_edges(), codes, deviation, strict=True)
+        for edges, code, each in zip(grid.edges, codes, deviation, strict=True)
     ]
     sizes = [len(values) for values, _ in reached]
     feature = np.repeat(np.arange(len(codes)), sizes)
     rows = np.repeat(codes[None], len(feature), axis=0)
     row = np.arange(len(feature))
     rows[row, feature] = np.concatenate([values for values, _ in reached])
-    cells = np.split(model.cells_of(rows)[row, feature], np.cumsum(sizes)[:-1])
+    cells = np.split(grid.cells(rows)[row, feature], np.cumsum(sizes)[:-1])
     return [
         _Spread(each, np.asarray(before)) for each, (_, before) in zip(cells, reached, strict=True)
     ]
@@ -444,9 +437,7 @@ class _Points:
 # ---------------------------------------------------------------- what may be asked
 
 
-def _check_decision(wanted: int, threshold: float) -> None:
-    if wanted not in (0, 1):
-        raise ValueError(f"wanted={wanted!r}; expected 0 or 1, the class's place in classes_")
+def _check_threshold(threshold: float) -> None:
     if not _is_number(threshold) or not 0 < threshold < 1:
         raise ValueError(f"threshold={threshold!r}; expected a number between 0 and 1")
 

@@ -1,4 +1,4 @@
-"""The question and the answer: targets, costs, options, and what a model must offer.
+"""The question and the answer: targets, costs, options.
 
 A problem is a person x, a wanted confidence and a cost; an option is one way to reach it, in
 numbers alone. Costs are separable: a sum over features, with a root on top for L2.
@@ -10,17 +10,15 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from functools import lru_cache
 from itertools import islice, permutations
 from numbers import Real
 from operator import attrgetter
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from trust_recourse.floats import first_float, last_float_before
 from trust_recourse.schema import Feature, Reach, Schema, SchemaError
 from trust_recourse.schema.values import floored, written
 
@@ -330,103 +328,3 @@ class Option:
 def option_name(at: int) -> str:
     """What people call the option at a place of `Result.options`: they count from 1."""
     return f"option {at + 1}"
-
-
-def wanted_confidence(yes: Floats, wanted: int) -> Floats:
-    """Confidence of the wanted class, 0 or 1, from that of class 1; a tie goes to class 1.
-
-    At a tie class 0 has the float below ½, as in `predict_proba`, so that "at least ½" is just
-    what `predict` says of either class.
-
-    >>> (wanted_confidence(np.array([0.25, 0.5]), 0) >= 0.5).tolist()
-    [True, False]
-    """
-    if wanted == 1:
-        return yes
-    return np.where(yes == 0.5, np.nextafter(0.5, 0.0), 1.0 - yes)
-
-
-@lru_cache(maxsize=1024)
-def yes_interval(low: float, high: float, wanted: int) -> tuple[float, float]:
-    """The confidences of class 1 at which that of the wanted class lies in [low, high].
-
-    Just those floats: 1 − 0.8 is below 0.2, which has 0.8 for class 0 all the same.
-
-    >>> yes_interval(0.8, math.inf, 0)
-    (0.0, 0.2)
-    """
-    if wanted == 1:
-        return low, high
-
-    def other(yes: float) -> float:
-        return math.nextafter(0.5, 0.0) if yes == 0.5 else 1.0 - yes
-
-    least = first_float(lambda yes: other(yes) <= high)
-    return (
-        math.inf if least is None else least,
-        last_float_before(lambda yes: other(yes) < low),
-    )
-
-
-class Boxes(Protocol):
-    """Bounds on a model over boxes of cells: a range of cells, first to last, for each feature.
-
-    The compiled functions are handed to the engine's loop, which calls them with `numbers` and
-    `layout`, a **span** (the first cell of each feature, then the last of each), and a copy of
-    `scratch` to work in; it reads none of these. They speak of the model's own scale, before
-    calibration, which lies within 0 and 1 and on which `raw_interval` places confidences.
-    `tsetlin.bounds` says what each does; `docs/own-model.md` has a scorecard as an example.
-    """
-
-    numbers: Floats
-    layout: Ints
-    scratch: Floats
-    first_cell: Ints  # of each feature, when all cells are laid in one row
-    cell_of: Ints  # the feature of each of them
-
-    @property
-    def interval(self) -> Any:
-        """(numbers, layout, span, out, scratch): out[0] ≤ M ≤ out[1], out[2 + f] its looseness."""
-
-    @property
-    def relaxation(self) -> Any:
-        """A linear condition on what reaches a level within a budget, and a bound on what can."""
-
-    @property
-    def errors(self) -> Any:
-        """How much of that condition's error at a point comes from each feature's range."""
-
-    def raw_interval(self, low: float, high: float) -> tuple[float, float]:
-        """The interval of the own scale whose confidences lie in [low, high]."""
-
-    def bounds(self, first: Ints, last: Ints) -> tuple[Floats, Floats, Floats]:
-        """Least and greatest confidence on each box, and how loose each feature makes them.
-
-        The bounds may lie beyond the true ones, never within; on boxes (n, d) they are (n,), (n,)
-        and (n, d). The feature of greatest looseness is split first; where none is above 0 the
-        confidence is one and the same on the whole box.
-        """
-
-
-class CellModel(Protocol):
-    """A model that is constant on products of cells and can bound itself on boxes of them.
-
-    That is all the exact engine asks: any model that offers it can be searched with proof.
-    Confidence is that of `classes_[1]`, calibrated if the model is.
-    """
-
-    def cell_edges(self) -> Sequence[Floats]:
-        """Thresholds of each ordered feature, ascending; empty for a category."""
-
-    def cells_of(self, codes: Floats) -> NDArray[np.int32]:
-        """The cell of each code, one column per feature.
-
-        That is the number of the feature's thresholds below it, or a category's code itself; a
-        missing value has a cell of its own.
-        """
-
-    def confidence_at(self, cells: NDArray[np.int32]) -> Floats:
-        """Confidence at rows of cells: the very floats of `predict_proba`."""
-
-    def boxes(self) -> Boxes:
-        """Bounds over boxes of cells; always the same object until the model is fitted again."""

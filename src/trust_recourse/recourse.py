@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from typing import Any, Literal, NamedTuple
 
 import cloudpickle
@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
 
+from trust_recourse.cells import Score
 from trust_recourse.measure import Plausible, are_plausible, noisy_table
 from trust_recourse.problem import (
     Cost,
@@ -27,7 +28,6 @@ from trust_recourse.problem import (
     Status,
     Target,
     changed,
-    wanted_confidence,
 )
 from trust_recourse.progress import Progress
 from trust_recourse.result import Result, of_model, read
@@ -105,7 +105,7 @@ class Recourse:
         wanted: Any = None,
         decision_threshold: float = 0.5,
     ) -> None:
-        self.exact = all(hasattr(model, name) for name in _CELLS)
+        self.exact = hasattr(model, "score_of")
         if not (self.exact or hasattr(model, "predict_proba") or callable(model)):
             raise TypeError(
                 f"model is {type(model).__name__}; expected a fitted PTMClassifier or "
@@ -278,9 +278,9 @@ class Recourse:
         reach, factual = self.schema.person(x)
         problem = Problem(reach, Target(0.5), self.cost, self.wanted_at)
         limits: dict[str, Any] = {"node_limit": node_limit, "time_limit": time_limit}
-        best, stopped = Exact(self.model, problem, **limits).furthest()
+        best, stopped = Exact(self.score, problem, **limits).furthest()
         target = Target(min(max(best.confidence, 1e-12), 1 - 1e-12))
-        cheapest = Exact(self.model, replace(problem, target=target), **limits)
+        cheapest = Exact(self.score, replace(problem, target=target), **limits)
         found = cheapest.cheapest(lambda point: point.confidence >= best.confidence)
         point, bound = found.point or best, found.lower_bound
         proved = not (stopped or found.stopped or found.point is None)
@@ -296,7 +296,7 @@ class Recourse:
         """
         self._need_cells("frontier")
         problem = Problem(self.schema.reach(x), Target(0.5), self.cost, self.wanted_at)
-        engine = Exact(self.model, problem, node_limit=node_limit, time_limit=time_limit)
+        engine = Exact(self.score, problem, node_limit=node_limit, time_limit=time_limit)
         points = engine.frontier()
         table = self.schema.decode(np.array([p.codes for p in points]))
         table.insert(0, "confidence", [p.confidence for p in points])
@@ -365,6 +365,10 @@ class Recourse:
             decision_threshold=self.decision_threshold,
         )  # fmt: skip
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the score, which is large and made anew where it is asked for."""
+        return {name: value for name, value in self.__dict__.items() if name != "score"}
+
     def packed(self) -> bytes:
         """Bytes to be sent to other processes, where `unpacked` gives the same back.
 
@@ -378,6 +382,12 @@ class Recourse:
 
     # ------------------------------------------------------------ what results ask
 
+    @cached_property
+    def score(self) -> Score:
+        """The wanted class's confidence as the exact engine asks for it."""
+        score: Score = self.model.score_of(self.wanted_at)
+        return score
+
     def confidence_of(self, codes: Floats) -> float:
         """The wanted class's confidence at one row of codes."""
         return float(self.confidences(codes[None])[0])
@@ -385,8 +395,7 @@ class Recourse:
     def confidences(self, rows: Floats) -> Floats:
         """The wanted class's confidence at rows of codes; integers may be any number."""
         if self.exact:
-            yes = self.model.confidence_at(self.model.cells_of(rows))
-            return wanted_confidence(yes, self.wanted_at)
+            return self.score.at(self.score.grid.cells(rows))
         table: Any = noisy_table(rows, self.schema)
         if not hasattr(self.model, "predict_proba"):
             given = np.asarray(self.model(table), dtype=float)
@@ -478,7 +487,7 @@ class Recourse:
 
     def _by_proof(self, problem: Problem, settings: Settings) -> Answers:
         engine = Exact(
-            self.model, problem, robust=settings.robust,
+            self.score, problem, robust=settings.robust,
             node_limit=settings.node_limit, time_limit=settings.time_limit,
         )  # fmt: skip
         kept = _Kept(self, problem, settings)
@@ -634,6 +643,3 @@ def _check(settings: Settings) -> None:
             f"plausible={settings.plausible!r}; expected a function of rows, NearNeighbours(X) or "
             "Isolation(X)"
         )
-
-
-_CELLS = ("classes_", "schema_", "cell_edges", "cells_of", "confidence_at", "boxes")

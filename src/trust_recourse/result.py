@@ -91,8 +91,7 @@ class Result:
             raise ValueError(f"norm={norm!r}; expected 'linf', 'l2' or 'l1'")
         codes = recourse.schema.reach(self._option(option).x).own
         return radius(
-            recourse.model, recourse.schema, codes, recourse.wanted_at,
-            recourse.decision_threshold, norm,
+            recourse.score, recourse.schema, codes, recourse.decision_threshold, norm
         )  # fmt: skip
 
     def robustness(
@@ -119,7 +118,7 @@ class Result:
         if not recourse.exact:
             return Robustness(None, None, estimate)
         found = noise(
-            recourse.model, codes, recourse.schema, sigma, wanted=recourse.wanted_at,
+            recourse.score, codes, recourse.schema, sigma,
             threshold=recourse.decision_threshold, tolerance=tolerance,
         )  # fmt: skip
         return Robustness(found.probability, found.error, estimate)
@@ -142,7 +141,7 @@ class Result:
         for relaxation in recourse.schema.relaxations(self.factual, listed=listed):
             reach = relaxation.schema.reach(self.factual)
             problem = Problem(reach, Target(0.5), recourse.cost, recourse.wanted_at)
-            point, stopped = Exact(recourse.model, problem, time_limit=time_limit).furthest()
+            point, stopped = Exact(recourse.score, problem, time_limit=time_limit).furthest()
             if point.confidence > best + 1e-9:
                 rows.append(
                     (relaxation.sentence, point.confidence, point.confidence - best, not stopped)
@@ -167,7 +166,7 @@ class Result:
             recourse.schema.reach(self.factual), at, recourse.cost, recourse.wanted_at
         )
         first = next((option for option in self.options if option.target == at), None)
-        engine = Exact(recourse.model, problem)
+        engine = Exact(recourse.score, problem)
         bound = math.inf if first is None else first.lower_bound
         if status is Status.OPTIMAL and first is not None:
             bound = first.cost

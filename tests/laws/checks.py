@@ -20,7 +20,7 @@ from mutations import mutated
 from trust_recourse import Certificate, CertificateError, Recourse, verify
 from trust_recourse.problem import Status
 from trust_recourse.schema import SchemaError
-from trust_recourse.search import tree
+from trust_recourse.search import branch_and_bound
 
 NEAR = Fraction(1, 10**9)  # of two costs: proofs take those for the same that differ by no more
 TOLD = Fraction(1, 10**12)  # of a cost: what is told may differ by so much from the exact one
@@ -78,7 +78,9 @@ def judge(seed: int) -> Findings:
     """Ask all that a seed says, of one person or of a few."""
     rng, findings = np.random.default_rng(seed), Findings()
     # half of the searches look for cheaper points from the first box on, as large ones do
-    early = mock.patch.object(tree, "DIVE_FROM", 0 if chance(rng, 0.5) else tree.DIVE_FROM)
+    early = mock.patch.object(
+        branch_and_bound, "DIVE_FROM", 0 if chance(rng, 0.5) else branch_and_bound.DIVE_FROM
+    )
     with early, warnings.catch_warnings():
         warnings.simplefilter("error")
         for case in some_cases(rng):

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from trust_recourse.cells import of_class
 from trust_recourse.explain.shares import STILL, Floats, Shares, split
-from trust_recourse.problem import Target, as_told, wanted_confidence
+from trust_recourse.problem import Target, as_told
 from trust_recourse.schema.values import floored
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def places(recourse: Recourse, points: Sequence[tuple[str, Any, Target | None, f
     clauses = recourse.model.clauses()
     codes = np.array([recourse.schema.reach(x).own for _, x, _, _ in points])
     cells = recourse.model.cells_of(codes)
-    confidence = wanted_confidence(recourse.model.confidence_at(cells), recourse.wanted_at)
+    confidence = recourse.score.at(cells)
     firing = recourse.model.firing_at(cells)
     holds, true = clauses.hold(cells), clauses.true(cells)
     tightens = np.clip(1.0 - (firing + clauses.empty), 0.0, 1.0)
@@ -151,7 +152,7 @@ class Places:
         model, q = self.recourse.model, np.array([place.firing for place in self.all])
         raw = model.raw_confidence_from(q)[:, None] - q * self.clauses.slopes(q)
         yes = model.calibrated(np.clip(raw, 0.0, 1.0).ravel()).reshape(q.shape)
-        confidence = wanted_confidence(yes, self.recourse.wanted_at)
+        confidence = of_class(yes, self.recourse.wanted_at)
         return {place.name: row for place, row in zip(self.all, confidence, strict=True)}
 
     def tightenings(self, place: Place, fragile: float = FRAGILE) -> list[Tightening]:

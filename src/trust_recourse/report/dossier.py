@@ -173,7 +173,7 @@ def _model(result: Result, report: ModelReport | None) -> Iterator[Block]:
         ("features", str(len(recourse.schema))),
     ]
     if hasattr(model, "clauses"):
-        rows.append(("thresholds", str(sum(len(each) for each in model.cell_edges()))))
+        rows.append(("thresholds", str(sum(len(each) for each in model.thresholds_))))
     if report is not None:
         rows.append(("rows in the model report", f"{report.rows}, in {report.folds} folds"))
     yield _grid(("", "value"), rows)

@@ -96,7 +96,7 @@ def _codes(recourse: Recourse, f: int, own: float) -> Iterator[float]:
 def _edges(recourse: Recourse, f: int, moves: Moves) -> list[float]:
     """The ends of the parts of a number's range of which one value each is looked at."""
     if recourse.exact:
-        return [-math.inf, *recourse.model.cell_edges()[f].tolist(), math.inf]
+        return [*recourse.score.grid.ends(f).tolist()]
     anchor = 0.0 if math.isnan(moves.own) else moves.own
     low, high = moves.destinations(-math.inf, math.inf) or (anchor, anchor)
     far = SCALES * recourse.schema[f].scale

@@ -1,55 +1,70 @@
 """The arrays that the compiled loop of branch and bound works on, and what each entry means.
 
-Notation: d features, f; the candidates of feature f are offset[f] … offset[f+1] − 1 of `codes`,
-`costs` and `cells`. A **box** is 2d numbers, the first and then the last candidate of each feature,
-kept in a slot; a **span** is the same in cells. A heap holds the slots by `key`, a bound on the
-cost. `want` and `how` say what is asked for, in floats and in integers, and `state` counts.
+Notation: d features, f; K conditions, k; n candidates in all, of which those of feature f are
+offset[f] … offset[f+1] − 1 of `codes` and `costs`. A **box** is 2d numbers, the first and then the
+last candidate of each feature, kept in a slot; a **span** is the same in the cells of a condition's
+grid. A heap holds the slots by `key`, a bound on the cost.
 
-When a proof is wanted all boxes ever made are kept as a binary tree: node n was cut at feature[n]
-after candidate cut[n] into left[n] and left[n] + 1, or is a leaf, −1 − its reason.
+A **condition** asks that its score's number lies in an interval. All have kernels of one family,
+so they share the compiled functions, and differ by the part of `numbers`, `layout`, `scratch` and
+of a box's `memory` that is theirs. The first one is what the search is about; the last may ask
+**around** a point, for every cell that lies between `lows` and `highs` of its candidates.
+
+When a proof is wanted all boxes ever made are kept as a binary tree: node i was cut at feature[i]
+after candidate cut[i] into left[i] and left[i] + 1, or is a leaf, −1 − its reason.
 """
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from numba import njit, types
+from numba import types
+
+from trust_recourse.cells import ERRORS, INTERVAL, NARROW, RELAXATION
 
 # why a leaf was discarded; the first five are those of a certificate
-COST, CONFIDENCE, PRICED, RELATION, POINT, FLOOR, OPEN = 0, 1, 2, 3, 4, 5, 6
-# the numbers in `state`
+COST, CONFIDENCE, LAGRANGIAN, RELATION, POINT, FLOOR, OPEN = 0, 1, 2, 3, 4, 5, 6
+# the numbers in `counters`
 HEAP, SPARE, NODES, MADE, HELD = 0, 1, 2, 3, 4
-# in `want`
-LOW, HIGH, FLOOR_LOW, FLOOR_HIGH, CUTOFF, PRICE, BOUND, REACHED, ENOUGH = range(9)
-FLOOR_PRICE, NEEDED = 9, 10
-# in `how`
-SIDE, FURTHEST, ROBUST, PAUSE, DIVE, PROVE = range(6)
-# marks of a slot: OFF, what was trimmed off, in a proof, and its parts; LOST, noise around the
-# corner reaches the known loss
+# in `params`
+CUTOFF, BOUND, REACHED, ENOUGH, NEEDED = range(5)
+# in `switches`; AROUND is the condition that asks around, −1 if none does
+FURTHEST, AROUND, PAUSE, DIVE, PROVE = range(5)
+# of each condition in `levels` and in `parts`
+LOW, HIGH, MULTIPLIER = range(3)
+SIDE, NUMBERS, LAYOUT, SCRATCH, MEMORY = range(5)
+# marks of a slot: OFF, what was trimmed off, in a proof, and its parts; LOST, the corner's
+# neighbourhood reaches the known loss
 RELAXED, FAILED, OFF, LOST = 1, 2, 4, 8
 
 SAFE = 1e-11  # of a bound is given up for rounding
 
-fast: dict[str, Any] = {"cache": True, "nogil": True, "_nrt": False}
-inline = njit(**fast, forceinline=True)
-kernel = njit(**fast)
-
 
 class Task(NamedTuple):
-    """What is searched: the model's arrays, the candidates, and what binds them."""
+    """What is searched: the models' arrays, the candidates, and what binds them."""
 
     numbers: Any
     layout: Any
+    parts: Any  # (K + 1) × 5: the side to get there from, and where each one's arrays begin
     offset: Any
     codes: Any
     costs: Any
-    cells: Any
-    first_cell: Any
+    cells: Any  # K × n
+    first_cell: Any  # K × d
     valley: Any  # the cheapest candidate of a feature whose costs fall and then rise, else −1
-    lows: Any  # first and last cell that noise around a candidate may reach
+    lows: Any  # first and last cell around a candidate, of the condition that asks around
     highs: Any
     relations: Any  # (0 for a ≤ b, else the sign of the rise; a, b, own candidates of a and b) each
     goals: Any
+
+
+class Asked(NamedTuple):
+    """What is asked for, how, and how far it has come."""
+
+    levels: Any  # K × 3
+    params: Any
+    switches: Any
+    counters: Any
 
 
 class Store(NamedTuple):
@@ -61,10 +76,11 @@ class Store(NamedTuple):
     where: Any  # a candidate to part from the cheapest by that, −1 if none
     mark: Any
     loss: Any  # where the floor is missed near the corner, a cell for each feature; see LOST
-    worst: Any  # the same near a point bought at a price; only a guess in a part of the box
+    worst: Any  # the same near a point bought at a multiplier; only a guess in a part of the box
     node: Any
     heap: Any
     spare: Any
+    memory: Any  # what the kernels keep of each box
 
 
 class Tree(NamedTuple):
@@ -73,7 +89,7 @@ class Tree(NamedTuple):
     feature: Any
     cut: Any
     left: Any
-    price: Any
+    multiplier: Any
 
 
 class Work(NamedTuple):
@@ -87,31 +103,35 @@ class Work(NamedTuple):
     point: Any
     corner: Any
     start: Any
-    shifted: Any  # a cell in reach of each candidate's noise, and what is left to pay for it
+    shifted: Any  # a cell around each candidate, and what is left to pay after other conditions
     reduced: Any
-    beside: Any  # scratch memory of the model for the floor, which remembers other rates
+
+
+class Run(NamedTuple):
+    """All of it."""
+
+    task: Any
+    asked: Any
+    store: Any
+    tree: Any
+    work: Any
 
 
 _floats, _ints, _small, _marks = (
     types.float64[::1], types.int64[::1], types.int32[::1], types.int8[::1],
 )  # fmt: skip
-# the three functions by which a model is known, and all that the loop is called with
-INTERVAL = types.void(_floats, _ints, _ints, _floats, _floats)
-ERRORS = types.void(_floats, _ints, _ints, _ints, _floats, _floats)
-RELAXATION = types.float64(
-    _floats, _ints, _ints, types.int64, types.float64, _floats, types.float64, _floats, _floats
-)
 
 
 def signature() -> Any:
     """What the loop takes, in order, and gives."""
-    functions = (types.FunctionType(kind) for kind in (INTERVAL, RELAXATION, ERRORS))
-    task = [_floats, _ints, _ints, _floats, _floats, *[_ints] * 6, _floats]
-    store = [_small, _floats, _small, _small, _marks, _small, _small, _small, _small, _small]
+    functions = (types.FunctionType(kind) for kind in (INTERVAL, RELAXATION, ERRORS, NARROW))
+    task = [_floats, _ints, _ints, _ints, _floats, _floats, *[_ints] * 6, _floats]
+    asked = [_floats, _floats, _ints, _ints]
+    store = [_small, _floats, _small, _small, _marks, *[_small] * 5, _floats]
     tree = [_small, _small, _small, _floats]
-    work = [_ints, _floats, _floats, _floats, _floats, _ints, _ints, _ints, _ints, _floats, _floats]
-    tuples = [
+    work = [_ints, _floats, _floats, _floats, _floats, _ints, _ints, _ints, _ints, _floats]
+    parts = [
         types.NamedTuple(kinds, of)
-        for kinds, of in ((task, Task), (store, Store), (tree, Tree), (work, Work))
+        for kinds, of in ((task, Task), (asked, Asked), (store, Store), (tree, Tree), (work, Work))
     ]
-    return types.int64(*functions, tuples[0], _ints, _floats, _ints, *tuples[1:])
+    return types.int64(*functions, types.NamedTuple(parts, Run))

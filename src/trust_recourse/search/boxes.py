@@ -10,7 +10,20 @@ from typing import Any
 
 import numpy as np
 
-from trust_recourse.search.arrays import HEAP, MADE, OFF, OPEN, PROVE, ROBUST, SPARE, inline, kernel
+from trust_recourse.cells import inline, kernel
+from trust_recourse.search.arrays import (
+    AROUND,
+    HEAP,
+    LAYOUT,
+    MADE,
+    MEMORY,
+    NUMBERS,
+    OFF,
+    OPEN,
+    PROVE,
+    SCRATCH,
+    SPARE,
+)
 
 # ---------------------------------------------------------------- the heap
 
@@ -23,10 +36,10 @@ def _before(store: Any, a: int, b: int) -> bool:
 
 
 @kernel
-def push(store: Any, state: Any, slot: int) -> None:
+def push(store: Any, counters: Any, slot: int) -> None:
     """Let a slot wait for its turn."""
-    heap, i = store.heap, state[HEAP]
-    state[HEAP] += 1
+    heap, i = store.heap, counters[HEAP]
+    counters[HEAP] += 1
     while i > 0:
         up = (i - 1) >> 1
         if not _before(store, slot, heap[up]):
@@ -37,12 +50,12 @@ def push(store: Any, state: Any, slot: int) -> None:
 
 
 @kernel
-def pop(store: Any, state: Any) -> int:
+def pop(store: Any, counters: Any) -> int:
     """The slot whose turn it is."""
     heap = store.heap
     top = heap[0]
-    state[HEAP] -= 1
-    n = state[HEAP]
+    counters[HEAP] -= 1
+    n = counters[HEAP]
     slot = heap[n]
     i = 0
     while 2 * i + 1 < n:
@@ -58,46 +71,45 @@ def pop(store: Any, state: Any) -> int:
 
 
 @inline
-def release(store: Any, state: Any, slot: int) -> None:
+def release(store: Any, counters: Any, slot: int) -> None:
     """Let a slot be used again."""
-    store.spare[state[SPARE]] = slot
-    state[SPARE] += 1
+    store.spare[counters[SPARE]] = slot
+    counters[SPARE] += 1
 
 
 # ---------------------------------------------------------------- making boxes
 
 
 @inline
-def leaf(tree: Any, how: Any, node: int, reason: int, price: float) -> None:
-    """Note why a node is not cut, with the price that shows it."""
-    if how[PROVE] == 1:
-        tree.feature[node] = -1 - reason
-        tree.cut[node] = 0
-        tree.price[node] = price
+def leaf(run: Any, node: int, reason: int, multiplier: float) -> None:
+    """Note why a node is not cut, with the multiplier that shows it."""
+    if run.asked.switches[PROVE] == 1:
+        run.tree.feature[node] = -1 - reason
+        run.tree.cut[node] = 0
+        run.tree.multiplier[node] = multiplier
 
 
 @inline
-def record_cut(tree: Any, how: Any, state: Any, node: int, f: int, cut: int) -> int:
+def record_cut(run: Any, node: int, f: int, cut: int) -> int:
     """Note that a node is cut; gives its left child."""
-    left = state[MADE]
-    state[MADE] += 2
-    if how[PROVE] == 1:
+    tree, counters = run.tree, run.asked.counters
+    left = counters[MADE]
+    counters[MADE] += 2
+    if run.asked.switches[PROVE] == 1:
         tree.feature[node] = f
         tree.cut[node] = cut
         tree.left[node] = left
-        tree.price[node] = 0.0
+        tree.multiplier[node] = 0.0
     return int(left)
 
 
 @inline
-def child(
-    task: Any, state: Any, store: Any, tree: Any, how: Any, slot: int, f: int, a: int, b: int,
-    node: int,
-) -> int:  # fmt: skip
+def child(run: Any, slot: int, f: int, a: int, b: int, node: int) -> int:
     """A new slot with the box of another, but for the range of one feature."""
-    d = task.offset.shape[0] - 1
-    state[SPARE] -= 1
-    new = store.spare[state[SPARE]]
+    store, counters = run.store, run.asked.counters
+    d = run.task.offset.shape[0] - 1
+    counters[SPARE] -= 1
+    new = store.spare[counters[SPARE]]
     for k in range(2 * d):
         store.box[new * 2 * d + k] = store.box[slot * 2 * d + k]
     store.box[new * 2 * d + f] = a
@@ -107,11 +119,14 @@ def child(
     store.split[new] = store.split[slot]
     store.where[new] = -1
     store.mark[new] = store.mark[slot] & OFF
-    if how[ROBUST] == 1:
+    if run.asked.switches[AROUND] >= 0:
         for k in range(d):
             store.loss[new * d + k] = store.loss[slot * d + k]
             store.worst[new * d + k] = store.worst[slot * d + k]
-    leaf(tree, how, node, OPEN, 0.0)
+    size = memory_of(run)
+    for k in range(size):
+        store.memory[new * size + k] = store.memory[slot * size + k]
+    leaf(run, node, OPEN, 0.0)
     return int(new)
 
 
@@ -155,21 +170,63 @@ def widest(store: Any, slot: int, d: int) -> int:
 
 
 @inline
-def span_of(task: Any, store: Any, slot: int, span: Any) -> None:
-    """The cells of a box."""
+def span_of(task: Any, store: Any, slot: int, k: int, span: Any) -> None:
+    """The cells of a box in a condition's grid."""
     d = task.offset.shape[0] - 1
-    for k in range(2 * d):
-        f = k if k < d else k - d
-        span[k] = task.cells[task.offset[f] + store.box[slot * 2 * d + k]]
+    base = k * task.codes.shape[0]
+    for i in range(2 * d):
+        f = i if i < d else i - d
+        span[i] = task.cells[base + task.offset[f] + store.box[slot * 2 * d + i]]
 
 
 @inline
-def span_of_point(task: Any, point: Any, span: Any) -> None:
-    """The cells of one candidate for each feature."""
+def span_of_point(task: Any, point: Any, k: int, span: Any) -> None:
+    """The cells of one candidate for each feature in a condition's grid."""
     d = point.shape[0]
+    base = k * task.codes.shape[0]
     for f in range(d):
-        span[f] = task.cells[task.offset[f] + point[f]]
+        span[f] = task.cells[base + task.offset[f] + point[f]]
         span[d + f] = span[f]
+
+
+# ---------------------------------------------------------------- a condition's kernel on a span
+
+
+@inline
+def memory_of(run: Any) -> int:
+    """How many numbers the kernels keep of a box, all conditions together."""
+    parts = run.task.parts
+    return int(parts[parts.shape[0] - 1])
+
+
+@inline
+def bounded(interval: Any, run: Any, slot: int, k: int) -> None:
+    """Bounds on a condition's number over the span; they are left in `out`."""
+    task, work, p = run.task, run.work, 5 * k
+    parts = task.parts
+    interval(
+        task.numbers[parts[p + NUMBERS] : parts[p + 5 + NUMBERS]],
+        task.layout[parts[p + LAYOUT] : parts[p + 5 + LAYOUT]],
+        work.span, work.out,
+        work.scratch[parts[p + SCRATCH] : parts[p + 5 + SCRATCH]],
+        run.store.memory, slot * memory_of(run) + parts[p + MEMORY],
+    )  # fmt: skip
+
+
+@inline
+def narrowed(narrow: Any, run: Any, slot: int, k: int) -> None:
+    """Let a condition's kernel note what is left on the span of a box made from another."""
+    task, p = run.task, 5 * k
+    parts = task.parts
+    if parts[p + 5 + MEMORY] > parts[p + MEMORY]:
+        narrow(
+            task.numbers[parts[p + NUMBERS] : parts[p + 5 + NUMBERS]],
+            task.layout[parts[p + LAYOUT] : parts[p + 5 + LAYOUT]],
+            run.work.span, run.store.memory, slot * memory_of(run) + parts[p + MEMORY],
+        )  # fmt: skip
+
+
+# ---------------------------------------------------------------- relations
 
 
 @kernel

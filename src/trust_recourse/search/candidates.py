@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from trust_recourse.problem import MOST_COST, CellModel, Cost, Floats, Ints
+from trust_recourse.cells import Grid
+from trust_recourse.problem import MOST_COST, Cost, Floats, Ints
 from trust_recourse.schema import Feature, Moves, Reach, Schema, SchemaError
 
 
@@ -37,23 +38,23 @@ class Candidates(NamedTuple):
         return Candidates(self.codes[order], self.cells[order], self.costs[order])
 
 
-def candidates(model: CellModel, reach: Reach, cost: Cost) -> list[Candidates]:
+def candidates(grid: Grid, reach: Reach, cost: Cost) -> list[Candidates]:
     """For each feature the cheapest allowed value in each cell; all of them if it is related.
 
     A person's own value is always among them.
     """
     schema, own = reach.schema, reach.own
-    grid = _grid(Same(schema), Same(model.cell_edges()))
+    lattice = _lattice(Same(schema), Same(grid))
     missing = np.isnan(own)
-    found = _nearest(grid, reach, own, missing, cost)
+    found = _nearest(lattice, reach, own, missing, cost)
     related = {name for relation in reach.relations for name in (relation.a, relation.b)}
-    for name in sorted({*related, *cost.functions, *grid.uneven}, key=schema.position):
+    for name in sorted({*related, *cost.functions, *lattice.uneven}, key=schema.position):
         f = schema.position(name)
         if schema[f].movable:
-            asked = (Same(schema), Same(model.cell_edges()), Same(cost), name in related)
+            asked = (Same(schema), Same(grid), Same(cost), name in related)
             found[f] = _one_by_one(*asked, f, float(own[f]))
     if missing.any():
-        last = model.cells_of(own[None])[0]
+        last = grid.cells(own[None])[0]
         for f in missing.nonzero()[0].tolist():
             codes, cells, costs = found[f]
             found[f] = Candidates(
@@ -76,14 +77,13 @@ def _refuse_uncountable(found: Sequence[Candidates], reach: Reach, cost: Cost) -
 
 
 @dataclass(frozen=True, eq=False)
-class _Grid:
+class _Lattice:
     """The cells of all features in one row, and what is known of them before a person comes.
 
     A cell is (left, right]; `least` and `most` are the first and last multiples of the feature's
     step in it, NaN where there are none. A category is cut between all its codes.
     """
 
-    edges: list[Floats]
     uneven: list[str]  # continuous features with holes, where they have codes for missing
     feature: Ints  # the feature of each cell
     stop: Ints  # one past the last cell of each feature
@@ -113,21 +113,15 @@ class Same:
 
 
 @lru_cache(maxsize=64)
-def _grid(schema: Same, edges: Same) -> _Grid:
-    """What is known of a schema's features under a model's thresholds, made once for both."""
+def _lattice(schema: Same, grid: Same) -> _Lattice:
+    """What is known of a schema's features on a grid, made once for both."""
     features: Schema = schema.it
-    thresholds: Sequence[Floats] = edges.it
-    cuts = [
-        np.arange(len(f.values) - 1.0) if f.kind == "category" else np.asarray(given, np.float64)
-        for f, given in zip(features, thresholds, strict=True)
-    ]
-    cells = [_lattice(f, cut) for f, cut in zip(features, cuts, strict=True)]
-    sizes = np.array([len(cut) + 1 for cut in cuts])
+    cells = [_steps(f, grid.it.ends(at)) for at, f in enumerate(features)]
+    sizes = np.array([each.shape[1] for each in cells])
     start = np.cumsum(sizes) - sizes
     of = np.repeat(np.arange(len(sizes)), sizes)
     left, right, least, most = np.concatenate(cells, axis=1)
-    return _Grid(
-        edges=cuts,
+    return _Lattice(
         uneven=[f.name for f in features if f.step is None and f.moves(math.nan).never],
         feature=of,
         stop=start + sizes,
@@ -142,23 +136,23 @@ def _grid(schema: Same, edges: Same) -> _Grid:
     )
 
 
-def _lattice(feature: Feature, cuts: Floats) -> Floats:
+def _steps(feature: Feature, ends: Floats) -> Floats:
     """The ends of each cell of a feature, and its first and last multiples in it."""
     moves = feature.moves(math.nan)
     step = moves.step if moves.choices is None else moves.step or 1.0
-    return _multiples(step, moves.never, cuts.tobytes())
+    return _multiples(step, moves.never, ends.tobytes())
 
 
 @lru_cache(maxsize=1024)
-def _multiples(step: float | None, never: tuple[float, ...], cuts: bytes) -> Floats:
+def _multiples(step: float | None, never: tuple[float, ...], given: bytes) -> Floats:
     free = Moves(math.nan, step=step, never=never)
-    ends = [-math.inf, *np.frombuffer(cuts).tolist(), math.inf]
+    ends = np.frombuffer(given).tolist()
     found = [free.destinations(*cell) or (math.nan, math.nan) for cell in pairwise(ends)]
     return np.array([ends[:-1], ends[1:], *zip(*found, strict=True)])
 
 
 def _nearest(
-    grid: _Grid, reach: Reach, own: Floats, missing: NDArray[np.bool_], cost: Cost
+    grid: _Lattice, reach: Reach, own: Floats, missing: NDArray[np.bool_], cost: Cost
 ) -> list[Candidates]:
     """In each cell the allowed value nearest to a person's own: the floats of `Moves.nearest`."""
     at = grid.feature
@@ -202,27 +196,25 @@ def _ends(moves: Moves) -> tuple[float, float]:
 
 @lru_cache(maxsize=8192)  # people share values, so most of these were listed before
 def _one_by_one(
-    schema: Same, thresholds: Same, priced: Same, related: bool, f: int, own: float
+    schema: Same, grid: Same, priced: Same, related: bool, f: int, own: float
 ) -> Candidates:
-    feature, cost, edges = schema.it[f], priced.it, _grid(schema, thresholds).edges[f]
+    feature, cost = schema.it[f], priced.it
     moves = feature.moves(own)
+
+    def priced_at(values: Floats) -> Candidates:
+        costs = np.array([cost.change(feature, moves.own, value) for value in values.tolist()])
+        return Candidates(values, grid.it.cells_in(f, values), costs)
+
     if not related and feature.name not in cost.functions:
-        ends = [-math.inf, *edges.tolist(), math.inf]
-        nearest = (moves.nearest(*cell) for cell in pairwise(ends))
-        values = np.array([value for value in nearest if value is not None])
-        return _priced(feature, moves.own, values, edges, cost)
+        nearest = (moves.nearest(*cell) for cell in pairwise(grid.it.ends(f).tolist()))
+        return priced_at(np.array([value for value in nearest if value is not None]))
     try:
         values = moves.values()
     except SchemaError as error:
         reason = "relation" if related else "cost function"
         raise SchemaError(f"feature {feature.name!r} has a {reason}, but its {error}") from None
-    every = _priced(feature, moves.own, values[~np.isnan(values)], edges, cost)
+    every = priced_at(values[~np.isnan(values)])
     return every if related else _cheapest_of_cells(every, moves.own)
-
-
-def _priced(feature: Feature, own: float, values: Floats, edges: Floats, cost: Cost) -> Candidates:
-    costs = np.array([cost.change(feature, own, value) for value in values.tolist()])
-    return Candidates(values, edges.searchsorted(values).astype(np.int32), costs)
 
 
 def _cheapest_of_cells(every: Candidates, own: float) -> Candidates:

@@ -1,9 +1,9 @@
 """The exact engine: the cheapest change that reaches a confidence, with proof.
 
 On a product of cells the model is constant, so in each cell only a feature's cheapest allowed value
-matters, and the question is over finitely many boxes of cells, which `tree` searches. This file
-turns a `Problem` into that search and its findings back into codes, costs and confidences, each
-recomputed from the model. It knows the model only through `CellModel`.
+matters, and the question is over finitely many boxes of cells, which `branch_and_bound` searches.
+This file turns a `Problem` into that search and its findings back into codes, costs and
+confidences, each recomputed from the model. It knows the model only by its `Score`.
 """
 
 from __future__ import annotations
@@ -13,24 +13,16 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Literal, NamedTuple, cast
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trust_recourse.problem import (
-    SLACK,
-    CellModel,
-    Floats,
-    Ints,
-    Point,
-    Problem,
-    wanted_confidence,
-    yes_interval,
-)
+from trust_recourse.cells import Floats, Grid, Ints, Score
+from trust_recourse.problem import SLACK, Point, Problem
 from trust_recourse.schema import Feature, Forces, Reach, Schema
+from trust_recourse.search.branch_and_bound import BranchAndBound, Condition, Splits
 from trust_recourse.search.candidates import Candidates, Same, candidates
-from trust_recourse.search.tree import Noise, Splits, TreeSearch
 
 NUMERIC = ("number", "integer")
 
@@ -65,18 +57,19 @@ class Robust:
 
 
 class Exact:
-    """One problem on one model."""
+    """One problem on one class's score."""
 
     def __init__(
         self,
-        model: CellModel,
+        score: Score,
         problem: Problem,
         *,
         robust: Robust | None = None,
         node_limit: int | None = None,
         time_limit: float | None = None,
     ) -> None:
-        self.model, self.problem, self.robust = model, problem, robust
+        self.score, self.problem, self.robust = score, problem, robust
+        self.side = 1 if score.rises else -1  # which way the kernel's number goes with confidence
         self.limits = {"node_limit": node_limit, "time_limit": time_limit}
         self._held: dict[
             tuple[tuple[int, int], ...], bool
@@ -86,7 +79,7 @@ class Exact:
         """The same for another problem, after so many boxes, with what is left of the limits."""
         most, until = self.limits["node_limit"], self._search.deadline
         return Exact(
-            self.model,
+            self.score,
             problem,
             robust=self.robust,
             node_limit=None if most is None else int(most) - spent,
@@ -124,10 +117,9 @@ class Exact:
     @strict
     def frontier(self) -> list[Point]:
         """The staircase: each point the cheapest with more confidence than the one before."""
-        reach, wanted = self.problem.reach, self.problem.wanted
+        reach, side = self.problem.reach, self.side
         best = self._at(reach.own, 0.0)
         stairs = [best]
-        side = 1 if wanted == 1 else -1
         search = self._search
         now = self._beyond(best.confidence) + side * 3 * ABOVE
         for at in search.stream(*((now, 2.0) if side > 0 else (-1.0, now)), side):
@@ -150,7 +142,7 @@ class Exact:
     @strict
     def furthest(self) -> tuple[Point, bool]:
         """The allowed point of greatest confidence, and whether a limit ended the search."""
-        reach, side = self.problem.reach, 1 if self.problem.wanted == 1 else -1
+        reach = self.problem.reach
         best = self._at(reach.own, 0.0)
 
         def reached(at: Ints) -> float | None:
@@ -161,7 +153,7 @@ class Exact:
             best = point
             return self._beyond(best.confidence)
 
-        found = self._search.furthest(side, reached)
+        found = self._search.furthest(self.side, reached)
         return best, found.stopped
 
     @strict
@@ -178,43 +170,39 @@ class Exact:
         """The values of each feature worth trying."""
         problem = self.problem
         if self.robust is None:
-            return candidates(self.model, problem.reach, problem.cost)
+            return candidates(self.score.grid, problem.reach, problem.cost)
         return [piece.candidates for piece in self._pieces]
 
     @cached_property
     def _pieces(self) -> list[Piece]:
         assert self.robust is not None
-        return _pieces(self.model, self.problem, self.robust.radius)
+        return _pieces(self.score.grid, self.problem, self.robust.radius)
 
     @cached_property
-    def _search(self) -> TreeSearch:
-        reach, noise = self.problem.reach, None
+    def _search(self) -> BranchAndBound:
+        reach, score = self.problem.reach, self.score
+        conditions, mine = [_about(score, self.features)], None
         if self.robust is not None:
-            noise = Noise(
-                np.concatenate([p.lows for p in self._pieces]).astype(np.int64),
-                np.concatenate([p.highs for p in self._pieces]).astype(np.int64),
-                self.model.cells_of(reach.own[None])[0].astype(np.int64),
-                self._raw(self.robust.floor, 2.0),
-            )
-        return TreeSearch(
-            self.model,
+            ends = score.interval(self.robust.floor, 2.0)
+            lows, highs = (np.concatenate([p[end] for p in self._pieces]) for end in (1, 2))
+            cells = conditions[0].cells
+            conditions.append(Condition(score, *ends, self.side, cells, (lows, highs)))
+            mine = score.grid.cells(reach.own[None])[0].astype(np.int64)
+        return BranchAndBound(
             self.features,
+            conditions,
             relations=_relations(reach, self.features) if reach.relations else None,
-            noise=noise,
+            mine=mine,
             **self.limits,  # type: ignore[arg-type]
         )
 
     @cached_property
     def _interval(self) -> tuple[float, float, int]:
         """The target as an interval of the model's own scale, and the side to get there from."""
-        low, high = self._raw(*self.problem.target.interval)
+        low, high = self.score.interval(*self.problem.target.interval)
         own = self._at(self.problem.reach.own, 0.0).confidence
         rises = own < self.problem.target.interval[0]
-        return low, high, 1 if rises == (self.problem.wanted == 1) else -1
-
-    def _raw(self, low: float, high: float) -> tuple[float, float]:
-        """Confidences of the wanted class as an interval of the model's own scale."""
-        return self.model.boxes().raw_interval(*yes_interval(low, high, self.problem.wanted))
+        return low, high, self.side if rises else -self.side
 
     def _beyond(self, confidence: float) -> float:
         """What goes beyond a confidence goes beyond this on the model's own scale.
@@ -222,10 +210,10 @@ class Exact:
         The search looks only past what rounding may add to it. Where a calibrator rises within
         that, such points must still be looked at.
         """
-        end, side = (1, 1) if self.problem.wanted == 1 else (0, -1)
-        raw, further = (self._raw(-1.0, c)[end] for c in (confidence, confidence + SLACK))
+        end = 1 if self.score.rises else 0
+        raw, further = (self.score.interval(-1.0, c)[end] for c in (confidence, confidence + SLACK))
         steep = abs(further - raw) <= 6 * ABOVE
-        return raw - side * 3 * ABOVE if steep else raw
+        return raw - self.side * 3 * ABOVE if steep else raw
 
     def _point(self, at: Ints) -> Point:
         search = self._search
@@ -233,8 +221,8 @@ class Exact:
         return self._at(codes, self.problem.cost.total(search.cost_of(at)))
 
     def _at(self, codes: Floats, cost: float) -> Point:
-        yes = self.model.confidence_at(self.model.cells_of(codes[None]))
-        return Point(codes, cost, float(wanted_confidence(yes, self.problem.wanted)[0]))
+        cells = self.score.grid.cells(codes[None])
+        return Point(codes, cost, float(self.score.at(cells)[0]))
 
     def _accepts(self, point: Point, at: Ints) -> bool:
         return (
@@ -251,32 +239,35 @@ class Exact:
         )
         if ends not in self._held:
             cells = [np.arange(a, b + 1) for a, b in ends]
-            lost = _loses(self.model, cells, self.problem.wanted, self.robust.floor)
-            self._held[ends] = not lost
+            self._held[ends] = not _loses(self.score, cells, self.robust.floor)
         return self._held[ends]
+
+
+def _about(score: Score, features: Sequence[Candidates]) -> Condition:
+    """The condition that a question is about, which says itself what it asks for."""
+    cells = np.concatenate([f.cells for f in features]).astype(np.int64)
+    return Condition(score, -1.0, 2.0, 1, cells)
 
 
 # ---------------------------------------------------------------- how safe an answer is
 
 
 @strict
-def radius(
-    model: CellModel, schema: Schema, codes: Floats, wanted: int, threshold: float, norm: Norm
-) -> float:
+def radius(score: Score, schema: Schema, codes: Floats, threshold: float, norm: Norm) -> float:
     """The distance to the nearest loss of the decision: strictly within it the decision holds.
 
     Every numeric feature counts as continuous and unlimited, immutable ones too; others stay.
     Distances are scaled by the schema. ∞ if the decision is lost nowhere.
     """
-    own = model.cells_of(codes[None])[0]
+    own = score.grid.cells(codes[None])[0]
     away = [
-        _distances(edges, float(code), int(cell), feature)
+        _distances(score.grid.ends(f), float(code), int(cell), feature)
         if feature.kind in NUMERIC and not math.isnan(code)
         else {int(cell): 0.0}
-        for feature, edges, code, cell in zip(schema, model.cell_edges(), codes, own, strict=True)
+        for f, (feature, code, cell) in enumerate(zip(schema, codes, own, strict=True))
     ]
     if norm == "linf":
-        return _least_box(model, away, wanted, threshold)
+        return _least_box(score, away, threshold)
     power = 2 if norm == "l2" else 1
     features = [
         Candidates(
@@ -284,22 +275,20 @@ def radius(
         )
         for d in away
     ]
-    search = TreeSearch(model, features)
-    side = -1 if wanted == 1 else 1
+    search = BranchAndBound(features, [_about(score, features)])
 
     def lost(at: Ints) -> bool:
         cells = np.array([[f.cells[k] for f, k in zip(features, at, strict=True)]])
-        return bool(wanted_confidence(model.confidence_at(cells), wanted)[0] < threshold)
+        return bool(score.at(cells)[0] < threshold)
 
-    low, high = _losing(model, wanted, threshold)
-    found = search.best(low, high, side, lost)
+    low, high = score.interval(-1.0, math.nextafter(threshold, 0.0))
+    found = search.best(low, high, -1 if score.rises else 1, lost)
     _refuse_unfinished(found.stopped)
     return math.inf if found.point is None else search.cost_of(found.point) ** (1.0 / power)
 
 
-def _distances(edges: Floats, code: float, cell: int, feature: Feature) -> dict[int, float]:
+def _distances(ends: Floats, code: float, cell: int, feature: Feature) -> dict[int, float]:
     """The distance from a value to the closure of each cell."""
-    ends = np.concatenate([[-math.inf], edges, [math.inf]])
     with np.errstate(over="ignore"):
         away = np.maximum(np.maximum(ends[:-1] - code, code - ends[1:]), 0.0) / feature.scale
     if not away.max() <= MOST_AWAY:
@@ -311,15 +300,13 @@ def _distances(edges: Floats, code: float, cell: int, feature: Feature) -> dict[
     return dict(enumerate(away.tolist()))
 
 
-def _least_box(
-    model: CellModel, away: Sequence[dict[int, float]], wanted: int, threshold: float
-) -> float:
+def _least_box(score: Score, away: Sequence[dict[int, float]], threshold: float) -> float:
     """The least distance at which the box of all cells so far away holds a loss."""
     steps = sorted({d for feature in away for d in feature.values()})
 
     def lost(step: int) -> bool:
         cells = [np.array([c for c, d in f.items() if d <= steps[step]]) for f in away]
-        return _loses(model, cells, wanted, threshold)
+        return _loses(score, cells, threshold)
 
     first, last = 0, len(steps)  # the first step with a loss lies in [first, last]
     while first < last:
@@ -331,19 +318,17 @@ def _least_box(
     return steps[first] if first < len(steps) else math.inf
 
 
-def _loses(model: CellModel, cells: Sequence[Ints], wanted: int, threshold: float) -> bool:
-    """Whether the wanted class falls below a threshold somewhere in a box of cells.
+def _loses(score: Score, cells: Sequence[Ints], threshold: float) -> bool:
+    """Whether confidence falls below a threshold somewhere in a box of cells.
 
     A small box is looked at cell by cell, a large one searched.
     """
     first, last = (np.array([[of[end] for of in cells]]) for end in (0, -1))
-    least, most, _ = model.boxes().bounds(first, last)
-    if (least[0] if wanted == 1 else 1.0 - most[0]) > threshold + ABOVE:
+    if score.bounds(first, last)[0][0] > threshold + ABOVE:
         return False
     if math.prod(map(len, cells)) <= FEW:
         every = np.stack(np.meshgrid(*cells, indexing="ij"), axis=-1).reshape(-1, len(cells))
-        yes = model.confidence_at(every.astype(np.int32))
-        return bool((wanted_confidence(yes, wanted) < threshold).any())
+        return bool((score.at(every.astype(np.int32)) < threshold).any())
     features = [
         Candidates(np.zeros(len(of)), of.astype(np.int32), np.zeros(len(of))) for of in cells
     ]
@@ -352,11 +337,12 @@ def _loses(model: CellModel, cells: Sequence[Ints], wanted: int, threshold: floa
     def reached(at: Ints) -> float | None:
         nonlocal lost
         here = np.array([[of[k] for of, k in zip(cells, at, strict=True)]], np.int32)
-        yes = model.confidence_at(here)
-        lost = bool(wanted_confidence(yes, wanted)[0] < threshold)
-        return math.inf if lost else model.boxes().raw_interval(float(yes[0]), float(yes[0]))[0]
+        now = float(score.at(here)[0])
+        lost = now < threshold
+        return math.inf if lost else score.interval(now, now)[0 if score.rises else 1]
 
-    found = TreeSearch(model, features).furthest(-1 if wanted == 1 else 1, reached)
+    search = BranchAndBound(features, [_about(score, features)])
+    found = search.furthest(-1 if score.rises else 1, reached)
     _refuse_unfinished(found.stopped and not lost)
     return lost
 
@@ -364,12 +350,6 @@ def _loses(model: CellModel, cells: Sequence[Ints], wanted: int, threshold: floa
 def _refuse_unfinished(stopped: bool) -> None:
     if stopped:
         raise MemoryError("the search for a loss of the decision held too many boxes to finish it")
-
-
-def _losing(model: CellModel, wanted: int, threshold: float) -> tuple[float, float]:
-    """The interval of the model's own scale in which the wanted class is lost."""
-    below = yes_interval(-1.0, math.nextafter(threshold, 0.0), wanted)
-    return model.boxes().raw_interval(*below)
 
 
 # ---------------------------------------------------------------- room for noise
@@ -383,61 +363,50 @@ class Piece(NamedTuple):
     highs: Ints
 
 
-@dataclass(frozen=True)
-class _Cut:
-    """A model with finer cells: those on which noise of a radius reaches the same cells."""
-
-    model: CellModel
-    edges: tuple[Floats, ...]
-
-    def cell_edges(self) -> tuple[Floats, ...]:
-        return self.edges
-
-    def cells_of(self, codes: Floats) -> NDArray[np.int32]:
-        return self.model.cells_of(codes)
-
-
 @lru_cache(maxsize=64)
-def _cuts(edges: Same, schema: Same, radius: float) -> tuple[Floats, ...]:
-    """Each numeric feature cut at t − r, t and t + r for every threshold t.
+def _finer(grid: Same, schema: Same, radius: float) -> Grid:
+    """The grid on which noise of a radius reaches the same cells from all of a cell.
+
+    Each numeric feature is cut at t − r, t and t + r for every edge t.
 
     Of cuts that rounding alone keeps apart the last stays, so that what lies beyond it lies beyond
     all of them.
     """
     found = []
-    for feature, t in zip(schema.it, edges.it, strict=True):
+    for feature, t in zip(schema.it, grid.it.edges, strict=True):
         r = radius * feature.scale
         if not r < math.inf:
             given = f"min_radius={radius:g} with the scale {feature.scale:g} of {feature.name!r}"
             raise ValueError(f"{given}: expected a radius that can be counted with, such as 0.05")
         cuts = np.sort(np.concatenate([t - r, t, t + r])) if feature.kind in NUMERIC else t
         found.append(cuts[np.diff(cuts, append=math.inf) > CLOSE * feature.scale])
-    return tuple(found)
+    return Grid(grid.it.schema, tuple(found))
 
 
-def _pieces(model: CellModel, problem: Problem, radius: float) -> list[Piece]:
+def _pieces(grid: Grid, problem: Problem, radius: float) -> list[Piece]:
     """The cheapest allowed value on each piece on which the noise reaches the same cells.
 
     What noise around a piece reaches is read off its middle, where no rounding matters.
     """
-    schema, edges = problem.reach.schema, model.cell_edges()
-    cuts = _cuts(Same(edges), Same(schema), radius)
+    schema = problem.reach.schema
+    finer = _finer(Same(grid), Same(schema), radius)
     pieces = []
-    found = candidates(cast(CellModel, _Cut(model, cuts)), problem.reach, problem.cost)
-    for feature, of, t, (codes, piece, costs) in zip(schema, cuts, edges, found, strict=True):
+    found = candidates(finer, problem.reach, problem.cost)
+    for f, (feature, (codes, piece, costs)) in enumerate(zip(schema, found, strict=True)):
         if feature.kind not in NUMERIC:
             whole = piece.astype(np.int64)
             pieces.append(Piece(Candidates(codes, piece, costs), whole, whole))
             continue
         missing, r = np.isnan(codes), radius * feature.scale
-        ends = np.concatenate([[-math.inf], of, [math.inf]])
+        ends = finer.ends(f)
         left, right = (ends[np.where(missing, 0, piece) + k] for k in (0, 1))
         middle = np.where(np.isinf(right - left), codes, (left + right) / 2.0)
         cells, lows, highs = (
-            np.where(missing, piece, np.searchsorted(t, where))
+            grid.cells_in(f, np.where(missing, math.nan, where))
             for where in (codes, middle - r, middle + r)
         )
-        pieces.append(Piece(Candidates(codes, cells.astype(np.int32), costs), lows, highs))
+        ranges = lows.astype(np.int64), highs.astype(np.int64)
+        pieces.append(Piece(Candidates(codes, cells, costs), *ranges))
     return pieces
 
 

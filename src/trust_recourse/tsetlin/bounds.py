@@ -20,29 +20,15 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numba import types
 
-from trust_recourse.tsetlin.kernels import Handed, inline, kernel, lanes
+from trust_recourse.cells import ERRORS, INTERVAL, RELAXATION, Handed
+from trust_recourse.tsetlin.kernels import CONTRACT, inline, lanes
 
 ROUNDING = 1e-12  # products in another order may differ from a prediction's by rounding
 FLOOR = 1e-30  # factors below it are taken as this where a logarithm is needed
 HEAD = 14  # entries of `layout` before those of the features
 
 _u = np.uint64
-_numbers, _layout = types.float64[::1], types.int64[::1]
-INTERVAL = types.void(_numbers, _layout, _layout, _numbers, _numbers)
-ERRORS = types.void(_numbers, _layout, _layout, _layout, _numbers, _numbers)
-RELAXATION = types.float64(
-    _numbers,
-    _layout,
-    _layout,
-    types.int64,
-    types.float64,
-    _numbers,
-    types.float64,
-    _numbers,
-    _numbers,
-)
 
 
 @inline
@@ -130,7 +116,15 @@ def _extremes(numbers: Any, layout: Any, q: Any) -> None:
         q[C + j] = high if votes_for else low
 
 
-def _interval(numbers: Any, layout: Any, span: Any, out: Any, scratch: Any) -> None:
+def _interval(
+    numbers: Any,
+    layout: Any,
+    span: Any,
+    out: Any,
+    scratch: Any,
+    memory: Any,
+    at: int,
+) -> None:
     """out[0] ≤ M ≤ out[1] on the span, and out[2 + f]: how loose each feature makes that.
 
     Each clause lies between its least and its greatest firing, and M rises with every clause that
@@ -146,9 +140,6 @@ def _interval(numbers: Any, layout: Any, span: Any, out: Any, scratch: Any) -> N
         out[side] = _mean(numbers, g, scratch, law, C)
     out[0] -= ROUNDING
     out[1] += ROUNDING
-
-
-_interval_inline = inline(_interval)
 
 
 @inline
@@ -254,7 +245,7 @@ def _dot(numbers: Any, a: Any, scratch: Any, b: Any, n: Any) -> float:
 
 def _relaxation(
     numbers: Any, layout: Any, span: Any, side: int, level: float, spend: Any, budget: float,
-    gains: Any, scratch: Any,
+    gains: Any, scratch: Any, memory: Any, at: int,
 ) -> float:  # fmt: skip
     """What Σ_f gains[cell of f] must at least be where M (1 − M, if side is −1) reaches a level.
 
@@ -405,30 +396,16 @@ def _errors(numbers: Any, layout: Any, span: Any, point: Any, out: Any, scratch:
 @cache
 def errors() -> Handed:
     """`_errors` as a function that compiled code can be handed."""
-    return Handed(ERRORS, _errors)
+    return Handed(ERRORS, _errors, **CONTRACT)
 
 
 @cache
 def interval() -> Handed:
     """`_interval` as a function that compiled code can be handed."""
-    return Handed(INTERVAL, _interval)
+    return Handed(INTERVAL, _interval, **CONTRACT)
 
 
 @cache
 def relaxation() -> Handed:
     """`_relaxation` as a function that compiled code can be handed."""
-    return Handed(RELAXATION, _relaxation)
-
-
-@kernel
-def intervals(
-    numbers: Any, layout: Any, first: Any, last: Any, span: Any, one: Any, scratch: Any, out: Any
-) -> None:
-    """`_interval` of many boxes: out (n, 2 + d)."""
-    d = first.shape[1]
-    for i in range(first.shape[0]):
-        for f in range(d):
-            span[f], span[d + f] = first[i, f], last[i, f]
-        _interval_inline(numbers, layout, span, one, scratch)
-        for k in range(2 + d):
-            out[i, k] = one[k]
+    return Handed(RELAXATION, _relaxation, **CONTRACT)

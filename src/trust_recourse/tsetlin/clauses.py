@@ -51,20 +51,20 @@ class Clauses:
 
     def factors_at(self, cells: Cells) -> Floats:
         """(n, F, C): each feature's factor in each clause."""
-        return np.asarray(self.factors[self.literals.first_cell + cells])
+        return np.asarray(self.factors[self.literals.grid.first_cell + cells])
 
     # ------------------------------------------------------------ what a clause states
 
     @cached_property
     def stated(self) -> Bools:
         """(Σ cells, C): the cells that a clause states of their feature."""
-        best = np.repeat(self._best, self.literals.n_cells, axis=0)
+        best = np.repeat(self._best, self.literals.grid.sizes, axis=0)
         return np.asarray((self.factors >= STATED * best) & (best > 0.0))
 
     @cached_property
     def _best(self) -> Floats:
         """(F, C): each feature's greatest factor."""
-        return np.asarray(np.maximum.reduceat(self.factors, self.literals.first_cell))
+        return np.asarray(np.maximum.reduceat(self.factors, self.literals.grid.first_cell))
 
     @cached_property
     def depends(self) -> Bools:
@@ -72,7 +72,7 @@ class Clauses:
 
         A feature that no clause depends on moves no confidence: it could be left out.
         """
-        least = np.minimum.reduceat(self.factors, self.literals.first_cell)
+        least = np.minimum.reduceat(self.factors, self.literals.grid.first_cell)
         return np.asarray((least < self._best) & ~self.never)
 
     @cached_property
@@ -87,7 +87,7 @@ class Clauses:
 
     def hold(self, cells: Cells) -> Bools:
         """(n, C): whether what a clause states is so; a weak one states nothing that could be."""
-        everywhere = self.stated[self.literals.first_cell + cells].all(axis=1)
+        everywhere = self.stated[self.literals.grid.first_cell + cells].all(axis=1)
         return np.asarray(everywhere & ~self.weak)
 
     def true(self, cells: Cells) -> Bools:
@@ -101,7 +101,7 @@ class Clauses:
     @cached_property
     def words(self) -> tuple[str, ...]:
         """Each clause's statement in the data's own units; a weak one by its strongest literals."""
-        ends = np.cumsum(self.literals.n_cells)[:-1]
+        ends = np.cumsum(self.literals.grid.sizes)[:-1]
         of_features = np.split(self.stated, ends)
         return tuple(self._words(j, of_features) for j in range(len(self.empty)))
 

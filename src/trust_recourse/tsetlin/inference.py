@@ -1,4 +1,4 @@
-"""The loops of inference, compiled: cells, firing, the law of the vote, Monte Carlo.
+"""The loops of inference, compiled: firing, the law of the vote, Monte Carlo.
 
 Notation as in `kernels`: C clauses, j; F features, f; q_j the probability that clause j fires; g
 the link, tabulated at v = −C/2 … C/2.
@@ -9,25 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from trust_recourse.cells import compiled
 from trust_recourse.tsetlin.kernels import kernel, literal_row
-
-
-@kernel
-def cells(codes: Any, edges: Any, first_edge: Any, n_cells: Any, out: Any) -> None:
-    """The number of a feature's edges below each code; a missing code's cell is the last."""
-    for i in range(codes.shape[0]):
-        for f in range(codes.shape[1]):
-            code = codes[i, f]
-            low, high = first_edge[f], first_edge[f + 1]
-            while low < high:
-                middle = (low + high) // 2
-                if edges[middle] < code:
-                    low = middle + 1
-                else:
-                    high = middle
-            out[i, f] = n_cells[f] - 1 if np.isnan(code) else low - first_edge[f]
 
 
 @kernel
@@ -79,7 +63,7 @@ def expectation(law: Any, g: Any, out: Any) -> None:
         out[i] = m
 
 
-@njit(cache=True, nogil=True)
+@compiled(_nrt=True)  # it makes arrays of its own
 def slopes(q: Any, g: Any, out: Any) -> None:
     """∂M/∂q_j for each row of q: what E[g(v)] gains when clause j fires for sure.
 
@@ -124,7 +108,7 @@ def literal_rows(rows: Any, layout: tuple[Any, Any, Any, Any, int], out: Any) ->
         literal_row(rows, i, layout, out[i])
 
 
-@njit(cache=True, nogil=True)
+@compiled(_nrt=True)  # it makes arrays of its own
 def monte_carlo(
     rows: Any,
     layout: tuple[Any, Any, Any, Any, int],

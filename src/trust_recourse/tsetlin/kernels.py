@@ -16,17 +16,15 @@ at an end into one 8 × 4 matrix, both tabulated for each of the 256 histories o
 
 Indices are unsigned and arrays stay flat, so that numba need not look for negative ones and the
 loops become vector instructions; nothing checks them, so `training` must lay the arrays out.
-`_nrt=False` keeps reference counting out of the inner loops.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import njit, types
-from numba.extending import typeof_impl
+
+from trust_recourse.cells import compiled
 
 BLOCK = 16  # steps between two settlements: the history of one automaton fills 32 bits
 LANES = 32  # automata that share a tile of the window
@@ -34,48 +32,13 @@ MARGIN = 8  # rows kept zero around a state vector while it is settled
 FAINT = np.float32(1e-9)  # mass at the rim of a vector below which it is not carried further
 NONE, DOWN, UP, SURE = 0, 1, 2, 3  # the letters of a history
 
-_fast: dict[str, Any] = {
-    "cache": True,
-    "nogil": True,
-    "fastmath": {"contract", "nsz"},
-    "_nrt": False,
-}
-kernel = njit(**_fast)
-inline = njit(**_fast, forceinline=True)
+CONTRACT: dict[str, Any] = {"fastmath": {"contract", "nsz"}}
+kernel = compiled(**CONTRACT)
+inline = compiled(**CONTRACT, forceinline=True)
 
 
-class Handed(types.WrapperAddressProtocol):
-    """A compiled function that other compiled code can be handed, its address looked up once.
-
-    numba only prints an error inside it and goes on, so none may be possible there: what it divides
-    by is kept from 0 by the limits on a machine's settings.
-    """
-
-    def __init__(self, signature: Any, function: Callable[..., Any]) -> None:
-        self.type = types.FunctionType(signature)
-        self._compiled = njit(signature, **_fast)(function)
-        made = self._compiled.get_compile_result(signature)
-        wrapper = made.fndesc.llvm_cfunc_wrapper_name
-        self._address = int(made.library.get_pointer_to_function(wrapper))
-
-    def __call__(self, *arguments: Any) -> Any:  # noqa: D102
-        return self._compiled(*arguments)
-
-    def __wrapper_address__(self) -> int:
-        return self._address
-
-    def signature(self) -> Any:
-        """The types it takes and gives."""
-        return self.type.signature
-
-
-@typeof_impl.register(Handed)
-def _type_of(handed: Handed, _: Any) -> Any:
-    return handed.type  # made once: numba would make it anew at every call
-
-
-_reduce = njit(**_fast | {"fastmath": {"contract", "nsz", "reassoc"}}, forceinline=True)
-lanes = njit(**_fast | {"fastmath": {"contract", "nsz", "nnan", "reassoc"}}, forceinline=True)
+_reduce = compiled(fastmath={"contract", "nsz", "reassoc"}, forceinline=True)
+lanes = compiled(fastmath={"contract", "nsz", "nnan", "reassoc"}, forceinline=True)
 
 _u = np.uint64
 _f = np.float32
@@ -551,7 +514,7 @@ def learn_plain(
                     shift(states, base, 1, _f(1), 0, N - 1 if still else S - 2)
 
 
-@njit(cache=True, nogil=True)
+@compiled(_nrt=True)  # it makes arrays of its own
 def learn_integer(
     rows: Any,
     y: Any,

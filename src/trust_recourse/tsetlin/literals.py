@@ -6,7 +6,7 @@ A numeric feature with thresholds t_1 < … < t_m has the literals `x ≤ t_i` a
 `x is missing`, and one more cell, the last; a missing value meets no other condition, neither
 `x ≤ t` nor `x > t`.
 
-`Literals.cells` is the only map from values to cells, so it agrees with itself everywhere.
+`Literals.grid` is the map from values to cells.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from trust_recourse.cells import Grid
 from trust_recourse.schema import Feature, Schema
-from trust_recourse.tsetlin import inference
 
 Thresholds = int | Literal["unique"]
 
@@ -88,33 +88,9 @@ class Literals:
         return int(self.layout[4])
 
     @cached_property
-    def n_cells(self) -> NDArray[np.int64]:
-        """Cells of each feature, that of missing values included."""
-        _, size, ordered, gap, _ = self.layout
-        return np.asarray(size + ordered + gap)
-
-    @cached_property
-    def first_cell(self) -> NDArray[np.int64]:
-        """Where each feature's cells begin when all are laid in one row."""
-        return np.asarray(np.cumsum(self.n_cells) - self.n_cells)
-
-    def cells(self, codes: NDArray[np.float64]) -> NDArray[np.int32]:
-        """The cell of each value: for thresholds t, the number of them below it."""
-        cells = np.empty(codes.shape, np.int32)
-        inference.cells(np.ascontiguousarray(codes, float), *self._edges, self.n_cells, cells)
-        return cells
-
-    @cached_property
-    def _edges(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """The values that end a cell, in one row, and where each feature's begin.
-
-        A category's codes are 0, 1, 2, …, so a value between two of them parts them.
-        """
-        edges = [
-            np.arange(len(feature.values) - 1) + 0.5 if feature.kind == "category" else thresholds
-            for feature, thresholds in zip(self.schema, self.thresholds, strict=True)
-        ]
-        return np.concatenate(edges), np.cumsum([0, *map(len, edges)])
+    def grid(self) -> Grid:
+        """The cells of each feature: a threshold ends a cell."""
+        return Grid(self.schema, self.thresholds)
 
     def factors(self, inclusion: NDArray[np.float64]) -> NDArray[np.float64]:
         """F: for each cell and clause, Π (1 − π) over the feature's literals false there.
@@ -124,9 +100,9 @@ class Literals:
         """
         first, size, ordered, gap, o = self.layout
         out = 1.0 - inclusion.T  # (2o, C)
-        table = np.ones((int(self.n_cells.sum()), len(inclusion)))
+        table = np.ones((int(self.grid.sizes.sum()), len(inclusion)))
         for f in range(len(self.schema)):
-            a, n, c = int(first[f]), int(size[f]), int(self.first_cell[f])
+            a, n, c = int(first[f]), int(size[f]), int(self.grid.first_cell[f])
             said, denied = out[a : a + n], out[o + a : o + a + n]
             known = n + int(ordered[f])
             if ordered[f]:

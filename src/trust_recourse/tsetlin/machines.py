@@ -24,10 +24,10 @@ from trust_recourse import files
 from trust_recourse.progress import Progress
 from trust_recourse.schema import Schema
 from trust_recourse.tsetlin import inference, store
-from trust_recourse.tsetlin.boxes import Boxes
 from trust_recourse.tsetlin.calibration import Calibrator, Method
 from trust_recourse.tsetlin.clauses import Clauses
 from trust_recourse.tsetlin.literals import Literals, Thresholds
+from trust_recourse.tsetlin.score import MachineScore, Tables
 from trust_recourse.tsetlin.training import (
     BlockLearner,
     IntegerLearner,
@@ -166,7 +166,7 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
     def __getstate__(self) -> dict[str, Any]:
         """Without what is worked out on demand: it is large, and other processes get it cheaper."""
         state: dict[str, Any] = super().__getstate__()
-        return state | {name: None for name in ("_boxes", "_clauses") if name in state}
+        return state | {name: None for name in ("_tables", "_clauses") if name in state}
 
     def _begin(self, codes: Floats, rng: np.random.Generator) -> None:
         self._literals = Literals.fit(self.schema_, codes, self.thresholds)
@@ -177,7 +177,7 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
     def _learn(
         self, codes: Floats, target: NDArray[np.int8], epochs: int, rng: np.random.Generator
     ) -> None:
-        cells = self._literals.cells(codes)
+        cells = self._literals.grid.cells(codes)
         if self.states_ is None:
             raise ValueError("the states were dropped, so the machine cannot learn on; fit it anew")
         learner = self._learner(self.states_)
@@ -203,7 +203,7 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         self._empty = np.prod(1.0 - inclusion, axis=1)
         # the link of the machine as it was fitted: settings changed later are for the next fit
         self._g = self._link_values()
-        self._boxes: Boxes | None = None
+        self._tables: Tables | None = None
         self._clauses: Clauses | None = None
 
     def _calibrate(
@@ -253,7 +253,7 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
             raise ValueError(f"n_passes={n_passes!r}; expected a whole number of at least 1")
         codes = self._codes(X)
         p = np.empty(len(codes))
-        rng, cells = _generator(random_state), self._literals.cells(codes)
+        rng, cells = _generator(random_state), self._literals.grid.cells(codes)
         for part in np.array_split(np.arange(len(p)), len(p) // ROWS_A_CALL + 1):
             drawn = np.empty(len(part))
             inference.monte_carlo(
@@ -266,7 +266,7 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
     def clause_proba(self, X: Any) -> Floats:
         """q_j(x), (n, C): the probability that each clause fires; an empty clause does not."""
         codes = self._codes(X)
-        return self.firing_at(self._literals.cells(codes))
+        return self.firing_at(self._literals.grid.cells(codes))
 
     def vote_distribution(self, X: Any) -> pd.DataFrame:
         """The exact law of the vote v: one row per row of X, one column per possible v."""
@@ -295,13 +295,16 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
 
     # ------------------------------------------------------------ what the exact engine asks
 
-    def cell_edges(self) -> tuple[Floats, ...]:
-        """Thresholds of each ordered feature, ascending; empty for a category."""
-        return self._fitted().thresholds
+    def score_of(self, wanted: int) -> MachineScore:
+        """The confidence of the class at this position of `classes_`, and bounds on it."""
+        grid = self._fitted().grid
+        if self._tables is None:
+            self._tables = Tables(grid, self._factors, self._empty, self._g)
+        return MachineScore(self, self._tables, grid, wanted)
 
     def cells_of(self, codes: Floats) -> NDArray[np.int32]:
         """The cell of each code, one column per feature."""
-        return self._fitted().cells(codes)
+        return self._fitted().grid.cells(codes)
 
     def confidence_at(self, cells: NDArray[np.int32]) -> Floats:
         """Confidence of `classes_[1]` at rows of cells: the very floats of `predict_proba`."""
@@ -310,7 +313,7 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
     def firing_at(self, cells: NDArray[np.int32]) -> Floats:
         """The probability of each clause to fire at rows of cells, (n, C)."""
         q = np.empty((len(cells), len(self.inclusion_)))
-        inference.firing(cells, self._literals.first_cell, self._factors, self._empty, q)
+        inference.firing(cells, self._literals.grid.first_cell, self._factors, self._empty, q)
         return q
 
     def confidence_from(self, q: Floats) -> Floats:
@@ -320,16 +323,6 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
     def calibrated(self, raw: Floats) -> Floats:
         """The confidence that stands for a raw one; the same if there is no calibrator."""
         return raw if self.calibrator_ is None else self.calibrator_(raw)
-
-    def boxes(self) -> Boxes:
-        """Bounds on the confidence over boxes of cells."""
-        literals = self._fitted()
-        if self._boxes is None:
-            self._boxes = Boxes(
-                self._factors, literals.n_cells, self._empty, self._g,
-                self.calibrated, self._raw_interval,
-            )  # fmt: skip
-        return self._boxes
 
     def clauses(self) -> Clauses:
         """The machine as clauses, for explanations."""
@@ -385,7 +378,7 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
             return (v >= 0).astype(float)
         return np.asarray((np.clip(v, -self.T, self.T) + self.T) / (2.0 * self.T))
 
-    def _raw_interval(self, low: float, high: float) -> tuple[float, float]:
+    def raw_interval(self, low: float, high: float) -> tuple[float, float]:
         """The raw confidences whose calibrated value lies in [low, high]; empty if low > high."""
         if self.calibrator_ is None:
             return low, high

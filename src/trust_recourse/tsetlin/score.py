@@ -1,20 +1,19 @@
-"""The machine on boxes of cells: tables made once, and bounds read off them."""
+"""The machine on the seam: tables made once, bounds read off them, and each class's score."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from trust_recourse.cells import Cells, Floats, Grid, Kernel, Score, of_class, yes_interval
 from trust_recourse.tsetlin import bounds
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+if TYPE_CHECKING:
+    from trust_recourse.tsetlin.machines import _Machine as Machine
 
 
-class Boxes:
+class Tables(Kernel):
     """Bounds on M over boxes of cells; what it holds is fixed, so threads may share it.
 
     For each feature the least and the greatest factor of every run of 1, 2, 4, … cells is
@@ -23,17 +22,14 @@ class Boxes:
 
     def __init__(
         self,
+        grid: Grid,
         factors: Floats,  # (cells of all features, C)
-        n_cells: Ints,
         empty: Floats,
         link: Floats,
-        calibrated: Callable[[Floats], Floats],
-        raw_interval: Callable[[float, float], tuple[float, float]],
     ) -> None:
-        self.calibrated, self.raw_interval = calibrated, raw_interval
-        self.first_cell = np.cumsum(n_cells) - n_cells
+        n_cells, first_cell = grid.sizes, grid.first_cell
         d, C = len(n_cells), len(empty)
-        tables = np.split(factors, self.first_cell[1:])
+        tables = np.split(factors, first_cell[1:])
         least = [_runs(table, np.minimum) for table in tables]
         most = [_runs(table, np.maximum) for table in tables]
         rows = np.cumsum([0, *map(len, least)])[:-1]
@@ -52,12 +48,11 @@ class Boxes:
         ]
         starts = np.cumsum([0, *(part.size for part in parts)])[:-1]
         uneven = int(np.count_nonzero(steps) == 1)  # the vote link: one step, so slopes matter
-        each = np.column_stack([n_cells, rows, self.first_cell])
+        each = np.column_stack([n_cells, rows, first_cell])
         heads = [*starts[:7], uneven, starts[7], len(factors), *starts[8:]]
         self.layout = np.array([d, C, *heads, *each.ravel()], np.int64)
         self.numbers = np.concatenate([part.ravel() for part in parts])
         self.scratch = np.ones(12 * C + 8)  # where a search starts from
-        self.cell_of = np.repeat(np.arange(d), n_cells)
 
     @property
     def interval(self) -> Any:
@@ -74,16 +69,25 @@ class Boxes:
         """Where the separable bound errs, see `bounds`."""
         return bounds.errors()
 
-    def bounds(self, first: Ints, last: Ints) -> tuple[Floats, Floats, Floats]:
-        """Least and greatest confidence on each box, and how loose each feature makes them."""
-        n, d = first.shape
-        out = np.empty((n, 2 + d))
-        bounds.intervals(
-            self.numbers, self.layout, first, last,
-            np.empty(2 * d, np.int64), np.empty(2 + d), self.scratch.copy(), out,
-        )  # fmt: skip
-        low, high = self.calibrated(np.clip(out[:, :2], 0.0, 1.0)).T
-        return low, high, out[:, 2:]
+
+class MachineScore(Score):
+    """The confidence of one of a machine's two classes; its kernel speaks of raw M."""
+
+    def __init__(self, machine: Machine, kernel: Tables, grid: Grid, wanted: int) -> None:
+        self.machine, self.kernel, self.grid, self.wanted = machine, kernel, grid, wanted
+        self.rises = wanted == 1
+
+    def at(self, cells: Cells) -> Floats:
+        """Confidence at rows of cells: the very floats of `predict_proba`."""
+        return of_class(self.machine.confidence_at(cells), self.wanted)
+
+    def confidence(self, number: Floats) -> Floats:
+        """The confidence that stands for raw M of class 1."""
+        return of_class(self.machine.calibrated(number), self.wanted)
+
+    def interval(self, low: float, high: float) -> tuple[float, float]:
+        """The raw M of class 1 at which the confidence lies in [low, high]."""
+        return self.machine.raw_interval(*yes_interval(low, high, self.wanted))
 
 
 def _runs(table: Floats, extreme: np.ufunc) -> Floats:

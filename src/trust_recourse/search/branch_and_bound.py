@@ -3,11 +3,11 @@
 A feature's **candidates** are the values worth trying; a **box** is a range of candidates for each
 feature. It costs at least the sum of its cheapest candidates, its **corner**. Boxes are opened in
 the order of that bound; one whose confidences all miss the target is discarded, a corner that meets
-it is an answer (nothing unopened is cheaper), and any other box is cut. The loop is in `branch`.
+it is an answer (nothing unopened is cheaper), and any other box is cut. The loop is in `loop`.
 
-All confidences here are on the model's own scale, before calibration, and of `classes_[1]`: the
-caller asks for an interval [low, high] of it, and says by `side` whether confidence must rise to
-get there, +1, or fall, −1.
+All confidences here are numbers of the score's kernel, on a scale of its own: the caller asks for
+an interval [low, high] of them, and says by `side` whether they must rise to get there, +1, or
+fall, −1.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ import itertools
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trust_recourse import cancel
-from trust_recourse.problem import CellModel, Floats, Ints
-from trust_recourse.search import arrays, branch
+from trust_recourse.cells import Floats, Ints, Kernel, Score
+from trust_recourse.search import arrays, loop
 from trust_recourse.search.candidates import Candidates
 
 NODES_A_CALL = 256  # between two looks at the clock
@@ -31,6 +31,7 @@ MOST_BOXES = 3_000_000  # held at once; a search that needs more ends as if by a
 FIRST_BOXES = 256
 DIVE_FROM = 32  # nodes on, points that meet the target are looked for
 ROUNDING = 1e-12
+MULTIPLIER = 0.1  # that a search begins with
 
 Accept = Callable[[Ints], bool]  # whether these candidates, one per feature, are an answer
 
@@ -51,33 +52,44 @@ class Splits(NamedTuple):
     price: Floats
 
 
-class Noise(NamedTuple):
-    """What must hold around an answer: every cell that noise may reach keeps a confidence."""
+class Condition(NamedTuple):
+    """That a score's number lies in an interval: at a point, or on all cells around it.
 
-    lows: Ints  # the first and the last cell that noise around each candidate may reach
-    highs: Ints
-    mine: Ints  # the person's own cells, where confidence tends to be lost
-    floor: tuple[float, float]
+    `cells` are those of the candidates of all features in one row, in the score's grid; `around`
+    the first and the last cell around each of them.
+    """
+
+    score: Score
+    low: float
+    high: float
+    side: int  # whether the number must rise to get there, +1, or fall, −1
+    cells: Ints
+    around: tuple[Ints, Ints] | None = None
 
 
-class TreeSearch:
-    """A search over candidates; each of its questions starts afresh."""
+class BranchAndBound:
+    """A search over candidates; each of its questions starts afresh.
+
+    The first condition is the one that a question is about; its interval comes with the question.
+    """
 
     def __init__(
         self,
-        model: CellModel,
         features: Sequence[Candidates],
+        conditions: Sequence[Condition],
         *,
         relations: tuple[Ints, Floats] | None = None,
-        noise: Noise | None = None,
+        mine: Ints | None = None,  # the own cells, where what is asked around tends to be lost
         node_limit: int | None = None,
         time_limit: float | None = None,
     ) -> None:
-        self.boxes = boxes = model.boxes()
+        self.conditions, self.mine = list(conditions), mine
+        kernels = [condition.score.kernel for condition in conditions]
         self.node_limit = math.inf if node_limit is None else node_limit
         # compiled on first use, which is not to count
-        self.functions = boxes.interval, boxes.relaxation, boxes.errors
-        self.advance = branch.advance()
+        first = kernels[0]
+        self.functions = first.interval, first.relaxation, first.errors, first.narrow
+        self.advance = loop.advance()
         self.deadline = math.inf if time_limit is None else time.monotonic() + time_limit
         self.stopped = False
         self.d = d = len(features)
@@ -85,43 +97,47 @@ class TreeSearch:
         costs = np.concatenate([f.costs for f in features])
         none = np.empty(0, np.int64)
         rows, goals = relations or (none, np.empty(0))
+        around = conditions[-1].around or (none, none)
+        grids = [condition.score.grid for condition in conditions]
+        self.memory = np.concatenate([kernel.memory for kernel in kernels])
         self.task = arrays.Task(
-            boxes.numbers,
-            boxes.layout,
+            _joined([kernel.numbers for kernel in kernels]),
+            _joined([kernel.layout for kernel in kernels]),
+            _parts(kernels, [condition.side for condition in conditions]),
             offset,
             np.concatenate([f.codes for f in features]),
             costs,
-            np.concatenate([f.cells for f in features]).astype(np.int64),
-            boxes.first_cell,
+            _joined([condition.cells for condition in conditions]),
+            _joined([grid.first_cell for grid in grids]),
             _valleys(costs, offset),
-            *((noise.lows, noise.highs) if noise else (none, none)),
+            *around,
             rows,
             goals,
         )
-        self.noise = noise
-        self.how = np.zeros(6, np.int64)
-        self.want = np.zeros(11)
-        self.state = np.zeros(5, np.int64)
-        cells = len(boxes.cell_of)
+        self.asked = arrays.Asked(
+            np.empty(3 * len(kernels)), np.zeros(5), np.zeros(5, np.int64), np.zeros(5, np.int64)
+        )
+        cells = int(max(grid.sizes.sum() for grid in grids))
         self.work = arrays.Work(
-            np.empty(2 * d, np.int64), np.empty(2 + d), boxes.scratch.copy(), np.empty(cells + 1),
+            np.empty(2 * d, np.int64), np.empty(2 + d),
+            np.concatenate([kernel.scratch for kernel in kernels]), np.empty(cells + 1),
             np.empty(cells), np.empty(d, np.int64), np.empty(d, np.int64), np.empty(d, np.int64),
-            np.empty(offset[-1], np.int64), np.empty(offset[-1]), boxes.scratch.copy(),
+            np.empty(offset[-1], np.int64), np.empty(offset[-1]),
         )  # fmt: skip
 
     @property
     def nodes(self) -> int:
         """Boxes opened so far."""
-        return int(self.state[arrays.NODES])
+        return int(self.asked.counters[arrays.NODES])
 
     @property
     def bound(self) -> float:
         """What every answer still to come costs at least."""
-        held = self.state[arrays.HELD]
-        if held < 0 and self.state[arrays.HEAP] > 0:
+        held = self.asked.counters[arrays.HELD]
+        if held < 0 and self.asked.counters[arrays.HEAP] > 0:
             held = self.store.heap[0]
         least = float(self.store.key[held]) if held >= 0 else math.inf
-        return min(least, float(self.want[arrays.CUTOFF]))
+        return min(least, float(self.asked.params[arrays.CUTOFF]))
 
     def cost_of(self, point: Ints) -> float:
         """What the candidates of a point cost together."""
@@ -133,14 +149,14 @@ class TreeSearch:
         """The cheapest point of [low, high] that the caller accepts; at most `gap` times dearer."""
         self._begin(low, high, side, dive=DIVE_FROM)
         best: Ints | None = None
-        while (said := self._run()) in (branch.FOUND, branch.BETTER):
+        while (said := self._run()) in (loop.FOUND, loop.BETTER):
             point = self.work.corner.copy()
             if not accept(point):
                 continue
             best = point
-            if said == branch.FOUND:
+            if said == loop.FOUND:
                 break
-            self.want[arrays.CUTOFF] = self.cost_of(point) / gap
+            self.asked.params[arrays.CUTOFF] = self.cost_of(point) / gap
         return Found(best, self.bound, self.stopped)
 
     def stream(self, low: float, high: float, side: int) -> Iterator[Ints]:
@@ -149,15 +165,15 @@ class TreeSearch:
         The caller judges each; either way the search goes on without it. `ask_more` raises `low`.
         """
         self._begin(low, high, side)
-        while self._run() == branch.FOUND:
+        while self._run() == loop.FOUND:
             yield self.work.corner.copy()
 
     def ask_more(self, raw: float) -> None:
         """From now on only confidences beyond this one count."""
-        if self.how[arrays.SIDE] > 0:
-            self.want[arrays.LOW] = raw + 2 * ROUNDING
+        if self.task.parts[arrays.SIDE] > 0:
+            self.asked.levels[arrays.LOW] = raw + 2 * ROUNDING
         else:
-            self.want[arrays.HIGH] = raw - 2 * ROUNDING
+            self.asked.levels[arrays.HIGH] = raw - 2 * ROUNDING
 
     def furthest(self, side: int, reached: Callable[[Ints], float | None]) -> Found:
         """The point of greatest confidence, or of least, if side is −1.
@@ -167,7 +183,7 @@ class TreeSearch:
         """
         self._begin(-1.0, 2.0, side, furthest=1)
         best: Ints | None = None
-        while self._run() == branch.BETTER:
+        while self._run() == loop.BETTER:
             point = self.work.corner.copy()
             raw = reached(point)
             if raw is None:
@@ -176,14 +192,14 @@ class TreeSearch:
             if math.isinf(raw):
                 break
             self.ask_more(raw)
-            self.want[arrays.REACHED] = (raw if side > 0 else 1.0 - raw) + 2 * ROUNDING
+            self.asked.params[arrays.REACHED] = (raw if side > 0 else 1.0 - raw) + 2 * ROUNDING
         return Found(best, math.inf, self.stopped)
 
     def prove(self, low: float, high: float, side: int, bound: float, accept: Accept) -> Splits:
         """The tree that shows that no point of [low, high] costs less than a bound."""
         self._begin(low, high, side, prove=1)
-        self.want[arrays.CUTOFF] = bound * (1.0 - 1e-10)  # sums differ by rounding
-        while self._run() == branch.FOUND:
+        self.asked.params[arrays.CUTOFF] = bound * (1.0 - 1e-10)  # sums differ by rounding
+        while self._run() == loop.FOUND:
             if accept(self.work.corner) and self.cost_of(self.work.corner) < bound * (1 - 1e-9):
                 raise RuntimeError("a cheaper answer than the proved one; please report this")
         if self.stopped:
@@ -207,67 +223,87 @@ class TreeSearch:
     ) -> None:
         d, task = self.d, self.task
         self.stopped = False
-        floor = self.noise.floor if self.noise else (-1.0, 2.0)
-        self.how[:] = [side, furthest, self.noise is not None, NODES_A_CALL, dive, prove]
-        prices = 0.1, 0.0, -1.0, 0.0, 0.1, 0.0
-        self.want[:] = [low - ROUNDING, high + ROUNDING, *floor, math.inf, *prices]
+        conditions = self.conditions
+        levels = [(low - ROUNDING, high + ROUNDING), *((c.low, c.high) for c in conditions[1:])]
+        self.asked.levels[:] = [number for ends in levels for number in (*ends, MULTIPLIER)]
+        self.asked.params[:] = [math.inf, 0.0, -1.0, 0.0, 0.0]
+        around = len(conditions) - 1 if conditions[-1].around else -1
+        self.asked.switches[:] = [furthest, around, NODES_A_CALL, dive, prove]
+        self.task.parts[arrays.SIDE] = side
         first, last = np.zeros(d, np.int64), np.diff(task.offset) - 1
         n = FIRST_BOXES + 4 * d
         self.store = arrays.Store(
             np.empty(n * 2 * d, np.int32), np.empty(n), np.empty(n, np.int32),
             np.empty(n, np.int32), np.empty(n, np.int8), np.empty(n * d, np.int32),
             np.empty(n * d, np.int32), np.empty(n, np.int32), np.empty(n, np.int32),
-            np.arange(n - 1, -1, -1, dtype=np.int32),
+            np.arange(n - 1, -1, -1, dtype=np.int32), np.empty(n * len(self.memory)),
         )  # fmt: skip
         m = 4 * n if prove else 1
         self.tree = arrays.Tree(
             np.empty(m, np.int32), np.zeros(m, np.int32), np.empty(m, np.int32), np.zeros(m)
         )
         self.store.box[: 2 * d] = np.concatenate([first, last])
+        self.store.memory[: len(self.memory)] = self.memory
         ends = task.cells[task.offset[:-1]], task.cells[task.offset[1:] - 1]
-        loose = self.boxes.bounds(ends[0][None], ends[1][None])[2][0]
+        kernel = conditions[0].score.kernel
+        loose = kernel.intervals(ends[0][None], ends[1][None])[0, 2:]
         self.store.key[0] = -1.0 if furthest else 0.0
         self.store.split[0] = int(np.where(last > 0, loose, -1.0).argmax())
         self.store.where[0], self.store.mark[0] = -1, 0
-        if self.noise:
-            self.store.loss[:d] = self.noise.mine
-            self.store.worst[:d] = self.noise.mine
+        if self.mine is not None:
+            self.store.loss[:d] = self.mine
+            self.store.worst[:d] = self.mine
         self.store.node[0] = self.store.heap[0] = 0
         self.tree.feature[0] = -1 - arrays.OPEN
-        self.state[:] = [1, n - 1, 0, 1, -1]
+        self.asked.counters[:] = [1, n - 1, 0, 1, -1]
 
     def _run(self) -> int:
         """Go on with the loop until it has something to say, or a limit ends it."""
         if time.monotonic() > self.deadline:  # points that are refused one by one take time too
             self.stopped = True
-            return branch.DONE
+            return loop.DONE
         while True:
             cancel.check()
-            self.how[arrays.PAUSE] = int(min(NODES_A_CALL, self.node_limit - self.nodes))
-            said = self.advance(
-                *self.functions, self.task, self.how, self.want,
-                self.state, self.store, self.tree, self.work,
-            )  # fmt: skip
-            if said < branch.PAUSED:
+            self.asked.switches[arrays.PAUSE] = int(min(NODES_A_CALL, self.node_limit - self.nodes))
+            run = arrays.Run(self.task, self.asked, self.store, self.tree, self.work)
+            said = self.advance(*self.functions, run)
+            if said < loop.PAUSED:
                 return int(said)
-            full = said == branch.FULL and not self._grow()
+            full = said == loop.FULL and not self._grow()
             if full or self.nodes >= self.node_limit or time.monotonic() > self.deadline:
                 self.stopped = True
-                return branch.DONE
+                return loop.DONE
 
     def _grow(self) -> bool:
         """More room for boxes, and for the tree; False if there are too many."""
         held = len(self.store.key)
         if held >= MOST_BOXES:
             return False
-        if self.state[arrays.SPARE] < 4 * self.d + 4:
+        if self.asked.counters[arrays.SPARE] < 4 * self.d + 4:
             self.store = arrays.Store(*(_doubled(array) for array in self.store))
-            free = self.state[arrays.SPARE]
+            free = self.asked.counters[arrays.SPARE]
             self.store.spare[free : free + held] = np.arange(2 * held - 1, held - 1, -1)
-            self.state[arrays.SPARE] += held
-        if self.how[arrays.PROVE] and self.state[arrays.MADE] + 8 * self.d + 8 > len(self.tree.cut):
+            self.asked.counters[arrays.SPARE] += held
+        if self.asked.switches[arrays.PROVE] and self.asked.counters[
+            arrays.MADE
+        ] + 8 * self.d + 8 > len(self.tree.cut):
             self.tree = arrays.Tree(*(_doubled(array) for array in self.tree))
         return True
+
+
+def _joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """One array of several; of one, itself."""
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def _parts(kernels: Sequence[Kernel], sides: Sequence[int]) -> Ints:
+    """The side of each condition and where its kernel's arrays begin, and where the last ends."""
+    sizes = [
+        [len(kernel.numbers), len(kernel.layout), len(kernel.scratch), len(kernel.memory)]
+        for kernel in kernels
+    ]
+    starts = np.cumsum([[0] * 4, *sizes], axis=0)
+    return np.column_stack([[*sides, 0], starts]).astype(np.int64).ravel()
 
 
 def _doubled(array: NDArray[np.generic]) -> NDArray[np.generic]:
@@ -295,5 +331,7 @@ def _preorder(tree: arrays.Tree) -> Splits:
         if tree.feature[node] >= 0:
             waiting += [tree.left[node] + 1, tree.left[node]]
     return Splits(
-        tree.feature[order].astype(np.int64), tree.cut[order].astype(np.int64), tree.price[order]
+        tree.feature[order].astype(np.int64),
+        tree.cut[order].astype(np.int64),
+        tree.multiplier[order],
     )

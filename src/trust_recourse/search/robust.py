@@ -1,16 +1,17 @@
-"""Where noise around a point loses the floor, compiled: what a radius asks of boxes and corners.
+"""Conditions that ask around a point, compiled: what they ask of boxes and corners.
 
-Notation as in `arrays`. Noise around candidate c of a feature reaches the cells lows[c] … highs[c].
-Confidence must keep to the **floor**, an interval, at every cell in reach; a cell that misses it is
-a **loss**, and is kept with the box that it was found for, to be tried first on its parts.
+Notation as in `arrays`. Around candidate c of a feature lie the cells lows[c] … highs[c]. The
+number must keep to the **floor**, an interval, at every cell around; a cell that misses it is a
+**loss**, and is kept with the box that it was found for, to be tried first on its parts.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from trust_recourse.search.arrays import FLOOR_HIGH, FLOOR_LOW, LOST, inline
-from trust_recourse.search.boxes import cheapest
+from trust_recourse.cells import inline
+from trust_recourse.search.arrays import AROUND, HIGH, LOST, LOW
+from trust_recourse.search.boxes import bounded, cheapest
 
 
 @inline
@@ -21,9 +22,9 @@ def clamped(cell: int, low: int, high: int) -> int:
 
 @inline
 def span_towards(task: Any, store: Any, slot: int, span: Any) -> None:
-    """The cells nearest to the last known loss that noise around the box's candidates may reach.
+    """The cells nearest to the last known loss that lie around the box's candidates.
 
-    Where noise around all candidates of a feature reaches a common cell, it is one cell.
+    Where a common cell lies around all candidates of a feature, it is one cell.
     """
     d = task.offset.shape[0] - 1
     for f in range(d):
@@ -39,28 +40,28 @@ def span_towards(task: Any, store: Any, slot: int, span: Any) -> None:
 
 
 @inline
-def above_floor(interval: Any, task: Any, want: Any, work: Any) -> float:
-    """What confidence on the span has at most beyond the floor: negative where it is missed."""
-    interval(task.numbers, task.layout, work.span, work.out, work.scratch)
-    return float(min(work.out[1] - want[FLOOR_LOW], want[FLOOR_HIGH] - work.out[0]))
+def above_floor(interval: Any, run: Any, slot: int) -> float:
+    """What the number on the span has at most beyond the floor: negative where it is missed."""
+    k = run.asked.switches[AROUND]
+    bounded(interval, run, slot, k)
+    out, levels = run.work.out, run.asked.levels
+    return float(min(out[1] - levels[3 * k + LOW], levels[3 * k + HIGH] - out[0]))
 
 
 @inline
-def loss_near(
-    interval: Any, task: Any, want: Any, work: Any, known: Any, at: int, point: Any
-) -> bool:
-    """Whether a quick look finds a cell within the noise around a point that misses the floor.
+def loss_near(interval: Any, run: Any, slot: int, known: Any, point: Any) -> bool:
+    """Whether a quick look finds a cell around a point of a box that misses the floor.
 
-    The nearest to one known from elsewhere, known[at …], is tried, then feature by feature the end
-    of the noise with less confidence is taken. The cell is left in the span.
+    The nearest to one known from elsewhere, known[slot …], is tried, then feature by feature the
+    end with less confidence is taken. The cell is left in the span.
     """
     d = point.shape[0]
-    span = work.span
+    task, span, at = run.task, run.work.span, slot * d
     for f in range(d):
         c = task.offset[f] + point[f]
         span[f] = clamped(known[at + f], task.lows[c], task.highs[c])
         span[d + f] = span[f]
-    least = above_floor(interval, task, want, work)
+    least = above_floor(interval, run, slot)
     for f in range(d):
         if least < 0.0:
             break
@@ -69,7 +70,7 @@ def loss_near(
         for end in range(2):
             cell = task.lows[c] if end == 0 else task.highs[c]
             span[f], span[d + f] = cell, cell
-            here = above_floor(interval, task, want, work)
+            here = above_floor(interval, run, slot)
             if here < least:
                 least, kept = here, cell
         span[f], span[d + f] = kept, kept
@@ -77,12 +78,10 @@ def loss_near(
 
 
 @inline
-def _moved(
-    interval: Any, task: Any, want: Any, work: Any, goal: Any, first: int, last: int
-) -> None:
+def _moved(interval: Any, run: Any, slot: int, goal: Any, first: int, last: int) -> None:
     """Move a loss in the span towards a goal in some features together, as far as it stays one."""
     d = goal.shape[0]
-    span, start = work.span, work.start
+    span, start = run.work.span, run.work.start
     whole = 1
     for f in range(first, last):
         start[f] = span[f]
@@ -94,7 +93,7 @@ def _moved(
             span[d + f] = span[f]
         if high - low == 1:
             break
-        if above_floor(interval, task, want, work) < 0.0:
+        if above_floor(interval, run, slot) < 0.0:
             low = part
         else:
             high = part
@@ -102,27 +101,26 @@ def _moved(
 
 
 @inline
-def keep_loss(
-    interval: Any, task: Any, want: Any, store: Any, work: Any, slot: int, corner: Any
-) -> None:
+def keep_loss(interval: Any, run: Any, slot: int, corner: Any) -> None:
     """Remember the loss in the span, moved to where it is dearest to get out of its reach.
 
-    At the end of a range that is as far as noise goes into the range, else at the corner itself.
+    At the end of a range that is as far as it goes into the range, else at the corner itself.
     """
     d = corner.shape[0]
-    goal = work.point
+    task, store, goal = run.task, run.store, run.work.point
+    base = run.asked.switches[AROUND] * task.codes.shape[0]
     for f in range(d):
         c = task.offset[f] + corner[f]
-        goal[f] = task.cells[c]
+        goal[f] = task.cells[base + c]
         if corner[f] == store.box[slot * 2 * d + f]:
             goal[f] = task.highs[c]
         elif corner[f] == store.box[slot * 2 * d + d + f]:
             goal[f] = task.lows[c]
-    _moved(interval, task, want, work, goal, 0, d)
+    _moved(interval, run, slot, goal, 0, d)
     for f in range(d):
-        _moved(interval, task, want, work, goal, f, f + 1)
+        _moved(interval, run, slot, goal, f, f + 1)
     for f in range(d):
-        store.loss[slot * d + f] = work.span[f]
+        store.loss[slot * d + f] = run.work.span[f]
     store.mark[slot] |= LOST
 
 

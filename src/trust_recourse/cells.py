@@ -1,0 +1,394 @@
+"""The seam: what a model offers so that it can be searched with proof; nothing else crosses it.
+
+| piece       | what it is                                                                    |
+|-------------|-------------------------------------------------------------------------------|
+| `Grid`      | the one map from values to cells                                              |
+| `Kernel`    | compiled bounds over boxes of cells, on a scale of its own                    |
+| `Score`     | one class's confidence: its grid, its kernel, and the map between the scales  |
+| `CellModel` | `classes_`, `schema_`, and `score_of(wanted)`                                  |
+
+A model that is constant on products of cells and can bound itself on a box of them gets the exact
+engine, which knows it by these alone. `docs/own-model.md` has a scorecard as an example.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, cached_property, lru_cache
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numba import njit, types
+from numba.extending import typeof_impl
+from numpy.typing import NDArray
+
+from trust_recourse.floats import first_float, last_float_before
+from trust_recourse.schema import Schema
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Cells = NDArray[np.int32]
+
+
+# ---------------------------------------------------------------- what is compiled
+
+FAST: dict[str, Any] = {"cache": True, "nogil": True, "_nrt": False}
+
+_floats, _ints = types.float64[::1], types.int64[::1]
+# (numbers, layout, span, out, scratch, memory, at): out[0] ≤ number ≤ out[1] on the span, and
+# out[2 + f] how loose feature f makes that; where none is above 0 the number is one and the same on
+# the span; memory[at …] is what the kernel keeps of a box that holds the span
+INTERVAL = types.void(_floats, _ints, _ints, _floats, _floats, _floats, types.int64)
+# (numbers, layout, span, memory, at): memory[at …], that of a box which holds the span, becomes
+# that of the span
+NARROW = types.void(_floats, _ints, _ints, _floats, types.int64)
+# (numbers, layout, span, side, level, spend, budget, gains, scratch, memory, at) → needed: where
+# the number (1 − the number, if side is −1) reaches the level within the budget, the gains of the
+# cells sum up to what is needed at least; `spend` is what each cell costs, ∞ beyond reach, where
+# its gain is −∞; the last gain bounds what such points reach
+RELAXATION = types.float64(
+    _floats, _ints, _ints, types.int64, types.float64, _floats, types.float64, _floats, _floats,
+    _floats, types.int64,
+)  # fmt: skip
+# (numbers, layout, span, point, out, scratch): out[f], what of the last relaxation's error at a
+# point each feature's range brings; 0 says nothing
+ERRORS = types.void(_floats, _ints, _ints, _ints, _floats, _floats)
+
+
+@cache
+def _sources() -> tuple[tuple[str, int, int], ...]:
+    """Every file that compiled code may come from, as it is now."""
+    here = Path(__file__).parent
+    files = sorted([Path(__file__), *here.glob("search/*.py"), *here.glob("tsetlin/*.py")])
+    return tuple((path.name, path.stat().st_mtime_ns, path.stat().st_size) for path in files)
+
+
+def compiled(*signature: Any, **options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """`njit`, whose cache notices a change in any file that compiled code may come from.
+
+    numba's own looks at the file of the function alone, not at those of the functions it calls.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        made = njit(**FAST | options)(function)
+        kept = made._cache._cache_file
+        kept._source_stamp = (kept._source_stamp, _sources())
+        for each in signature:
+            made.compile(each)
+        return made
+
+    return decorate
+
+
+kernel = compiled()
+inline = compiled(forceinline=True)
+
+
+class Handed(types.WrapperAddressProtocol):
+    """A compiled function that other compiled code can be handed, its address looked up once.
+
+    numba only prints an error inside it and goes on, so none may be possible there: what it divides
+    by must be kept from 0 before.
+    """
+
+    def __init__(self, signature: Any, function: Callable[..., Any], **options: Any) -> None:
+        self.type = types.FunctionType(signature)
+        self._compiled = compiled(signature, **options)(function)
+        made = self._compiled.get_compile_result(signature)
+        wrapper = made.fndesc.llvm_cfunc_wrapper_name
+        self._address = int(made.library.get_pointer_to_function(wrapper))
+
+    def __call__(self, *arguments: Any) -> Any:  # noqa: D102
+        return self._compiled(*arguments)
+
+    def __wrapper_address__(self) -> int:
+        return self._address
+
+    def signature(self) -> Any:
+        """The types it takes and gives."""
+        return self.type.signature
+
+
+@typeof_impl.register(Handed)
+def _type_of(handed: Handed, _: Any) -> Any:
+    return handed.type  # made once: numba would make it anew at every call
+
+
+# ---------------------------------------------------------------- the grid
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """The one map from values to cells.
+
+    An ordered feature is cut after each of its ascending `edges`: with m of them it has the cells
+    (−∞, t_1], (t_1, t_2], …, (t_m, ∞). A category, whose edges are not used, has a cell for each
+    value. A feature that may be missing has one more cell, the last. A model that splits by `<`, or
+    in fewer digits, gives as an edge the greatest float that still goes left.
+
+    >>> from trust_recourse.schema import Feature
+    >>> grid = Grid(Schema((Feature("age", missing=(-9,)),)), (np.array([30.0, 50.0]),))
+    >>> grid.cells(np.array([[30.0], [30.1], [np.nan]])).ravel().tolist()
+    [0, 1, 3]
+    """
+
+    schema: Schema
+    edges: tuple[Floats, ...]
+
+    @cached_property
+    def cuts(self) -> tuple[Floats, ...]:
+        """The last value of each cell but the last known one; a category's codes are cut apart."""
+        return tuple(
+            np.arange(len(feature.values) - 1.0) if feature.kind == "category" else edges
+            for feature, edges in zip(self.schema, self.edges, strict=True)
+        )
+
+    @cached_property
+    def sizes(self) -> Ints:
+        """Cells of each feature, that of missing values included."""
+        gaps = [len(feature.missing) > 0 for feature in self.schema]
+        return np.array([len(cuts) + 1 for cuts in self.cuts]) + np.array(gaps)
+
+    @cached_property
+    def first_cell(self) -> Ints:
+        """Where each feature's cells begin when all are laid in one row."""
+        return np.asarray(np.cumsum(self.sizes) - self.sizes)
+
+    def cells(self, codes: Floats) -> Cells:
+        """The cell of each code, one column per feature."""
+        found = np.empty(codes.shape, np.int32)
+        _cells(np.ascontiguousarray(codes, float), *self._row, self.sizes, found)
+        return found
+
+    def cells_in(self, f: int, codes: Floats) -> Cells:
+        """The cell of each code of one feature."""
+        known = self.cuts[f].searchsorted(codes)
+        return np.where(np.isnan(codes), self.sizes[f] - 1, known).astype(np.int32)
+
+    def ends(self, f: int) -> Floats:
+        """The ends of a feature's known cells: cell c is (ends[c], ends[c + 1]]."""
+        return np.concatenate([[-math.inf], self.cuts[f], [math.inf]])
+
+    @cached_property
+    def _row(self) -> tuple[Floats, Ints]:
+        """All cuts in one row, and where each feature's begin."""
+        return np.concatenate(self.cuts), np.cumsum([0, *map(len, self.cuts)])
+
+
+@kernel
+def _cells(codes: Any, cuts: Any, first_cut: Any, sizes: Any, out: Any) -> None:
+    """The number of a feature's cuts below each code; a missing code's cell is the last."""
+    for i in range(codes.shape[0]):
+        for f in range(codes.shape[1]):
+            code = codes[i, f]
+            low, high = first_cut[f], first_cut[f + 1]
+            while low < high:
+                middle = (low + high) // 2
+                if cuts[middle] < code:
+                    low = middle + 1
+                else:
+                    high = middle
+            out[i, f] = sizes[f] - 1 if np.isnan(code) else low - first_cut[f]
+
+
+# ---------------------------------------------------------------- the kernel
+
+
+class Kernel(ABC):
+    """Compiled bounds on a model's own number, which lies within 0 and 1, over boxes of cells.
+
+    A box is a **span**: the first cell of each feature, then the last of each. The functions are
+    handed to the engine's loop, which calls them with `numbers` and `layout`, which only they read,
+    and a copy of `scratch` to work in. Bounds may lie beyond the true ones, never within.
+
+    A kernel may keep something of each box: `memory` is that of the box of all cells. A part of a
+    box begins with a copy of the whole's, which `narrow` makes its own; `relaxation` may change it.
+    """
+
+    numbers: Floats
+    layout: Ints
+    scratch: Floats
+    memory: Floats = np.empty(0)
+
+    @property
+    @abstractmethod
+    def interval(self) -> Any:
+        """Bounds on a box, of the type `INTERVAL`."""
+
+    @property
+    def relaxation(self) -> Any:
+        """A linear condition on what reaches a level, `RELAXATION`; by default it says nothing."""
+        return _silent_relaxation()
+
+    @property
+    def errors(self) -> Any:
+        """Where that condition errs, of the type `ERRORS`; by default it says nothing."""
+        return _silent_errors()
+
+    @property
+    def narrow(self) -> Any:
+        """What a part of a box remembers, of the type `NARROW`; by default what the whole does."""
+        return _silent_narrow()
+
+    def intervals(self, first: Ints, last: Ints) -> Floats:
+        """`interval` of many boxes: (n, 2 + d)."""
+        n, d = first.shape
+        out = np.empty((n, 2 + d))
+        _intervals()(
+            self.interval, self.numbers, self.layout, first.astype(np.int64),
+            last.astype(np.int64), np.empty(2 * d, np.int64), np.empty(2 + d),
+            self.scratch.copy(), self.memory, out,
+        )  # fmt: skip
+        return out
+
+
+def _no_relaxation(
+    numbers: Any, layout: Any, span: Any, side: int, level: float, spend: Any, budget: float,
+    gains: Any, scratch: Any, memory: Any, at: int,
+) -> float:  # fmt: skip
+    for c in range(spend.shape[0]):
+        gains[c] = 0.0 if spend[c] < np.inf else -np.inf
+    gains[spend.shape[0]] = np.inf
+    return -1.0
+
+
+def _no_errors(numbers: Any, layout: Any, span: Any, point: Any, out: Any, scratch: Any) -> None:
+    for f in range(point.shape[0]):
+        out[f] = 0.0
+
+
+def _no_narrowing(numbers: Any, layout: Any, span: Any, memory: Any, at: int) -> None:
+    pass
+
+
+@cache
+def _silent_narrow() -> Handed:
+    return Handed(NARROW, _no_narrowing)
+
+
+@cache
+def _silent_relaxation() -> Handed:
+    return Handed(RELAXATION, _no_relaxation)
+
+
+@cache
+def _silent_errors() -> Handed:
+    return Handed(ERRORS, _no_errors)
+
+
+def _each_interval(
+    interval: Any, numbers: Any, layout: Any, first: Any, last: Any, span: Any, one: Any,
+    scratch: Any, memory: Any, out: Any,
+) -> None:  # fmt: skip
+    d = first.shape[1]
+    for i in range(first.shape[0]):
+        for f in range(d):
+            span[f], span[d + f] = first[i, f], last[i, f]
+        interval(numbers, layout, span, one, scratch, memory, 0)
+        for k in range(2 + d):
+            out[i, k] = one[k]
+
+
+@cache
+def _intervals() -> Any:
+    table, rows = types.float64[:, ::1], types.int64[:, ::1]
+    taken = (types.FunctionType(INTERVAL), _floats, _ints, rows, rows, _ints, _floats, _floats)
+    return compiled(types.void(*taken, _floats, table))(_each_interval)
+
+
+# ---------------------------------------------------------------- the score
+
+
+class Score(ABC):
+    """The confidence of one class: a grid, bounds on boxes of its cells, and the map between them.
+
+    `rises` says whether confidence rises with the kernel's number, or falls.
+    """
+
+    grid: Grid
+    kernel: Kernel
+    rises: bool = True
+
+    @abstractmethod
+    def at(self, cells: Cells) -> Floats:
+        """Confidence at rows of cells: the very floats of the model's own `predict_proba`."""
+
+    @abstractmethod
+    def confidence(self, number: Floats) -> Floats:
+        """The monotone map from the kernel's number to confidence."""
+
+    def interval(self, low: float, high: float) -> tuple[float, float]:
+        """The kernel's numbers whose confidence lies in [low, high]; empty if the first is more."""
+
+        def one(number: float) -> float:
+            return float(self.confidence(np.array([number]))[0])
+
+        if self.rises:
+            least = first_float(lambda number: one(number) >= low)
+            most = last_float_before(lambda number: one(number) > high)
+        else:
+            least = first_float(lambda number: one(number) <= high)
+            most = last_float_before(lambda number: one(number) < low)
+        return (math.inf if least is None else least), most
+
+    def bounds(self, first: Ints, last: Ints) -> tuple[Floats, Floats, Floats]:
+        """Least and greatest confidence on each box, and how loose each feature makes them."""
+        told = self.kernel.intervals(first, last)
+        low, high = self.confidence(np.clip(told[:, :2], 0.0, 1.0)).T
+        return *((low, high) if self.rises else (high, low)), told[:, 2:]
+
+
+class CellModel(Protocol):
+    """A model that is constant on products of cells and can bound itself on boxes of them."""
+
+    classes_: Any
+    schema_: Schema
+
+    def score_of(self, wanted: int) -> Score:
+        """The confidence of the class at this position of `classes_`.
+
+        Not `score`, which in scikit-learn is the accuracy on rows.
+        """
+
+
+# ---------------------------------------------------------------- the other of two classes
+
+
+def of_class(yes: Floats, wanted: int) -> Floats:
+    """Confidence of class 0 or 1 of two, from that of class 1; a tie goes to class 1.
+
+    At a tie class 0 has the float below ½, as in `predict_proba`, so that "at least ½" is just
+    what `predict` says of either class.
+
+    >>> (of_class(np.array([0.25, 0.5]), 0) >= 0.5).tolist()
+    [True, False]
+    """
+    if wanted == 1:
+        return yes
+    return np.where(yes == 0.5, np.nextafter(0.5, 0.0), 1.0 - yes)
+
+
+@lru_cache(maxsize=1024)
+def yes_interval(low: float, high: float, wanted: int) -> tuple[float, float]:
+    """The confidences of class 1 at which that of class 0 or 1 of two lies in [low, high].
+
+    Just those floats: 1 − 0.8 is below 0.2, which has 0.8 for class 0 all the same.
+
+    >>> yes_interval(0.8, math.inf, 0)
+    (0.0, 0.2)
+    """
+    if wanted == 1:
+        return low, high
+
+    def other(yes: float) -> float:
+        return math.nextafter(0.5, 0.0) if yes == 0.5 else 1.0 - yes
+
+    least = first_float(lambda yes: other(yes) <= high)
+    return (
+        math.inf if least is None else least,
+        last_float_before(lambda yes: other(yes) < low),
+    )

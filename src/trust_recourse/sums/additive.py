@@ -1,0 +1,196 @@
+"""Tables of points: a score that is the sum of one number for each feature's cell."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cache
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+
+from trust_recourse.cells import (
+    ERRORS,
+    INTERVAL,
+    RELAXATION,
+    Cells,
+    Floats,
+    Grid,
+    Handed,
+    Kernel,
+    Score,
+    of_class,
+)
+from trust_recourse.schema import Schema
+
+ROUNDING = 1e-12  # of the whole width: sums in another order differ by less
+
+
+class Additive:
+    """A scorecard: points for each cell of each column, and a logistic function of their sum.
+
+    `edges` are the ascending last values of each ordered column's cells but the last, and none for
+    a category; `points` are those of each cell, a missing value's last. The more points, the
+    likelier is `classes[1]`.
+
+    >>> from trust_recourse.schema import Feature
+    >>> debts = Schema((Feature("owed", "integer", lower=0, upper=40),))
+    >>> card = Additive(debts, edges=[[5, 20]], points=[[0.8, 0.1, -1.1]])
+    >>> card.predict_proba(np.array([[5], [6]]))[:, 1].round(3).tolist()
+    [0.69, 0.525]
+    """
+
+    def __init__(
+        self,
+        schema: Schema,
+        edges: Sequence[Sequence[float]],
+        points: Sequence[Sequence[float]],
+        *,
+        base: float = 0.0,
+        classes: Sequence[Any] = (0, 1),
+    ) -> None:
+        self.schema_, self.classes_, self.base = schema, np.asarray(classes), float(base)
+        self.grid = Grid(schema, tuple(np.asarray(each, float) for each in edges))
+        self.points = tuple(np.asarray(each, float) for each in points)
+        self._check()
+        self._kernel = Points(self.grid, self.points)
+
+    def _check(self) -> None:
+        if len(self.classes_) != 2:
+            raise ValueError(f"classes={self.classes_.tolist()}; expected two labels")
+        for feature, edges, points, size in zip(
+            self.schema_, self.grid.edges, self.points, self.grid.sizes.tolist(), strict=True
+        ):
+            where = f"feature {feature.name!r}"
+            if not (np.isfinite(edges).all() and (np.diff(edges) > 0).all()):
+                raise ValueError(f"{where}, edges: given {edges.tolist()}, expected them ascending")
+            if points.shape != (size,) or not np.isfinite(points).all():
+                given = f"{where}, points: given {points.tolist()}"
+                raise ValueError(f"{given}, expected {size} finite numbers, one for each cell")
+
+    @property
+    def fingerprint_(self) -> str:
+        """What names this card: a digest of all that its answers depend on."""
+        parts = [repr(self.schema_.to_dict()), repr(self.classes_.tolist()), self.base.hex()]
+        parts += [repr([value.hex() for value in each.tolist()]) for each in self.grid.edges]
+        parts += [repr([value.hex() for value in each.tolist()]) for each in self.points]
+        return sha256("\n".join(parts).encode()).hexdigest()
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Class probabilities, (n, 2)."""
+        yes = self.confidence_at(self.grid.cells(self.schema_.encode(X)))
+        return np.column_stack([of_class(yes, 0), yes])
+
+    def confidence_at(self, cells: Cells) -> Floats:
+        """Confidence of `classes_[1]` at rows of cells."""
+        each = [points[cells[:, f]] for f, points in enumerate(self.points)]
+        return _logistic(self.base + np.sum(each, axis=0))
+
+    def score_of(self, wanted: int) -> Score:
+        """The confidence of the class at this position of `classes_`, and bounds on it."""
+        return _CardScore(self, self._kernel, wanted)
+
+
+def _logistic(total: Floats) -> Floats:
+    with np.errstate(over="ignore"):  # 1 / ∞ is the 0 that is meant
+        return np.asarray(1.0 / (1.0 + np.exp(-total)))
+
+
+class _CardScore(Score):
+    """One class's confidence; the kernel speaks of the sum, moved to lie within 0 and 1."""
+
+    kernel: Points
+
+    def __init__(self, card: Additive, kernel: Points, wanted: int) -> None:
+        self.card, self.kernel, self.wanted = card, kernel, wanted
+        self.grid, self.rises = card.grid, wanted == 1
+
+    def at(self, cells: Cells) -> Floats:
+        """Confidence at rows of cells: the very floats of `predict_proba`."""
+        return of_class(self.card.confidence_at(cells), self.wanted)
+
+    def confidence(self, number: Floats) -> Floats:
+        """The confidence that stands for a number of the kernel."""
+        total = self.card.base + self.kernel.lowest + self.kernel.width * number
+        return of_class(_logistic(total), self.wanted)
+
+
+# ---------------------------------------------------------------- the kernel
+
+
+class Points(Kernel):
+    """Bounds on a sum of points, on a scale where the sums go from ¼ to ¾, so there is room around.
+
+    `numbers` are the points of all cells in one row, `layout` where each feature's begin.
+    """
+
+    def __init__(self, grid: Grid, points: Sequence[Floats]) -> None:
+        least = math.fsum(float(each.min()) for each in points)
+        spread = math.fsum(float(np.ptp(each)) for each in points) or 1.0
+        self.lowest, self.width = least - spread / 2.0, 2.0 * spread
+        parts = [(each - each.min()) / self.width for each in points]
+        self.numbers = np.concatenate([parts[0] + 0.25, *parts[1:]])
+        self.layout = grid.first_cell.astype(np.int64)
+        self.scratch = np.zeros(1)
+
+    @property
+    def interval(self) -> Any:
+        """The least and the greatest sum."""
+        return _handed(INTERVAL, _interval)
+
+    @property
+    def relaxation(self) -> Any:
+        """The sum itself: what it must be is what is needed."""
+        return _handed(RELAXATION, _relaxation)
+
+    @property
+    def errors(self) -> Any:
+        """None: the relaxation is the model."""
+        return _handed(ERRORS, _errors)
+
+
+@cache
+def _handed(signature: Any, function: Any) -> Handed:
+    return Handed(signature, function)
+
+
+def _interval(
+    points: Any,
+    layout: Any,
+    span: Any,
+    out: Any,
+    scratch: Any,
+    memory: Any,
+    at: int,
+) -> None:
+    d = layout.shape[0]
+    out[0], out[1] = -ROUNDING, ROUNDING
+    for f in range(d):
+        least, most = np.inf, -np.inf
+        for c in range(layout[f] + span[f], layout[f] + span[d + f] + 1):
+            least, most = min(least, points[c]), max(most, points[c])
+        out[0] += least
+        out[1] += most
+        out[2 + f] = most - least
+
+
+def _relaxation(
+    points: Any, layout: Any, span: Any, side: int, level: float, spend: Any, budget: float,
+    gains: Any, scratch: Any, memory: Any, at: int,
+) -> float:  # fmt: skip
+    d, most = layout.shape[0], 0.0
+    for f in range(d):
+        best = -np.inf
+        for c in range(layout[f] + span[f], layout[f] + span[d + f] + 1):
+            gains[c] = side * points[c] if spend[c] < np.inf else -np.inf
+            best = max(best, gains[c])
+        most += best
+    base = 0.0 if side > 0 else 1.0  # from the other side it is about 1 − the sum
+    gains[gains.shape[0] - 1] = base + most + ROUNDING
+    return level - base - ROUNDING
+
+
+def _errors(points: Any, layout: Any, span: Any, point: Any, out: Any, scratch: Any) -> None:
+    for f in range(point.shape[0]):
+        out[f] = 0.0

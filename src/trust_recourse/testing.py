@@ -1,0 +1,217 @@
+"""The conformance kit: run it on a model of your own before you believe what is proved about it.
+
+`check_cell_model` draws boxes of cells, people and questions, and holds the model to what the exact
+engine relies on: cells are what they say, bounds hold on every box, a single cell is tight, linear
+conditions hold within every budget, small questions are answered as by enumeration, and
+certificates are confirmed where the model's family has a reader for them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from trust_recourse.cells import Cells, Floats, Ints, Score
+from trust_recourse.problem import Status
+from trust_recourse.recourse import Recourse
+from trust_recourse.schema import Schema
+
+MOST_CELLS = 4096  # of one box that are looked at one by one
+MOST_ROWS = 20_000  # of one question that is enumerated
+TIGHT = 1e-9  # bounds on a single cell lie this close together
+
+
+class Checked(NamedTuple):
+    """How much was judged."""
+
+    boxes: int
+    conditions: int
+    questions: int
+
+
+def check_cell_model(
+    model: Any, X: Any = None, *, n_boxes: int = 200, n_questions: int = 20, random_state: int = 0
+) -> Checked:
+    """Hold a model to what the exact engine relies on, or raise AssertionError with what failed.
+
+    `X` are rows of people to ask about; without them people are drawn from the grid. In the
+    questions features with too many values to enumerate stay as they are.
+
+    >>> from trust_recourse import Feature
+    >>> from trust_recourse.sums import Additive
+    >>> debts = Schema((Feature("owed", "integer", lower=0, upper=40, scale=40),))
+    >>> check_cell_model(Additive(debts, edges=[[5, 20]], points=[[0.8, 0.1, -1.1]])).boxes
+    400
+    """
+    rng = np.random.default_rng(random_state)
+    conditions = 0
+    for wanted in range(len(model.classes_)):
+        score = model.score_of(wanted)
+        _check_grid(score, rng)
+        for _ in range(n_boxes):
+            conditions += _check_box(score, rng)
+    questions = sum(_check_question(model, X, rng) for _ in range(n_questions))
+    return Checked(n_boxes * len(model.classes_), conditions, questions)
+
+
+# ---------------------------------------------------------------- cells and boxes
+
+
+def _check_grid(score: Score, rng: np.random.Generator) -> None:
+    """Every cell's own ends lie in it, and the two ways to ask for cells agree."""
+    grid = score.grid
+    for f, feature in enumerate(grid.schema):
+        ends = grid.ends(f)
+        assert (np.diff(ends) > 0).all(), f"feature {feature.name!r}: its edges do not ascend"
+        inside = np.where(np.isfinite(ends[1:]), ends[1:], np.nextafter(ends[:-1], math.inf))
+        inside = np.nan_to_num(inside, neginf=0.0, posinf=0.0)
+        found = grid.cells_in(f, inside).tolist()
+        assert found == list(range(len(inside))), f"feature {feature.name!r}: {found}"
+    codes = _rows_in(score, _some_cells(score, rng, 50))
+    each = np.column_stack([grid.cells_in(f, codes[:, f]) for f in range(codes.shape[1])])
+    assert (each == grid.cells(codes)).all(), "cells and cells_in disagree"
+
+
+def _check_box(score: Score, rng: np.random.Generator) -> int:
+    """Bounds and a linear condition on one random box; how many conditions were judged."""
+    first, last = _box(score, rng)
+    inside = _inside(first, last, rng)
+    confidence = score.at(inside)
+    (least,), (most,), (loose,) = score.bounds(first[None], last[None])
+    told = f"on the box {first.tolist()} to {last.tolist()}"
+    assert least <= confidence.min(), f"{told}: {confidence.min()} is below the bound {least}"
+    assert confidence.max() <= most, f"{told}: {confidence.max()} is above the bound {most}"
+    alike = not (loose > 0).any()
+    assert not alike or np.ptp(confidence) == 0, f"{told}: nothing is loose, but it is not constant"
+    if (first == last).all():
+        assert most - least < TIGHT, f"{told}: a single cell has the bounds {least}, {most}"
+    return _check_condition(score, rng, first, last, inside)
+
+
+def _check_condition(
+    score: Score, rng: np.random.Generator, first: Ints, last: Ints, inside: Cells
+) -> int:
+    """Whoever reaches a level within a budget has the gain that is needed."""
+    kernel, grid = score.kernel, score.grid
+    spend = np.full(int(grid.sizes.sum()), math.inf)
+    for f, (a, b) in enumerate(zip(first, last, strict=True)):
+        spend[grid.first_cell[f] + np.arange(a, b + 1)] = rng.random(b - a + 1)
+    total = spend[grid.first_cell + inside].sum(axis=1)
+    budget = float(np.quantile(total, rng.random())) if rng.random() < 0.8 else math.inf
+    out = np.array([kernel.intervals(row[None], row[None])[0, :2] for row in inside])
+    side = int(rng.choice([-1, 1]))
+    reached = out[:, 0] if side > 0 else 1.0 - out[:, 1]  # surely no more than the true number
+    level = float(np.quantile(reached, rng.random(), method="nearest"))
+    gains = np.empty(len(spend) + 1)
+    needed = kernel.relaxation(
+        kernel.numbers, kernel.layout, np.concatenate([first, last]).astype(np.int64), side, level,
+        spend, budget, gains, kernel.scratch.copy(), kernel.memory.copy(), 0,
+    )  # fmt: skip
+    judged = (total <= budget) & (reached >= level)
+    sums = gains[grid.first_cell + inside[judged]].sum(axis=1)
+    short = sums < needed - TIGHT * (1.0 + abs(needed))
+    told = f"on the box {first.tolist()} to {last.tolist()}, side {side}, level {level}"
+    assert not short.any(), f"{told}: a point that reaches it has less gain than {needed}"
+    assert not judged.any() or gains[-1] >= reached[judged].max() - TIGHT, f"{told}: it is reached"
+    return int(judged.any())
+
+
+def _box(score: Score, rng: np.random.Generator) -> tuple[Ints, Ints]:
+    """A random box; every third is a single cell."""
+    ends = np.sort(rng.integers(0, score.grid.sizes, (2, len(score.grid.sizes))), axis=0)
+    return (ends[0], ends[0].copy()) if rng.random() < 1 / 3 else (ends[0], ends[1])
+
+
+def _inside(first: Ints, last: Ints, rng: np.random.Generator) -> Cells:
+    """The cells of a box: all of them, or some where there are many."""
+    if np.prod(last - first + 1.0) <= MOST_CELLS:
+        every = itertools.product(*(range(a, b + 1) for a, b in zip(first, last, strict=True)))
+        return np.array(list(every), np.int32)
+    return rng.integers(first, last + 1, (MOST_CELLS, len(first))).astype(np.int32)
+
+
+def _some_cells(score: Score, rng: np.random.Generator, n: int) -> Cells:
+    return rng.integers(0, score.grid.sizes, (n, len(score.grid.sizes))).astype(np.int32)
+
+
+def _rows_in(score: Score, cells: Cells) -> Floats:
+    """A row of codes in each row of cells."""
+    columns = []
+    for f, of in enumerate(cells.T):
+        ends = score.grid.ends(f)
+        known = np.minimum(of, len(ends) - 2)
+        left, right = ends[known], ends[known + 1]
+        code = np.where(np.isfinite(right), right, np.floor(left) + 1.0)
+        code = np.where(np.isfinite(code), code, 0.0)
+        columns.append(np.where(of > known, math.nan, code))
+    return np.column_stack(columns)
+
+
+# ---------------------------------------------------------------- questions
+
+
+def _check_question(model: Any, X: Any, rng: np.random.Generator) -> int:
+    """One person's question against an enumeration of a few values of each feature; 1 if judged."""
+    wanted = int(rng.integers(len(model.classes_)))
+    score = model.score_of(wanted)
+    if X is None:
+        own = _rows_in(score, _some_cells(score, rng, 1))[0]
+        person = model.schema_.decode(own[None]).iloc[0]
+    else:
+        person = X.iloc[int(rng.integers(len(X)))]
+    schema = _few(model.schema_, model.schema_.encode(person)[0], rng)
+    reach = schema.reach(person)
+    values = [moves.values() for moves in reach.moves]
+    if math.prod(map(len, values)) > MOST_ROWS:
+        return 0
+    cost = str(rng.choice(["l1", "l2"]))
+    recourse = Recourse(model, schema, cost, wanted=model.classes_[wanted])
+    rows = np.array([row for row in itertools.product(*values) if reach.allows(row)])
+    confidence = score.at(score.grid.cells(rows))
+    costs = np.array([recourse.cost.between(schema.features, reach.own, row) for row in rows])
+    level = float(np.clip(rng.choice(confidence), 1e-6, 1 - 1e-6))
+    _compare(recourse, person, level, costs, confidence)
+    _compare(
+        recourse, person, float(np.clip(confidence.max() + 0.01, 0.0, 0.999)), costs, confidence
+    )
+    return 1
+
+
+def _compare(
+    recourse: Recourse, person: Any, level: float, costs: Floats, confidence: Floats
+) -> None:
+    result = recourse.find(person, level)
+    ((target, status),) = result.status.items()
+    met = np.array([target.met(each) for each in confidence.tolist()])
+    told = f"for {dict(person)} at least {level}"
+    if not met.any():
+        assert status is Status.INFEASIBLE, f"{told}: {status}, but no row reaches it"
+        return
+    assert result.options, f"{told}: {status}, but a row reaches it at {costs[met].min()}"
+    found = result.options[0].cost
+    least = float(costs[met].min())
+    assert math.isclose(found, least, rel_tol=1e-9, abs_tol=1e-12), f"{told}: {found}, not {least}"
+
+
+def _few(schema: Schema, own: Floats, rng: np.random.Generator) -> Schema:
+    """The schema with some features locked, and all that have too many values to enumerate."""
+    features = []
+    for f, feature in enumerate(schema):
+        moves = feature.moves(float(own[f]))
+        if feature.protected or rng.random() < 0.3 or moves.count() > _most(len(schema)):
+            features.append(replace(feature, mutable=False))
+        else:
+            features.append(feature)
+    return replace(schema, features=tuple(features))
+
+
+def _most(d: int) -> int:
+    return max(int(MOST_ROWS ** (1.0 / max(min(d, 4), 1))), 2)
+
+
+__all__: Sequence[str] = ("Checked", "check_cell_model")
