@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import boosted
 from test_search import machine
-from trust_recourse import Feature, Schema
+from trust_recourse import Feature, Recourse, Schema
 from trust_recourse.cells import Grid, Kernel, Score
 from trust_recourse.sums import Additive
 from trust_recourse.sums.additive import Points
@@ -57,6 +58,41 @@ def test_an_interval_is_enough(seed):
     model = card(seed)
     model._kernel = Plain(model.grid, model.points)
     assert check_cell_model(model, random_state=seed).questions >= 10
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_boosted_ensemble_passes_the_kit_by_memory_and_by_reduction(seed):
+    rng = np.random.default_rng(seed)
+    edges = [np.arange(1.5, 12), np.arange(0.5, 9), np.array([])]
+    model = boosted.Boosted(LOAN, edges, n_trees=6, depth=3, rng=rng)
+    before = boosted.Sum.reductions
+    checked = check_cell_model(model, random_state=seed, n_boxes=60)
+    assert checked.questions >= 10
+    assert boosted.Sum.reductions >= before + 10
+
+
+def test_what_is_remembered_changes_no_answer():
+    rng = np.random.default_rng(1)
+    edges = [np.arange(1.5, 12), np.arange(0.5, 9), np.array([])]
+    model = boosted.Boosted(LOAN, edges, n_trees=8, depth=4, rng=rng)
+    for seed in range(20):
+        person = LOAN.decode(np.random.default_rng(seed).integers([1, 0, 0], [13, 10, 3])[None])
+        answers = []
+        for remembers in (True, False):
+            recourse = Recourse(model, LOAN, "l1")
+            if not remembers:  # the same kernel without a memory of its own: all leaves live
+                recourse.__dict__["score"] = forgetful(model.score_of(1))
+            level = recourse.reachable(person.iloc[0]).confidence
+            answers.append(recourse.find(person.iloc[0], level).options[0].cost)
+        assert answers[0] == answers[1]
+
+
+def forgetful(score):
+    class Whole(type(score.kernel)):
+        narrow = Kernel.narrow
+
+    score.kernel.__class__ = Whole
+    return score
 
 
 class Halved(Points):

@@ -14,12 +14,14 @@ engine, which knows it by these alone. `docs/own-model.md` has a scorecard as an
 from __future__ import annotations
 
 import math
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
+from hashlib import sha256
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numba import njit, types
@@ -59,12 +61,14 @@ RELAXATION = types.float64(
 ERRORS = types.void(_floats, _ints, _ints, _ints, _floats, _floats)
 
 
+_KERNELS = re.compile(r"^@(inline|kernel|lanes|compiled)|Handed\(|compiled\(", re.MULTILINE)
+
+
 @cache
-def _sources() -> tuple[tuple[str, int, int], ...]:
-    """Every file that compiled code may come from, as it is now."""
-    here = Path(__file__).parent
-    files = sorted([Path(__file__), *here.glob("search/*.py"), *here.glob("tsetlin/*.py")])
-    return tuple((path.name, path.stat().st_mtime_ns, path.stat().st_size) for path in files)
+def _sources() -> str:
+    """A digest of every file that compiled code may come from, as it is now."""
+    texts = (path.read_bytes() for path in sorted(Path(__file__).parent.rglob("*.py")))
+    return sha256(b"".join(text for text in texts if _KERNELS.search(text.decode()))).hexdigest()
 
 
 def compiled(*signature: Any, **options: Any) -> Callable[[Callable[..., Any]], Any]:
@@ -300,6 +304,39 @@ def _intervals() -> Any:
     return compiled(types.void(*taken, _floats, table))(_each_interval)
 
 
+# ---------------------------------------------------------------- what is searched
+
+
+class Candidates(NamedTuple):
+    """The values of one feature worth trying, ascending; a person's own missing value comes last.
+
+    Their codes, the cells they lie in, and what each adds to the cost, before the root.
+    """
+
+    codes: Floats
+    cells: Cells
+    costs: Floats
+
+    def at(self, order: Ints) -> Candidates:
+        """Those at these places, in this order."""
+        return Candidates(self.codes[order], self.cells[order], self.costs[order])
+
+
+class Condition(NamedTuple):
+    """That a score's number lies in an interval: at a point, or on all cells around it.
+
+    `cells` are those of the candidates of all features in one row, in the score's grid; `around`
+    the first and the last cell around each of them.
+    """
+
+    score: Score
+    low: float
+    high: float
+    side: int  # whether the number must rise to get there, +1, or fall, −1
+    cells: Ints
+    around: tuple[Ints, Ints] | None = None
+
+
 # ---------------------------------------------------------------- the score
 
 
@@ -334,6 +371,17 @@ class Score(ABC):
             least = first_float(lambda number: one(number) <= high)
             most = last_float_before(lambda number: one(number) < low)
         return (math.inf if least is None else least), most
+
+    def reduce(
+        self, features: Sequence[Candidates], condition: Condition, incumbent: float
+    ) -> tuple[Sequence[Candidates], Score] | None:
+        """Fewer candidates, and a score on a grid of its own, with the same cheapest answers.
+
+        It is asked where nothing but cost and this one condition looks at values: for answers
+        that cost less than the incumbent, before the root. None if there is nothing to gain.
+        """
+        del features, condition, incumbent
+        return None
 
     def bounds(self, first: Ints, last: Ints) -> tuple[Floats, Floats, Floats]:
         """Least and greatest confidence on each box, and how loose each feature makes them."""

@@ -491,7 +491,7 @@ class Recourse:
             node_limit=settings.node_limit, time_limit=settings.time_limit,
         )  # fmt: skip
         kept = _Kept(self, problem, settings)
-        first = engine.cheapest(kept.take, settings.gap)
+        first = engine.cheapest(kept.take if settings.plausible else None, settings.gap)
         if first.point is None:
             unsure = first.stopped or kept.refused < math.inf
             return Answers([], Status.NOT_FOUND if unsure else Status.INFEASIBLE, first.nodes)

@@ -22,9 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trust_recourse import cancel
-from trust_recourse.cells import Floats, Ints, Kernel, Score
+from trust_recourse.cells import Candidates, Condition, Floats, Ints, Kernel
 from trust_recourse.search import arrays, loop
-from trust_recourse.search.candidates import Candidates
 
 NODES_A_CALL = 256  # between two looks at the clock
 MOST_BOXES = 3_000_000  # held at once; a search that needs more ends as if by a limit
@@ -50,21 +49,6 @@ class Splits(NamedTuple):
     feature: Ints
     cut: Ints
     price: Floats
-
-
-class Condition(NamedTuple):
-    """That a score's number lies in an interval: at a point, or on all cells around it.
-
-    `cells` are those of the candidates of all features in one row, in the score's grid; `around`
-    the first and the last cell around each of them.
-    """
-
-    score: Score
-    low: float
-    high: float
-    side: int  # whether the number must rise to get there, +1, or fall, −1
-    cells: Ints
-    around: tuple[Ints, Ints] | None = None
 
 
 class BranchAndBound:

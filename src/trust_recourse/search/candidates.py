@@ -13,29 +13,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trust_recourse.cells import Grid
+from trust_recourse.cells import Candidates, Grid
 from trust_recourse.problem import MOST_COST, Cost, Floats, Ints
 from trust_recourse.schema import Feature, Moves, Reach, Schema, SchemaError
-
-
-class Candidates(NamedTuple):
-    """The values of one feature worth trying, ascending; a person's own missing value comes last.
-
-    Their codes, the cells they lie in, and what each adds to the cost, before the root.
-    """
-
-    codes: Floats
-    cells: NDArray[np.int32]
-    costs: Floats
-
-    def at(self, order: Ints) -> Candidates:
-        """Those at these places, in this order."""
-        return Candidates(self.codes[order], self.cells[order], self.costs[order])
 
 
 def candidates(grid: Grid, reach: Reach, cost: Cost) -> list[Candidates]:

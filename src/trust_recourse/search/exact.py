@@ -18,11 +18,11 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from trust_recourse.cells import Floats, Grid, Ints, Score
+from trust_recourse.cells import Candidates, Condition, Floats, Grid, Ints, Score
 from trust_recourse.problem import SLACK, Point, Problem
 from trust_recourse.schema import Feature, Forces, Reach, Schema
-from trust_recourse.search.branch_and_bound import BranchAndBound, Condition, Splits
-from trust_recourse.search.candidates import Candidates, Same, candidates
+from trust_recourse.search.branch_and_bound import BranchAndBound, Splits
+from trust_recourse.search.candidates import Same, candidates
 
 NUMERIC = ("number", "integer")
 
@@ -96,14 +96,13 @@ class Exact:
         cost up to that share more than the least.
         """
         cost = self.problem.cost
-        search = self._search
+        search, low, high, side = self._reduced if keep is None else self._whole
         factor = (1.0 + gap) ** (2 if cost.root else 1)
-        low, high, side = self._interval
         point: Point | None = None
 
         def accept(at: Ints) -> bool:
             nonlocal point
-            here = self._point(at)
+            here = self._point(search, at)
             accepted = self._accepts(here, at) and (keep is None or keep(here))
             point = here if accepted else point
             return accepted
@@ -123,7 +122,7 @@ class Exact:
         search = self._search
         now = self._beyond(best.confidence) + side * 3 * ABOVE
         for at in search.stream(*((now, 2.0) if side > 0 else (-1.0, now)), side):
-            point = self._point(at)
+            point = self._point(search, at)
             if point.confidence <= best.confidence + ABOVE or not reach.allows(point.codes):
                 continue
             # of equal cost, the larger confidence stays
@@ -147,7 +146,7 @@ class Exact:
 
         def reached(at: Ints) -> float | None:
             nonlocal best
-            point = self._point(at)
+            point = self._point(self._search, at)
             if point.confidence <= best.confidence or not reach.allows(point.codes):
                 return None
             best = point
@@ -160,8 +159,9 @@ class Exact:
     def proof(self, lower_bound: float) -> Splits:
         """The tree of discarded boxes that shows that nothing cheaper meets the target."""
         added = lower_bound**2 if self.problem.cost.root else lower_bound
-        accept = lambda at: self._accepts(self._point(at), at)  # noqa: E731
-        return self._search.prove(*self._interval, added, accept)
+        search, low, high, side = self._whole
+        accept = lambda at: self._accepts(self._point(search, at), at)  # noqa: E731
+        return search.prove(low, high, side, added, accept)
 
     # ------------------------------------------------------------ between codes and the search
 
@@ -196,13 +196,29 @@ class Exact:
             **self.limits,  # type: ignore[arg-type]
         )
 
-    @cached_property
-    def _interval(self) -> tuple[float, float, int]:
-        """The target as an interval of the model's own scale, and the side to get there from."""
-        low, high = self.score.interval(*self.problem.target.interval)
+    @property
+    def _whole(self) -> tuple[BranchAndBound, float, float, int]:
+        """A search, the target as an interval of its numbers, and the side to get there from."""
+        return self._search, *self._interval(self.score)
+
+    @property
+    def _reduced(self) -> tuple[BranchAndBound, float, float, int]:
+        """The same where nothing but the cost and the target looks at values, so less may do."""
+        if self.robust is not None or self.problem.reach.relations:
+            return self._whole
+        low, high, side = self._interval(self.score)
+        asked = _about(self.score, self.features)._replace(low=low, high=high, side=side)
+        found = self.score.reduce(self.features, asked, math.inf)
+        if found is None:
+            return self._whole
+        features, score = found
+        search = BranchAndBound(features, [_about(score, features)], **self.limits)  # type: ignore[arg-type]
+        return search, *self._interval(score)
+
+    def _interval(self, score: Score) -> tuple[float, float, int]:
         own = self._at(self.problem.reach.own, 0.0).confidence
         rises = own < self.problem.target.interval[0]
-        return low, high, self.side if rises else -self.side
+        return *score.interval(*self.problem.target.interval), 1 if rises == score.rises else -1
 
     def _beyond(self, confidence: float) -> float:
         """What goes beyond a confidence goes beyond this on the model's own scale.
@@ -215,8 +231,7 @@ class Exact:
         steep = abs(further - raw) <= 6 * ABOVE
         return raw - self.side * 3 * ABOVE if steep else raw
 
-    def _point(self, at: Ints) -> Point:
-        search = self._search
+    def _point(self, search: BranchAndBound, at: Ints) -> Point:
         codes = search.task.codes[search.task.offset[:-1] + at]
         return self._at(codes, self.problem.cost.total(search.cost_of(at)))
 

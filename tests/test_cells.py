@@ -1,0 +1,95 @@
+"""The seam: the one map from values to cells, several conditions at once, and what is compiled."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import os
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from test_own_model import LOAN, card
+from trust_recourse.cells import Condition, Grid
+from trust_recourse.problem import Cost
+from trust_recourse.search.branch_and_bound import BranchAndBound
+from trust_recourse.search.candidates import candidates
+
+
+@given(st.lists(st.integers(1, 12), unique=True), st.floats(0, 13))
+def test_a_cell_ends_at_its_edge(edges, value):
+    edges = np.sort(np.array(edges, float))
+    grid = Grid(LOAN, (edges, np.array([2.0]), np.array([])))
+    cell = int(grid.cells(np.array([[value, math.nan, 1.0]]))[0, 0])
+    assert cell == sum(edge < value for edge in edges.tolist())
+    ends = grid.ends(0)
+    assert ends[cell] < value <= ends[cell + 1]
+    assert grid.cells(np.array([[value, math.nan, 1.0]]))[0, 1:].tolist() == [2, 1]
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_several_conditions_are_met_at_once_as_by_enumeration(seed):
+    rng = np.random.default_rng(seed)
+    cards = [card(seed + 100 * i) for i in range(3)]
+    wanted = rng.integers(0, 2, 3).tolist()
+    scores = [c.score_of(w) for c, w in zip(cards, wanted, strict=True)]
+    own = rng.integers([1, 0, 0], [13, 10, 3]).astype(float)
+    reach, cost = LOAN.reach_codes(own), Cost.named("l1")
+    features = candidates(scores[0].grid, reach, cost)
+    rows = np.array(list(itertools.product(*(f.codes for f in features))))
+    costs = np.array([cost.between(LOAN.features, own, row) for row in rows])
+    sure = np.array([score.at(score.grid.cells(rows)) for score in scores])
+    levels = [float(np.quantile(each, rng.uniform(0.4, 0.9))) for each in sure]
+    conditions = []
+    for score, level in zip(scores, levels, strict=True):
+        row = [score.grid.cells_in(f, each.codes) for f, each in enumerate(features)]
+        ends = score.interval(level, 2.0)
+        side = 1 if score.rises else -1
+        conditions.append(Condition(score, *ends, side, np.concatenate(row).astype(np.int64)))
+    search = BranchAndBound(features, conditions)
+    codes = np.concatenate([f.codes for f in features])
+
+    def accept(at):
+        row = codes[search.task.offset[:-1] + at]
+        now = [score.at(score.grid.cells(row[None]))[0] for score in scores]
+        return all(p >= level for p, level in zip(now, levels, strict=True))
+
+    found = search.best(conditions[0].low, conditions[0].high, conditions[0].side, accept)
+    met = (sure >= np.array(levels)[:, None]).all(axis=0)
+    assert (found.point is not None) == met.any()
+    if met.any():
+        assert search.cost_of(found.point) == pytest.approx(costs[met].min(), rel=1e-12)
+
+
+def test_a_change_in_any_kernel_file_is_noticed(tmp_path):
+    """A function that calls another file's is compiled anew when that one changes."""
+    program = textwrap.dedent("""
+        import hashlib, pathlib, sys
+        from trust_recourse import cells
+        here = pathlib.Path(sys.argv[1])
+        cells._sources = lambda: hashlib.sha256((here / "inner.py").read_bytes()).hexdigest()
+        sys.path.insert(0, str(here))
+        import outer
+        print(outer.twice(4.0), sum(outer.twice.stats.cache_hits.values()))
+    """)
+    (tmp_path / "outer.py").write_text(
+        "from inner import one\nfrom trust_recourse.cells import kernel\n\n"
+        "@kernel\ndef twice(x):\n    return 2.0 * one(x)\n"
+    )
+    said = []
+    for shown in ("x + 1.0", "x + 1.0", "x + 2.0"):
+        (tmp_path / "inner.py").write_text(
+            f"from trust_recourse.cells import inline\n\n@inline\ndef one(x):\n    return {shown}\n"
+        )
+        ran = subprocess.run(
+            [sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True,
+            env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"},
+        )  # fmt: skip
+        assert ran.returncode == 0, ran.stderr
+        said.append(ran.stdout.split())
+    assert said == [["10.0", "0"], ["10.0", "1"], ["12.0", "0"]]
