@@ -1,0 +1,67 @@
+"""Files of earlier versions, kept in tests/data: each is still read, and says what it said."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from trust_recourse import PTMClassifier, Recourse, Schema, TMClassifier
+from trust_recourse.audit.folder import Folder
+from trust_recourse.batch.folder import read
+from trust_recourse.problem import Status
+from trust_recourse.search.certificate import Certificate, verify
+
+WRITTEN = Path(__file__).parent / "data" / "written"
+
+
+@pytest.fixture(scope="module")
+def model():
+    return PTMClassifier.load(WRITTEN / "model.safetensors")
+
+
+def test_models_predict_as_they_did(model):
+    people = pd.read_csv(WRITTEN / "people.csv")
+    asked = read(WRITTEN / "batch")
+    p = model.predict_proba(people)[:, 1]
+    already = (asked.status == "already_met").to_numpy()
+    assert 0 < already.sum() < len(people)
+    np.testing.assert_array_equal(p >= 0.6 - 1e-9, already)
+    ordinary = TMClassifier.load(WRITTEN / "ordinary.safetensors")
+    assert ordinary.link == "vote"
+    assert ordinary.predict_proba(people).shape == (len(people), 2)
+
+
+def test_results_are_read_and_asked_again(model):
+    result = Recourse.read(WRITTEN / "result.json", model)
+    told = json.loads((WRITTEN / "result.json").read_text())
+    assert [option.cost for option in result.options] == [o["cost"] for o in told["options"]]
+    again = result.recourse.find(result.factual, [t.confidence for t in result.status])
+    assert [o.cost for o in again.options] == pytest.approx([o.cost for o in result.options])
+
+
+@pytest.mark.parametrize(
+    ("name", "status"),
+    [("certificate.json", Status.OPTIMAL), ("impossible.json", Status.INFEASIBLE)],
+)
+def test_certificates_still_hold(model, name, status):
+    certificate = Certificate.load(WRITTEN / name)
+    schema = Schema.from_yaml(WRITTEN / "schema.yaml")
+    assert verify(certificate, model, schema=schema).status is status
+
+
+def test_folders_of_answers_are_read(model):
+    folder = WRITTEN / "batch"
+    answers = read(folder)
+    assert len(answers) == 40
+    assert set(answers.status) == {"optimal", "already_met"}
+    recourse = Recourse(model, Schema.from_yaml(WRITTEN / "schema.yaml"), "l1")
+    people = pd.read_csv(WRITTEN / "people.csv")
+    changed = answers[answers.status == "optimal"]
+    for at, row in changed.iterrows():
+        assert recourse.find(people.loc[at], 0.6).options[0].cost == pytest.approx(row.cost)
+    [part] = Folder.read(folder).frames(["status"])  # as the audit reads it
+    assert part.status.tolist() == answers.status.tolist()
