@@ -6,6 +6,7 @@ import itertools
 import json
 import pickle
 from collections import Counter
+from typing import get_args
 
 import numpy as np
 import pandas as pd
@@ -23,6 +24,7 @@ from trust_recourse import PTMClassifier, Recourse, Schema
 from trust_recourse.measure import EachRow, Isolation, NearNeighbours
 from trust_recourse.problem import Cost, Status
 from trust_recourse.result import Result
+from trust_recourse.search.engines import NAMES, Anywhere, Engine
 
 law = settings(max_examples=60)
 NUMERIC = ("number", "integer")
@@ -448,3 +450,8 @@ def test_trials_for_a_high_confidence_serve_a_low_one(engine):
     result = recourse.find(x, [low, goal], engine=engine, n_trials=60)
     first, second = result.options
     assert first.cost <= second.cost
+
+
+def test_every_list_of_engines_is_the_registry():
+    assert get_args(Engine) == NAMES
+    assert set(get_args(Anywhere)) == set(NAMES) - {"wachter"}  # which asks networks alone

@@ -5,11 +5,11 @@ from __future__ import annotations
 import itertools
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from functools import cached_property, lru_cache, partial
-from typing import Any, Literal, NamedTuple
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple
 
 import cloudpickle
 import numpy as np
@@ -33,11 +33,10 @@ from trust_recourse.progress import Progress
 from trust_recourse.result import Result, of_model, read
 from trust_recourse.schema import Reach, Schema
 from trust_recourse.schema.values import plain
+from trust_recourse.search.engines import BY_TRIAL, NAMES, Engine
 from trust_recourse.search.exact import Answer, Exact, Robust
 from trust_recourse.search.ways import ways
 
-Engine = Literal["auto", "exact", "tpe", "gp", "spheres", "wachter"]
-TRIALS = {"tpe": 300, "gp": 60, "spheres": 1000, "wachter": 1000}
 PARTS_A_PROCESS = 8  # so that none waits long for the last
 CLOSE = 1e-9  # an answer this near to its bound, relatively, is the optimum
 
@@ -452,15 +451,14 @@ class Recourse:
             )
 
     def _engine(self, engine: str, robust: Robust | None) -> str:
-        known = ("auto", "exact", *TRIALS)
-        if engine not in known:
-            raise ValueError(f"engine={engine!r}; expected one of {', '.join(known)}")
+        if engine not in NAMES:
+            raise ValueError(f"engine={engine!r}; expected one of {', '.join(NAMES)}")
         if engine == "exact" or robust is not None:
             self._need_cells("engine 'exact'" if robust is None else "min_radius")
-        if engine in TRIALS and robust is not None:
+        if engine in BY_TRIAL and robust is not None:
             raise ValueError(f"min_radius needs engine='exact'; given engine={engine!r}")
-        if engine == "wachter":
-            self._tries(engine, 0)  # refuses a model without a gradient, even where none is needed
+        if engine in BY_TRIAL:
+            BY_TRIAL[engine].made(self.model, 0)  # refuses a model it cannot ask, needed or not
         return ("exact" if self.exact else "tpe") if engine == "auto" else engine
 
     def _robust(self, radius: float | None, floor: float | None) -> Robust | None:
@@ -535,20 +533,12 @@ class Recourse:
         found = list(itertools.islice(ways(reach.own, first.point, ask), settings.n_options))
         return nodes, found[1:]
 
-    def _tries(self, engine: str, random_state: int) -> Callable[..., list[Point]]:
-        """The engine by trial of this name."""
-        from trust_recourse.search import bayes, spheres, wachter
-
-        if engine == "wachter":
-            return partial(wachter.wachter, network=wachter.Network.of(self.model))
-        by_chance = {"tpe": bayes.tpe, "gp": bayes.gp, "spheres": spheres.spheres}[engine]
-        return partial(by_chance, random_state=random_state)
-
     def _tried(self, problem: Problem, settings: Settings) -> list[Point]:
-        return self._tries(settings.engine, settings.random_state)(
+        engine = BY_TRIAL[settings.engine]
+        return engine.made(self.model, settings.random_state)(
             problem,
             self.confidences,
-            n_trials=settings.n_trials or TRIALS[settings.engine],
+            n_trials=settings.n_trials or engine.trials,
             verbose=settings.verbose,
         )
 

@@ -11,6 +11,7 @@ import typer
 
 from trust_recourse.cli.mistakes import InputError
 from trust_recourse.cli.table import read
+from trust_recourse.search.engines import Anywhere
 
 if TYPE_CHECKING:
     from trust_recourse import Recourse, Result, Schema
@@ -82,7 +83,7 @@ MinRadius = Annotated[
     ),
 ]
 Engine = Annotated[
-    Literal["auto", "exact", "tpe", "gp", "spheres"],
+    Anywhere,
     typer.Option(
         "--engine", help="How to search; exact, which auto means, is the one that proves."
     ),
@@ -174,7 +175,7 @@ class Question:
     confidence: list[float] | None
     options: int = 1
     min_radius: float | None = None
-    engine: Literal["auto", "exact", "tpe", "gp", "spheres"] = "auto"
+    engine: Anywhere = "auto"
     time_limit: float | None = None
     trials: int | None = None
 

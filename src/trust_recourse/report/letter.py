@@ -31,9 +31,9 @@ from trust_recourse.report.titles import titled
 from trust_recourse.schema.values import some
 
 if TYPE_CHECKING:
-    from trust_recourse.recourse import Engine
     from trust_recourse.result import Result
     from trust_recourse.schema import Feature, Schema
+    from trust_recourse.search.engines import Engine
 
 MOST_OFFERS = 3
 MOST_NAMES = 8  # of values that may not change, named one by one

@@ -22,6 +22,7 @@ from pydantic import (
 
 from trust_recourse.problem import Mode
 from trust_recourse.schema.values import near
+from trust_recourse.search.engines import Anywhere
 
 WHOLE = 2**53  # beyond it floats skip whole numbers
 MOST = 10_000  # of anything in a list, whatever the server's own limit
@@ -120,7 +121,7 @@ class Question(Rules):
     min_radius: Annotated[float, Field(gt=0, lt=1e6)] | None = Field(
         None, description="Stay accepted wherever every number is off by up to this of its scale."
     )
-    engine: Literal["auto", "exact", "tpe", "gp", "spheres"] = Field(
+    engine: Anywhere = Field(
         "auto", description="exact, which auto means where it can be, is the one that proves."
     )
     trials: Count | None = Field(None, description="Of the engines tpe, gp and spheres.")

@@ -9,9 +9,10 @@ import numpy as np
 
 from trust_recourse.ledger import Ledger
 from trust_recourse.problem import Option
-from trust_recourse.recourse import TRIALS, Recourse
+from trust_recourse.recourse import Recourse
 from trust_recourse.result import Result
 from trust_recourse.schema import Schema
+from trust_recourse.search.engines import BY_TRIAL
 from trust_recourse.web.bodies import Person, Question, Rules, Terms
 from trust_recourse.web.desk import Desk, Limits
 from trust_recourse.web.problems import Problem
@@ -96,7 +97,7 @@ def seconds(desk: Desk, rules: Rules) -> float:
 def _trials(desk: Desk, question: Question) -> int:
     """As many as the engine makes by itself, if the limits allow."""
     engine = "tpe" if question.engine == "auto" else question.engine
-    return min(TRIALS[engine], desk.limits.trials)
+    return min(BY_TRIAL[engine].trials, desk.limits.trials)
 
 
 def values(schema: Schema, person: Person) -> dict[str, Any]:

@@ -1,0 +1,59 @@
+"""The engines by name: the only list of them.
+
+`exact` proves; `auto` is exact wherever the model has a score on cells. The others try rows of any
+model: each is a function of a problem and of the wanted class's confidence that gives the points it
+tried. Their packages are imported when one is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from trust_recourse.problem import Point
+
+Engine = Literal["auto", "exact", "tpe", "gp", "spheres", "wachter"]
+Anywhere = Literal["auto", "exact", "tpe", "gp", "spheres"]  # those that any model can be asked by
+Search: TypeAlias = "Callable[..., list[Point]]"
+
+
+class ByTrial(NamedTuple):
+    """An engine that tries rows."""
+
+    trials: int  # by default
+    made: Callable[[Any, int], Search]  # for a model and a random state; refuses what it cannot ask
+
+
+def _tpe(_: Any, random_state: int) -> Search:
+    from trust_recourse.search import bayes
+
+    return partial(bayes.tpe, random_state=random_state)
+
+
+def _gp(_: Any, random_state: int) -> Search:
+    from trust_recourse.search import bayes
+
+    return partial(bayes.gp, random_state=random_state)
+
+
+def _spheres(_: Any, random_state: int) -> Search:
+    from trust_recourse.search import spheres
+
+    return partial(spheres.spheres, random_state=random_state)
+
+
+def _wachter(model: Any, _: int) -> Search:
+    from trust_recourse.search import wachter
+
+    return partial(wachter.wachter, network=wachter.Network.of(model))
+
+
+BY_TRIAL = {
+    "tpe": ByTrial(300, _tpe),
+    "gp": ByTrial(60, _gp),
+    "spheres": ByTrial(1000, _spheres),
+    "wachter": ByTrial(1000, _wachter),
+}
+NAMES = ("auto", "exact", *BY_TRIAL)
