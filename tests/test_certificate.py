@@ -1219,3 +1219,24 @@ def test_related_features_need_values_that_can_be_listed():
     with pytest.raises(SchemaError):
         problem.reach["rate"].values()
     refused(replace(certificate, problem=problem), asked.model, "rate: values cannot be listed")
+
+
+@pytest.mark.parametrize(
+    ("cost", "changes"),
+    [("l2", {"weight": 1e-200}), ("l2", {"scale": 1e200}), ("l1", {"weight": 1e-200})],
+)
+def test_nothing_is_proved_by_a_cost_that_was_rounded_to_0(model, cost, changes):
+    """nodes = 2 is nearer than 0 and meets the target, but all changes cost 0 in floats."""
+    schema = model.schema_.lock("age", "year").update("nodes", direction="decrease", **changes)
+    reach = schema.reach({"age": 60, "year": 62, "nodes": 30})
+    problem = Problem(reach, Target(0.7), Cost.named(cost), 1)
+    answer = np.array([60.0, 62.0, 0.0])
+    p = float(model.predict_proba(schema.decode(answer[None]))[0, 1])
+    codes = tuple(each.codes for each in candidates(model.score_of(1).grid, reach, problem.cost))
+    leaf = np.array([-1]), np.array([0]), np.array([0.0])
+    forged = Certificate(
+        model.fingerprint_, problem, Status.OPTIMAL, Point(answer, 0.0, p), 0.0, 1,
+        Proof(codes, *leaf),
+    )  # fmt: skip
+    with pytest.raises(CertificateError, match="its cost cannot be counted with"):
+        verify(forged, model)

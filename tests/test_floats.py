@@ -249,3 +249,21 @@ def test_a_cost_function_is_tried_on_what_may_be_asked_of_it_alone():
     assert seen == []
     cost.check(Schema((Feature("age", lower=0, upper=40, direction="increase"), size)))
     assert seen == [(0.0, 40.0)]
+
+
+def test_functions_of_others_have_the_arithmetic_they_are_used_to(model):
+    """Overflow in a test of rows, or in a cost, is theirs to judge; ours would end the search."""
+
+    def saturated(rows):
+        return 1.0 / (1.0 + np.exp(1000.0 * rows["nodes"].to_numpy(float))) >= 0.0
+
+    def paid(a, b):
+        return float(1.0 - 1.0 / (1.0 + np.exp(np.float64(900.0 * (a - b)))))
+
+    with pytest.warns(RuntimeWarning, match="overflow"):
+        recourse = Recourse(model, nodes_alone(1.0))
+        [option] = recourse.find(PERSON, 0.7, plausible=saturated).options
+        dear = Recourse(model, nodes_alone(1.0), Cost.named("l1", {"nodes": paid}))
+        [other] = dear.find(PERSON, 0.7).options
+    assert option.x["nodes"] == 2
+    assert other.cost == pytest.approx(1.0)

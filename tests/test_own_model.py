@@ -9,7 +9,7 @@ import pytest
 import boosted
 from test_search import machine
 from trust_recourse import Feature, Recourse, Schema
-from trust_recourse.cells import Grid, Kernel, Score
+from trust_recourse.cells import INTERVAL, Grid, Kernel, Score
 from trust_recourse.sums import Additive
 from trust_recourse.sums.additive import Points
 from trust_recourse.testing import check_cell_model
@@ -38,6 +38,47 @@ def test_a_table_of_points_passes_the_kit(seed):
     assert checked.questions >= 10
 
 
+@pytest.mark.parametrize("size", [1e2, 1e4, 1e5])
+def test_points_far_from_0_pass_the_kit(size):
+    far = card(2)
+    points = [each - size if f == 0 else each for f, each in enumerate(far.points)]
+    model = Additive(LOAN, EDGES, points, base=far.base + size)
+    assert check_cell_model(model, random_state=1).questions >= 10
+
+
+def test_a_bound_that_is_none_proves_nothing():
+    """Divisions by 0 in a kernel give NaN, which discards nothing."""
+    model = card(3)
+    model._kernel = Dividing(model.grid, model.points, model.base)
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        person = LOAN.decode(rng.integers([1, 0, 0], [13, 10, 3])[None]).iloc[0]
+        level = float(model.predict_proba(pd.DataFrame([person]))[0, 1]) + 0.02
+        right = Recourse(card(3), LOAN, "l1").find(person, min(level, 0.99))
+        found = Recourse(model, LOAN, "l1").find(person, min(level, 0.99))
+        assert [*found.status.values()] == [*right.status.values()]
+        assert [o.cost for o in found.options] == [o.cost for o in right.options]
+
+
+def _dividing(points, layout, span, out, scratch, memory, at):
+    d = layout.shape[0]
+    wide = 0.0
+    for f in range(d):
+        wide += span[d + f] - span[f]
+    nothing = (wide - wide) / wide  # 0 / 0 on a single cell
+    out[0], out[1] = nothing - 1.0, nothing + 2.0
+    for f in range(d):
+        out[2 + f] = float(span[d + f] - span[f])
+
+
+class Dividing(Points):
+    relaxation, errors = Kernel.relaxation, Kernel.errors
+
+    @property
+    def interval(self):
+        return boosted.handed(INTERVAL, _dividing)
+
+
 @pytest.mark.parametrize("link", ["margin", "vote"])
 @pytest.mark.parametrize("calibration", [None, "isotonic"])
 def test_a_machine_passes_the_kit(link, calibration):
@@ -56,7 +97,7 @@ class Plain(Points):
 @pytest.mark.parametrize("seed", range(4))
 def test_an_interval_is_enough(seed):
     model = card(seed)
-    model._kernel = Plain(model.grid, model.points)
+    model._kernel = Plain(model.grid, model.points, model.base)
     assert check_cell_model(model, random_state=seed).questions >= 10
 
 
@@ -131,7 +172,7 @@ class Flattered(Score):
 def test_what_is_wrong_does_not_pass(fault, monkeypatch):
     model = card(0)
     if fault == "bounds":
-        model._kernel = Halved(model.grid, model.points)
+        model._kernel = Halved(model.grid, model.points, model.base)
     elif fault == "grid":
         model.grid = Shifted(model.grid.schema, model.grid.edges)
     else:

@@ -406,3 +406,12 @@ def test_an_explanation_says_that_its_rules_depend_on_what_is_protected(model, p
 
 def test_the_help_of_the_command_names_the_option():
     assert "--protected-reviewed" in run("letter", "--help")
+
+
+def test_what_a_model_protects_no_other_schema_frees():
+    X, y = haberman()
+    schema = Schema.infer(X).update("age", protected=True)
+    model = PTMClassifier(epochs=3, schema=schema, random_state=0).fit(X, y)
+    asked = Recourse(model, Schema.infer(X))
+    assert asked.schema["age"].protected
+    assert not asked.schema.reach(X.iloc[0])["age"].free

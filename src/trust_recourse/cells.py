@@ -79,8 +79,8 @@ def compiled(*signature: Any, **options: Any) -> Callable[[Callable[..., Any]], 
 
     def decorate(function: Callable[..., Any]) -> Any:
         made = njit(**FAST | options)(function)
-        kept = made._cache._cache_file
-        kept._source_stamp = (kept._source_stamp, _sources())
+        if kept := getattr(made._cache, "_cache_file", None):
+            kept._source_stamp = (kept._source_stamp, _sources())
         for each in signature:
             made.compile(each)
         return made
@@ -95,13 +95,13 @@ inline = compiled(forceinline=True)
 class Handed(types.WrapperAddressProtocol):
     """A compiled function that other compiled code can be handed, its address looked up once.
 
-    numba only prints an error inside it and goes on, so none may be possible there: what it divides
-    by must be kept from 0 before.
+    numba only prints an error raised inside it and goes on, so nothing there may raise: a division
+    by 0 gives ∞ or NaN, and a bound that is NaN says nothing.
     """
 
     def __init__(self, signature: Any, function: Callable[..., Any], **options: Any) -> None:
         self.type = types.FunctionType(signature)
-        self._compiled = compiled(signature, **options)(function)
+        self._compiled = compiled(signature, error_model="numpy", **options)(function)
         made = self._compiled.get_compile_result(signature)
         wrapper = made.fndesc.llvm_cfunc_wrapper_name
         self._address = int(made.library.get_pointer_to_function(wrapper))
@@ -210,7 +210,8 @@ class Kernel(ABC):
     and a copy of `scratch` to work in. Bounds may lie beyond the true ones, never within.
 
     A kernel may keep something of each box: `memory` is that of the box of all cells. A part of a
-    box begins with a copy of the whole's, which `narrow` makes its own; `relaxation` may change it.
+    box begins with a copy of the whole's, which `narrow` makes its own; `relaxation` may change it
+    by what holds on that whole box.
     """
 
     numbers: Floats

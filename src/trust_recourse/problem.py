@@ -34,6 +34,11 @@ SIZES = 1e-60, 1e60  # of scales, and of what one scale or a function costs: squ
 MOST_COST = 1e200  # of one change, before the root: sums and prices of such are still finite
 
 
+def theirs() -> np.errstate:
+    """Around a user's own function: NumPy's usual warnings, whatever we ask of our arithmetic."""
+    return np.errstate(over="warn", divide="warn", invalid="warn")
+
+
 class Status(StrEnum):
     """What is known about an answer; `sentence` says it to a person."""
 
@@ -227,7 +232,8 @@ class Cost:
         b = feature.value_of(value)
         where = f"cost function of {feature.name!r}, from {a!r} to {b!r}"
         try:
-            given = self.functions[feature.name](a, b)
+            with theirs():
+                given = self.functions[feature.name](a, b)
         except Exception as error:
             raise ValueError(f"{where}: it failed with {error!r}") from error
         number = isinstance(given, Real) and not isinstance(given, bool)

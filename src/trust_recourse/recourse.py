@@ -74,7 +74,8 @@ class Recourse:
     model : a fitted `PTMClassifier` or `TMClassifier` (or any model that fulfils `CellModel`) for
         answers with proof; else any fitted classifier with `predict_proba`, or a function of a
         table of rows that gives the probability of the wanted class.
-    schema : what each column means and where it may go; the model's own if None.
+    schema : what each column means and where it may go; the model's own if None. What is protected
+        in the model's own stays so.
     cost : "l0", "l1", "l2", a mixture such as {"l0": 0.1, "l1": 1}, or a `Cost`; in units scaled by
         the schema.
     wanted : the class to reach; `classes_[1]` if None.
@@ -120,7 +121,7 @@ class Recourse:
                 "give schema=Schema.infer(X), with X the rows it was fitted on"
             )
         self.model = model
-        self.schema: Schema = model.schema_ if schema is None else schema
+        self.schema: Schema = model.schema_ if schema is None else _protected(schema, model)
         self.cost = Cost.named(cost)
         self.cost.check(self.schema)
         self.decision_threshold = decision_threshold
@@ -575,6 +576,14 @@ def _rows(
 ) -> list[dict[str, Any]]:
     recourse = unpacked(packed)
     return [recourse._row(x, confidence, settings) for _, x in people.iterrows()]
+
+
+def _protected(schema: Schema, model: Any) -> Schema:
+    """The schema, in which what the model's own protects stays protected."""
+    for feature in getattr(model, "schema_", ()):
+        if feature.protected and feature.name in schema and not schema[feature.name].protected:
+            schema = schema.update(feature.name, protected=True)
+    return schema
 
 
 class _Kept:

@@ -157,6 +157,9 @@ class Result:
         at = self._target(target)
         status = self.status[at]
         reason = unproved(self.engine, self.asked_more and "a plausibility test or min_radius")
+        if not reason and not hasattr(self.recourse.model, "inclusion_"):
+            kind = type(self.recourse.model).__name__
+            reason = f"the checker reads Tsetlin machines alone; the model is {kind}"
         if not reason and status is Status.NOT_FOUND:
             reason = "a limit ended the search before it found anything; give it more time"
         if reason:

@@ -23,7 +23,9 @@ Answer = TypeVar("Answer")
 WIDEST = 100
 # what steers a terminal (ESC and other control characters), turns the order of what is read, or is
 # half a character; line ends and tabs may stay
-STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+STEERING = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
 STYLE = (
     "body{font:1rem/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}"
     "table{border-collapse:collapse;margin:1rem 0}th,td{padding:.2rem .6rem;border:1px solid #bbb}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from typing import Annotated, Any
 
@@ -10,7 +9,7 @@ import typer
 from typer.core import TyperGroup
 
 from trust_recourse import __version__
-from trust_recourse.cli.page import say
+from trust_recourse.cli.page import STEERING, say
 
 ORDER = (
     "demo", "data", "schema", "fit", "report", "find", "frontier", "explain", "letter", "verify",
@@ -18,15 +17,12 @@ ORDER = (
 )  # fmt: skip
 
 
-CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-
-
 class _InOrder(TyperGroup):
     """Lists the commands as they are used, from a table to an answer to a service."""
 
     def main(self, args: Any = None, *more: Any, **how: Any) -> Any:
         for given in sys.argv[1:] if args is None else args:
-            if found := CONTROL.search(given):  # typer would print it as it is if it is wrong
+            if found := STEERING.search(given):  # typer would print it as it is if it is wrong
                 say(f"{given}: the character {found[0]!r} has no place in an argument", err=True)
                 sys.exit(2)
         return super().main(args, *more, **how)

@@ -14,7 +14,7 @@ from trust_recourse.schema.feature import Feature
 from trust_recourse.schema.values import SchemaError, near
 
 MOST_BYTES = 1 << 20  # of a file
-MOST_NODES = MOST_BYTES // 4  # values and keys in it; written below, each takes more bytes
+MOST_NODES = 2**16  # values and keys in it: two thousand features with all they can say
 MOST_DEEP = 8  # lists and fields within each other; a schema needs five
 
 _DEFAULTS = {field.name: field.default for field in fields(Feature)}

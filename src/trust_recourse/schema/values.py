@@ -57,9 +57,7 @@ def ratio(value: float) -> tuple[int, int]:
     Python divides integers with correct rounding, so `k * p / q` is the float nearest to the k-th
     multiple: the one that printing and reading back gives again.
     """
-    value = float(
-        value
-    )  # a NumPy float equals it, so shares its place in the cache, but reads otherwise
+    value = float(value)  # a NumPy float has the same place in the cache, but another text
     meant = Fraction(repr(value))
     if len(Decimal(repr(value)).as_tuple().digits) > 15:
         simple = meant.limit_denominator(1000)

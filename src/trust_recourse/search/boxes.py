@@ -204,6 +204,7 @@ def bounded(interval: Any, run: Any, slot: int, k: int) -> None:
     """Bounds on a condition's number over the span; they are left in `out`."""
     task, work, p = run.task, run.work, 5 * k
     parts = task.parts
+    work.out[0] = work.out[1] = np.nan
     interval(
         task.numbers[parts[p + NUMBERS] : parts[p + 5 + NUMBERS]],
         task.layout[parts[p + LAYOUT] : parts[p + 5 + LAYOUT]],

@@ -73,6 +73,10 @@ class BranchAndBound:
         # compiled on first use, which is not to count
         first = kernels[0]
         self.functions = first.interval, first.relaxation, first.errors, first.narrow
+        if any(kernel.interval is not first.interval for kernel in kernels):
+            raise ValueError("conditions on kernels of several families; expected one family")
+        if any(condition.around for condition in conditions[:-1]):
+            raise ValueError("only the last condition may ask around a point")
         self.advance = loop.advance()
         self.deadline = math.inf if time_limit is None else time.monotonic() + time_limit
         self.stopped = False

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trust_recourse.cells import Candidates, Condition, Floats, Grid, Ints, Score
-from trust_recourse.problem import SLACK, Point, Problem
+from trust_recourse.problem import SLACK, Point, Problem, theirs
 from trust_recourse.schema import Feature, Forces, Reach, Schema
 from trust_recourse.search.branch_and_bound import BranchAndBound, Splits
 from trust_recourse.search.candidates import Same, candidates
@@ -103,7 +103,10 @@ class Exact:
         def accept(at: Ints) -> bool:
             nonlocal point
             here = self._point(search, at)
-            accepted = self._accepts(here, at) and (keep is None or keep(here))
+            accepted = self._accepts(here, at)
+            if accepted and keep is not None:
+                with theirs():
+                    accepted = keep(here)
             point = here if accepted else point
             return accepted
 
@@ -212,6 +215,8 @@ class Exact:
         if found is None:
             return self._whole
         features, score = found
+        if not all(len(each.codes) for each in features):
+            raise ValueError("the score's reduce() left a feature without any value")
         search = BranchAndBound(features, [_about(score, features)], **self.limits)  # type: ignore[arg-type]
         return search, *self._interval(score)
 

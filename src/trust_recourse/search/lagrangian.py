@@ -30,7 +30,14 @@ from trust_recourse.search.arrays import (
     SAFE,
     SCRATCH,
 )
-from trust_recourse.search.boxes import bounded, corner_of, memory_of, span_of, span_of_point
+from trust_recourse.search.boxes import (
+    bounded,
+    cheapest,
+    corner_of,
+    memory_of,
+    span_of,
+    span_of_point,
+)
 from trust_recourse.search.robust import loss_near
 
 STEPS = 12  # of the search for the best multiplier, at most
@@ -101,9 +108,12 @@ def relaxed(
         work.scratch[parts[p + SCRATCH] : parts[p + 5 + SCRATCH]],
         store.memory, slot * memory_of(run) + parts[p + MEMORY],
     )  # fmt: skip
+    if np.isnan(needed):
+        needed = -np.inf
     reach = work.gains[work.gains.shape[0] - 1]
     most = _most_gain(task, store, slot, k, cells, base, work.gains, work.corner)
-    return needed, most, reach >= level and most >= needed - SAFE * (1.0 + abs(needed) + abs(most))
+    short = most < needed - SAFE * (1.0 + abs(needed) + abs(most))
+    return needed, most, not (reach < level or short)
 
 
 @kernel
@@ -230,10 +240,13 @@ def _cost(task: Any, point: Any) -> float:
 @inline
 def _polish(interval: Any, run: Any, slot: int, point: Any) -> float:
     """Make a point that meets the target cheaper, a feature at a time; gives its cost."""
-    task = run.task
+    task, d = run.task, point.shape[0]
     for _ in range(2):
-        for f in range(point.shape[0]):
+        for f in range(d):
             c, now = task.valley[f], point[f]
+            if c >= 0 and memory_of(run) > 0:  # what is remembered is of the box alone
+                at = 2 * d * slot + f
+                c = cheapest(task, f, run.store.box[at], run.store.box[at + d])
             step = 1 if c < now else -1
             while 0 <= c != now:
                 point[f] = c

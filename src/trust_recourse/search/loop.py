@@ -112,7 +112,8 @@ def _judged(interval: Any, narrow: Any, run: Any, slot: int) -> int:
     store.split[slot] = loosest
     if asked.switches[FURTHEST] == 1:
         most = out[1] if task.parts[SIDE] > 0 else 1.0 - out[0]
-        store.key[slot] = max(store.key[slot], -most)
+        if -most > store.key[slot]:
+            store.key[slot] = -most
     else:
         store.key[slot] = max(store.key[slot], corner_of(task, store, slot, work.point))
     if missed:
@@ -365,7 +366,7 @@ def _may_meet(interval: Any, run: Any, slot: int, point: Any) -> bool:
         if k != run.asked.switches[AROUND]:
             span_of_point(run.task, point, k, run.work.span)
             bounded(interval, run, slot, k)
-            if not (out[1] >= levels[3 * k + LOW] and out[0] <= levels[3 * k + HIGH]):
+            if out[1] < levels[3 * k + LOW] or out[0] > levels[3 * k + HIGH]:
                 return False
     return True
 
@@ -379,7 +380,7 @@ def _tried(interval: Any, run: Any, slot: int) -> int:
         span_of_point(run.task, corner, 0, work.span)
         bounded(interval, run, slot, 0)
         rises = run.task.parts[SIDE] > 0
-        if (work.out[0] if rises else 1.0 - work.out[1]) > asked.params[REACHED]:
+        if not (work.out[0] if rises else 1.0 - work.out[1]) <= asked.params[REACHED]:
             push(store, asked.counters, slot)
             return BETTER
         return CUT

@@ -24,8 +24,6 @@ from trust_recourse.cells import (
 )
 from trust_recourse.schema import Schema
 
-ROUNDING = 1e-12  # of the whole width: sums in another order differ by less
-
 
 class Additive:
     """A scorecard: points for each cell of each column, and a logistic function of their sum.
@@ -54,7 +52,7 @@ class Additive:
         self.grid = Grid(schema, tuple(np.asarray(each, float) for each in edges))
         self.points = tuple(np.asarray(each, float) for each in points)
         self._check()
-        self._kernel = Points(self.grid, self.points)
+        self._kernel = Points(self.grid, self.points, self.base)
 
     def _check(self) -> None:
         if len(self.classes_) != 2:
@@ -122,15 +120,18 @@ class _CardScore(Score):
 class Points(Kernel):
     """Bounds on a sum of points, on a scale where the sums go from ¼ to ¾, so there is room around.
 
-    `numbers` are the points of all cells in one row, `layout` where each feature's begin.
+    `numbers` are the points of all cells in one row and, last, what rounding may do to a sum of
+    them; `layout` is where each feature's begin.
     """
 
-    def __init__(self, grid: Grid, points: Sequence[Floats]) -> None:
+    def __init__(self, grid: Grid, points: Sequence[Floats], base: float) -> None:
         least = math.fsum(float(each.min()) for each in points)
         spread = math.fsum(float(np.ptp(each)) for each in points) or 1.0
         self.lowest, self.width = least - spread / 2.0, 2.0 * spread
         parts = [(each - each.min()) / self.width for each in points]
-        self.numbers = np.concatenate([parts[0] + 0.25, *parts[1:]])
+        size = abs(base) + math.fsum(float(np.abs(each).max()) for each in points) + abs(least)
+        rounding = 1e-12 + 8 * (len(points) + 3) * 2.0**-53 * size / self.width
+        self.numbers = np.concatenate([parts[0] + 0.25, *parts[1:], [rounding]])
         self.layout = grid.first_cell.astype(np.int64)
         self.scratch = np.zeros(1)
 
@@ -164,8 +165,8 @@ def _interval(
     memory: Any,
     at: int,
 ) -> None:
-    d = layout.shape[0]
-    out[0], out[1] = -ROUNDING, ROUNDING
+    d, rounding = layout.shape[0], points[points.shape[0] - 1]
+    out[0], out[1] = -rounding, rounding
     for f in range(d):
         least, most = np.inf, -np.inf
         for c in range(layout[f] + span[f], layout[f] + span[d + f] + 1):
@@ -179,7 +180,7 @@ def _relaxation(
     points: Any, layout: Any, span: Any, side: int, level: float, spend: Any, budget: float,
     gains: Any, scratch: Any, memory: Any, at: int,
 ) -> float:  # fmt: skip
-    d, most = layout.shape[0], 0.0
+    d, rounding, most = layout.shape[0], points[points.shape[0] - 1], 0.0
     for f in range(d):
         best = -np.inf
         for c in range(layout[f] + span[f], layout[f] + span[d + f] + 1):
@@ -187,8 +188,8 @@ def _relaxation(
             best = max(best, gains[c])
         most += best
     base = 0.0 if side > 0 else 1.0  # from the other side it is about 1 − the sum
-    gains[gains.shape[0] - 1] = base + most + ROUNDING
-    return level - base - ROUNDING
+    gains[gains.shape[0] - 1] = base + most + rounding
+    return level - base - rounding
 
 
 def _errors(points: Any, layout: Any, span: Any, point: Any, out: Any, scratch: Any) -> None:

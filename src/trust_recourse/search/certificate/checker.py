@@ -83,6 +83,10 @@ def check(
     """
     problem = _same_question(certificate, model, schema, cost, x, target, wanted)
     try:
+        problem.cost.check(problem.reach.schema)  # nor by one that was rounded to 0
+    except ValueError as error:
+        raise CertificateError(f"its cost cannot be counted with: {error}") from None
+    try:
         # nothing is proved by a number that overflowed, or that is none
         with np.errstate(over="raise", invalid="raise", divide="raise"):
             leaves = _check_proof(certificate, problem, model)

@@ -37,6 +37,9 @@ class Machine:
     @classmethod
     def read(cls, model: Any, wanted: int) -> Machine:
         """The machine of a fitted model, for the class at this position."""
+        if not hasattr(model, "inclusion_"):
+            kind = type(model).__name__
+            raise CertificateError(f"the checker reads Tsetlin machines alone; this is {kind}")
         link = np.asarray(model.link_values_)
         if len(link) != len(model.inclusion_) + 1 or (np.diff(link) < 0).any():
             raise CertificateError("the model's link is not an increasing map of the vote")

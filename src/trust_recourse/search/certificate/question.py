@@ -80,10 +80,13 @@ def _parts(question: Question) -> Iterator[tuple[str, str]]:
 
 
 def _floats(value: Any) -> Any:
-    """The same with every number as a float, so that 3 and 3.0, or 0.0 and -0.0, are one."""
+    """The same with numbers as floats, so that 3 and 3.0, or 0.0 and -0.0, are one.
+
+    Whole numbers that floats do not tell apart stay as they are.
+    """
     if isinstance(value, Mapping):
         return {name: _floats(each) for name, each in value.items()}
     if isinstance(value, (list, tuple)):
         return [_floats(each) for each in value]
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    number = isinstance(value, float) or (type(value) is int and abs(value) <= 2**53)
     return float(value) + 0.0 if number else value
