@@ -1,24 +1,36 @@
-"""The ledger when processes are killed 200 times, and when several write, on each database.
+"""The ledger when processes are killed 200 times, when several write, and when it is long.
 
-`make stress` runs it. It ends with an error if a promise that was acknowledged is lost or half
-written, or if a chain does not hold; else it writes results/ledger.json.
+`make stress` runs it, on each database. It ends with an error if a promise that was acknowledged is
+lost or half written, if a chain does not hold, or if the seal takes more than half of the speed;
+else it writes results/ledger.json.
 """
 
 from __future__ import annotations
 
 import json
+import secrets
+import statistics
 import subprocess
 import tempfile
 import time
+from datetime import UTC, datetime
 from pathlib import Path
+from unittest.mock import patch
+
+import sqlalchemy as sa
 
 import postgres
-from issuing import Issuers, judged, kill_often
-from measured import RESULTS, surroundings
+from issuing import KEY, Issuers, judged, kill_often, prepared
+from measured import RESULTS, Busy, surroundings
 from trust_recourse import Ledger
+from trust_recourse.ledger import seal
+from trust_recourse.ledger.entries import Entry, Head, sha256
+from trust_recourse.ledger.promises import stamp
+from trust_recourse.ledger.store import ENTRIES
 
 KILLS, LONGEST = 200, 0.4
 PROCESSES, EACH = 4, 250
+LONG, ROUNDS, BATCH = 100_000, 15, 40
 
 
 def killed(issuers, where):
@@ -63,10 +75,91 @@ def loaded(issuers, where):
     }
 
 
+def long(where, unsealed):
+    """Promises a second in a long ledger, beside what the same entries cost without a seal.
+
+    `where` and `unsealed` are two places; the two are measured by turns, since the machine may be
+    busy.
+    """
+    for place in (where, unsealed):
+        fill(place)
+    result = prepared()
+    with Ledger(where, key=KEY) as ledger, Ledger(unsealed, key=KEY) as plain:
+
+        def promise(book):
+            return book.promise(result, subject="person", fingerprint="a function")
+
+        def redeem():
+            assert ledger.redeem(made.pop().id, result.options[0].x, result.recourse).due
+
+        start = time.perf_counter()
+        made = [promise(ledger)]
+        first = time.perf_counter() - start
+        rates = {"sealed": [], "unsealed": [], "redeemed": []}
+        for _ in range(ROUNDS):
+            rates["sealed"].append(rate(lambda: made.append(promise(ledger))))
+            with patch.object(seal, "append", append_unsealed):
+                rates["unsealed"].append(rate(lambda: promise(plain)))
+            rates["redeemed"].append(rate(redeem))
+        start = time.perf_counter()
+        found = ledger.verify()
+        verified = time.perf_counter() - start
+        assert found.proven, found
+    middle = {name: statistics.median(each) for name, each in rates.items()}
+    share = statistics.median(
+        ours / other for ours, other in zip(rates["sealed"], rates["unsealed"], strict=True)
+    )
+    assert share >= 0.5, f"the seal leaves {share:.2f} of the speed"
+    return {
+        "entries": LONG,
+        "promises_a_second": round(middle["sealed"], 1),
+        "promises_a_second_without_a_seal": round(middle["unsealed"], 1),
+        "share_of_the_speed": round(share, 2),
+        "redemptions_a_second": round(middle["redeemed"], 1),
+        "seconds_to_seal_it_first": round(first, 1),
+        "seconds_to_verify_it": round(verified, 1),
+    }
+
+
+def rate(work):
+    """How often a second it can be done."""
+    start = time.perf_counter()
+    for _ in range(BATCH):
+        work()
+    return BATCH / (time.perf_counter() - start)
+
+
+def append_unsealed(tables, _, kind, promise, content, schema):
+    """What writing a promise took before there were seals: its entry, after the last."""
+    assert tables.about(promise) == []
+    if sha256(schema) not in tables.schemas([sha256(schema)]):
+        tables.add_schema(schema)
+    last = tables.last()
+    at = stamp(datetime.now(UTC))
+    entry = Entry.after(last.head if last else Head(), kind, promise, at, content)
+    tables.add(entry)
+    return entry
+
+
+def fill(where):
+    """A long ledger, as it was written before there were seals: their ids are shorter."""
+    with Ledger(where, key=KEY) as ledger, patch.object(seal, "append", append_unsealed):
+        with patch.object(seal, "new_id", lambda: secrets.token_hex(8)):
+            made = ledger.promise(prepared(), subject="person", fingerprint="a function")
+        (first,) = ledger.history(made.id)
+        rows, last = [], first.head
+        for _ in range(LONG - 1):
+            promise = secrets.token_hex(8)
+            rows.append(Entry.after(last, first.kind, promise, first.at, first.content))
+            last = rows[-1].head
+        with ledger._store.writing() as tables:
+            tables.connection.execute(sa.insert(ENTRIES), [vars(row) for row in rows])
+
+
 def main():
-    told = {}
+    told, busy = {}, Busy()
     with tempfile.TemporaryDirectory() as folder, Issuers() as issuers, postgres.server() as url:
-        for name in ("killed", "loaded"):
+        for name in ("killed", "loaded", "long", "unsealed"):
             postgres.make_schema(url, name)
         places = {
             "sqlite": lambda name: f"{folder}/{name}.db",
@@ -76,11 +169,13 @@ def main():
             told[database] = {
                 "killed": killed(issuers, place("killed")),
                 "load": loaded(issuers, place("loaded")),
+                "long": long(place("long"), place("unsealed")),
             }
-            print(database, json.dumps(told[database], indent=1))
+            print(database, json.dumps(told[database], indent=1), flush=True)
+        load = busy.words()  # while all that worked is still there
     version = [postgres.programs() / "postgres", "--version"]
     server = subprocess.run(version, capture_output=True, text=True, check=True).stdout.strip()
-    around = {**surroundings("sqlalchemy", "alembic", "psycopg"), "server": server}
+    around = {**surroundings("sqlalchemy", "alembic", "psycopg"), "server": server, "load": load}
     told = {"where": around, **told}
     (Path(RESULTS) / "ledger.json").write_text(json.dumps(told, indent=1) + "\n")
 

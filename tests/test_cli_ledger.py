@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 
 import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+from issuing import KEY, secret_file
 from trust_recourse import Ledger, PTMClassifier, Recourse
 from trust_recourse.cli import app
 from trust_recourse.ledger.pseudonyms import VARIABLE
-
-KEY = "a key for the tests, of no use elsewhere"
 
 
 def command(*arguments):
@@ -130,9 +130,7 @@ def test_a_broken_chain_ends_with_1_and_names_the_entry(files):
     told(*PROMISE)
     head = told("verify")["head"]
     told(*PROMISE)
-    with Ledger("promises.db") as ledger, ledger._store.engine.begin() as connection:
-        connection.exec_driver_sql("DROP TRIGGER ledger_entries_no_update")
-        connection.exec_driver_sql("UPDATE ledger_entries SET at = '2000' WHERE number = 2")
+    tampered("UPDATE ledger_entries SET at = '2000' WHERE number = 2")
     done = command("verify", "--head", head)
     assert done.exit_code == 1
     assert "up to entry 1, then breaks: entry 2 was changed" in done.output
@@ -169,8 +167,86 @@ def test_what_is_not_what_it_should_be_ends_with_2(files, tmp_path, monkeypatch)
     for where in ((), ("--ledger", "new.db")):
         assert "no key: give a file with it (--key-file" in command(*PROMISE, *where).output
     assert not (tmp_path / "new.db").exists()
-    (tmp_path / "key").write_text(KEY)
+    secret_file(tmp_path / "key")
     assert len(told("list", "--subject", "ann", "--key-file", "key")) == 1
+    for arguments in (
+        ("redeem", made, *model, "--set", "age=50"),
+        ("withdraw", made, "--reason", "why"),
+        ("check", *model),
+        ("seal", "--head", "1:" + "0" * 64),
+    ):
+        done = command(*arguments)
+        assert done.exit_code == 2
+        assert "there is no key: give a file with it (--key-file" in done.output
+    (tmp_path / "key").chmod(0o640)
+    done = command("withdraw", made, "--reason", "why", "--key-file", "key")
+    assert done.exit_code == 2
+    assert "key file key: others on this machine can get at it (mode 640)" in done.output
+    assert "chmod 600 key" in done.output
+
+
+def test_a_redemption_that_was_deleted_is_missed_by_every_command(files):
+    first, second = told(*PROMISE), told(*PROMISE)
+    redeem = (
+        "redeem",
+        first["id"],
+        "--model",
+        "model.safetensors",
+        "--x",
+        json.dumps(first["option"]),
+    )
+    head = told("verify")["head"]
+    assert told(*redeem)["due"]
+    tampered("DELETE FROM ledger_entries WHERE kind = 'redeemed'")
+    for arguments in (
+        redeem,
+        PROMISE,
+        ("withdraw", second["id"], "--reason", "why"),
+        ("check", "--model", "model.safetensors"),
+        ("list",),
+    ):
+        done = command(*arguments)
+        assert done.exit_code == 2, done.output
+        assert "promises.db: entry 3 is missing: they were cut off at the end" in done.output
+    assert command("verify").exit_code == 1
+    done = command("seal", "--head", head)  # the one before: it is said to be right
+    assert done.output == "The ledger is sealed up to entry 2, the last.\n"
+    assert told(*redeem)["due"]
+
+
+def tampered(*statements):
+    """Do to the file what only its owner can do."""
+    with sqlite3.connect("promises.db") as file:
+        for name, *_ in file.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'"):
+            file.execute(f"DROP TRIGGER {name}")
+        for statement in statements:
+            file.execute(statement)
+    file.close()
+
+
+def test_verify_says_whether_the_key_was_tried(files, tmp_path, monkeypatch):
+    told(*PROMISE)
+    assert told("verify")["proven"] is True
+    secret_file(tmp_path / "key")
+    monkeypatch.delenv(VARIABLE)
+    assert told("verify", "--key-file", "key")["proven"] is True
+    assert told("verify")["proven"] is False
+    done = command("verify")
+    assert done.exit_code == 0
+    assert "The seal was not tried with the key: give it by --key-file" in done.stderr
+
+
+@pytest.mark.filterwarnings("always")
+def test_a_ledger_that_others_can_read_is_told_of_in_a_sentence(files, tmp_path):
+    told(*PROMISE)
+    (tmp_path / "promises.db").chmod(0o644)
+    done = command("list")
+    assert done.exit_code == 0
+    assert "1 promise outstanding" in done.stdout
+    assert done.stderr == (
+        "promises.db: others on this machine can get at this file (mode 644), in which people's "
+        "values are; keep it to yourself by chmod 600 promises.db\n"
+    )
 
 
 def test_a_promise_of_another_product_is_broken_and_the_others_are_judged(files, mixed):

@@ -25,6 +25,7 @@ from trust_recourse import (
     Schema,
     TMClassifier,
     dossier,
+    haberman,
     letter,
     model_report,
 )

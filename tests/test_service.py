@@ -12,14 +12,17 @@ import time
 import httpx
 import numpy as np
 import pytest
+import sqlalchemy as sa
 from typer.testing import CliRunner
 
-from issuing import KEY
+from issuing import KEY, secret_file
 from serving import running, started
+from test_ledger import forged as tampered
 from trust_recourse import Ledger, PTMClassifier, Recourse, Schema, haberman
 from trust_recourse.cancel import Cancelled, check
 from trust_recourse.cli import app
-from trust_recourse.ledger import LedgerChangedError, LedgerError, LedgerUnavailableError
+from trust_recourse.ledger import Head, LedgerChangedError, LedgerError, LedgerUnavailableError
+from trust_recourse.ledger.store import ENTRIES
 from trust_recourse.problem import Cost
 from trust_recourse.report.answers import answers, how_far, safety, steps
 from trust_recourse.schema import SchemaError
@@ -353,6 +356,26 @@ def test_a_promise_is_withdrawn(asked):
     assert told(asked.get(at))["promise"]["state"] == "withdrawn"
     told(asked.get("/v1/ledger/promises/0123456789abcdef"), 404)
     assert "'zzz'" in told(asked.get("/v1/ledger/promises/zzz"), 404)["detail"]
+
+
+def test_a_ledger_that_was_changed_serves_nobody(recourse, tmp_path):
+    ledger = Ledger(tmp_path / "promises.db", key=KEY)
+    with running(Desk(recourse, ledger=ledger)) as url, httpx.Client(base_url=url) as client:
+        made = promised(client, "customer 4")["promise"]
+        at, back = f"/v1/ledger/promises/{made['id']}", {"person": made["option"]}
+        assert told(client.post(f"{at}/redeem", json=back))["due"]
+        tampered(ledger, sa.delete(ENTRIES).where(ENTRIES.c.kind == "redeemed"))
+        for answer in (
+            client.post(f"{at}/redeem", json=back),
+            client.post(f"{at}/withdraw", json={"reason": "why"}),
+            client.post("/v1/ledger/promises", json={"person": PATIENT, "subject": "customer 5"}),
+            client.get("/v1/ledger/promises"),
+            client.get("/v1/ledger/check"),
+            client.get(at),
+        ):
+            problem = told(answer, 500)
+            assert problem["detail"] == "The ledger was changed; see /v1/ledger/verify"
+        assert told(client.get("/v1/ledger/verify"))["fault"].startswith("entry 2 is missing")
 
 
 def test_promises_are_listed_page_by_page(recourse, tmp_path):
@@ -735,17 +758,25 @@ def test_beside_the_page_the_service_still_says_its_own_mistakes(saved):
 def test_the_command_refuses_what_cannot_be(saved, tmp_path, monkeypatch):
     monkeypatch.delenv("TRUST_API_KEY", raising=False)
     monkeypatch.delenv("TRUST_LEDGER_KEY", raising=False)
-    short = tmp_path / "short.key"
-    short.write_text("short\n")
+    short = secret_file(tmp_path / "short.key", "short\n")
+    key, other = secret_file(tmp_path / "key"), secret_file(tmp_path / "other.key", KEY[::-1])
+    shown = secret_file(tmp_path / "shown.key")
+    shown.chmod(0o644)
+    with Ledger(tmp_path / "kept.db", key=KEY) as ledger:
+        ledger.seal(Head())
+    kept = ["--ledger", str(tmp_path / "kept.db"), "--ledger-key-file"]
     for arguments, words in (
         (["--host", "0.0.0.0"], "needs an API key"),
         (["--workers", "2"], "--no-page"),
         (["--key-file", str(short)], "at least 16"),
+        (["--key-file", str(shown)], f"chmod 600 {shown}"),
+        ([*kept, str(shown)], f"chmod 600 {shown}"),
+        ([*kept, str(other)], "is sealed with the key"),
         (["--ledger", str(tmp_path / "p.db")], "there is no key"),
         (["--wanted", "maybe"], "the classes are 0 and 1"),
         (["--earlier", str(saved)], "give --ledger too"),
         (["--ledger", str(tmp_path / "p.db"), "--earlier", str(short)], "short.key"),
-        (["--host", "203.0.113.1", "--key-file", __file__, "--no-page"], "cannot listen"),
+        (["--host", "203.0.113.1", "--key-file", str(key), "--no-page"], "cannot listen"),
     ):
         done = CliRunner().invoke(app, ["serve", str(saved), *arguments])
         assert done.exit_code == 2, done.output

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -28,7 +29,8 @@ ledger = typer.Typer(
     help="What was promised to whom; whether a new model would break it; whether it was kept.\n\n"
     "A ledger is a file (promises.db, unless `--ledger` or the variable TRUST_LEDGER says another) "
     "or a PostgreSQL database: `--ledger postgresql://user@host/database`. People are stored as "
-    "keyed hashes of their ids; the key comes from `--key-file` or the variable TRUST_LEDGER_KEY.",
+    "keyed hashes of their ids, and what is written is sealed with the same key, which comes from "
+    "`--key-file` (mode 600) or the variable TRUST_LEDGER_KEY.",
     rich_markup_mode="markdown",
     no_args_is_help=True,
 )
@@ -54,6 +56,10 @@ KeyFile = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 PLACE = "promises.db"
+UNPROVEN = (
+    "The seal was not tried with the key: give it by --key-file or TRUST_LEDGER_KEY. A ledger to "
+    "which nothing was written since there are seals has none."
+)
 
 
 @ledger.command("promise")
@@ -149,25 +155,30 @@ def verify(
         str | None, typer.Option(metavar="NUMBER:HASH", help="A head written down earlier.")
     ] = None,
     where: Where = PLACE,
+    key_file: KeyFile = None,
     as_json: Json = False,
 ) -> None:
-    """Walk the chain of entries, and name the first that was changed, removed or moved.
+    """Walk the chain of entries up to its seal, and name the first that was changed or removed.
 
-    It prints the head, the last entry's number and hash. Keep it somewhere else: entries cut off
-    at the end, or a chain written anew as a whole, show only against it.
+    It prints the head, the last entry's number and hash. Keep it somewhere else: a whole ledger
+    that was put back to an earlier state shows only against it, and without the key, which proves
+    the seal, so do entries cut off at the end and a chain written anew.
 
     It ends with 0 if the chain holds, with 1 and the reason if it does not, and with 2 if there is
     no such ledger.
 
-    Examples: `trust-recourse ledger verify`, `trust-recourse ledger verify --head 17:5e1f…`
+    Examples: `trust-recourse ledger verify --key-file ledger.key`, `trust-recourse ledger verify
+    --head 17:5e1f…`
     """
-    with _bad_input(), _opened(where) as book:
+    with _bad_input(), _opened(where, key_file) as book:
         found = book.verify(head)
     if as_json:
         told = {"holds": found.holds, "entries": found.entries, "head": str(found.head)}
-        _print_json({**told, "fault": found.fault or None})
+        _print_json({**told, "proven": found.proven, "fault": found.fault or None})
     elif found.holds:
         page.say(f"The chain holds up to entry {found.entries}, the last.\nhead {found.head}")
+        if not found.proven:
+            page.say(UNPROVEN, err=True)
     else:
         page.say(f"The chain holds up to entry {found.entries}, then breaks: {found.fault}.")
     raise typer.Exit(0 if found.holds else 1)
@@ -190,6 +201,7 @@ def check(
     ] = None,
     time_limit: Annotated[float, typer.Option(help="Seconds for each repair.")] = 10.0,
     where: Where = PLACE,
+    key_file: KeyFile = None,
     as_json: Json = False,
 ) -> None:
     """Say which outstanding promises a new model would break, and how each can be mended.
@@ -199,11 +211,12 @@ def check(
     such as one with other columns, counts as broken.
 
     It ends with 0 if no more promises than the limit would be broken, with 1 if more would, so that
-    a pipeline can stop the new model, and with 2 if the model cannot be read.
+    a pipeline can stop the new model, and with 2 if the model cannot be read, or the ledger was
+    changed. The key is needed to be sure that it was not.
 
-    Example: `trust-recourse ledger check --model new.safetensors --limit 0`
+    Example: `trust-recourse ledger check --model new.safetensors --limit 0 --key-file ledger.key`
     """
-    with _bad_input(), _opened(where) as book:
+    with _bad_input(), _opened(where, key_file) as book:
         from trust_recourse import load
 
         found = book.check(
@@ -242,6 +255,7 @@ def redeem(
         ),
     ] = None,
     where: Where = PLACE,
+    key_file: KeyFile = None,
     as_json: Json = False,
 ) -> None:
     """Say whether a person who returns has done what was promised, and whether it holds.
@@ -258,7 +272,7 @@ def redeem(
     --set age=58`, `trust-recourse ledger redeem 5b0c4d1e8f7a2936 --model model.safetensors
     --data people.csv --row 17`
     """
-    with _bad_input(), _opened(where) as book:
+    with _bad_input(), _opened(where, key_file) as book:
         from trust_recourse import load
 
         old = None if promised_by is None else load(promised_by)
@@ -287,14 +301,38 @@ def withdraw(
     promise: Annotated[str, typer.Argument(metavar="ID", help="The promise's id.")],
     reason: Annotated[str, typer.Option(help="Why; it stays in the ledger.")],
     where: Where = PLACE,
+    key_file: KeyFile = None,
 ) -> None:
     """Take a promise back, such as one issued by mistake; it stays in the ledger, with the reason.
 
     Example: `trust-recourse ledger withdraw 5b0c4d1e8f7a2936 --reason "the person asked for it"`
     """
-    with _bad_input(), _opened(where) as book:
+    with _bad_input(), _opened(where, key_file) as book:
         book.withdraw(promise, reason)
     page.say(f"Promise {promise} is withdrawn.")
+
+
+@ledger.command()
+def seal(
+    head: Annotated[
+        str, typer.Option(metavar="NUMBER:HASH", help="The head of the ledger as it should be.")
+    ],
+    where: Where = PLACE,
+    key_file: KeyFile = None,
+) -> None:
+    """Seal the ledger anew with the key, if its chain holds and ends at this head.
+
+    Every entry that is written renews the seal, so this is only for a key that was lost or is to
+    change, or if you know better than the seal. Give a head that was written down elsewhere: with
+    it you say that the ledger is as it should be.
+
+    It ends with 2 if the chain does not hold, or ends elsewhere.
+
+    Example: `trust-recourse ledger seal --head 17:5e1f… --key-file new.key`
+    """
+    with _bad_input(), _opened(where, key_file) as book:
+        sealed = book.seal(head)
+    page.say(f"The ledger is sealed up to entry {sealed.number}, the last.")
 
 
 # ---------------------------------------------------------------- how they do it
@@ -314,8 +352,10 @@ def _bad_input() -> Iterator[None]:
 def _opened(where: str, key_file: Path | None = None, create: bool = False) -> Iterator[Ledger]:
     from trust_recourse import Ledger
 
-    with Ledger(where, key_file=key_file, create=create) as book:
-        yield book
+    with warnings.catch_warnings():
+        warnings.showwarning = lambda message, *_, **__: page.say(str(message), err=True)
+        with Ledger(where, key_file=key_file, create=create) as book:
+            yield book
 
 
 def _show_check(found: Check, limit: int) -> None:

@@ -14,6 +14,7 @@ from trust_recourse.cli.mistakes import InputError, told_plainly
 from trust_recourse.cli.page import say
 from trust_recourse.cli.root import app
 from trust_recourse.cli.table import read
+from trust_recourse.secret import read_secret
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -210,13 +211,14 @@ class Service:
         self.promised_by()
         if self.ledger is not None:
             Key.given(None, self.ledger_key_file)
-            Ledger(self.ledger).close()
+            with Ledger(self.ledger, key_file=self.ledger_key_file) as ledger:
+                ledger.head()  # or it is not the ledger of this key
 
 
 def _key(path: Path | None) -> str | None:
     from trust_recourse.web.guard import check_key
 
-    key = os.environ.get(KEY) or None if path is None else path.read_text("utf-8").strip()
+    key = os.environ.get(KEY) or None if path is None else read_secret(path).decode()
     check_key(key)
     return key
 

@@ -1,8 +1,9 @@
 """The ledger: what was promised to whom, whether a new model would break it, whether it was kept.
 
-`entries` are the chain · `promises` what is stored of a promise · `pseudonyms` who it was made to ·
-`judging` what a model makes of it · `store` the database, and the one file that imports its
-packages · `migrations` how its tables came to be · `book` the front door.
+`entries` are the chain · `seal` and its `pages` what proves it · `promises` what is stored of a
+promise · `pseudonyms` the key, and who it was made to · `judging` what a model makes of it ·
+`store` the database, and the one file that imports its packages · `migrations` how its tables came
+to be · `book` the front door.
 """
 
 from trust_recourse.ledger.book import Ledger as Ledger

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 from contextlib import suppress
 from datetime import UTC, date, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from trust_recourse.ledger import judging
+from trust_recourse.ledger import judging, seal
 from trust_recourse.ledger.entries import (
     Entry,
     Head,
-    LedgerChangedError,
     LedgerError,
     NoPromiseError,
     PromiseClosedError,
     Verification,
     canonical,
     sha256,
-    walk,
 )
 from trust_recourse.ledger.judging import By, Check
 from trust_recourse.ledger.promises import (
@@ -35,7 +32,8 @@ from trust_recourse.ledger.promises import (
     stamp,
 )
 from trust_recourse.ledger.pseudonyms import Key
-from trust_recourse.ledger.store import CLOSING, Store
+from trust_recourse.ledger.seal import CLOSING
+from trust_recourse.ledger.store import Store, Tables
 from trust_recourse.problem import option_name
 from trust_recourse.result import Result
 from trust_recourse.schema import Schema
@@ -49,8 +47,10 @@ class Ledger:
     Parameters
     ----------
     where : a file such as "promises.db" (SQLite), or "postgresql://user@host/database".
-    key, key_file : the secret that turns people's ids into pseudonyms; if neither is given, the
-        environment variable TRUST_LEDGER_KEY. Only promising and looking for a person need it.
+    key, key_file : the secret that turns people's ids into pseudonyms, and seals what is written,
+        so that no entry is changed or removed unseen; if neither is given, the environment variable
+        TRUST_LEDGER_KEY. Whoever acts needs it: promises, redeems, withdraws, checks a model. Who
+        reads without it believes the seal as it stands. Others must not be able to read the file.
     create : make the ledger if it is not there; False raises instead.
     wait : seconds to wait for other processes that write, before it raises.
 
@@ -131,7 +131,7 @@ class Ledger:
         if (own is None) == (fingerprint is None):
             reason = "has one of its own" if own else "has none of its own, so it must be named"
             raise LedgerError(f"fingerprint={fingerprint!r}: the model {reason}")
-        key = Key.given(self._key, self._key_file)
+        key = self._needed_key()
         now = datetime.now(UTC)
         proof = certificate and certificate_hash(certificate, result, chosen)
         told, schema = content(
@@ -143,7 +143,8 @@ class Ledger:
             valid_until=deadline(now, days, valid_until),
             certificate=proof or None,
         )
-        entry = self._store.append("promise", secrets.token_hex(8), stamp(now), told, schema)
+        with self._store.writing() as tables:
+            entry = seal.append(tables, key, "promise", seal.new_id(), told, schema)
         return Promise.read(entry, {sha256(schema): recourse.schema})
 
     def promises(
@@ -159,11 +160,11 @@ class Ledger:
         ledger was at another time.
         """
         when = _now(at)
-        entries = self._entries()
+        with self._store.reading() as tables:
+            entries, schemas = seal.whole(tables, self._found_key()), _schemas(tables)
         if at is not None:
             entries = [entry for entry in entries if entry.at <= stamp(when)]
         closed = {entry.promise: entry.kind for entry in entries if entry.kind in CLOSING}
-        schemas = self._schemas()
         found = [
             Promise.read(entry, schemas, closed.get(entry.promise, ""))
             for entry in entries
@@ -176,7 +177,7 @@ class Ledger:
         return found
 
     def _of(self, subject: str, promises: list[Promise]) -> list[Promise]:
-        key = Key.given(self._key, self._key_file)
+        key = self._needed_key()
         if promises and key.name not in {promise.key for promise in promises}:
             raise LedgerError(
                 f"no promise here was made with the key {key.name}, so nobody can be found by it; "
@@ -187,23 +188,30 @@ class Ledger:
 
     def history(self, promise: str) -> list[Entry]:
         """All entries about a promise, by its id: made, returned for, redeemed, withdrawn."""
-        found = self._entries(promise)
-        if not found:
-            raise NoPromiseError(f"there is no promise {promise!r}")
-        return found
+        with self._store.reading() as tables:
+            return self._about(promise, tables)
 
     def read(self, promise: str) -> Promise:
         """One promise, by its id."""
-        made, *after = self.history(promise)
+        with self._store.reading() as tables:
+            made, *after = self._about(promise, tables)
+            schemas = _schemas(tables, [str(made.told().get("schema"))])
         closed = next((entry.kind for entry in after if entry.kind in CLOSING), "")
-        return Promise.read(made, self._schemas(), closed)
+        return Promise.read(made, schemas, closed)
+
+    def _about(self, promise: str, tables: Tables) -> list[Entry]:
+        found = seal.about(tables, promise, self._found_key())
+        if not found:
+            raise NoPromiseError(f"there is no promise {promise!r}")
+        return found
 
     def withdraw(self, promise: str, reason: str) -> Entry:
         """Take a promise back, for a reason that stays in the ledger."""
         if not reason.strip():
             raise LedgerError("reason is empty; expected why the promise is withdrawn")
-        told = canonical({"reason": reason})
-        return self._store.append("withdrawn", promise, stamp(datetime.now(UTC)), told)
+        key, told = self._needed_key(), canonical({"reason": reason})
+        with self._store.writing() as tables:
+            return seal.append(tables, key, "withdrawn", promise, told)
 
     # ------------------------------------------------------------ kept or broken
 
@@ -232,6 +240,7 @@ class Ledger:
             since the person has done what was asked.
 
         """
+        self._needed_key()  # or promises that a forger took out would not be missed
         promises = self.promises(at=at)
         return judging.check(promises, model, _now(at), by, threshold, time_limit, verbose)
 
@@ -258,53 +267,63 @@ class Ledger:
         A promise that is due is redeemed, once; one that is not stays as it was.
 
         """
-        made = self.read(promise)
+        key, made = self._needed_key(), self.read(promise)
         if made.closed:
             raise PromiseClosedError(f"promise {promise!r} was {made.closed} already")
         found = judging.redemption(made, x, model, promised_by, _now(at))
         kind = "redeemed" if found.due else "returned"
         told = canonical(found.to_dict())
-        self._store.append(kind, promise, stamp(datetime.now(UTC)), told)
+        with self._store.writing() as tables:
+            seal.append(tables, key, kind, promise, told)
         return found
 
     # ------------------------------------------------------------ the chain
 
     def head(self) -> Head:
         """The last entry's number and hash; write `str(ledger.head())` down elsewhere."""
-        return self._store.head()
+        with self._store.reading() as tables:
+            return seal.head(tables, self._found_key())
 
     def verify(self, head: Head | str | None = None) -> Verification:
-        """Walk the chain, and name the first entry that fails and why.
+        """Walk the chain up to its seal, and name the first entry that fails and why.
 
-        Entries cut off at the end, or a chain written anew, show only against a head that was
-        written down before.
+        A whole ledger that was put back to an earlier state shows only against a head that was
+        written down before; without the key, so do entries cut off and a chain written anew.
         """
-        known = Head.read(head) if isinstance(head, str) else head
-        with self._store.reading() as entries:
-            schemas = self._schemas()  # after the entries, so that none is too new for them
+        with self._store.reading() as tables:
+            schemas = _schemas(tables)
 
             def read(entry: Entry) -> object:
                 return Promise.read(entry, schemas) if entry.kind == "promise" else entry.told()
 
-            return walk(entries, known, read)
+            return seal.verified(tables, self._found_key(), _head(head), read)
 
-    def _entries(self, promise: str | None = None) -> list[Entry]:
-        with self._store.reading(promise) as entries:
-            found = list(entries)
-        for entry in found:
-            if not entry.fits:
-                raise LedgerChangedError(
-                    f"{self._store.name}: entry {entry.number} was changed, so nothing is read "
-                    "from it; `ledger verify` says more"
-                )
-        return found
+    def seal(self, head: Head | str) -> Head:
+        """Seal the ledger anew, with the present key, if the chain holds and ends at this head.
 
-    def _schemas(self) -> dict[str, Schema]:
-        found = {}
-        for name, text in self._store.schemas().items():
-            with suppress(AttributeError, LookupError, TypeError, ValueError):  # of no ledger
-                found[name] = Schema.from_dict(json.loads(text))
-        return found
+        For a key that was lost or is to change, or when you know better than the seal: whoever
+        gives the head says that the ledger is as it should be.
+        """
+        with self._store.writing() as tables:
+            return seal.seal_anew(tables, self._needed_key(), _head(head))
+
+    def _found_key(self) -> Key | None:
+        return Key.found(self._key, self._key_file)
+
+    def _needed_key(self) -> Key:
+        return Key.given(self._key, self._key_file)
+
+
+def _head(given: Head | str | None) -> Head | None:
+    return Head.read(given) if isinstance(given, str) else given
+
+
+def _schemas(tables: Tables, names: list[str] | None = None) -> dict[str, Schema]:
+    found = {}
+    for name, text in tables.schemas(names).items():
+        with suppress(AttributeError, LookupError, TypeError, ValueError):  # of no ledger
+            found[name] = Schema.from_dict(json.loads(text))
+    return found
 
 
 def _now(at: datetime | None) -> datetime:

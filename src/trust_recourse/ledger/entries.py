@@ -1,8 +1,8 @@
 """Entries and their chain: each holds the hash of the one before and of all it says itself.
 
 Whoever changes, removes or moves an entry leaves a hash that no longer fits. Whoever cuts entries
-off the end, or writes the rest of the chain anew, does not; that shows against a `Head` that was
-written down elsewhere.
+off the end, or writes the rest of the chain anew, does not; that shows against the `seal`, or a
+`Head` that was written down elsewhere.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ import json
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 
 FIRST = "0" * 64  # stands where the hash of an entry before the first would
+WAITED = timedelta(days=1)  # the longest that a writer may wait for others
 
 
 class LedgerError(ValueError):
@@ -43,7 +45,10 @@ def canonical(content: Any) -> str:
     >>> canonical({"b": 0.1, "a": ["é", None]})
     '{"a":["\\u00e9",null],"b":0.1}'
     """
-    return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return _canonical.encode(content)
+
+
+_canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def sha256(text: str) -> str:
@@ -133,7 +138,8 @@ class Verification:
 
     entries: int  # that hold, from the first on
     head: Head  # of those
-    fault: str = ""  # the first entry that fails, and why
+    fault: str = ""  # the first entry that fails, or what else does, and why
+    proven: bool = False  # the seal was tried with the key
 
     @property
     def holds(self) -> bool:
@@ -150,14 +156,18 @@ def walk(
     entries: Iterable[Entry],
     known: Head | None = None,
     read: Callable[[Entry], object] = Entry.told,
+    last: Head = Head(),  # noqa: B008 - a frozen value
+    loose: float = 0,
 ) -> Verification:
-    """Follow the chain from the first entry, given in order, and name the first that fails.
+    """Follow the chain from its beginning, or a last entry, on, and name the first that fails.
 
     `known` is a head that was written down earlier; `read` raises if a ledger writes no such entry.
+    Up to the entry `loose` dates may go back by as long as a writer waits: before there were seals
+    they were taken first.
     """
-    last = Head()
+    dated = ""
     for entry in entries:
-        if fault := _fault(entry, last, read):
+        if fault := _fault(entry, last, dated, loose, read):
             return Verification(last.number, last, fault)
         if known is not None and entry.number == known.number and entry.hash != known.hash:
             return Verification(
@@ -166,20 +176,29 @@ def walk(
                 f"entry {entry.number} is not the one whose hash was written down: the chain was "
                 "written anew, up to here or from somewhere before",
             )
-        last = entry.head
+        last, dated = entry.head, entry.at
     if known is not None and last.number < known.number:
-        gone = f"entries {last.number + 1} to {known.number} are"
-        if last.number + 1 == known.number:
-            gone = f"entry {known.number} is"
-        return Verification(last.number, last, f"{gone} missing: they were cut off at the end")
+        return Verification(last.number, last, cut_off(last.number, known.number))
     return Verification(last.number, last)
 
 
-def _fault(entry: Entry, last: Head, read: Callable[[Entry], object]) -> str:
-    """Why an entry cannot follow the last good one; empty if it can."""
-    expected = last.number + 1
-    if entry.number != expected:
-        return f"entry {expected} is missing: it was removed, or has another number"
+def cut_off(last: int, known: int) -> str:
+    """The fault of a chain that ends too early."""
+    gone = f"entry {known} is" if last + 1 == known else f"entries {last + 1} to {known} are"
+    return f"{gone} missing: they were cut off at the end"
+
+
+def missing(number: int) -> str:
+    """The fault of a chain with a gap."""
+    return f"entry {number} is missing: it was removed, or has another number"
+
+
+def _fault(
+    entry: Entry, last: Head, dated: str, loose: float, read: Callable[[Entry], object]
+) -> str:
+    """Why an entry cannot follow the last good one, which has this date; empty if it can."""
+    if entry.number != last.number + 1:
+        return missing(last.number + 1)
     if entry.previous != last.hash:
         return (
             f"entry {entry.number} does not follow the one before it: one of the two was moved, "
@@ -187,8 +206,19 @@ def _fault(entry: Entry, last: Head, read: Callable[[Entry], object]) -> str:
         )
     if not entry.fits:
         return f"entry {entry.number} was changed: its contents do not fit its hash"
+    if _goes_back(dated, entry.at, WAITED if entry.number <= loose else timedelta()):
+        return f"entry {entry.number} is dated {entry.at}, before the one before it, {dated}"
     try:
         read(entry)
     except LedgerChangedError as error:
         return str(error)
     return ""
+
+
+def _goes_back(before: str, after: str, slack: timedelta) -> bool:
+    if before <= after:  # as texts: both are UTC, to the microsecond
+        return False
+    try:
+        return datetime.fromisoformat(before) - datetime.fromisoformat(after) > slack
+    except (TypeError, ValueError):  # no ledger writes such a date
+        return True

@@ -78,7 +78,7 @@ class Promise:
         """A promise from its entry and the stored schemas."""
         told = entry.told()
         if str(told.get("schema")) not in schemas:
-            raise LedgerChangedError(f"the schema of entry {entry.number} was changed or removed")
+            raise LedgerChangedError(schema_gone(entry.number))
         try:
             return cls._read(entry, told, schemas[told["schema"]], closed)
         except (AttributeError, LookupError, TypeError, ValueError) as error:
@@ -334,6 +334,11 @@ def certificate_hash(
             f"{path}: this certificate is about another {other[0]}; give that of this option"
         )
     return hashlib.sha256(text).hexdigest()
+
+
+def schema_gone(number: int) -> str:
+    """The fault of an entry whose schema is not there, or not as it was."""
+    return f"the schema of entry {number} was changed or removed"
 
 
 def values(row: pd.Series[Any]) -> dict[str, Any]:

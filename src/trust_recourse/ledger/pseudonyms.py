@@ -1,7 +1,8 @@
-"""Who a promise was made to, without their name: a keyed hash of an id.
+"""The ledger's key, and who a promise was made to, without their name: a keyed hash of an id.
 
-Without the key nobody can tell whose promise it is, nor try out all ids there are. The key is
-never stored; whoever loses it can no longer find a person's promises by their id.
+Without the key nobody can tell whose promise it is, nor try out all ids there are, nor seal what
+the ledger holds. The key is never stored; whoever loses it can no longer find a person's promises
+by their id.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ import hashlib
 import hmac
 import os
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from trust_recourse.ledger.entries import LedgerError
+from trust_recourse.secret import read_secret
 
 VARIABLE = "TRUST_LEDGER_KEY"
 LEAST_BYTES = 16
@@ -20,7 +21,7 @@ LEAST_BYTES = 16
 
 @dataclass(frozen=True)
 class Key:
-    """The secret that turns ids into pseudonyms.
+    """The secret that turns ids into pseudonyms, and seals a ledger.
 
     >>> key = Key(b"an example, never use it")
     >>> key.pseudonym("customer 4711") == key.pseudonym("customer 4711")
@@ -46,22 +47,36 @@ class Key:
             raise LedgerError(f"subject={subject!r}; expected the person's id as text, not empty")
         return self._hash(f"subject {subject}")
 
+    def seal(self, text: str) -> str:
+        """What only this key makes of a text; no subject's pseudonym is ever the same."""
+        return self._hash(f"seal {text}")
+
     def _hash(self, text: str) -> str:
         return hmac.new(self.secret, text.encode(), hashlib.sha256).hexdigest()
 
     @classmethod
     def given(cls, key: str | bytes | None, key_file: str | os.PathLike[str] | None) -> Key:
         """The key from an argument, else from a file, else from the environment."""
+        found = cls.found(key, key_file)
+        if found is None:
+            raise LedgerError(
+                "people are stored as keyed hashes and the ledger is sealed with the same key, and "
+                "there is no key: give a file with it (--key-file, key_file), or set "
+                f"{VARIABLE} in the environment"
+            )
+        return found
+
+    @classmethod
+    def found(cls, key: str | bytes | None, key_file: str | os.PathLike[str] | None) -> Key | None:
+        """The same, or None where there is none."""
         if key is not None:
             return cls(key.encode() if isinstance(key, str) else key)
         if key_file is not None:
             try:
-                return cls(Path(key_file).read_bytes().strip())
+                secret = read_secret(key_file)
             except OSError as error:
                 raise LedgerError(f"key file {key_file}: {error.strerror}") from None
-        if VARIABLE in os.environ:
-            return cls(os.environ[VARIABLE].encode())
-        raise LedgerError(
-            "subjects are stored as keyed hashes, and there is no key: give a file with it "
-            f"(--key-file, key_file), or set {VARIABLE} in the environment"
-        )
+            except ValueError as error:
+                raise LedgerError(str(error)) from None
+            return cls(secret)
+        return cls(os.environ[VARIABLE].encode()) if VARIABLE in os.environ else None

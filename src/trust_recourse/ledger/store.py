@@ -9,16 +9,20 @@ lock), so the chain cannot fork; were a lock to fail, unique columns would refus
 from __future__ import annotations
 
 import math
+import os
+import stat
 import time
-from collections.abc import Iterator
+import warnings
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import astuple, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 try:
     import sqlalchemy as sa
-    from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+    from sqlalchemy.dialects import postgresql, sqlite
+    from sqlalchemy.exc import ArgumentError, IntegrityError, SQLAlchemyError
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
         f"the ledger needs {error.name}, which is not installed: "
@@ -28,21 +32,20 @@ except ModuleNotFoundError as error:
 
 from trust_recourse.ledger.entries import (
     Entry,
-    Head,
+    LedgerChangedError,
     LedgerError,
     LedgerUnavailableError,
-    NoPromiseError,
-    PromiseClosedError,
     sha256,
 )
+from trust_recourse.secret import OTHERS
 
-NEWEST = "0001"  # the last of migrations/versions
+NEWEST = "0002"  # the last of migrations/versions
 VERSIONS = "ledger_version"
-CLOSING = ("redeemed", "withdrawn")  # after these nothing more can happen to a promise
 CONNECT = "10"  # seconds that PostgreSQL may take to answer at all, unless the URL says otherwise
 ALIVE = {"keepalives_idle": "30", "keepalives_interval": "10", "keepalives_count": "3"}
 STATEMENT = 30.0  # seconds that a statement may take in PostgreSQL, beside waiting for others
 CANCELLED = "57014"  # what PostgreSQL calls a statement that was cancelled
+BESIDE = ("wal", "shm", "journal")  # SQLite's own files, named after the ledger's
 LOCK = 0x7472757374  # of PostgreSQL's advisory locks: "trust"
 
 tables = sa.MetaData()
@@ -58,6 +61,94 @@ SCHEMAS = sa.Table(
     sa.Column("hash", sa.Text, primary_key=True),
     sa.Column("text", sa.Text),
 )
+SEALED = sa.Table(
+    "ledger_seal",
+    tables,
+    sa.Column("path", sa.Text, primary_key=True),
+    sa.Column("text", sa.Text),
+)
+# What is asked with every entry is put together once: that takes longer than the answers.
+IN_ORDER = sa.select(ENTRIES).order_by(ENTRIES.c.number)
+LAST = sa.select(ENTRIES).order_by(ENTRIES.c.number.desc()).limit(1)
+ABOUT = IN_ORDER.where(ENTRIES.c.promise == sa.bindparam("promise"))
+UP_TO = IN_ORDER.where(ENTRIES.c.number <= sa.bindparam("end"))
+STRETCH = UP_TO.where(ENTRIES.c.number > sa.bindparam("after"))
+NAMED_SCHEMAS = sa.select(SCHEMAS).where(SCHEMAS.c.hash.in_(sa.bindparam("names", expanding=True)))
+WRITE_SEAL = {
+    name: new.on_conflict_do_update(index_elements=["path"], set_={"text": new.excluded.text})
+    for name, new in (
+        ("sqlite", sqlite.insert(SEALED)),
+        ("postgresql", postgresql.insert(SEALED)),
+    )
+}
+SEALED_AT = sa.select(SEALED).where(SEALED.c.path.in_(sa.bindparam("paths", expanding=True)))
+
+
+class Tables:
+    """What is in a ledger's database, in one transaction: all of it as at one moment."""
+
+    def __init__(self, connection: sa.Connection) -> None:
+        self.connection = connection
+
+    def entries(self) -> Generator[Entry]:
+        """All entries in order, a few at a time."""
+        with self.connection.execute(IN_ORDER, execution_options={"yield_per": 1000}) as rows:
+            for row in rows:
+                yield Entry(*row)
+
+    def about(self, promise: str) -> list[Entry]:
+        """The entries about one promise, in order."""
+        return self._entries(ABOUT, promise=promise)
+
+    def stretch(self, after: int, end: int) -> list[Entry]:
+        """The entries after one, up to another; also what a forger put before the first."""
+        if after:
+            return self._entries(STRETCH, after=after, end=end)
+        return self._entries(UP_TO, end=end)
+
+    def _entries(self, chosen: sa.Select[Any], **values: int | str) -> list[Entry]:
+        return [Entry(*row) for row in self.connection.execute(chosen, values)]
+
+    def last(self) -> Entry | None:
+        """The entry with the highest number."""
+        found = self._entries(LAST)
+        return found[0] if found else None
+
+    def schemas(self, names: Iterable[str] | None = None) -> dict[str, str]:
+        """The schemas' texts by hash, of all or these; those that do not fit it are left out."""
+        if names is None:
+            rows = self.connection.execute(sa.select(SCHEMAS))
+        else:
+            rows = self.connection.execute(NAMED_SCHEMAS, {"names": list(names)})
+        return {
+            hash_: text for hash_, text in rows if isinstance(text, str) and sha256(text) == hash_
+        }
+
+    def sealed(self, paths: list[str] | None = None) -> dict[str, str]:
+        """The texts of the seal and its pages by path, of all or these."""
+        if paths is None:
+            rows = self.connection.execute(sa.select(SEALED))
+        else:
+            rows = self.connection.execute(SEALED_AT, {"paths": paths})
+        return {row.path: row.text for row in rows}
+
+    def add(self, entry: Entry) -> None:
+        """Write an entry."""
+        self.connection.execute(sa.insert(ENTRIES), vars(entry))
+
+    def add_schema(self, text: str) -> None:
+        """Write a schema that is not there, or no longer fits its hash; the latter raises."""
+        try:
+            self.connection.execute(sa.insert(SCHEMAS).values(hash=sha256(text), text=text))
+        except IntegrityError:
+            raise LedgerChangedError(f"the schema {sha256(text)} was changed") from None
+
+    def write_seal(self, texts: Mapping[str, str], anew: bool = False) -> None:
+        """Write the seal and pages by path: these alone, or in place of what is there."""
+        if anew:
+            self.connection.execute(sa.delete(SEALED))
+        rows = [{"path": path, "text": text} for path, text in texts.items()]
+        self.connection.execute(WRITE_SEAL[self.connection.dialect.name], rows)
 
 
 class Store:
@@ -73,13 +164,40 @@ class Store:
         if self.lite and not (path.parent.is_dir() if create else path.is_file()):
             missing = f"the folder {path.parent} does not exist" if create else "no such ledger"
             raise LedgerError(f"{self.name}: {missing}")
+        if self.lite:
+            self._keep_private(path)
         self.engine = (_lite_engine if self.lite else _postgres_engine)(self.url, wait)
         self._writer = self.engine.execution_options(writes=True)
+        # All that is read belongs together. SQLite shows a single moment anyway.
+        single = {} if self.lite else {"isolation_level": "REPEATABLE READ"}
+        self._reader = self.engine.execution_options(**single)
         try:
             self._bring_up_to_date(create)
         except BaseException:
             self.close()
             raise
+
+    def _keep_private(self, path: Path) -> None:
+        """Make the file, if there is none, for its owner alone, and warn of one that others read.
+
+        It is made before SQLite would, with other rights; those of the files that SQLite puts
+        beside it follow it. Rights that somebody gave, such as to a group, are left to them.
+        """
+        try:
+            os.close(os.open(path.resolve(), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+            path.chmod(0o600)  # whatever the umask took from the owner too
+        except FileExistsError:
+            pass
+        except OSError as error:
+            raise LedgerUnavailableError(f"{self.name}: {error.strerror}") from None
+        for each in (path, *(path.with_name(f"{path.name}-{end}") for end in BESIDE)):
+            mode = stat.S_IMODE(each.stat().st_mode) if each.exists() else 0
+            if os.name == "posix" and mode & OTHERS:
+                warnings.warn(
+                    f"{each}: others on this machine can get at this file (mode {mode:o}), in "
+                    f"which people's values are; keep it to yourself by chmod 600 {each}",
+                    stacklevel=4,
+                )
 
     @property
     def lite(self) -> bool:
@@ -90,70 +208,24 @@ class Store:
         """Let go of all connections."""
         self.engine.dispose()
 
-    # ------------------------------------------------------------ reading
+    @contextmanager
+    def reading(self) -> Iterator[Tables]:
+        """What is there at one moment, whoever writes meanwhile."""
+        with self._errors(), self._reader.begin() as connection:
+            yield Tables(connection)
 
     @contextmanager
-    def reading(self, promise: str | None = None) -> Iterator[Iterator[Entry]]:
-        """All entries in order, or those about one promise, as they were at one moment."""
-        chosen = sa.select(ENTRIES).order_by(ENTRIES.c.number)
-        if promise is not None:
-            chosen = chosen.where(ENTRIES.c.promise == promise)
-        with (
-            self._errors(),
-            self.engine.connect() as connection,
-            # In one statement, so that both databases show a single moment.
-            connection.execute(chosen, execution_options={"yield_per": 1000}) as rows,
-        ):
-            yield (Entry(*row) for row in rows)
-
-    def head(self) -> Head:
-        """The last entry's number and hash."""
-        with self._errors(), self.engine.connect() as connection:
-            return self._head(connection)
-
-    def schemas(self) -> dict[str, str]:
-        """The stored schemas' texts by hash; those that no longer fit their hash are left out."""
-        with self._errors(), self.engine.connect() as connection:
-            rows = connection.execute(sa.select(SCHEMAS)).all()
-        return {
-            hash_: text for hash_, text in rows if isinstance(text, str) and sha256(text) == hash_
-        }
-
-    # ------------------------------------------------------------ writing
-
-    def append(self, kind: str, promise: str, at: str, content: str, schema: str = "") -> Entry:
-        """Add an entry and, if it is not there yet, the schema it names; all or nothing.
-
-        When this returns, the entry is on disk. Raises if it is about a promise that was never
-        made, or to which nothing more can happen.
-        """
+    def writing(self) -> Iterator[Tables]:
+        """A transaction that no other writer's overlaps; what is written is on disk at its end."""
         with self._errors(), self._writing() as connection:
-            before = connection.scalars(
-                sa.select(ENTRIES.c.kind).where(ENTRIES.c.promise == promise)
-            ).all()
-            _refuse(kind, promise, before)
-            if schema:
-                hash_ = sha256(schema)
-                known = sa.select(SCHEMAS.c.hash).where(SCHEMAS.c.hash == hash_)
-                if connection.scalar(known) is None:
-                    connection.execute(sa.insert(SCHEMAS).values(hash=hash_, text=schema))
-            entry = Entry.after(self._head(connection), kind, promise, at, content)
-            connection.execute(sa.insert(ENTRIES).values(astuple(entry)))
-        return entry
+            yield Tables(connection)
 
     @contextmanager
     def _writing(self) -> Iterator[sa.Connection]:
-        """A transaction that no other writer's overlaps."""
         with self._writer.begin() as connection:
             if not self.lite:
                 connection.execute(sa.select(sa.func.pg_advisory_xact_lock(LOCK)))
             yield connection
-
-    @staticmethod
-    def _head(connection: sa.Connection) -> Head:
-        last = sa.select(ENTRIES.c.number, ENTRIES.c.hash).order_by(ENTRIES.c.number.desc())
-        row = connection.execute(last.limit(1)).first()
-        return Head() if row is None else Head(*row)
 
     # ------------------------------------------------------------ opening
 
@@ -190,6 +262,10 @@ class Store:
         """What a database says, told with the ledger's name and without its statements."""
         try:
             yield
+        except LedgerChangedError as error:
+            raise LedgerChangedError(
+                f"{self.name}: {error}; nothing is read or written, and `ledger verify` says more"
+            ) from None
         except SQLAlchemyError as error:
             said = getattr(error, "orig", None) or error
             reason = str(said).strip()
@@ -219,7 +295,7 @@ def read_url(where: str | Path) -> sa.URL:
     kind = url.get_backend_name()
     if kind == "postgresql":
         return url.set(drivername="postgresql+psycopg")
-    if kind != "sqlite" or url.database in (None, "", ":memory:"):
+    if kind != "sqlite" or url.database in (None, "", ":memory:") or "uri" in url.query:
         raise LedgerError(f"ledger at {url}; {_EXPECTED}")
     return url
 
@@ -232,17 +308,6 @@ def _version(connection: sa.Connection) -> str | None:
         return None
     found = connection.scalar(sa.text(f"SELECT version_num FROM {VERSIONS}"))
     return None if found is None else str(found)
-
-
-def _refuse(kind: str, promise: str, before: Any) -> None:
-    if kind == "promise":
-        if before:
-            raise LedgerError(f"there is a promise {promise!r} already")
-        return
-    if "promise" not in before:
-        raise NoPromiseError(f"there is no promise {promise!r}")
-    if closed := [each for each in before if each in CLOSING]:
-        raise PromiseClosedError(f"promise {promise!r} was {closed[0]} already")
 
 
 def _postgres_engine(url: sa.URL, wait: float) -> sa.Engine:

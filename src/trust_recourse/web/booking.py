@@ -21,7 +21,7 @@ from trust_recourse.web.questions import book, chosen, put, values, within
 from trust_recourse.web.requests import StrictRoute, waited_for
 
 Done = TypeVar("Done")
-ID = "^[0-9a-f]{16}$"
+ID = "^([0-9a-f]{16}|[0-9a-f]{20})$"  # before there were seals, and since
 
 
 def _known(promise: str) -> str:
