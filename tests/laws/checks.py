@@ -22,8 +22,8 @@ from trust_recourse.problem import Status
 from trust_recourse.schema import SchemaError
 from trust_recourse.search import branch_and_bound
 
-NEAR = Fraction(1, 10**9)  # of two costs: proofs take those for the same that differ by no more
-TOLD = Fraction(1, 10**12)  # of a cost: what is told may differ by so much from the exact one
+NEAR = Fraction(1, 10**12)  # of a cost: what the rounding of an answer's numbers may come to
+PROVED = Fraction(3, 10**9)  # of a cost: the checker takes two that are nearer for the same
 MUTATIONS = 3  # of each certificate
 
 
@@ -67,7 +67,7 @@ class Court:
         """The exact cost of a row that was suggested: allowed, and just what is said of it."""
         case, exact = self.case, self.rows.cost_of(codes)
         self.law(self.rows.allows(codes), f"{name}: {codes.tolist()} is not allowed")
-        near = abs(before_root(case.cost, cost) - exact) <= 2 * TOLD * exact
+        near = abs(before_root(case.cost, cost) - exact) <= 2 * NEAR * exact
         self.law(near, f"{name}: told to cost {cost!r}, but {told(exact)}")
         (true,) = said(case.schema, case.model, codes[None], case.wanted)
         self.law(true == confidence, f"{name}: confidence {true!r}, told {confidence!r}")
@@ -272,10 +272,10 @@ def _untrue(certificate: Certificate, rows: Rows) -> Iterator[str]:
     exact = rows.cost_of(answer.codes)
     if not rows.allows(answer.codes):
         yield f"{answer.codes.tolist()} is not allowed"
-    if abs(before_root(rows.cost, answer.cost) - exact) > 3 * NEAR * exact:
+    if abs(before_root(rows.cost, answer.cost) - exact) > PROVED * exact:
         yield f"its answer costs {told(exact)}"
     bound = before_root(rows.cost, max(certificate.lower_bound, 0.0))
-    if least is not None and bound > least * (1 + 3 * NEAR):
+    if least is not None and bound > least * (1 + PROVED):
         yield f"lower bound {certificate.lower_bound!r}, but {told(least)} is enough"
     if certificate.status is Status.ALREADY_MET and not meets[0]:
         yield "already met, but it is not"
