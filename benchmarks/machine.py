@@ -39,7 +39,7 @@ def plain_numba(X, y, settings, samples):
     literals = Literals.fit(fitted.schema_, codes, settings.get("thresholds", 20))
     states = start_vectors(settings["n_clauses"], 2 * literals.n_literals, settings["n_states"])
     learner = PlainLearner(states, literals, settings["s"], settings["T"], keep=False)
-    cells, target = literals.cells(codes), y.astype(np.int8)
+    cells, target = literals.grid.cells(codes), y.astype(np.int8)
     rng = np.random.default_rng(0)
     learner.samples(cells[:1], target[:1], rng)
     return cpu(learner.samples, cells[:samples], target[:samples], rng) / samples

@@ -26,7 +26,7 @@ def table(seed, rows=40, features=2, levels=4):
     """A small table of whole numbers, its literals and its cells."""
     codes = np.random.default_rng(seed).integers(0, levels, (rows, features)).astype(float)
     literals = Literals.fit(Schema.infer(codes), codes, "unique")
-    return codes, literals, literals.cells(codes)
+    return codes, literals, literals.grid.cells(codes)
 
 
 def truths(codes, literals):

@@ -271,7 +271,7 @@ def test_what_a_rule_and_a_model_depend_on_is_exact(seed, link, gone):
             inclusion[:, clauses.literals.owners == f] = 0.0
     model._conclude(inclusion)
     clauses = model.clauses()
-    n_cells = clauses.literals.n_cells
+    n_cells = clauses.literals.grid.sizes
     grid = np.array([*product(*map(range, n_cells))], np.int32)
     firing, confidence = model.firing_at(grid), model.confidence_at(grid)
     values = [np.append(edges, np.inf) for edges in model.thresholds_]  # one of each cell

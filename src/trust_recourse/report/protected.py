@@ -67,7 +67,7 @@ def _moved(model: Any, codes: Floats, f: int) -> float:
     """The most that a row's confidence differs between the cells of one feature, all else alike."""
     cells = model.cells_of(codes)
     least, most = np.ones(len(cells)), np.zeros(len(cells))
-    for cell in range(model.clauses().literals.n_cells[f]):
+    for cell in range(model.clauses().literals.grid.sizes[f]):
         cells[:, f] = cell
         told = model.confidence_at(cells)
         least, most = np.minimum(least, told), np.maximum(most, told)
