@@ -15,11 +15,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trust_recourse import Feature, PTMClassifier, Recourse, Schema
-from trust_recourse.cells import of_class, yes_interval
+from trust_recourse.cells import Grid, of_class, yes_interval
 from trust_recourse.measure import noise
 from trust_recourse.problem import MOST_COST, Cost, Status
 from trust_recourse.schema.values import plus, ratio, written
+from trust_recourse.search.candidates import Same
 from trust_recourse.search.certificate import verify
+from trust_recourse.search.exact import _finer
 from trust_recourse.tsetlin.calibration import Calibrator
 
 
@@ -211,6 +213,18 @@ def test_nothing_continuous_is_cheaper_by_a_float(seed, weight):
         nearer = dict(option.x)
         nearer[name] = math.nextafter(option.x[name], x[name])
         assert recourse.confidence(nearer) < best
+
+
+@pytest.mark.parametrize("step", [0.1, 0.05, 0.01])
+def test_a_value_half_way_between_edges_reaches_both(step):
+    """Where t + r and t' − r are one cut but for rounding, the value on it lies left of it."""
+    schema = Schema((Feature("x", step=step / 2, lower=0, upper=10),))
+    for k in range(1, 60):
+        grid = Grid(schema, (np.array([k * step, (k + 1) * step]),))
+        finer = _finer(Same(grid), Same(schema), step / 2)
+        middle = (2 * k + 1) * step / 2
+        cell = int(finer.cells_in(0, np.array([middle]))[0])
+        assert finer.ends(0)[cell + 1] - middle < 1e-9
 
 
 # ---------------------------------------------------------------- stairs
