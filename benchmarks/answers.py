@@ -36,7 +36,7 @@ from trust_recourse import (
     haberman,
 )
 from trust_recourse.measure import NearNeighbours
-from trust_recourse.problem import Cost
+from trust_recourse.question import Cost
 from trust_recourse.search.certificate import verify
 
 FILE = Path(__file__).parent / "results" / "answers.json"
@@ -169,7 +169,7 @@ def near(schema):
 def with_function(recourse):
     """The same, with a function as the cost of the last feature."""
     name = recourse.schema.names[-1]
-    if recourse.schema[name].moves(0.0).count() > 1000:
+    if recourse.schema[name].actions(0.0).count() > 1000:
         return recourse
     cost = Cost.named(recourse.cost, {name: lambda a, b: 0.25 + 0.5 * (str(a) < str(b))})
     return Recourse(recourse.model, recourse.schema, cost, wanted=recourse.wanted)

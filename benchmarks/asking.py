@@ -12,7 +12,7 @@ import numpy as np
 
 from measured import timed
 from trust_recourse import PTMClassifier
-from trust_recourse.problem import Problem, Status, Target
+from trust_recourse.question import Problem, Status, Target
 from trust_recourse.search.bayes import tpe
 from trust_recourse.search.exact import Exact
 
@@ -97,7 +97,9 @@ def through_find(recourse, x, level, repeat=1, **limits):
 
 def by_kernel(recourse, x, level, repeat=1, **limits):
     """One question to the engine's search alone, its candidates and arrays ready."""
-    problem = Problem(recourse.schema.reach(x), Target(level), recourse.cost, recourse.wanted_at)
+    problem = Problem(
+        recourse.schema.action_set(x), Target(level), recourse.cost, recourse.wanted_at
+    )
     spent = []
     for _ in range(repeat):
         exact = Exact(recourse.score, problem, **limits)
@@ -119,7 +121,9 @@ class Trials(NamedTuple):
 
 def by_tpe(recourse, x, level):
     """300 trials on the compiled exact confidence, so that only the search is compared."""
-    problem = Problem(recourse.schema.reach(x), Target(level), recourse.cost, recourse.wanted_at)
+    problem = Problem(
+        recourse.schema.action_set(x), Target(level), recourse.cost, recourse.wanted_at
+    )
     start = time.perf_counter()
     points, seconds = timed(
         lambda: tpe(problem, recourse.confidences, n_trials=TRIALS, random_state=SEED)

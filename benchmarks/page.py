@@ -23,9 +23,9 @@ from asking import PAPER
 from browsing import CHROMIUM, NO_BROWSER, chromium
 from measured import RESULTS, Busy, surroundings
 from trust_recourse import PTMClassifier, Recourse, Schema, haberman
-from trust_recourse.web.desk import Desk
 from trust_recourse.web.page import mount
 from trust_recourse.web.page.screen import show
+from trust_recourse.web.state import AppState
 
 MOVES = 40
 PEOPLE = 2  # asked about in turn, the moves shared out among them
@@ -45,7 +45,7 @@ MOVE = """async percent => {
 # ---------------------------------------------------------------- the server
 
 
-class Timed(Desk):
+class Timed(AppState):
     """A desk that notes what each search took."""
 
     async def work(self, job):

@@ -129,9 +129,12 @@ def told_to(recourse, x, trials, limit):
     """What one person is told, way by way; with how far they can get, where that is not enough."""
     rows = [{"way": way} | answer(recourse, x, way, trials, limit) for way in WAYS]
     if any(row["status"] == "infeasible" for row in rows):
-        furthest = recourse.reachable(x, node_limit=limit)
-        reach = {"furthest": furthest.confidence, "furthest_proved": furthest.status == "optimal"}
-        rows = [row | (reach if row["status"] == "infeasible" else {}) for row in rows]
+        max_confidence = recourse.reachable(x, node_limit=limit)
+        action_set = {
+            "furthest": max_confidence.confidence,
+            "furthest_proved": max_confidence.status == "optimal",
+        }
+        rows = [row | (action_set if row["status"] == "infeasible" else {}) for row in rows]
     return rows
 
 
@@ -236,7 +239,7 @@ def cells(asked, least):
     proved = asked.status.isin(["optimal", "infeasible"]).sum()
     ratios = (met.set_index("person").l2 / least.set_index("person").l2).dropna()
     same_target = way in (CERTIFIED, SEARCHED)
-    reached = f" (reach {fmean(beyond.furthest):.3f})" if len(beyond) else ""
+    reached = f" (reach {fmean(beyond.max_confidence):.3f})" if len(beyond) else ""
     return (
         f"{len(met)} of {n}",
         f"{proved} of {n}" if exact else "–",

@@ -14,7 +14,7 @@ from experiments import paper
 from experiments.frame import Table, Unit
 from experiments.people import queries, recourse
 from trust_recourse import Target
-from trust_recourse.problem import Problem
+from trust_recourse.question import Problem
 from trust_recourse.search.bayes import gp, tpe
 
 LEVEL = 0.85
@@ -72,7 +72,7 @@ def curve(data, engine, number, most, seed, trials):
            "status": str(status)}  # fmt: skip
     if not exact.options:
         return row
-    problem = Problem(door.schema.reach(query.x), Target(LEVEL), door.cost, door.wanted_at)
+    problem = Problem(door.schema.action_set(query.x), Target(LEVEL), door.cost, door.wanted_at)
     points = ENGINES[engine](problem, door.confidences, n_trials=trials, random_state=seed)
     costs = [p.cost if problem.target.met(p.confidence) else np.inf for p in points]
     return row | {"optimum": exact.options[0].cost, "best": np.minimum.accumulate(costs).tolist()}

@@ -83,7 +83,7 @@ def drawn(data, methods):
         names = [f"{which} component ({share:.0%} of the variance)" for which, share in shares]
     for at, (ax, (name, results)) in enumerate(zip(axes, methods.items(), strict=False)):
         surface(ax, info, info.panels[at]) if X.shape[1] == 2 else scattered(ax, info)
-        ends = moves(ax, arrows[name], [r.options[0].confidence for r in results])
+        ends = actions(ax, arrows[name], [r.options[0].confidence for r in results])
         moved = sum(bool(result.options[0].changes) for result in results)
         ax.set_title(f"{name}\n{moved} of {len(results)} move", fontsize="medium")
         ax.set(xlabel=names[0], ylabel=names[1])
@@ -115,7 +115,7 @@ def scattered(ax, info):
         ax.scatter(*rows.T, marker=mark, s=11, color=grey, linewidths=0, label=f"class {label}")
 
 
-def moves(ax, arrows, confidence):
+def actions(ax, arrows, confidence):
     """Rings, arrows and diamonds; the diamonds, for the bar of colours."""
     for start, end in zip(arrows.start, arrows.end, strict=True):
         ax.annotate("", tuple(end), tuple(start), zorder=4, arrowprops=ARROW)

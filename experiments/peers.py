@@ -177,7 +177,7 @@ def measured(ask, x, other, level):
         robustness=copies(
             ask.confidences, codes, ask.schema, SIGMA, n_copies=COPIES, random_state=SEED
         ),
-        reached=Target(level).met(confidence) and not ask.schema.reach(x).why_not(codes),
+        reached=Target(level).met(confidence) and not ask.schema.action_set(x).why_not(codes),
         x=codes.tolist(),
     )
 

@@ -22,7 +22,7 @@ from experiments.paper import MACHINE, SEED, split
 from experiments.people import Query, queries, recourse
 from trust_recourse import Cost, PTMClassifier, Recourse, Target
 from trust_recourse.measure import copies
-from trust_recourse.problem import Problem
+from trust_recourse.question import Problem
 from trust_recourse.search.bayes import tpe
 from trust_recourse.search.wachter import DISTANCE, LESS, RATE, ROUNDS, Adam, Network, logistic
 
@@ -205,8 +205,8 @@ def searched(data, who, silence, level, number, seeds, trials):
     found = []
     for seed in seeds:
         noisy = _by_passes(asked, table2.PASSES, seed, silence)
-        reach = asked.schema.reach(query.x)
-        problem = Problem(reach, target, Cost.named("l2"), noisy.wanted_at)
+        action_set = asked.schema.action_set(query.x)
+        problem = Problem(action_set, target, Cost.named("l2"), noisy.wanted_at)
         tried = tpe(problem, noisy.confidences, n_trials=trials, random_state=seed)
         for rule, order in RULES.items():
             best = min(tried, key=lambda p, o=order: o(abs(p.confidence - level), p.cost))

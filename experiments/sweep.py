@@ -50,14 +50,14 @@ def climb(data, link, number, most, levels, boxes):
     rows = []
     for query in queries(data, "refused", link, most)[number : number + 1]:
         door = recourse(link, query)
-        own = door.schema.reach(query.x).own
+        own = door.schema.action_set(query.x).own
         for level in levels:
             result = door.find(query.x, level, node_limit=boxes)
             (status,) = result.status.values()
             row = {"kind": "sweep", "data": data, "link": link, "query": number, "level": level,
                    "status": str(status)}  # fmt: skip
             for option in result.options:
-                codes = door.schema.reach(option.x).own
+                codes = door.schema.action_set(option.x).own
                 row |= {
                     "x": option.x.tolist(),
                     "l1": float(np.abs(codes - own).sum()),

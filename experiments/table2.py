@@ -35,7 +35,7 @@ from experiments.notes import why
 from experiments.people import LINKS, queries, recourse
 from trust_recourse import Cost, Recourse, Status, Target
 from trust_recourse.measure import copies, noise
-from trust_recourse.problem import Problem
+from trust_recourse.question import Problem
 from trust_recourse.search.bayes import tpe
 
 PASSES, METRIC_PASSES = 50, 100  # Monte Carlo, in the search and for the metrics
@@ -209,7 +209,9 @@ def by_trials(asked, row, query, seed, trials):
     """The paper's search: the cheapest trial whose Monte Carlo estimate lies in the band."""
     model, rng = asked.model, np.random.default_rng(seed)
     noisy = Recourse(lambda X: monte_carlo(model, X, PASSES, rng), asked.schema, cost="l2")
-    problem = Problem(noisy.schema.reach(query.x), row.target, Cost.named("l2"), noisy.wanted_at)
+    problem = Problem(
+        noisy.schema.action_set(query.x), row.target, Cost.named("l2"), noisy.wanted_at
+    )
     tried = tpe(problem, noisy.confidences, n_trials=trials, random_state=seed)
     met = [point for point in tried if row.target.met(point.confidence)]
     status = Status.FEASIBLE if met else Status.NOT_FOUND
@@ -230,7 +232,7 @@ def monte_carlo(model, X, passes, rng):
 def measured(asked, row, x, other, seed):
     """The paper's metrics of an answer: by 100 passes for its own rows; exact ones on a machine."""
     schema = asked.schema
-    own, codes = schema.reach(x).own, schema.reach(other).own
+    own, codes = schema.action_set(x).own, schema.action_set(other).own
     confidences = asked.confidences
     if row.method == "tpe mc":
         rng = np.random.default_rng(seed)

@@ -22,7 +22,7 @@ from pathlib import Path
 from trust_recourse import Feature, Ledger, Recourse, Result, Schema, Status, Target
 from trust_recourse.ledger.pseudonyms import Key
 from trust_recourse.ledger.seal import verified
-from trust_recourse.problem import Point
+from trust_recourse.question import Point
 
 KEY = "a key for the tests, of no use elsewhere"
 
@@ -37,9 +37,9 @@ def secret_file(path, text=KEY):
 def answered(recourse, factual, x):
     """A result that took no search: one option, with these values."""
     schema, target = recourse.schema, Target(0.5)
-    factual, point = schema.row(factual), Point(schema.reach(x).own, 0.0, 0.0)
+    factual, point = schema.row(factual), Point(schema.action_set(x).own, 0.0, 0.0)
     option = recourse.option(
-        schema.reach(factual), factual, target, point, Status.FEASIBLE, lower_bound=0.0
+        schema.action_set(factual), factual, target, point, Status.FEASIBLE, lower_bound=0.0
     )
     status = {target: Status.FEASIBLE}
     return Result(recourse, factual, recourse.confidence(factual), (option,), status, engine="tpe")

@@ -12,11 +12,11 @@ import pandas as pd
 
 from trust_recourse import Feature, Ledger, PTMClassifier, Recourse, Schema, haberman
 from trust_recourse.cancel import check
-from trust_recourse.web.desk import Desk, Limits
 from trust_recourse.web.page import mount
 from trust_recourse.web.page.screen import show
 from trust_recourse.web.service import service
 from trust_recourse.web.serving import listen, serve
+from trust_recourse.web.state import AppState, Limits
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 TEMPLATE = "{{7*7}} ${7*7} </script>"
@@ -70,7 +70,7 @@ class Endless(Recourse):
             time.sleep(0.01)
 
 
-def desks(folder: Path) -> dict[str, Desk]:
+def desks(folder: Path) -> dict[str, AppState]:
     X, recourse = patients()
     who, said, schema = loans()
     lending = Recourse(PTMClassifier(schema=schema, epochs=10, random_state=0).fit(who, said))
@@ -80,19 +80,19 @@ def desks(folder: Path) -> dict[str, Desk]:
     guarded = Schema.infer(X).update("nodes", protected=True, label="Lymph nodes")
     return {
         # a websocket must outlive the time that a request may take to arrive
-        "/": Desk(recourse, X, ledger, limits=Limits(arrival=1.0), **named),
-        "/loans": Desk(lending, who, organisation=f"Bank {HOSTILE}", contact="Bo"),
-        "/form": Desk(lending),
-        "/guarded": Desk(Recourse(recourse.model, guarded), X, **named),
-        "/endless": Desk(Endless(recourse.model), X, limits=Limits(answer=1.5)),
+        "/": AppState(recourse, X, ledger, limits=Limits(arrival=1.0), **named),
+        "/loans": AppState(lending, who, organisation=f"Bank {HOSTILE}", contact="Bo"),
+        "/form": AppState(lending),
+        "/guarded": AppState(Recourse(recourse.model, guarded), X, **named),
+        "/endless": AppState(Endless(recourse.model), X, limits=Limits(answer=1.5)),
     }
 
 
 def main(folder: Path) -> None:
     (_, first), *others = desks(folder).items()
     app = service(first)
-    for path, desk in others:
-        show(desk, path)
+    for path, state in others:
+        show(state, path)
     mount(app, first)
     listener = listen("127.0.0.1", 0)
     sys.stdout.write(f"{listener.getsockname()[1]}\n")  # connections wait until it answers

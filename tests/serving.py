@@ -18,10 +18,10 @@ from trust_recourse.web.serving import config, listen
 
 
 @contextmanager
-def running(desk, key=None):
+def running(state, key=None):
     """The address of a server in a thread, once it is ready."""
     listener = listen("127.0.0.1", 0)
-    server = uvicorn.Server(config(lambda: service(desk, key=key)))
+    server = uvicorn.Server(config(lambda: service(state, key=key)))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
     url = f"http://127.0.0.1:{listener.getsockname()[1]}"

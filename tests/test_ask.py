@@ -29,7 +29,7 @@ from trust_recourse import (
     load,
     model_report,
 )
-from trust_recourse.cli import app, mistakes, table
+from trust_recourse.cli import app, errors, table
 from trust_recourse.schema import SchemaError
 from trust_recourse.schema.values import floored
 
@@ -492,8 +492,8 @@ def test_a_report_needs_no_model(home):
 
 
 def test_an_answer_is_that_of_the_library(who, recourse):
-    reach = recourse.reachable(PERSON).confidence
-    levels = [0.5, round((0.5 + reach) / 2, 3)]
+    action_set = recourse.reachable(PERSON).confidence
+    levels = [0.5, round((0.5 + action_set) / 2, 3)]
     result = recourse.find(PERSON, levels)
     assert result.refused, "an accepted person would show too little"
     assert len(result.options) == 2
@@ -526,7 +526,7 @@ def test_an_answer_is_that_of_the_library(who, recourse):
 def test_only_the_first_of_several_ways_is_called_the_cheapest(who, recourse):
     result = recourse.find(PERSON, 0.6, n_options=2)
     assert len(result.options) == 2
-    first, second = result.known(next(iter(result.status)))
+    first, second = result.status_sentences(next(iter(result.status)))
     assert first == "Option 1: This is the cheapest allowed change; nothing cheaper reaches it."
     assert second.startswith("Option 2: Another way: it leaves alone something of what each option")
     assert second.endswith("Option 1 is the cheapest.")
@@ -565,7 +565,7 @@ def test_what_is_asked_reaches_the_search(who, home, recourse):
     now = told(f"find {who}")["options"][0]["radius"]
     safe = told(f"find {who} --min-radius {now + 0.02:.2f}")
     assert safe["options"][0]["radius"] > now
-    assert safe["asked_more"] == f"kept at 0.5 or more within a radius of {now + 0.02:.2f}"
+    assert safe["extra_constraints"] == f"kept at 0.5 or more within a radius of {now + 0.02:.2f}"
     l1 = Recourse(recourse.model, cost="l1").find(PERSON, 0.6).options[0]
     assert told(f"find {who} --confidence 0.6 --cost l1")["options"][0]["cost"] == l1.cost
     no = Recourse(recourse.model, wanted=0).find(PERSON, 0.6)
@@ -585,11 +585,14 @@ def test_out_of_reach_comes_with_how_far_and_why(who, recourse):
     assert done.exit_code == 1
     words = flat(done.stdout)
     assert "No allowed change reaches this target; that is proved." in words
-    assert f"furthest within reach is {floored(result.furthest.confidence)}: nodes 30 → " in words
+    assert (
+        f"furthest within reach is {floored(result.max_confidence.confidence)}: nodes 30 → "
+        in words
+    )
     for way, reached in zip(lifted["if"], lifted["reachable"], strict=True):
         assert f"if {way}: {floored(reached)}" in words
     answer = json.loads(ask(f"{line} --json").stdout)
-    assert answer["furthest"]["confidence"] == result.furthest.confidence
+    assert answer["max_confidence"]["confidence"] == result.max_confidence.confidence
     assert [each["if"] for each in answer["binding"]] == lifted["if"].tolist()
 
 
@@ -797,7 +800,7 @@ def test_what_explain_cannot_tell(who):
 
 
 def test_a_picture_without_its_package_is_refused_before_the_search(who, monkeypatch, tmp_path):
-    monkeypatch.setattr(mistakes, "find_spec", lambda _: None)
+    monkeypatch.setattr(errors, "find_spec", lambda _: None)
     for name in ("frontier", "explain"):
         refused(f"{name} {who} --png {tmp_path}/x.png", "pip install 'trust-recourse[plot]'")
 

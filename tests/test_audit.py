@@ -18,12 +18,12 @@ from typer.testing import CliRunner
 
 import folders
 from trust_recourse import Audit, Feature, PTMClassifier, Recourse, Schema
-from trust_recourse.audit import chance, gather, tables
-from trust_recourse.audit.dealing import dealt_out
-from trust_recourse.audit.deeper import Deeper, Some, Step, _people
+from trust_recourse.audit import gather, intervals, tables
+from trust_recourse.audit.counts import NONE, OPEN, REACHED, Group
 from trust_recourse.audit.folder import Folder
 from trust_recourse.audit.groups import MOST_CROSSED, Column, Grouping, _band_names, meant
-from trust_recourse.audit.tally import NONE, OPEN, REACHED, Group
+from trust_recourse.audit.permutation_test import dealt_out
+from trust_recourse.audit.sampled_search import Sampled, Some, Step, _people
 from trust_recourse.cli import app
 from trust_recourse.plot import (
     asked_info,
@@ -35,8 +35,8 @@ from trust_recourse.plot import (
     forest_info,
     levels_info,
 )
-from trust_recourse.problem import Cost
 from trust_recourse.progress import Progress
+from trust_recourse.question import Cost
 from trust_recourse.report.audit import points
 from trust_recourse.report.content import Grid
 
@@ -225,9 +225,9 @@ def test_between_alike_groups_intervals_cover_zero_as_often_as_they_say():
     for _ in range(tries):
         a, b = groups_of(rng, (120, 0.5, 0.15, 1.0), (80, 0.5, 0.15, 1.0))
         grid = np.linspace(0, 2, 3)
-        first, second = (chance.measured(g, 1.5, grid, 300, rng).estimates for g in (a, b))
+        first, second = (intervals.measured(g, 1.5, grid, 300, rng).estimates for g in (a, b))
         for measure in covered:
-            low, high = chance.interval(
+            low, high = intervals.interval(
                 first[measure].value - second[measure].value,
                 first[measure].draws - second[measure].draws,
             )
@@ -240,7 +240,7 @@ def test_between_alike_groups_intervals_cover_zero_as_often_as_they_say():
 @settings(max_examples=40)
 def test_the_interval_of_a_share_holds_it_and_is_never_a_point(k, more):
     n = k + more
-    found = chance.share(k, n, 400, np.random.default_rng(0))
+    found = intervals.share(k, n, 400, np.random.default_rng(0))
     if not n:
         assert np.isnan(found.value)
         assert all(np.isnan(end) for end in found.interval)
@@ -290,7 +290,7 @@ def test_a_few_dear_cases_make_no_difference_between_alike_groups_clear():
     tries, tail, wrong = 400, 0.005, 0
     for _ in range(tries):
         pair = [mean_of(rng.lognormal(0.0, 2.0, people), rng) for people in (30, 300)]
-        wrong += chance.apart(*pair, "mean_cost", tail)
+        wrong += intervals.apart(*pair, "mean_cost", tail)
     # 4 are expected at most; by Student's law alone there are about 20
     assert wrong <= 9
 
@@ -298,9 +298,9 @@ def test_a_few_dear_cases_make_no_difference_between_alike_groups_clear():
 def mean_of(costs, rng):
     """A group of which the mean cost alone is measured."""
     group = group_of(costs, 0)
-    estimate = chance.mean_cost(group.costs, group.times, 100, rng)
-    curve = chance.Curve(*[np.empty(0)] * 4)
-    return chance.Measured(group, {"mean_cost": estimate}, {}, curve, (0, 0, 0), np.inf)
+    estimate = intervals.mean_cost(group.costs, group.times, 100, rng)
+    curve = intervals.Curve(*[np.empty(0)] * 4)
+    return intervals.Measured(group, {"mean_cost": estimate}, {}, curve, (0, 0, 0), np.inf)
 
 
 @given(st.integers(30, 200), st.integers(30, 200), st.floats(0, 1), st.floats(0, 1))
@@ -339,30 +339,30 @@ def test_groups_that_do_not_overlap_are_never_dealt_so(people, others):
 
 @given(freedom=st.integers(5, 300), level=st.floats(0.9, 0.9995))
 def test_quantiles_of_students_law(freedom, level):
-    assert chance.student(freedom, level) == pytest.approx(stats.t.ppf(level, freedom), rel=0.02)
+    assert intervals.student(freedom, level) == pytest.approx(stats.t.ppf(level, freedom), rel=0.02)
 
 
 @given(tail=st.floats(1e-4, 0.05), k=st.integers(0, 60))
 @settings(max_examples=30)
 def test_what_is_clear_is_so_by_the_laws_of_wilson_and_student(tail, k):
     rng = np.random.default_rng(k)
-    found = chance.measured(group_of(rng.gamma(4, 1, k), 60 - k), 2, np.arange(3.0), 200, rng)
-    low, high = chance._ends(found, "reach", tail)
+    found = intervals.measured(group_of(rng.gamma(4, 1, k), 60 - k), 2, np.arange(3.0), 200, rng)
+    low, high = intervals._ends(found, "reach", tail)
     told = stats.binomtest(k, 60).proportion_ci(1 - 2 * tail, "wilson")
     assert (low, high) == pytest.approx((told.low, told.high), abs=1e-9)
     if k > 5:
-        low, high = chance._ends(found, "mean_cost", tail)
+        low, high = intervals._ends(found, "mean_cost", tail)
         estimate = found.estimates["mean_cost"]
         least = 0.98 * stats.t.ppf(1 - tail, k - 1) * np.std(estimate.draws)
         assert min(estimate.value - low, high - estimate.value) >= least
-        assert not chance.apart(found, found, "mean_cost", tail)
+        assert not intervals.apart(found, found, "mean_cost", tail)
 
 
 def test_means_of_few_people_are_covered_as_often_as_they_say():
     rng = np.random.default_rng(2)
     tries, covered = 500, 0
     for costs in rng.normal(10.0, 1.0, (tries, 5)):
-        found = chance.mean_cost(np.sort(costs), np.ones(5, dtype=np.int64), 200, rng)
+        found = intervals.mean_cost(np.sort(costs), np.ones(5, dtype=np.int64), 200, rng)
         covered += found.interval[0] <= 10.0 <= found.interval[1]
     # 0.84 without Student's law
     assert 0.91 <= covered / tries <= 0.98
@@ -374,7 +374,7 @@ def test_curves_and_what_half_pay_are_covered_as_often_as_they_say():
     tries, curve, half = 200, 0, 0
     for _ in range(tries):
         (group,) = groups_of(rng, (60, 1.0, 0.15, 1.0))
-        found = chance.measured(group, 1.5, np.array([0.0, 1.0, 3.0]), 200, rng)
+        found = intervals.measured(group, 1.5, np.array([0.0, 1.0, 3.0]), 200, rng)
         curve += found.curve.low[1] <= 0.85 * law.cdf(1.0) <= found.curve.high[1]
         half += found.half[1] <= law.ppf(0.5 / 0.85) <= found.half[2]
     assert 0.9 <= curve / tries <= 0.99
@@ -387,7 +387,7 @@ def test_of_the_worst_off_something_is_known_and_not_too_much(costs, none):
     if not costs and not none:
         return
     grid, cap = np.linspace(0.0, 5.0, 11), 1.7
-    found = chance.measured(group_of(costs, none), cap, grid, 400, np.random.default_rng(0))
+    found = intervals.measured(group_of(costs, none), cap, grid, 400, np.random.default_rng(0))
     low, high = found.estimates["capped_cost"].interval
     assert 0.0 <= low < high <= cap + 1e-9
     assert (found.curve.low <= found.curve.share).all()
@@ -398,7 +398,7 @@ def test_of_the_worst_off_something_is_known_and_not_too_much(costs, none):
 def test_nobody_of_a_few_is_not_taken_for_nobody_ever():
     rng = np.random.default_rng(0)
     few, many = (
-        chance.measured(group_of([], n), 1.0, np.linspace(0, 2, 5), 400, rng) for n in (2, 500)
+        intervals.measured(group_of([], n), 1.0, np.linspace(0, 2, 5), 400, rng) for n in (2, 500)
     )
     assert few.curve.high[-1] > 0.3 > 0.02 > many.curve.high[-1] > 0
     assert few.half[0] == few.half[2] == np.inf
@@ -433,13 +433,13 @@ def test_one_person_says_nothing_of_others(tmp_path):
 def test_many_costs_are_drawn_in_parts_that_keep_their_mean():
     rng = np.random.default_rng(0)
     values, times = np.unique(rng.gamma(2, 1, 9000).round(3), return_counts=True)
-    assert len(values) > chance.CELLS
-    fewer, often = chance.cells(values, times)
-    assert len(fewer) <= chance.CELLS
+    assert len(values) > intervals.CELLS
+    fewer, often = intervals.cells(values, times)
+    assert len(fewer) <= intervals.CELLS
     assert often.sum() == 9000
     assert (np.diff(fewer) > 0).all()
     assert np.average(fewer, weights=often) == pytest.approx(np.average(values, weights=times))
-    found = chance.mean_cost(values, times, 500, rng)
+    found = intervals.mean_cost(values, times, 500, rng)
     sure = 1.96 * np.sqrt(np.cov(values, fweights=times) / 9000)
     low, high = found.interval
     assert (high - low) / 2 == pytest.approx(sure, rel=0.15)
@@ -609,8 +609,8 @@ def test_the_reference_is_the_largest_or_the_one_named(folder):
 def test_the_model_says_again_what_the_batch_said(deep, loans):
     place, _ = loans
     sexes = deep.parts[0]
-    assert {each.group for each in sexes.deeper} == {"woman", "man"}
-    for each in sexes.deeper:
+    assert {each.group for each in sexes.sampled} == {"woman", "man"}
+    for each in sexes.sampled:
         shares = [step.reach.value for step in each.frontier]
         assert shares == sorted(shares, reverse=True)
         assert shares[0] > shares[-1]
@@ -619,7 +619,7 @@ def test_the_model_says_again_what_the_batch_said(deep, loans):
             told = step.reach.value + step.none.value + step.open.value
             assert told == pytest.approx(1)
     everybody = Audit.of(place / "answers", "sex", model=loans[1], sample=500, draws=100)
-    for each, counted in zip(everybody.parts[0].deeper, everybody.parts[0].groups, strict=True):
+    for each, counted in zip(everybody.parts[0].sampled, everybody.parts[0].groups, strict=True):
         at = next(step for step in each.frontier if step.confidence == 0.65)
         assert each.asked == counted.group.refused
         assert at.reach.value == counted.estimates["reach"].value
@@ -651,7 +651,7 @@ def test_what_blocks_nobody_is_not_named_for_all(deep, loans):
     counts = dict.fromkeys(told.index, 0)
     for row in stuck.to_dict("records"):
         x = {name: row[f"from.{name}"] for name in schema.names}
-        for lifted in schema.relaxations(x):
+        for lifted in schema.lifted(x):
             found = Recourse(model, lifted.schema).find(x, 0.65, node_limit=5000)
             if found.options:
                 counts[lifted.sentence] += 1
@@ -782,9 +782,9 @@ def test_of_many_groups_those_with_the_most_refused_are_drawn(tmp_path):
         assert list(info.groups) == largest
         assert info.left_out == 7
     assert [*forest_info(audit).groups] == largest[:-1]
-    shares = chance.share(1, 5, 100, np.random.default_rng(0))
+    shares = intervals.share(1, 5, 100, np.random.default_rng(0))
     steps = (Step(0.7, shares, shares, shares, shares),)
-    asked = tuple(Deeper(name, 5, steps, 0, {}, Some(0, shares), Some(0, shares)) for name in many)
+    asked = tuple(Sampled(name, 5, steps, 0, {}, Some(0, shares), Some(0, shares)) for name in many)
     deeper = dataclasses.replace(audit, parts=(dataclasses.replace(audit.parts[0], deeper=asked),))
     assert list(levels_info(deeper).groups) == list(many)[-5:]
     assert levels_info(deeper).left_out == 15

@@ -24,7 +24,7 @@ from sklearn.preprocessing import MinMaxScaler, PolynomialFeatures, StandardScal
 from test_bayes import CREDIT, a_person, question
 from test_search import machine
 from trust_recourse import Recourse, Schema
-from trust_recourse.problem import Cost, Problem, Status, Target
+from trust_recourse.question import Cost, Problem, Status, Target
 from trust_recourse.schema import Feature
 from trust_recourse.search import wachter as way_down
 from trust_recourse.search.spheres import LAYER, spheres
@@ -142,17 +142,17 @@ def test_the_way_down_is_allowed_and_true_and_ends_where_the_target_is_met(
     model, _ = lender
     X, _ = loans(np.random.default_rng(seed), 1)
     recourse = Recourse(model, LOANS, "l1", wanted=wanted)
-    reach = LOANS.reach(X.iloc[0])
-    problem = Problem(reach, Target(level, mode, 0.1), recourse.cost, wanted)
+    action_set = LOANS.action_set(X.iloc[0])
+    problem = Problem(action_set, Target(level, mode, 0.1), recourse.cost, wanted)
     points = wachter(problem, recourse.confidences, Network.of(model), n_trials=100)
     assert len({point.codes.tobytes() for point in points}) == len(points)
-    np.testing.assert_array_equal(points[0].codes, reach.own)
+    np.testing.assert_array_equal(points[0].codes, action_set.own)
     for point in points:
-        assert reach.why_not(point.codes) == ()
-        assert point.cost == recourse.cost.between(LOANS.features, reach.own, point.codes)
+        assert action_set.why_not(point.codes) == ()
+        assert point.cost == recourse.cost.between(LOANS.features, action_set.own, point.codes)
         alone = recourse.confidence_of(point.codes)
         assert point.confidence == pytest.approx(alone, abs=1e-12)
-        np.testing.assert_array_equal(point.codes[4:], reach.own[4:])  # region and age stay
+        np.testing.assert_array_equal(point.codes[4:], action_set.own[4:])  # region and age stay
     assert not any(problem.target.met(point.confidence) for point in points[:-1])
 
 
@@ -168,7 +168,7 @@ def test_wachter_reaches_a_clear_target_and_repeats(lender):
             assert option.status is Status.FEASIBLE
             assert recourse.confidence(option.x) == option.confidence
             assert option.confidence >= level - 1e-9
-            assert LOANS.reach(x).allows(option.x)
+            assert LOANS.action_set(x).allows(option.x)
             assert option.changes
             again = recourse.find(x, level, engine="wachter", random_state=9)
             pd.testing.assert_frame_equal(result.to_frame(), again.to_frame())
@@ -181,12 +181,12 @@ def test_distance_loses_weight_until_the_target_is_met():
     network = Network((np.array([[0.8]]),), (np.array([-0.4]),), "relu")
     confidence = lambda codes: 1 / (1 + np.exp(0.4 - 0.8 * codes[:, 0]))  # noqa: E731
     schema = Schema((Feature("income", lower=0, upper=3),))
-    problem = Problem(schema.reach({"income": 0}), Target(0.6), Cost.named("l1"))
+    problem = Problem(schema.action_set({"income": 0}), Target(0.6), Cost.named("l1"))
     points = wachter(problem, confidence, network, n_trials=150)
     assert problem.target.met(points[-1].confidence)
     assert len(points) > 300
     assert max(point.codes[0] for point in points[:150]) < points[-1].codes[0]
-    beyond = Problem(problem.reach, Target(0.97), problem.cost)
+    beyond = Problem(problem.action_set, Target(0.97), problem.cost)
     missed = wachter(beyond, confidence, network, n_trials=150)
     assert not any(beyond.target.met(point.confidence) for point in missed)
     assert (
@@ -213,7 +213,7 @@ def test_wachter_is_silent_unless_asked_and_refuses_no_steps(lender, capfd):
         assert capfd.readouterr() == ("", "")
         recourse.find(x, level, engine="wachter", n_trials=30, verbose=True)
         assert "wachter ━" in capfd.readouterr().err
-    problem = Problem(LOANS.reach(x), Target(0.5), recourse.cost)
+    problem = Problem(LOANS.action_set(x), Target(0.5), recourse.cost)
     with pytest.raises(ValueError, match="n_trials=2.5; expected a whole number"):
         wachter(problem, recourse.confidences, Network.of(model), n_trials=2.5)
 
@@ -252,12 +252,12 @@ def test_the_spheres_stop_at_the_first_layer_with_a_hit(seed):
     rng = np.random.default_rng(seed)
     names = [f"x{i}" for i in range(int(rng.integers(1, 5)))]
     schema = Schema(tuple(Feature(n, lower=-90, upper=90, scale=10.0) for n in names))
-    reach = schema.reach(dict.fromkeys(names, 0.0))
+    action_set = schema.action_set(dict.fromkeys(names, 0.0))
     weights = rng.normal(size=len(names))
     weights /= np.linalg.norm(weights)
     least = float(rng.uniform(0.1, 1.5))  # how far the half-space of yes is, in scaled units
     confidence = lambda codes: np.where(codes @ weights / 10 >= least, 0.9, 0.1)  # noqa: E731
-    problem = Problem(reach, Target(0.5), Cost.named("l2"))
+    problem = Problem(action_set, Target(0.5), Cost.named("l2"))
     points = spheres(problem, confidence, n_trials=300, random_state=seed)
     layer = [math.floor(point.cost / LAYER) for point in points[1:]]
     assert layer == sorted(layer)
@@ -282,8 +282,8 @@ def test_the_spheres_end_when_everything_is_inside():
     assert len(points) == sum(asked)
     assert len(asked) > 2
     rows = np.array([point.codes for point in points])
-    for moves, column in zip(problem.reach.moves, rows.T, strict=True):
-        assert (column.min(), column.max()) == moves.extent(-math.inf, math.inf)
+    for actions, column in zip(problem.action_set.actions, rows.T, strict=True):
+        assert (column.min(), column.max()) == actions.extent(-math.inf, math.inf)
 
 
 def test_categories_and_what_is_missing_are_drawn_by_chance():
@@ -291,8 +291,8 @@ def test_categories_and_what_is_missing_are_drawn_by_chance():
         "home": "own", "job": False, "years": -1, "grade": "mid", "income": 39.0, "debt": 1.0,
     }  # fmt: skip
     schema = Schema(CREDIT.features)
-    reach = schema.reach(person)
-    near = Problem(reach, Target(0.01), Cost.named("l1"))
+    action_set = schema.action_set(person)
+    near = Problem(action_set, Target(0.01), Cost.named("l1"))
     points = spheres(near, lambda codes: np.full(len(codes), 0.5), n_trials=400)
     rows = np.array([point.codes for point in points[1:]])
     at = schema.position
@@ -312,7 +312,7 @@ def test_spheres_ask_any_model(lender):
         result = recourse.find(x, 0.6, engine="spheres", n_trials=300)
         for option in result.options:
             assert recourse.confidence(option.x) >= 0.6 - 1e-9
-            assert LOANS.reach(x).allows(option.x)
+            assert LOANS.action_set(x).allows(option.x)
             reached += 1
     assert reached == 5
 

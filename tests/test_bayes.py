@@ -18,7 +18,7 @@ from sklearn.preprocessing import OneHotEncoder
 
 from test_search import enumerated, machine, person_schema
 from trust_recourse import Recourse
-from trust_recourse.problem import Cost, Point, Problem, Target
+from trust_recourse.question import Cost, Point, Problem, Target
 from trust_recourse.schema import Feature, Schema, SchemaError
 from trust_recourse.search.bayes import gp, tpe
 from trust_recourse.search.space import Choice, Space
@@ -60,10 +60,10 @@ def a_person(rng):
     }
 
 
-def smooth(seed, reach):
+def smooth(seed, action_set):
     """A confidence that every movable feature has a part in, missing values too."""
-    weights = np.random.default_rng(seed).normal(size=len(reach.schema))
-    scale = np.array([feature.scale for feature in reach.schema])
+    weights = np.random.default_rng(seed).normal(size=len(action_set.schema))
+    scale = np.array([feature.scale for feature in action_set.schema])
 
     def confidence(codes):
         known = np.nan_to_num(codes / scale, nan=0.7)
@@ -80,7 +80,7 @@ def question(seed, relations, mode="at_least", wanted=1, rank=0.9):
     codes, costs, p = enumerated(recourse, x)
     level = float(np.clip(np.quantile(p, rank, method="nearest"), 0.001, 0.999))
     target = Target(level, mode, 0.02)
-    problem = Problem(recourse.schema.reach(x), target, recourse.cost, wanted)
+    problem = Problem(recourse.schema.action_set(x), target, recourse.cost, wanted)
 
     def confidence(rows):
         yes = model.confidence_at(model.cells_of(rows))
@@ -91,12 +91,14 @@ def question(seed, relations, mode="at_least", wanted=1, rank=0.9):
 
 def check(points, problem, confidence):
     """What every engine owes: allowed, distinct points whose numbers are those of their codes."""
-    reach = problem.reach
+    action_set = problem.action_set
     assert points
     assert len({point.codes.tobytes() for point in points}) == len(points)
     for point in points:
-        assert reach.why_not(point.codes) == ()
-        assert point.cost == problem.cost.between(reach.schema.features, reach.own, point.codes)
+        assert action_set.why_not(point.codes) == ()
+        assert point.cost == problem.cost.between(
+            action_set.schema.features, action_set.own, point.codes
+        )
         alone = confidence(point.codes[None])[0]  # may differ in the last bits from many at once
         assert point.confidence == pytest.approx(alone, abs=1e-12)
 
@@ -129,9 +131,9 @@ def test_points_are_honest_and_never_beat_enumeration(engine, seed, relations, m
 @given(seed=st.integers(0, 10**6), cost=st.sampled_from(["l0", "l1", "l2"]))
 def test_every_kind_of_feature_stays_within_reach(engine, seed, cost):
     rng = np.random.default_rng(seed)
-    reach = CREDIT.reach(a_person(rng))
-    problem = Problem(reach, Target(0.8), Cost.named(cost))
-    confidence = smooth(seed, reach)
+    action_set = CREDIT.action_set(a_person(rng))
+    problem = Problem(action_set, Target(0.8), Cost.named(cost))
+    confidence = smooth(seed, action_set)
     points = engine(problem, confidence, n_trials=TRIALS[engine], random_state=seed)
     check(points, problem, confidence)
 
@@ -140,17 +142,17 @@ def test_every_kind_of_feature_stays_within_reach(engine, seed, cost):
 @given(seed=st.integers(0, 10**6))
 def test_rows_are_repaired_to_nearby_rows_that_keep_the_relations(seed):
     rng = np.random.default_rng(seed)
-    reach = CREDIT.reach(a_person(rng))
-    space = Space.of(Problem(reach, Target(0.8), Cost.named("l1")))
+    action_set = CREDIT.action_set(a_person(rng))
+    space = Space.of(Problem(action_set, Target(0.8), Cost.named("l1")))
     rows = [space.row(axis.draw(rng) for axis in space.axes) for _ in range(40)]
     kept = [space.kept(row) for row in rows]
     repaired = 0
     for row, to in zip(rows, kept, strict=True):
-        if reach.allows(row):
+        if action_set.allows(row):
             np.testing.assert_array_equal(to, row)
         else:  # without debt, and with job and grade as they are, there is always a way
             assert to is not None
-            assert reach.allows(to)
+            assert action_set.allows(to)
             repaired += 1
     assert repaired > 0
 
@@ -159,16 +161,16 @@ def test_rows_are_repaired_to_nearby_rows_that_keep_the_relations(seed):
 @given(seed=st.integers(0, 10**6))
 def test_a_row_and_its_place_in_the_unit_cube_are_one(seed):
     rng = np.random.default_rng(seed)
-    reach = CREDIT.reach(a_person(rng))
-    space = Space.of(Problem(reach, Target(0.8), Cost.named("l1")))
+    action_set = CREDIT.action_set(a_person(rng))
+    space = Space.of(Problem(action_set, Target(0.8), Cost.named("l1")))
     for axis in space.axes:
-        own = reach.own[axis.at]
+        own = action_set.own[axis.at]
         values = [own, *(axis.draw(rng) for _ in range(30))]
         if not isinstance(axis, Choice) and not np.isnan(own):
             around = np.array([*values, *rng.uniform(-60, 60, 30)])
-            moves = reach.moves[axis.at]
+            actions = action_set.actions[axis.at]
             nearest = axis.nearest(around)
-            assert all(moves.allows(value) for value in nearest)
+            assert all(actions.allows(value) for value in nearest)
             np.testing.assert_array_equal(nearest[: len(values)], values)
             others = np.array(values)[:, None]
             assert (abs(nearest - around) <= abs(others - around).min(axis=0) + 1e-9).all()
@@ -222,7 +224,7 @@ def test_any_model_with_a_confidence_will_do(engine, mixed):
     }
     for confidence in models.values():
         refused = schema.encode(X)[int(np.argmin(confidence(schema.encode(X))))]
-        problem = Problem(schema.reach_codes(refused), Target(0.7), Cost.named("l2"))
+        problem = Problem(schema.action_set_of(refused), Target(0.7), Cost.named("l2"))
         points = engine(problem, confidence, n_trials=TRIALS[engine])
         check(points, problem, confidence)
         assert cheapest(points, problem.target) < np.inf
@@ -255,7 +257,7 @@ def test_pareto_keeps_what_nothing_beats(numbers, mode):
 @engines
 def test_who_may_not_move_is_their_own_only_point(engine):
     schema = Schema((Feature("age", mutable=False), Feature("sex", "boolean", protected=True)))
-    problem = Problem(schema.reach({"age": 41.5, "sex": True}), Target(0.9), Cost.named("l2"))
+    problem = Problem(schema.action_set({"age": 41.5, "sex": True}), Target(0.9), Cost.named("l2"))
     (point,) = engine(problem, lambda codes: np.full(len(codes), 0.25))
     np.testing.assert_array_equal(point.codes, [41.5, 1.0])
     assert (point.cost, point.confidence) == (0.0, 0.25)
@@ -266,8 +268,8 @@ def test_who_can_only_break_a_relation_stays():
         (Feature("a", mutable=False), Feature("b", mutable=False), Feature("c", "boolean")),
         ("a <= b",),
     )
-    reach = schema.reach({"a": 2, "b": 1, "c": False})
-    problem = Problem(reach, Target(0.9), Cost.named("l2"))
+    action_set = schema.action_set({"a": 2, "b": 1, "c": False})
+    problem = Problem(action_set, Target(0.9), Cost.named("l2"))
     points = tpe(problem, lambda codes: np.full(len(codes), 0.25), n_trials=10)
     assert [point.codes.tolist() for point in points] == [[2, 1, 0]]
 
@@ -289,11 +291,11 @@ def test_it_is_silent_unless_asked_and_leaves_logging_alone(engine, capfd):
 def test_a_feature_without_limit_is_refused(engine, bound):
     other = {"lower": "upper", "upper": "lower"}[bound]
     schema = Schema((Feature("income", "integer", **{other: 0}),))
-    problem = Problem(schema.reach({"income": 0}), Target(0.9), Cost.named("l2"))
+    problem = Problem(schema.action_set({"income": 0}), Target(0.9), Cost.named("l2"))
     with pytest.raises(SchemaError, match=f"'income' may go without limit.* give it a {bound}"):
         engine(problem, lambda codes: np.full(len(codes), 0.25))
     bounded = schema.update("income", max_change=3)
-    problem = Problem(bounded.reach({"income": 0}), Target(0.9), Cost.named("l2"))
+    problem = Problem(bounded.action_set({"income": 0}), Target(0.9), Cost.named("l2"))
     points = engine(problem, lambda codes: np.full(len(codes), 0.25), n_trials=9)
     assert len(points) > 1
 
@@ -318,7 +320,7 @@ def test_bad_questions(engine, monkeypatch):
 def test_codes_come_back_in_the_persons_own_values(mixed):
     X, _ = mixed
     schema = Schema.infer(X)
-    problem = Problem(schema.reach(X.iloc[0]), Target(0.5), Cost.named("l1"))
+    problem = Problem(schema.action_set(X.iloc[0]), Target(0.5), Cost.named("l1"))
     points = tpe(problem, lambda codes: codes[:, 4] * 0.5, n_trials=15)
     table = schema.decode(np.array([point.codes for point in points]))
     assert isinstance(table, pd.DataFrame)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from test_own_model import LOAN, card
 from trust_recourse.cells import Condition, Grid
-from trust_recourse.problem import Cost
+from trust_recourse.question import Cost
 from trust_recourse.search.branch_and_bound import BranchAndBound
 from trust_recourse.search.candidates import candidates
 
@@ -39,8 +39,8 @@ def test_several_conditions_are_met_at_once_as_by_enumeration(seed):
     wanted = rng.integers(0, 2, 3).tolist()
     scores = [c.score_of(w) for c, w in zip(cards, wanted, strict=True)]
     own = rng.integers([1, 0, 0], [13, 10, 3]).astype(float)
-    reach, cost = LOAN.reach_codes(own), Cost.named("l1")
-    features = candidates(scores[0].grid, reach, cost)
+    action_set, cost = LOAN.action_set_of(own), Cost.named("l1")
+    features = candidates(scores[0].grid, action_set, cost)
     rows = np.array(list(itertools.product(*(f.codes for f in features))))
     costs = np.array([cost.between(LOAN.features, own, row) for row in rows])
     sure = np.array([score.at(score.grid.cells(rows)) for score in scores])

@@ -29,7 +29,7 @@ import trust_recourse
 from test_search import enumerated, machine, person_schema
 from trust_recourse import Feature, PTMClassifier, Recourse, Schema, TMClassifier
 from trust_recourse.cancel import Cancelled, cancellable
-from trust_recourse.problem import Cost, Point, Problem, Status, Target
+from trust_recourse.question import Cost, Point, Problem, Status, Target
 from trust_recourse.schema import SchemaError
 from trust_recourse.search import branch_and_bound
 from trust_recourse.search.candidates import candidates
@@ -148,7 +148,7 @@ def ask(seed, cost="l2", mode="at_least", link="margin", calibration=None, wante
         level, tolerance = float(np.clip(p.max() + 1e-4, 0.001, 0.9999)), 1e-5
     target = Target(level, mode, tolerance)
     result = recourse.find(x, level, mode=mode, tolerance=tolerance, **limits)
-    problem = Problem(recourse.schema.reach(x), target, recourse.cost, wanted)
+    problem = Problem(recourse.schema.action_set(x), target, recourse.cost, wanted)
     return Asked(recourse, problem, x, result, rows, costs, p)
 
 
@@ -184,7 +184,7 @@ def test_every_certificate_of_the_engine_is_confirmed(asked):
     verdict = check(
         certificate,
         asked.model,
-        schema=problem.reach.schema,
+        schema=problem.action_set.schema,
         cost=problem.cost,
         x=asked.x,
         target=problem.target,
@@ -295,8 +295,8 @@ class Prover:
         self.codes = proof.candidates
         rules = Machine.read(self.asked.model, problem.wanted)
         costs, factors = [], []
-        for f, feature in enumerate(problem.reach.schema):
-            own, codes = problem.reach.own[f], self.codes[f]
+        for f, feature in enumerate(problem.action_set.schema):
+            own, codes = problem.action_set.own[f], self.codes[f]
             costs += [problem.cost.change(feature, own, code) for code in codes]
             cells = cells_of(feature, self.asked.model.thresholds_[f], codes)
             factors.append(rules.tables[f][cells])
@@ -304,9 +304,9 @@ class Prover:
         self.boxes = Candidates(rules, sizes, np.array(costs), np.concatenate(factors))
         self.nodes = []
         self.unproved = []
-        self.visit(np.zeros(len(sizes), int), sizes - 1)
+        self.session(np.zeros(len(sizes), int), sizes - 1)
 
-    def visit(self, first, last):
+    def session(self, first, last):
         ends = first[None], last[None]
         least, most = self.asked.problem.target.interval
         (low,), (high,) = self.boxes.confidence(*ends)
@@ -328,8 +328,8 @@ class Prover:
         self.nodes.append((f, cut, 0.0))
         left, right = last.copy(), first.copy()
         left[f], right[f] = cut, cut + 1
-        self.visit(first, left)
-        self.visit(right, last)
+        self.session(first, left)
+        self.session(right, last)
 
     def proof(self, reason, price):
         """With a pretext for what is not proved."""
@@ -341,7 +341,7 @@ class Prover:
 def meets(asked, row):
     problem = asked.problem
     p = asked.recourse.confidence_of(row)
-    return problem.target.met(p) and problem.reach.allows(row)
+    return problem.target.met(p) and problem.action_set.allows(row)
 
 
 @law
@@ -402,7 +402,7 @@ def reason_is_true(asked, certificate, reason, first, last):
     codes, problem = certificate.proof.candidates, asked.problem
     ranges = [of[a : b + 1] for of, a, b in zip(codes, first, last, strict=True)]
     points = np.array(list(itertools.product(*ranges)))
-    features, own = problem.reach.schema.features, problem.reach.own
+    features, own = problem.action_set.schema.features, problem.action_set.own
     costs = np.array([problem.cost.between(features, own, row) for row in points])
     if reason == COST:
         return costs.min() >= asked.least * (1 - 1e-9)
@@ -411,7 +411,7 @@ def reason_is_true(asked, certificate, reason, first, last):
     if reason == RELATION:
         return not all(
             any(kept(relation, problem, row) for row in points)
-            for relation in problem.reach.relations
+            for relation in problem.action_set.relations
         )
     if reason == PRICED:
         cheaper = points[costs < asked.least * (1 - 1e-9)]
@@ -420,8 +420,8 @@ def reason_is_true(asked, certificate, reason, first, last):
 
 
 def kept(relation, problem, row):
-    at = [problem.reach.schema.position(name) for name in (relation.a, relation.b)]
-    own, pair = tuple(problem.reach.own[at]), tuple(row[at])
+    at = [problem.action_set.schema.position(name) for name in (relation.a, relation.b)]
+    own, pair = tuple(problem.action_set.own[at]), tuple(row[at])
     return pair == own or relation.holds(own, pair)
 
 
@@ -521,13 +521,13 @@ def test_too_few_candidates_are_refused(asked, data):
     refuse(np.delete(proof.candidates[f], at), "own value is no candidate|serves in its place")
     refuse([*proof.candidates[f], 77.25], "77.25 is not allowed|expected at most")
     refuse([*proof.candidates[f], proof.candidates[f][at]], "given more than once")
-    feature, moves = asked.problem.reach.schema[f], asked.problem.reach.moves[f]
+    feature, actions = asked.problem.action_set.schema[f], asked.problem.action_set.actions[f]
     chosen = proof.candidates[f][at]
-    paid = asked.problem.cost.change(feature, moves.own, chosen)
+    paid = asked.problem.cost.change(feature, actions.own, chosen)
     cells = partial(cells_of, feature, asked.model.thresholds_[f])
-    for value in moves.values():
+    for value in actions.values():
         same_cell = (cells(np.array([value])) == cells(np.array([chosen]))).all()
-        if same_cell and asked.problem.cost.change(feature, moves.own, value) > paid:
+        if same_cell and asked.problem.cost.change(feature, actions.own, value) > paid:
             codes = np.where(proof.candidates[f] == chosen, value, proof.candidates[f])
             refuse(codes, "own value is no candidate|serves in its place")
 
@@ -578,7 +578,7 @@ def test_another_question_is_refused():
     asked = ask(1)
     certificate = asked.certificate()
     model, problem = asked.model, asked.problem
-    schema = problem.reach.schema
+    schema = problem.action_set.schema
     refused(replace(certificate, fingerprint="0" * 64), model, "about the model 000000000000…")
     refused(certificate, machine(6)[0], "it is about the model")
     another = "it answers another question: "
@@ -590,11 +590,11 @@ def test_another_question_is_refused():
     other = schema.update("count", weight=7.0)
     refused(certificate, model, f"{another}count, weight is .*, not 7.0$", schema=other)
     renamed = Schema(tuple(replace(f, name=f.name + "s") for f in schema))
-    moved = Problem(renamed.reach_codes(problem.reach.own), *_rest(problem))
+    moved = Problem(renamed.action_set_of(problem.action_set.own), *_rest(problem))
     refused(replace(certificate, problem=moved), model, "reads values otherwise")
     higher = replace(problem, target=Target(certificate.answer.confidence + 1e-6))
     refused(replace(certificate, problem=higher), model, "short of Target")
-    narrower = problem.reach.schema.lock(*schema.names).reach_codes(problem.reach.own)
+    narrower = problem.action_set.schema.lock(*schema.names).action_set_of(problem.action_set.own)
     refused(replace(certificate, problem=Problem(narrower, *_rest(problem))), model, "not allowed")
     few = replace(certificate.proof, candidates=certificate.proof.candidates[:-1])
     refused(replace(certificate, proof=few), model, "candidates for 3 features")
@@ -625,13 +625,13 @@ def test_both_sides_compute_the_same_fingerprint_of_a_question(tmp_path):
 def test_the_fingerprint_is_of_what_is_asked_however_it_is_written():
     asked = ask(1)
     problem, model = asked.problem, asked.model.fingerprint_
-    schema, own = problem.reach.schema, problem.reach.own
+    schema, own = problem.action_set.schema, problem.action_set.own
 
     def of(problem, model=model):
         return question.fingerprint(question.asked(problem, model))
 
     def by(schema, own=own):
-        return replace(problem, reach=schema.reach_codes(own))
+        return replace(problem, action_set=schema.action_set_of(own))
 
     alike = [
         by(schema, -(0.0 - own)),  # 0 as -0
@@ -669,7 +669,7 @@ CHANGES = [
 @pytest.mark.parametrize("change", CHANGES, ids=str)
 def test_a_difference_in_any_rule_is_refused_and_named(change):
     asked = ask(1)
-    schema = asked.problem.reach.schema.update("count", **change)
+    schema = asked.problem.action_set.schema.update("count", **change)
     ((field, value),) = change.items()
     value = float(value) if type(value) is int else value
     said = f"another question: count, {field} is .*, not {value!r}$"
@@ -679,17 +679,18 @@ def test_a_difference_in_any_rule_is_refused_and_named(change):
 def test_a_proof_is_read_in_the_verifiers_names_and_never_in_its_own():
     """Swapped labels made a proof read as that of another question."""
     asked = ask(1)
-    schema = asked.problem.reach.schema
+    schema = asked.problem.action_set.schema
     swapped = schema.update("rate", label="count", unit="per year").update("count", label="rate")
-    reach = swapped.reach_codes(asked.problem.reach.own)
-    forged = replace(asked.certificate(), problem=replace(asked.problem, reach=reach))
-    told = check(forged, asked.model).problem.reach.schema
+    action_set = swapped.action_set_of(asked.problem.action_set.own)
+    forged = replace(asked.certificate(), problem=replace(asked.problem, action_set=action_set))
+    told = check(forged, asked.model).problem.action_set.schema
     assert [(f.title, f.unit) for f in told] == [(f.title, f.unit) for f in asked.model.schema_]
     own = schema.update("rate", label="interest", unit="%")
     honest = replace(
-        forged, problem=replace(asked.problem, reach=own.reach_codes(asked.problem.reach.own))
+        forged,
+        problem=replace(asked.problem, action_set=own.action_set_of(asked.problem.action_set.own)),
     )
-    assert check(honest, asked.model, schema=own).problem.reach.schema == own
+    assert check(honest, asked.model, schema=own).problem.action_set.schema == own
     dearer = replace(forged, answer=replace(forged.answer, codes=np.full(4, 77.0)))
     refused(dearer, asked.model, "not allowed: rate (may only|must not)")
     other = Schema(tuple(replace(f, name=f"{f.name}s") for f in own))
@@ -704,8 +705,8 @@ def test_values_are_written_as_the_model_has_them():
     told = Recourse(model).find(X.iloc[1], 0.01).certificate().to_dict() | {"format": 1}
     del told["question"]
     told["schema"]["features"][0]["values"] = [0, 1]
-    reach = check(Certificate.from_dict(told), model).problem.reach
-    assert repr(reach).startswith("home: False, may be False, True\n")
+    action_set = check(Certificate.from_dict(told), model).problem.action_set
+    assert repr(action_set).startswith("home: False, may be False, True\n")
 
 
 @pytest.mark.parametrize(
@@ -752,16 +753,16 @@ def test_a_certificate_of_format_1_kept_for_good():
 def whoever_changes_pays(codes, own):
     """A proof that all but the person's own row costs too much, and that row misses the target."""
 
-    def visit(f):
+    def session(f):
         if f == len(codes):
             return [(-1 - POINT, 0)]
         at, leaf = int(np.flatnonzero(codes[f] == own[f])[0]), (-1 - COST, 0)
-        found = visit(f + 1)
+        found = session(f + 1)
         if at < len(codes[f]) - 1:
             found = [(f, at), *found, leaf]
         return [(f, at - 1), leaf, *found] if at else found
 
-    nodes = visit(0)
+    nodes = session(0)
     return Proof(codes, *zip(*nodes, strict=True), np.zeros(len(nodes)))
 
 
@@ -779,12 +780,12 @@ def test_no_cost_that_overflows_proves_that_nothing_is_within_reach(change, cost
     asked = ask(1, "l1", rank=0.9)
     assert asked.meets.any()
     assert asked.least > 0
-    schema = asked.problem.reach.schema
+    schema = asked.problem.action_set.schema
     for feature in schema:
         schema = schema.update(feature.name, **change)
-    reach = schema.reach_codes(asked.problem.reach.own)
-    problem = replace(asked.problem, reach=reach, cost=cost)
-    proof = whoever_changes_pays(asked.certificate().proof.candidates, reach.own)
+    action_set = schema.action_set_of(asked.problem.action_set.own)
+    problem = replace(asked.problem, action_set=action_set, cost=cost)
+    proof = whoever_changes_pays(asked.certificate().proof.candidates, action_set.own)
     nothing = {"status": Status.INFEASIBLE, "answer": None, "lower_bound": math.inf}
     forged = replace(asked.certificate(), problem=problem, proof=proof, **nothing)
     refused(forged, asked.model, "cost")
@@ -809,7 +810,7 @@ def test_a_cost_leaf_never_proves_against_infinity():
 def paid(problem, row):
     """What a row costs before the root, as an exact fraction, which nothing can overflow."""
     cost, total = problem.cost, Fraction(0)
-    for feature, a, b in zip(problem.reach.schema, problem.reach.own, row, strict=True):
+    for feature, a, b in zip(problem.action_set.schema, problem.action_set.own, row, strict=True):
         if a == b or (math.isnan(a) and math.isnan(b)):
             continue
         moved = weight = Fraction(feature.weight)
@@ -820,14 +821,14 @@ def paid(problem, row):
     return total
 
 
-def some_values(moves, thresholds):
+def some_values(actions, thresholds):
     """All that a feature may become; where that has no end, what is nearest in each cell."""
     try:
-        return moves.values(200).tolist()
+        return actions.values(200).tolist()
     except SchemaError:
         cells = itertools.pairwise([-math.inf, *thresholds.tolist(), math.inf])
-        nearest = {moves.nearest(*cell) for cell in cells} - {None, moves.own}
-        return [moves.own, *nearest]
+        nearest = {actions.nearest(*cell) for cell in cells} - {None, actions.own}
+        return [actions.own, *nearest]
 
 
 def readings(schema):
@@ -838,14 +839,14 @@ def readings(schema):
 def is_true(certificate, model):
     """Whether enumeration finds nothing against what a certificate claims of its own question."""
     problem, answer = certificate.problem, certificate.answer
-    reach, target = problem.reach, problem.target
-    if readings(reach.schema) != readings(model.schema_):
+    action_set, target = problem.action_set, problem.target
+    if readings(action_set.schema) != readings(model.schema_):
         return False
-    values = map(some_values, reach.moves, model.thresholds_)
-    rows = [row for row in itertools.product(*values) if reach.allows(row)]
-    if answer is not None and len(answer.codes) == len(reach.moves):
-        rows += [answer.codes] * reach.allows(answer.codes)
-    p = model.predict_proba(reach.schema.decode(np.array(rows)))[:, problem.wanted]
+    values = map(some_values, action_set.actions, model.thresholds_)
+    rows = [row for row in itertools.product(*values) if action_set.allows(row)]
+    if answer is not None and len(answer.codes) == len(action_set.actions):
+        rows += [answer.codes] * action_set.allows(answer.codes)
+    p = model.predict_proba(action_set.schema.decode(np.array(rows)))[:, problem.wanted]
     met = [row for row, c in zip(rows, p, strict=True) if target.met(c)]
     if certificate.status is Status.INFEASIBLE:
         return not met
@@ -927,20 +928,20 @@ def test_more_candidates_than_a_search_needs_are_refused(monkeypatch):
     """One in each cell; of a related feature all its values."""
     asked = ask(1)
     certificate = asked.certificate()
-    schema = asked.problem.reach.schema.update("rate", step=0.01, direction=None)
-    reach = schema.reach_codes(asked.problem.reach.own)
-    every = (reach["rate"].values(), *certificate.proof.candidates[1:])
+    schema = asked.problem.action_set.schema.update("rate", step=0.01, direction=None)
+    action_set = schema.action_set_of(asked.problem.action_set.own)
+    every = (action_set["rate"].values(), *certificate.proof.candidates[1:])
     cells = len(asked.model.thresholds_[0]) + 1
     assert len(every[0]) > cells
     larger = replace(
         certificate,
-        problem=replace(asked.problem, reach=reach),
+        problem=replace(asked.problem, action_set=action_set),
         proof=replace(certificate.proof, candidates=every),
     )
     said = f"rate: given {len(every[0])} candidates, expected at most {cells}"
     refused(larger, asked.model, said)
-    reach = schema.relate("rate <= count").reach_codes(reach.own)
-    related = replace(larger, problem=replace(asked.problem, reach=reach))
+    action_set = schema.relate("rate <= count").action_set_of(action_set.own)
+    related = replace(larger, problem=replace(asked.problem, action_set=action_set))
     refused(related, asked.model, "leaf")  # so the candidates are not too many
     monkeypatch.setattr(checker, "MOST_LISTED", cells)
     refused(related, asked.model, f"rate: given {len(every[0])} candidates, .* {cells + 1}$")
@@ -967,12 +968,14 @@ def test_a_check_is_called_off_within_a_single_leaf():
     model._conclude(rng.random(shape) * (rng.random(shape) < 0.02))
     recourse = Recourse(model, cost="l1")
     p = model.predict_proba(X)[:, 1]
-    reach, goal = (recourse.schema.reach(X.iloc[int(at)]) for at in (p.argmin(), p.argmax()))
-    cost = recourse.cost.between(recourse.schema.features, reach.own, goal.own)
-    found = candidates(recourse.score.grid, reach, recourse.cost)
+    action_set, goal = (
+        recourse.schema.action_set(X.iloc[int(at)]) for at in (p.argmin(), p.argmax())
+    )
+    cost = recourse.cost.between(recourse.schema.features, action_set.own, goal.own)
+    found = candidates(recourse.score.grid, action_set, recourse.cost)
     claim = Certificate(
         model.fingerprint_,
-        Problem(reach, Target(float(p.max()) - 1e-3), recourse.cost),
+        Problem(action_set, Target(float(p.max()) - 1e-3), recourse.cost),
         Status.FEASIBLE,
         Point(goal.own, cost, float(p.max())),
         cost,
@@ -1041,7 +1044,7 @@ def test_clauses_that_many_features_silence_are_bounded_still():
     recourse = Recourse(model, cost="l1")
     assert recourse.confidence_of(own) == 0.5
     assert recourse.confidence_of(np.zeros(13)) == 1.0
-    problem = Problem(model.schema_.reach_codes(own), Target(0.9), recourse.cost)
+    problem = Problem(model.schema_.action_set_of(own), Target(0.9), recourse.cost)
     values = [np.array([0.0, 1.0])] * 13
     for bound in (6.01, math.inf):
         priced = Proof(tuple(values), [-1 - PRICED], [0], [1.0 if bound < math.inf else bound])
@@ -1079,11 +1082,11 @@ def test_missing_values_and_models_of_arrays():
 def assert_proved(model, schema, x, own):
     rules = Machine.read(model, 1)
     np.testing.assert_allclose(np.concatenate(rules.tables), model._factors, rtol=1e-12)
-    reach = schema.reach(x)
+    action_set = schema.action_set(x)
     if own is not None:
-        assert np.isnan(reach.own).sum() == 2
+        assert np.isnan(action_set.own).sum() == 2
     recourse = Recourse(model, schema)
-    rows = np.array(list(itertools.product(*(moves.values() for moves in reach.moves))))
+    rows = np.array(list(itertools.product(*(actions.values() for actions in action_set.actions))))
     level = float(np.quantile(recourse.confidences(rows), 0.9, method="nearest"))
     result = recourse.find(x, level)
     certificate = result.certificate()
@@ -1212,12 +1215,12 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
 def test_related_features_need_values_that_can_be_listed():
     asked = ask(1)
     certificate = asked.certificate()
-    reach = asked.problem.reach
-    schema = reach.schema.update("rate", lower=None, upper=None, direction=None)
+    action_set = asked.problem.action_set
+    schema = action_set.schema.update("rate", lower=None, upper=None, direction=None)
     schema = schema.relate("rate <= count")
-    problem = replace(asked.problem, reach=schema.reach_codes(reach.own))
+    problem = replace(asked.problem, action_set=schema.action_set_of(action_set.own))
     with pytest.raises(SchemaError):
-        problem.reach["rate"].values()
+        problem.action_set["rate"].values()
     refused(replace(certificate, problem=problem), asked.model, "rate: values cannot be listed")
 
 
@@ -1228,11 +1231,13 @@ def test_related_features_need_values_that_can_be_listed():
 def test_nothing_is_proved_by_a_cost_that_was_rounded_to_0(model, cost, changes):
     """nodes = 2 is nearer than 0 and meets the target, but all changes cost 0 in floats."""
     schema = model.schema_.lock("age", "year").update("nodes", direction="decrease", **changes)
-    reach = schema.reach({"age": 60, "year": 62, "nodes": 30})
-    problem = Problem(reach, Target(0.7), Cost.named(cost), 1)
+    action_set = schema.action_set({"age": 60, "year": 62, "nodes": 30})
+    problem = Problem(action_set, Target(0.7), Cost.named(cost), 1)
     answer = np.array([60.0, 62.0, 0.0])
     p = float(model.predict_proba(schema.decode(answer[None]))[0, 1])
-    codes = tuple(each.codes for each in candidates(model.score_of(1).grid, reach, problem.cost))
+    codes = tuple(
+        each.codes for each in candidates(model.score_of(1).grid, action_set, problem.cost)
+    )
     leaf = np.array([-1]), np.array([0]), np.array([0.0])
     forged = Certificate(
         model.fingerprint_, problem, Status.OPTIMAL, Point(answer, 0.0, p), 0.0, 1,

@@ -26,7 +26,7 @@ from trust_recourse import (
 )
 from trust_recourse.cli import app, demo
 from trust_recourse.cli.verify import said
-from trust_recourse.problem import Point
+from trust_recourse.question import Point
 from trust_recourse.schema.values import distance
 from trust_recourse.search.certificate import Certificate, Proof, check
 
@@ -58,7 +58,7 @@ def command(*arguments: str, blocked: tuple[str, ...] = ()) -> subprocess.Comple
     "arguments",
     [
         ("--help",),
-        *((name, "-h") for name in ("audit", "demo", "dossier", "ledger", "letter", "verify")),
+        *((name, "-h") for name in ("audit", "demo", "evidence", "ledger", "letter", "verify")),
         ("ledger", "check", "-h"),
         ("--version",),
         (),
@@ -182,8 +182,11 @@ def test_the_demo_answers_and_says_what_is_proved(told, asked):
         cells = f"{option.x['nodes']} +{option.confidence:.3f} +{option.cost:.3f} +nothing cheaper"
         assert re.search(rf"at least {option.target.confidence:.0%} +{cells}", text)
     assert re.search(r"at least 95% +none +no allowed change reaches it", text)
-    furthest = asked.furthest
-    assert f"within reach is {furthest.confidence:.1%}, at {furthest.x['nodes']} nodes" in flat
+    max_confidence = asked.max_confidence
+    assert (
+        f"within reach is {max_confidence.confidence:.1%}, at {max_confidence.x['nodes']} nodes"
+        in flat
+    )
     lifted = asked.binding()
     assert len(lifted), "no limit of this patient binds, so the test would judge nothing"
     for way, reached in zip(lifted["if"], lifted["reachable"], strict=True):
@@ -265,7 +268,7 @@ def test_a_proof_that_holds_is_told_with_its_question(files, asked):
 def test_that_no_change_is_needed_can_be_checked(files, asked):
     problem = replace(asked.certificate(0.95).problem, target=Target(0.1))
     assert problem.target.met(asked.confidence)
-    stays = Point(problem.reach.own, 0.0, asked.confidence)
+    stays = Point(problem.action_set.own, 0.0, asked.confidence)
     by_cost = Proof(asked.certificate(0.95).proof.candidates, [-1], [0], [0.0])
     Certificate(
         asked.recourse.model.fingerprint_, problem, Status.ALREADY_MET, stays, 0.0, 0, by_cost
@@ -351,7 +354,7 @@ RULES = [
 def test_every_part_of_a_question_is_shown_and_names_are_the_models(asked):
     """Two questions that differ in anything look different; labels of the certificate do not."""
     certificate, model = asked.certificate(0.95), asked.recourse.model
-    problem, schema = certificate.problem, certificate.problem.reach.schema
+    problem, schema = certificate.problem, certificate.problem.action_set.schema
 
     def shown(problem):
         page = Console(file=io.StringIO(), width=200)
@@ -360,7 +363,7 @@ def test_every_part_of_a_question_is_shown_and_names_are_the_models(asked):
         return page.file.getvalue()
 
     def by(schema):
-        return replace(problem, reach=schema.reach_codes(problem.reach.own))
+        return replace(problem, action_set=schema.action_set_of(problem.action_set.own))
 
     band = Target(0.95, "band", 0.01)
     others = [

@@ -48,10 +48,10 @@ def test_the_lenders_schema_tells_nobody_to_be_someone_else():
     who = {feature.name for feature in schema if feature.protected}
     assert who == {"status_and_sex", "foreign_worker"}
     for _, x in X.head(20).iterrows():
-        reach = schema.reach(x)
-        assert not any(reach[name].free for name in (*who, "history", "purpose", "dependants"))
-        assert reach["duration"].free
-        assert reach["amount"].free
+        action_set = schema.action_set(x)
+        assert not any(action_set[name].free for name in (*who, "history", "purpose", "dependants"))
+        assert action_set["duration"].free
+        assert action_set["amount"].free
 
 
 def call(*words):

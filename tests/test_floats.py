@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from trust_recourse import Feature, PTMClassifier, Recourse, Schema
 from trust_recourse.cells import Grid, of_class, yes_interval
 from trust_recourse.measure import noise
-from trust_recourse.problem import MOST_COST, Cost, Status
+from trust_recourse.question import MOST_COST, Cost, Status
 from trust_recourse.schema.values import plus, ratio, written
 from trust_recourse.search.candidates import Same
 from trust_recourse.search.certificate import verify

@@ -515,7 +515,7 @@ def test_a_story_of_promises(where, asked, stricter, model, tmp_path):
         for each in check.broken:
             assert each.repair_status is Status.OPTIMAL
             assert new.confidence(each.repair.x) == each.repair.confidence >= 0.5
-            assert recourse.schema.reach(each.promise.option.x).allows(each.repair.x)
+            assert recourse.schema.action_set(each.promise.option.x).allows(each.repair.x)
         table = check.to_frame()
         assert table["broken"].all()
         assert table["repair"].str.contains("nodes").all()

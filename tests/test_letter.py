@@ -1,4 +1,4 @@
-"""The letter and the dossier: plain words, true numbers, harmless names, one page."""
+"""The letter and the evidence report: plain words, true numbers, harmless names, one page."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from trust_recourse import (
     Schema,
     Status,
     Target,
-    dossier,
+    evidence,
     letter,
     model_report,
     verify,
 )
 from trust_recourse.cli import app
-from trust_recourse.problem import Point
+from trust_recourse.question import Point
 from trust_recourse.report import content
 from trust_recourse.report.confidence import out_of_100
 from trust_recourse.report.reasons import reasons
@@ -123,7 +123,7 @@ def test_every_offer_is_allowed_and_gives_at_least_the_confidence_it_promises(mo
             promised = model.predict_proba(pd.DataFrame([offer.row]))[0, 1]
             assert promised >= offer.confidence / 100
             assert promised >= 0.5
-            assert schema.reach(x).allows(offer.row)
+            assert schema.action_set(x).allows(offer.row)
             shown = {name: int(after) for name, (_, after) in offer.changes.items()}
             read_back = pd.DataFrame([x.to_dict() | shown])  # what a person reads off the page
             assert model.predict_proba(read_back)[0, 1] == promised
@@ -131,7 +131,7 @@ def test_every_offer_is_allowed_and_gives_at_least_the_confidence_it_promises(mo
             judged += 1
         costs = [
             free.cost.between(
-                schema.features, schema.reach(x).own, schema.reach(offer.row).own
+                schema.features, schema.action_set(x).own, schema.action_set(offer.row).own
             )
             for offer in made.offers
         ]  # fmt: skip
@@ -273,7 +273,9 @@ def test_nothing_within_reach_is_said_with_the_furthest_and_the_limit_that_matte
     text = flat(made)
     assert made.offers == ()
     assert "Nothing that you may change reaches the 50 out of 100 that a yes takes" in text
-    assert f"The furthest within reach is {out_of_100(stuck.furthest.confidence)} out of" in text
+    assert (
+        f"The furthest within reach is {out_of_100(stuck.max_confidence.confidence)} out of" in text
+    )
     first = stuck.binding().iloc[0]
     assert first["if"] == "nodes may change by more than 2"
     limit = f"if {first['if']}, {out_of_100(first['reachable'])} out of 100 would be within reach"
@@ -305,7 +307,7 @@ def test_where_nothing_asked_for_is_a_yes_the_cheapest_yes_is_offered(recourse, 
     else:
         assert "No allowed change reaches 99 out of 100; that is proved." in flat(made)
         assert "The last is the most that is within reach." in flat(made)
-        assert made.offers[-1].row == dict(result.furthest.x)
+        assert made.offers[-1].row == dict(result.max_confidence.x)
 
 
 def test_without_proof_too_the_cheapest_yes_that_is_found_is_offered():
@@ -419,8 +421,8 @@ def test_a_value_that_must_stay_missing_is_named_and_may_be_supplied(limit):
     assert re.search(r"income: missing\. [^.]*\. You are not asked to change it", text)
     assert "We did not look at changes of income." in text
     assert "income is missing. If you give us the value, the answer may change." in text
-    assert repr(schema.reach(result.factual)).splitlines()[0] == "income: missing, fixed"
-    told = dossier(result, certificates=False, pictures=False)
+    assert repr(schema.action_set(result.factual)).splitlines()[0] == "income: missing, fixed"
+    told = evidence(result, certificates=False, pictures=False)
     principal = next(b for b in told.document.blocks if isinstance(b, content.Grid))
     assert [row[-1] for row in principal.rows if row[0] == "income"] == ["no"]
 
@@ -448,9 +450,9 @@ def test_the_table_shows_just_what_each_option_changes(names, labels, weights):
     )
     x = dict.fromkeys(names, 1)
     rows = [x | dict(zip(names[:2], (9, 8), strict=True)) | {names[3]: 8}, dict.fromkeys(names, 9)]
-    reach, factual = schema.person(x)
+    action_set, factual = schema.person(x)
     options = tuple(
-        steep.option(reach, factual, Target(0.5), Point(schema.reach(row).own, 0.0, 0.0),
+        steep.option(action_set, factual, Target(0.5), Point(schema.action_set(row).own, 0.0, 0.0),
                      Status.FEASIBLE, 0.0)
         for row in rows
     )  # fmt: skip
@@ -497,7 +499,7 @@ def thirty():
 def test_hostile_names_are_shown_not_run(thirty, tmp_path):
     result, made = thirty
     assert any("home" in offer.changes for offer in made.offers)
-    told = dossier(result, organisation=HOSTILE, certificates=False, pictures=False)
+    told = evidence(result, organisation=HOSTILE, certificates=False, pictures=False)
     for printed in (made, told):
         seen = Seen(printed.html())
         assert not seen.tags & {"script", "b", "iframe", "link", "object"}
@@ -618,7 +620,7 @@ def test_another_ending_is_refused(offered, tmp_path):
         offered.save(tmp_path / "a.docx")
 
 
-# ------------------------------------------------------------------ the dossier
+# ------------------------------------------------------------------ the evidence report
 
 
 @pytest.fixture(scope="module")
@@ -629,7 +631,7 @@ def answers(recourse):
 @pytest.fixture(scope="module")
 def told(answers, patients):
     report = model_report(PTMClassifier(n_clauses=6, epochs=3), *patients, folds=3)
-    return dossier(
+    return evidence(
         answers, organisation="Meadow Clinic", report=report, verify=True,
         dated=datetime.date(2026, 11, 15),
     )  # fmt: skip
@@ -682,16 +684,16 @@ def test_its_confidences_are_on_the_right_side_of_what_was_asked(model, schema, 
     result = Recourse(model, schema).find(REFUSED, 0.7)
     near = result.options[0].confidence - 1e-6
     strict = Recourse(model, schema, decision_threshold=near).find(REFUSED, 0.7)
-    made = dossier(strict, certificates=False, pictures=False)
+    made = evidence(strict, certificates=False, pictures=False)
     assert floored(strict.options[0].confidence, [near], digits=4) in getattr(made, ending)()
     assert f"{near:.4f}" != floored(near, [near], digits=4)
 
 
-def test_two_features_of_one_label_stay_apart_in_the_dossier(model, patients):
+def test_two_features_of_one_label_stay_apart_in_the_evidence(model, patients):
     schema = (
         Schema.infer(patients[0]).update("nodes", label="number").update("year", label="number")
     )
-    made = dossier(
+    made = evidence(
         Recourse(model, schema).find(REFUSED, [0.5, 0.7]), certificates=False, pictures=False
     )
     for grid in (b for b in made.document.blocks if isinstance(b, content.Grid)):
@@ -743,12 +745,12 @@ def test_a_long_table_breaks_over_pages_with_its_head_on_each(tmp_path):
 
 def test_without_matplotlib_the_dossier_has_no_pictures(answers, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
-    made = dossier(answers, certificates=False)
+    made = evidence(answers, certificates=False)
     assert not [b for b in made.document.blocks if isinstance(b, content.Picture)]
     assert "None was asked for." in made.text()
 
 
-def test_a_forged_answer_is_refused_in_the_dossier(answers, monkeypatch):
+def test_a_forged_answer_is_refused_in_the_evidence(answers, monkeypatch):
     honest = type(answers).certificate
 
     def forged(self, target=None):
@@ -758,7 +760,7 @@ def test_a_forged_answer_is_refused_in_the_dossier(answers, monkeypatch):
         return Certificate.from_dict(told)
 
     monkeypatch.setattr(type(answers), "certificate", forged)
-    made = dossier(answers, verify=True, pictures=False)
+    made = evidence(answers, verify=True, pictures=False)
     refused = {target for target, v in made.verdicts.items() if v.startswith("REFUSED")}
     assert len(refused) == 2
     proved, not_proved = flat(made).split("WHAT IS PROVED")[1].split("WHAT IS NOT PROVED")
@@ -776,7 +778,7 @@ def test_a_model_without_rules_has_a_letter_and_a_dossier_too(patients, tmp_path
     schema = Schema.infer(X).lock("age", "year")
     steep = Recourse(lambda rows: 1 / (1 + np.exp(0.3 * (rows["nodes"] - 8.0))), schema)
     result = steep.find(REFUSED, [0.5, 0.8], engine="spheres", n_trials=100)
-    made, told = letter(result, **GIVEN), dossier(result, pictures=True)
+    made, told = letter(result, **GIVEN), evidence(result, pictures=True)
     assert made.offers
     assert "proved" not in made.text()
     assert made.reasons[0].weight == pytest.approx(
@@ -821,8 +823,8 @@ def test_the_command_writes_the_letter(kept, ending):
         assert "31 January 2999" in written.decode()
 
 
-def test_the_command_writes_the_dossier(kept, model):
-    done = run("dossier", kept, "--verify", "--no-pictures", out="d.html")
+def test_the_command_writes_the_evidence(kept, model):
+    done = run("evidence", kept, "--verify", "--no-pictures", out="d.html")
     assert done.exit_code == 0, done.output
     assert model.fingerprint_ in (kept / "d.html").read_text()
 
@@ -831,7 +833,7 @@ def test_the_dossier_is_written_with_its_proofs_and_calibration(kept, patients, 
     X, y = patients
     X.assign(survived=y).to_csv(kept / "data.csv", index=False)
     given = ("--data", str(kept / "data.csv"), "--target", "survived", "--no-pictures")
-    done = run("dossier", kept, *given, "--proofs", str(kept / "proofs"), out="c.txt")
+    done = run("evidence", kept, *given, "--proofs", str(kept / "proofs"), out="c.txt")
     assert done.exit_code == 0, done.output
     text = (kept / "c.txt").read_text()
     assert "logistic regression" in text
@@ -851,7 +853,7 @@ def test_the_dossier_is_written_with_its_proofs_and_calibration(kept, patients, 
     ],
 )
 def test_the_dossier_says_what_goes_together(kept, more, message):
-    done = run("dossier", kept, *more, out="no.txt")
+    done = run("evidence", kept, *more, out="no.txt")
     assert done.exit_code == 2
     assert message in done.output
 
@@ -863,8 +865,8 @@ def test_the_promise_stands_in_the_letter(kept):
 
 
 def test_the_command_ends_with_1_if_a_proof_is_refused(kept, monkeypatch):
-    monkeypatch.setattr("trust_recourse.report.dossier._verdict", lambda *_: "REFUSED: a leaf")
-    done = run("dossier", kept, "--verify", "--no-pictures", out="r.txt")
+    monkeypatch.setattr("trust_recourse.report.evidence._verdict", lambda *_: "REFUSED: a leaf")
+    done = run("evidence", kept, "--verify", "--no-pictures", out="r.txt")
     assert done.exit_code == 1
     assert "A proof was refused" in done.output
     assert "REFUSED: a leaf" in (kept / "r.txt").read_text()

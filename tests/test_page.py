@@ -19,15 +19,15 @@ from page_server import HOSTILE, TEMPLATE, loans, patients
 from trust_recourse import Feature, Ledger, PTMClassifier, Recourse
 from trust_recourse.cli import app
 from trust_recourse.cli.serve import Service
-from trust_recourse.web.desk import Busy
+from trust_recourse.web.page.exports import not_to_come
+from trust_recourse.web.page.frontier_chart import picture
 from trust_recourse.web.page.latest import said
 from trust_recourse.web.page.locks import price_words
-from trust_recourse.web.page.papers import not_to_come
 from trust_recourse.web.page.people import A_PAGE, People
 from trust_recourse.web.page.question import Price, Question, find, price, tried, with_kept
-from trust_recourse.web.page.stairs import picture
-from trust_recourse.web.page.trying import verdict
+from trust_recourse.web.page.what_if import verdict
 from trust_recourse.web.page.words import badge, doubt, limits, percent
+from trust_recourse.web.state import Busy
 
 WAIT = 25_000  # milliseconds, for a machine that is busy with other tests
 needs_browser = pytest.mark.skipif(not CHROMIUM.exists(), reason=NO_BROWSER)
@@ -51,7 +51,7 @@ def browser():
 
 
 @pytest.fixture
-def visit(browser, address):
+def session(browser, address):
     """Opens pages; at the end, none may have complained or asked another machine for anything."""
     contexts, complaints, asked = [], [], []
 
@@ -127,8 +127,8 @@ def expect(locator):
 
 
 @needs_browser
-def test_the_whole_story(visit, folder):
-    page = visit(accept_downloads=True)
+def test_the_whole_story(session, folder):
+    page = session(accept_downloads=True)
     expect(page.locator(".about")).to_contain_text("about the model, not about the world")
     expect(page.get_by_role("heading", name="Nobody is chosen yet")).to_be_visible()
 
@@ -192,12 +192,12 @@ def test_the_whole_story(visit, folder):
     page.locator("details.rule summary").first.click()
     expect(page.locator("details.rule .grid").first).to_contain_text("belongs")
 
-    # letter and dossier
+    # letter and evidence report
     tab(page, "Letter and promise")
     for button, ending, start in (
         ("Letter as PDF", "letter.pdf", b"%PDF"),
         ("Letter as HTML", "letter.html", b"<!doctype html>"),
-        ("Dossier for the risk officer", "dossier.html", b"<!doctype html>"),
+        ("Evidence report for the risk officer", "evidence.html", b"<!doctype html>"),
     ):
         with page.expect_download() as download:
             page.get_by_role("button", name=button).click()
@@ -229,8 +229,8 @@ def test_the_whole_story(visit, folder):
 
 
 @needs_browser
-def test_what_the_rules_lock_may_be_freed_but_not_promised(visit):
-    page = visit()
+def test_what_the_rules_lock_may_be_freed_but_not_promised(session):
+    page = session()
     pick(page)
     page.get_by_role("switch", name="age may change").click()
     expect(page.locator(".warning")).to_contain_text("The rules lock age")
@@ -239,8 +239,8 @@ def test_what_the_rules_lock_may_be_freed_but_not_promised(visit):
 
 
 @needs_browser
-def test_what_is_protected_is_a_reason_in_a_letter_only_once_it_is_said_to_be_reviewed(visit):
-    page = visit("/guarded", accept_downloads=True)
+def test_what_is_protected_is_a_reason_in_a_letter_only_once_it_is_said_to_be_reviewed(session):
+    page = session("/guarded", accept_downloads=True)
     pick(page)
     tab(page, "Letter and promise")
     boxes, refused = page.get_by_role("checkbox"), page.get_by_text("would name a protected")
@@ -251,7 +251,7 @@ def test_what_is_protected_is_a_reason_in_a_letter_only_once_it_is_said_to_be_re
         page.get_by_label("Whom to ask").fill(f"Ann, for the {button}")
         expect(refused).to_be_hidden()
     with page.expect_download():  # whoever reviews it reads this
-        page.get_by_role("button", name="Dossier").click()
+        page.get_by_role("button", name="Evidence report").click()
     box = page.get_by_role("checkbox", name="I have reviewed the part of Lymph nodes")
     box.click()
     page.get_by_role("slider").fill("60")  # another question about the same decision
@@ -270,8 +270,8 @@ def test_what_is_protected_is_a_reason_in_a_letter_only_once_it_is_said_to_be_re
 
 
 @needs_browser
-def test_rules_that_depend_on_what_is_protected_are_said_to(visit):
-    page = visit("/loans")
+def test_rules_that_depend_on_what_is_protected_are_said_to(session):
+    page = session("/loans")
     pick(page)
     tab(page, "Compare")
     said = "These rules depend on what is protected: children."
@@ -279,8 +279,8 @@ def test_rules_that_depend_on_what_is_protected_are_said_to(visit):
 
 
 @needs_browser
-def test_fields_say_what_is_missing_until_it_is_there(visit):
-    page = visit()
+def test_fields_say_what_is_missing_until_it_is_there(session):
+    page = session()
     pick(page)
     tab(page, "Letter and promise")
     letter = page.get_by_role("button", name="Letter as PDF")
@@ -303,8 +303,8 @@ def test_fields_say_what_is_missing_until_it_is_there(visit):
 
 
 @needs_browser
-def test_a_doubtful_number_is_asked_about_and_locks_say_what_stays_out_of_reach(visit):
-    page = visit("/loans")
+def test_a_doubtful_number_is_asked_about_and_locks_say_what_stays_out_of_reach(session):
+    page = session("/loans")
     pick(page)
     page.locator(".by-hand summary").click()
     page.locator(".by-hand").get_by_label("Income (€)").fill("-9000")
@@ -319,8 +319,8 @@ def test_a_doubtful_number_is_asked_about_and_locks_say_what_stays_out_of_reach(
 
 
 @needs_browser
-def test_a_search_says_that_it_runs_and_why_it_ended(visit):
-    page = visit("/endless")
+def test_a_search_says_that_it_runs_and_why_it_ended(session):
+    page = session("/endless")
     page.locator("button.person").first.click()
     seeking = page.locator(".waiting", has_text="Searching…")
     expect(seeking).to_be_visible()
@@ -331,8 +331,8 @@ def test_a_search_says_that_it_runs_and_why_it_ended(visit):
 
 
 @needs_browser
-def test_tabs_have_their_own_person_and_question(visit):
-    one, other = visit(), visit()
+def test_tabs_have_their_own_person_and_question(session):
+    one, other = session(), session()
     pick(one)
     expect(other.get_by_role("heading", name="Nobody is chosen yet")).to_be_visible()
     pick(other, 1)
@@ -349,8 +349,8 @@ def test_tabs_have_their_own_person_and_question(visit):
 
 
 @needs_browser
-def test_keys_alone_lead_from_a_person_to_an_answer(visit):
-    page = visit()
+def test_keys_alone_lead_from_a_person_to_an_answer(session):
+    page = session()
     page.locator("button.person").first.wait_for()
     seen = []
     for _ in range(60):
@@ -375,8 +375,8 @@ def test_keys_alone_lead_from_a_person_to_an_answer(visit):
 
 
 @needs_browser
-def test_a_phone_needs_no_sideways_scrolling_and_has_room_for_fingers(visit):
-    page = visit("/loans", viewport={"width": 360, "height": 780}, has_touch=True)
+def test_a_phone_needs_no_sideways_scrolling_and_has_room_for_fingers(session):
+    page = session("/loans", viewport={"width": 360, "height": 780}, has_touch=True)
     page.locator("button.person").first.wait_for()
     assert width_beyond(page) == 0
     pick(page)
@@ -387,8 +387,8 @@ def test_a_phone_needs_no_sideways_scrolling_and_has_room_for_fingers(visit):
 
 
 @needs_browser
-def test_dark_follows_the_system_and_the_switch(visit):
-    page = visit(color_scheme="dark")
+def test_dark_follows_the_system_and_the_switch(session):
+    page = session(color_scheme="dark")
     pick(page)
 
     def lightness():
@@ -413,8 +413,8 @@ def test_a_picture_of_the_docs_is_taken(browser, address, tmp_path, name):
 
 
 @needs_browser
-def test_markup_in_names_and_values_is_text(visit):
-    page = visit("/loans")
+def test_markup_in_names_and_values_is_text(session):
+    page = session("/loans")
     page.get_by_role("switch", name="Refused only").click()
     expect(page.locator(".pager")).to_contain_text("400 people")
     pick(page)
@@ -430,8 +430,8 @@ def test_markup_in_names_and_values_is_text(visit):
 
 
 @needs_browser
-def test_without_a_table_the_form_is_filled(visit):
-    page = visit("/form")
+def test_without_a_table_the_form_is_filled(session):
+    page = session("/form")
     expect(page.locator(".by-hand")).to_contain_text("Still to fill: Income")
     form = page.locator(".by-hand")
     form.get_by_label("Income (€)").fill("1000")
@@ -592,7 +592,7 @@ def test_limits_are_those_from_the_persons_own_value(feature, value, words):
     person = pd.Series({"savings": value}, dtype=object)
     assert limits(feature, person).startswith(words)
     free = Question(person, 0.7).may_change(feature)
-    assert free == any(feature.moves(feature.code_of(value)).allows(v) for v in (1.0, 4.0))
+    assert free == any(feature.actions(feature.code_of(value)).allows(v) for v in (1.0, 4.0))
 
 
 @pytest.mark.parametrize(

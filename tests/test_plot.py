@@ -429,7 +429,7 @@ def test_more_confidence_never_costs_less_and_what_is_out_of_reach_is_marked(res
         assert (row.cost, row.confidence) == (first.cost, first.confidence)
         at = result.options.index(first)
         assert row.safety == pytest.approx(result.robustness(at).probability, abs=2e-3)
-    assert info.furthest == {"the cheapest option": result.furthest.confidence}
+    assert info.max_confidence == {"the cheapest option": result.max_confidence.confidence}
     axes = draw_sweep(info)
     drawn(axes[0].figure)
     for ax, column in zip(axes, ("cost", "confidence", "safety"), strict=True):
@@ -439,14 +439,14 @@ def test_more_confidence_never_costs_less_and_what_is_out_of_reach_is_marked(res
         np.testing.assert_allclose(marks.get_ydata(), reached[column])
         missed = line["target"][line["cost"].isna()]
         np.testing.assert_allclose(lines["out of reach (proved)"].get_xdata(), missed)
-        furthest = f"furthest within reach: {floored(result.furthest.confidence)}"
-        assert set(lines[furthest].get_xdata()) == {result.furthest.confidence}
+        max_confidence = f"furthest within reach: {floored(result.max_confidence.confidence)}"
+        assert set(lines[max_confidence].get_xdata()) == {result.max_confidence.confidence}
 
 
 def test_sweeps_lie_on_one_another_and_what_is_not_proved_is_hollow(result, other, people):
     trials = other.find(people[0], [0.7, 0.8, 0.999], n_trials=20)
     info = sweep_info({"exact": result, "by trial": trials})
-    assert list(info.furthest) == ["exact"]
+    assert list(info.max_confidence) == ["exact"]
     axes = draw_sweep(info)
     drawn(axes[0].figure)
     lines = {line.get_label(): line for line in axes[0].lines}

@@ -24,7 +24,7 @@ from trust_recourse import (
     Recourse,
     Schema,
     TMClassifier,
-    dossier,
+    evidence,
     haberman,
     letter,
     model_report,
@@ -33,7 +33,7 @@ from trust_recourse.cli import app
 from trust_recourse.report.protected import Use, uses
 from trust_recourse.report.reasons import reasons
 from trust_recourse.schema import SchemaError
-from trust_recourse.web.desk import Desk, Limits
+from trust_recourse.web.state import AppState, Limits
 
 GIVEN = {"organisation": "A clinic", "contact": "Ann Lee", "valid_until": "2999-01-31"}
 REFUSED = {"age": 60, "year": 62, "nodes": 30}
@@ -159,7 +159,7 @@ def test_nor_does_one_by_command_or_over_http(name, patients, tmp_path):
         people = refused(recourse, X, 3)
         told = judged(by_command, recourse, recourse, people, tmp_path)
         with (
-            running(Desk(recourse, limits=Limits(rows=20))) as url,
+            running(AppState(recourse, limits=Limits(rows=20))) as url,
             httpx.Client(base_url=url, timeout=60) as client,
         ):
             assert judged(by_rest, client, recourse, people) == told
@@ -177,7 +177,7 @@ def test_nor_one_of_a_model_of_ones_own():
         letter(found, **GIVEN)
     assert RECORDED in flat(letter(found, **GIVEN, protected_reviewed=["old"]).text())
     assert uses(own.model, schema, np.zeros((1, 2))) == ()  # it has no rules to tell it by
-    assert "The model uses" not in dossier(found, pictures=False).text()
+    assert "The model uses" not in evidence(found, pictures=False).text()
 
 
 def test_whoever_is_accepted_gets_a_letter_without_a_review(model, patients):
@@ -383,7 +383,7 @@ def test_the_report_in_python_says_it_too(patients):
 
 
 def test_the_dossier_says_what_is_protected_and_what_it_does(result):
-    told = flat(dossier(result, pictures=False, certificates=False).text())
+    told = flat(evidence(result, pictures=False, certificates=False).text())
     names = [r.feature.title for r in reasons(result) if r.feature.protected]
     assert f"Protected, and among the principal reasons: {', '.join(names)}." in told
     assert "No letter names these until somebody says that they were reviewed." in told
@@ -415,4 +415,4 @@ def test_what_a_model_protects_no_other_schema_frees():
     model = PTMClassifier(epochs=3, schema=schema, random_state=0).fit(X, y)
     asked = Recourse(model, Schema.infer(X))
     assert asked.schema["age"].protected
-    assert not asked.schema.reach(X.iloc[0])["age"].free
+    assert not asked.schema.action_set(X.iloc[0])["age"].free

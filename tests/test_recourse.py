@@ -22,7 +22,7 @@ import mutations
 from test_search import enumerated, machine, person_schema
 from trust_recourse import PTMClassifier, Recourse, Schema
 from trust_recourse.measure import EachRow, Isolation, NearNeighbours
-from trust_recourse.problem import Cost, Status
+from trust_recourse.question import Cost, Status
 from trust_recourse.result import Result
 from trust_recourse.search.engines import NAMES, Anywhere, Engine
 
@@ -101,8 +101,8 @@ def test_room_for_noise_equals_enumeration(seed, link, wanted, radius, floor, re
         list(itertools.product(*map(range, model._literals.grid.sizes))), np.int32
     ))  # fmt: skip
     kept = (yes if wanted == 1 else np.where(yes == 0.5, np.nextafter(0.5, 0), 1 - yes)) >= least
-    reach = np.array([radius * f.scale if f.kind in NUMERIC else 0.0 for f in schema])
-    low, high = model.cells_of(codes - reach), model.cells_of(codes + reach)
+    action_set = np.array([radius * f.scale if f.kind in NUMERIC else 0.0 for f in schema])
+    low, high = model.cells_of(codes - action_set), model.cells_of(codes + action_set)
     held = np.array([
         kept[((cells >= a) & (cells <= b)).all(axis=1)].all()
         for a, b in zip(low, high, strict=True)
@@ -168,7 +168,7 @@ def refused_person(seed=3, **settings):
 
 def test_options_may_lie_apart():
     recourse, _, x, goal = refused_person()
-    options = recourse.find(x, goal, n_options=3, apart=0.5).options
+    options = recourse.find(x, goal, n_options=3, min_distance=0.5).options
     assert len(options) == 3
     codes = [recourse.schema.encode(o.x)[0] for o in options]
     for a, b in itertools.combinations(codes, 2):
@@ -203,13 +203,13 @@ def test_unreachable_comes_with_the_furthest_and_what_binds(model, patients):
     x = X[model.predict(X) == 0].iloc[0]
     result = recourse.find(x, 0.999)
     assert next(iter(result.status.values())) is Status.INFEASIBLE
-    assert result.furthest.confidence < 0.999
+    assert result.max_confidence.confidence < 0.999
     assert "the furthest within reach" in repr(result)
     binding = result.binding()
     assert len(binding) >= 1
     assert (binding.gain > 0).all()
     assert binding.gain.is_monotonic_decreasing
-    lifted = {r.sentence: r.schema for r in schema.relaxations(x)}
+    lifted = {r.sentence: r.schema for r in schema.lifted(x)}
     for row in binding.itertuples(index=False):
         again = Recourse(model, lifted[row[0]]).reachable(x).confidence
         assert row.reachable == pytest.approx(again)
@@ -293,7 +293,7 @@ def test_no_engine_beats_exact(engine):
         assert option.status is Status.FEASIBLE
         assert option.cost >= best.cost - 1e-9
         assert option.confidence >= goal - 1e-9
-        assert recourse.schema.reach(x).allows(option.x)
+        assert recourse.schema.action_set(x).allows(option.x)
     front = result.pareto()
     assert (np.diff(front.cost) > 0).all()
     with pytest.raises(ValueError, match="proves nothing"):
@@ -337,7 +337,7 @@ def test_any_classifier_can_be_asked(patients):
             "engine='magic'; expected one of auto, exact, tpe, gp, spheres, wachter",
         ),
         ({"gap": -1}, "gap=-1"),
-        ({"apart": 0}, "apart=0"),
+        ({"min_distance": 0}, "min_distance=0"),
         ({"node_limit": 0}, "node_limit=0"),
         ({"time_limit": -1}, "time_limit=-1"),
         ({"min_radius": 0}, "min_radius=0"),

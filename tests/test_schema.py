@@ -22,8 +22,8 @@ from hypothesis import strategies as st
 from trust_recourse.schema import (
     AtMost,
     Feature,
-    Forces,
-    Moves,
+    FeatureActions,
+    Implication,
     Schema,
     SchemaError,
 )
@@ -93,7 +93,7 @@ def schemas(draw):
     for a, b in itertools.permutations(kept, 2):
         if b.kind != "category" and draw(st.booleans()):
             by = draw(finite.filter(bool))
-            related.append(Forces(a.name, b.name, by))
+            related.append(Implication(a.name, b.name, by))
         if {a.kind, b.kind} <= {"number", "integer"} and draw(st.booleans()):
             related.append(AtMost(a.name, b.name))
     return Schema(kept, tuple(related))
@@ -184,7 +184,7 @@ def test_a_relation_reads_as_it_is_written():
     def check(a, b, by):
         if a != b:
             schema = Schema((Feature(a), Feature(b)))
-            for relation in (AtMost(a, b), Forces(a, b, by)):
+            for relation in (AtMost(a, b), Implication(a, b, by)):
                 assert schema.relate(str(relation)).relations == (relation,)
 
     check()
@@ -209,11 +209,11 @@ def lattices(draw):
         missing=tuple(code for code in spoilt if code != own),
         direction=draw(st.sampled_from([None, None, "increase", "decrease"])),
     )
-    return feature.moves(own)
+    return feature.actions(own)
 
 
-def interval_ends(moves: Moves) -> st.SearchStrategy[float]:
-    known = [value for value in moves.values().tolist() if value == value] or [0.0]
+def interval_ends(actions: FeatureActions) -> st.SearchStrategy[float]:
+    known = [value for value in actions.values().tolist() if value == value] or [0.0]
     beside = [math.nextafter(value, way) for value in known[:50] for way in (-INF, INF)]
     return st.sampled_from([*known, *beside, -INF, INF]) | hundredths
 
@@ -224,21 +224,21 @@ def test_nearest_and_extent_equal_brute_force():
     @often
     @given(st.data())
     def check(data):
-        moves = data.draw(lattices() | small().map(lambda drawn: drawn[0].moves(drawn[1])))
-        if moves.choices is None and math.isinf(moves.upper - moves.lower):
+        actions = data.draw(lattices() | small().map(lambda drawn: drawn[0].actions(drawn[1])))
+        if actions.choices is None and math.isinf(actions.upper - actions.lower):
             return
-        every = moves.values().tolist()
-        anchor = 0.0 if math.isnan(moves.own) else moves.own
-        ends = sorted(data.draw(st.lists(interval_ends(moves), min_size=2, max_size=6)))
+        every = actions.values().tolist()
+        anchor = 0.0 if math.isnan(actions.own) else actions.own
+        ends = sorted(data.draw(st.lists(interval_ends(actions), min_size=2, max_size=6)))
         for a, b in itertools.combinations(ends, 2):
             inside = [value for value in every if a < value <= b]
             expected = min(inside, key=lambda value: (abs(value - anchor), value), default=None)
-            assert moves.nearest(a, b) == expected
-            assert moves.extent(a, b) == ((min(inside), max(inside)) if inside else None)
-            assert expected is None or moves.allows(expected)
-            stays = expected == moves.own
+            assert actions.nearest(a, b) == expected
+            assert actions.extent(a, b) == ((min(inside), max(inside)) if inside else None)
+            assert expected is None or actions.allows(expected)
+            stays = expected == actions.own
             judged["none" if expected is None else "stay" if stays else "move"] += 1
-            judged["missing"] += math.isnan(moves.own)
+            judged["missing"] += math.isnan(actions.own)
 
     check()
     assert judged["move"] > 40
@@ -251,15 +251,15 @@ def test_nearest_and_extent_equal_brute_force():
 @given(st.sampled_from([0.1, 0.01, 1e-05, 0.05, 3.0]), st.integers(-(10**9), 10**9))
 def test_multiples_are_the_floats_that_decimals_read_as(step, k):
     decimal = float(Decimal(str(step)) * k)
-    moves = Moves(own=decimal + step / 3, step=step)
-    assert moves.nearest(math.nextafter(decimal, -INF), decimal) == decimal
-    assert moves.allows(decimal)
-    assert not moves.allows(math.nextafter(decimal, INF))
+    actions = FeatureActions(own=decimal + step / 3, step=step)
+    assert actions.nearest(math.nextafter(decimal, -INF), decimal) == decimal
+    assert actions.allows(decimal)
+    assert not actions.allows(math.nextafter(decimal, INF))
 
 
 def test_a_third_is_a_third():
-    moves = Feature("x", step=1 / 3, lower=0, upper=2).moves(0.0)
-    assert moves.values().tolist() == [0, 1 / 3, 2 / 3, 1, 4 / 3, 5 / 3, 2]
+    actions = Feature("x", step=1 / 3, lower=0, upper=2).actions(0.0)
+    assert actions.values().tolist() == [0, 1 / 3, 2 / 3, 1, 4 / 3, 5 / 3, 2]
 
 
 def test_every_listed_value_is_allowed_prints_and_reads_back():
@@ -281,16 +281,16 @@ def test_every_listed_value_is_allowed_prints_and_reads_back():
         feature = Feature(
             "x", lower=low, upper=high, step=step, direction=direction, max_change=change, unit="kg"
         )
-        moves = feature.moves(own)
-        for value in moves.values().tolist():
-            assert moves.allows(value)
+        actions = feature.actions(own)
+        for value in actions.values().tolist():
+            assert actions.allows(value)
             assert plainly_allowed(feature, own, value)
             assert float(str(value)) == value
             assert float(feature.describe(value).removesuffix(" kg")) == value
             judged["moves"] += value != own
         every = [float(Decimal(str(step)) * k) for k in range(start - 3, start + 64)]
         allowed = {value for value in [*every, own] if plainly_allowed(feature, own, value)}
-        assert moves.values().tolist() == sorted(allowed)
+        assert actions.values().tolist() == sorted(allowed)
         judged["limited"] += direction is not None or change is not None
 
     check()
@@ -305,7 +305,7 @@ def test_any_number_reads_back_as_described(value, step):
 
 
 def test_of_two_equally_near_values_the_smaller_is_taken():
-    gone = Feature("x", "integer", lower=-5, upper=5, missing=(0,)).moves(NAN)
+    gone = Feature("x", "integer", lower=-5, upper=5, missing=(0,)).actions(NAN)
     assert gone.nearest(-INF, INF) == -1.0
     assert gone.nearest(-1, INF) == 1.0
 
@@ -313,37 +313,37 @@ def test_of_two_equally_near_values_the_smaller_is_taken():
 def test_there_is_one_zero():
     feature = Feature("x", lower=-0.0, missing=(-0.0,), step=0.5, upper=1)
     assert [repr(value) for value in (feature.lower, feature.missing[0])] == ["0.0", "0.0"]
-    assert repr(Moves(own=2.0, lower=-1.0, upper=0.4, step=0.5).nearest(-1, 1)) == "0.0"
+    assert repr(FeatureActions(own=2.0, lower=-1.0, upper=0.4, step=0.5).nearest(-1, 1)) == "0.0"
 
 
 def test_a_sum_of_decimals_is_the_decimal():
     # In floats 0.7 + 0.1 is below 0.8, which a person may reach with a change of 0.1.
-    assert Feature("x", step=0.1, max_change=0.1).moves(0.7).values().tolist() == [0.6, 0.7, 0.8]
+    assert Feature("x", step=0.1, max_change=0.1).actions(0.7).values().tolist() == [0.6, 0.7, 0.8]
 
 
 def test_continuous_features_keep_off_the_open_end():
-    moves = Feature("x", step=None, lower=0, upper=10, scale=10.0, missing=(3,)).moves(1.0)
-    assert moves.nearest(2.0, 5.0) == math.nextafter(2.0, 3.0)
-    assert moves.nearest(-1.0, 0.5) == 0.5
-    assert moves.nearest(-INF, -1.0) is None
-    assert moves.nearest(2.0, math.nextafter(2.0, 3.0)) == math.nextafter(2.0, 3.0)
-    assert moves.nearest(9.0, INF) == math.nextafter(9.0, INF)
-    assert moves.nearest(10.0, 11.0) is None
-    assert moves.extent(-INF, INF) == (0.0, 10.0)
-    assert not moves.allows(3.0)
-    assert moves.nearest(math.nextafter(3.0, 0), 4.0) != 3.0
-    huge = Feature("x", scale=1.0).moves(0.0)
+    actions = Feature("x", step=None, lower=0, upper=10, scale=10.0, missing=(3,)).actions(1.0)
+    assert actions.nearest(2.0, 5.0) == math.nextafter(2.0, 3.0)
+    assert actions.nearest(-1.0, 0.5) == 0.5
+    assert actions.nearest(-INF, -1.0) is None
+    assert actions.nearest(2.0, math.nextafter(2.0, 3.0)) == math.nextafter(2.0, 3.0)
+    assert actions.nearest(9.0, INF) == math.nextafter(9.0, INF)
+    assert actions.nearest(10.0, 11.0) is None
+    assert actions.extent(-INF, INF) == (0.0, 10.0)
+    assert not actions.allows(3.0)
+    assert actions.nearest(math.nextafter(3.0, 0), 4.0) != 3.0
+    huge = Feature("x", scale=1.0).actions(0.0)
     assert huge.nearest(1e12, 2e12) == math.nextafter(1e12, INF)
-    assert Feature("x").moves(0.0).extent(1.0, INF)[1] == INF
+    assert Feature("x").actions(0.0).extent(1.0, INF)[1] == INF
 
 
 def test_values_need_an_end():
     with pytest.raises(SchemaError, match="give step, lower and upper"):
-        Feature("x", step=1).moves(0.0).values()
+        Feature("x", step=1).actions(0.0).values()
     with pytest.raises(SchemaError, match="give step, lower and upper"):
-        Feature("x", lower=0, upper=1).moves(0.0).values()
+        Feature("x", lower=0, upper=1).actions(0.0).values()
     with pytest.raises(SchemaError, match="given 1001 values, expected at most 1000"):
-        Feature("x", lower=0, upper=1000, step=1).moves(0.0).values(limit=1000)
+        Feature("x", lower=0, upper=1000, step=1).actions(0.0).values(limit=1000)
 
 
 # ------------------------------------------------------------------ where one person may go
@@ -377,7 +377,7 @@ def people(draw):
     (first, a), (second, b) = draw(small("a")), draw(small("b"))
     related = []
     if second.kind != "category":
-        related.append(Forces("a", "b", draw(st.sampled_from([1, -1, 0.1, 0.5]))))
+        related.append(Implication("a", "b", draw(st.sampled_from([1, -1, 0.1, 0.5]))))
     if first.measure == second.measure and first.kind != "category":
         related.append(AtMost(*draw(st.permutations(["a", "b"]))))
     schema = Schema((first, second), tuple(draw(st.permutations(related))[:1]))
@@ -392,16 +392,16 @@ def test_reach_equals_the_plain_rules_and_says_why_not():
     @given(people())
     def check(person):
         schema, before = person
-        reach = schema.reach_codes(np.array(before))
+        action_set = schema.action_set_of(np.array(before))
         for after in itertools.product([*tries, before[0]], [*tries, before[1]]):
             expected = plainly_reachable(schema, before, list(after))
-            assert reach.allows(after) == expected
-            reasons = reach.why_not(after)
+            assert action_set.allows(after) == expected
+            reasons = action_set.why_not(after)
             assert (not reasons) == expected
             assert all(reason.startswith(("a ", "b ", "if a ")) for reason in reasons)
             judged[expected] += 1
             judged["relation"] += any("must be at most" in r or "if a" in r for r in reasons)
-        assert reach.allows(before)
+        assert action_set.allows(before)
 
     check()
     assert judged[True] > 300
@@ -410,10 +410,10 @@ def test_reach_equals_the_plain_rules_and_says_why_not():
 
 
 def test_out_of_bounds_one_may_stay_or_come_in():
-    moves = Feature("age", "integer", lower=20, upper=22).moves(30.0)
-    assert moves.values().tolist() == [20, 21, 22, 30]
-    assert not moves.allows(29.0)
-    upward = Feature("age", "integer", lower=20, upper=22, direction="increase").moves(30.0)
+    actions = Feature("age", "integer", lower=20, upper=22).actions(30.0)
+    assert actions.values().tolist() == [20, 21, 22, 30]
+    assert not actions.allows(29.0)
+    upward = Feature("age", "integer", lower=20, upper=22, direction="increase").actions(30.0)
     assert upward.values().tolist() == [30]
 
 
@@ -424,15 +424,15 @@ def test_what_may_not_move_stays(locked, own, kind):
     values = tuple(range(5)) if kind in ("ordinal", "category") else ()
     if values and own == 99.0:
         return
-    moves = Feature("x", kind, values=values, missing=(-9,), **locked).moves(own)
-    assert np.array_equal(moves.values(), [own], equal_nan=True)
-    assert moves.nearest(-INF, INF) == (None if math.isnan(own) else own)
+    actions = Feature("x", kind, values=values, missing=(-9,), **locked).actions(own)
+    assert np.array_equal(actions.values(), [own], equal_nan=True)
+    assert actions.nearest(-INF, INF) == (None if math.isnan(own) else own)
 
 
 def test_missing_may_be_left_but_not_entered():
     score = Feature("score", "integer", lower=-9, upper=1, missing=(-7, -8, NAN))
     assert score.missing == (-7, -8, None)
-    known, gone = score.moves(0.0), score.moves(NAN)
+    known, gone = score.actions(0.0), score.actions(NAN)
     assert known.values().tolist() == [-9, -6, -5, -4, -3, -2, -1, 0, 1]
     assert not known.allows(NAN)
     assert known.nearest(-9, -7) is None
@@ -440,20 +440,20 @@ def test_missing_may_be_left_but_not_entered():
     assert gone.allows(NAN)
     assert gone.allows(1.0)
     assert gone.nearest(-INF, INF) == 0.0
-    assert gone == score.moves(np.float64("nan"))
+    assert gone == score.actions(np.float64("nan"))
     assert score.why_not(0.0, -7.0) == ("score may not become missing",)
     for limit in ({"direction": "increase"}, {"max_change": 3}):
         stuck = Feature("score", "integer", missing=(-7,), **limit)
-        assert np.isnan(stuck.moves(NAN).values()).tolist() == [True]
+        assert np.isnan(stuck.actions(NAN).values()).tolist() == [True]
         assert "is missing" in stuck.why_not(NAN, 3.0)[0]
 
 
 def test_a_broken_relation_lets_one_stay_but_binds_whoever_moves():
     schema = Schema((Feature("late"), Feature("months"), Feature("other")), ("late <= months",))
-    reach = schema.reach({"late": 5, "months": 3, "other": 0})
-    assert reach.allows([5, 3, 0])
-    assert reach.why_not([5, 3, 1]) == ("late must be at most months",)
-    assert reach.allows([3, 3, 1])
+    action_set = schema.action_set({"late": 5, "months": 3, "other": 0})
+    assert action_set.allows([5, 3, 0])
+    assert action_set.why_not([5, 3, 1]) == ("late must be at most months",)
+    assert action_set.allows([3, 3, 1])
 
 
 def test_reasons_are_sentences_in_the_persons_units():
@@ -468,8 +468,8 @@ def test_reasons_are_sentences_in_the_persons_units():
         ("degree changes => age rises by 2", "home changes => age rises by 0.5"),
     )
     who = {"age": 30, "income": 21000, "degree": "none", "home": True, "job": "day"}
-    reach = schema.reach(who)
-    assert reach.why_not([29, 10050, 2, 0, 5]) == (
+    action_set = schema.action_set(who)
+    assert action_set.why_not([29, 10050, 2, 0, 5]) == (
         "your age may only increase",
         "income must not fall below 20000 €",
         "income may change by at most 5000 €",
@@ -479,22 +479,26 @@ def test_reasons_are_sentences_in_the_persons_units():
         "if degree changes, your age must rise by at least 2 years",
         "if home changes, your age must rise by at least 0.5 years",
     )
-    assert reach.why_not([30, 21050, 0, 1, 0]) == ("income must be a multiple of 100 €",)
-    assert reach.why_not([30, INF, 0, 1, NAN]) == (
+    assert action_set.why_not([30, 21050, 0, 1, 0]) == ("income must be a multiple of 100 €",)
+    assert action_set.why_not([30, INF, 0, 1, NAN]) == (
         "income has no value inf",
         "job may not become missing",
     )
-    assert reach.why_not([32, 22000, 1, 1, 1]) == ()
-    assert reach["degree"].choices == (0.0, 1.0)
+    assert action_set.why_not([32, 22000, 1, 1, 1]) == ()
+    assert action_set["degree"].choices == (0.0, 1.0)
     with pytest.raises(SchemaError, match="given 2 codes, expected 5"):
-        reach.allows([1, 2])
+        action_set.allows([1, 2])
 
 
 def test_an_ordinal_counts_in_levels():
     levels = ("low", "medium", "high", "top")
     grade = Feature("grade", "ordinal", values=levels, lower="medium", upper="high")
-    assert grade.moves(0.0).choices == (0.0, 1.0, 2.0)
-    assert Feature("grade", "ordinal", values=levels, step=2).moves(1.0).choices == (0.0, 1.0, 2.0)
+    assert grade.actions(0.0).choices == (0.0, 1.0, 2.0)
+    assert Feature("grade", "ordinal", values=levels, step=2).actions(1.0).choices == (
+        0.0,
+        1.0,
+        2.0,
+    )
     assert grade.why_not(1.0, 3.0) == ("grade must not rise above high",)
 
 
@@ -504,16 +508,16 @@ def test_reach_takes_a_person_in_any_form():
     )
     frame = pd.DataFrame({"b": ["y"], "a": [4]})
     forms = [frame, frame.iloc[0], {"a": 4, "b": "y"}, np.array([4, "y"], dtype=object)]
-    reaches = [*map(schema.reach, forms), schema.reach_codes(np.array([4.0, 1.0]))]
+    reaches = [*map(schema.action_set, forms), schema.action_set_of(np.array([4.0, 1.0]))]
     assert len(set(reaches)) == 1
-    assert math.isnan(schema.reach_codes(np.array([-9.0, 1.0]))["a"].own)
+    assert math.isnan(schema.action_set_of(np.array([-9.0, 1.0]))["a"].own)
     for bad, words in {(4.5, 1): "whole number", (4, 2): "from 0 to 1", (INF, 0): "2"}.items():
         with pytest.raises(SchemaError, match=words):
-            schema.reach_codes(np.array(bad, dtype=float))
+            schema.action_set_of(np.array(bad, dtype=float))
     with pytest.raises(SchemaError, match="column 'b': given a blank"):
-        schema.reach_codes(np.array([4.0, NAN]))
+        schema.action_set_of(np.array([4.0, NAN]))
     with pytest.raises(SchemaError, match="given 2 rows, expected one person"):
-        schema.reach(pd.concat([frame, frame]))
+        schema.action_set(pd.concat([frame, frame]))
 
 
 # ------------------------------------------------------------------ which constraint binds
@@ -523,7 +527,7 @@ GRID = sorted({k / 10 for k in range(-130, 131)} | {k + 0.3 for k in range(-9, 9
 
 
 def gained(feature: Feature, other: Feature, own: float) -> list[float]:
-    before, after = feature.moves(own), other.moves(own)
+    before, after = feature.actions(own), other.actions(own)
     assert all(after.allows(value) for value in GRID if before.allows(value))
     return [value for value in GRID if after.allows(value) and not before.allows(value)]
 
@@ -536,7 +540,7 @@ def test_relaxations_are_the_constraints_whose_lifting_allows_more():
     @given(people())
     def check(person):
         schema, own = person
-        found = schema.relaxations(schema.decode([own]))
+        found = schema.lifted(schema.decode([own]))
         expected = 0
         for feature, code in zip(schema, own, strict=True):
             lifted = {field: free for field, free in FREED.items() if feature.mutable}
@@ -551,9 +555,9 @@ def test_relaxations_are_the_constraints_whose_lifting_allows_more():
             assert len(changed) == 1
             assert gained(schema[changed[0]], each.schema[changed[0]], own[changed[0]])
             judged["feature"] += 1
-        before = schema.reach_codes(own)
+        before = schema.action_set_of(own)
         for relation in schema.relations:
-            after = replace(schema, relations=()).reach_codes(own)
+            after = replace(schema, relations=()).action_set_of(own)
             rows = itertools.product([*around, own[0]], [*around, own[1]])
             limited = any(after.allows(row) and not before.allows(row) for row in rows)
             assert limited == (f"without: {relation}" in [each.sentence for each in found])
@@ -609,7 +613,7 @@ def test_relaxations_are_the_constraints_whose_lifting_allows_more():
 )
 def test_a_relaxation_says_what_it_would_allow(feature, own, sentences):
     schema = Schema((feature, Feature("other", "category", values=("a",))))
-    found = schema.relaxations({feature.name: own, "other": "a"})
+    found = schema.lifted({feature.name: own, "other": "a"})
     assert [each.sentence for each in found] == sentences
 
 
@@ -634,9 +638,9 @@ def test_a_lifted_limit_leaves_values_that_can_be_listed():
         )  # fmt: skip
         schema = Schema((feature, Feature("b", step=1, lower=0, upper=5)), ("a <= b",))
         person = {"a": -9999 if math.isnan(own) else own, "b": 3}
-        before = feature.moves(own)
-        for each in schema.relaxations(person):
-            after = each.schema["a"].moves(own)
+        before = feature.actions(own)
+        for each in schema.lifted(person):
+            after = each.schema["a"].actions(own)
             if each.schema["a"] == feature:
                 continue
             if before.count() <= 10_000:
@@ -645,8 +649,8 @@ def test_a_lifted_limit_leaves_values_that_can_be_listed():
                 assert all(map(after.allows, before.values()))
                 judged["listed"] += 1
             judged["ended"] += "down to" in each.sentence or "up to" in each.sentence
-        named = Schema((feature, Feature("b"))).relaxations(person, listed=["a"])
-        related = [each for each in schema.relaxations(person) if each.schema.relations]
+        named = Schema((feature, Feature("b"))).lifted(person, listed=["a"])
+        related = [each for each in schema.lifted(person) if each.schema.relations]
         assert [each.sentence for each in named] == [
             each.sentence for each in related if each.schema["b"] == schema["b"]
         ]
@@ -664,7 +668,7 @@ def test_a_relation_that_is_broken_already_limits_whoever_could_move_otherwise()
     changes = "late may change, down to -5, up to 15"
 
     def sentences(schema, x):
-        return [each.sentence for each in schema.relaxations(x)]
+        return [each.sentence for each in schema.lifted(x)]
 
     assert sentences(schema, broken) == [changes, "without: late <= months"]
     assert sentences(schema, kept) == ["late may change, down to -9, up to 11"]
@@ -675,12 +679,12 @@ def test_a_relation_that_is_broken_already_limits_whoever_could_move_otherwise()
 
 def test_a_lifted_limit_of_a_listed_feature_says_where_it_ends():
     pay = Feature("pay", step=1, scale=2, max_change=3, unit="€")
-    found = Schema((pay,)).relaxations({"pay": 50}, listed=["pay"])
+    found = Schema((pay,)).lifted({"pay": 50}, listed=["pay"])
     assert [each.sentence for each in found] == [
         "pay may change by more than 3 €, down to 27 €, up to 73 €"
     ]
     assert found[0].schema["pay"].bounds == (27, 73)
-    assert Schema((pay,)).relaxations({"pay": 50})[0].schema["pay"].bounds == (-INF, INF)
+    assert Schema((pay,)).lifted({"pay": 50})[0].schema["pay"].bounds == (-INF, INF)
 
 
 # ------------------------------------------------------------------ rows, in and out
@@ -767,7 +771,7 @@ def test_a_row_may_be_renamed_without_harm():
     with pytest.raises(SchemaError, match="given 'a' more than once"):
         schema.row(pd.Series([1, 2], index=["a", "a"]))
     with pytest.raises(SchemaError, match="given 2 rows, expected one person"):
-        schema.reach_codes(np.zeros((2, 2)))
+        schema.action_set_of(np.zeros((2, 2)))
 
 
 def test_encode_then_decode_gives_the_table_back():
@@ -870,7 +874,7 @@ def test_infer_finds_the_decimals_that_the_data_has(places, numbers):
     feature = Schema.infer(np.array(values)[:, None])["x0"]
     assert feature.step == float(f"1e-{places}")
     assert feature.bounds == (min(values), max(values))
-    assert all(feature.moves(values[0]).allows(value) for value in values)
+    assert all(feature.actions(values[0]).allows(value) for value in values)
 
 
 def test_infer_declares_missing_codes_where_they_can_be():
@@ -979,7 +983,7 @@ relations:
     assert schema["smoker"].values == ("no", "yes")
     assert schema["zip"].values == ("01234", "0x1F", "1:30")
     assert (schema["rate"].step, schema["rate"].missing) == (0.001, (-9.0, None))
-    assert schema.relations == (AtMost("months late", "rate"), Forces("job", "rate", by=-0.5))
+    assert schema.relations == (AtMost("months late", "rate"), Implication("job", "rate", by=-0.5))
 
 
 def test_a_written_file_is_short_and_explains_itself():
@@ -1136,7 +1140,7 @@ def test_a_relation_without_a_meaning_is_refused(relation, words):
         (lambda: PAIR["incom"], "did you mean 'income'?"),
         (lambda: PAIR.describe("age", "old"), "feature 'age': given 'old', expected a number"),
         (lambda: Schema(()), "expected at least one Feature"),
-        (lambda: Forces("a", "b", by=NAN), "expected a finite number other than 0"),
+        (lambda: Implication("a", "b", by=NAN), "expected a finite number other than 0"),
     ],
 )
 def test_a_wrong_change_is_refused_with_a_hint(change, words):
@@ -1262,7 +1266,7 @@ def test_a_nan_limits_nothing_and_is_refused(field):
 
 def test_a_reach_reads_rows_by_name_and_prints_itself():
     schema = Schema((Feature("age", "integer", mutable=False), Feature("pay", lower=0, unit="€")))
-    reach = schema.reach({"age": 40, "pay": 5.0})
-    assert reach.allows({"age": 40, "pay": 7.0})
-    assert reach.why_not({"pay": 7.0, "age": 41}) == ("age may not change",)
-    assert repr(reach) == "age: 40, fixed\npay: 5 €, may be 0 € to any"
+    action_set = schema.action_set({"age": 40, "pay": 5.0})
+    assert action_set.allows({"age": 40, "pay": 7.0})
+    assert action_set.why_not({"pay": 7.0, "age": 41}) == ("age may not change",)
+    assert repr(action_set) == "age: 40, fixed\npay: 5 €, may be 0 € to any"

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trust_recourse import Feature, PTMClassifier, Recourse, Schema, TMClassifier
-from trust_recourse.problem import Cost, Status, Target, changed
+from trust_recourse.question import Cost, Status, Target, changed
 from trust_recourse.search import branch_and_bound
 from trust_recourse.search.candidates import candidates
 
@@ -59,11 +59,11 @@ def person_schema(model, rng, relations):
 def enumerated(recourse, x):
     """Every row this person may become, its cost and its confidence, by brute force."""
     schema = recourse.schema
-    reach = schema.reach(x)
-    rows = itertools.product(*(moves.values() for moves in reach.moves))
-    codes = np.array([row for row in rows if reach.allows(row)])
+    action_set = schema.action_set(x)
+    rows = itertools.product(*(actions.values() for actions in action_set.actions))
+    codes = np.array([row for row in rows if action_set.allows(row)])
     p = recourse.model.predict_proba(schema.decode(codes))[:, recourse.wanted_at]
-    cost = [recourse.cost.between(schema.features, reach.own, row) for row in codes]
+    cost = [recourse.cost.between(schema.features, action_set.own, row) for row in codes]
     return codes, np.array(cost), p
 
 
@@ -98,7 +98,7 @@ def test_exact_equals_enumeration(seed, cost, mode, link, calibration, wanted, r
     assert option.cost == pytest.approx(costs[meets].min(), abs=1e-9)
     assert target.met(option.confidence)
     assert option.confidence == pytest.approx(recourse.confidence(option.x), abs=1e-12)
-    assert schema.reach(x).allows(schema.encode(option.x)[0])
+    assert schema.action_set(x).allows(schema.encode(option.x)[0])
     assert option.lower_bound == pytest.approx(option.cost, abs=1e-9)
     assert set(option.changes) == {n for n in schema.names if option.x[n] != x[n]}
 
@@ -110,10 +110,13 @@ def test_the_furthest_reach_and_the_frontier(seed, relations, wanted):
     recourse = Recourse(model, person_schema(model, rng, relations), "l1", wanted=wanted)
     x = X.iloc[0]
     _, costs, p = enumerated(recourse, x)
-    furthest = recourse.reachable(x)
-    assert furthest.confidence == pytest.approx(p.max(), abs=1e-12)
-    assert furthest.cost == pytest.approx(costs[p >= p.max() - 1e-12].min(), abs=1e-9)
-    assert (furthest.status, furthest.lower_bound) == (Status.OPTIMAL, furthest.cost)
+    max_confidence = recourse.reachable(x)
+    assert max_confidence.confidence == pytest.approx(p.max(), abs=1e-12)
+    assert max_confidence.cost == pytest.approx(costs[p >= p.max() - 1e-12].min(), abs=1e-9)
+    assert (max_confidence.status, max_confidence.lower_bound) == (
+        Status.OPTIMAL,
+        max_confidence.cost,
+    )
     stairs = recourse.frontier(x)
     assert (np.diff(stairs.cost) > 0).all()
     assert (np.diff(stairs.confidence) > 0).all()
@@ -144,8 +147,8 @@ def kept_around(recourse, codes, radius, floor):
     cells = np.array(list(itertools.product(*map(range, sizes))), np.int32)
     yes = model.confidence_at(cells)
     kept = ((yes if recourse.wanted_at == 1 else 1 - yes) >= floor).reshape(sizes)
-    reach = radius * np.array([f.scale for f in recourse.schema])
-    low, high = model.cells_of(codes - reach), model.cells_of(codes + reach)
+    action_set = radius * np.array([f.scale for f in recourse.schema])
+    low, high = model.cells_of(codes - action_set), model.cells_of(codes + action_set)
     around = [tuple(map(slice, a, b + 1)) for a, b in zip(low, high, strict=True)]
     return np.array([kept[box].all() for box in around]), int((high - low).max())
 
@@ -245,7 +248,7 @@ def test_options_are_the_cheapest_that_add_to_no_other(seed, cost, relations, ra
     result = recourse.find(x, level, n_options=4)
     if result.status[Target(level)] is Status.ALREADY_MET:
         return
-    own = recourse.schema.reach(x).own
+    own = recourse.schema.action_set(x).own
     left = [(c, changed(own, row)) for c, row, q in zip(costs, codes, p, strict=True)
             if Target(level).met(q)]  # fmt: skip
     found = [frozenset(map(recourse.schema.position, o.changes)) for o in result.options]
@@ -373,7 +376,7 @@ def test_a_related_feature_needs_values_that_can_be_listed(model, patients):
     X, _ = patients
     schema = model.schema_.update("age", upper=None, lower=None).relate("nodes <= age")
     with pytest.raises(ValueError, match="feature 'age' has a relation, but its values cannot be"):
-        candidates(model.score_of(1).grid, schema.reach(X.iloc[0]), Cost.named("l1"))
+        candidates(model.score_of(1).grid, schema.action_set(X.iloc[0]), Cost.named("l1"))
 
 
 @settings(max_examples=200)
@@ -433,18 +436,20 @@ def test_no_exchange_of_two_features_is_cheaper(seed, link, wanted):
     model._conclude(rng.random(model.inclusion_.shape) ** 6)
     recourse = Recourse(model, wanted=wanted)
     x = X.iloc[0]
-    furthest = recourse.reachable(x).confidence
-    level = float(np.clip(0.3 * recourse.confidence(x) + 0.7 * furthest, 0.01, 0.99))
+    max_confidence = recourse.reachable(x).confidence
+    level = float(np.clip(0.3 * recourse.confidence(x) + 0.7 * max_confidence, 0.01, 0.99))
     option = recourse.find(x, level).options[0]
-    reach = model.schema_.reach(x)
-    found = reach.schema.encode(option.x)[0]
+    action_set = model.schema_.action_set(x)
+    found = action_set.schema.encode(option.x)[0]
     rows = []
     for f, g in itertools.combinations(range(6), 2):
-        for a, b in itertools.product(reach.moves[f].values()[::2], reach.moves[g].values()[::2]):
+        for a, b in itertools.product(
+            action_set.actions[f].values()[::2], action_set.actions[g].values()[::2]
+        ):
             rows.append(found.copy())
             rows[-1][[f, g]] = a, b
     rows = np.array(rows)
-    cost = np.linalg.norm((rows - reach.own) / [f.scale for f in reach.schema], axis=1)
+    cost = np.linalg.norm((rows - action_set.own) / [f.scale for f in action_set.schema], axis=1)
     cheaper = cost < option.cost - 1e-9
     assert cheaper.any() or option.cost == 0
     assert not (recourse.confidences(rows[cheaper]) >= level).any()

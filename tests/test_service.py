@@ -23,13 +23,13 @@ from trust_recourse.cancel import Cancelled, check
 from trust_recourse.cli import app
 from trust_recourse.ledger import Head, LedgerChangedError, LedgerError, LedgerUnavailableError
 from trust_recourse.ledger.store import ENTRIES
-from trust_recourse.problem import Cost
+from trust_recourse.question import Cost
 from trust_recourse.report.answers import answers, how_far, safety, steps
 from trust_recourse.schema import SchemaError
 from trust_recourse.web.bodies import Rules
-from trust_recourse.web.desk import RECORD, Desk, Limits
 from trust_recourse.web.problems import problem_of
 from trust_recourse.web.questions import ruled
+from trust_recourse.web.state import RECORD, AppState, Limits
 
 PATIENT = {"age": 55, "year": 69, "nodes": 22}
 LEVELS = [0.55, 0.65]
@@ -47,8 +47,8 @@ def recourse():
 def asked(recourse, tmp_path_factory):
     """A client of a server with a ledger."""
     ledger = Ledger(tmp_path_factory.mktemp("ledger") / "promises.db", key=KEY)
-    desk = Desk(recourse, ledger=ledger, organisation="A clinic", contact="Ann, 555 0100")
-    with running(desk) as url, httpx.Client(base_url=url, timeout=60) as client:
+    state = AppState(recourse, ledger=ledger, organisation="A clinic", contact="Ann, 555 0100")
+    with running(state) as url, httpx.Client(base_url=url, timeout=60) as client:
         yield client
 
 
@@ -108,7 +108,7 @@ def test_out_of_reach_comes_with_how_far(asked, recourse):
     answer = told(asked.post("/v1/recourse", json=question))
     assert answer["targets"][0]["status"] == "infeasible"
     ruled = Recourse(recourse.model, recourse.schema.lock("year"))
-    assert answer["furthest"]["confidence"] == ruled.reachable(PATIENT).confidence
+    assert answer["max_confidence"]["confidence"] == ruled.reachable(PATIENT).confidence
     assert {each["if"] for each in answer["binding"]} == {"age may change", "year may change"}
 
 
@@ -119,7 +119,7 @@ def test_a_band_is_told_as_one(asked, recourse):
     answer = told(asked.post("/v1/recourse", json={**question, **narrow}))
     (target,) = answer["targets"]
     assert {name: target[name] for name in narrow} == narrow
-    assert (target["status"], answer["furthest"]) == ("infeasible", None)
+    assert (target["status"], answer["max_confidence"]) == ("infeasible", None)
     assert target["sentence"] == "No allowed change reaches this target; that is proved."
     wide = told(asked.post("/v1/recourse", json={**question, "mode": "band", "tolerance": 0.05}))
     assert [wide["options"][0][name] for name in ("mode", "tolerance")] == ["band", 0.05]
@@ -338,7 +338,7 @@ def test_a_promise_is_redeemed_by_the_earlier_model_that_made_it(recourse, saved
     ((name, (before, after)), *_) = made.option.changes.items()
     asked = {"person": {**dict(made.option.x), name: after + (1 if before > after else -1)}}
     at = f"v1/ledger/promises/{made.id}/redeem"
-    with running(Desk(Recourse(new), ledger=Ledger(tmp_path / "promises.db", key=KEY))) as url:
+    with running(AppState(Recourse(new), ledger=Ledger(tmp_path / "promises.db", key=KEY))) as url:
         alone = told(httpx.post(f"{url}/{at}", json=asked, timeout=60))
     assert (alone["then"], alone["due"]) == (None, False)
     assert alone["sentences"][-1] == "Start the server with it: --earlier FILE."
@@ -360,7 +360,7 @@ def test_a_promise_is_withdrawn(asked):
 
 def test_a_ledger_that_was_changed_serves_nobody(recourse, tmp_path):
     ledger = Ledger(tmp_path / "promises.db", key=KEY)
-    with running(Desk(recourse, ledger=ledger)) as url, httpx.Client(base_url=url) as client:
+    with running(AppState(recourse, ledger=ledger)) as url, httpx.Client(base_url=url) as client:
         made = promised(client, "customer 4")["promise"]
         at, back = f"/v1/ledger/promises/{made['id']}", {"person": made["option"]}
         assert told(client.post(f"{at}/redeem", json=back))["due"]
@@ -381,7 +381,7 @@ def test_a_ledger_that_was_changed_serves_nobody(recourse, tmp_path):
 def test_promises_are_listed_page_by_page(recourse, tmp_path):
     ledger = Ledger(tmp_path / "promises.db", key=KEY)
     with (
-        running(Desk(recourse, ledger=ledger, limits=Limits(rows=2))) as url,
+        running(AppState(recourse, ledger=ledger, limits=Limits(rows=2))) as url,
         httpx.Client(base_url=url) as client,
     ):
         made = [promised(client, f"customer {at}")["promise"]["id"] for at in range(5)]
@@ -411,16 +411,16 @@ class Hanging:
 @pytest.mark.parametrize("what", ["promises", "check"])
 def test_a_ledger_that_hangs_holds_up_nobody_else(recourse, what):
     ledger = Hanging()
-    desk, answers = Desk(recourse, ledger=ledger), []
+    state, answers = AppState(recourse, ledger=ledger), []
 
     def listed(url):
         answers.append(httpx.get(f"{url}/v1/ledger/{what}", timeout=60))
 
-    with running(desk) as url:
+    with running(state) as url:
         waiting = [threading.Thread(target=listed, args=(url,)) for _ in range(2 * RECORD)]
         for thread in waiting:
             thread.start()
-        while not answers and desk.traffic.records < len(waiting):
+        while not answers and state.traffic.records < len(waiting):
             time.sleep(0.01)
         told(httpx.post(f"{url}/v1/predict", json={"people": [PATIENT]}, timeout=10))
         told(httpx.post(f"{url}/v1/recourse", json={"person": PATIENT}, timeout=30))
@@ -517,10 +517,10 @@ def test_what_is_wrong_is_said(asked, path, body, words):
 
 def test_a_label_names_a_feature_to_lock(recourse):
     schema = recourse.schema.update("year", label="Year of operation")
-    desk = Desk(Recourse(recourse.model, schema))
+    state = AppState(Recourse(recourse.model, schema))
     rules = Rules.model_validate({"person": PATIENT, "lock": ["Year of operation", "year"]})
-    assert not ruled(desk, rules).schema["year"].mutable
-    desk.close()
+    assert not ruled(state, rules).schema["year"].mutable
+    state.close()
 
 
 @pytest.mark.parametrize(
@@ -565,13 +565,13 @@ def test_addresses_and_methods_that_are_not_there(asked):
 
 
 def test_without_a_ledger_there_are_no_promises(recourse):
-    with running(Desk(recourse)) as url:
+    with running(AppState(recourse)) as url:
         problem = told(httpx.get(f"{url}/v1/ledger/promises"), 404)
         assert problem["type"].endswith("#no-ledger")
 
 
 def test_with_a_key_nobody_else_is_answered(recourse):
-    with running(Desk(recourse), key=API_KEY) as url:
+    with running(AppState(recourse), key=API_KEY) as url:
         for headers in (
             {},
             {"X-API-Key": "wrong"},
@@ -648,31 +648,31 @@ def leave(url, slow, more=""):
 @pytest.mark.parametrize("more", ["", "GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"])
 def test_a_search_ends_when_its_client_goes_away(recourse, more):
     slow = Slow(recourse)
-    desk = Desk(slow)
-    with running(desk) as url:
+    state = AppState(slow)
+    with running(state) as url:
         leave(url, slow, more)
         assert slow.called_off.wait(30)
-    assert desk.traffic.called_off == 1
-    assert desk.traffic.searches == 0
+    assert state.traffic.called_off == 1
+    assert state.traffic.searches == 0
 
 
 def test_searches_hold_up_nobody_and_the_next_are_told_to_come_again(recourse):
     slow = Slow(recourse)
-    desk = Desk(slow, limits=Limits(searches=2, waiting=1))
-    with running(desk) as url, httpx.Client(base_url=url, timeout=60) as client:
+    state = AppState(slow, limits=Limits(searches=2, waiting=1))
+    with running(state) as url, httpx.Client(base_url=url, timeout=60) as client:
         open_ = [threading.Thread(target=ask_for_ever, args=(url,)) for _ in range(3)]
         for thread in open_:
             thread.start()
         assert slow.begun.acquire(timeout=30)
         assert slow.begun.acquire(timeout=30)
-        while desk.traffic.searches < 3:
+        while state.traffic.searches < 3:
             time.sleep(0.01)
         assert client.get("/health").status_code == 200
         assert told(client.post("/v1/predict", json={"people": [PATIENT]}))
         busy = client.post("/v1/recourse", json=ENDLESS)
         told(busy, 429)
         assert int(busy.headers["retry-after"]) >= 1
-        desk.call_off()
+        state.call_off()
         for thread in open_:
             thread.join()
     assert slow.called_off.is_set()
@@ -680,7 +680,7 @@ def test_searches_hold_up_nobody_and_the_next_are_told_to_come_again(recourse):
 
 def test_what_takes_too_long_is_called_off_and_said(recourse):
     slow = Slow(recourse)
-    with running(Desk(slow, limits=Limits(answer=0.3))) as url:
+    with running(AppState(slow, limits=Limits(answer=0.3))) as url:
         problem = told(httpx.post(f"{url}/v1/recourse", json=ENDLESS, timeout=60), 422)
         assert problem["type"].endswith("#too-long")
     assert slow.called_off.is_set()
@@ -689,7 +689,7 @@ def test_what_takes_too_long_is_called_off_and_said(recourse):
 def test_the_server_ends_at_once_and_says_so_to_who_waits(recourse):
     slow = Slow(recourse)
     given = []
-    with running(Desk(slow)) as url:
+    with running(AppState(slow)) as url:
         asking = threading.Thread(target=ask_for_ever, args=(url, given))
         asking.start()
         assert slow.begun.acquire(timeout=30)

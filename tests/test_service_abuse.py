@@ -20,9 +20,9 @@ from mutations import places, put
 from serving import running
 from trust_recourse import Feature, Ledger, PTMClassifier, Recourse, Schema, haberman
 from trust_recourse.search.certificate import REASONS
-from trust_recourse.web.desk import Desk, Limits
 from trust_recourse.web.service import service
 from trust_recourse.web.serving import listen
+from trust_recourse.web.state import AppState, Limits
 
 PATIENT = {"age": 55, "year": 69, "nodes": 22}
 JSON = {"Content-Type": "application/json"}
@@ -38,7 +38,7 @@ def machine():
 def url(machine, tmp_path_factory):
     ledger = Ledger(tmp_path_factory.mktemp("ledger") / "promises.db", key=KEY)
     limits = Limits(arrival=ARRIVAL)
-    with running(Desk(Recourse(machine), ledger=ledger, limits=limits)) as address:
+    with running(AppState(Recourse(machine), ledger=ledger, limits=limits)) as address:
         yield address
 
 
@@ -207,7 +207,9 @@ def small(machine):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("trust_recourse.web.serving.CONNECTIONS", FEW)
         patch.setattr("serving.listen", narrow)
-        with running(Desk(Recourse(machine), limits=Limits(reading=UNREAD)), key=key) as address:
+        with running(
+            AppState(Recourse(machine), limits=Limits(reading=UNREAD)), key=key
+        ) as address:
             yield address, {"X-API-Key": key}
 
 
@@ -456,8 +458,8 @@ def nasty(tmp_path_factory):
     )
     model = PTMClassifier(epochs=3, random_state=0, schema=schema).fit(X.rename(columns=names), y)
     ledger = Ledger(tmp_path_factory.mktemp("ledger") / "promises.db", key=KEY)
-    desk = Desk(Recourse(model), ledger=ledger, organisation=NASTY[0], contact=NASTY[1])
-    with running(desk) as address, httpx.Client(base_url=address, timeout=60) as client:
+    state = AppState(Recourse(model), ledger=ledger, organisation=NASTY[0], contact=NASTY[1])
+    with running(state) as address, httpx.Client(base_url=address, timeout=60) as client:
         yield client, dict(zip(names.values(), PATIENT.values(), strict=True))
 
 
@@ -528,7 +530,7 @@ def directives(response):
     ],
 )
 def test_every_answer_says_what_a_browser_may_do_with_it(machine, method, path, status):
-    app = service(Desk(Recourse(machine)))
+    app = service(AppState(Recourse(machine)))
 
     @app.post("/v1/broken")
     def broken() -> None:

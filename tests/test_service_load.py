@@ -12,7 +12,7 @@ from issuing import KEY
 from loading import load, promising, questions
 from serving import running
 from trust_recourse import Ledger, PTMClassifier, Recourse, haberman
-from trust_recourse.web.desk import Desk, Limits
+from trust_recourse.web.state import AppState, Limits
 
 RESULTS = Path(__file__).parent.parent / "benchmarks" / "results" / "service.json"
 
@@ -23,19 +23,19 @@ def recourse():
 
 
 def test_a_short_load_of_200_requests_in_flight(recourse):
-    desk = Desk(recourse, limits=Limits(waiting=16))
-    with running(desk) as url:
+    state = AppState(recourse, limits=Limits(waiting=16))
+    with running(state) as url:
         found = asyncio.run(load([url], 2, 200, questions()))
     assert not found.dropped
     assert not found.faults
     assert set(found.statuses) <= {200, 422, 429}
     assert found.statuses[200] >= 50
     assert found.statuses[429] >= 1  # so that there was too much to do
-    assert desk.traffic.searches == desk.traffic.briefs == 0
+    assert state.traffic.searches == state.traffic.briefs == 0
 
 
 def test_a_short_load_on_two_servers_with_one_ledger(recourse, where):
-    desks = [Desk(recourse, ledger=Ledger(where, key=KEY)) for _ in range(2)]
+    desks = [AppState(recourse, ledger=Ledger(where, key=KEY)) for _ in range(2)]
     with running(desks[0]) as one, running(desks[1]) as two:
         found = asyncio.run(load([one, two], 1.5, 12, promising()))
     assert not found.dropped

@@ -18,7 +18,7 @@ from schemathesis.specs.openapi.checks import (
 from issuing import KEY
 from serving import running
 from trust_recourse import Ledger, PTMClassifier, Recourse, haberman
-from trust_recourse.web.desk import Desk, Limits
+from trust_recourse.web.state import AppState, Limits
 
 EXAMPLES = 6  # of each operation and mode
 CHECKS = (
@@ -35,8 +35,8 @@ def document(tmp_path_factory):
     ledger = Ledger(tmp_path_factory.mktemp("ledger") / "promises.db", key=KEY)
     # Small limits, so that no question takes long.
     limits = Limits(seconds=0.5, options=3, levels=3, trials=10)
-    desk = Desk(Recourse(model), ledger=ledger, organisation="A bank", limits=limits)
-    with running(desk) as url:
+    state = AppState(Recourse(model), ledger=ledger, organisation="A bank", limits=limits)
+    with running(state) as url:
         yield schemathesis.openapi.from_url(f"{url}/openapi.json")
 
 

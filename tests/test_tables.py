@@ -132,20 +132,20 @@ def test_nobody_is_told_to_be_someone_else(made_up):
     assert locked, "a schema that locks nothing has nothing to judge"
     assert free, "a schema that frees nothing has nothing to ask"
     for _, x in X.iterrows():
-        reach = schema.reach(x)
-        assert not any(reach[feature].free for feature in locked)
-        assert any(reach[feature].free for feature in free)
+        action_set = schema.action_set(x)
+        assert not any(action_set[feature].free for feature in locked)
+        assert any(action_set[feature].free for feature in free)
 
 
 @every_made_up
 def test_a_missing_value_is_nobodys_destination(made_up):
     _, X, _, schema = made_up
     for _, x in X.iterrows():
-        reach = schema.reach(x)
-        for f in np.flatnonzero(~np.isnan(reach.own)).tolist():
-            gone = reach.own.copy()
+        action_set = schema.action_set(x)
+        for f in np.flatnonzero(~np.isnan(action_set.own)).tolist():
+            gone = action_set.own.copy()
             gone[f] = np.nan
-            assert not reach.allows(gone)
+            assert not action_set.allows(gone)
 
 
 def rows_of(name, tmp_path):
@@ -171,22 +171,22 @@ def test_amounts_of_dollars_are_no_ratios(tmp_path):
 
 def test_a_mortgage_paid_off_is_one_credit_line_fewer(tmp_path):
     X, _, schema = rows_of("give_me_some_credit", tmp_path)
-    reach = schema.reach(X.iloc[0])
-    paid = reach.own.copy()
+    action_set = schema.action_set(X.iloc[0])
+    paid = action_set.own.copy()
     paid[schema.position("mortgages")] -= 1
-    assert not reach.allows(paid)
+    assert not action_set.allows(paid)
     paid[schema.position("credit_lines")] -= 1
-    assert reach.allows(paid)
+    assert action_set.allows(paid)
 
 
 def test_a_degree_takes_years(tmp_path):
     X, _, schema = rows_of("adult", tmp_path)
-    reach = schema.reach(X.iloc[0])
-    learnt = reach.own.copy()
+    action_set = schema.action_set(X.iloc[0])
+    learnt = action_set.own.copy()
     learnt[schema.position("education")] += 1
-    assert not reach.allows(learnt)
+    assert not action_set.allows(learnt)
     learnt[schema.position("age")] += 2
-    assert reach.allows(learnt)
+    assert action_set.allows(learnt)
 
 
 @pytest.mark.parametrize("name", REAL)
@@ -250,7 +250,7 @@ def test_answers_cost_what_they_say_and_are_proved(rows):
     assert (met.confidence >= met.way.str.extract(r"(0\.\d+)")[0].astype(float) - 1e-9).all()
     beyond_reach = plain[plain.status == "infeasible"]
     without = beyond_reach[~beyond_reach.way.str.contains("radius")]
-    assert (without.furthest < without.way.str[-4:].astype(float)).all()
+    assert (without.max_confidence < without.way.str[-4:].astype(float)).all()
 
 
 def test_tables_count_what_was_proved(rows):

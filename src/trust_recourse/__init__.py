@@ -17,21 +17,21 @@ if TYPE_CHECKING:
     from trust_recourse.measure import EachRow as EachRow
     from trust_recourse.measure import Isolation as Isolation
     from trust_recourse.measure import NearNeighbours as NearNeighbours
-    from trust_recourse.problem import Cost as Cost
-    from trust_recourse.problem import Option as Option
-    from trust_recourse.problem import Status as Status
-    from trust_recourse.problem import Target as Target
+    from trust_recourse.question import Cost as Cost
+    from trust_recourse.question import Option as Option
+    from trust_recourse.question import Status as Status
+    from trust_recourse.question import Target as Target
     from trust_recourse.recourse import Recourse as Recourse
     from trust_recourse.report import model_report as model_report
-    from trust_recourse.report.dossier import Dossier as Dossier
-    from trust_recourse.report.dossier import dossier as dossier
+    from trust_recourse.report.evidence import Evidence as Evidence
+    from trust_recourse.report.evidence import evidence as evidence
     from trust_recourse.report.letter import Letter as Letter
     from trust_recourse.report.letter import ProtectedReasonError as ProtectedReasonError
     from trust_recourse.report.letter import letter as letter
     from trust_recourse.result import Result as Result
     from trust_recourse.schema import AtMost as AtMost
     from trust_recourse.schema import Feature as Feature
-    from trust_recourse.schema import Forces as Forces
+    from trust_recourse.schema import Implication as Implication
     from trust_recourse.schema import Schema as Schema
     from trust_recourse.search.certificate import Certificate as Certificate
     from trust_recourse.search.certificate import CertificateError as CertificateError
@@ -47,25 +47,25 @@ _HOMES = {
     "Audit": "audit",
     "Certificate": "search.certificate",
     "CertificateError": "search.certificate",
-    "Cost": "problem",
-    "Dossier": "report.dossier",
+    "Cost": "question",
+    "Evidence": "report.evidence",
     "EachRow": "measure",
     "Feature": "schema",
-    "Forces": "schema",
+    "Implication": "schema",
     "Isolation": "measure",
     "Ledger": "ledger",
     "Letter": "report.letter",
     "NearNeighbours": "measure",
-    "Option": "problem",
+    "Option": "question",
     "PTMClassifier": "tsetlin.machines",
     "ProtectedReasonError": "report.letter",
     "Recourse": "recourse",
     "Result": "result",
     "Schema": "schema",
-    "Status": "problem",
+    "Status": "question",
     "TMClassifier": "tsetlin.machines",
-    "Target": "problem",
-    "dossier": "report.dossier",
+    "Target": "question",
+    "evidence": "report.evidence",
     "german_credit": "data",
     "german_credit_schema": "data",
     "haberman": "data",

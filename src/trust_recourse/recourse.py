@@ -18,7 +18,8 @@ from joblib import Parallel, delayed
 
 from trust_recourse.cells import Score
 from trust_recourse.measure import Plausible, are_plausible, noisy_table
-from trust_recourse.problem import (
+from trust_recourse.progress import Progress
+from trust_recourse.question import (
     Cost,
     Floats,
     Mode,
@@ -29,13 +30,12 @@ from trust_recourse.problem import (
     Target,
     changed,
 )
-from trust_recourse.progress import Progress
 from trust_recourse.result import Result, of_model, read
-from trust_recourse.schema import Reach, Schema
+from trust_recourse.schema import ActionSet, Schema
 from trust_recourse.schema.values import plain
+from trust_recourse.search.diverse import diverse
 from trust_recourse.search.engines import BY_TRIAL, NAMES, Engine
 from trust_recourse.search.exact import Answer, Exact, Robust
-from trust_recourse.search.ways import ways
 
 PARTS_A_PROCESS = 8  # so that none waits long for the last
 CLOSE = 1e-9  # an answer this near to its bound, relatively, is the optimum
@@ -46,7 +46,7 @@ class Settings(NamedTuple):
 
     engine: str
     n_options: int
-    apart: float | None
+    min_distance: float | None
     plausible: Plausible | None
     robust: Robust | None
     gap: float
@@ -179,7 +179,7 @@ class Recourse:
 
     def confidence(self, x: Any) -> float:
         """The model's confidence in the wanted class for one person."""
-        return self.confidence_of(self.schema.reach(x).own)
+        return self.confidence_of(self.schema.action_set(x).own)
 
     def find(
         self,
@@ -189,7 +189,7 @@ class Recourse:
         mode: Mode = "at_least",
         tolerance: float = 0.1,
         n_options: int = 1,
-        apart: float | None = None,
+        min_distance: float | None = None,
         engine: Engine = "auto",
         plausible: Plausible | None = None,
         min_radius: float | None = None,
@@ -209,9 +209,9 @@ class Recourse:
         confidence : of the wanted class; one level or several.
         mode, tolerance : "at_least", or "band": within the tolerance of the level.
         n_options : further options are other ways: each is the cheapest that leaves alone something
-            of what each option before it changes, so that none merely adds to another. With `apart`
-            they lie at least that far apart instead, in units of the cost, and are the cheapest
-            among the cheapest points of the model's cells.
+            of what each option before it changes, so that none merely adds to another.
+        min_distance : options lie at least that far apart instead, in units of the cost, and are
+            the cheapest among the cheapest points of the model's cells.
         engine : "exact" gives proofs, on models with cells; "tpe" and "gp" search any model; "auto"
             is exact where it can be, else tpe. Two published methods are here to compare with:
             "spheres" (GrowingSpheres, any model) and "wachter" (gradient descent, scikit-learn's
@@ -231,8 +231,8 @@ class Recourse:
         """
         robust = self._robust(min_radius, floor)
         settings = Settings(
-            self._engine(engine, robust), n_options, apart, plausible, robust, gap, node_limit,
-            time_limit, n_trials, random_state, verbose,
+            self._engine(engine, robust), n_options, min_distance, plausible, robust, gap,
+            node_limit, time_limit, n_trials, random_state, verbose,
         )  # fmt: skip
         _check(settings)
         one = isinstance(confidence, (int, float, str))
@@ -240,11 +240,11 @@ class Recourse:
         targets = list(dict.fromkeys(Target(level, mode, tolerance) for level in levels))  # type: ignore[arg-type]
         if not targets:
             raise ValueError("confidence=[]; expected at least one level, such as 0.85")
-        reach, factual = self.schema.person(x)
-        now = self.confidence_of(reach.own)
+        action_set, factual = self.schema.person(x)
+        now = self.confidence_of(action_set.own)
         options: list[Option] = []
         found: dict[Target, Answers] = {}
-        problems = [Problem(reach, target, self.cost, self.wanted_at) for target in targets]
+        problems = [Problem(action_set, target, self.cost, self.wanted_at) for target in targets]
         tried: dict[Target, list[Point]] = {}
         if settings.engine != "exact":
             open_ = [problem for problem in problems if not problem.target.met(now)]
@@ -252,7 +252,7 @@ class Recourse:
         for problem in problems:
             found[problem.target] = answers = self._answers(problem, settings, now, tried)
             options += [
-                self.option(reach, factual, problem.target, *each) for each in answers.points
+                self.option(action_set, factual, problem.target, *each) for each in answers.points
             ]
         return Result(
             self,
@@ -262,7 +262,7 @@ class Recourse:
             {target: answers.status for target, answers in found.items()},
             nodes={target: answers.nodes for target, answers in found.items()},
             engine=settings.engine,
-            asked_more=_more_words(settings),
+            extra_constraints=_more_words(settings),
             fronts={target: answers.pareto for target, answers in found.items() if answers.pareto},
         )
 
@@ -275,17 +275,17 @@ class Recourse:
         the status "feasible". The limits, in boxes or seconds, are for each of the two searches.
         """
         self._need_cells("reachable")
-        reach, factual = self.schema.person(x)
-        problem = Problem(reach, Target(0.5), self.cost, self.wanted_at)
+        action_set, factual = self.schema.person(x)
+        problem = Problem(action_set, Target(0.5), self.cost, self.wanted_at)
         limits: dict[str, Any] = {"node_limit": node_limit, "time_limit": time_limit}
-        best, stopped = Exact(self.score, problem, **limits).furthest()
+        best, stopped = Exact(self.score, problem, **limits).max_confidence()
         target = Target(min(max(best.confidence, 1e-12), 1 - 1e-12))
         cheapest = Exact(self.score, replace(problem, target=target), **limits)
         found = cheapest.cheapest(lambda point: point.confidence >= best.confidence)
         point, bound = found.point or best, found.lower_bound
         proved = not (stopped or found.stopped or found.point is None)
         status = Status.OPTIMAL if proved else Status.FEASIBLE
-        return self.option(reach, factual, target, point, status, bound)
+        return self.option(action_set, factual, target, point, status, bound)
 
     def frontier(
         self, x: Any, *, node_limit: int | None = None, time_limit: float | None = None
@@ -295,7 +295,7 @@ class Recourse:
         If a limit ends the search, the stairs up to there, and `attrs["complete"]` is False.
         """
         self._need_cells("frontier")
-        problem = Problem(self.schema.reach(x), Target(0.5), self.cost, self.wanted_at)
+        problem = Problem(self.schema.action_set(x), Target(0.5), self.cost, self.wanted_at)
         engine = Exact(self.score, problem, node_limit=node_limit, time_limit=time_limit)
         points = engine.frontier()
         table = self.schema.decode(np.array([p.codes for p in points]))
@@ -414,7 +414,7 @@ class Recourse:
 
     def option(
         self,
-        reach: Reach,
+        action_set: ActionSet,
         factual: pd.Series[Any],
         target: Target,
         point: Point,
@@ -422,7 +422,7 @@ class Recourse:
         lower_bound: float,
     ) -> Option:
         """An option in the person's own values, its numbers recomputed from just those values."""
-        own, codes = reach.own, point.codes.copy()
+        own, codes = action_set.own, point.codes.copy()
         values = factual.tolist()
         changes = {}
         for f in sorted(changed(own, codes)):
@@ -478,7 +478,7 @@ class Recourse:
         self, problem: Problem, settings: Settings, now: float, tried: Mapping[Target, list[Point]]
     ) -> Answers:
         if problem.target.met(now) and settings.robust is None:
-            here = Point(problem.reach.own, 0.0, now)
+            here = Point(problem.action_set.own, 0.0, now)
             return Answers([(here, Status.ALREADY_MET, 0.0)], Status.ALREADY_MET)
         if settings.engine == "exact":
             return self._by_proof(problem, settings)
@@ -497,7 +497,7 @@ class Recourse:
         bound = min(first.lower_bound, kept.refused)
         proved = bound >= first.point.cost * (1.0 - CLOSE)
         status = Status.OPTIMAL if proved else Status.FEASIBLE
-        more = self._apart if settings.apart is not None else self._other_ways
+        more = self._at_a_distance if settings.min_distance is not None else self._other_ways
         nodes, others = (first.nodes, []) if first.stopped else more(engine, kept, first)
         return Answers(
             [(first.point, status, bound), *((point, Status.FEASIBLE, bound) for point in others)],
@@ -505,7 +505,7 @@ class Recourse:
             nodes,
         )
 
-    def _apart(self, engine: Exact, kept: _Kept, first: Answer) -> tuple[int, list[Point]]:
+    def _at_a_distance(self, engine: Exact, kept: _Kept, first: Answer) -> tuple[int, list[Point]]:
         """Boxes opened, and the answers after the first that lie apart from those before."""
         nodes, answer = first.nodes, first
         while answer.point is not None:
@@ -519,19 +519,21 @@ class Recourse:
     def _other_ways(self, engine: Exact, kept: _Kept, first: Answer) -> tuple[int, list[Point]]:
         """Boxes opened, and the answers after the first that do not merely add to another."""
         assert first.point is not None
-        reach, settings, nodes = engine.problem.reach, kept.settings, first.nodes
+        action_set, settings, nodes = engine.problem.action_set, kept.settings, first.nodes
 
         def ask(locked: frozenset[int]) -> Answer:
             nonlocal nodes
             if settings.node_limit is not None and nodes >= settings.node_limit:
                 return Answer(None, 0.0, True, 0)
-            schema = reach.schema.lock(*(reach.schema.names[f] for f in sorted(locked)))
-            problem = replace(engine.problem, reach=schema.reach_codes(reach.own))
+            schema = action_set.schema.lock(*(action_set.schema.names[f] for f in sorted(locked)))
+            problem = replace(engine.problem, action_set=schema.action_set_of(action_set.own))
             answer = engine.about(problem, nodes).cheapest(kept.take, settings.gap)
             nodes += answer.nodes
             return answer
 
-        found = list(itertools.islice(ways(reach.own, first.point, ask), settings.n_options))
+        found = list(
+            itertools.islice(diverse(action_set.own, first.point, ask), settings.n_options)
+        )
         return nodes, found[1:]
 
     def _tried(self, problem: Problem, settings: Settings) -> list[Point]:
@@ -604,10 +606,10 @@ class _Kept:
         return False
 
     def _alike(self, a: Floats, b: Floats) -> bool:
-        if self.settings.apart is not None:
+        if self.settings.min_distance is not None:
             cost, schema = self.recourse.cost, self.recourse.schema
-            return cost.between(schema.features, a, b) < self.settings.apart
-        own = self.problem.reach.own
+            return cost.between(schema.features, a, b) < self.settings.min_distance
+        own = self.problem.action_set.own
         return changed(own, b) <= changed(own, a)
 
 
@@ -627,8 +629,9 @@ def _check(settings: Settings) -> None:
         raise ValueError(f"n_options={settings.n_options!r}; expected a whole number of at least 1")
     if not (isinstance(settings.gap, (int, float)) and 0 <= settings.gap < math.inf):
         raise ValueError(f"gap={settings.gap!r}; expected a share such as 0.01 for 1 %, or 0")
-    if settings.apart is not None and not settings.apart > 0:
-        raise ValueError(f"apart={settings.apart!r}; expected a cost above 0, or None")
+    least = settings.min_distance
+    if least is not None and not least > 0:
+        raise ValueError(f"min_distance={least!r}; expected a cost above 0, or None")
     for name in ("node_limit", "time_limit", "n_trials"):
         given = getattr(settings, name)
         if given is not None and not given > 0:

@@ -27,7 +27,7 @@ from trust_recourse.explain import (
     places,
 )
 from trust_recourse.measure import copies, noise
-from trust_recourse.problem import Option, Point, Problem, Status, Target, as_told, option_name
+from trust_recourse.question import Option, Point, Problem, Status, Target, formatted, option_name
 from trust_recourse.schema.values import plain, write_whole
 from trust_recourse.search.certificate import Certificate, Proof, cost_parts
 from trust_recourse.search.exact import Exact, Norm, radius
@@ -68,7 +68,7 @@ class Result:
     status: Mapping[Target, Status]
     nodes: Mapping[Target, int] = field(default_factory=dict)
     engine: str = "exact"
-    asked_more: str = ""  # of a plausibility test or a radius, which no certificate covers
+    extra_constraints: str = ""  # of a plausibility test or a radius, which no certificate covers
     fronts: Mapping[Target, tuple[Point, ...]] = field(default_factory=dict)
 
     @property
@@ -89,7 +89,7 @@ class Result:
         recourse._need_cells("radius")
         if norm not in ("linf", "l2", "l1"):
             raise ValueError(f"norm={norm!r}; expected 'linf', 'l2' or 'l1'")
-        codes = recourse.schema.reach(self._option(option).x).own
+        codes = recourse.schema.action_set(self._option(option).x).own
         return radius(
             recourse.score, recourse.schema, codes, recourse.decision_threshold, norm
         )  # fmt: skip
@@ -110,7 +110,7 @@ class Result:
         long; the copies are the paper's estimate.
         """
         recourse = self.recourse
-        codes = recourse.schema.reach(self._option(option).x).own
+        codes = recourse.schema.action_set(self._option(option).x).own
         estimate = copies(
             recourse.confidences, codes, recourse.schema, sigma,
             threshold=recourse.decision_threshold, n_copies=n_copies, random_state=random_state,
@@ -124,7 +124,7 @@ class Result:
         return Robustness(found.probability, found.error, estimate)
 
     @cached_property
-    def furthest(self) -> Option:
+    def max_confidence(self) -> Option:
         """The furthest this person can get, whatever the targets."""
         return self.recourse.reachable(self.factual, time_limit=10.0)
 
@@ -135,13 +135,13 @@ class Result:
         """
         recourse = self.recourse
         recourse._need_cells("binding")
-        best = self.furthest.confidence
+        best = self.max_confidence.confidence
         rows = []
         listed = recourse.cost.functions
-        for relaxation in recourse.schema.relaxations(self.factual, listed=listed):
-            reach = relaxation.schema.reach(self.factual)
-            problem = Problem(reach, Target(0.5), recourse.cost, recourse.wanted_at)
-            point, stopped = Exact(recourse.score, problem, time_limit=time_limit).furthest()
+        for relaxation in recourse.schema.lifted(self.factual, listed=listed):
+            action_set = relaxation.schema.action_set(self.factual)
+            problem = Problem(action_set, Target(0.5), recourse.cost, recourse.wanted_at)
+            point, stopped = Exact(recourse.score, problem, time_limit=time_limit).max_confidence()
             if point.confidence > best + 1e-9:
                 rows.append(
                     (relaxation.sentence, point.confidence, point.confidence - best, not stopped)
@@ -156,7 +156,9 @@ class Result:
         """
         at = self._target(target)
         status = self.status[at]
-        reason = unproved(self.engine, self.asked_more and "a plausibility test or min_radius")
+        reason = unproved(
+            self.engine, self.extra_constraints and "a plausibility test or min_radius"
+        )
         if not reason and not hasattr(self.recourse.model, "inclusion_"):
             kind = type(self.recourse.model).__name__
             reason = f"the checker reads Tsetlin machines alone; the model is {kind}"
@@ -166,7 +168,7 @@ class Result:
             raise ValueError(f"no certificate for this answer: {reason}")
         recourse = self.recourse
         problem = Problem(
-            recourse.schema.reach(self.factual), at, recourse.cost, recourse.wanted_at
+            recourse.schema.action_set(self.factual), at, recourse.cost, recourse.wanted_at
         )
         first = next((option for option in self.options if option.target == at), None)
         engine = Exact(recourse.score, problem)
@@ -176,7 +178,7 @@ class Result:
         tree = engine.proof(bound)
         answer = None
         if first is not None:
-            answer = Point(recourse.schema.reach(first.x).own, first.cost, first.confidence)
+            answer = Point(recourse.schema.action_set(first.x).own, first.cost, first.confidence)
         proof = Proof(tuple(f.codes for f in engine.features), *tree)
         return Certificate(
             recourse.model.fingerprint_, problem, status, answer, bound, self.nodes[at], proof
@@ -309,9 +311,9 @@ class Result:
     def _arrow(self, name: str, change: tuple[Any, Any]) -> str:
         return " → ".join(self.recourse.schema.describe(name, value) for value in change)
 
-    def told(self, confidence: float, target: Target | None = None) -> str:
+    def formatted(self, confidence: float, target: Target | None = None) -> str:
         """A confidence for people, never shown on the other side of the decision or a target."""
-        return as_told(confidence, self.recourse.decision_threshold, target)
+        return formatted(confidence, self.recourse.decision_threshold, target)
 
     def sentence(self, option: int = 0) -> str:
         """What is known of an option, given by its place in `options`, as a clerk could say it."""
@@ -329,7 +331,7 @@ class Result:
             return f"{asked.status.sentence} {least}"
         return asked.status.sentence
 
-    def known(self, target: Target) -> list[str]:
+    def status_sentences(self, target: Target) -> list[str]:
         """What is known for a target, in sentences: one for each option where there are several."""
         own = [at for at, option in enumerate(self.options) if option.target == target]
         if len(own) > 1:
@@ -338,19 +340,25 @@ class Result:
 
     def _lines(self) -> Iterable[str]:
         verdict = "refused" if self.refused else "accepted"
-        own = self.told(self.confidence)
+        own = self.formatted(self.confidence)
         yield f"{verdict}: confidence {own} in class {self.recourse.wanted!r}"
         for target, status in self.status.items():
-            asked = f"{target.words}, {self.asked_more}" if self.asked_more else target.words
-            yield f"{asked}: {self.known(target)[0]}"
+            asked = (
+                f"{target.words}, {self.extra_constraints}"
+                if self.extra_constraints
+                else target.words
+            )
+            yield f"{asked}: {self.status_sentences(target)[0]}"
             for at, option in enumerate(self.options):
                 if option.target == target and option.changes:
-                    confidence = self.told(option.confidence, target)
+                    confidence = self.formatted(option.confidence, target)
                     numbers = f"(cost {option.cost:.4g}, confidence {confidence})"
                     yield f"    {option_name(at)}: {self.words(option)}  {numbers}"
             if status is Status.INFEASIBLE and target.mode == "at_least":
-                change = f": {self.words(self.furthest)}" if self.furthest.changes else ""
-                reached = self.told(self.furthest.confidence, target)
+                change = (
+                    f": {self.words(self.max_confidence)}" if self.max_confidence.changes else ""
+                )
+                reached = self.formatted(self.max_confidence.confidence, target)
                 yield f"    the furthest within reach is {reached}{change}"
                 yield "    result.binding() says which constraint, if lifted, would help"
 
@@ -385,7 +393,7 @@ class Result:
             "format": FORMAT,
             **_question(self.recourse),
             "engine": self.engine,
-            "asked_more": self.asked_more,
+            "asked_more": self.extra_constraints,
             "factual": [plain(value) for value in self.factual],
             "confidence": self.confidence,
             "targets": [
@@ -426,13 +434,13 @@ class Result:
     def _of(cls, path: str | os.PathLike[str], told: dict[str, Any], recourse: Recourse) -> Result:
         schema = recourse.schema
         factual = schema.row(dict(zip(schema.names, told["factual"], strict=True)))
-        reach = schema.reach(factual)
+        action_set = schema.action_set(factual)
         targets = [Target(t["confidence"], t["mode"], t["tolerance"]) for t in told["targets"]]
         options = []
         for each in told["options"]:
-            codes = schema.reach(dict(zip(schema.names, each["x"], strict=True))).own
+            codes = schema.action_set(dict(zip(schema.names, each["x"], strict=True))).own
             option = recourse.option(
-                reach, factual, targets[_held(each, "target", int)], Point(codes, 0.0, 0.0),
+                action_set, factual, targets[_held(each, "target", int)], Point(codes, 0.0, 0.0),
                 Status(each["status"]), _held(each, "lower_bound", float, int),
             )  # fmt: skip
             for name in ("cost", "confidence"):
@@ -453,12 +461,12 @@ class Result:
                     f"{path}: it says {status} of {target.words}, but has {has} for it"
                 )
         return cls(
-            recourse, factual, recourse.confidence_of(reach.own), tuple(options), known,
+            recourse, factual, recourse.confidence_of(action_set.own), tuple(options), known,
             nodes={
                 target: _held(each, "nodes", int)
                 for target, each in zip(targets, told["targets"], strict=True)
             },
-            engine=_held(told, "engine", str), asked_more=_held(told, "asked_more", str),
+            engine=_held(told, "engine", str), extra_constraints=_held(told, "asked_more", str),
         )  # fmt: skip
 
 

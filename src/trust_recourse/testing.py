@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from trust_recourse.cells import Cells, Floats, Ints, Score
-from trust_recourse.problem import Status
+from trust_recourse.question import Status
 from trust_recourse.recourse import Recourse
 from trust_recourse.schema import Schema
 
@@ -166,15 +166,15 @@ def _check_question(model: Any, X: Any, rng: np.random.Generator) -> int:
     else:
         person = X.iloc[int(rng.integers(len(X)))]
     schema = _few(model.schema_, model.schema_.encode(person)[0], rng)
-    reach = schema.reach(person)
-    values = [moves.values() for moves in reach.moves]
+    action_set = schema.action_set(person)
+    values = [actions.values() for actions in action_set.actions]
     if math.prod(map(len, values)) > MOST_ROWS:
         return 0
     cost = str(rng.choice(["l1", "l2"]))
     recourse = Recourse(model, schema, cost, wanted=model.classes_[wanted])
-    rows = np.array([row for row in itertools.product(*values) if reach.allows(row)])
+    rows = np.array([row for row in itertools.product(*values) if action_set.allows(row)])
     confidence = score.at(score.grid.cells(rows))
-    costs = np.array([recourse.cost.between(schema.features, reach.own, row) for row in rows])
+    costs = np.array([recourse.cost.between(schema.features, action_set.own, row) for row in rows])
     level = float(np.clip(rng.choice(confidence), 1e-6, 1 - 1e-6))
     _compare(recourse, person, level, costs, confidence)
     _compare(
@@ -203,8 +203,8 @@ def _few(schema: Schema, own: Floats, rng: np.random.Generator) -> Schema:
     """The schema with some features locked, and all that have too many values to enumerate."""
     features = []
     for f, feature in enumerate(schema):
-        moves = feature.moves(float(own[f]))
-        if feature.protected or rng.random() < 0.3 or moves.count() > _most(len(schema)):
+        actions = feature.actions(float(own[f]))
+        if feature.protected or rng.random() < 0.3 or actions.count() > _most(len(schema)):
             features.append(replace(feature, mutable=False))
         else:
             features.append(feature)

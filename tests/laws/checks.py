@@ -18,7 +18,7 @@ from laws.enumeration import SLACK, Rows, TooManyRowsError, before_root, code_of
 from laws.questions import Case, a_target, chance, one_of, some_cases
 from mutations import mutated
 from trust_recourse import Certificate, CertificateError, Recourse, verify
-from trust_recourse.problem import Status
+from trust_recourse.question import Status
 from trust_recourse.schema import SchemaError
 from trust_recourse.search import branch_and_bound
 
@@ -173,8 +173,8 @@ def _check_answer(court: Court, result, target, most: int) -> None:
         which, codes = f"{name}, option {k + 1}", court.codes(option.x)
         exact = court.point(which, codes, option.cost, option.confidence)
         court.law(met(target, option.confidence), f"{which}: {option.confidence!r} is short")
-        moves = rows.changed(codes)
-        names = {f.name for f, moved in zip(court.case.schema, moves, strict=True) if moved}
+        actions = rows.changed(codes)
+        names = {f.name for f, moved in zip(court.case.schema, actions, strict=True) if moved}
         court.law(set(option.changes) == names, f"{which}: says it changes {option.changes}")
         least = rows.least(left)
         court.law(
@@ -185,7 +185,7 @@ def _check_answer(court: Court, result, target, most: int) -> None:
             bound = before_root(court.case.cost, option.lower_bound)
             proved = option.lower_bound <= option.cost and no_dearer(exact, bound)
             court.law(proved, f"{which}: cost {option.cost!r}, bound {option.lower_bound!r}")
-        left &= ~changed[:, moves].all(axis=1)
+        left &= ~changed[:, actions].all(axis=1)
     if status is Status.OPTIMAL:
         court.count("further options", len(options) - 1)
         court.law(len(options) == most or not left.any(), f"{name}: there is another way")
@@ -250,9 +250,9 @@ def _check_mutation(court: Court, given) -> None:
     except Exception:
         court.law(False, f"mutation neither held nor refused\n{traceback.format_exc()}{given}")
         return
-    reach, wanted = certificate.problem.reach, certificate.problem.wanted
+    action_set, wanted = certificate.problem.action_set, certificate.problem.wanted
     try:
-        rows = Rows.of(reach.schema, reach.own, cost, case.model, wanted, court.rng)
+        rows = Rows.of(action_set.schema, action_set.own, cost, case.model, wanted, court.rng)
     except (TooManyRowsError, OverflowError):
         court.count("mutations that hold, too large to judge")
         return

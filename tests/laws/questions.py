@@ -16,8 +16,8 @@ import pandas as pd
 
 from laws.enumeration import Rows, TooManyRowsError, code_of, is_blank, labels, numeric
 from trust_recourse import Cost, Feature, PTMClassifier, Schema, TMClassifier
-from trust_recourse.problem import Target
-from trust_recourse.schema import AtMost, Forces, Relation
+from trust_recourse.question import Target
+from trust_recourse.schema import AtMost, Implication, Relation
 from trust_recourse.tsetlin.calibration import Calibrator
 
 STEPS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 10.0, 1 / 3, 0.3, 0.001, 1e-6, 1e6, 7.0)
@@ -221,7 +221,7 @@ def a_relation(rng, a, b) -> Relation | None:
         return None
     unit = (b.step or 1.0) if numeric(b) else 1.0
     by = unit * one_of(rng, 1, 1, 2, 0.5, 0.7)
-    return Forces(a.name, b.name, by * one_of(rng, 1, -1))
+    return Implication(a.name, b.name, by * one_of(rng, 1, -1))
 
 
 # ---------------------------------------------------------------- cost

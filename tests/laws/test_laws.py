@@ -14,8 +14,8 @@ import pytest
 from laws import enumeration
 from laws.checks import judge
 from trust_recourse import problem
-from trust_recourse.problem import Cost
-from trust_recourse.schema import Forces
+from trust_recourse.question import Cost
+from trust_recourse.schema import Implication
 from trust_recourse.search import branch_and_bound
 from trust_recourse.search.certificate import checker
 
@@ -51,7 +51,7 @@ def always(_, boxes):
     [
         (problem, "SLACK", 0.0),
         (Cost, "added", lambda self, moved, _: self.l0 + self.l1 * moved + self.l2 * moved**2),
-        (Forces, "goal", lambda _, before: before),
+        (Implication, "goal", lambda _, before: before),
         (branch_and_bound, "ROUNDING", -1e-3),
         (checker, "_JUDGES", (always,) * len(checker._JUDGES)),
     ],

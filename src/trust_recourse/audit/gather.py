@@ -12,13 +12,13 @@ import numpy as np
 import pandas as pd
 
 from trust_recourse.audit import tables
-from trust_recourse.audit.chance import LEVEL, Estimate, Measured, apart, measured
-from trust_recourse.audit.deeper import Asking, Deeper, deepened
+from trust_recourse.audit.counts import FEW, Group, of, tallied
 from trust_recourse.audit.folder import Folder
 from trust_recourse.audit.groups import MOST, Bands, Floats, Grouping, groupings
-from trust_recourse.audit.tally import FEW, Group, of, tallied
-from trust_recourse.problem import Cost
+from trust_recourse.audit.intervals import LEVEL, Estimate, Measured, apart, measured
+from trust_recourse.audit.sampled_search import Asking, Sampled, deepened
 from trust_recourse.progress import Progress
+from trust_recourse.question import Cost
 from trust_recourse.schema.values import near, some
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Part:
     reference: str
     comparisons: tuple[Comparison, ...]
     cap: float  # on a cost, where all refused count
-    deeper: tuple[Deeper, ...] = ()  # what the model says of some people, where it was given
+    sampled: tuple[Sampled, ...] = ()  # what the model says of some people, where it was given
 
     def __getitem__(self, name: str) -> Measured:
         """The group of this name."""
@@ -126,7 +126,7 @@ class Audit:
         asking = None if model is None else Asking.of(opened, model, cost)
         asked = groupings(opened, [by] if isinstance(by, str) else by, bands or {}, cross)
         counted = tallied(opened, asked)
-        told: list[tuple[Deeper, ...]] = [()] * len(asked)
+        told: list[tuple[Sampled, ...]] = [()] * len(asked)
         if asking is not None:
             told = deepened(opened, asking, asked, sample, draws, random_state, verbose)
         chosen = dict(reference or {})
@@ -136,7 +136,7 @@ class Audit:
         for at, (grouping, groups) in enumerate(zip(asked, counted, strict=True)):
             named = _reference(grouping, groups, chosen)
             part = _part(grouping.title, groups, named, draws, [random_state, at], bar)
-            parts.append(replace(part, deeper=told[at]))
+            parts.append(replace(part, sampled=told[at]))
         if chosen:
             odd = next(iter(chosen))
             known = [name for grouping in asked for name in _names(grouping)]

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from trust_recourse.audit.chance import Estimate
-from trust_recourse.audit.tally import FEW, STATUSES, of
+from trust_recourse.audit.counts import FEW, STATUSES, of
+from trust_recourse.audit.intervals import Estimate
 
 if TYPE_CHECKING:
     from trust_recourse.audit.gather import Part
@@ -87,7 +87,7 @@ def levels(parts: Sequence[Part]) -> pd.DataFrame:
         (part.title, each.group, step.confidence, each.asked, *_numbers(step.reach),
          step.none.value, step.open.value, *_numbers(step.mean_cost))
         for part in parts
-        for each in part.deeper
+        for each in part.sampled
         for step in each.frontier
     ]  # fmt: skip
     head = ["by", "group", "confidence", "asked", "reach", "reach_low", "reach_high", "none",
@@ -100,7 +100,7 @@ def blocked(parts: Sequence[Part]) -> pd.DataFrame:
     rows = [
         (part.title, each.group, sentence, some.people, each.blocked, *_numbers(some.share))
         for part in parts
-        for each in part.deeper
+        for each in part.sampled
         for sentence, some in [
             *each.opens.items(),
             *(("no single constraint", n) for n in (each.nothing,) if n.people),

@@ -14,7 +14,7 @@ from typing import Any
 
 import pandas as pd
 
-from trust_recourse.problem import Option, Target
+from trust_recourse.question import Option, Target
 from trust_recourse.recourse import Recourse, unpacked
 from trust_recourse.schema import Feature, SchemaError
 from trust_recourse.schema.values import near, plain, some

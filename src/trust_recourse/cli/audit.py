@@ -10,15 +10,15 @@ import typer
 from rich.table import Table
 
 from trust_recourse.cli import page
-from trust_recourse.cli.mistakes import InputError, can_be_written, told_plainly
+from trust_recourse.cli.errors import InputError, can_be_written, friendly_errors
 from trust_recourse.cli.question import Json
 from trust_recourse.cli.root import app
 
 if TYPE_CHECKING:
     from trust_recourse.audit import Audit
-    from trust_recourse.audit.chance import Estimate, Measured
-    from trust_recourse.audit.deeper import Deeper, Some
     from trust_recourse.audit.gather import Part
+    from trust_recourse.audit.intervals import Estimate, Measured
+    from trust_recourse.audit.sampled_search import Sampled, Some
 
 NAMED = 48  # characters of a group's name
 SHOWN = 3  # constraints told for a group
@@ -30,7 +30,7 @@ ABOUT = (
 
 
 @app.command()
-@told_plainly()
+@friendly_errors()
 def audit(
     folder: Annotated[
         Path, typer.Argument(metavar="DIR", help="What `trust-recourse batch` wrote.")
@@ -190,7 +190,7 @@ def _show(found: Audit) -> None:
         console.print(_shares(part, found.few))
         console.print()
         console.print(_costs(part))
-        for each in (each for each in part.deeper if each.blocked):
+        for each in (each for each in part.sampled if each.blocked):
             console.print(_in_the_way(each))
     console.print()
     for line in found.page(pictures=False).stands_out:
@@ -241,7 +241,7 @@ def _some(told: Some) -> str:
     return f"{told.people} ({_span(told.share)}%)"
 
 
-def _in_the_way(each: Deeper) -> str:
+def _in_the_way(each: Sampled) -> str:
     most = [(sentence, some) for sentence, some in each.opens.items() if some.people][:SHOWN]
     told = [f"{_some(some)} if {sentence}" for sentence, some in most]
     told += [f"{_some(each.nothing)} by no single change of the rules"] * bool(each.nothing.people)

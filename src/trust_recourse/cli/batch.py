@@ -16,7 +16,7 @@ from rich.progress import BarColumn, TaskProgressColumn, TextColumn
 from rich.progress import Progress as Bar
 
 from trust_recourse.cli import page, question
-from trust_recourse.cli.mistakes import InputError, told_plainly
+from trust_recourse.cli.errors import InputError, friendly_errors
 from trust_recourse.cli.root import app
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ SENTENCES = {
 
 
 @app.command()
-@told_plainly()
+@friendly_errors()
 def batch(
     people: Annotated[
         Path,

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from trust_recourse.cli.mistakes import InputError, can_be_written, is_new, told_plainly
+from trust_recourse.cli.errors import InputError, can_be_written, friendly_errors, is_new
 from trust_recourse.cli.page import say
 from trust_recourse.cli.root import app
 
@@ -32,7 +32,7 @@ class Name(StrEnum):
 
 
 @app.command()
-@told_plainly()
+@friendly_errors()
 def data(
     out: Annotated[Path, typer.Argument(metavar="FILE.csv", help="Where to write it.")],
     name: Annotated[Name, typer.Option(help="Which table.")] = Name.haberman,

@@ -265,10 +265,8 @@ def _recourse(console: Console, model: PTMClassifier, patient: pd.DataFrame) -> 
 
 def _how_far(result: Result) -> Iterator[str]:
     """The furthest within reach, and what would take this patient further."""
-    furthest, lifted = result.furthest, result.binding()
-    yield (
-        f"The furthest within reach is {furthest.confidence:.1%}, at {furthest.x['nodes']} nodes."
-    )
+    best, lifted = result.max_confidence, result.binding()
+    yield f"The furthest within reach is {best.confidence:.1%}, at {best.x['nodes']} nodes."
     if len(lifted):
         ways = (f"{row['if']}, {row['reachable']:.1%}" for row in lifted.to_dict("records"))
         yield f"With one limit lifted: {'; '.join(ways)}."
@@ -333,18 +331,21 @@ def _frontier(console: Console, result: Result) -> None:
 def _why(console: Console, recourse: Recourse) -> None:
     """The paper's own patient: two confidences above his, and what each rests on."""
     values = ", ".join(f"{name} {value}" for name, value in PAPERS_PATIENT.items())
-    own, reach = recourse.confidence(PAPERS_PATIENT), recourse.reachable(PAPERS_PATIENT).confidence
+    own, action_set = (
+        recourse.confidence(PAPERS_PATIENT),
+        recourse.reachable(PAPERS_PATIENT).confidence,
+    )
     page.chapter(console, "10  Why, rule by rule")
     console.print(
         f"The paper tells of a patient with {values}. This model gives him survival {own:.1%}, "
         f"so it {'refuses' if own < 0.5 else 'does not refuse'} him; the furthest within his reach "
-        f"is {reach:.1%}."
+        f"is {action_set:.1%}."
     )
     rules = recourse.model.rules()
     leading = rules[(rules["votes_for"] == 1) & ~rules["weak"]].sort_values("dominance").tail(1)
     for j, rule in leading["rule"].items():
         console.print(f"The rule that speaks most for survivors is rule {j}: [bold]{rule}[/].")
-    levels = _telling_levels(recourse, [level for level in LEVELS if own < level <= reach])
+    levels = _telling_levels(recourse, [level for level in LEVELS if own < level <= action_set])
     if not levels:
         console.print("No two confidences above his own ask for different changes.")
         return

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from trust_recourse.cli import page, question
+from trust_recourse.cli.errors import can_be_drawn, can_be_written, friendly_errors
 from trust_recourse.cli.find import decision, what_is_known
-from trust_recourse.cli.mistakes import can_be_drawn, can_be_written, told_plainly
 from trust_recourse.cli.root import app
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @app.command()
-@told_plainly()
+@friendly_errors()
 def explain(
     model: question.Model,
     schema: question.SchemaFile = None,

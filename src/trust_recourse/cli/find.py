@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 
 from trust_recourse.cli import page, question
-from trust_recourse.cli.mistakes import InputError, can_be_written, told_plainly
+from trust_recourse.cli.errors import InputError, can_be_written, friendly_errors
 from trust_recourse.cli.root import app
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ UNANSWERED = ("infeasible", "not_found")
 
 
 @app.command()
-@told_plainly()
+@friendly_errors()
 def find(
     model: question.Model,
     schema: question.SchemaFile = None,
@@ -48,7 +48,7 @@ def find(
         Path | None,
         typer.Option(
             metavar="FILE.json",
-            help="Write the answers, for `letter`, `dossier` and `ledger promise`.",
+            help="Write the answers, for `letter`, `evidence` and `ledger promise`.",
         ),
     ] = None,
     json: question.Json = False,
@@ -111,7 +111,7 @@ def find(
             console.print(f"{certificate}: not written, as nothing is proved.", soft_wrap=True)
         if save is not None:
             console.print(
-                f"{save}: the answers, for letter, dossier and ledger promise.", soft_wrap=True
+                f"{save}: the answers, for letter, evidence and ledger promise.", soft_wrap=True
             )
     raise typer.Exit(0 if answered else 1)
 
@@ -134,8 +134,8 @@ def decision(result: Result) -> str:
     verdict = "refused" if result.refused else "accepted"
     line = result.recourse.decision_threshold
     return (
-        f"{values}\n{verdict}: confidence {result.told(result.confidence)} in the class "
-        f"{result.recourse.wanted}; a yes begins at {line:g}"
+        f"{values}\n{verdict}: confidence {result.formatted(result.confidence)} in the class "
+        f"{result.recourse.wanted}; the decision threshold is {line:g}"
     )
 
 
@@ -152,7 +152,7 @@ def _show(console: Console, result: Result, safe: list[Safety], far: Any, asked:
         for at, (option, (radius, kept, _)) in enumerate(zip(result.options, safe, strict=True)):
             table.add_row(
                 str(at + 1), option.target.words, words(result, option),
-                result.told(option.confidence, option.target), f"{option.cost:.4g}",
+                result.formatted(option.confidence, option.target), f"{option.cost:.4g}",
                 distance(radius), percent(kept),
             )  # fmt: skip
         console.print(table)
@@ -183,9 +183,9 @@ def words(result: Result, option: Option) -> str:
 def what_is_known(console: Console, result: Result, far: Any) -> None:
     """What is known of each confidence, and where one is out of reach, how far they get."""
     proves = result.engine == "exact"
-    more = f", {result.asked_more}" if result.asked_more else ""
+    more = f", {result.extra_constraints}" if result.extra_constraints else ""
     for target, status in result.status.items():
-        first, *others = result.known(target)
+        first, *others = result.status_sentences(target)
         console.print(f"{target.words}{more}: {first}")
         for sentence in others:
             console.print(f"  {sentence}")
@@ -194,15 +194,16 @@ def what_is_known(console: Console, result: Result, far: Any) -> None:
             console.print(f"  {way}")
     if far is None:
         return
-    furthest = result.furthest
-    change = words(result, furthest).replace("\n", "; ")
-    found = "within reach" if furthest.status == "optimal" else "found in time"
+    max_confidence = result.max_confidence
+    change = words(result, max_confidence).replace("\n", "; ")
+    found = "within reach" if max_confidence.status == "optimal" else "found in time"
     missed = [target for target, status in result.status.items() if status == "infeasible"]
     least = min(missed, key=lambda target: target.confidence)
-    reached = result.told(furthest.confidence, least)
+    reached = result.formatted(max_confidence.confidence, least)
     console.print(f"The furthest {found} is {reached}: {change}.")
     if not far["binding"]:
         console.print("No single limit, if lifted, would lead further.")
     for lifted in far["binding"]:
         surely = "" if lifted["proved"] else "at least "
-        console.print(f"  if {lifted['if']}: {surely}{result.told(lifted['reachable'], least)}")
+        reached = result.formatted(lifted["reachable"], least)
+        console.print(f"  if {lifted['if']}: {surely}{reached}")

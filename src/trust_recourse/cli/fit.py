@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from trust_recourse.cli import page
-from trust_recourse.cli.mistakes import InputError, can_be_written, is_new, told_plainly
-from trust_recourse.cli.question import Json, either, hoped_for
+from trust_recourse.cli.errors import InputError, can_be_written, friendly_errors, is_new
+from trust_recourse.cli.question import Json, either, target_class
 from trust_recourse.cli.root import app
 from trust_recourse.cli.schema import (
     Data,
@@ -36,7 +36,7 @@ Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of all chanc
 
 
 @app.command()
-@told_plainly()
+@friendly_errors()
 def fit(
     data: Data,
     target: Target,
@@ -108,7 +108,7 @@ def fit(
     )  # fmt: skip
     classes = sorted(set(labels.tolist()))
     unnamed = wanted is None and isinstance(classes[1], str)
-    yes = None if unnamed else hoped_for(wanted, classes)
+    yes = None if unnamed else target_class(wanted, classes)
     judged = _judged(machine, rows, labels, holdout, seed)
     page.say("Learning from all rows.", err=True)
     machine.fit(rows, labels)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from trust_recourse.cli import page, question
+from trust_recourse.cli.errors import can_be_drawn, can_be_written, friendly_errors
 from trust_recourse.cli.find import decision
-from trust_recourse.cli.mistakes import can_be_drawn, can_be_written, told_plainly
 from trust_recourse.cli.root import app
 from trust_recourse.cli.table import as_csv
 
@@ -26,7 +26,7 @@ SHOWN = 20  # steps of a long list
 
 
 @app.command()
-@told_plainly()
+@friendly_errors()
 def frontier(
     model: question.Model,
     schema: question.SchemaFile = None,
@@ -92,7 +92,7 @@ def frontier(
 
 
 def _show(result: Result, stairs: pd.DataFrame, everything: bool) -> None:
-    from trust_recourse.problem import as_told
+    from trust_recourse.question import formatted
     from trust_recourse.report.answers import steps
 
     line = result.recourse.decision_threshold
@@ -100,7 +100,7 @@ def _show(result: Result, stairs: pd.DataFrame, everything: bool) -> None:
     some = found if everything else _spread(found, line)
     costs = _told_apart([step["cost"] for step in some], lambda c, n: f"{c:.{n + 1}g}")
     confidences = _told_apart(
-        [step["confidence"] for step in some], lambda c, n: as_told(c, line, digits=n)
+        [step["confidence"] for step in some], lambda c, n: formatted(c, line, digits=n)
     )
     console, schema = page.console(), result.recourse.schema
     console.print(f"{decision(result)}\n")

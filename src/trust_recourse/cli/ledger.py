@@ -15,7 +15,7 @@ import typer
 from rich.table import Table
 
 from trust_recourse.cli import page, question
-from trust_recourse.cli.mistakes import InputError
+from trust_recourse.cli.errors import InputError
 from trust_recourse.cli.question import place_of
 from trust_recourse.cli.root import app
 

@@ -1,4 +1,4 @@
-"""`trust-recourse letter` and `dossier`: an answer on paper, for the person and for the officer."""
+"""`trust-recourse letter` and `evidence`: an answer on paper, for the person and the officer."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from trust_recourse.cli.root import app
 from trust_recourse.cli.table import read
 
 if TYPE_CHECKING:
-    from trust_recourse import Dossier, Letter, Result
+    from trust_recourse import Evidence, Letter, Result
     from trust_recourse.report import ModelReport
 
-Paper = TypeVar("Paper", "Letter", "Dossier")
+Paper = TypeVar("Paper", "Letter", "Evidence")
 
 ENDINGS = (".pdf", ".html", ".txt")
 
@@ -87,11 +87,11 @@ def letter(
 
 
 @app.command()
-def dossier(
+def evidence(
     model: Model,
     result: Answers,
     out: Out,
-    organisation: Annotated[str, typer.Option(help="Whose dossier it is.")] = "",
+    organisation: Annotated[str, typer.Option(help="Whose evidence report it is.")] = "",
     verify: Annotated[bool, typer.Option(help="Check the proofs, too.")] = False,
     certificates: Annotated[bool, typer.Option(help="Make the proof of each answer.")] = True,
     pictures: Annotated[bool, typer.Option(help="Draw, if the extra `plot` is there.")] = True,
@@ -113,16 +113,16 @@ def dossier(
     proved. The proofs are searched for anew, so it may take as long as the answers did. With --data
     and --target it holds how honest the model's confidence is: models with its settings learn anew.
 
-    It ends with 1 if a proof is refused (the dossier says why), and with 2 if something given is
-    not there or not what it should be.
+    It ends with 1 if a proof is refused (the report says why), and with 2 if something given is not
+    there or not what it should be.
 
-    Example: `trust-recourse dossier model.safetensors result.json --out dossier.pdf --verify
+    Example: `trust-recourse evidence model.safetensors result.json --out evidence.pdf --verify
     --proofs proofs --data patients.csv --target survived`
     """
-    from trust_recourse import dossier as write
-    from trust_recourse.report.dossier import REFUSED
+    from trust_recourse import evidence as write
+    from trust_recourse.report.evidence import REFUSED
 
-    def made(answers: Result) -> Dossier:
+    def made(answers: Result) -> Evidence:
         if proofs and not certificates:
             raise ValueError(
                 "--proofs with --no-certificates: no proof is made then; leave one out"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from trust_recourse.cli.mistakes import InputError
+from trust_recourse.cli.errors import InputError
 from trust_recourse.cli.table import read
 from trust_recourse.search.engines import Anywhere
 
@@ -220,11 +220,11 @@ def asked_of(
     rules: Schema = machine.schema_ if schema is None else Schema.from_yaml(schema)
     return Recourse(
         machine, rules.lock(*map(rules.name_of, lock or ())), cost,
-        wanted=hoped_for(wanted, machine.classes_.tolist()), decision_threshold=threshold,
+        wanted=target_class(wanted, machine.classes_.tolist()), decision_threshold=threshold,
     )  # fmt: skip
 
 
-def hoped_for(wanted: str | None, classes: list[Any]) -> Any:
+def target_class(wanted: str | None, classes: list[Any]) -> Any:
     """The class hoped for: the greater if none is named, unless the classes are words."""
     if wanted is not None:
         return label_of(wanted, classes)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from trust_recourse.cli import page
+from trust_recourse.cli.errors import can_be_written, friendly_errors
 from trust_recourse.cli.fit import Seed, learnt_from
-from trust_recourse.cli.mistakes import can_be_written, told_plainly
-from trust_recourse.cli.question import Json, Wanted, hoped_for
+from trust_recourse.cli.question import Json, Wanted, target_class
 from trust_recourse.cli.root import app
 from trust_recourse.cli.schema import Data, Ids, Target
 from trust_recourse.cli.table import read
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @app.command()
-@told_plainly()
+@friendly_errors()
 def report(
     data: Data,
     target: Target,
@@ -72,7 +72,7 @@ def report(
     if schema is not None:
         known = Schema.from_yaml(schema)
     rows, labels, known = learnt_from(read(data), target, known, id or [])
-    label = hoped_for(wanted, sorted(set(labels.tolist())))
+    label = target_class(wanted, sorted(set(labels.tolist())))
     machine.set_params(schema=known, verbose=False)
     with page.waiting(f"Learning {folds} times, each time without the rows to be judged"):
         found = model_report(machine, rows, labels, wanted=label, folds=folds, random_state=seed)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from trust_recourse.cli import page
-from trust_recourse.cli.mistakes import InputError, can_be_written, is_new, told_plainly
+from trust_recourse.cli.errors import InputError, can_be_written, friendly_errors, is_new
 from trust_recourse.cli.root import app
 from trust_recourse.cli.table import Table, read
 
@@ -37,7 +37,7 @@ Force = Annotated[bool, typer.Option("--force", help="Overwrite the file.")]
 
 
 @app.command()
-@told_plainly()
+@friendly_errors()
 def schema(
     data: Data,
     target: Target,

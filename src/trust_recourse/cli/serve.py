@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from trust_recourse.cli import question
-from trust_recourse.cli.mistakes import InputError, told_plainly
+from trust_recourse.cli.errors import InputError, friendly_errors
 from trust_recourse.cli.page import say
 from trust_recourse.cli.root import app
 from trust_recourse.cli.table import read
@@ -26,7 +26,7 @@ KEY = "TRUST_API_KEY"
 
 
 @app.command()
-@told_plainly()
+@friendly_errors()
 def serve(
     model: question.Model,
     schema: question.SchemaFile = None,
@@ -142,11 +142,11 @@ class Service:
     def __call__(self) -> FastAPI:
         """The app, with a desk of its own."""
         from trust_recourse import Ledger
-        from trust_recourse.web.desk import Desk
         from trust_recourse.web.service import service
+        from trust_recourse.web.state import AppState
 
         recourse = self.recourse()
-        desk = Desk(
+        state = AppState(
             recourse,
             self.people(recourse.schema),
             None if self.ledger is None else Ledger(self.ledger, key_file=self.ledger_key_file),
@@ -154,11 +154,11 @@ class Service:
             self.contact,
             earlier=self.promised_by(),
         )
-        app = service(desk, key=self.key)
+        app = service(state, key=self.key)
         if self.page:
             from trust_recourse.web.page import mount
 
-            mount(app, desk)
+            mount(app, state)
         return app
 
     def recourse(self) -> Recourse:

@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trust_recourse.cli.mistakes import InputError
+from trust_recourse.cli.errors import InputError
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,12 +11,12 @@ import typer
 from rich.table import Table
 
 from trust_recourse.cli import page, question
-from trust_recourse.cli.mistakes import InputError, told_plainly
+from trust_recourse.cli.errors import InputError, friendly_errors
 from trust_recourse.cli.root import app
 
 if TYPE_CHECKING:
     from trust_recourse import Certificate, Feature, PTMClassifier, TMClassifier
-    from trust_recourse.problem import Problem
+    from trust_recourse.question import Problem
     from trust_recourse.search.certificate import Verdict
 
 PARTS = {  # of a question, and how to give each
@@ -31,7 +31,7 @@ READ = ("name", "kind", "values", "missing", "unit", "label")
 
 
 @app.command()
-@told_plainly()
+@friendly_errors()
 def verify(
     certificate: Annotated[
         Path, typer.Argument(metavar="CERTIFICATE.json", help="Written by `find --certificate`.")
@@ -117,7 +117,7 @@ def _given(
     wanted: str | None,
 ) -> dict[str, Any]:
     """What the question must be, as far as it is given on the line."""
-    from trust_recourse.problem import Cost, Target
+    from trust_recourse.question import Cost, Target
     from trust_recourse.schema import Schema
 
     given: dict[str, Any] = {}
@@ -157,10 +157,10 @@ def read(certificate: Path, model: Path) -> tuple[Certificate, PTMClassifier | T
 def said(certificate: Certificate, verdict: Verdict, model: PTMClassifier | TMClassifier) -> Table:
     """The question and the answer of a certificate that was checked, in the verifier's names."""
     problem, answer = verdict.problem, certificate.answer
-    features = problem.reach.schema.features
+    features = problem.action_set.schema.features
     told = "none"
     if answer is not None:
-        codes = zip(features, problem.reach.own.tolist(), answer.codes.tolist(), strict=True)
+        codes = zip(features, problem.action_set.own.tolist(), answer.codes.tolist(), strict=True)
         changes = [
             f"{feature.title} {feature.describe_code(a)} → {feature.describe_code(b)}"
             for feature, a, b in codes
@@ -174,7 +174,7 @@ def said(certificate: Certificate, verdict: Verdict, model: PTMClassifier | TMCl
     for name, text in (
         ("question", verdict.question),
         ("model", certificate.fingerprint),
-        ("person", repr(problem.reach)),
+        ("person", repr(problem.action_set)),
         ("rules", "\n".join(_rules(features)) or "none"),
         ("asked for", _target(problem, model)),
         ("cost", problem.cost.words),

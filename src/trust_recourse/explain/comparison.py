@@ -86,9 +86,9 @@ class Comparison:
                 name: [each.changes.get(name, "as it is") for each in self.measured]
                 for name in features
             },
-            "confidence": [place.told(threshold) for place in (why.start, why.end)],
+            "confidence": [place.formatted(threshold) for place in (why.start, why.end)],
             "certified radius": [distance(each.radius) for each in self.measured],
-            f"a yes under noise {self.sigma:g}": [_noise(each) for each in self.measured],
+            f"robustness under noise {self.sigma:g}": [_noise(each) for each in self.measured],
             "carrying rules": [_listed(each.carrying) for each in self.measured],
             "fragile rules": [_listed(each.fragile) for each in self.measured],
             "no rule fires": [f"{each.silence:.3f}" for each in self.measured],

@@ -168,7 +168,7 @@ class Explanation:
 
     def _slack(self) -> Floats:
         literals = self.points.clauses.literals
-        codes = self.points.recourse.schema.reach(self.end.x).own
+        codes = self.points.recourse.schema.action_set(self.end.x).own
         room = literals.limits - codes[literals.owners]
         return np.where(np.arange(len(room)) < literals.n_literals, room, 0.0 - room)
 
@@ -201,8 +201,8 @@ class Explanation:
 
     def _lines(self) -> Iterator[str]:
         yield (
-            f"{self.start.name} → {self.end.name}: confidence {self.start.told(self._line)} → "
-            f"{self.end.told(self._line)} ({signed(self.change)})"
+            f"{self.start.name} → {self.end.name}: confidence {self.start.formatted(self._line)} → "
+            f"{self.end.formatted(self._line)} ({signed(self.change)})"
         )
         if self.note:
             yield f"({self.note})"
@@ -263,7 +263,7 @@ class Explanation:
             literals = [t for t in self.tightenings if t.clause == j]
             named = ", ".join(f"{t.literal} ({t.probability:.3f})" for t in literals[:NAMES])
             more = f" and {len(literals) - NAMES} more" if len(literals) > NAMES else ""
-            then = f"confidence {self.end.told(self._line)} → {floored(without[j])}"
+            then = f"confidence {self.end.formatted(self._line)} → {floored(without[j])}"
             short = self.end.target is not None and not self.end.target.met(float(without[j]))
             yield (
                 f"rule {j}: it may also ask for {named}{more}, with probability "

@@ -17,7 +17,7 @@ import pandas as pd
 
 from trust_recourse.cells import of_class
 from trust_recourse.explain.shares import STILL, Floats, Shares, split
-from trust_recourse.problem import Target, as_told
+from trust_recourse.question import Target, formatted
 from trust_recourse.schema.values import floored
 
 if TYPE_CHECKING:
@@ -48,9 +48,9 @@ class Place:
         """The probability that no clause fires: confidence that rests on it is not support."""
         return float(np.prod(1.0 - self.firing))
 
-    def told(self, threshold: float) -> str:
+    def formatted(self, threshold: float) -> str:
         """Its confidence for people."""
-        return as_told(self.confidence, threshold, self.target)
+        return formatted(self.confidence, threshold, self.target)
 
 
 def places(recourse: Recourse, points: Sequence[tuple[str, Any, Target | None, float]]) -> Places:
@@ -61,7 +61,7 @@ def places(recourse: Recourse, points: Sequence[tuple[str, Any, Target | None, f
             f"{type(recourse.model).__name__}"
         )
     clauses = recourse.model.clauses()
-    codes = np.array([recourse.schema.reach(x).own for _, x, _, _ in points])
+    codes = np.array([recourse.schema.action_set(x).own for _, x, _, _ in points])
     cells = recourse.model.cells_of(codes)
     confidence = recourse.score.at(cells)
     firing = recourse.model.firing_at(cells)

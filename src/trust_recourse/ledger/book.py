@@ -34,7 +34,7 @@ from trust_recourse.ledger.promises import (
 from trust_recourse.ledger.pseudonyms import Key
 from trust_recourse.ledger.seal import CLOSING
 from trust_recourse.ledger.store import Store, Tables
-from trust_recourse.problem import option_name
+from trust_recourse.question import option_name
 from trust_recourse.result import Result
 from trust_recourse.schema import Schema
 from trust_recourse.schema.values import floored

@@ -12,8 +12,8 @@ import pandas as pd
 
 from trust_recourse.ledger.entries import LedgerError
 from trust_recourse.ledger.promises import Done, Promise, Redemption, stamp, values, words
-from trust_recourse.problem import SLACK, Floats, Option, Status, Target
 from trust_recourse.progress import Progress
+from trust_recourse.question import SLACK, Floats, Option, Status, Target
 from trust_recourse.recourse import Recourse
 from trust_recourse.schema import Feature
 from trust_recourse.schema.values import same
@@ -134,7 +134,7 @@ def _judged(
 ) -> Judged:
     try:
         recourse = _asked(promise, given, threshold)
-        confidence = _confidence(recourse, promise.schema.reach(promise.option.x).own)
+        confidence = _confidence(recourse, promise.schema.action_set(promise.option.x).own)
     except LedgerError as error:
         return Judged(promise, None, False, False, True, None, Status.NOT_FOUND, reason=str(error))
     accepted = confidence >= recourse.decision_threshold
@@ -237,7 +237,7 @@ def redemption(
     another one.
     """
     schema = promise.schema
-    given, promised = schema.reach(x).own, schema.reach(promise.option.x).own
+    given, promised = schema.action_set(x).own, schema.action_set(promise.option.x).own
     recourse = _asked(promise, present)
     now = _confidence(recourse, given)
     accepted = now >= recourse.decision_threshold
@@ -284,7 +284,7 @@ def _then(
             )
     elif exactly:
         return promise.option.confidence
-    elif all(map(same, given, promise.schema.reach(promise.factual).own)):
+    elif all(map(same, given, promise.schema.action_set(promise.factual).own)):
         return promise.confidence  # nothing was done
     elif _fingerprint(present) == promise.model:
         promised_by = present
@@ -300,7 +300,7 @@ def _differences(promise: Promise, given: Floats, promised: Floats) -> tuple[Pai
     """Promised changes that were not made, and values that changed beside them."""
     missed: Pairs = {}
     others: Pairs = {}
-    own = promise.schema.reach(promise.factual).own
+    own = promise.schema.action_set(promise.factual).own
     rows = zip(promise.schema, own.tolist(), promised.tolist(), given.tolist(), strict=True)
     for feature, before, agreed, after in rows:
         if same(agreed, after):

@@ -20,7 +20,7 @@ from trust_recourse.ledger.entries import (
     canonical,
     sha256,
 )
-from trust_recourse.problem import Cost, Option, Problem, Status, Target
+from trust_recourse.question import Cost, Option, Problem, Status, Target
 from trust_recourse.result import Result
 from trust_recourse.schema import Schema
 from trust_recourse.schema.values import floored, plain, same
@@ -323,11 +323,11 @@ def certificate_hash(
         path = Path(given)
         proof, text = Certificate.load(path), path.read_bytes()
     by, schema = result.recourse, result.recourse.schema
-    problem = Problem(schema.reach(result.factual), option.target, by.cost, by.wanted_at)
+    problem = Problem(schema.action_set(result.factual), option.target, by.cost, by.wanted_at)
     ours = asked(problem, getattr(by.model, "fingerprint_", ""))
     parts = {part: proof.asked[part] == value for part, value in ours.items()}
     parts["option"] = proof.answer is not None and all(
-        map(same, proof.answer.codes, schema.reach(option.x).own)
+        map(same, proof.answer.codes, schema.action_set(option.x).own)
     )
     if other := [name for name, alike in parts.items() if not alike]:
         raise LedgerError(

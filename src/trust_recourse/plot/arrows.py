@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trust_recourse.plot.style import BLACK, WHITE
-from trust_recourse.problem import Floats
+from trust_recourse.question import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

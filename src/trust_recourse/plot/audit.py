@@ -25,13 +25,13 @@ from trust_recourse.plot.style import (
     shortened,
     wrapped,
 )
-from trust_recourse.problem import Floats
+from trust_recourse.question import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from trust_recourse.audit.chance import Measured
     from trust_recourse.audit.gather import Audit, Part
+    from trust_recourse.audit.intervals import Measured
 
 TOGETHER = 3  # groups on one panel; more get a panel each, beside the reference
 ACROSS = 3  # panels in a row
@@ -344,17 +344,17 @@ class LevelsInfo:
 def levels_info(audit: Audit, part: int = 0) -> LevelsInfo:
     """Gather what several confidences cost, of the people whom the model was asked about."""
     told: Part = audit.parts[part]
-    if not told.deeper:
+    if not told.sampled:
         raise ValueError("this audit did not ask the model; give it: Audit.of(..., model=model)")
     groups, labels = {}, {}
     largest = {each.group.name for each in _drawn(told, len(LINES) - 1)[0]}
-    for each in (each for each in told.deeper if each.group in largest):
+    for each in (each for each in told.sampled if each.group in largest):
         shares = [(s.reach.value, *s.reach.interval) for s in each.frontier]
         costs = [(s.mean_cost.value, *s.mean_cost.interval) for s in each.frontier]
         groups[each.group] = (np.array(shares), np.array(costs))
         labels[each.group] = _label(each.group, each.asked, "asked")
-    levels = tuple(step.confidence for step in told.deeper[0].frontier)
-    left_out = len(told.deeper) - len(groups)
+    levels = tuple(step.confidence for step in told.sampled[0].frontier)
+    left_out = len(told.sampled) - len(groups)
     return LevelsInfo(told.title, audit.cost, levels, groups, labels, left_out)
 
 

@@ -17,7 +17,7 @@ from trust_recourse.plot.style import (
     plain_frame,
     wrapped,
 )
-from trust_recourse.problem import Floats
+from trust_recourse.question import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -21,7 +21,7 @@ from trust_recourse.plot.style import (
     plain_frame,
     wrapped,
 )
-from trust_recourse.problem import SLACK, Floats, Option, Status, Target
+from trust_recourse.question import SLACK, Floats, Option, Status, Target
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,7 +46,7 @@ class FrontierInfo:
     steps: pd.DataFrame
     options: pd.DataFrame
     missed: dict[Target, Status]
-    asked_more: str  # of the options, beside confidence; the steps know nothing of it
+    extra_constraints: str  # of the options, beside confidence; the steps know nothing of it
     threshold: float
     proved: bool
     complete: bool
@@ -94,7 +94,7 @@ def frontier_info(
         steps,
         options,
         {target: status for target, status in result.status.items() if target not in met},
-        result.asked_more,
+        result.extra_constraints,
         recourse.decision_threshold,
         recourse.exact,
         complete,
@@ -219,7 +219,7 @@ def _options(ax: Axes, info: FrontierInfo) -> None:
     options = info.options
     if options.empty:
         return
-    decided = not info.asked_more and options["target"].tolist() == [info.threshold]
+    decided = not info.extra_constraints and options["target"].tolist() == [info.threshold]
     least = decided and options["status"][0] in (Status.OPTIMAL, Status.ALREADY_MET)
     ax.scatter(
         options["cost"], options["confidence"], marker="o", s=150, facecolors="none",
@@ -246,7 +246,7 @@ def _options(ax: Axes, info: FrontierInfo) -> None:
 def _missed(ax: Axes, info: FrontierInfo) -> None:
     """A line at each target without an option, and what is known of it."""
     why = {Status.INFEASIBLE: "out of reach", Status.NOT_FOUND: "not found"}
-    more = f", {info.asked_more}" if info.asked_more else ""
+    more = f", {info.extra_constraints}" if info.extra_constraints else ""
     for target, status in info.missed.items():
         ax.axhline(target.confidence, color=GREY, linestyle=":", linewidth=1.2, zorder=1)
         ax.annotate(

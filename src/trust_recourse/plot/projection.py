@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from trust_recourse.plot.arrows import Arrows, Methods, by_method, draw_arrows
 from trust_recourse.plot.style import BLUE, ORANGE, legend, panels, wrapped
-from trust_recourse.problem import Floats
+from trust_recourse.question import Floats
 from trust_recourse.schema import Schema
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 
 from trust_recourse.plot.style import BLACK, GREY, SMALL, WHITE, new_axes, note, shortened, wrapped
 from trust_recourse.plot.waterfall import LINE, explained, rule_label
-from trust_recourse.problem import Floats
+from trust_recourse.question import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

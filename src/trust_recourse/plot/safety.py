@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
-from trust_recourse.problem import Option
+from trust_recourse.question import Option
 
 if TYPE_CHECKING:
     from trust_recourse.recourse import Recourse
@@ -36,4 +36,4 @@ def safety_words(recourse: Recourse, safety: Safety, sigma: float) -> str:
         return "certified radius (scaled units)"
     if not recourse.exact:
         return f"share of noisy copies with a yes (σ\u00a0=\u00a0{sigma:g})"
-    return f"chance of a yes under noise (σ\u00a0=\u00a0{sigma:g})"
+    return f"robustness under noise (σ\u00a0=\u00a0{sigma:g})"

@@ -11,7 +11,7 @@ import pandas as pd
 
 from trust_recourse.plot.arrows import Arrows, Methods, by_method, draw_arrows
 from trust_recourse.plot.style import BLACK, SHADES, WHITE, legend, panels, wrapped
-from trust_recourse.problem import Floats
+from trust_recourse.question import Floats
 from trust_recourse.schema import Feature, Schema
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from trust_recourse.plot.style import (
     plain_frame,
     wrapped,
 )
-from trust_recourse.problem import Status
+from trust_recourse.question import Status
 from trust_recourse.schema.values import floored
 
 if TYPE_CHECKING:
@@ -35,12 +35,12 @@ class SweepInfo:
     """What `draw_sweep` draws.
 
     Each line has a row for every target, by rising level: target, status, and cost, confidence and
-    safety of its first option, NaN where there is none. `furthest` is the greatest confidence
+    safety of its first option, NaN where there is none. `max_confidence` is the greatest confidence
     within reach, of the lines for which some target was proved to lie beyond it.
     """
 
     lines: dict[str, pd.DataFrame]
-    furthest: dict[str, float]
+    max_confidence: dict[str, float]
     threshold: float
     safety: str  # what the column counts, in words
     within_one: bool  # whether it is a probability
@@ -63,7 +63,7 @@ def sweep_info(
     words = safety_words(first, safety, sigma)
     return SweepInfo(
         {name: _line(result, safety, sigma) for name, result in named.items()},
-        {name: r.furthest.confidence for name, r in named.items() if _ends(r)},
+        {name: r.max_confidence.confidence for name, r in named.items() if _ends(r)},
         first.decision_threshold,
         words,
         safety == "noise",
@@ -75,8 +75,8 @@ def sweep_info(
 def _ends(result: Result) -> bool:
     """Whether some level is out of reach for its height alone, and the furthest is proved too."""
     missed = (t for t, status in result.status.items() if status is Status.INFEASIBLE)
-    beyond = not result.asked_more and any(target.mode == "at_least" for target in missed)
-    return beyond and result.furthest.status is Status.OPTIMAL
+    beyond = not result.extra_constraints and any(target.mode == "at_least" for target in missed)
+    return beyond and result.max_confidence.status is Status.OPTIMAL
 
 
 def _line(result: Result, safety: Safety, sigma: float) -> pd.DataFrame:
@@ -165,7 +165,7 @@ def _out_of_reach(axes: Sequence[Axes], info: SweepInfo) -> None:
                     levels, [0.03] * len(levels), mark, color=colour, markersize=6, clip_on=False,
                     transform=ax.get_xaxis_transform(), label=words, zorder=5,
                 )  # fmt: skip
-    for furthest in sorted(set(info.furthest.values())):
-        words = f"furthest within reach: {floored(furthest)}"
+    for max_confidence in sorted(set(info.max_confidence.values())):
+        words = f"furthest within reach: {floored(max_confidence)}"
         for ax in axes:
-            ax.axvline(furthest, color=GREY, linewidth=1.4, zorder=1, label=words)
+            ax.axvline(max_confidence, color=GREY, linewidth=1.4, zorder=1, label=words)

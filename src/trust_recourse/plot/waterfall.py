@@ -21,7 +21,7 @@ from trust_recourse.plot.style import (
     shortened,
     wrapped,
 )
-from trust_recourse.problem import Floats, as_told
+from trust_recourse.question import Floats, formatted
 from trust_recourse.schema.values import floored, signed
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def draw_waterfall(info: WaterfallInfo, ax: Axes | None = None) -> Axes:
         )  # fmt: skip
     for row, (_, confidence) in ((0, info.start), (rows - 1, info.end)):
         ax.annotate(
-            as_told(confidence, info.threshold), (confidence, row), (3, 0),
+            formatted(confidence, info.threshold), (confidence, row), (3, 0),
             textcoords="offset points", va="center", fontsize=SMALL, fontweight="bold", bbox=CLEAR,
         )  # fmt: skip
     ax.axvline(

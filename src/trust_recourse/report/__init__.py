@@ -1,7 +1,7 @@
-"""What people read: the model report, the letter to a person, the dossier for the risk officer.
+"""What people read: the model report, the letter to a person, the evidence report.
 
 `content` is what a document says, as values; text and HTML are written there, PDF in `pdf` alone.
-`trust_recourse.letter` and `trust_recourse.dossier` are the functions.
+`trust_recourse.letter` and `trust_recourse.evidence` are the functions.
 """
 
 from trust_recourse.report.model import BASELINE as BASELINE

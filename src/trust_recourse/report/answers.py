@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from trust_recourse.problem import Option, Target
+    from trust_recourse.question import Option, Target
     from trust_recourse.recourse import Recourse
     from trust_recourse.result import Result
 
@@ -49,13 +49,13 @@ def how_far(result: Result, seconds: float = SECONDS) -> dict[str, Any] | None:
     out_of_reach = [t for t, status in result.status.items() if status == "infeasible"]
     if all(target.mode == "band" for target in out_of_reach):
         return None
-    furthest, lifted = result.furthest, result.binding(seconds).to_dict("records")
+    max_confidence, lifted = result.max_confidence, result.binding(seconds).to_dict("records")
     return {
-        "furthest": {
-            "confidence": furthest.confidence,
-            "cost": furthest.cost,
-            "proved": furthest.status == "optimal",
-            **_moved(furthest),
+        "max_confidence": {
+            "confidence": max_confidence.confidence,
+            "cost": max_confidence.cost,
+            "proved": max_confidence.status == "optimal",
+            **_moved(max_confidence),
         },
         "binding": lifted,
     }
@@ -73,7 +73,7 @@ def answers(
         "refused": result.refused,
         "decision_threshold": recourse.decision_threshold,
         "engine": result.engine,
-        "asked_more": result.asked_more,
+        "extra_constraints": result.extra_constraints,
         "targets": [
             {
                 "confidence": target.confidence,
@@ -98,13 +98,13 @@ def answers(
             }
             for at, (option, each) in enumerate(zip(result.options, safe, strict=True))
         ],
-        **(far or {"furthest": None, "binding": None}),
+        **(far or {"max_confidence": None, "binding": None}),
     }
 
 
 def steps(recourse: Recourse, x: Any, stairs: pd.DataFrame) -> dict[str, Any]:
     """A frontier as plain values: each step with what changes on it."""
-    before, own = _values(recourse.schema.row(x)), recourse.schema.reach(x).own.tolist()
+    before, own = _values(recourse.schema.row(x)), recourse.schema.action_set(x).own.tolist()
     told = []
     for row in stairs.to_dict("records"):
         values = {name: plain(row[name]) for name in recourse.schema.names}

@@ -26,9 +26,9 @@ from trust_recourse.report.content import (
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from trust_recourse.audit.chance import Estimate, Measured
-    from trust_recourse.audit.deeper import Some
     from trust_recourse.audit.gather import Audit, Comparison, Part
+    from trust_recourse.audit.intervals import Estimate, Measured
+    from trust_recourse.audit.sampled_search import Some
 
 SHOWN = 12  # constraints that are told one by one
 WORDS = {  # of a comparison, in a sentence
@@ -278,7 +278,7 @@ def _changes(audit: Audit, at: int, drawn: bool) -> Iterator[Block]:
 
 def _levels(audit: Audit, at: int, drawn: bool) -> Iterator[Block]:
     part = audit.parts[at]
-    if not part.deeper:
+    if not part.sampled:
         return
     yield Heading(clean(f"By {part.title}: what more confidence takes"))
     yield Text(
@@ -294,12 +294,12 @@ def _levels(audit: Audit, at: int, drawn: bool) -> Iterator[Block]:
             f"By {part.title}: the share of the refused who can reach a confidence, and the mean "
             "cost of those, with 95 %.",
         )
-    levels = [step.confidence for step in part.deeper[0].frontier]
+    levels = [step.confidence for step in part.sampled[0].frontier]
     rows = [
         (f"{_short(each.group)} ({each.asked})",
          *(f"{points(step.reach.value)} %, {_number(step.mean_cost.value)}"
            for step in each.frontier))
-        for each in part.deeper
+        for each in part.sampled
     ]  # fmt: skip
     head = ("group (asked)", *(f"{level:g}" for level in levels))
     yield Grid(head, tuple(rows), "Who can reach each confidence, and the mean cost of those")
@@ -307,7 +307,7 @@ def _levels(audit: Audit, at: int, drawn: bool) -> Iterator[Block]:
 
 def _blocked(audit: Audit, at: int) -> Iterator[Block]:
     part = audit.parts[at]
-    groups = [each for each in part.deeper if each.blocked]
+    groups = [each for each in part.sampled if each.blocked]
     if not groups:
         return
     yield Heading(clean(f"By {part.title}: what stands in the way"))

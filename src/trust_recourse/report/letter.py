@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from trust_recourse.problem import Option, Status, Target
+from trust_recourse.question import Option, Status, Target
 from trust_recourse.report.confidence import level, out_of_100
 from trust_recourse.report.content import (
     Block,
@@ -179,16 +179,20 @@ class _Told:
         result = titled(result, cut)
         self.result, self.decision, self.time_limit = result, decision, time_limit
         self.recourse, self.schema = result.recourse, result.recourse.schema
-        reach = self.schema.reach(result.factual)
-        stay = [f for f, moves in zip(self.schema, reach.moves, strict=True) if not moves.free]
+        action_set = self.schema.action_set(result.factual)
+        stay = [
+            f
+            for f, actions in zip(self.schema, action_set.actions, strict=True)
+            if not actions.free
+        ]
         self.stay = {feature.name: feature.title for feature in stay}
-        self.missing = [self.stay[f.name] for f in stay if math.isnan(reach[f.name].own)]
+        self.missing = [self.stay[f.name] for f in stay if math.isnan(action_set[f.name].own)]
         self.accepted = not result.refused
         self.chosen = self._chosen(result.options)
-        self.furthest: Option | None = None
-        if not (self.accepted or self.chosen or result.asked_more):
+        self.max_confidence: Option | None = None
+        if not (self.accepted or self.chosen or result.extra_constraints):
             self._look_further()
-        way = next(iter(self.chosen), self.furthest)
+        way = next(iter(self.chosen), self.max_confidence)
         self.reasons = () if self.accepted else reasons(result, way=way)
         self.protected = [each.feature for each in self.reasons if each.feature.protected]
         self.offers = tuple(map(self._offer, self.chosen[:MOST_OFFERS]))
@@ -212,8 +216,8 @@ class _Told:
                 time_limit=self.time_limit if exact else None,
             ).options
         if exact and (self._unmet() or not self._chosen(yes)):
-            self.furthest = furthest = self.result.furthest
-            yes = (*yes, furthest)
+            self.max_confidence = max_confidence = self.result.max_confidence
+            yes = (*yes, max_confidence)
         self.chosen = self._chosen(yes)
 
     def _unmet(self) -> list[Target]:
@@ -346,7 +350,7 @@ class _Told:
             parts.append("The smallest, as we measure it, comes first.")
         first = self.chosen[0]
         proved = first.status is Status.OPTIMAL and first.target.mode == "at_least"
-        if proved and first is not self.furthest and not self.result.asked_more:
+        if proved and first is not self.max_confidence and not self.result.extra_constraints:
             parts.append(
                 "It is proved that no smaller change that is allowed reaches "
                 f"{level(first.target.confidence)} out of 100."
@@ -355,8 +359,13 @@ class _Told:
             others = "is one other way" if more == 1 else f"are {more} other ways"
             parts.append(f"There {others}, by larger changes: ask us.")
         parts += self._missed()
-        if self.furthest is not None and self.furthest.changes == self.chosen[-1].changes:
-            within = "is within reach" if self.furthest.status is Status.OPTIMAL else "we found"
+        if (
+            self.max_confidence is not None
+            and self.max_confidence.changes == self.chosen[-1].changes
+        ):
+            within = (
+                "is within reach" if self.max_confidence.status is Status.OPTIMAL else "we found"
+            )
             parts.append(f"{'The last' if many else 'This'} is the most that {within}.")
         return " ".join(parts)
 
@@ -366,7 +375,7 @@ class _Told:
             Status.INFEASIBLE: "No allowed change reaches {} out of 100{}; that is proved.",
             Status.NOT_FOUND: "For {} out of 100 no change was found{}; there may be one.",
         }
-        more = " and meets all else that was asked of it" if self.result.asked_more else ""
+        more = " and meets all else that was asked of it" if self.result.extra_constraints else ""
         return [
             told[self.result.status[target]].format(level(target.confidence), more)
             for target in self._unmet()
@@ -401,14 +410,14 @@ class _Told:
     def _nothing(self) -> list[str]:
         """That nothing is within reach, how far one gets, and the limit that matters most."""
         least = level(self.recourse.decision_threshold)
-        furthest = self.furthest
-        if furthest is None:
+        max_confidence = self.max_confidence
+        if max_confidence is None:
             return [self._unknown()]
-        proved = furthest.status is Status.OPTIMAL
-        reached = self._confidence(furthest)
+        proved = max_confidence.status is Status.OPTIMAL
+        reached = self._confidence(max_confidence)
         shown = [
             f"{self.schema[name].title} from {a} to {b}"
-            for name, change in furthest.changes.items()
+            for name, change in max_confidence.changes.items()
             for a, b in [self._shown(name, *change)]
         ]
         how = f", with {_and(shown)}" if shown else ", which is where you are"
@@ -427,7 +436,7 @@ class _Told:
             and target.confidence <= self.recourse.decision_threshold
             for target in self._unmet()
         )
-        more = " and meets all else that was asked of it" if self.result.asked_more else ""
+        more = " and meets all else that was asked of it" if self.result.extra_constraints else ""
         if proved:
             return f"There is no allowed change that makes it a yes{more}; that is proved."
         return (

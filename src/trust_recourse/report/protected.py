@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from trust_recourse.problem import Floats
+from trust_recourse.question import Floats
 from trust_recourse.schema import Feature, Schema
 
 

@@ -21,12 +21,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from trust_recourse.problem import SLACK, Floats
+from trust_recourse.question import SLACK, Floats
 from trust_recourse.schema import Feature
-from trust_recourse.schema.moves import Moves
+from trust_recourse.schema.actions import FeatureActions
 
 if TYPE_CHECKING:
-    from trust_recourse.problem import Option
+    from trust_recourse.question import Option
     from trust_recourse.recourse import Recourse
     from trust_recourse.result import Result
 
@@ -48,13 +48,13 @@ class Reason(NamedTuple):
 def reasons(result: Result, most: int = MOST, way: Option | None = None) -> tuple[Reason, ...]:
     """The weightiest reasons first; `way` is a change to take them from where none stands alone."""
     recourse = result.recourse
-    reach = recourse.schema.reach(result.factual)
+    action_set = recourse.schema.action_set(result.factual)
     found = []
-    for f, (feature, moves) in enumerate(zip(recourse.schema, reach.moves, strict=True)):
-        code, weight = _best(recourse, reach.own, f)
+    for f, (feature, actions) in enumerate(zip(recourse.schema, action_set.actions, strict=True)):
+        code, weight = _best(recourse, action_set.own, f)
         if weight >= POINT:
-            better = _better(feature, moves, code)
-            found.append(Reason(feature, feature.describe_code(moves.own), weight, better))
+            better = _better(feature, actions, code)
+            found.append(Reason(feature, feature.describe_code(actions.own), weight, better))
     found.sort(key=lambda reason: -reason.weight)
     if not found and way is not None:
         found = [
@@ -79,36 +79,36 @@ def _best(recourse: Recourse, own: Floats, f: int) -> tuple[float, float]:
 def _codes(recourse: Recourse, f: int, own: float) -> Iterator[float]:
     """The codes of one feature that are looked at."""
     feature = recourse.schema[f]
-    moves = replace(
+    actions = replace(
         feature, mutable=True, protected=False, direction=None, max_change=None
-    ).moves(own)  # fmt: skip
-    if moves.choices is not None:
-        yield from moves.choices
+    ).actions(own)  # fmt: skip
+    if actions.choices is not None:
+        yield from actions.choices
         return
-    ends = moves.destinations(-math.inf, math.inf) or ()
+    ends = actions.destinations(-math.inf, math.inf) or ()
     yield from (end for end in ends if math.isfinite(end))
-    for a, b in pairwise(_edges(recourse, f, moves)):
-        code = moves.nearest(a, b)
+    for a, b in pairwise(_edges(recourse, f, actions)):
+        code = actions.nearest(a, b)
         if code is not None:
             yield code
 
 
-def _edges(recourse: Recourse, f: int, moves: Moves) -> list[float]:
+def _edges(recourse: Recourse, f: int, actions: FeatureActions) -> list[float]:
     """The ends of the parts of a number's range of which one value each is looked at."""
     if recourse.exact:
         return [*recourse.score.grid.ends(f).tolist()]
-    anchor = 0.0 if math.isnan(moves.own) else moves.own
-    low, high = moves.destinations(-math.inf, math.inf) or (anchor, anchor)
+    anchor = 0.0 if math.isnan(actions.own) else actions.own
+    low, high = actions.destinations(-math.inf, math.inf) or (anchor, anchor)
     far = SCALES * recourse.schema[f].scale
     low, high = max(low, anchor - far), min(high, anchor + far)
     ends = np.linspace(math.nextafter(low, -math.inf), max(low, high), TRIED + 1)
     return [float(end) for end in ends]
 
 
-def _better(feature: Feature, moves: Moves, code: float) -> str:
+def _better(feature: Feature, actions: FeatureActions, code: float) -> str:
     """What the model would rather see, if this person may go there."""
-    if not moves.allows(code):
+    if not actions.allows(code):
         return ""
-    if feature.kind in ("category", "boolean") or math.isnan(moves.own):
+    if feature.kind in ("category", "boolean") or math.isnan(actions.own):
         return f"“{feature.describe_code(code)}”"
-    return "a higher value" if code > moves.own else "a lower value"
+    return "a higher value" if code > actions.own else "a lower value"

@@ -2,7 +2,7 @@
 
 A `Schema` is the only place that knows which values a person's features may take. It reads rows
 in people's own values into plain floats (`encode`), back again (`decode`), into words
-(`describe`), and says what one person may reach (`reach`).
+(`describe`), and says what one person may reach (`action_set`).
 
 Encoded units: a number or integer is itself, a boolean 0 or 1, an ordinal the index of its level,
 a category the index of its value, and every missing value NaN.
@@ -10,21 +10,21 @@ a category the index of its value, and every missing value NaN.
 
 from __future__ import annotations
 
+from trust_recourse.schema.actions import FeatureActions
 from trust_recourse.schema.feature import Feature
-from trust_recourse.schema.moves import Moves
-from trust_recourse.schema.relations import AtMost, Forces, Relation
-from trust_recourse.schema.relaxations import Relaxation
-from trust_recourse.schema.table import Reach, Schema
+from trust_recourse.schema.lifted import Lifted
+from trust_recourse.schema.relations import AtMost, Implication, Relation
+from trust_recourse.schema.table import ActionSet, Schema
 from trust_recourse.schema.values import SchemaError
 
 __all__ = [
+    "ActionSet",
     "AtMost",
     "Feature",
-    "Forces",
-    "Moves",
-    "Reach",
+    "FeatureActions",
+    "Implication",
+    "Lifted",
     "Relation",
-    "Relaxation",
     "Schema",
     "SchemaError",
 ]

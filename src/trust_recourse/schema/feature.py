@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.api.types import infer_dtype
 
-from trust_recourse.schema.moves import Moves
+from trust_recourse.schema.actions import FeatureActions
 from trust_recourse.schema.values import (
     BLANKS,
     INF,
@@ -55,7 +55,7 @@ class Feature:
     stay, as there is no number to count from.
 
     >>> nodes = Feature("nodes", "integer", lower=0, upper=52, direction="decrease", unit="nodes")
-    >>> nodes.moves(3.0).values()
+    >>> nodes.actions(3.0).values()
     array([0., 1., 2., 3.])
     >>> nodes.describe(3)
     '3 nodes'
@@ -250,23 +250,23 @@ class Feature:
         unit = ("level" if change == 1 else "levels") if self.kind == "ordinal" else self.unit
         return f"{written(change)} {unit}".rstrip()
 
-    def moves(self, own: float) -> Moves:
+    def actions(self, own: float) -> FeatureActions:
         """Say where it may go from a person's own value, encoded."""
         lows, highs, _ = zip(*self._limits(own), strict=True)
         lower, upper = max(lows), min(highs)
         if self._numeric:
-            return Moves(own, lower, upper, self.step, None, self._never)
+            return FeatureActions(own, lower, upper, self.step, None, self._never)
         stride = self.step or 1.0
         every = map(float, range(self._size))
         choices = tuple(c for c in every if c == own or (lower <= c <= upper and c % stride == 0))
-        return Moves(own, lower, upper, self.step, choices)
+        return FeatureActions(own, lower, upper, self.step, choices)
 
     def why_not(self, own: float, value: float) -> tuple[str, ...]:
         """Name every rule that moving from own to value breaks, as a sentence; none if allowed."""
-        moves = self.moves(own)
-        if moves.allows(value):
+        actions = self.actions(own)
+        if actions.allows(value):
             return ()
-        if math.isnan(value) or value in moves.never:
+        if math.isnan(value) or value in actions.never:
             return (f"{self.title} may not become missing",)
         if math.isinf(value) or not (self._numeric or value in range(self._size)):
             return (f"{self.title} has no value {written(value)}",)

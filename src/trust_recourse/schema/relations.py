@@ -35,12 +35,12 @@ class AtMost:
 
 
 @dataclass(frozen=True, repr=False)
-class Forces:
+class Implication:
     """If a changes, b must rise by at least `by` (fall, if negative): a degree takes years.
 
     Where b is missing no rise can be counted, so a must stay.
 
-    >>> Forces("degree", "age", by=2)
+    >>> Implication("degree", "age", by=2)
     degree changes => age rises by 2
     """
 
@@ -75,7 +75,7 @@ class Forces:
         return f"if {a.title} changes, {b.title} must {verb} by at least {b.amount(abs(self.by))}"
 
 
-Relation: TypeAlias = AtMost | Forces
+Relation: TypeAlias = AtMost | Implication
 
 _NAME = r"(`(?:[^`]|``)+`|[\w.-]+)"
 _AT_MOST = re.compile(rf"\s*{_NAME}\s*<=\s*{_NAME}\s*")
@@ -92,7 +92,7 @@ def _unquoted(name: str) -> str:
 
 def read_relation(given: object) -> Relation:
     """Read a relation from its text, or take it as it is."""
-    if isinstance(given, (AtMost, Forces)):
+    if isinstance(given, (AtMost, Implication)):
         return given
     if isinstance(given, str) and (match := _AT_MOST.fullmatch(given)):
         return AtMost(_unquoted(match[1]), _unquoted(match[2]))
@@ -103,6 +103,6 @@ def read_relation(given: object) -> Relation:
             raise SchemaError(
                 f"relation {given!r}: given {match[4]!r}, expected a number"
             ) from None
-        return Forces(_unquoted(match[1]), _unquoted(match[2]), by)
+        return Implication(_unquoted(match[1]), _unquoted(match[2]), by)
     forms = "'a <= b', 'a changes => b rises by 2' or 'a changes => b falls by 2'"
     raise SchemaError(f"relation: given {given!r}, expected {forms}; quote names `like this`")

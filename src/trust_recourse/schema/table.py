@@ -15,11 +15,11 @@ import yaml
 from numpy.typing import NDArray
 from pandas.api.types import is_numeric_dtype
 
+from trust_recourse.schema.actions import FeatureActions
 from trust_recourse.schema.feature import Feature, Labels
 from trust_recourse.schema.infer import as_table, inferred, refuse_unfinished
-from trust_recourse.schema.moves import Moves
+from trust_recourse.schema.lifted import Lifted, lifted, limits
 from trust_recourse.schema.relations import AtMost, Relation, read_relation
-from trust_recourse.schema.relaxations import Relaxation, lifted, limits
 from trust_recourse.schema.scale import Scale, refuse_unknown_scale, spread
 from trust_recourse.schema.text import (
     MOST_BYTES,
@@ -49,37 +49,37 @@ Rows: TypeAlias = "pd.DataFrame | pd.Series[Any] | Mapping[str, Any] | NDArray[A
 
 
 @dataclass(frozen=True)
-class Reach:
-    """Ω(x) for one person: `Moves` per feature, in the schema's order, and the relations.
+class ActionSet:
+    """Ω(x) for one person: `FeatureActions` per feature, in the schema's order, and the relations.
 
     Staying exactly as one is, is always allowed, even where a relation is broken already; whoever
     changes anything must end with every relation kept.
 
     >>> schema = Schema((Feature("age", "integer", mutable=False), Feature("income", unit="€")))
-    >>> reach = schema.reach({"age": 40, "income": 900})
-    >>> reach.allows([40, 1200])
+    >>> action_set = schema.action_set({"age": 40, "income": 900})
+    >>> action_set.allows([40, 1200])
     True
-    >>> reach.why_not([41, 1200])
+    >>> action_set.why_not([41, 1200])
     ('age may not change',)
     """
 
     schema: Schema
-    moves: tuple[Moves, ...]
+    actions: tuple[FeatureActions, ...]
 
-    def __getitem__(self, key: str | int) -> Moves:
-        return self.moves[self.schema.position(key)]
+    def __getitem__(self, key: str | int) -> FeatureActions:
+        return self.actions[self.schema.position(key)]
 
     def __repr__(self) -> str:
         lines = []
-        for feature, moves in zip(self.schema, self.moves, strict=True):
-            ends = moves.extent(-INF, INF) or (moves.own, moves.own)
-            own = feature.describe_code(moves.own)
-            if moves.choices is not None:
-                goes = ", ".join(map(feature.describe_code, moves.choices))
+        for feature, actions in zip(self.schema, self.actions, strict=True):
+            ends = actions.extent(-INF, INF) or (actions.own, actions.own)
+            own = feature.describe_code(actions.own)
+            if actions.choices is not None:
+                goes = ", ".join(map(feature.describe_code, actions.choices))
             else:
                 words = ("any" if abs(end) == INF else feature.describe_code(end) for end in ends)
                 goes = " to ".join(words)
-            told = f", may be {goes}" if moves.free else ", fixed"
+            told = f", may be {goes}" if actions.free else ", fixed"
             lines.append(f"{feature.title}: {own}{told}")
         return "\n".join([*lines, *map(repr, self.relations)])
 
@@ -91,7 +91,7 @@ class Reach:
     @property
     def own(self) -> Floats:
         """The person's own codes."""
-        return np.array([moves.own for moves in self.moves])
+        return np.array([actions.own for actions in self.actions])
 
     def allows(self, codes: Rows | Sequence[float]) -> bool:
         """Say whether this person may become this row, given as values by name or as codes."""
@@ -105,14 +105,14 @@ class Reach:
         row: Any = codes
         if isinstance(codes, (pd.DataFrame, pd.Series, Mapping)):
             row = self.schema.encode(codes)[0]
-        before, after = [moves.own for moves in self.moves], [float(code) for code in row]
+        before, after = [actions.own for actions in self.actions], [float(code) for code in row]
         if len(after) != len(before):
             raise SchemaError(f"given {len(after)} codes, expected {len(before)}")
         if all(map(same, before, after)):
             return
-        for feature, moves, value in zip(self.schema, self.moves, after, strict=True):
-            if not moves.allows(value):
-                yield from feature.why_not(moves.own, value)
+        for feature, actions, value in zip(self.schema, self.actions, after, strict=True):
+            if not actions.allows(value):
+                yield from feature.why_not(actions.own, value)
         for relation in self.relations:
             i, j = self.schema.position(relation.a), self.schema.position(relation.b)
             if not relation.holds((before[i], before[j]), (after[i], after[j])):
@@ -123,7 +123,7 @@ class Reach:
 class Schema:
     """What a table's columns mean, and what one person may change in it.
 
-    `features` has one `Feature` per column, in order; `relations` are `AtMost`, `Forces`, or
+    `features` has one `Feature` per column, in order; `relations` are `AtMost`, `Implication`, or
     their text.
 
     >>> people = pd.DataFrame({"age": [30, 64], "income": [900.5, 2100.0], "job": ["none", "day"]})
@@ -132,7 +132,7 @@ class Schema:
     (0.1, 1199.5)
     >>> schema.encode(people).tolist()
     [[30.0, 900.5, 1.0], [64.0, 2100.0, 0.0]]
-    >>> schema.reach(people.iloc[0]).why_not([30, 800, 0])
+    >>> schema.action_set(people.iloc[0]).why_not([30, 800, 0])
     ('income must not fall below 900.5 €', 'income may only increase')
     """
 
@@ -285,7 +285,7 @@ class Schema:
         return schema
 
     def relate(self, *relations: Relation | str) -> Schema:
-        """Add relations such as "a <= b" or `Forces("a", "b", by=2)`, in a new schema."""
+        """Add relations such as "a <= b" or `Implication("a", "b", by=2)`, in a new schema."""
         return replace(self, relations=(*self.relations, *map(read_relation, relations)))
 
     def encode(self, X: Rows) -> Floats:
@@ -313,8 +313,8 @@ class Schema:
         """Check one person and give a Series in the schema's order and in natural types."""
         return self._natural(*self._person(x))
 
-    def person(self, x: Rows) -> tuple[Reach, pd.Series[Any]]:
-        """Both `reach` and `row` of one person, who is read once."""
+    def person(self, x: Rows) -> tuple[ActionSet, pd.Series[Any]]:
+        """Both `action_set` and `row` of one person, who is read once."""
         codes, given, label = self._person(x)
         return self._reach(codes), self._natural(codes, given, label)
 
@@ -336,11 +336,11 @@ class Schema:
         """
         return self[name].describe(value)
 
-    def reach(self, x: Rows) -> Reach:
+    def action_set(self, x: Rows) -> ActionSet:
         """Say where a person may go, given as `row` takes them."""
         return self._reach(self._person(x)[0])
 
-    def relaxations(self, x: Rows, listed: Collection[str] = ()) -> list[Relaxation]:
+    def lifted(self, x: Rows, listed: Collection[str] = ()) -> list[Lifted]:
         """Name each single constraint that limits a person, with the schema that lifts it alone.
 
         These are immutable features, directions, bounds and greatest changes where the feature
@@ -350,33 +350,35 @@ class Schema:
         list, named in the sentence, or are left out where there is none to be had.
 
         >>> schema = Schema((Feature("age", mutable=False), Feature("pay", direction="increase")))
-        >>> [each.sentence for each in schema.relaxations({"age": 40, "pay": 900})]
+        >>> [each.sentence for each in schema.lifted({"age": 40, "pay": 900})]
         ['age may change', 'pay may also decrease']
         """
-        reach = self.reach(x)
+        action_set = self.action_set(x)
         related = {name for relation in self.relations for name in (relation.a, relation.b)}
         found = [
-            Relaxation(words, self._with(at, freed))
-            for at, (feature, moves) in enumerate(zip(self, reach.moves, strict=True))
-            for words, freed in lifted(feature, moves.own, feature.name in {*related, *listed})
+            Lifted(words, self._with(at, freed))
+            for at, (feature, actions) in enumerate(zip(self, action_set.actions, strict=True))
+            for words, freed in lifted(feature, actions.own, feature.name in {*related, *listed})
         ]
         free = {
-            feature.name for feature, moves in zip(self, reach.moves, strict=True) if moves.free
+            feature.name
+            for feature, actions in zip(self, action_set.actions, strict=True)
+            if actions.free
         }
         for at, relation in enumerate(self.relations):
             others = not free <= {relation.a, relation.b}
-            if limits(relation, reach[relation.a], reach[relation.b], others):
+            if limits(relation, action_set[relation.a], action_set[relation.b], others):
                 rest = self.relations[:at] + self.relations[at + 1 :]
-                found.append(Relaxation(f"without: {relation}", replace(self, relations=rest)))
+                found.append(Lifted(f"without: {relation}", replace(self, relations=rest)))
         return found
 
-    def reach_codes(self, codes: Sequence[float] | Floats) -> Reach:
+    def action_set_of(self, codes: Sequence[float] | Floats) -> ActionSet:
         """Say where a person may go, given as codes."""
         one = self._one(self._shaped(np.asarray(codes, float)))
         return self._reach([f.check_one(code) for f, code in zip(self, one, strict=True)])
 
-    def _reach(self, codes: list[float]) -> Reach:
-        return Reach(self, tuple(f.moves(code) for f, code in zip(self, codes, strict=True)))
+    def _reach(self, codes: list[float]) -> ActionSet:
+        return ActionSet(self, tuple(f.actions(code) for f, code in zip(self, codes, strict=True)))
 
     def _shaped(self, array: NDArray[Any]) -> NDArray[Any]:
         array = np.atleast_2d(array)

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trust_recourse.problem import Floats, Point, Problem, Target
 from trust_recourse.progress import Progress
+from trust_recourse.question import Floats, Point, Problem, Target
 from trust_recourse.search.space import Axis, Choice, Space, Span
 from trust_recourse.search.trials import Confidence, Tried, check_trials, pareto, shortfall
 
@@ -45,10 +45,10 @@ def tpe(
     target, and the cost. `confidence` takes rows of codes and gives the wanted class's confidence.
     If nothing may move, the person's own point is all there is.
 
-    >>> from trust_recourse.problem import Cost
+    >>> from trust_recourse.question import Cost
     >>> from trust_recourse.schema import Feature, Schema
     >>> schema = Schema((Feature("income", "integer", lower=0, upper=20, scale=20.0),))
-    >>> problem = Problem(schema.reach({"income": 5}), Target(0.6), Cost.named("l1"))
+    >>> problem = Problem(schema.action_set({"income": 5}), Target(0.6), Cost.named("l1"))
     >>> points = tpe(problem, lambda codes: codes[:, 0] / 20, n_trials=60)
     >>> pareto(points, problem.target)[-1]
     Point(codes=array([12.]), cost=0.35, confidence=0.6)
@@ -57,7 +57,7 @@ def tpe(
     space = Space.of(problem)
     tried = Tried(space, confidence)
     if not space.axes:
-        return [tried.point(space.reach.own)]
+        return [tried.point(space.action_set.own)]
     study = _study(random_state)
     for _ in Progress(n_trials, "tpe", show=verbose).over(range(n_trials)):
         trial = study.ask()
@@ -85,7 +85,7 @@ def gp(
     _check(n_trials, "gp", "bayesian-optimization", "bayes_opt")
     space = Space.of(problem)
     tried = Tried(space, confidence)
-    tried.point(space.reach.own)
+    tried.point(space.action_set.own)
     if not space.axes:
         return tried.points
     rng = np.random.default_rng(random_state)

@@ -163,13 +163,13 @@ class BranchAndBound:
         else:
             self.asked.levels[arrays.HIGH] = raw - 2 * ROUNDING
 
-    def furthest(self, side: int, reached: Callable[[Ints], float | None]) -> Found:
+    def max_confidence(self, side: int, reached: Callable[[Ints], float | None]) -> Found:
         """The point of greatest confidence, or of least, if side is −1.
 
         The caller gives the confidence of a point, None if it does not count, or stops the search
         with ±∞.
         """
-        self._begin(-1.0, 2.0, side, furthest=1)
+        self._begin(-1.0, 2.0, side, max_confidence=1)
         best: Ints | None = None
         while self._run() == loop.BETTER:
             point = self.work.corner.copy()
@@ -206,7 +206,7 @@ class BranchAndBound:
         side: int,
         *,
         dive: int = 2**62,
-        furthest: int = 0,
+        max_confidence: int = 0,
         prove: int = 0,
     ) -> None:
         d, task = self.d, self.task
@@ -216,7 +216,7 @@ class BranchAndBound:
         self.asked.levels[:] = [number for ends in levels for number in (*ends, MULTIPLIER)]
         self.asked.params[:] = [math.inf, 0.0, -1.0, 0.0, 0.0]
         around = len(conditions) - 1 if conditions[-1].around else -1
-        self.asked.switches[:] = [furthest, around, NODES_A_CALL, dive, prove]
+        self.asked.switches[:] = [max_confidence, around, NODES_A_CALL, dive, prove]
         self.task.parts[arrays.SIDE] = side
         first, last = np.zeros(d, np.int64), np.diff(task.offset) - 1
         n = FIRST_BOXES + 4 * d
@@ -235,7 +235,7 @@ class BranchAndBound:
         ends = task.cells[task.offset[:-1]], task.cells[task.offset[1:] - 1]
         kernel = conditions[0].score.kernel
         loose = kernel.intervals(ends[0][None], ends[1][None])[0, 2:]
-        self.store.key[0] = -1.0 if furthest else 0.0
+        self.store.key[0] = -1.0 if max_confidence else 0.0
         self.store.split[0] = int(np.where(last > 0, loose, -1.0).argmax())
         self.store.where[0], self.store.mark[0] = -1, 0
         if self.mine is not None:

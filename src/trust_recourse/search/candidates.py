@@ -19,20 +19,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trust_recourse.cells import Candidates, Grid
-from trust_recourse.problem import MOST_COST, Cost, Floats, Ints
-from trust_recourse.schema import Feature, Moves, Reach, Schema, SchemaError
+from trust_recourse.question import MOST_COST, Cost, Floats, Ints
+from trust_recourse.schema import ActionSet, Feature, FeatureActions, Schema, SchemaError
 
 
-def candidates(grid: Grid, reach: Reach, cost: Cost) -> list[Candidates]:
+def candidates(grid: Grid, action_set: ActionSet, cost: Cost) -> list[Candidates]:
     """For each feature the cheapest allowed value in each cell; all of them if it is related.
 
     A person's own value is always among them.
     """
-    schema, own = reach.schema, reach.own
+    schema, own = action_set.schema, action_set.own
     lattice = _lattice(Same(schema), Same(grid))
     missing = np.isnan(own)
-    found = _nearest(lattice, reach, own, missing, cost)
-    related = {name for relation in reach.relations for name in (relation.a, relation.b)}
+    found = _nearest(lattice, action_set, own, missing, cost)
+    related = {name for relation in action_set.relations for name in (relation.a, relation.b)}
     for name in sorted({*related, *cost.functions, *lattice.uneven}, key=schema.position):
         f = schema.position(name)
         if schema[f].movable:
@@ -45,17 +45,17 @@ def candidates(grid: Grid, reach: Reach, cost: Cost) -> list[Candidates]:
             found[f] = Candidates(
                 np.append(codes, math.nan), np.append(cells, last[f]), np.append(costs, 0.0)
             )
-    _refuse_uncountable(found, reach, cost)
+    _refuse_uncountable(found, action_set, cost)
     return found
 
 
-def _refuse_uncountable(found: Sequence[Candidates], reach: Reach, cost: Cost) -> None:
+def _refuse_uncountable(found: Sequence[Candidates], action_set: ActionSet, cost: Cost) -> None:
     costs = np.concatenate([each.costs for each in found])
     worst = int(costs.argmax())  # of NaN too
     if not costs[worst] <= MOST_COST:
         f = int(np.cumsum([len(each.costs) for each in found]).searchsorted(worst, "right"))
         code = float(np.concatenate([each.codes for each in found])[worst])
-        cost.countable(reach.schema[f], reach.moves[f].own, code, float(costs[worst]))
+        cost.countable(action_set.schema[f], action_set.actions[f].own, code, float(costs[worst]))
 
 
 # ---------------------------------------------------------------- all features together
@@ -107,7 +107,7 @@ def _lattice(schema: Same, grid: Same) -> _Lattice:
     of = np.repeat(np.arange(len(sizes)), sizes)
     left, right, least, most = np.concatenate(cells, axis=1)
     return _Lattice(
-        uneven=[f.name for f in features if f.step is None and f.moves(math.nan).never],
+        uneven=[f.name for f in features if f.step is None and f.actions(math.nan).never],
         feature=of,
         stop=start + sizes,
         cell=(np.arange(len(of)) - start[of]).astype(np.int32),
@@ -123,26 +123,26 @@ def _lattice(schema: Same, grid: Same) -> _Lattice:
 
 def _steps(feature: Feature, ends: Floats) -> Floats:
     """The ends of each cell of a feature, and its first and last multiples in it."""
-    moves = feature.moves(math.nan)
-    step = moves.step if moves.choices is None else moves.step or 1.0
-    return _multiples(step, moves.never, ends.tobytes())
+    actions = feature.actions(math.nan)
+    step = actions.step if actions.choices is None else actions.step or 1.0
+    return _multiples(step, actions.never, ends.tobytes())
 
 
 @lru_cache(maxsize=1024)
 def _multiples(step: float | None, never: tuple[float, ...], given: bytes) -> Floats:
-    free = Moves(math.nan, step=step, never=never)
+    free = FeatureActions(math.nan, step=step, never=never)
     ends = np.frombuffer(given).tolist()
     found = [free.destinations(*cell) or (math.nan, math.nan) for cell in pairwise(ends)]
     return np.array([ends[:-1], ends[1:], *zip(*found, strict=True)])
 
 
 def _nearest(
-    grid: _Lattice, reach: Reach, own: Floats, missing: NDArray[np.bool_], cost: Cost
+    grid: _Lattice, action_set: ActionSet, own: Floats, missing: NDArray[np.bool_], cost: Cost
 ) -> list[Candidates]:
-    """In each cell the allowed value nearest to a person's own: the floats of `Moves.nearest`."""
+    """In each cell the allowed value nearest to own: the floats of `FeatureActions.nearest`."""
     at = grid.feature
     anchor = np.where(missing, 0.0, own)[at]
-    low, high = np.array([_ends(moves) for moves in reach.moves]).T[:, at]
+    low, high = np.array([_ends(actions) for actions in action_set.actions]).T[:, at]
     first = np.where(low > grid.left, low, grid.least)
     codes = np.minimum(np.where(grid.right < anchor, grid.most, first), high)
     kept = (codes > grid.left) & (codes <= grid.right) & (codes >= low)
@@ -152,7 +152,7 @@ def _nearest(
     codes[around] = own
     for f in missing.nonzero()[0].tolist():
         cell = around[f]
-        nearest = reach.moves[f].nearest(grid.left[cell], grid.right[cell])
+        nearest = action_set.actions[f].nearest(grid.left[cell], grid.right[cell])
         codes[cell] = math.nan if nearest is None else nearest
     kept[around] = ~np.isnan(codes[around])
 
@@ -167,12 +167,12 @@ def _nearest(
     return [Candidates(codes[a:b], cells[a:b], costs[a:b]) for a, b in pairwise([0, *stops])]
 
 
-def _ends(moves: Moves) -> tuple[float, float]:
+def _ends(actions: FeatureActions) -> tuple[float, float]:
     """The least and the greatest destination; in reverse if there is none."""
     nowhere = (math.inf, -math.inf)
-    if moves.choices is None:
-        return moves.destinations(-math.inf, math.inf) or nowhere
-    inside = [code for code in moves.choices if moves.lower <= code <= moves.upper]
+    if actions.choices is None:
+        return actions.destinations(-math.inf, math.inf) or nowhere
+    inside = [code for code in actions.choices if actions.lower <= code <= actions.upper]
     return (inside[0], inside[-1]) if inside else nowhere
 
 
@@ -184,22 +184,22 @@ def _one_by_one(
     schema: Same, grid: Same, priced: Same, related: bool, f: int, own: float
 ) -> Candidates:
     feature, cost = schema.it[f], priced.it
-    moves = feature.moves(own)
+    actions = feature.actions(own)
 
     def priced_at(values: Floats) -> Candidates:
-        costs = np.array([cost.change(feature, moves.own, value) for value in values.tolist()])
+        costs = np.array([cost.change(feature, actions.own, value) for value in values.tolist()])
         return Candidates(values, grid.it.cells_in(f, values), costs)
 
     if not related and feature.name not in cost.functions:
-        nearest = (moves.nearest(*cell) for cell in pairwise(grid.it.ends(f).tolist()))
+        nearest = (actions.nearest(*cell) for cell in pairwise(grid.it.ends(f).tolist()))
         return priced_at(np.array([value for value in nearest if value is not None]))
     try:
-        values = moves.values()
+        values = actions.values()
     except SchemaError as error:
         reason = "relation" if related else "cost function"
         raise SchemaError(f"feature {feature.name!r} has a {reason}, but its {error}") from None
     every = priced_at(values[~np.isnan(values)])
-    return every if related else _cheapest_of_cells(every, moves.own)
+    return every if related else _cheapest_of_cells(every, actions.own)
 
 
 def _cheapest_of_cells(every: Candidates, own: float) -> Candidates:

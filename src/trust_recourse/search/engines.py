@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
-    from trust_recourse.problem import Point
+    from trust_recourse.question import Point
 
 Engine = Literal["auto", "exact", "tpe", "gp", "spheres", "wachter"]
 Anywhere = Literal["auto", "exact", "tpe", "gp", "spheres"]  # those that any model can be asked by

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trust_recourse.cells import Candidates, Condition, Floats, Grid, Ints, Score
-from trust_recourse.problem import SLACK, Point, Problem, theirs
-from trust_recourse.schema import Feature, Forces, Reach, Schema
+from trust_recourse.question import SLACK, Point, Problem, theirs
+from trust_recourse.schema import ActionSet, Feature, Implication, Schema
 from trust_recourse.search.branch_and_bound import BranchAndBound, Splits
 from trust_recourse.search.candidates import Same, candidates
 
@@ -119,14 +119,14 @@ class Exact:
     @strict
     def frontier(self) -> list[Point]:
         """The staircase: each point the cheapest with more confidence than the one before."""
-        reach, side = self.problem.reach, self.side
-        best = self._at(reach.own, 0.0)
+        action_set, side = self.problem.action_set, self.side
+        best = self._at(action_set.own, 0.0)
         stairs = [best]
         search = self._search
         now = self._beyond(best.confidence) + side * 3 * ABOVE
         for at in search.stream(*((now, 2.0) if side > 0 else (-1.0, now)), side):
             point = self._point(search, at)
-            if point.confidence <= best.confidence + ABOVE or not reach.allows(point.codes):
+            if point.confidence <= best.confidence + ABOVE or not action_set.allows(point.codes):
                 continue
             # of equal cost, the larger confidence stays
             while stairs and stairs[-1].cost >= point.cost * (1.0 - TIED):
@@ -142,20 +142,20 @@ class Exact:
         return self._search.stopped
 
     @strict
-    def furthest(self) -> tuple[Point, bool]:
+    def max_confidence(self) -> tuple[Point, bool]:
         """The allowed point of greatest confidence, and whether a limit ended the search."""
-        reach = self.problem.reach
-        best = self._at(reach.own, 0.0)
+        action_set = self.problem.action_set
+        best = self._at(action_set.own, 0.0)
 
         def reached(at: Ints) -> float | None:
             nonlocal best
             point = self._point(self._search, at)
-            if point.confidence <= best.confidence or not reach.allows(point.codes):
+            if point.confidence <= best.confidence or not action_set.allows(point.codes):
                 return None
             best = point
             return self._beyond(best.confidence)
 
-        found = self._search.furthest(self.side, reached)
+        found = self._search.max_confidence(self.side, reached)
         return best, found.stopped
 
     @strict
@@ -173,7 +173,7 @@ class Exact:
         """The values of each feature worth trying."""
         problem = self.problem
         if self.robust is None:
-            return candidates(self.score.grid, problem.reach, problem.cost)
+            return candidates(self.score.grid, problem.action_set, problem.cost)
         return [piece.candidates for piece in self._pieces]
 
     @cached_property
@@ -183,18 +183,18 @@ class Exact:
 
     @cached_property
     def _search(self) -> BranchAndBound:
-        reach, score = self.problem.reach, self.score
+        action_set, score = self.problem.action_set, self.score
         conditions, mine = [_about(score, self.features)], None
         if self.robust is not None:
             ends = score.interval(self.robust.floor, 2.0)
             lows, highs = (np.concatenate([p[end] for p in self._pieces]) for end in (1, 2))
             cells = conditions[0].cells
             conditions.append(Condition(score, *ends, self.side, cells, (lows, highs)))
-            mine = score.grid.cells(reach.own[None])[0].astype(np.int64)
+            mine = score.grid.cells(action_set.own[None])[0].astype(np.int64)
         return BranchAndBound(
             self.features,
             conditions,
-            relations=_relations(reach, self.features) if reach.relations else None,
+            relations=_relations(action_set, self.features) if action_set.relations else None,
             mine=mine,
             **self.limits,  # type: ignore[arg-type]
         )
@@ -207,7 +207,7 @@ class Exact:
     @property
     def _reduced(self) -> tuple[BranchAndBound, float, float, int]:
         """The same where nothing but the cost and the target looks at values, so less may do."""
-        if self.robust is not None or self.problem.reach.relations:
+        if self.robust is not None or self.problem.action_set.relations:
             return self._whole
         low, high, side = self._interval(self.score)
         asked = _about(self.score, self.features)._replace(low=low, high=high, side=side)
@@ -221,7 +221,7 @@ class Exact:
         return search, *self._interval(score)
 
     def _interval(self, score: Score) -> tuple[float, float, int]:
-        own = self._at(self.problem.reach.own, 0.0).confidence
+        own = self._at(self.problem.action_set.own, 0.0).confidence
         rises = own < self.problem.target.interval[0]
         return *score.interval(*self.problem.target.interval), 1 if rises == score.rises else -1
 
@@ -247,7 +247,7 @@ class Exact:
     def _accepts(self, point: Point, at: Ints) -> bool:
         return (
             self.problem.target.met(point.confidence)
-            and self.problem.reach.allows(point.codes)
+            and self.problem.action_set.allows(point.codes)
             and (self.robust is None or self._holds(at))
         )
 
@@ -362,7 +362,7 @@ def _loses(score: Score, cells: Sequence[Ints], threshold: float) -> bool:
         return math.inf if lost else score.interval(now, now)[0 if score.rises else 1]
 
     search = BranchAndBound(features, [_about(score, features)])
-    found = search.furthest(-1 if score.rises else 1, reached)
+    found = search.max_confidence(-1 if score.rises else 1, reached)
     _refuse_unfinished(found.stopped and not lost)
     return lost
 
@@ -408,10 +408,10 @@ def _pieces(grid: Grid, problem: Problem, radius: float) -> list[Piece]:
 
     What noise around a piece reaches is read off its middle, where no rounding matters.
     """
-    schema = problem.reach.schema
+    schema = problem.action_set.schema
     finer = _finer(Same(grid), Same(schema), radius)
     pieces = []
-    found = candidates(finer, problem.reach, problem.cost)
+    found = candidates(finer, problem.action_set, problem.cost)
     for f, (feature, (codes, piece, costs)) in enumerate(zip(schema, found, strict=True)):
         if feature.kind not in NUMERIC:
             whole = piece.astype(np.int64)
@@ -430,15 +430,15 @@ def _pieces(grid: Grid, problem: Problem, radius: float) -> list[Piece]:
     return pieces
 
 
-def _relations(reach: Reach, features: Sequence[Candidates]) -> tuple[Ints, Floats]:
+def _relations(action_set: ActionSet, features: Sequence[Candidates]) -> tuple[Ints, Floats]:
     """The relations of a schema as the loop reads them, see `arrays.Task`."""
     rows, goals = [], []
-    own = reach.own
-    for relation in reach.relations:
-        i, j = reach.schema.position(relation.a), reach.schema.position(relation.b)
+    own = action_set.own
+    for relation in action_set.relations:
+        i, j = action_set.schema.position(relation.a), action_set.schema.position(relation.b)
         at = [int(np.flatnonzero(_same(features[f].codes, own[f]))[0]) for f in (i, j)]
         sign, goal = 0, 0.0
-        if isinstance(relation, Forces):
+        if isinstance(relation, Implication):
             sign, goal = (1 if relation.by > 0 else -1), relation.goal(own[j])
         rows.append([sign, i, j, *at])
         goals.append(goal)

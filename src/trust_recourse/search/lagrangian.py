@@ -110,10 +110,10 @@ def relaxed(
     )  # fmt: skip
     if np.isnan(needed):
         needed = -np.inf
-    reach = work.gains[work.gains.shape[0] - 1]
+    action_set = work.gains[work.gains.shape[0] - 1]
     most = _most_gain(task, store, slot, k, cells, base, work.gains, work.corner)
     short = most < needed - SAFE * (1.0 + abs(needed) + abs(most))
-    return needed, most, not (reach < level or short)
+    return needed, most, not (action_set < level or short)
 
 
 @kernel

@@ -16,8 +16,15 @@ from typing import TypeAlias
 
 import numpy as np
 
-from trust_recourse.problem import Floats, Problem
-from trust_recourse.schema import AtMost, Feature, Forces, Moves, Reach, SchemaError
+from trust_recourse.question import Floats, Problem
+from trust_recourse.schema import (
+    ActionSet,
+    AtMost,
+    Feature,
+    FeatureActions,
+    Implication,
+    SchemaError,
+)
 from trust_recourse.schema.values import plus
 
 STAYS = 0.005  # of a continuous range: a smaller move is none, or chance would never leave it alone
@@ -91,7 +98,7 @@ class Span:
 
     at: int
     name: str
-    moves: Moves
+    actions: FeatureActions
     low: float
     high: float
 
@@ -102,20 +109,20 @@ class Span:
 
     @property
     def _end(self) -> float:
-        return 1.0 - MISSING if math.isnan(self.moves.own) else 1.0
+        return 1.0 - MISSING if math.isnan(self.actions.own) else 1.0
 
     def nearest(self, wanted: Floats) -> Floats:
         """The value nearest to each number; of two, the smaller."""
         inside = np.clip(wanted, self.low, self.high) + 0.0  # no −0
-        return np.array([_nearest(self.moves, number) for number in inside.tolist()])
+        return np.array([_nearest(self.actions, number) for number in inside.tolist()])
 
     def value(self, place: Floats) -> float:
         """The value at a place of the unit cube."""
-        share, own, size = float(place[0]), self.moves.own, self.high - self.low
+        share, own, size = float(place[0]), self.actions.own, self.high - self.low
         if share > self._end:
             return own
         wanted = min(self.low + share / self._end * size, self.high)
-        return own if abs(wanted - own) <= STAYS * size else _nearest(self.moves, wanted)
+        return own if abs(wanted - own) <= STAYS * size else _nearest(self.actions, wanted)
 
     def place(self, value: float) -> Floats:
         """The place of a value in the unit cube."""
@@ -131,9 +138,9 @@ class Span:
 Axis: TypeAlias = Levels | Choice | Span
 
 
-def _axis(at: int, feature: Feature, moves: Moves) -> Axis | None:
+def _axis(at: int, feature: Feature, actions: FeatureActions) -> Axis | None:
     """The axis of one feature; none if it has one value only."""
-    low, high = moves.extent(-math.inf, math.inf) or (moves.own, moves.own)
+    low, high = actions.extent(-math.inf, math.inf) or (actions.own, actions.own)
     if math.isinf(low) or math.isinf(high):
         side = "lower" if math.isinf(low) else "upper"
         raise SchemaError(
@@ -141,9 +148,9 @@ def _axis(at: int, feature: Feature, moves: Moves) -> Axis | None:
             f"to draw from; give it a {side} bound or a max_change"
         )
     try:
-        values = moves.values()
+        values = actions.values()
     except SchemaError:  # continuous, or too many
-        return Span(at, feature.name, moves, low, high)
+        return Span(at, feature.name, actions, low, high)
     if len(values) < 2:
         return None
     kind = Choice if feature.kind == "category" else Levels
@@ -155,23 +162,23 @@ def _rank(values: Floats, value: float) -> int:
     return len(values) - 1 if math.isnan(value) else int(np.searchsorted(values, value))
 
 
-def _nearest(moves: Moves, wanted: float) -> float:
+def _nearest(actions: FeatureActions, wanted: float) -> float:
     """The allowed value nearest to a number within the extent of the moves."""
-    ends = (_at_most(moves, wanted), _at_least(moves, wanted))
+    ends = (_at_most(actions, wanted), _at_least(actions, wanted))
     return min((end for end in ends if end is not None), key=lambda end: abs(end - wanted))
 
 
-def _at_most(moves: Moves, limit: float) -> float | None:
+def _at_most(actions: FeatureActions, limit: float) -> float | None:
     """The greatest allowed value up to a limit."""
-    ends = moves.extent(-math.inf, limit)
+    ends = actions.extent(-math.inf, limit)
     return ends[1] if ends else None
 
 
-def _at_least(moves: Moves, limit: float) -> float | None:
+def _at_least(actions: FeatureActions, limit: float) -> float | None:
     """The least allowed value from a limit on."""
-    if moves.allows(limit):
+    if actions.allows(limit):
         return limit
-    ends = moves.extent(math.nextafter(limit, -math.inf), math.inf)
+    ends = actions.extent(math.nextafter(limit, -math.inf), math.inf)
     return ends[0] if ends else None
 
 
@@ -185,22 +192,24 @@ class Space:
     @classmethod
     def of(cls, problem: Problem) -> Space:
         """The space of a problem."""
-        each = zip(problem.reach.schema, problem.reach.moves, strict=True)
-        axes = (_axis(at, feature, moves) for at, (feature, moves) in enumerate(each))
+        each = zip(problem.action_set.schema, problem.action_set.actions, strict=True)
+        axes = (_axis(at, feature, actions) for at, (feature, actions) in enumerate(each))
         return cls(problem, tuple(axis for axis in axes if axis is not None))
 
     @property
-    def reach(self) -> Reach:
+    def action_set(self) -> ActionSet:
         """Where the person may go."""
-        return self.problem.reach
+        return self.problem.action_set
 
     def cost(self, codes: Floats) -> float:
         """What it costs to become this row."""
-        return self.problem.cost.between(self.reach.schema.features, self.reach.own, codes)
+        return self.problem.cost.between(
+            self.action_set.schema.features, self.action_set.own, codes
+        )
 
     def row(self, values: Iterable[float]) -> Floats:
         """The person's row with these values, one for each axis."""
-        codes = self.reach.own
+        codes = self.action_set.own
         codes[[axis.at for axis in self.axes]] = list(values)
         return codes
 
@@ -210,14 +219,14 @@ class Space:
 
     def draw(self, rng: np.random.Generator) -> Floats:
         """A row by chance: few features move, or many."""
-        own, share = self.reach.own, rng.random()
+        own, share = self.action_set.own, rng.random()
         return self.row(
             axis.draw(rng) if rng.random() < share else own[axis.at] for axis in self.axes
         )
 
     def near(self, codes: Floats, rng: np.random.Generator) -> Floats:
         """A row around this one: some features on the way between it and the own row, one anew."""
-        own = self.reach.own
+        own = self.action_set.own
         parts = [(axis, axis.place(own[axis.at]), axis.place(codes[axis.at])) for axis in self.axes]
         row = self.row(
             axis.value(np.clip(a + (b - a) * rng.uniform(0.0, 1.2), 0.0, 1.0))
@@ -236,16 +245,16 @@ class Space:
         Broken relations are mended one at a time, each in either of two ways; rows are looked at
         by how far they are from the first, in the units of the cost.
         """
-        features = self.reach.schema.features
+        features = self.action_set.schema.features
         order = itertools.count()
         heap, seen = [(0.0, next(order), codes)], {codes.tobytes()}
         for _ in range(MOST_REPAIRS):
             if not heap:
                 return None
             row = heapq.heappop(heap)[2]
-            if self.reach.allows(row):
+            if self.action_set.allows(row):
                 return row
-            for mended in _mended(self.reach, row):
+            for mended in _mended(self.action_set, row):
                 if mended.tobytes() not in seen:
                     seen.add(mended.tobytes())
                     far = self.problem.cost.between(features, mended, codes)
@@ -253,25 +262,25 @@ class Space:
         return None
 
 
-def _forced(relation: Forces, moves: Moves) -> float | None:
+def _forced(relation: Implication, actions: FeatureActions) -> float | None:
     """The least that a feature must become when it is forced; nothing is counted from missing."""
-    if math.isnan(moves.own):
+    if math.isnan(actions.own):
         return None
-    goal = plus(moves.own, relation.by)
-    return _at_least(moves, goal) if relation.by > 0 else _at_most(moves, goal)
+    goal = plus(actions.own, relation.by)
+    return _at_least(actions, goal) if relation.by > 0 else _at_most(actions, goal)
 
 
-def _mended(reach: Reach, codes: Floats) -> Iterator[Floats]:
+def _mended(action_set: ActionSet, codes: Floats) -> Iterator[Floats]:
     """Rows that keep the first relation that this one breaks, with one value changed each."""
-    own, moves = reach.own, reach.moves
-    for relation in reach.relations:
-        i, j = reach.schema.position(relation.a), reach.schema.position(relation.b)
+    own, actions = action_set.own, action_set.actions
+    for relation in action_set.relations:
+        i, j = action_set.schema.position(relation.a), action_set.schema.position(relation.b)
         if relation.holds((own[i], own[j]), (codes[i], codes[j])):
             continue
         if isinstance(relation, AtMost):
-            ways = {j: _at_least(moves[j], codes[i]), i: _at_most(moves[i], codes[j])}
+            ways = {j: _at_least(actions[j], codes[i]), i: _at_most(actions[i], codes[j])}
         else:
-            ways = {j: _forced(relation, moves[j]), i: float(own[i])}
+            ways = {j: _forced(relation, actions[j]), i: float(own[i])}
         for at, value in ways.items():
             if value is not None:
                 mended = codes.copy()

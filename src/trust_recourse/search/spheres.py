@@ -21,8 +21,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from trust_recourse.problem import Floats, Point, Problem
 from trust_recourse.progress import Progress
+from trust_recourse.question import Floats, Point, Problem
 from trust_recourse.search.space import Axis, Choice, Levels, Space, Span
 from trust_recourse.search.trials import Confidence, Tried, check_trials
 
@@ -43,10 +43,10 @@ def spheres(
     `n_trials` rows are drawn in each layer. `confidence` takes rows of codes and gives the wanted
     class's confidence; it is asked once a layer.
 
-    >>> from trust_recourse.problem import Cost, Target
+    >>> from trust_recourse.question import Cost, Target
     >>> from trust_recourse.schema import Feature, Schema
     >>> schema = Schema((Feature("income", "integer", lower=0, upper=20, scale=20.0),))
-    >>> problem = Problem(schema.reach({"income": 5}), Target(0.6), Cost.named("l1"))
+    >>> problem = Problem(schema.action_set({"income": 5}), Target(0.6), Cost.named("l1"))
     >>> points = spheres(problem, lambda codes: codes[:, 0] / 20, n_trials=60)
     >>> min((p for p in points if p.confidence >= 0.6), key=lambda p: p.cost)
     Point(codes=array([12.]), cost=0.35, confidence=0.6)
@@ -54,7 +54,7 @@ def spheres(
     check_trials(n_trials)
     space = Space.of(problem)
     tried = Tried(space, confidence)
-    tried.point(space.reach.own)
+    tried.point(space.action_set.own)
     if not space.axes:
         return tried.points
     rng = np.random.default_rng(random_state)
@@ -70,7 +70,7 @@ def spheres(
 
 def _drawn(space: Space, inner: float, count: int, rng: np.random.Generator) -> Floats:
     """Rows of the layer that begins this far out, their relations not looked at yet."""
-    rows = np.tile(space.reach.own, (count, 1))
+    rows = np.tile(space.action_set.own, (count, 1))
     round_axes = list(_round_axes(space))
     away = rng.standard_normal((count, len(round_axes)))
     length = np.linalg.norm(away, axis=1, keepdims=True)
@@ -86,20 +86,20 @@ def _drawn(space: Space, inner: float, count: int, rng: np.random.Generator) -> 
 def _round_axes(space: Space) -> Iterator[Levels | Span]:
     """The axes along which a distance from the person can grow."""
     for axis in space.axes:
-        known = not math.isnan(space.reach.own[axis.at])
-        boolean = space.reach.schema[axis.at].kind == "boolean"
+        known = not math.isnan(space.action_set.own[axis.at])
+        boolean = space.action_set.schema[axis.at].kind == "boolean"
         if known and not boolean and not isinstance(axis, Choice):
             yield axis
 
 
 def _scale(space: Space, axis: Axis) -> float:
-    return space.reach.schema[axis.at].scale
+    return space.action_set.schema[axis.at].scale
 
 
 def _layers(space: Space) -> int:
     """How many layers it takes to hold the furthest row; one where all is drawn by chance."""
     furthest = [
-        max(abs(end - space.reach.own[axis.at]) for end in axis.ends) / _scale(space, axis)
+        max(abs(end - space.action_set.own[axis.at]) for end in axis.ends) / _scale(space, axis)
         for axis in _round_axes(space)
     ]
     return min(max(math.ceil(math.hypot(*furthest) / LAYER), 1), MOST_LAYERS)

@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from trust_recourse import cancel
-from trust_recourse.problem import Floats, Point, Target
+from trust_recourse.question import Floats, Point, Target
 from trust_recourse.search.space import Space
 
 Confidence: TypeAlias = Callable[[Floats], Floats]  # rows of codes → the wanted class's confidence

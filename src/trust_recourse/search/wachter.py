@@ -28,8 +28,8 @@ from typing import Any
 
 import numpy as np
 
-from trust_recourse.problem import Floats, Point, Problem
 from trust_recourse.progress import Progress
+from trust_recourse.question import Floats, Point, Problem
 from trust_recourse.search.space import Choice, Space
 from trust_recourse.search.trials import Confidence, Tried, check_trials
 
@@ -58,7 +58,7 @@ def wachter(
     check_trials(n_trials)
     space = Space.of(problem)
     tried = Tried(space, confidence)
-    way = chain([space.reach.own], _descent(space, network, n_trials))
+    way = chain([space.action_set.own], _descent(space, network, n_trials))
     bar = Progress(math.ceil((1 + ROUNDS * n_trials) / AT_ONCE), "wachter", show=verbose)
     while rows := list(islice(way, AT_ONCE)):
         asked = tried.ask([codes for codes in rows if codes is not None])
@@ -74,21 +74,23 @@ def wachter(
 
 def _descent(space: Space, network: Network, n_steps: int) -> Iterator[Floats | None]:
     """The allowed row nearest to where each step leads; None where no relation can be mended."""
-    reach, target = space.reach, space.problem.target
+    action_set, target = space.action_set, space.problem.target
     axes = [
         axis
         for axis in space.axes
-        if not isinstance(axis, Choice) and reach.schema[axis.at].kind in MOVED
+        if not isinstance(axis, Choice) and action_set.schema[axis.at].kind in MOVED
     ]
     if not axes:
         return
     at = [axis.at for axis in axes]
-    scale, weight = np.array([(reach.schema[f].scale, reach.schema[f].weight) for f in at]).T
-    own = reach.own
+    scale, weight = np.array(
+        [(action_set.schema[f].scale, action_set.schema[f].weight) for f in at]
+    ).T
+    own = action_set.own
     low, high = ((np.array([axis.ends for axis in axes]) - own[at, None]) / scale[:, None]).T
     sign = 1.0 if space.problem.wanted == 1 else -1.0
     goal = target.confidence if target.mode == "band" else 1.0
-    inputs = reach.schema.decode(own[None]).to_numpy(dtype=float)[0].copy()
+    inputs = action_set.schema.decode(own[None]).to_numpy(dtype=float)[0].copy()
     moved, adam = np.zeros(len(at)), Adam(len(at))
     for step in range(ROUNDS * n_steps):
         distance = DISTANCE - LESS * (step // n_steps)

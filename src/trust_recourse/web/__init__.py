@@ -1,6 +1,7 @@
-"""The service and the page, which both work with a `desk`.
+"""The service and the page, which both work with a `state`.
 
-`service` is the app; `asking` and `booking` are its routes, `bodies` what they take and give,
+`service` is the app; `question_routes` and `ledger_routes` are its routes, `bodies` what they take
+and give,
 `questions` what they put to the model, `problems` what may be wrong, `document` how it is told in
 OpenAPI · `guard`, `intake` and `metrics` stand before it · `protocol` and `serving` are Uvicorn's
 part.

@@ -20,7 +20,7 @@ from pydantic import (
     model_validator,
 )
 
-from trust_recourse.problem import Mode
+from trust_recourse.question import Mode
 from trust_recourse.schema.values import near
 from trust_recourse.search.engines import Anywhere
 
@@ -41,7 +41,7 @@ Levels = Annotated[
 ]
 
 
-class Given(BaseModel):
+class RequestBody(BaseModel):
     """What is sent: nothing unknown, and nothing guessed from another type."""
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
@@ -57,7 +57,7 @@ class Given(BaseModel):
         return given
 
 
-class Told(BaseModel):
+class ResponseBody(BaseModel):
     """What is answered."""
 
     model_config = ConfigDict(extra="forbid")
@@ -85,13 +85,13 @@ def _finite(value: float) -> bool:
 # ---------------------------------------------------------------- questions
 
 
-class People(Given):
+class People(RequestBody):
     """Whom to predict."""
 
     people: Annotated[list[Person], Field(fail_fast=True, min_length=1, max_length=MOST)]
 
 
-class Terms(Given):
+class Terms(RequestBody):
     """What may change, and what a change costs."""
 
     lock: Annotated[list[str], Field(fail_fast=True, max_length=MOST)] = Field(
@@ -201,20 +201,20 @@ class Promising(Question):
     certificate: bool = Field(False, description="Keep the hash of its proof, and send the proof.")
 
 
-class Seeking(Given):
+class Seeking(RequestBody):
     """Whose promises to look for."""
 
     subject: Subject
     outstanding: bool = True
 
 
-class Returning(Given):
+class Returning(RequestBody):
     """The person as they are now."""
 
     person: Person
 
 
-class Withdrawing(Given):
+class Withdrawing(RequestBody):
     """Why a promise is taken back."""
 
     reason: Annotated[str, Field(min_length=1, max_length=1000)]
@@ -223,14 +223,14 @@ class Withdrawing(Given):
 # ---------------------------------------------------------------- answers
 
 
-class Predicted(Told):
+class Predicted(ResponseBody):
     """What the model says of one person."""
 
     confidence: float
     accepted: bool
 
 
-class Predictions(Told):
+class Predictions(ResponseBody):
     """What the model says of each person, in their order."""
 
     wanted: Value
@@ -238,7 +238,7 @@ class Predictions(Told):
     people: list[Predicted]
 
 
-class Change(Told):
+class Change(ResponseBody):
     """From what to what."""
 
     model_config = ConfigDict(extra="forbid", populate_by_name=True)
@@ -247,7 +247,7 @@ class Change(Told):
     after: Value = Field(alias="to")
 
 
-class Asked(Told):
+class Asked(ResponseBody):
     """What is known of one target."""
 
     confidence: float
@@ -258,7 +258,7 @@ class Asked(Told):
     sentence: str
 
 
-class Moved(Told):
+class Moved(ResponseBody):
     """A way to change, and all values then."""
 
     cost: float
@@ -281,13 +281,13 @@ class Option(Moved):
     kept_under_noise: float
 
 
-class Furthest(Moved):
+class MaxConfidence(Moved):
     """The furthest that a person can get."""
 
     proved: bool
 
 
-class Lifted(Told):
+class Lifted(ResponseBody):
     """A constraint which, lifted, would lead further."""
 
     model_config = ConfigDict(extra="forbid", populate_by_name=True)
@@ -298,7 +298,7 @@ class Lifted(Told):
     proved: bool
 
 
-class Answers(Told):
+class Answers(ResponseBody):
     """The answers for one person: options, and what is known for each confidence."""
 
     person: dict[str, Value]
@@ -307,15 +307,15 @@ class Answers(Told):
     refused: bool
     decision_threshold: float
     engine: str
-    asked_more: str
+    extra_constraints: str
     targets: list[Asked]
     options: list[Option]
-    furthest: Furthest | None
+    max_confidence: MaxConfidence | None
     binding: list[Lifted] | None
     certificate: dict[str, Any] | None = None
 
 
-class Frontier(Told):
+class Frontier(ResponseBody):
     """Every step of confidence, each at its least cost."""
 
     person: dict[str, Value]
@@ -324,7 +324,7 @@ class Frontier(Told):
     steps: list[Moved]
 
 
-class Verdict(Told):
+class Verdict(ResponseBody):
     """Whether a proof holds, and what it proves."""
 
     holds: bool
@@ -344,7 +344,7 @@ class Verdict(Told):
     )
 
 
-class Promise(Told):
+class Promise(ResponseBody):
     """A promise as the ledger keeps it."""
 
     id: str
@@ -365,21 +365,21 @@ class Promise(Told):
     state: str
 
 
-class Promised(Told):
+class Promised(ResponseBody):
     """A promise that is on disk, and its proof if that was asked for."""
 
     promise: Promise
     proof: str | None = Field(description="The proof as text: its SHA-256 is in the promise.")
 
 
-class Promises(Told):
+class Promises(ResponseBody):
     """Promises in the order they were made."""
 
     promises: list[Promise]
     following: int | None = Field(description="Give it as `after` for the next; null at the end.")
 
 
-class Event(Told):
+class Event(ResponseBody):
     """One entry of the ledger about a promise."""
 
     number: int
@@ -387,14 +387,14 @@ class Event(Told):
     at: str
 
 
-class History(Told):
+class History(ResponseBody):
     """A promise, and all that happened to it."""
 
     promise: Promise
     events: list[Event]
 
 
-class Chain(Told):
+class Chain(ResponseBody):
     """What a walk along the ledger's chain found."""
 
     holds: bool
@@ -403,7 +403,7 @@ class Chain(Told):
     fault: str | None
 
 
-class Redeemed(Told):
+class Redeemed(ResponseBody):
     """What was found when a person came back."""
 
     promise: str
@@ -423,7 +423,7 @@ class Redeemed(Told):
     sentences: list[str]
 
 
-class Held(Told):
+class Held(ResponseBody):
     """What the served model makes of one outstanding promise."""
 
     id: str
@@ -444,7 +444,7 @@ class Held(Told):
     reason: str = Field(description="Why the model cannot be asked, or no repair was sought.")
 
 
-class Checked(Told):
+class Checked(ResponseBody):
     """What the served model makes of all outstanding promises."""
 
     model: str | None
@@ -455,13 +455,13 @@ class Checked(Told):
     promises: list[Held]
 
 
-class State(Told):
+class State(ResponseBody):
     """How the server is."""
 
     status: Literal["up", "ready"]
 
 
-class Model(Told):
+class Model(ResponseBody):
     """The served model: what it is asked for, and what each feature means."""
 
     fingerprint: str | None
@@ -475,7 +475,7 @@ class Model(Told):
     limits: dict[str, float]
 
 
-class ProblemKind(Told):
+class ProblemKind(ResponseBody):
     """A kind of problem."""
 
     type: str

@@ -15,8 +15,8 @@ from fastapi.openapi.utils import get_openapi
 from trust_recourse.recourse import Recourse
 from trust_recourse.schema import Feature
 from trust_recourse.web import bodies
-from trust_recourse.web.desk import Limits
 from trust_recourse.web.problems import KINDS, MEDIA
+from trust_recourse.web.state import Limits
 
 REF = "#/components/schemas/"
 

@@ -6,8 +6,8 @@ import asyncio
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from trust_recourse.web.desk import Limits
 from trust_recourse.web.problems import Problem
+from trust_recourse.web.state import Limits
 
 LINGER = 2.0  # seconds in which the rest of a refused body is read, so that the answer arrives
 LINGER_BYTES = 64_000_000

@@ -7,7 +7,7 @@ from collections import defaultdict
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from trust_recourse.web.desk import Desk
+from trust_recourse.web.state import AppState
 
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 
@@ -28,7 +28,7 @@ class Counts:
         self.seconds[route][at] += 1
         self.total[route] += seconds
 
-    def text(self, desk: Desk, ready: bool) -> str:
+    def text(self, state: AppState, ready: bool) -> str:
         """All counts, with what is on the desk now."""
         lines = ["# TYPE trust_requests_total counter"]
         for (route, method, status), many in sorted(self.requests.items()):
@@ -44,10 +44,10 @@ class Counts:
             lines.append(f'trust_request_seconds_count{{route="{route}"}} {below}')
         for name, kind, value in (
             ("trust_requests_in_flight", "gauge", self.in_flight),
-            ("trust_searches_inside", "gauge", desk.traffic.searches),
-            ("trust_briefs_inside", "gauge", desk.traffic.briefs),
-            ("trust_records_inside", "gauge", desk.traffic.records),
-            ("trust_searches_called_off_total", "counter", desk.traffic.called_off),
+            ("trust_searches_inside", "gauge", state.traffic.searches),
+            ("trust_briefs_inside", "gauge", state.traffic.briefs),
+            ("trust_records_inside", "gauge", state.traffic.records),
+            ("trust_searches_called_off_total", "counter", state.traffic.called_off),
             ("trust_ready", "gauge", int(ready)),
         ):
             lines += [f"# TYPE {name} {kind}", f"{name} {value}"]

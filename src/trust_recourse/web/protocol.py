@@ -12,9 +12,9 @@ import asyncio
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-from trust_recourse.web.desk import Desk
 from trust_recourse.web.policy import HEADERS
 from trust_recourse.web.problems import Problem
+from trust_recourse.web.state import AppState
 
 HEAD = 64_000  # bytes of a head
 
@@ -106,9 +106,9 @@ class Prompt(HttpToolsProtocol):
         super().shutdown()
 
     @property
-    def _desk(self) -> Desk:
-        desk: Desk = self.app_state["desk"]  # as the service's lifespan leaves it
-        return desk
+    def _desk(self) -> AppState:
+        state: AppState = self.app_state["state"]  # as the service's lifespan leaves it
+        return state
 
     @property
     def _idle(self) -> bool:

@@ -8,21 +8,21 @@ from typing import Any
 import numpy as np
 
 from trust_recourse.ledger import Ledger
-from trust_recourse.problem import Option
+from trust_recourse.question import Option
 from trust_recourse.recourse import Recourse
 from trust_recourse.result import Result
 from trust_recourse.schema import Schema
 from trust_recourse.search.engines import BY_TRIAL
 from trust_recourse.web.bodies import Person, Question, Rules, Terms
-from trust_recourse.web.desk import Desk, Limits
 from trust_recourse.web.problems import Problem
+from trust_recourse.web.state import AppState, Limits
 
 
-def book(desk: Desk) -> Ledger:
+def book(state: AppState) -> Ledger:
     """The ledger of a desk, if it keeps one."""
-    if desk.ledger is None:
+    if state.ledger is None:
         raise Problem("no-ledger", "Start it with --ledger, or ask one that was")
-    return desk.ledger
+    return state.ledger
 
 
 def within(limits: Limits, question: Rules) -> None:
@@ -48,9 +48,9 @@ def at_most(name: str, given: float | None, most: float) -> None:
         raise Problem("too-much", detail, name=name, limit=most)
 
 
-def ruled(desk: Desk, terms: Terms) -> Recourse:
+def ruled(state: AppState, terms: Terms) -> Recourse:
     """The desk's model, with the locks and the cost of a question."""
-    ours = desk.recourse
+    ours = state.recourse
     if not terms.lock and terms.cost is None:
         return ours
     return Recourse(
@@ -62,9 +62,9 @@ def ruled(desk: Desk, terms: Terms) -> Recourse:
     )
 
 
-def put(desk: Desk, question: Question) -> Result:
+def put(state: AppState, question: Question) -> Result:
     """Ask a question; the search ends with the limits of the desk at the latest."""
-    recourse = ruled(desk, question)
+    recourse = ruled(state, question)
     person = values(recourse.schema, question.person)
     exact = question.engine == "exact" or (question.engine == "auto" and recourse.exact)
     return recourse.find(
@@ -75,8 +75,8 @@ def put(desk: Desk, question: Question) -> Result:
         n_options=question.options,
         engine=question.engine,
         min_radius=question.min_radius,
-        time_limit=seconds(desk, question) if exact else question.time_limit,
-        n_trials=question.trials if exact else question.trials or _trials(desk, question),
+        time_limit=seconds(state, question) if exact else question.time_limit,
+        n_trials=question.trials if exact else question.trials or _trials(state, question),
     )
 
 
@@ -89,15 +89,15 @@ def chosen(result: Result, at: int) -> Option:
     return result.options[at]
 
 
-def seconds(desk: Desk, rules: Rules) -> float:
+def seconds(state: AppState, rules: Rules) -> float:
     """How long to search for one confidence."""
-    return desk.limits.seconds if rules.time_limit is None else rules.time_limit
+    return state.limits.seconds if rules.time_limit is None else rules.time_limit
 
 
-def _trials(desk: Desk, question: Question) -> int:
+def _trials(state: AppState, question: Question) -> int:
     """As many as the engine makes by itself, if the limits allow."""
     engine = "tpe" if question.engine == "auto" else question.engine
-    return min(BY_TRIAL[engine].trials, desk.limits.trials)
+    return min(BY_TRIAL[engine].trials, state.limits.trials)
 
 
 def values(schema: Schema, person: Person) -> dict[str, Any]:
@@ -114,7 +114,7 @@ def confidences(recourse: Recourse, people: Sequence[Person]) -> list[float]:
     codes = []
     for at, person in enumerate(people):
         try:
-            codes.append(recourse.schema.reach(values(recourse.schema, person)).own)
+            codes.append(recourse.schema.action_set(values(recourse.schema, person)).own)
         except ValueError as error:
             raise ValueError(f"people, row {at}: {error}") from None
     told: list[float] = recourse.confidences(np.array(codes)).tolist()

@@ -17,16 +17,16 @@ from trust_recourse import __version__
 from trust_recourse.cancel import Cancelled
 from trust_recourse.schema.values import plain
 from trust_recourse.web import bodies
-from trust_recourse.web.asking import asking, found
-from trust_recourse.web.booking import booking
-from trust_recourse.web.desk import Desk
 from trust_recourse.web.document import Worked, document
 from trust_recourse.web.guard import Guard
 from trust_recourse.web.intake import Intake
+from trust_recourse.web.ledger_routes import ledger_routes
 from trust_recourse.web.metrics import Counting, Counts
 from trust_recourse.web.people import person_like
 from trust_recourse.web.policy import Policy
 from trust_recourse.web.problems import KINDS, PLACE, Problem, tell_problems
+from trust_recourse.web.question_routes import found, question_routes
+from trust_recourse.web.state import AppState
 
 PROOFS = ("/v1/verify",)  # whose bodies hold a certificate
 ABOUT = (
@@ -38,32 +38,32 @@ ABOUT = (
 log = logging.getLogger(__name__)
 
 
-def service(desk: Desk, *, key: str | None = None) -> FastAPI:
+def service(state: AppState, *, key: str | None = None) -> FastAPI:
     """An app that answers for the model of a desk; it closes the desk when it ends.
 
     With a key, every request but for `/health` and `/ready` must come with it. Without one, only
     requests to the loopback address are answered. `/` is left free, for a page.
     """
-    counts, example = Counts(), _Example(desk)
+    counts, example = Counts(), _Example(state)
 
     @asynccontextmanager
     async def living(_: FastAPI) -> AsyncIterator[dict[str, Any]]:
         warming = asyncio.create_task(example.work())
         try:
-            yield {"desk": desk}
+            yield {"state": state}
         finally:
             warming.cancel()
-            await asyncio.to_thread(desk.close)
+            await asyncio.to_thread(state.close)
 
     app = FastAPIOffline(
         title="TRUST", version=__version__, description=ABOUT, lifespan=living,
         redoc_url=None, static_url="/docs/assets", redirect_slashes=False,
     )  # fmt: skip
     tell_problems(app)
-    app.include_router(asking(desk))
-    app.include_router(booking(desk))
-    app.include_router(_about(desk, counts, example))
-    app.add_middleware(Intake, limits=desk.limits, proofs=PROOFS)
+    app.include_router(question_routes(state))
+    app.include_router(ledger_routes(state))
+    app.include_router(_about(state, counts, example))
+    app.add_middleware(Intake, limits=state.limits, proofs=PROOFS)
     app.add_middleware(Guard, key=key)
     app.add_middleware(Counting, counts=counts)
     whole = app.build_middleware_stack
@@ -71,7 +71,7 @@ def service(desk: Desk, *, key: str | None = None) -> FastAPI:
 
     def openapi() -> dict[str, Any]:
         if app.openapi_schema is None or not example.ready:
-            app.openapi_schema = document(app, desk.recourse, desk.limits, example.worked)
+            app.openapi_schema = document(app, state.recourse, state.limits, example.worked)
         return app.openapi_schema
 
     app.openapi = openapi  # type: ignore[method-assign]
@@ -81,13 +81,13 @@ def service(desk: Desk, *, key: str | None = None) -> FastAPI:
 class _Example:
     """The worked example; working it out compiles what every question needs."""
 
-    def __init__(self, desk: Desk) -> None:
-        self.desk, self.ready = desk, False
-        self.worked = Worked(person_like(desk.recourse))
+    def __init__(self, state: AppState) -> None:
+        self.state, self.ready = state, False
+        self.worked = Worked(person_like(state.recourse))
 
     async def work(self) -> None:
         try:
-            self.worked = await self.desk.work(self._worked)
+            self.worked = await self.state.work(self._worked)
             self.ready = True
         except Cancelled:
             pass  # the server ends before it was ready
@@ -95,7 +95,7 @@ class _Example:
             log.exception("the first search failed, so this server will not be ready")
 
     def _worked(self) -> Worked:
-        recourse, person = self.desk.recourse, self.worked.person
+        recourse, person = self.state.recourse, self.worked.person
         if not recourse.exact:
             recourse.confidence(person)
             return self.worked
@@ -104,13 +104,13 @@ class _Example:
         level = round((low + best) / 2 if best > low else (now + best) / 2, 2)
         worked = Worked(person, min(max(level, 0.03), 0.99))
         asked = bodies.Finding.model_validate(worked.requests["/v1/recourse"])
-        told = bodies.Answers.model_validate(found(self.desk, asked))
+        told = bodies.Answers.model_validate(found(self.state, asked))
         return Worked(
             person, worked.level, {"/v1/recourse": told.model_dump(by_alias=True, mode="json")}
         )
 
 
-def _about(desk: Desk, counts: Counts, example: _Example) -> APIRouter:
+def _about(state: AppState, counts: Counts, example: _Example) -> APIRouter:
     """The routes that say how the server is and what it serves."""
     routes = APIRouter(tags=["server"])
 
@@ -129,13 +129,13 @@ def _about(desk: Desk, counts: Counts, example: _Example) -> APIRouter:
     @routes.get("/metrics", response_class=PlainTextResponse)
     async def metrics() -> PlainTextResponse:
         """What this process counted, for Prometheus."""
-        text = counts.text(desk, example.ready)
+        text = counts.text(state, example.ready)
         return PlainTextResponse(text, media_type="text/plain; version=0.0.4; charset=utf-8")
 
     @routes.get("/v1/model")
     async def model() -> bodies.Model:
         """What is served: the model, its features, the class that is wanted, the limits."""
-        recourse = desk.recourse
+        recourse = state.recourse
         machine = recourse.model
         return bodies.Model(
             fingerprint=getattr(machine, "fingerprint_", None),
@@ -144,9 +144,9 @@ def _about(desk: Desk, counts: Counts, example: _Example) -> APIRouter:
             decision_threshold=recourse.decision_threshold,
             cost=recourse.cost.words,
             exact=recourse.exact,
-            ledger=desk.ledger is not None,
+            ledger=state.ledger is not None,
             table=recourse.schema.to_dict(),
-            limits=asdict(desk.limits),
+            limits=asdict(state.limits),
         )
 
     @routes.get(PLACE)

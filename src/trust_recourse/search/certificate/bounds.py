@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from trust_recourse import cancel
-from trust_recourse.problem import Floats, Ints
+from trust_recourse.question import Floats, Ints
 from trust_recourse.search.certificate.machine import Bools, Machine, moved
 
 ROUNDING = 1e-12  # confidences and logarithms computed in another order differ by no more

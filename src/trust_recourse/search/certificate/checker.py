@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from trust_recourse import cancel
-from trust_recourse.problem import Cost, Floats, Ints, Point, Problem, Status, Target
+from trust_recourse.question import Cost, Floats, Ints, Point, Problem, Status, Target
 from trust_recourse.schema import AtMost, Relation, Schema, SchemaError
-from trust_recourse.schema.moves import MOST_LISTED
+from trust_recourse.schema.actions import MOST_LISTED
 from trust_recourse.schema.values import plain
 from trust_recourse.search.certificate.bounds import ROUNDING, Candidates
 from trust_recourse.search.certificate.machine import Bools, Machine, cells_of
@@ -83,7 +83,7 @@ def check(
     """
     problem = _same_question(certificate, model, schema, cost, x, target, wanted)
     try:
-        problem.cost.check(problem.reach.schema)  # nor by one that was rounded to 0
+        problem.cost.check(problem.action_set.schema)  # nor by one that was rounded to 0
     except ValueError as error:
         raise CertificateError(f"its cost cannot be counted with: {error}") from None
     try:
@@ -146,7 +146,7 @@ def _same_question(
     Names are the verifier's: a label proves nothing, and could make it read as another.
     """
     theirs, names = certificate.problem, model.schema_ if schema is None else schema
-    own_word = theirs.reach.schema
+    own_word = theirs.action_set.schema
     if certificate.fingerprint != model.fingerprint_:
         about, given = certificate.fingerprint[:12], model.fingerprint_[:12]
         raise CertificateError(f"it is about the model {about}…, not about {given}…")
@@ -160,9 +160,9 @@ def _same_question(
     label = plain(model.classes_[theirs.wanted])
     if wanted is not None and wanted != label:
         raise CertificateError(f"its wanted class is {label!r}, not {wanted!r}")
-    own = theirs.reach.own if x is None else names.reach(x).own
+    own = theirs.action_set.own if x is None else names.action_set(x).own
     ours = Problem(
-        (own_word if schema is None else schema).reach_codes(own),
+        (own_word if schema is None else schema).action_set_of(own),
         target or theirs.target,
         cost or theirs.cost,
         theirs.wanted,
@@ -176,7 +176,7 @@ def _same_question(
         replace(feature, label=of.label, unit=of.unit, values=of.values, missing=of.missing)
         for feature, of in zip(own_word, names, strict=True)
     ]
-    return replace(ours, reach=replace(own_word, features=tuple(named)).reach_codes(own))
+    return replace(ours, action_set=replace(own_word, features=tuple(named)).action_set_of(own))
 
 
 def _reading(schema: Schema) -> list[tuple[Any, ...]]:
@@ -202,7 +202,7 @@ class _Case:
 
     def predicted(self, rows: Floats) -> Floats:
         """What `predict_proba` says of the wanted class at rows of codes."""
-        table = self.problem.reach.schema.decode(rows)
+        table = self.problem.action_set.schema.decode(rows)
         names = getattr(self.model, "feature_names_in_", None)
         given = table.to_numpy() if names is None else table[list(names)]
         with np.errstate(over="ignore"):  # of a steep calibration, where it means 0 or 1
@@ -238,20 +238,20 @@ def _check_claim(certificate: Certificate, case: _Case) -> None:
         raise CertificateError(f"its lower bound, {bound!r}, is above its cost, {answer.cost!r}")
     if status is Status.OPTIMAL and bound < answer.cost - slack:
         raise CertificateError(f"it says optimal, but by its lower bound {bound!r} may be enough")
-    if status is Status.ALREADY_MET and not _same(answer.codes, case.problem.reach.own).all():
+    if status is Status.ALREADY_MET and not _same(answer.codes, case.problem.action_set.own).all():
         raise CertificateError("it says already met, but its answer changes something")
 
 
 def _check_answer(answer: Point, case: _Case) -> None:
     """The answer lies in Ω(x), costs what it says, and meets the target by the model's own word."""
-    reach, target = case.problem.reach, case.problem.target
-    if len(answer.codes) != len(reach.moves):
+    action_set, target = case.problem.action_set, case.problem.target
+    if len(answer.codes) != len(action_set.actions):
         given = f"its answer has {len(answer.codes)} values"
-        raise CertificateError(f"{given}, the schema {len(reach.moves)} features")
-    if broken := reach.why_not(answer.codes.tolist()):
+        raise CertificateError(f"{given}, the schema {len(action_set.actions)} features")
+    if broken := action_set.why_not(answer.codes.tolist()):
         raise CertificateError(f"its answer is not allowed: {broken[0]}")
     try:
-        cost = case.problem.cost.between(reach.schema.features, reach.own, answer.codes)
+        cost = case.problem.cost.between(action_set.schema.features, action_set.own, answer.codes)
     except ValueError as error:  # of a function of the user's own
         raise CertificateError(f"its answer has no cost: {error}") from None
     if not (math.isfinite(cost) and math.isclose(cost, answer.cost, rel_tol=RELATIVE)):
@@ -269,14 +269,14 @@ def _check_answer(answer: Point, case: _Case) -> None:
 
 def _case(certificate: Certificate, problem: Problem, model: Any) -> _Case:
     """What everything is judged by, once the candidates are allowed and enough."""
-    reach, codes = problem.reach, certificate.proof.candidates
-    if len(codes) != len(reach.schema):
+    action_set, codes = problem.action_set, certificate.proof.candidates
+    if len(codes) != len(action_set.schema):
         given = f"it has candidates for {len(codes)} features"
-        raise CertificateError(f"{given}, the schema has {len(reach.schema)}")
+        raise CertificateError(f"{given}, the schema has {len(action_set.schema)}")
     machine = Machine.read(model, problem.wanted)
-    related = {name for relation in reach.relations for name in (relation.a, relation.b)}
+    related = {name for relation in action_set.relations for name in (relation.a, relation.b)}
     costs, cells = [], []
-    for f, (feature, table) in enumerate(zip(reach.schema, machine.tables, strict=True)):
+    for f, (feature, table) in enumerate(zip(action_set.schema, machine.tables, strict=True)):
         cancel.check()
         offered = _Offered(f, problem, model.thresholds_[f], codes[f], len(table))
         offered.check_sizes(feature.name in related)
@@ -307,13 +307,13 @@ class _Offered:
     def __init__(
         self, f: int, problem: Problem, thresholds: Floats, codes: Floats, cells: int
     ) -> None:
-        self.feature, self.moves = problem.reach.schema[f], problem.reach.moves[f]
+        self.feature, self.actions = problem.action_set.schema[f], problem.action_set.actions[f]
         self.cost, self.thresholds, self.codes = problem.cost, thresholds, codes
         self.n_cells = cells
 
     def costs(self, codes: Floats) -> Floats:
         """What each costs before the root: by one that is infinite anything could be proved."""
-        own = self.moves.own
+        own = self.actions.own
         try:
             found = [self.cost.change(self.feature, own, code) for code in codes.tolist()]
         except ValueError as error:  # of a function of the user's own
@@ -344,11 +344,11 @@ class _Offered:
     def check_allowed(self) -> None:
         """Each candidate may be chosen, and so may staying: that is allowed to everyone."""
         for code in self.codes.tolist():
-            if not self.moves.allows(code):
+            if not self.actions.allows(code):
                 raise CertificateError(
                     f"{self.feature.title}: its candidate {code!r} is not allowed to this person"
                 )
-        if not _same(self.codes, self.moves.own).any():
+        if not _same(self.codes, self.actions.own).any():
             raise CertificateError(f"{self.feature.title}: the person's own value is no candidate")
 
     def check_every_value(self) -> None:
@@ -377,16 +377,16 @@ class _Offered:
 
     def _every_value(self) -> Floats:
         try:
-            return self.moves.values()
+            return self.actions.values()
         except SchemaError as error:
             raise CertificateError(f"{self.feature.title}: {error}") from None
 
     def _nearest(self) -> Floats:
         """The allowed value nearest to the person's own in each cell."""
         if self.feature.kind == "category":
-            return np.array(self.moves.choices or ())
+            return np.array(self.actions.choices or ())
         ends = [-math.inf, *self.thresholds.tolist(), math.inf]
-        found = [self.moves.nearest(a, b) for a, b in pairwise(ends)]
+        found = [self.actions.nearest(a, b) for a, b in pairwise(ends)]
         return np.array([value for value in found if value is not None], dtype=np.float64)
 
 
@@ -526,9 +526,9 @@ def _priced_in_parts(case: _Case, box: _Boxes) -> float:
 
 
 def _by_relation(case: _Case, boxes: _Boxes) -> Judgement:
-    own, at = case.problem.reach.own, case.problem.reach.schema.position
+    own, at = case.problem.action_set.own, case.problem.action_set.schema.position
     broken = np.zeros(len(boxes.node), dtype=bool)
-    for relation in case.problem.reach.relations:
+    for relation in case.problem.action_set.relations:
         i, j = at(relation.a), at(relation.b)
         for box in np.flatnonzero(~broken):
             cancel.check()
@@ -559,7 +559,7 @@ def _by_point(case: _Case, boxes: _Boxes) -> Judgement:
     true = single & ((said < least) | (said > most))
     for i in np.flatnonzero(single & ~true):
         cancel.check()
-        true[i] = not case.problem.reach.allows(rows[i].tolist())
+        true[i] = not case.problem.action_set.allows(rows[i].tolist())
     return (
         true,
         lambda i: (

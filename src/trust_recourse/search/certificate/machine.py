@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trust_recourse.problem import Floats, Ints
+from trust_recourse.question import Floats, Ints
 from trust_recourse.schema import Feature
 from trust_recourse.search.certificate.record import CertificateError
 

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from typing import Any
 
-from trust_recourse.problem import Cost, Problem
+from trust_recourse.question import Cost, Problem
 
 Question = dict[str, Any]
 
@@ -27,15 +27,15 @@ def asked(problem: Problem, model: str, given_again: Iterable[str] = ()) -> Ques
 
     `given_again` names parts of the cost that are in use and not in the problem.
     """
-    reach, target = problem.reach, problem.target
+    action_set, target = problem.action_set, problem.target
     cost, untold = cost_parts(problem.cost)
     band = {"tolerance": target.tolerance} if target.mode == "band" else {}
-    codes = zip(reach.schema, reach.own.tolist(), strict=True)
+    codes = zip(action_set.schema, action_set.own.tolist(), strict=True)
     told: Question = _floats(
         {
             "model": model,
             "person": {f.name: None if math.isnan(c) else f.value_of(c) for f, c in codes},
-            "schema": {"relations": [], **reach.schema.to_dict()},
+            "schema": {"relations": [], **action_set.schema.to_dict()},
             "cost": {**cost, "given_again": sorted({*given_again, *untold})},
             "target": {"confidence": target.confidence, "mode": target.mode, **band},
             "wanted class": int(problem.wanted),

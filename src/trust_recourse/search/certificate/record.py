@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trust_recourse import cancel, strict_json
-from trust_recourse.problem import Cost, Floats, Ints, Point, Problem, Status, Target
+from trust_recourse.question import Cost, Floats, Ints, Point, Problem, Status, Target
 from trust_recourse.schema import Schema, SchemaError
 from trust_recourse.schema.values import write_whole
 from trust_recourse.search.certificate.question import Question, asked, cost_parts, fingerprint
@@ -108,10 +108,10 @@ class Certificate:
             "format": FORMAT,
             "question": self.question,
             "fingerprint": self.fingerprint,
-            "schema": problem.reach.schema.to_dict(),
+            "schema": problem.action_set.schema.to_dict(),
             "cost": told,
             "given_again": sorted({*self.given_again, *untold}),
-            "factual": _told(problem.reach.own),
+            "factual": _told(problem.action_set.own),
             "wanted": int(problem.wanted),
             "target": {
                 "confidence": float(problem.target.confidence),
@@ -235,10 +235,10 @@ def _read_problem(given: Mapping[str, Any]) -> Problem:
     schema = _read_schema(given["schema"])
     codes = _numbers("factual", given["factual"])
     try:
-        reach = schema.reach_codes(codes)
+        action_set = schema.action_set_of(codes)
     except SchemaError as error:
         raise CertificateError(f"factual: {error}") from None
-    return Problem(reach, Target(**target), Cost(**cost), wanted)
+    return Problem(action_set, Target(**target), Cost(**cost), wanted)
 
 
 def _read_schema(given: Any) -> Schema:

@@ -1,9 +1,9 @@
 """The page for a case worker: pick a person, slide the confidence, see what would change the no.
 
 `people` who to pick · `question` what is asked and worked out · `words` how numbers are written ·
-`latest` only the newest question is answered · `visit` one browser tab · `screen` how the parts are
-laid out · `picker`, `form`, `cards`, `stairs`, `locks`, `trying`, `sides`, `papers` the parts ·
-`look.css` how they look.
+`latest` only the newest question is answered · `session` one browser tab · `screen` how the parts
+are laid out · `picker`, `form`, `cards`, `frontier_chart`, `locks`, `what_if`, `compare`, `exports`
+the parts · `look.css` how they look.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
     from starlette.types import Scope
 
-    from trust_recourse.web.desk import Desk
+    from trust_recourse.web.state import AppState
 
 
-def mount(app: FastAPI, desk: Desk) -> None:
+def mount(app: FastAPI, state: AppState) -> None:
     """Put the page at `/` of an application; once in a process, and in one worker process."""
-    show(desk, "/")
+    show(state, "/")
     ui.run_with(
         app,
         title="Recourse",

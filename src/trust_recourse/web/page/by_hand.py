@@ -11,7 +11,7 @@ from trust_recourse.web.page.parts import heading, note
 from trust_recourse.web.page.words import doubt
 
 if TYPE_CHECKING:
-    from trust_recourse.web.page.visit import Visit
+    from trust_recourse.web.page.session import Session
 
 EDITED = ", values corrected"
 
@@ -19,32 +19,32 @@ EDITED = ", values corrected"
 class ByHand:
     """The form of the person as they are; a whole set of values is asked about at once."""
 
-    def __init__(self, visit: Visit) -> None:
-        self.visit, self._mine = visit, False
+    def __init__(self, session: Session) -> None:
+        self.session, self._mine = session, False
         place = ui.element("details").classes("by-hand")
-        if visit.people is None:
+        if session.people is None:
             place.props["open"] = True
         with place:
             with ui.element("summary"):
-                heading("Values" if visit.people is None else "Values: see, correct or enter", 3)
+                heading("Values" if session.people is None else "Values: see, correct or enter", 3)
             self.said = note("")
-            self.form = Form(visit.desk.recourse.schema, self._changed)
-        visit.on_person.append(self._person)
+            self.form = Form(session.state.recourse.schema, self._changed)
+        session.on_person.append(self._person)
         self._words()
 
     def _person(self) -> None:
-        if not self._mine and self.visit.question is not None:
-            self.form.fill(self.visit.question.person)
+        if not self._mine and self.session.question is not None:
+            self.form.fill(self.session.question.person)
         self._words()
 
     def _changed(self) -> None:
         values = self.form.values()
         if values is not None:
-            name = self.visit.name.removesuffix(EDITED)
+            name = self.session.name.removesuffix(EDITED)
             name = f"{name}{EDITED}" if name and name != "This person" else "This person"
             self._mine = True
             try:
-                self.visit.correct(name, self.visit.desk.recourse.schema.row(values))
+                self.session.correct(name, self.session.state.recourse.schema.row(values))
             finally:
                 self._mine = False
         self._words()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from nicegui import ui
 
 from trust_recourse import Status
-from trust_recourse.problem import option_name
+from trust_recourse.question import option_name
 from trust_recourse.report.answers import SIGMA, Safety, safety_of
 from trust_recourse.schema.values import distance
 from trust_recourse.web.page.latest import Latest
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from trust_recourse import Option, Result
-    from trust_recourse.web.page.visit import Visit
+    from trust_recourse.web.page.session import Session
 
 
 FEWER = "No other way was found that leaves some of this as it is. "
@@ -34,8 +34,8 @@ GLOSSARY = (
 class Cards:
     """What would change the model's answer, or that nothing would and why."""
 
-    def __init__(self, visit: Visit, try_values: Callable[[Option], None]) -> None:
-        self.visit, self._try = visit, try_values
+    def __init__(self, session: Session, try_values: Callable[[Option], None]) -> None:
+        self.session, self._try = session, try_values
         heading("What would change the answer")
         waiting, self._failed = status_line("Searching…")
         self.search = Latest(waiting, self._none)
@@ -43,16 +43,16 @@ class Cards:
         self.place.props["aria-live"] = "polite"
         self.more = Latest(lambda _: None, self._unsafe)
         self.safety: dict[int, tuple[ui.label, ui.label]] = {}
-        visit.on_person.append(self._empty)
-        visit.on_question.append(self._ask)
-        visit.on_answer.append(self._show)
+        session.on_person.append(self._empty)
+        session.on_question.append(self._ask)
+        session.on_answer.append(self._show)
         self._empty()
 
     def _empty(self) -> None:
         self.search.stop()
         self.more.stop()
         self.place.clear()
-        if self.visit.question is None:
+        if self.session.question is None:
             with self.place:
                 note("The options appear with a person.").classes("wide-card")
 
@@ -62,11 +62,11 @@ class Cards:
         self._failed(why)
 
     def _ask(self) -> None:
-        if self.visit.question is not None:
-            self.search.ask(self.visit.answer)
+        if self.session.question is not None:
+            self.search.ask(self.session.answer)
 
     def _show(self) -> None:
-        result = self.visit.result
+        result = self.session.result
         assert result is not None
         self.more.stop()
         self.place.clear()
@@ -80,7 +80,9 @@ class Cards:
                 self._not_found(result)
             for at, option in enumerate(result.options):
                 self._card(result, at, option)
-            fewer = len(result.options) < self.visit.n_options and status is not Status.ALREADY_MET
+            fewer = (
+                len(result.options) < self.session.n_options and status is not Status.ALREADY_MET
+            )
             if result.options:
                 note(FEWER + GLOSSARY if fewer else GLOSSARY).classes("wide-card")
         if result.options:
@@ -117,7 +119,7 @@ class Cards:
                     keep.props["aria-label"] = f"Keep {name} to compare"
 
     def _keep(self, option: Option, button: ui.button, name: str) -> None:
-        self.visit.keep(option)
+        self.session.keep(option)
         button.set_text("Kept")
         button.props["aria-label"] = f"Kept {name} to compare"
 
@@ -137,7 +139,7 @@ class Cards:
 
     async def _safeties(self, result: Result) -> None:
         for at in list(self.safety):
-            self._safe(at, await self.visit.desk.work(lambda at=at: safety_of(result, at)))  # type: ignore[misc]
+            self._safe(at, await self.session.state.work(lambda at=at: safety_of(result, at)))  # type: ignore[misc]
 
     def _safe(self, at: int, found: Safety) -> None:
         radius, kept = self.safety[at]
@@ -163,22 +165,22 @@ class Cards:
                 self.far_note = note("Looking for how far this person can get…")
 
     async def _far(self, result: Result) -> None:
-        desk = self.visit.desk
-        furthest = await desk.work(lambda: result.furthest)
+        state = self.session.state
+        max_confidence = await state.work(lambda: result.max_confidence)
         with self.far:
             self.far_note.delete()
-            reach = "can get" if furthest.status is Status.OPTIMAL else "was found to get"
+            reach = "can get" if max_confidence.status is Status.OPTIMAL else "was found to get"
             ui.label(
-                f"The furthest this person {reach} is {percent(furthest.confidence)}."
+                f"The furthest this person {reach} is {percent(max_confidence.confidence)}."
             ).classes("strong")
-            self._changes(result, furthest)
-            if furthest.changes:
+            self._changes(result, max_confidence)
+            if max_confidence.changes:
                 press(
-                    "Ask for this", lambda: self.visit.ask(confidence=furthest.confidence),
+                    "Ask for this", lambda: self.session.ask(confidence=max_confidence.confidence),
                     told="Ask for the furthest confidence within reach",
                 )  # fmt: skip
             looking = note("Looking for the limits that hold them back…")
-        table = await desk.work(lambda: result.binding(time_limit=EACH))
+        table = await state.work(lambda: result.binding(time_limit=EACH))
         with self.far:
             looking.delete()
             self._binding(table)
@@ -199,7 +201,7 @@ class Cards:
         with ui.element("article").classes("card wide-card"):
             heading("Not found in time", 3)
             ui.label(f"{percent(_asked(result))}: {Status.NOT_FOUND.sentence}")
-            seconds = self.visit.desk.limits.seconds
+            seconds = self.session.state.limits.seconds
             note(
                 f"The search ended after {seconds:g} seconds. Ask for less confidence or fewer "
                 "options, or have the server started with more time."

@@ -10,36 +10,36 @@ from trust_recourse.web.page.parts import heading, note
 from trust_recourse.web.page.words import percent
 
 if TYPE_CHECKING:
-    from trust_recourse.web.page.visit import Visit
+    from trust_recourse.web.page.session import Session
 
 THROTTLE = 0.05  # seconds between two moves of the slider that are told to the server
 
 
 class Decision:
-    """Refused or accepted, with what confidence, and where a yes begins."""
+    """Refused or accepted, with what confidence, and the decision threshold."""
 
-    def __init__(self, visit: Visit) -> None:
-        self.visit = visit
+    def __init__(self, session: Session) -> None:
+        self.session = session
         self.place = ui.element("div").classes("decision")
-        visit.on_person.append(self._show)
+        session.on_person.append(self._show)
         self._show()
 
     def _show(self) -> None:
-        visit, recourse = self.visit, self.visit.desk.recourse
+        session, recourse = self.session, self.session.state.recourse
         self.place.clear()
         with self.place:
-            if visit.question is None:
+            if session.question is None:
                 heading("Nobody is chosen yet")
-                way = "Pick a person" if visit.people is not None else "Enter a person’s values"
+                way = "Pick a person" if session.people is not None else "Enter a person’s values"
                 note(f"{way} to see what the model says of them, and what would change it.")
                 return
             line = recourse.decision_threshold
-            confidence = recourse.confidence(visit.question.person)
+            confidence = recourse.confidence(session.question.person)
             refused = confidence < line
             with ui.element("div").classes("verdict"):
                 icon = ui.icon("cancel" if refused else "check_circle")
                 icon.classes("no" if refused else "yes").props["aria-hidden"] = "true"
-                heading(f"{visit.name}: {'refused' if refused else 'accepted'}")
+                heading(f"{session.name}: {'refused' if refused else 'accepted'}")
             ui.label(
                 f"The model’s confidence in a yes (class {recourse.wanted}) is "
                 f"{percent(confidence)}; it says yes from {percent(line)} on."
@@ -54,8 +54,8 @@ class Decision:
 class Asking:
     """The confidence asked for, by a slider that is answered as it moves, and how many options."""
 
-    def __init__(self, visit: Visit) -> None:
-        self.visit, self._by_hand = visit, False
+    def __init__(self, session: Session) -> None:
+        self.session, self._by_hand = session, False
         with ui.element("div").classes("asking"):
             heading("How sure should the yes be?")
             self.label = ui.label().classes("tau numbers")
@@ -63,7 +63,7 @@ class Asking:
         # that would be set again whenever anything on the page is drawn, under a moving hand.
         self.slider = ui.element("input").classes("slider")
         self.slider.props("type=range min=1 max=99 step=1")
-        self.slider.props["defaultValue"] = f"{100 * visit.confidence:.0f}"
+        self.slider.props["defaultValue"] = f"{100 * session.confidence:.0f}"
         self.slider.props["aria-label"] = "Confidence asked for, in percent"
         self.slider.on(
             "input",
@@ -73,21 +73,21 @@ class Asking:
         )
         with ui.element("div").classes("asking"):
             note("Drag it, or press the arrow keys; the answer follows.")
-            counts = list(range(1, min(5, visit.desk.limits.options) + 1))
-            many = ui.select(counts, label="Options", value=visit.n_options)
+            counts = list(range(1, min(5, session.state.limits.options) + 1))
+            many = ui.select(counts, label="Options", value=session.n_options)
             many.props("outlined dense").classes("short")
-            many.on_value_change(lambda e: visit.ask(n_options=int(e.value)))
-        visit.on_question.append(self._show)
-        self.label.text = _words(visit.confidence)
+            many.on_value_change(lambda e: session.ask(n_options=int(e.value)))
+        session.on_question.append(self._show)
+        self.label.text = _words(session.confidence)
 
     def _moved(self, confidence: float) -> None:
         self._by_hand = True
-        self.visit.ask(confidence=confidence)
+        self.session.ask(confidence=confidence)
         self._show()
         self._by_hand = False
 
     def _show(self) -> None:
-        confidence = self.visit.confidence
+        confidence = self.session.confidence
         self.label.text = _words(confidence)
         if not self._by_hand:  # else it stands there already, or further on by now
             place = f"getHtmlElement({self.slider.id}).value = {100 * confidence:.0f}"

@@ -10,7 +10,7 @@ from typing import Any
 from nicegui import background_tasks, ui
 
 from trust_recourse.cancel import Cancelled
-from trust_recourse.web.desk import Busy, TooLong
+from trust_recourse.web.state import Busy, TooLong
 
 PATIENCE = 0.15  # seconds before an answer that is still sought is announced
 

@@ -14,7 +14,7 @@ from trust_recourse.web.page.words import cost, limits
 
 if TYPE_CHECKING:
     from trust_recourse import Feature
-    from trust_recourse.web.page.visit import Visit
+    from trust_recourse.web.page.session import Session
 
 SAME = 1e-9
 
@@ -22,8 +22,8 @@ SAME = 1e-9
 class Locks:
     """A row for each feature; prices are searched for while the panel is open, one by one."""
 
-    def __init__(self, visit: Visit) -> None:
-        self.visit, self.open, self._quiet = visit, False, False
+    def __init__(self, session: Session) -> None:
+        self.session, self.open, self._quiet = session, False, False
         self.switches: dict[str, ui.switch] = {}
         self.notes: dict[str, ui.label] = {}
         self.prices: dict[str, ui.label] = {}
@@ -36,12 +36,12 @@ class Locks:
         self.freed = ui.label().classes("warning")
         self.freed.visible = False
         with ui.element("ul").classes("locks") as self.list:
-            for feature in visit.desk.recourse.schema:
+            for feature in session.state.recourse.schema:
                 self._row(feature)
-        visit.on_person.append(self._show)
-        visit.on_locks.append(self._show)
-        visit.on_question.append(self._outdated)
-        visit.on_answer.append(self._price)
+        session.on_person.append(self._show)
+        session.on_locks.append(self._show)
+        session.on_question.append(self._outdated)
+        session.on_answer.append(self._price)
         self._show()
 
     def _row(self, feature: Feature) -> None:
@@ -57,7 +57,7 @@ class Locks:
 
     def _turned(self, feature: Feature) -> None:
         if not self._quiet:
-            self.visit.turn(feature)
+            self.session.turn(feature)
 
     def shown(self, is_open: bool) -> None:
         """Whether the panel can be seen; prices wait until it is."""
@@ -71,10 +71,10 @@ class Locks:
         self.list.classes("outdated")
 
     def _show(self) -> None:
-        question = self.visit.question
+        question = self.session.question
         self.latest.stop()
         self._quiet = True
-        for feature in self.visit.desk.recourse.schema:
+        for feature in self.session.state.recourse.schema:
             switch = self.switches[feature.name]
             switch.value = feature.movable if question is None else question.may_change(feature)
             switch.set_enabled(question is not None and not question.fixed(feature))
@@ -82,7 +82,7 @@ class Locks:
             self.notes[feature.name].text = limits(feature, person)
         self._quiet = False
         freed = question.freed if question is not None else frozenset[str]()
-        titles = [f.title for f in self.visit.desk.recourse.schema if f.name in freed]
+        titles = [f.title for f in self.session.state.recourse.schema if f.name in freed]
         self.freed.visible = bool(titles)
         self.freed.text = (
             f"The rules lock {', '.join(titles)}; you freed it to see the price. No letter and no "
@@ -90,24 +90,24 @@ class Locks:
         )
 
     def _price(self) -> None:
-        if self.open and self.visit.result is not None:
+        if self.open and self.session.result is not None:
             self.latest.ask(self._work)
 
     async def _work(self) -> None:
-        visit, question, result = self.visit, self.visit.question, self.visit.result
+        session, question, result = self.session, self.session.question, self.session.result
         assert question is not None
         assert result is not None
-        desk = visit.desk
+        state = session.state
         for label in self.prices.values():
             label.text = ""
         self.list.classes(remove="outdated")
         # Those that the answer uses first: their price is what is asked most.
         used = result.options[0].changes if result.options else {}
-        for feature in sorted(desk.recourse.schema, key=lambda f: f.name not in used):
+        for feature in sorted(state.recourse.schema, key=lambda f: f.name not in used):
             if not question.fixed(feature):
-                found = await desk.work(
+                found = await state.work(
                     lambda f=feature: price(  # type: ignore[misc]
-                        desk.recourse, question, f, result, desk.limits.seconds
+                        state.recourse, question, f, result, state.limits.seconds
                     )
                 )
                 self.prices[feature.name].text = price_words(found, question.may_change(feature))

@@ -12,7 +12,7 @@ from trust_recourse.web.page.words import percent
 
 if TYPE_CHECKING:
     from trust_recourse.web.page.people import Found, Listed, People
-    from trust_recourse.web.page.visit import Visit
+    from trust_recourse.web.page.session import Session
 
 ON_A_PHONE = (  # the answer is below the list, so go there
     "if (innerWidth <= 900) document.querySelector('.body').scrollIntoView({behavior: 'smooth'})"
@@ -22,8 +22,8 @@ ON_A_PHONE = (  # the answer is below the list, so go there
 class Picker:
     """A search field, a filter, and a page of people, each a button."""
 
-    def __init__(self, visit: Visit, people: People) -> None:
-        self.visit, self.people, self.page = visit, people, 0
+    def __init__(self, session: Session, people: People) -> None:
+        self.session, self.people, self.page = session, people, 0
         heading("Who")
         self.text = ui.input("Search a name or a value", on_change=self._again)
         self.text.props("outlined dense clearable debounce=150").classes("wide")
@@ -36,7 +36,7 @@ class Picker:
             self.on = press("", self._on, icon="chevron_right", told="Next page of people")
         waiting, failed = status_line("Reading the table…")
         self.latest = Latest(waiting, failed)
-        visit.on_person.append(self._mark)
+        session.on_person.append(self._mark)
         self._again()
 
     def _again(self) -> None:
@@ -53,7 +53,7 @@ class Picker:
 
     async def _search(self) -> None:
         text, refused, page = self.text.value or "", bool(self.refused.value), self.page
-        found = await self.visit.desk.work(
+        found = await self.session.state.work(
             lambda: self.people.search(text, refused=refused, page=page)
         )
         self._show(found)
@@ -92,12 +92,12 @@ class Picker:
                 ui.label(each.values).classes("muted cut")
 
     def _picked(self, each: Listed) -> None:
-        self.visit.meet(each.name, self.people.row(each.at), self.people.id(each.at))
+        self.session.meet(each.name, self.people.row(each.at), self.people.id(each.at))
         ui.run_javascript(ON_A_PHONE)
 
     def _mark(self) -> None:
         for item in self.list:
             for button in item:
-                chosen = button.props.get("data-name") == self.visit.name
+                chosen = button.props.get("data-name") == self.session.name
                 button.props["aria-pressed"] = "true" if chosen else "false"
                 button.update()

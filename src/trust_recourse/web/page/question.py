@@ -59,7 +59,9 @@ class Question:
 def must_stay_missing(feature: Feature, value: Any) -> bool:
     """Whether a value is missing and no change can be counted from it, were it free."""
     code = feature.code_of(value)
-    return math.isnan(code) and not replace(feature, mutable=True, protected=False).moves(code).free
+    return (
+        math.isnan(code) and not replace(feature, mutable=True, protected=False).actions(code).free
+    )
 
 
 def find(recourse: Recourse, question: Question, seconds: float) -> Result:
@@ -118,9 +120,9 @@ class Trial(NamedTuple):
 
 def tried(recourse: Recourse, person: pd.Series[Any], values: dict[str, Any]) -> Trial:
     """Ask the model about values set by hand, for a person who has others."""
-    reach, codes = recourse.schema.reach(person), recourse.schema.reach(values).own
-    broken, features = reach.why_not(codes), recourse.schema.features
-    cost = math.nan if broken else recourse.cost.between(features, reach.own, codes)
+    action_set, codes = recourse.schema.action_set(person), recourse.schema.action_set(values).own
+    broken, features = action_set.why_not(codes), recourse.schema.features
+    cost = math.nan if broken else recourse.cost.between(features, action_set.own, codes)
     why = None
     if hasattr(recourse.model, "clauses"):
         row = recourse.schema.row(values)

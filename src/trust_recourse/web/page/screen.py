@@ -9,20 +9,20 @@ from nicegui import ui
 
 from trust_recourse.web.page.by_hand import ByHand
 from trust_recourse.web.page.cards import Cards
+from trust_recourse.web.page.compare import Compare
 from trust_recourse.web.page.decision import Asking, Decision
+from trust_recourse.web.page.exports import Exports
+from trust_recourse.web.page.frontier_chart import FrontierChart
 from trust_recourse.web.page.locks import Locks
-from trust_recourse.web.page.papers import Papers
 from trust_recourse.web.page.people import People
 from trust_recourse.web.page.picker import Picker
-from trust_recourse.web.page.sides import Sides
-from trust_recourse.web.page.stairs import Stairs
-from trust_recourse.web.page.trying import Trying
-from trust_recourse.web.page.visit import Visit
+from trust_recourse.web.page.session import Session
+from trust_recourse.web.page.what_if import WhatIf
 from trust_recourse.web.page.words import ABOUT
 
 if TYPE_CHECKING:
     from trust_recourse import Option
-    from trust_recourse.web.desk import Desk
+    from trust_recourse.web.state import AppState
 
 LOOK = Path(__file__).with_name("look.css")
 TO_THE_TOOLS = (  # with the keys too: the next Tab goes on from there
@@ -32,35 +32,35 @@ TO_THE_TOOLS = (  # with the keys too: the next Tab goes on from there
 LIGHTS = {"Auto": None, "Light": False, "Dark": True}
 
 
-def show(desk: Desk, path: str) -> None:
+def show(state: AppState, path: str) -> None:
     """Have the page shown at a path, for one desk."""
-    people = None if desk.people is None else People(desk.recourse, desk.people)
+    people = None if state.people is None else People(state.recourse, state.people)
 
-    @ui.page(path, title=f"{desk.organisation or 'Recourse'}")
+    @ui.page(path, title=f"{state.organisation or 'Recourse'}")
     def page() -> None:
         ui.add_css(LOOK)
-        Screen(Visit(desk, people))
+        Screen(Session(state, people))
 
 
 class Screen:
     """The whole page of one tab."""
 
-    def __init__(self, visit: Visit) -> None:
-        self.visit = visit
+    def __init__(self, session: Session) -> None:
+        self.session = session
         with ui.element("header").classes("top"):
             self._top()
         with ui.element("main").classes("shell"):
             with ui.element("aside").classes("side"), ui.element("section").classes("panel"):
-                if visit.people is not None:
-                    Picker(visit, visit.people)
-                ByHand(visit)
+                if session.people is not None:
+                    Picker(session, session.people)
+                ByHand(session)
             with ui.element("div").classes("body") as body:
                 self._body()
         ui.skip_link("Skip to the answer", target=body)
 
     def _top(self) -> None:
         with ui.element("h1"):
-            ui.label(self.visit.desk.organisation or "Recourse")
+            ui.label(self.session.state.organisation or "Recourse")
         ui.label(ABOUT).classes("about")
         dark = ui.dark_mode(None)
         lights = ui.toggle(list(LIGHTS), value="Auto").props("no-caps dense unelevated")
@@ -68,32 +68,32 @@ class Screen:
         lights.on_value_change(lambda e: dark.set_value(LIGHTS[e.value]))
 
     def _body(self) -> None:
-        visit = self.visit
+        session = self.session
         with ui.element("section").classes("panel"):
-            Decision(visit)
-            Asking(visit)
+            Decision(session)
+            Asking(session)
         with ui.element("section").classes("answers"):
-            Cards(visit, self._try)
+            Cards(session, self._try)
         with ui.element("section").classes("panel"):
-            Stairs(visit)
+            FrontierChart(session)
         with ui.element("section").classes("panel tools").props("tabindex=-1"):
             self._tools()
 
     def _tools(self) -> None:
-        visit = self.visit
+        session = self.session
         names = ("What may change", "Try values", "Compare", "Letter and promise")
         with ui.tabs().props("no-caps inline-label align=left active-color=primary") as tabs:
             self.tabs = tabs
             locks, trying, sides, papers = (ui.tab(name) for name in names)
         with ui.tab_panels(tabs, value=locks, animated=False).classes("wide") as panels:
             with ui.tab_panel(locks):
-                self.locks = Locks(visit)
+                self.locks = Locks(session)
             with ui.tab_panel(trying):
-                self.trying = Trying(visit)
+                self.trying = WhatIf(session)
             with ui.tab_panel(sides):
-                self.sides = Sides(visit)
+                self.sides = Compare(session)
             with ui.tab_panel(papers):
-                Papers(visit)
+                Exports(session)
         self.trying_tab = trying
         panels.on_value_change(lambda: self._opened(str(panels.value)))
         self._opened(names[0])

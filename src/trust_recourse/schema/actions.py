@@ -22,14 +22,14 @@ MOST_LISTED = 10_000  # values of one feature
 
 
 @dataclass(frozen=True)
-class Moves:
+class FeatureActions:
     """Where one feature of one person may go, in encoded units.
 
     Allowed are the person's own value, always, and the destinations: `choices` where there are
     any, else the multiples of `step` (counted from 0) within [lower, upper], or that whole
     interval when step is None. `never` holds numbers that mean missing, so are no destination.
 
-    >>> Moves(own=0.34, lower=0.0, upper=1.0, step=0.1).nearest(0.4, 0.9)
+    >>> FeatureActions(own=0.34, lower=0.0, upper=1.0, step=0.1).nearest(0.4, 0.9)
     0.5
     """
 
@@ -96,7 +96,7 @@ class Moves:
         ends = self.extent(-INF, INF)
         return ends is not None and ends != (self.own, self.own)
 
-    def adds_to(self, narrower: Moves) -> bool:
+    def adds_to(self, narrower: FeatureActions) -> bool:
         """Say whether this allows what narrower moves of the same feature and person forbid."""
         if self.choices is not None:
             return not set(self.choices) <= set(narrower.choices or ())

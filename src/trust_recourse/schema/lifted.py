@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from trust_recourse.schema.actions import MOST_LISTED, FeatureActions
 from trust_recourse.schema.feature import Feature
-from trust_recourse.schema.moves import MOST_LISTED, Moves
 from trust_recourse.schema.relations import AtMost, Relation
 from trust_recourse.schema.values import INF, multiple_above, multiple_below
 
@@ -20,7 +20,7 @@ STEPS_FURTHER = 1000  # and steps, at most
 
 
 @dataclass(frozen=True)
-class Relaxation:
+class Lifted:
     """One constraint lifted: the sentence says which, the schema is as before without it."""
 
     sentence: str
@@ -36,14 +36,14 @@ def lifted(feature: Feature, own: float, listed: bool) -> Iterator[tuple[str, Fe
     """
     if feature.protected:
         return
-    before = feature.moves(own)
+    before = feature.actions(own)
     for words, freed in _without_each(feature):
         if math.isnan(own) and feature.mutable and freed.bounds == feature.bounds:
             words = f"{feature.title} may change though it is missing"
-        after = freed.moves(own)
+        after = freed.actions(own)
         if listed and before.count() <= MOST_LISTED < after.count():
             freed = _ended(freed, before, after)
-            after = freed.moves(own)
+            after = freed.actions(own)
             if after.count() > MOST_LISTED:
                 continue
             words += "".join(
@@ -76,7 +76,7 @@ def _without_each(feature: Feature) -> Iterator[tuple[str, Feature]]:
         yield f"{feature.title} may change by more than {most}", replace(feature, max_change=None)
 
 
-def _ended(freed: Feature, before: Moves, after: Moves) -> Feature:
+def _ended(freed: Feature, before: FeatureActions, after: FeatureActions) -> Feature:
     """The freed feature, with bounds not far past where the person could go before."""
     room = min(STEPS_FURTHER, (MOST_LISTED - before.count()) // 2)
     if after.step is None or not room:
@@ -93,7 +93,7 @@ def _ended(freed: Feature, before: Moves, after: Moves) -> Feature:
     )
 
 
-def limits(relation: Relation, a: Moves, b: Moves, others: bool) -> bool:
+def limits(relation: Relation, a: FeatureActions, b: FeatureActions, others: bool) -> bool:
     """Whether a relation forbids something that its two features' own rules allow this person.
 
     `others` says whether any other feature may move.

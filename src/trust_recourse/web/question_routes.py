@@ -11,14 +11,13 @@ import numpy as np
 from fastapi import APIRouter, Request, Response
 
 from trust_recourse.ledger import Promise
-from trust_recourse.problem import Target
+from trust_recourse.question import Target
 from trust_recourse.report.answers import answers, how_far, safety, steps
 from trust_recourse.report.letter import letter as write
 from trust_recourse.report.pdf import pdf
 from trust_recourse.result import Result, unproved
 from trust_recourse.search.certificate import Certificate, CertificateError, check
 from trust_recourse.web import bodies
-from trust_recourse.web.desk import Desk
 from trust_recourse.web.problems import Problem
 from trust_recourse.web.questions import (
     at_most,
@@ -32,6 +31,7 @@ from trust_recourse.web.questions import (
     within,
 )
 from trust_recourse.web.requests import StrictRoute, waited_for
+from trust_recourse.web.state import AppState
 
 Done = TypeVar("Done")
 
@@ -39,20 +39,20 @@ EACH = 0.5  # seconds to find out what one constraint keeps a person from
 MEDIA = {"html": "text/html", "text": "text/plain", "pdf": "application/pdf"}
 
 
-def asking(desk: Desk) -> APIRouter:
+def question_routes(state: AppState) -> APIRouter:
     """The routes that put questions to the model of a desk."""
     routes = APIRouter(prefix="/v1", route_class=StrictRoute, tags=["questions"])
-    limits = desk.limits
+    limits = state.limits
 
     async def searched(request: Request, job: Callable[[], Done]) -> Done:
-        return await waited_for(request, desk.work(job))
+        return await waited_for(request, state.work(job))
 
     @routes.post("/predict")
     async def predict(asked: bodies.People, request: Request) -> bodies.Predictions:
         """The model's confidence and decision for each person."""
         at_most("people", len(asked.people), limits.rows)
-        ours = desk.recourse
-        told = await waited_for(request, desk.brief(lambda: confidences(ours, asked.people)))
+        ours = state.recourse
+        told = await waited_for(request, state.brief(lambda: confidences(ours, asked.people)))
         line = ours.decision_threshold
         return bodies.Predictions(
             wanted=ours.wanted,
@@ -67,7 +67,7 @@ def asking(desk: Desk) -> APIRouter:
         _certifiable(asked)
 
         def job() -> dict[str, Any]:
-            return found(desk, asked)
+            return found(state, asked)
 
         return bodies.Answers.model_validate(await searched(request, job))
 
@@ -77,9 +77,9 @@ def asking(desk: Desk) -> APIRouter:
         within(limits, asked)
 
         def job() -> dict[str, Any]:
-            by = ruled(desk, asked)
+            by = ruled(state, asked)
             x = values(by.schema, asked.person)
-            return steps(by, x, by.frontier(x, time_limit=seconds(desk, asked)))
+            return steps(by, x, by.frontier(x, time_limit=seconds(state, asked)))
 
         return bodies.Frontier.model_validate(await searched(request, job))
 
@@ -89,7 +89,7 @@ def asking(desk: Desk) -> APIRouter:
         within(limits, asked)
 
         def job() -> dict[str, Any]:
-            result = put(desk, asked)
+            result = put(state, asked)
             chosen(result, max(asked.option, asked.since or 0))
             return result.explain(asked.option, since=asked.since).to_dict()
 
@@ -101,7 +101,7 @@ def asking(desk: Desk) -> APIRouter:
         within(limits, asked)
 
         def job() -> dict[str, Any]:
-            result = put(desk, asked)
+            result = put(state, asked)
             chosen(result, max(asked.first, asked.second))
             return result.compare(asked.first, asked.second, sigma=asked.sigma).to_dict()
 
@@ -111,7 +111,7 @@ def asking(desk: Desk) -> APIRouter:
     async def verify(asked: bodies.Proof, request: Request) -> bodies.Verdict:
         """Check a certificate on the served model and its rules, without believing any of it."""
         at_most("lock", len(asked.lock), limits.rows)
-        return await searched(request, lambda: verdict(desk, asked))
+        return await searched(request, lambda: verdict(state, asked))
 
     @routes.post("/letter", response_class=Response, responses=_papers())
     async def letter(asked: bodies.Writing, request: Request) -> Response:
@@ -120,9 +120,9 @@ def asking(desk: Desk) -> APIRouter:
         at_most("protected_reviewed", len(asked.protected_reviewed), limits.rows)
         kept = None
         if asked.promise:
-            ledger = book(desk)
-            kept = await waited_for(request, desk.record(lambda: ledger.read(asked.promise)))
-        paper = await searched(request, lambda: _paper(desk, asked, kept))
+            ledger = book(state)
+            kept = await waited_for(request, state.record(lambda: ledger.read(asked.promise)))
+        paper = await searched(request, lambda: _paper(state, asked, kept))
         return Response(
             paper,
             media_type=MEDIA[asked.format],
@@ -133,9 +133,9 @@ def asking(desk: Desk) -> APIRouter:
     return routes
 
 
-def found(desk: Desk, asked: bodies.Finding) -> dict[str, Any]:
+def found(state: AppState, asked: bodies.Finding) -> dict[str, Any]:
     """The answers to a question as plain values, with the proof if that is asked for."""
-    result = put(desk, asked)
+    result = put(state, asked)
     told = answers(result, safety(result), how_far(result, EACH))
     proved = asked.certificate and "not_found" not in result.status.values()
     return {**told, "certificate": result.certificate().to_dict() if proved else None}
@@ -148,12 +148,12 @@ def _certifiable(asked: bodies.Finding) -> None:
         raise Problem("not-valid", f"certificate: {reason}")
 
 
-def verdict(desk: Desk, asked: bodies.Proof) -> bodies.Verdict:
+def verdict(state: AppState, asked: bodies.Proof) -> bodies.Verdict:
     """What the checker says of a certificate as an answer to the desk's own question."""
-    model = desk.recourse.model
+    model = state.recourse.model
     if not hasattr(model, "inclusion_"):
         raise Problem("not-valid", f"{type(model).__name__}: no certificate can be about it")
-    proof, by = Certificate.from_dict(asked.certificate), ruled(desk, asked)
+    proof, by = Certificate.from_dict(asked.certificate), ruled(state, asked)
     x, level = asked.person and values(by.schema, asked.person), asked.confidence
     target = None if level is None else Target(level, asked.mode, asked.tolerance)
     try:
@@ -195,13 +195,13 @@ def _promised(kept: Promise, result: Result, until: date) -> None:
         raise Problem("not-valid", detail)
 
 
-def _paper(desk: Desk, asked: bodies.Writing, kept: Promise | None) -> bytes:
-    who = {"organisation": desk.organisation, "contact": desk.contact}
+def _paper(state: AppState, asked: bodies.Writing, kept: Promise | None) -> bytes:
+    who = {"organisation": state.organisation, "contact": state.contact}
     for name in who:
         who[name] = who[name] if (given := getattr(asked, name)) is None else given
         if not who[name].strip():
             raise Problem("not-valid", f"{name}: this server has none of its own; give one")
-    result = put(desk, asked)
+    result = put(state, asked)
     if kept is not None:
         _promised(kept, result, asked.valid_until)
     letter = write(

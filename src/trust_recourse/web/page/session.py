@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from trust_recourse import Feature, Option, Recourse, Result
-    from trust_recourse.web.desk import Desk
     from trust_recourse.web.page.people import People
+    from trust_recourse.web.state import AppState
 
 MOST = 1 - 1e-9  # a target lies below 1
 
 
-class Visit:
+class Session:
     """What one tab asks and was told; tabs share the desk and the people, nothing else.
 
     Parts of the page add themselves to what happens: `on_meeting` (another person, or none),
@@ -28,12 +28,12 @@ class Visit:
     nothing is made of an answer to an earlier one.
     """
 
-    def __init__(self, desk: Desk, people: People | None) -> None:
-        self.desk, self.people = desk, people
+    def __init__(self, state: AppState, people: People | None) -> None:
+        self.state, self.people = state, people
         self.name = self.id = ""
         self.question: Question | None = None
-        self.confidence = min(max(desk.recourse.decision_threshold + 0.2, 0.5), 0.95)
-        self.n_options = min(3, desk.limits.options)
+        self.confidence = min(max(state.recourse.decision_threshold + 0.2, 0.5), 0.95)
+        self.n_options = min(3, state.limits.options)
         self.result: Result | None = None
         self.kept: tuple[Option, ...] = ()
         self.on_meeting: list[Callable[[], None]] = []
@@ -46,7 +46,7 @@ class Visit:
     @property
     def recourse(self) -> Recourse:
         """The model under this tab's locks."""
-        ours = self.desk.recourse
+        ours = self.state.recourse
         return ours if self.question is None else self.question.of(ours)
 
     def meet(self, name: str, person: pd.Series[Any] | None, id: str = "") -> None:  # noqa: A002
@@ -95,8 +95,8 @@ class Visit:
         question = self.question
         if question is None:
             return
-        desk = self.desk
-        found = await desk.work(lambda: find(desk.recourse, question, desk.limits.seconds))
+        state = self.state
+        found = await state.work(lambda: find(state.recourse, question, state.limits.seconds))
         if question is self.question:
             self.result = found
             _tell(self.on_answer)

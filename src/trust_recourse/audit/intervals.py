@@ -24,9 +24,9 @@ from statistics import NormalDist
 
 import numpy as np
 
-from trust_recourse.audit.dealing import dealt_out
+from trust_recourse.audit.counts import Group, of
 from trust_recourse.audit.groups import Floats, Ints
-from trust_recourse.audit.tally import Group, of
+from trust_recourse.audit.permutation_test import dealt_out
 
 LEVEL = 0.95
 TAILS = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)

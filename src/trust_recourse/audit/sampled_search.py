@@ -18,12 +18,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from trust_recourse.audit.chance import Estimate, mean_cost, share
+from trust_recourse.audit.counts import NONE, REACHED, STATUSES, people_of
 from trust_recourse.audit.folder import OWN, Folder
 from trust_recourse.audit.groups import Grouping, Ints, meant
-from trust_recourse.audit.tally import NONE, REACHED, STATUSES, people_of
-from trust_recourse.problem import Cost, Option
+from trust_recourse.audit.intervals import Estimate, mean_cost, share
 from trust_recourse.progress import Progress
+from trust_recourse.question import Cost, Option
 from trust_recourse.recourse import Recourse
 from trust_recourse.result import Result
 from trust_recourse.search.certificate import cost_parts
@@ -51,7 +51,7 @@ class Some(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Deeper:
+class Sampled:
     """What the model says of some people of one group."""
 
     group: str
@@ -115,7 +115,7 @@ class Asking:
         """The constraints of which one, lifted, would be enough; and whether all were decided."""
         mine = self.recourse
         found, decided = [], True
-        for relaxation in mine.schema.relaxations(dict(x), mine.cost.functions):
+        for relaxation in mine.schema.lifted(dict(x), mine.cost.functions):
             other = Recourse(
                 mine.model, relaxation.schema, mine.cost, wanted=mine.wanted,
                 decision_threshold=mine.decision_threshold,
@@ -159,7 +159,7 @@ def deepened(
     draws: int,
     seed: int,
     verbose: bool,
-) -> list[tuple[Deeper, ...]]:
+) -> list[tuple[Sampled, ...]]:
     """For each grouping its groups, with what the model says of up to `sample` people of each."""
     refused, stuck = _drawn(folder, by, sample, seed)
     some, blocked = _rows(refused), _rows(stuck)
@@ -171,7 +171,7 @@ def deepened(
     for at, grouping in enumerate(by):
         lifted = {what for row in _rows(stuck[at : at + 1]) for what in ways[row][0]}
         groups = [
-            _deeper(
+            _sampled(
                 name, [curves[row] for row in refused[at].get(code, ())],
                 [ways[row] for row in stuck[at].get(code, ())], lifted, asking.levels, draws,
                 np.random.default_rng([seed, at, code]),
@@ -183,7 +183,7 @@ def deepened(
     return found
 
 
-def _deeper(
+def _sampled(
     name: str,
     curves: Sequence[Sequence[_Answer]],
     ways: Sequence[tuple[list[str], bool]],
@@ -191,7 +191,7 @@ def _deeper(
     levels: Sequence[float],
     draws: int,
     rng: np.random.Generator,
-) -> Deeper:
+) -> Sampled:
     steps = []
     for at, level in enumerate(levels):
         answers = [curve[at] for curve in curves]
@@ -215,7 +215,7 @@ def _deeper(
     def some(people: int) -> Some:
         return Some(people, share(people, len(ways), draws, rng))
 
-    return Deeper(
+    return Sampled(
         name, len(curves), tuple(steps), len(ways), {what: some(opens[what]) for what in told},
         some(nothing), some(unsure),
     )  # fmt: skip
@@ -243,8 +243,8 @@ def _drawn(
                  "stuck": without}
             )[who.refused]  # fmt: skip
             found[:] = [_least(pd.concat([*found, table]), sample)]
-    refused = [_sampled(tables, sample, stuck=False) for tables in kept]
-    return refused, [_sampled(tables, sample, stuck=True) for tables in kept]
+    refused = [_first(tables, sample, stuck=False) for tables in kept]
+    return refused, [_first(tables, sample, stuck=True) for tables in kept]
 
 
 def _least(table: pd.DataFrame, sample: int) -> pd.DataFrame:
@@ -255,7 +255,7 @@ def _least(table: pd.DataFrame, sample: int) -> pd.DataFrame:
     return table[first | stuck]
 
 
-def _sampled(tables: Sequence[pd.DataFrame], sample: int, *, stuck: bool) -> _Sample:
+def _first(tables: Sequence[pd.DataFrame], sample: int, *, stuck: bool) -> _Sample:
     table = pd.concat(tables)
     table = table[table["stuck"]] if stuck else table
     table = table.sort_values(["score", "row"])

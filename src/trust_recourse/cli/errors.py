@@ -24,7 +24,7 @@ class InputError(ValueError):
 
 
 @contextmanager
-def told_plainly() -> Iterator[None]:
+def friendly_errors() -> Iterator[None]:
     """Around a command: tell what is wrong with what it was given, and end with 2."""
     try:
         yield

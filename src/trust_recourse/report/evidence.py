@@ -1,4 +1,4 @@
-"""The dossier: all that a model-risk officer needs to judge one answer, on paper.
+"""The evidence report: all that a model-risk officer needs to judge one answer, on paper.
 
 Model, calibration, schema, rules, the question, the options and what each is worth, certificates,
 attribution, fragility, a comparison, and what of all this is proved and what is not.
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pandas as pd
 
 from trust_recourse import __version__
-from trust_recourse.problem import Status, Target, option_name
+from trust_recourse.question import Status, Target, option_name
 from trust_recourse.report.content import (
     Block,
     Document,
@@ -48,8 +48,8 @@ STILL = 5e-4  # a share that is shown as 0.000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Dossier(Printed):
-    """What `dossier` wrote: `text()`, `html()`, `pdf(path)`, or `save(path)` by the path's ending.
+class Evidence(Printed):
+    """What `evidence` wrote: `text()`, `html()`, `pdf(path)`, or `save(path)` by the path's ending.
 
     `certificates` maps each target that has one to its certificate, `verdicts` what a check said.
     """
@@ -59,7 +59,7 @@ class Dossier(Printed):
     verdicts: dict[Target, str]
 
 
-def dossier(
+def evidence(
     result: Result,
     *,
     organisation: str = "",
@@ -70,20 +70,20 @@ def dossier(
     sigma: float = 0.01,
     time_limit: float = 10.0,
     dated: datetime.date | None = None,
-) -> Dossier:
+) -> Evidence:
     """Set down all that is known of an answer, for whoever answers for the model.
 
     Parameters
     ----------
     result : the answers for one person.
-    organisation : whose dossier it is.
+    organisation : whose evidence report it is.
     report : what `model_report` said of the model, on data held out of learning.
     certificates, verify : make the proof of each answer, which may take as long as the answer did;
         and check it, by code that shares nothing with the search.
     pictures : draw the frontier and the waterfall, where the extra `plot` is installed.
     sigma : of the noise that the options are tried with, in scaled units.
     time_limit : seconds for the frontier, and for each limit where nothing is within reach.
-    dated : the day of the dossier; today if None.
+    dated : the day of the evidence report; today if None.
 
     """
     proofs = _Proofs(result, certificates, verify)
@@ -103,13 +103,13 @@ def dossier(
         *_proved(result, proofs.verdicts),
     )
     document = Document(
-        "Dossier of one answer of a model",
+        "Evidence report on one answer of a model",
         dated or datetime.date.today(),
         clean(organisation),
         f"trust-recourse {__version__}",
         tuple(blocks),
     )
-    return Dossier(document, proofs.made, proofs.verdicts)
+    return Evidence(document, proofs.made, proofs.verdicts)
 
 
 # ---------------------------------------------------------------- the parts, in their order
@@ -135,10 +135,10 @@ def _answer(result: Result) -> Iterator[Block]:
             "the schema’s bounds would gain, all else as it is. Weights do not add up."
         )
         found = reasons(result, way=next(iter(result.options), None))
-        reach = result.recourse.schema.reach(result.factual)
+        action_set = result.recourse.schema.action_set(result.factual)
         rows = [
             (r.feature.title, r.value, f"{r.weight:.3f}" if r.weight else "only with others",
-             _kept(r.feature, reach[r.feature.name].free))
+             _kept(r.feature, action_set[r.feature.name].free))
             for r in found
         ]  # fmt: skip
         yield _grid(("feature", "value", "weight", "may change"), rows)
@@ -180,15 +180,15 @@ def _model(result: Result, report: ModelReport | None) -> Iterator[Block]:
     if hasattr(model, "get_params"):
         settings = {k: v for k, v in model.get_params(deep=False).items() if k != "schema"}
         yield Text("Settings: " + ", ".join(f"{k}={v!r}" for k, v in settings.items()) + ".")
-    own = recourse.schema.reach(result.factual).own[None]
+    own = recourse.schema.action_set(result.factual).own[None]
     if told := [clean(use.sentence("this person")) for use in uses(model, recourse.schema, own)]:
         yield Points(tuple(told))
     yield Heading("Calibration")
     if report is None:
         yield Text(
             "No model report was given, so nothing is said here of how often the model is right or "
-            "how honest its confidence is: dossier(..., report=model_report(model, X, y)), or the "
-            "command dossier with --data and --target."
+            "how honest its confidence is: evidence(..., report=model_report(model, X, y)), or the "
+            "command evidence with --data and --target."
         )
         return
     yield Text(
@@ -253,18 +253,18 @@ def _question(result: Result) -> Iterator[Block]:
     recourse, schema = result.recourse, result.recourse.schema
     yield Heading("The question")
     asked = "; ".join(target.words for target in result.status)
-    more = f" and {result.asked_more}" if result.asked_more else ""
+    more = f" and {result.extra_constraints}" if result.extra_constraints else ""
     cost = recourse.cost
     own = f", functions of its own for {', '.join(cost.functions)}" if cost.functions else ""
     yield Text(
         f"Confidence in class {recourse.wanted}: {asked}{more}. Cost: {cost.words}, in the "
         f"schema’s scales and weights{own}. Engine: {result.engine}."
     )
-    reach = schema.reach(result.factual)
+    action_set = schema.action_set(result.factual)
     rows = []
-    for feature, moves in zip(schema, reach.moves, strict=True):
+    for feature, actions in zip(schema, action_set.actions, strict=True):
         own_value = feature.describe(result.factual[feature.name])
-        rows.append((feature.title, own_value, "stays" if not moves.free else "may change"))
+        rows.append((feature.title, own_value, "stays" if not actions.free else "may change"))
     yield _grid(("feature", "this person’s value", "for this person"), rows)
 
 
@@ -303,10 +303,10 @@ def _options(result: Result, sigma: float, time_limit: float) -> Iterator[Block]
         )
     )
     if Status.INFEASIBLE in result.status.values() and result.recourse.exact:
-        furthest = result.furthest
+        max_confidence = result.max_confidence
         yield Text(
-            f"The furthest within reach is {_confidence(result, furthest.confidence)}: "
-            f"{result.words(furthest) or 'no change'}."
+            f"The furthest within reach is {_confidence(result, max_confidence.confidence)}: "
+            f"{result.words(max_confidence) or 'no change'}."
         )
         table = result.binding(time_limit)
         yield _grid(
@@ -443,7 +443,7 @@ class _Proofs:
         yield _grid(("asked for", "SHA-256 of its file", "verdict"), rows)
         if self.made:
             yield Text(
-                "A certificate’s file is what its save(path) writes, or the command dossier with "
+                "A certificate’s file is what its save(path) writes, or the command evidence with "
                 "--proofs FOLDER; the command verify checks it anew."
             )
 
@@ -473,7 +473,7 @@ def _proved(result: Result, verdicts: Mapping[Target, str]) -> Iterator[Block]:
         verdict = verdicts.get(target, "")
         if verdict.startswith(REFUSED):
             refused.append(f"{said} That is what the search says; a check refused its proof.")
-        elif status in (Status.OPTIMAL, Status.INFEASIBLE) and not result.asked_more:
+        elif status in (Status.OPTIMAL, Status.INFEASIBLE) and not result.extra_constraints:
             checked = ", and by an independent check" if verdict else " alone"
             proved += [f"{said} By the search{checked}."] * (result.engine == "exact")
     if result.recourse.exact and result.options:

@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterator
 from heapq import heappop, heappush
 from typing import TypeAlias
 
-from trust_recourse.problem import Floats, Point, changed
+from trust_recourse.question import Floats, Point, changed
 from trust_recourse.search.exact import Answer
 
 Ask: TypeAlias = Callable[[frozenset[int]], Answer]  # locked features → the cheapest answer
 
 
-def ways(own: Floats, first: Point, ask: Ask) -> Iterator[Point]:
+def diverse(own: Floats, first: Point, ask: Ask) -> Iterator[Point]:
     """The first answer, then other ways in the order of cost; `ask` answers with features locked.
 
     A limit that stops `ask` ends it: what waits then may not be the cheapest that is left.

@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from trust_recourse.schema import Feature, Reach, Schema, SchemaError
+from trust_recourse.schema import ActionSet, Feature, Schema, SchemaError
 from trust_recourse.schema.values import floored, written
 
 Floats = NDArray[np.float64]
@@ -103,13 +103,15 @@ class Target:
         return low <= confidence <= high
 
 
-def as_told(
+def formatted(
     confidence: float, threshold: float = 0.5, target: Target | None = None, digits: int = 3
 ) -> str:
     """A confidence for people: cut, with as many digits as keep it on its side of each line.
 
-    >>> as_told(0.49996), as_told(0.71), as_told(0.8507, 0.8505), as_told(0.7, 0.5, Target(0.7))
-    ('0.499', '0.710', '0.8507', '0.700')
+    >>> formatted(0.49996), formatted(0.71), formatted(0.8507, 0.8505)
+    ('0.499', '0.710', '0.8507')
+    >>> formatted(0.7, 0.5, Target(0.7))
+    '0.700'
     """
     lowest = () if target is None else (target.interval[0],)
     return floored(confidence, (threshold, *lowest), digits)
@@ -268,7 +270,7 @@ class Cost:
                 codes = [*map(float, range(len(feature.values) or 2))]
             known = [code for code in codes if not math.isnan(feature.check_one(code))]
             for own, value in islice(permutations(known, 2), TRIED):
-                if feature.moves(own).allows(value):
+                if feature.actions(own).allows(value):
                     self._measured(feature, own, value)
 
     def total(self, added: float) -> float:
@@ -285,7 +287,7 @@ class Cost:
 class Problem:
     """One question, free of any model: who asks, for what, and what a change costs them."""
 
-    reach: Reach  # the person's own codes, and where they may go
+    action_set: ActionSet  # the person's own codes, and where they may go
     target: Target
     cost: Cost
     wanted: int = 1  # the position of the wanted class in `classes_`, 0 or 1

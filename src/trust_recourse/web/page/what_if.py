@@ -17,29 +17,29 @@ from trust_recourse.web.page.words import cost, limits, percent
 if TYPE_CHECKING:
     from trust_recourse import Option
     from trust_recourse.explain import Explanation
-    from trust_recourse.web.page.visit import Visit
+    from trust_recourse.web.page.session import Session
 
 MOVERS = 6  # rules told one by one
 STILL = 5e-4  # shares smaller than what is shown
 
 
-class Trying:
+class WhatIf:
     """A form that starts from the person, and what the model makes of it."""
 
-    def __init__(self, visit: Visit) -> None:
-        self.visit = visit
+    def __init__(self, session: Session) -> None:
+        self.session = session
         note("Change any value and watch. Nothing here is searched for: it is what you type.")
         with ui.element("div").classes("split trying"):
             with ui.element("div"):
-                self.form = Form(visit.desk.recourse.schema, self._ask)
+                self.form = Form(session.state.recourse.schema, self._ask)
                 self.back = press("Back to the person’s own values", self._restart)
             with ui.element("div").classes("stack"):
                 waiting, self._failed = status_line("Asking the model…")
                 self.latest = Latest(waiting, self._none)
                 self.place = ui.element("div").classes("stack answer")
                 self.place.props["aria-live"] = "polite"
-        visit.on_person.append(self._restart)
-        visit.on_locks.append(self._ask)
+        session.on_person.append(self._restart)
+        session.on_locks.append(self._ask)
         self._restart()
 
     def start(self, option: Option) -> None:
@@ -53,7 +53,7 @@ class Trying:
         self._failed(why)
 
     def _restart(self) -> None:
-        question = self.visit.question
+        question = self.session.question
         for name, feature in self.form.features.items():
             self.form.hint(name, limits(feature, None if question is None else question.person))
         self.back.set_enabled(question is not None)
@@ -66,11 +66,15 @@ class Trying:
             self._ask()
 
     def _ask(self) -> None:
-        if self.visit.question is not None:
+        if self.session.question is not None:
             self.latest.ask(self._work)
 
     async def _work(self) -> None:
-        question, recourse, values = self.visit.question, self.visit.recourse, self.form.values()
+        question, recourse, values = (
+            self.session.question,
+            self.session.recourse,
+            self.form.values(),
+        )
         assert question is not None
         if values is None:
             self.place.clear()
@@ -78,13 +82,13 @@ class Trying:
                 gaps = ", ".join(self.form.empty)
                 note(f"Still to fill: {gaps}." if gaps else "One of the values cannot be read.")
             return
-        found = await self.visit.desk.work(lambda: tried(recourse, question.person, values))
+        found = await self.session.state.work(lambda: tried(recourse, question.person, values))
         self.place.clear()
         with self.place:
             self._show(found)
 
     def _show(self, found: Trial) -> None:
-        line = self.visit.desk.recourse.decision_threshold
+        line = self.session.state.recourse.decision_threshold
         good = found.confidence >= line and not found.broken
         with ui.element("div").classes("verdict"):
             ui.icon("check_circle" if good else "cancel").classes("yes" if good else "no")

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from trust_recourse import PTMClassifier, Recourse
 from trust_recourse.cells import Grid
-from trust_recourse.problem import Cost, Target, as_told
+from trust_recourse.question import Cost, Target, formatted
 from trust_recourse.schema import Feature, Schema, SchemaError
 from trust_recourse.search.candidates import candidates
 
@@ -69,11 +69,11 @@ def people(draw, listed=False):
         cuts = st.lists(tenths if top is None else st.integers(0, top - 1), max_size=6, unique=True)
         edges.append(np.array([] if kind == "category" else sorted(draw(cuts)), dtype=float))
     schema = Schema(tuple(features))
-    return Grid(schema, edges), schema.reach_codes(own)
+    return Grid(schema, edges), schema.action_set_of(own)
 
 
-def each(model, reach, found):
-    return zip(reach.schema, reach.moves, model.edges, found, strict=True)
+def each(model, action_set, found):
+    return zip(action_set.schema, action_set.actions, model.edges, found, strict=True)
 
 
 # ------------------------------------------------------------------ the values worth trying
@@ -85,28 +85,28 @@ def test_candidates_are_the_nearest_values_of_the_cells():
     @law
     @given(people(), st.sampled_from(COSTS))
     def check(person, cost):
-        (model, reach), cost = person, Cost.named(cost)
-        found = candidates(model, reach, cost)
-        for f, (feature, moves, edges, (codes, cells, costs)) in enumerate(
-            each(model, reach, found)
+        (model, action_set), cost = person, Cost.named(cost)
+        found = candidates(model, action_set, cost)
+        for f, (feature, actions, edges, (codes, cells, costs)) in enumerate(
+            each(model, action_set, found)
         ):
             if feature.kind == "category":
-                expected = list(moves.choices)
+                expected = list(actions.choices)
             else:
                 ends = itertools.pairwise([-INF, *edges.tolist(), INF])
-                expected = [v for v in itertools.starmap(moves.nearest, ends) if v is not None]
-            expected += [NAN] * math.isnan(moves.own)
+                expected = [v for v in itertools.starmap(actions.nearest, ends) if v is not None]
+            expected += [NAN] * math.isnan(actions.own)
             np.testing.assert_array_equal(codes, expected)
-            assert costs.tolist() == [cost.change(feature, moves.own, v) for v in expected]
-            rows = np.repeat(reach.own[None], len(codes), axis=0)
+            assert costs.tolist() == [cost.change(feature, actions.own, v) for v in expected]
+            rows = np.repeat(action_set.own[None], len(codes), axis=0)
             rows[:, f] = codes
             np.testing.assert_array_equal(cells, model.cells(rows)[:, f])
             assert cells.dtype == np.int32
-            assert costs[[moves.own == v or v != v for v in expected]].tolist() == [0.0]
+            assert costs[[actions.own == v or v != v for v in expected]].tolist() == [0.0]
             judged[feature.kind] += len(codes) > 1
-            judged["missing"] += math.isnan(moves.own) and len(codes) > 1
-            judged["outside"] += not moves.lower <= moves.own <= moves.upper
-            judged["holes"] += bool(moves.never) and moves.step is None and len(codes) > 1
+            judged["missing"] += math.isnan(actions.own) and len(codes) > 1
+            judged["outside"] += not actions.lower <= actions.own <= actions.upper
+            judged["holes"] += bool(actions.never) and actions.step is None and len(codes) > 1
 
     check()
     # features with holes are rare, and drawn in some runs only
@@ -134,20 +134,22 @@ def test_with_a_function_they_are_the_cheapest_values_of_the_cells():
     @law
     @given(people(listed=True), st.sampled_from(COSTS), st.integers(0, 9))
     def check(person, cost, seed):
-        model, reach = person
-        cost = Cost.named(cost, functions={name: uneven(seed) for name in reach.schema.names})
-        found = candidates(model, reach, cost)
-        for f, (feature, moves, _, (codes, cells, costs)) in enumerate(each(model, reach, found)):
-            every = moves.values()
-            rows = np.repeat(reach.own[None], len(every), axis=0)
+        model, action_set = person
+        cost = Cost.named(cost, functions={name: uneven(seed) for name in action_set.schema.names})
+        found = candidates(model, action_set, cost)
+        for f, (feature, actions, _, (codes, cells, costs)) in enumerate(
+            each(model, action_set, found)
+        ):
+            every = actions.values()
+            rows = np.repeat(action_set.own[None], len(every), axis=0)
             rows[:, f] = every
             cell = model.cells(rows)[:, f]
-            price = np.array([cost.change(feature, moves.own, v) for v in every.tolist()])
+            price = np.array([cost.change(feature, actions.own, v) for v in every.tolist()])
             np.testing.assert_array_equal(cells, np.unique(cell))
             assert costs.tolist() == [price[cell == c].min() for c in cells]
-            assert all(map(moves.allows, codes.tolist()))
+            assert all(map(actions.allows, codes.tolist()))
             assert (np.diff(codes[~np.isnan(codes)]) > 0).all()
-            assert sum(moves.own == v or v != v for v in codes) == 1
+            assert sum(actions.own == v or v != v for v in codes) == 1
             judged["chosen"] += len(every) > len(codes) > 1
             judged["category"] += feature.kind == "category" and len(codes) > 1
 
@@ -158,19 +160,19 @@ def test_with_a_function_they_are_the_cheapest_values_of_the_cells():
 
 def test_candidates_follow_the_thresholds_of_a_model_that_is_fitted_again():
     schema = Schema((Feature("x", "integer", lower=0, upper=9),))
-    model, reach = Grid(schema, (np.array([2.0]),)), schema.reach({"x": 5})
-    assert candidates(model, reach, Cost.named("l1"))[0].codes.tolist() == [2, 5]
+    model, action_set = Grid(schema, (np.array([2.0]),)), schema.action_set({"x": 5})
+    assert candidates(model, action_set, Cost.named("l1"))[0].codes.tolist() == [2, 5]
     model = Grid(schema, (np.array([3.0, 6.0]),))
-    assert candidates(model, reach, Cost.named("l1"))[0].codes.tolist() == [3, 5, 7]
+    assert candidates(model, action_set, Cost.named("l1"))[0].codes.tolist() == [3, 5, 7]
 
 
 def test_a_feature_with_a_function_needs_values_that_can_be_listed():
     schema = Schema((Feature("x", step=1, lower=0),))
     cost = Cost.named("l1", functions={"x": giving(1.0)})
     with pytest.raises(SchemaError, match="feature 'x' has a cost function, but its values cannot"):
-        candidates(Grid(schema, (np.array([2.0]),)), schema.reach({"x": 5}), cost)
+        candidates(Grid(schema, (np.array([2.0]),)), schema.action_set({"x": 5}), cost)
     fixed = schema.lock("x")
-    found = candidates(Grid(fixed, (np.array([2.0]),)), fixed.reach({"x": 5}), cost)
+    found = candidates(Grid(fixed, (np.array([2.0]),)), fixed.action_set({"x": 5}), cost)
     assert found[0].codes.tolist() == [5]
 
 
@@ -213,14 +215,14 @@ def test_exact_search_finds_the_cheapest_change_by_these_functions(loans):
         schema = model.schema_
         if related:
             schema = schema.relate("job changes => count rises by 1", "rate <= count")
-        reach = schema.reach(refused.iloc[who])
-        rows = itertools.product(*(moves.values() for moves in reach.moves))
-        codes = np.array([row for row in rows if reach.allows(row)])
+        action_set = schema.action_set(refused.iloc[who])
+        rows = itertools.product(*(actions.values() for actions in action_set.actions))
+        codes = np.array([row for row in rows if action_set.allows(row)])
         p = model.predict_proba(schema.decode(codes))[:, 1]
         level = float(np.quantile(p, rank, method="nearest"))  # of a row within reach
         meeting = codes[p >= level - 1e-9]
         costs, plain_costs = (
-            np.array([measure.between(schema.features, reach.own, row) for row in meeting])
+            np.array([measure.between(schema.features, action_set.own, row) for row in meeting])
             for measure in (cost, plain)
         )
         option = Recourse(model, schema, cost).find(refused.iloc[who], level).options[0]
@@ -314,7 +316,7 @@ shares = st.floats(0, 1) | st.integers(0, 10**4).map(lambda k: k / 10**4)
 def test_a_confidence_is_told_on_its_side_of_the_decision_and_the_target(c, threshold, level):
     for confidence in (c, threshold, level, np.nextafter(threshold, 0), 0.9996):
         target = Target(level)
-        told = float(as_told(float(confidence), threshold, target))
+        told = float(formatted(float(confidence), threshold, target))
         assert (told >= threshold) == (confidence >= threshold)
         assert target.met(told) == target.met(confidence)
         assert told <= confidence
@@ -322,4 +324,4 @@ def test_a_confidence_is_told_on_its_side_of_the_decision_and_the_target(c, thre
 
 
 def test_a_tie_that_is_no_yes_is_not_told_as_one():
-    assert as_told(np.nextafter(0.5, 0)) == "0.499"
+    assert formatted(np.nextafter(0.5, 0)) == "0.499"

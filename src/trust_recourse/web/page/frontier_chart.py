@@ -14,17 +14,17 @@ from trust_recourse.web.page.words import percent
 if TYPE_CHECKING:
     from nicegui.events import EChartPointClickEventArguments
 
-    from trust_recourse.web.page.visit import Visit
+    from trust_recourse.web.page.session import Session
 
 DRAWN = 150  # steps at most; a longer staircase is thinned
 NUMBERS_ONLY = "p => 'cost ' + p.value[0].toPrecision(3) + ', confidence ' + (Math.floor(p.value[1] * 1000) / 10).toFixed(1) + ' %'"  # noqa: E501
 
 
-class Stairs:
+class FrontierChart:
     """The chart, and two buttons that ask for the next step up or down."""
 
-    def __init__(self, visit: Visit) -> None:
-        self.visit = visit
+    def __init__(self, session: Session) -> None:
+        self.session = session
         self.stairs: list[tuple[float, float]] = []
         self.locks: Any = None
         heading("What each cost buys")
@@ -38,9 +38,9 @@ class Stairs:
         with ui.element("div").classes("line-up") as self.buttons:
             press("A step down", lambda: self._walk(-1), icon="south_west")
             press("A step up", lambda: self._walk(1), icon="north_east")
-        visit.on_person.append(self._empty)
-        visit.on_question.append(self._question)
-        visit.on_answer.append(self._draw)
+        session.on_person.append(self._empty)
+        session.on_question.append(self._question)
+        session.on_answer.append(self._draw)
         self._empty()
 
     def _empty(self) -> None:
@@ -49,8 +49,8 @@ class Stairs:
         self._draw()
 
     def _question(self) -> None:
-        question = self.visit.question
-        if question is None or not self.visit.desk.recourse.exact:
+        question = self.session.question
+        if question is None or not self.session.state.recourse.exact:
             return
         locks = (question.locked, question.freed)
         if locks != self.locks:
@@ -59,35 +59,37 @@ class Stairs:
             self.latest.ask(self._work)
 
     async def _work(self) -> None:
-        visit, question = self.visit, self.visit.question
+        session, question = self.session, self.session.question
         assert question is not None
-        recourse, limit = visit.recourse, visit.desk.limits.seconds
-        table = await visit.desk.work(lambda: recourse.frontier(question.person, time_limit=limit))
+        recourse, limit = session.recourse, session.state.limits.seconds
+        table = await session.state.work(
+            lambda: recourse.frontier(question.person, time_limit=limit)
+        )
         self.stairs = list(steps(table, DRAWN))
         self.complete, self.all = bool(table.attrs["complete"]), len(table)
         self._draw()
 
     def _draw(self) -> None:
-        visit = self.visit
+        session = self.session
         known = bool(self.stairs)
         self.chart.visible = self.buttons.visible = known
         self.said.text = self._words()
         if known:
             self.chart.options.clear()
-            options = visit.result.options if visit.result is not None else ()
+            options = session.result.options if session.result is not None else ()
             self.chart.options.update(
                 picture(
-                    self.stairs, [(o.cost, o.confidence) for o in options], visit.confidence,
-                    visit.desk.recourse.decision_threshold, complete=self.complete,
+                    self.stairs, [(o.cost, o.confidence) for o in options], session.confidence,
+                    session.state.recourse.decision_threshold, complete=self.complete,
                 )
             )  # fmt: skip
             self.chart.props["aria-label"] = self.said.text
             self.chart.update()
 
     def _words(self) -> str:
-        if self.visit.question is None:
+        if self.session.question is None:
             return "The stairs of cost and confidence appear with a person."
-        if not self.visit.desk.recourse.exact:
+        if not self.session.state.recourse.exact:
             return "This model has no cells, so its stairs are not known."
         if not self.stairs:
             return ""
@@ -102,14 +104,14 @@ class Stairs:
 
     def _clicked(self, event: EChartPointClickEventArguments) -> None:
         place: Any = event.value  # cost and confidence
-        self.visit.ask(confidence=float(place[1]))
+        self.session.ask(confidence=float(place[1]))
 
     def _walk(self, way: int) -> None:
         """Ask for the confidence of the next step up or down from what is asked for."""
-        now = self.visit.confidence
+        now = self.session.confidence
         beyond = [c for _, c in self.stairs if (c - now) * way > 1e-9]
         if beyond:
-            self.visit.ask(confidence=min(beyond) if way > 0 else max(beyond))
+            self.session.ask(confidence=min(beyond) if way > 0 else max(beyond))
 
 
 def picture(
@@ -158,7 +160,7 @@ def picture(
                     "silent": True, "symbol": "none", "animation": False,
                     "data": [
                         _level(asked, "asked for", "var(--accent)", "solid", "StartTop"),
-                        _level(threshold, "a yes begins", "var(--no)", "dashed", "EndBottom"),
+                        _level(threshold, "decision threshold", "var(--no)", "dashed", "EndBottom"),
                     ],
                 },
             },

@@ -6,28 +6,28 @@ from typing import TYPE_CHECKING
 
 from nicegui import ui
 
-from trust_recourse.problem import option_name
+from trust_recourse.question import option_name
 from trust_recourse.report.answers import SIGMA
 from trust_recourse.web.page.latest import Latest
 from trust_recourse.web.page.parts import grid, note, status_line
 from trust_recourse.web.page.question import with_kept
-from trust_recourse.web.page.trying import STILL, points
+from trust_recourse.web.page.what_if import STILL, points
 from trust_recourse.web.page.words import percent
 
 if TYPE_CHECKING:
     from trust_recourse import Result
     from trust_recourse.explain import Comparison, Explanation
-    from trust_recourse.web.page.visit import Visit
+    from trust_recourse.web.page.session import Session
 
 RULES = 8  # told one by one, with their literals
 LIKELY = 0.05  # literals less likely to belong to a rule are not listed
 
 
-class Sides:
+class Compare:
     """Two options chosen from those of the answer and those kept from others."""
 
-    def __init__(self, visit: Visit) -> None:
-        self.visit, self.open, self._quiet = visit, False, False
+    def __init__(self, session: Session) -> None:
+        self.session, self.open, self._quiet = session, False, False
         self.result: Result | None = None
         with ui.element("div").classes("line-up") as self.row:
             self.first, self.second = (
@@ -40,10 +40,10 @@ class Sides:
         waiting, failed = status_line("Comparing…")
         self.latest = Latest(waiting, failed)
         self.place = ui.element("div").classes("stack")
-        visit.on_person.append(self._show)
-        visit.on_question.append(self._show)
-        visit.on_answer.append(self._show)
-        visit.on_kept.append(self._show)
+        session.on_person.append(self._show)
+        session.on_question.append(self._show)
+        session.on_answer.append(self._show)
+        session.on_kept.append(self._show)
         self._show()
 
     def shown(self, is_open: bool) -> None:
@@ -52,12 +52,12 @@ class Sides:
         self._ask()
 
     def _show(self) -> None:
-        visit = self.visit
+        session = self.session
         self.latest.stop()
         self.place.clear()
-        self.result = None if visit.result is None else with_kept(visit.result, visit.kept)
+        self.result = None if session.result is None else with_kept(session.result, session.kept)
         options = () if self.result is None else self.result.options
-        enough = len(options) > 1 and hasattr(visit.desk.recourse.model, "clauses")
+        enough = len(options) > 1 and hasattr(session.state.recourse.model, "clauses")
         self.row.visible = enough
         self.said.text = "" if enough else self._why_not(len(options))
         if enough:
@@ -73,11 +73,11 @@ class Sides:
             self._ask()
 
     def _why_not(self, many: int) -> str:
-        if self.visit.question is None:
+        if self.session.question is None:
             return "Pick a person first."
-        if not hasattr(self.visit.desk.recourse.model, "clauses"):
+        if not hasattr(self.session.state.recourse.model, "clauses"):
             return "This model has no rules to compare options by."
-        if self.visit.result is None:
+        if self.session.result is None:
             return "There is no answer yet."
         return (
             f"There {'is one option' if many else 'are no options'}. Ask for more options, or "
@@ -95,7 +95,7 @@ class Sides:
             self.place.clear()
             self.said.text = "Choose two different options."
             return
-        found = await self.visit.desk.work(lambda: result.compare(first, second, sigma=SIGMA))
+        found = await self.session.state.work(lambda: result.compare(first, second, sigma=SIGMA))
         self.said.text = ""
         self.place.clear()
         with self.place:

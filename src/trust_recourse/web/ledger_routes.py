@@ -15,10 +15,10 @@ from trust_recourse.ledger.judging import check as judge
 from trust_recourse.result import Result
 from trust_recourse.search.certificate import Certificate
 from trust_recourse.web import bodies
-from trust_recourse.web.desk import Desk
 from trust_recourse.web.problems import Problem
 from trust_recourse.web.questions import book, chosen, put, values, within
 from trust_recourse.web.requests import StrictRoute, waited_for
+from trust_recourse.web.state import AppState
 
 Done = TypeVar("Done")
 ID = "^([0-9a-f]{16}|[0-9a-f]{20})$"  # before there were seals, and since
@@ -37,20 +37,20 @@ Id = Annotated[
 ]
 
 
-def booking(desk: Desk) -> APIRouter:
+def ledger_routes(state: AppState) -> APIRouter:
     """The routes to the ledger of a desk."""
     routes = APIRouter(prefix="/v1/ledger", route_class=StrictRoute, tags=["ledger"])
-    limits = desk.limits
+    limits = state.limits
 
     async def looked_up(request: Request, job: Callable[[], Done]) -> Done:
-        return await waited_for(request, desk.record(job))
+        return await waited_for(request, state.record(job))
 
     @routes.post("/promises", status_code=201)
     async def promise(asked: bodies.Promising, request: Request) -> bodies.Promised:
         """Promise an option to a person; when this answers, the promise is on disk."""
         within(limits, asked)
-        ledger = book(desk)
-        result, proof = await waited_for(request, desk.work(lambda: _answered(desk, asked)))
+        ledger = book(state)
+        result, proof = await waited_for(request, state.work(lambda: _answered(state, asked)))
         # Once writing has begun it is finished, even if whoever asked goes away meanwhile.
         return await looked_up(request, lambda: _promised(ledger, asked, result, proof))
 
@@ -61,14 +61,14 @@ def booking(desk: Desk) -> APIRouter:
         after: Annotated[int, Query(ge=0, le=2**53, description="From this number on.")] = 0,
     ) -> bodies.Promises:
         """The promises in the order they were made, so many at a time."""
-        ledger = book(desk)
+        ledger = book(state)
         found = await looked_up(request, lambda: ledger.promises(outstanding))
         return _listed([each for each in found if each.number > after], limits.rows)
 
     @routes.post("/promises/search")
     async def search(asked: bodies.Seeking, request: Request) -> bodies.Promises:
         """The promises made to one person, by their id."""
-        ledger = book(desk)
+        ledger = book(state)
         found = await looked_up(
             request, lambda: ledger.promises(asked.outstanding, subject=asked.subject)
         )
@@ -77,7 +77,7 @@ def booking(desk: Desk) -> APIRouter:
     @routes.get("/promises/{promise}")
     async def history(promise: Id, request: Request) -> bodies.History:
         """One promise, and all that happened to it."""
-        ledger = book(desk)
+        ledger = book(state)
 
         def job() -> bodies.History:
             events = ledger.history(promise)
@@ -90,12 +90,12 @@ def booking(desk: Desk) -> APIRouter:
     @routes.post("/promises/{promise}/redeem")
     async def redeem(promise: Id, asked: bodies.Returning, request: Request) -> bodies.Redeemed:
         """The person returns: was it done, does it hold? What is found is recorded."""
-        ledger = book(desk)
+        ledger = book(state)
 
         def job() -> dict[str, Any]:
-            x = values(desk.recourse.schema, asked.person)
-            by = desk.earlier.get(ledger.read(promise).model)
-            found = ledger.redeem(promise, x, desk.recourse, promised_by=by)
+            x = values(state.recourse.schema, asked.person)
+            by = state.earlier.get(ledger.read(promise).model)
+            found = ledger.redeem(promise, x, state.recourse, promised_by=by)
             hint = ["Start the server with it: --earlier FILE."] if found.undecided else []
             return {**found.to_dict(), "sentences": found.lines() + hint}
 
@@ -104,7 +104,7 @@ def booking(desk: Desk) -> APIRouter:
     @routes.post("/promises/{promise}/withdraw")
     async def withdraw(promise: Id, asked: bodies.Withdrawing, request: Request) -> bodies.Event:
         """Take a promise back; it stays in the ledger, with the reason."""
-        ledger = book(desk)
+        ledger = book(state)
         entry = await looked_up(request, lambda: ledger.withdraw(promise, asked.reason))
         return bodies.Event(number=entry.number, kind=entry.kind, at=entry.at)
 
@@ -116,7 +116,7 @@ def booking(desk: Desk) -> APIRouter:
         ] = None,
     ) -> bodies.Chain:
         """Walk the chain of entries, and name the first that was changed, removed or moved."""
-        ledger = book(desk)
+        ledger = book(state)
         found = await looked_up(request, lambda: ledger.verify(head))
         return bodies.Chain(
             holds=found.holds,
@@ -130,20 +130,20 @@ def booking(desk: Desk) -> APIRouter:
         request: Request, by: Annotated[Literal["decision", "target"], Query()] = "decision"
     ) -> bodies.Checked:
         """Which outstanding promises the served model would break, and what would mend each."""
-        ledger, now = book(desk), datetime.now(UTC)
+        ledger, now = book(state), datetime.now(UTC)
         promises = await looked_up(request, ledger.promises)
 
         def job() -> dict[str, Any]:
-            return judge(promises, desk.recourse, now, by, time_limit=limits.seconds).to_dict()
+            return judge(promises, state.recourse, now, by, time_limit=limits.seconds).to_dict()
 
-        return bodies.Checked.model_validate(await waited_for(request, desk.work(job)))
+        return bodies.Checked.model_validate(await waited_for(request, state.work(job)))
 
     return routes
 
 
-def _answered(desk: Desk, asked: bodies.Promising) -> tuple[Result, Certificate | None]:
+def _answered(state: AppState, asked: bodies.Promising) -> tuple[Result, Certificate | None]:
     """The result of the question, and its proof if that is asked for."""
-    result = put(desk, asked)
+    result = put(state, asked)
     option = chosen(result, asked.option)
     return result, result.certificate(option.target) if asked.certificate else None
 

@@ -8,8 +8,8 @@ import pytest
 
 from page_server import loans
 from trust_recourse import Option, PTMClassifier, Recourse
-from trust_recourse.web.desk import Desk
-from trust_recourse.web.page.visit import Visit
+from trust_recourse.web.page.session import Session
+from trust_recourse.web.state import AppState
 
 
 @pytest.fixture(scope="module")
@@ -22,19 +22,19 @@ def lending():
 def asking(lending):
     """A visit to somebody whom the model refuses, and its answer."""
     recourse, X = lending
-    visit = Visit(Desk(recourse), None)
-    visit.meet("Bo", next(x for _, x in X.iterrows() if recourse.confidence(x) < 0.5))
-    asyncio.run(visit.answer())
-    yield visit
-    visit.desk.close()
+    session = Session(AppState(recourse), None)
+    session.meet("Bo", next(x for _, x in X.iterrows() if recourse.confidence(x) < 0.5))
+    asyncio.run(session.answer())
+    yield session
+    session.state.close()
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        lambda visit: visit.ask(confidence=0.6),
-        lambda visit: visit.ask(n_options=2),
-        lambda visit: visit.turn(visit.desk.recourse.schema["income"]),
+        lambda session: session.ask(confidence=0.6),
+        lambda session: session.ask(n_options=2),
+        lambda session: session.turn(session.state.recourse.schema["income"]),
     ],
 )
 def test_nothing_is_left_of_an_answer_once_its_question_is_another(asking, change):
@@ -58,6 +58,6 @@ def test_what_is_kept_is_no_other_answer(asking):
     asking.on_kept.append(lambda: told.append("kept"))
     asking.keep(asking.result.options[0])
     assert told == ["kept"]
-    asking.turn(asking.desk.recourse.schema["income"])
+    asking.turn(asking.state.recourse.schema["income"])
     asking.keep(Option(x=asking.question.person))  # from a card of the earlier answer
     assert asking.kept == ()

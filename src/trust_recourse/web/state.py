@@ -1,9 +1,9 @@
 """What a server works with: a model and its rules, the people, the ledger, and searches in threads.
 
-The event loop never searches itself: `Desk.work` hands a job to a thread (the search's loop lets go
-of Python's lock) and waits for it. Whoever stops waiting calls the job off. `Desk.brief` is for
-what is short. `Desk.record` is for the ledger: what is being written must not be called off, and
-whoever waits for a database that hangs must hold up nobody else.
+The event loop never searches itself: `AppState.work` hands a job to a thread (the search's loop
+lets go of Python's lock) and waits for it. Whoever stops waiting calls the job off.
+`AppState.brief` is for what is short. `AppState.record` is for the ledger: what is being written
+must not be called off, and whoever waits for a database that hangs must hold up nobody else.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Traffic:
 
 
 @dataclass(frozen=True)
-class Desk:
+class AppState:
     """A model with its rules, whom it may be asked about, and where promises are kept."""
 
     recourse: Recourse

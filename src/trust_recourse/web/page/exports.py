@@ -1,4 +1,4 @@
-"""What leaves the page: the letter, the dossier, and the promise."""
+"""What leaves the page: the letter, the evidence report, and the promise."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
 
-from trust_recourse.problem import option_name
-from trust_recourse.report.dossier import dossier
+from trust_recourse.question import option_name
+from trust_recourse.report.evidence import evidence
 from trust_recourse.report.letter import ProtectedReasonError, letter
 from trust_recourse.web.page.latest import Latest
 from trust_recourse.web.page.parts import heading, note, press, status_line
@@ -18,38 +18,38 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from trust_recourse import Feature, Letter, Result
-    from trust_recourse.web.page.visit import Visit
+    from trust_recourse.web.page.session import Session
 
 DAYS = 90
 
 
-class Papers:
+class Exports:
     """Fields for what a letter says beside the answer, and buttons that make it."""
 
-    def __init__(self, visit: Visit) -> None:
-        self.visit = visit
+    def __init__(self, session: Session) -> None:
+        self.session = session
         self.why_not = note("")
         with ui.element("div").classes("split"):
             with ui.element("div").classes("stack"):
                 self._letter()
             with ui.element("div").classes("stack"):
                 self._promise()
-        visit.on_meeting.append(self._another)
-        visit.on_person.append(self._unreviewed)
-        visit.on_person.append(self._show)
-        visit.on_question.append(self._show)
-        visit.on_answer.append(self._show)
+        session.on_meeting.append(self._another)
+        session.on_person.append(self._unreviewed)
+        session.on_person.append(self._show)
+        session.on_question.append(self._show)
+        session.on_answer.append(self._show)
         self._show()
 
-    # ------------------------------------------------------------ letter and dossier
+    # ------------------------------------------------------------ letter and evidence report
 
     def _letter(self) -> None:
-        desk = self.visit.desk
+        state = self.session.state
         heading("Letter to the person", 3)
         self.person = _text("Name of the person", empty="May be left blank.")
-        self.organisation = _text("Who writes", desk.organisation, "Say who writes.")
+        self.organisation = _text("Who writes", state.organisation, "Say who writes.")
         self.contact = _text(
-            "Whom to ask", desk.contact, "Say whom to ask: a name, a telephone number, an address."
+            "Whom to ask", state.contact, "Say whom to ask: a name, a telephone number, an address."
         )
         self.number = _text("Number of the promise", empty="Once there is one.")
         self.until = _day("The offer holds until")
@@ -61,8 +61,10 @@ class Papers:
                     ("Letter as HTML", self._letter_html, False),
                 )
             ]
-            self.dossier = press(
-                "Dossier for the risk officer", partial(self._make, self._dossier), icon="download"
+            self.evidence = press(
+                "Evidence report for the risk officer",
+                partial(self._make, self._evidence),
+                icon="download",
             )
         waiting, failed = status_line("Writing…")
         self.writing = Latest(waiting, failed)
@@ -72,13 +74,13 @@ class Papers:
             field.on_value_change(self._show_letter)
 
     def _make(self, write: Callable[[Result], tuple[bytes, str]]) -> None:
-        result = self.visit.result
+        result = self.session.result
         if result is not None:
             self.writing.ask(lambda: self._download(write, result))
 
     async def _download(self, write: Callable[[Result], tuple[bytes, str]], result: Result) -> None:
         try:
-            content, name = await self.visit.desk.work(lambda: write(result))
+            content, name = await self.session.state.work(lambda: write(result))
         except ProtectedReasonError as error:
             self._ask_for_review(error.features)
             raise ValueError(f"{error.sentence[:1].upper()}{error.sentence[1:]} here:") from None
@@ -113,15 +115,15 @@ class Papers:
             protected_reviewed=[name for name, box in self.reviewed.items() if box.value],
         )  # fmt: skip
 
-    def _dossier(self, result: Result) -> tuple[bytes, str]:
-        made = dossier(result, organisation=_said(self.organisation))
-        return made.html().encode(), "dossier.html"
+    def _evidence(self, result: Result) -> tuple[bytes, str]:
+        made = evidence(result, organisation=_said(self.organisation))
+        return made.html().encode(), "evidence.html"
 
     # ------------------------------------------------------------ promise
 
     def _promise(self) -> None:
         heading("Promise", 3)
-        if self.visit.desk.ledger is None:
+        if self.session.state.ledger is None:
             note(
                 "No ledger is kept here, so no promise can be made. Start the server with "
                 "--ledger promises.db to keep one."
@@ -149,18 +151,18 @@ class Papers:
         return self.option.value, _said(self.subject), _said(self.last_day)
 
     def _issued(self) -> None:
-        result, wish = self.visit.result, self._wish
+        result, wish = self.session.result, self._wish
         if result is not None:
             self.promised = wish
             self._show_promise()
             self.promising.ask(lambda: self._write(result, *wish))
 
     async def _write(self, result: Result, option: int, subject: str, until: str) -> None:
-        ledger = self.visit.desk.ledger
+        ledger = self.session.state.ledger
         assert ledger is not None
         last = datetime.date.fromisoformat(until)
         try:
-            promise = await self.visit.desk.record(
+            promise = await self.session.state.record(
                 lambda: ledger.promise(result, option, subject=subject, valid_until=last)
             )
         except Exception:
@@ -182,17 +184,20 @@ class Papers:
     def _another(self) -> None:
         """Nothing that was typed of one person is said of the next."""
         self.person.value = ""
-        if self.visit.desk.ledger is not None:
-            self.subject.value = self.visit.id
+        if self.session.state.ledger is not None:
+            self.subject.value = self.session.id
 
     def _show(self) -> None:
-        result = self.visit.result
+        result = self.session.result
         self.number.value = ""
         self.why_not.text = self._why_not
         self.why_not.visible = bool(self._why_not)
         self._show_letter()
-        if self.visit.desk.ledger is not None:
-            line, options = self.visit.desk.recourse.decision_threshold, result and result.options
+        if self.session.state.ledger is not None:
+            line, options = (
+                self.session.state.recourse.decision_threshold,
+                result and result.options,
+            )
             names = {
                 at: option_name(at).capitalize()
                 for at, option in enumerate(options or ())
@@ -207,7 +212,7 @@ class Papers:
         filled = _said(self.organisation) and _said(self.contact) and self.until.validate()
         for button in self.letters:
             button.set_enabled(bool(filled) and not self._why_not)
-        self.dossier.set_enabled(not self._why_not)
+        self.evidence.set_enabled(not self._why_not)
 
     def _show_promise(self) -> None:
         self.promising.forget()
@@ -220,11 +225,11 @@ class Papers:
     @property
     def _why_not(self) -> str:
         """Why nothing can be made, if so."""
-        if self.visit.question is None:
+        if self.session.question is None:
             return "Pick a person first."
-        if self.visit.question.freed:
+        if self.session.question.freed:
             return "Something is free that the rules lock: no letter or promise is made of this."
-        return "There is no answer yet." if self.visit.result is None else ""
+        return "There is no answer yet." if self.session.result is None else ""
 
 
 def _said(field: ui.input) -> str:
