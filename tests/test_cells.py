@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from test_own_model import LOAN, card
+from test_testing import LOAN, card
 from trust_recourse.cells import Condition, Grid
 from trust_recourse.question import Cost
 from trust_recourse.search.branch_and_bound import BranchAndBound

@@ -20,7 +20,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from trust_recourse.schema import ActionSet, Feature, Schema, SchemaError
-from trust_recourse.schema.values import floored, written
+from trust_recourse.wording import floored, written
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

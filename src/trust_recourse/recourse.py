@@ -32,7 +32,7 @@ from trust_recourse.question import (
 )
 from trust_recourse.result import Result, of_model, read
 from trust_recourse.schema import ActionSet, Schema
-from trust_recourse.schema.values import plain
+from trust_recourse.schema.scalars import plain
 from trust_recourse.search.diverse import diverse
 from trust_recourse.search.engines import BY_TRIAL, NAMES, Engine
 from trust_recourse.search.exact import Answer, Exact, Robust

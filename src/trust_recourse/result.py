@@ -26,9 +26,10 @@ from trust_recourse.explain import (
     explain,
     places,
 )
+from trust_recourse.files import write_whole
 from trust_recourse.measure import copies, noise
 from trust_recourse.question import Option, Point, Problem, Status, Target, formatted, option_name
-from trust_recourse.schema.values import plain, write_whole
+from trust_recourse.schema.scalars import plain
 from trust_recourse.search.certificate import Certificate, Proof, cost_parts
 from trust_recourse.search.exact import Exact, Norm, radius
 

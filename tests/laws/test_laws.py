@@ -13,7 +13,7 @@ import pytest
 
 from laws import enumeration
 from laws.checks import judge
-from trust_recourse import problem
+from trust_recourse import question
 from trust_recourse.question import Cost
 from trust_recourse.schema import Implication
 from trust_recourse.search import branch_and_bound
@@ -49,7 +49,7 @@ def always(_, boxes):
 @pytest.mark.parametrize(
     ("where", "name", "wrong"),
     [
-        (problem, "SLACK", 0.0),
+        (question, "SLACK", 0.0),
         (Cost, "added", lambda self, moved, _: self.l0 + self.l1 * moved + self.l2 * moved**2),
         (Implication, "goal", lambda _, before: before),
         (branch_and_bound, "ROUNDING", -1e-3),

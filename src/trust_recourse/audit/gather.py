@@ -19,7 +19,7 @@ from trust_recourse.audit.intervals import LEVEL, Estimate, Measured, apart, mea
 from trust_recourse.audit.sampled_search import Asking, Sampled, deepened
 from trust_recourse.progress import Progress
 from trust_recourse.question import Cost
-from trust_recourse.schema.values import near, some
+from trust_recourse.wording import near, some
 
 if TYPE_CHECKING:
     from trust_recourse.report.audit import AuditPage

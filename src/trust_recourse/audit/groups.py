@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from trust_recourse.audit.folder import OWN, Folder
 from trust_recourse.batch.answer import UNANSWERED
 from trust_recourse.schema import Feature
-from trust_recourse.schema.values import near, plain, some, written
+from trust_recourse.schema.scalars import plain
+from trust_recourse.wording import near, some, written
 
 Ints: TypeAlias = NDArray[np.int64]
 Floats: TypeAlias = NDArray[np.float64]

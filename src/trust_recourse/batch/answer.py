@@ -17,7 +17,8 @@ import pandas as pd
 from trust_recourse.question import Option, Target
 from trust_recourse.recourse import Recourse, unpacked
 from trust_recourse.schema import Feature, SchemaError
-from trust_recourse.schema.values import near, plain, some
+from trust_recourse.schema.scalars import plain
+from trust_recourse.wording import near, some
 
 UNANSWERED = "unanswered"
 NODES = 100_000  # boxes for each person, unless said otherwise

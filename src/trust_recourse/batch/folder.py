@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from trust_recourse.batch.people import People, Span
-from trust_recourse.schema.values import some
+from trust_recourse.files import write_whole
+from trust_recourse.wording import some
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -95,17 +96,9 @@ class Folder:
         self._write(part_name(number), content)
 
     def _write(self, name: str, content: bytes) -> None:
-        beside = self.path / f".{name}.{os.getpid()}.tmp"
         try:
-            with beside.open("wb") as out:
-                out.write(content)
-                out.flush()
-                os.fsync(out.fileno())
-            beside.replace(self.path / name)
-            _fsync_folder(self.path)
+            write_whole(self.path / name, content)
         except OSError as error:
-            with contextlib.suppress(OSError):
-                beside.unlink()
             mend = "make room" if error.errno in FULL else "put that right"
             raise BatchError(
                 f"{self.path}: {name} could not be written ({os.strerror(error.errno or 0)}); "
@@ -138,14 +131,6 @@ def _writable(path: Path) -> Iterator[None]:
     except OSError as error:
         why = WHY.get(type(error)) or os.strerror(error.errno or 0)
         raise BatchError(f"{path}: cannot be written ({why}); give another folder") from None
-
-
-def _fsync_folder(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _lock(handle: int, path: Path) -> None:

@@ -20,7 +20,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pandas as pd
 
 from trust_recourse.schema import Schema
-from trust_recourse.schema.values import NUMBER, near, refuse_repeated, some
+from trust_recourse.schema.errors import refuse_repeated
+from trust_recourse.schema.scalars import NUMBER
+from trust_recourse.wording import near, some
 
 if TYPE_CHECKING:
     import pyarrow as pa

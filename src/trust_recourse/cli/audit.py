@@ -102,7 +102,7 @@ def audit(
             --model model.safetensors --sample 100 --html audit.html --csv audit.csv
     """
     from trust_recourse.audit import Audit
-    from trust_recourse.schema.values import write_whole
+    from trust_recourse.files import write_whole
 
     for path in (html, csv):
         can_be_written(path, model)

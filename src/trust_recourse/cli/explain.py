@@ -63,8 +63,8 @@ def explain(
         trust-recourse explain model.safetensors --data patients.csv --row 9 \
             --confidence 0.6 --confidence 0.7 --compare 1 2 --html why.html
     """
+    from trust_recourse.files import write_whole
     from trust_recourse.report.answers import answers, how_far
-    from trust_recourse.schema.values import write_whole
 
     who = question.Person(model, schema, data, row, id, values, lock, cost, wanted)
     what = question.Question(confidence, options, min_radius, "exact", time_limit)

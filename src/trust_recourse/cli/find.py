@@ -141,7 +141,7 @@ def decision(result: Result) -> str:
 
 def _show(console: Console, result: Result, safe: list[Safety], far: Any, asked: int) -> None:
     from trust_recourse.report.answers import SIGMA
-    from trust_recourse.schema.values import distance, percent
+    from trust_recourse.wording import distance, percent
 
     console.print(f"{decision(result)}\n")
     if result.options:

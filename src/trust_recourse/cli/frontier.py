@@ -66,8 +66,8 @@ def frontier(
         trust-recourse frontier model.safetensors --data patients.csv --row 9 \
             --lock age --lock year --csv steps.csv --png steps.png
     """
+    from trust_recourse.files import write_whole
     from trust_recourse.report.answers import steps
-    from trust_recourse.schema.values import write_whole
 
     who = question.Person(model, schema, data, row, id, values, lock, cost, wanted)
     can_be_written(csv, model, schema, data)
@@ -130,7 +130,7 @@ def _spread(found: list[Any], line: float) -> list[Any]:
 
     The first, the last and the cheapest yes, if there is one, are among them.
     """
-    from trust_recourse.schema.values import floored
+    from trust_recourse.wording import floored
 
     if len(found) <= SHOWN:
         return found

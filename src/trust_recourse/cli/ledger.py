@@ -391,7 +391,7 @@ def _row(promise: Promise) -> tuple[str, str, str]:
 
 
 def _values(given: str) -> dict[str, Any]:
-    from trust_recourse.schema.values import read_whole
+    from trust_recourse.files import read_whole
 
     text = given if given.lstrip().startswith("{") else read_whole(given, MOST_BYTES)
     try:

@@ -119,7 +119,7 @@ class Person:
 
     def values_by(self, schema: Schema, known: dict[str, Any]) -> dict[str, Any]:
         """The person's values by name; those that are not given are as known."""
-        from trust_recourse.schema.values import some
+        from trust_recourse.wording import some
 
         values = {**known, **self._row(schema)}
         for given in self.values or ():
@@ -241,7 +241,7 @@ def either(classes: list[str]) -> str:
 
 def label_of(text: str, classes: list[Any]) -> Any:
     """The class that a text on the line means."""
-    from trust_recourse.schema.values import near
+    from trust_recourse.wording import near
 
     for label in classes:
         if text in (str(label), str(label).lower()):

@@ -61,7 +61,7 @@ def report(
     from sklearn.base import clone
 
     from trust_recourse import PTMClassifier, Schema, TMClassifier, load, model_report
-    from trust_recourse.schema.values import write_whole
+    from trust_recourse.files import write_whole
 
     can_be_written(html, data, schema, model)
     machine: PTMClassifier | TMClassifier = PTMClassifier(random_state=seed)

@@ -121,7 +121,7 @@ def _no_category(column: pd.Series[Any]) -> bool:
 
 def left_out(unused: list[str]) -> str:
     """That columns were left out, and why."""
-    from trust_recourse.schema.values import some
+    from trust_recourse.wording import some
 
     return (
         f"Left out {some(unused)}: most rows hold a text of their own there, as names, dates and "
@@ -149,7 +149,7 @@ def inferred(table: Table, rows: pd.DataFrame, missing: list[str]) -> Schema:
 
 def _codes(column: pd.Series[Any], text: str) -> tuple[Any, ...]:
     """The codes in a text, as the column holds them."""
-    from trust_recourse.schema.values import NUMBER
+    from trust_recourse.schema.scalars import NUMBER
 
     words = tuple(word.strip() for word in text.split(","))
     if column.dtype.kind not in "iuf":
@@ -211,7 +211,7 @@ def _notes(feature: Feature, column: pd.Series[Any]) -> Iterator[str]:
 
 
 def _nearly_numbers(known: pd.Series[Any]) -> Iterator[str]:
-    from trust_recourse.schema.values import NUMBER
+    from trust_recourse.schema.scalars import NUMBER
 
     odd = [text for text in known if isinstance(text, str) and not NUMBER.fullmatch(text)]
     if 0 < 10 * len(odd) <= len(known):

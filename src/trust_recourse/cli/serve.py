@@ -177,7 +177,7 @@ class Service:
         """Whom to pick on the page, each by an id if a column has one."""
         import pandas as pd
 
-        from trust_recourse.schema.values import some
+        from trust_recourse.wording import some
 
         if self.data is None:
             if self.id is not None:

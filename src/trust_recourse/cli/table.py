@@ -42,7 +42,7 @@ class Table:
 
     def column(self, name: str) -> pd.Series[Any]:
         """One column; a name that is not there gets the one that was meant."""
-        from trust_recourse.schema.values import near, some
+        from trust_recourse.wording import near, some
 
         if name not in self.cells.columns:
             known = list(self.cells.columns)
@@ -52,7 +52,7 @@ class Table:
 
     def labels(self, target: str) -> NDArray[Any]:
         """The class of each row: two classes, none blank."""
-        from trust_recourse.schema.values import some
+        from trust_recourse.wording import some
 
         given = self._guessed(self.column(target))
         classes = given.dropna().unique().tolist()
@@ -116,7 +116,7 @@ def guessed(column: pd.Series[Any]) -> pd.Series[Any]:
 
     Whole numbers with a leading zero are names, of a place or an account, and stay text.
     """
-    from trust_recourse.schema.values import BLANKS, NUMBER, YES
+    from trust_recourse.schema.scalars import BLANKS, NUMBER, YES
 
     words = set(column.unique())
     known = {word for word in words if word.lower() not in BLANKS}
@@ -170,7 +170,7 @@ def read(path: Path) -> Table:
 def _parquet(path: Path) -> pd.DataFrame:
     import pandas as pd
 
-    from trust_recourse.schema.values import some
+    from trust_recourse.wording import some
 
     if find_spec("pyarrow") is None:
         raise InputError(
@@ -253,7 +253,7 @@ def _printable(path: Path, lines: Iterable[str]) -> Iterator[str]:
 
 def _names(path: Path, given: Sequence[str]) -> list[str]:
     """A name for each column; one without is called by its place."""
-    from trust_recourse.schema.values import some
+    from trust_recourse.wording import some
 
     names = [name or f"column {at}" for at, name in enumerate(given, 1)]
     if twice := sorted(name for name, times in Counter(names).items() if times > 1):
@@ -277,7 +277,7 @@ def as_csv(table: pd.DataFrame) -> str:
 
 def _with_points(cells: Sequence[str]) -> Sequence[str]:
     """Decimal commas, as in files with semicolons, made points if that makes all cells numbers."""
-    from trust_recourse.schema.values import BLANKS, NUMBER
+    from trust_recourse.schema.scalars import BLANKS, NUMBER
 
     points = [cell.replace(",", ".") for cell in cells]
     numbers = all(NUMBER.fullmatch(cell) or cell.lower() in BLANKS for cell in points)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from trust_recourse.explain.explanation import Explanation
-from trust_recourse.schema.values import distance, floored, percent
+from trust_recourse.wording import distance, floored, percent
 
 SAME = 1e-9  # costs and distances this near are equal
 

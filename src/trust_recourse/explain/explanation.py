@@ -19,7 +19,8 @@ import pandas as pd
 
 from trust_recourse.explain.points import FRAGILE, NAMED, Place, Places, Tightening
 from trust_recourse.explain.shares import STILL, Floats, Shares
-from trust_recourse.schema.values import floored, plain, signed
+from trust_recourse.schema.scalars import plain
+from trust_recourse.wording import floored, signed
 
 if TYPE_CHECKING:
     from trust_recourse.tsetlin.clauses import Bools

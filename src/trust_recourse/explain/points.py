@@ -18,7 +18,7 @@ import pandas as pd
 from trust_recourse.cells import of_class
 from trust_recourse.explain.shares import STILL, Floats, Shares, split
 from trust_recourse.question import Target, formatted
-from trust_recourse.schema.values import floored
+from trust_recourse.wording import floored
 
 if TYPE_CHECKING:
     from trust_recourse.recourse import Recourse

@@ -37,8 +37,8 @@ from trust_recourse.ledger.store import Store, Tables
 from trust_recourse.question import option_name
 from trust_recourse.result import Result
 from trust_recourse.schema import Schema
-from trust_recourse.schema.values import floored
 from trust_recourse.search.certificate import Certificate
+from trust_recourse.wording import floored
 
 
 class Ledger:

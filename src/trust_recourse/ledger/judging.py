@@ -16,7 +16,7 @@ from trust_recourse.progress import Progress
 from trust_recourse.question import SLACK, Floats, Option, Status, Target
 from trust_recourse.recourse import Recourse
 from trust_recourse.schema import Feature
-from trust_recourse.schema.values import same
+from trust_recourse.schema.scalars import same
 
 By = Literal["decision", "target"]
 

@@ -23,8 +23,9 @@ from trust_recourse.ledger.entries import (
 from trust_recourse.question import Cost, Option, Problem, Status, Target
 from trust_recourse.result import Result
 from trust_recourse.schema import Schema
-from trust_recourse.schema.values import floored, plain, same
+from trust_recourse.schema.scalars import plain, same
 from trust_recourse.search.certificate import Certificate, asked, cost_parts
+from trust_recourse.wording import floored
 
 
 @dataclass(frozen=True, eq=False)

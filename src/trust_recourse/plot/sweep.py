@@ -22,7 +22,7 @@ from trust_recourse.plot.style import (
     wrapped,
 )
 from trust_recourse.question import Status
-from trust_recourse.schema.values import floored
+from trust_recourse.wording import floored
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

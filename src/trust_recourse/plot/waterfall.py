@@ -22,7 +22,7 @@ from trust_recourse.plot.style import (
     wrapped,
 )
 from trust_recourse.question import Floats, formatted
-from trust_recourse.schema.values import floored, signed
+from trust_recourse.wording import floored, signed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from trust_recourse.schema.values import plain, same
+from trust_recourse.schema.scalars import plain, same
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from decimal import Decimal
 
-from trust_recourse.schema.values import floored
+from trust_recourse.wording import floored
 
 
 def out_of_100(confidence: float, levels: Iterable[float] = ()) -> str:

@@ -17,7 +17,7 @@ from html import escape
 from pathlib import Path
 from typing import Any, ClassVar
 
-from trust_recourse.schema.values import write_whole
+from trust_recourse.files import write_whole
 
 WIDTH = 78  # characters in a line of text
 NARROW = 4  # columns that a telephone can show; a table with more is moved sideways where it must

@@ -32,8 +32,8 @@ from trust_recourse.report.content import (
 from trust_recourse.report.protected import uses
 from trust_recourse.report.reasons import reasons
 from trust_recourse.report.titles import titled
-from trust_recourse.schema.values import distance, floored, percent
 from trust_recourse.search.certificate import Certificate, CertificateError, check
+from trust_recourse.wording import distance, floored, percent
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -28,7 +28,7 @@ from trust_recourse.report.content import (
 )
 from trust_recourse.report.reasons import Reason, reasons
 from trust_recourse.report.titles import titled
-from trust_recourse.schema.values import some
+from trust_recourse.wording import some
 
 if TYPE_CHECKING:
     from trust_recourse.result import Result

@@ -11,11 +11,11 @@ a category the index of its value, and every missing value NaN.
 from __future__ import annotations
 
 from trust_recourse.schema.actions import FeatureActions
+from trust_recourse.schema.errors import SchemaError
 from trust_recourse.schema.feature import Feature
 from trust_recourse.schema.lifted import Lifted
 from trust_recourse.schema.relations import AtMost, Implication, Relation
 from trust_recourse.schema.table import ActionSet, Schema
-from trust_recourse.schema.values import SchemaError
 
 __all__ = [
     "ActionSet",

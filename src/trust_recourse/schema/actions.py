@@ -8,15 +8,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from trust_recourse.schema.values import (
-    INF,
-    Floats,
-    SchemaError,
-    multiple_above,
-    multiple_below,
-    ratio,
-    same,
-)
+from trust_recourse.schema.errors import SchemaError
+from trust_recourse.schema.scalars import INF, Floats, same
+from trust_recourse.schema.steps import multiple_above, multiple_below, ratio
 
 MOST_LISTED = 10_000  # values of one feature
 

@@ -14,22 +14,20 @@ from numpy.typing import NDArray
 from pandas.api.types import infer_dtype
 
 from trust_recourse.schema.actions import FeatureActions
-from trust_recourse.schema.values import (
+from trust_recourse.schema.errors import SchemaError
+from trust_recourse.schema.scalars import (
     BLANKS,
     INF,
     NUMBER,
     YES,
     Floats,
-    SchemaError,
     Value,
     is_number,
-    near,
     plain,
-    plus,
     scalars,
-    some,
-    written,
 )
+from trust_recourse.schema.steps import plus
+from trust_recourse.wording import near, some, written
 
 Kind = Literal["number", "integer", "ordinal", "category", "boolean"]
 Direction = Literal["increase", "decrease"]

@@ -11,16 +11,11 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.api.types import infer_dtype, is_float_dtype
 
+from trust_recourse.schema.errors import SchemaError, refuse_repeated
 from trust_recourse.schema.feature import Feature, Kind
+from trust_recourse.schema.scalars import Floats, is_number, plain
 from trust_recourse.schema.scale import spread
-from trust_recourse.schema.values import (
-    Floats,
-    SchemaError,
-    is_number,
-    plain,
-    refuse_repeated,
-    some,
-)
+from trust_recourse.wording import some
 
 _KIND_HELD: dict[str, Kind] = {
     "boolean": "boolean",

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from trust_recourse.schema.actions import MOST_LISTED, FeatureActions
 from trust_recourse.schema.feature import Feature
 from trust_recourse.schema.relations import AtMost, Relation
-from trust_recourse.schema.values import INF, multiple_above, multiple_below
+from trust_recourse.schema.scalars import INF
+from trust_recourse.schema.steps import multiple_above, multiple_below
 
 if TYPE_CHECKING:
     from trust_recourse.schema.table import Schema

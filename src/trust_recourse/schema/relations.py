@@ -7,8 +7,11 @@ import re
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from trust_recourse.schema.errors import SchemaError
 from trust_recourse.schema.feature import Feature
-from trust_recourse.schema.values import SchemaError, is_number, plain, plus, same, written
+from trust_recourse.schema.scalars import is_number, plain, same
+from trust_recourse.schema.steps import plus
+from trust_recourse.wording import written
 
 
 @dataclass(frozen=True, repr=False)

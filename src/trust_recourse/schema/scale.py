@@ -6,7 +6,10 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from trust_recourse.schema.values import Floats, SchemaError, near, plus
+from trust_recourse.schema.errors import SchemaError
+from trust_recourse.schema.scalars import Floats
+from trust_recourse.schema.steps import plus
+from trust_recourse.wording import near
 
 Scale = Literal["range", "mad", "quantile"]
 

@@ -15,11 +15,14 @@ import yaml
 from numpy.typing import NDArray
 from pandas.api.types import is_numeric_dtype
 
+from trust_recourse.files import FileError, read_whole, write_whole
 from trust_recourse.schema.actions import FeatureActions
+from trust_recourse.schema.errors import SchemaError, refuse_repeated
 from trust_recourse.schema.feature import Feature, Labels
 from trust_recourse.schema.infer import as_table, inferred, refuse_unfinished
 from trust_recourse.schema.lifted import Lifted, lifted, limits
 from trust_recourse.schema.relations import AtMost, Relation, read_relation
+from trust_recourse.schema.scalars import INF, Floats, Value, plain, same, scalars
 from trust_recourse.schema.scale import Scale, refuse_unknown_scale, spread
 from trust_recourse.schema.text import (
     MOST_BYTES,
@@ -29,20 +32,7 @@ from trust_recourse.schema.text import (
     refuse_unknown_fields,
     to_yaml,
 )
-from trust_recourse.schema.values import (
-    INF,
-    Floats,
-    SchemaError,
-    Value,
-    near,
-    plain,
-    read_whole,
-    refuse_repeated,
-    same,
-    scalars,
-    some,
-    write_whole,
-)
+from trust_recourse.wording import near, some
 
 Codes: TypeAlias = Value | Sequence[Value | None]
 Rows: TypeAlias = "pd.DataFrame | pd.Series[Any] | Mapping[str, Any] | NDArray[Any]"
@@ -473,7 +463,10 @@ class Schema:
     @classmethod
     def from_yaml(cls, path: str | Path) -> Schema:
         """Read a YAML file, as YAML 1.2 does: `no` is text, not false."""
-        text = read_whole(path, MOST_BYTES)
+        try:
+            text = read_whole(path, MOST_BYTES)
+        except FileError as error:
+            raise SchemaError(str(error)) from None
         try:
             given = from_yaml(text)
         except (yaml.YAMLError, ValueError) as error:  # a ValueError is a number of 5,000 digits

@@ -25,7 +25,7 @@ from trust_recourse.schema import (
     Implication,
     SchemaError,
 )
-from trust_recourse.schema.values import plus
+from trust_recourse.schema.steps import plus
 
 STAYS = 0.005  # of a continuous range: a smaller move is none, or chance would never leave it alone
 MISSING = 0.05  # of a continuous axis, at its end: stands for a person's own missing value

@@ -20,7 +20,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from trust_recourse import files
+from trust_recourse import model_file
 from trust_recourse.progress import Progress
 from trust_recourse.schema import Schema
 from trust_recourse.tsetlin import inference, store
@@ -499,14 +499,14 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         arrays, header = store.content(self)
         if states and self.states_ is not None:
             arrays["states"] = self.states_
-        files.write(path, arrays, header)
+        model_file.write(path, arrays, header)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a model file; one of another class of machine is refused."""
         model = load(path)
         if not isinstance(model, cls):
-            raise files.ModelFileError(
+            raise model_file.ModelFileError(
                 f"{path}: holds a {type(model).__name__}; load it with {type(model).__name__}.load"
             )
         return model
@@ -521,7 +521,7 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
     def fingerprint_(self) -> str:
         """SHA-256 of all that prediction depends on: the model's identity in a certificate."""
         check_is_fitted(self)
-        return files.fingerprint(*store.identity(self))
+        return model_file.fingerprint(*store.identity(self))
 
 
 class PTMClassifier(_Machine):
@@ -553,7 +553,7 @@ class PTMClassifier(_Machine):
 
     Examples
     --------
-    >>> from trust_recourse import PTMClassifier, haberman
+    >>> from trust_recourse import model_file, PTMClassifier, haberman
     >>> X, y = haberman()
     >>> model = PTMClassifier(epochs=20, random_state=0).fit(X, y)
     >>> model.predict_proba(X.head(2)).shape
@@ -687,7 +687,7 @@ def _entropy(p: Floats) -> Floats:
 
 def load(path: str | os.PathLike[str]) -> PTMClassifier | TMClassifier:
     """Read a model file written by `save`; every part of it is checked before it is used."""
-    arrays, header = files.read(path)
+    arrays, header = model_file.read(path)
     machines: dict[str, type[PTMClassifier | TMClassifier]] = {
         "PTMClassifier": PTMClassifier,
         "TMClassifier": TMClassifier,
@@ -697,7 +697,7 @@ def load(path: str | os.PathLike[str]) -> PTMClassifier | TMClassifier:
         model._check_settings()
         store.restore(model, arrays, header)
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
-        raise files.ModelFileError(
+        raise model_file.ModelFileError(
             f"{path}: its contents do not make a model ({type(error).__name__}: {error})"
         ) from error
     return model

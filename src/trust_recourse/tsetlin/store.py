@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from trust_recourse.files import Arrays
+from trust_recourse.model_file import Arrays
 from trust_recourse.schema import Schema
 from trust_recourse.tsetlin.calibration import Calibrator
 from trust_recourse.tsetlin.literals import Literals

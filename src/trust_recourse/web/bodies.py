@@ -21,8 +21,8 @@ from pydantic import (
 )
 
 from trust_recourse.question import Mode
-from trust_recourse.schema.values import near
 from trust_recourse.search.engines import Anywhere
+from trust_recourse.wording import near
 
 WHOLE = 2**53  # beyond it floats skip whole numbers
 MOST = 10_000  # of anything in a list, whatever the server's own limit

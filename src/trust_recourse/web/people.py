@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trust_recourse.schema.values import multiple_below, plain
+from trust_recourse.schema.scalars import plain
+from trust_recourse.schema.steps import multiple_below
 
 if TYPE_CHECKING:
     from trust_recourse import Feature, Recourse

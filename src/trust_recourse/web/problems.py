@@ -21,9 +21,10 @@ from trust_recourse.ledger import (
     PromiseClosedError,
 )
 from trust_recourse.report.letter import ProtectedReasonError
-from trust_recourse.schema.values import SchemaError, shortened
+from trust_recourse.schema.errors import SchemaError
 from trust_recourse.search.certificate import CertificateError
 from trust_recourse.web.state import Busy, TooLong
+from trust_recourse.wording import shortened
 
 MEDIA = "application/problem+json"
 PLACE = "/v1/problems"  # where the kinds are told; a problem's type points into it

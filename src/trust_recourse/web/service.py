@@ -15,7 +15,7 @@ from fastapi_offline import FastAPIOffline
 
 from trust_recourse import __version__
 from trust_recourse.cancel import Cancelled
-from trust_recourse.schema.values import plain
+from trust_recourse.schema.scalars import plain
 from trust_recourse.web import bodies
 from trust_recourse.web.document import Worked, document
 from trust_recourse.web.guard import Guard

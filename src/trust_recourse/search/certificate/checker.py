@@ -15,7 +15,7 @@ from trust_recourse import cancel
 from trust_recourse.question import Cost, Floats, Ints, Point, Problem, Status, Target
 from trust_recourse.schema import AtMost, Relation, Schema, SchemaError
 from trust_recourse.schema.actions import MOST_LISTED
-from trust_recourse.schema.values import plain
+from trust_recourse.schema.scalars import plain
 from trust_recourse.search.certificate.bounds import ROUNDING, Candidates
 from trust_recourse.search.certificate.machine import Bools, Machine, cells_of
 from trust_recourse.search.certificate.question import asked, differences, fingerprint

@@ -9,11 +9,11 @@ from nicegui import ui
 from trust_recourse import Status
 from trust_recourse.question import option_name
 from trust_recourse.report.answers import SIGMA, Safety, safety_of
-from trust_recourse.schema.values import distance
 from trust_recourse.web.page.latest import Latest
 from trust_recourse.web.page.parts import heading, note, press, status_line
 from trust_recourse.web.page.question import EACH
 from trust_recourse.web.page.words import badge, cost, percent
+from trust_recourse.wording import distance
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
 
-from trust_recourse.schema.values import plain, written
+from trust_recourse.schema.scalars import plain
+from trust_recourse.wording import written
 
 if TYPE_CHECKING:
     import pandas as pd

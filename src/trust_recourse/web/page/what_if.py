@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from nicegui import ui
 
-from trust_recourse.schema.values import signed
 from trust_recourse.web.page.form import Form
 from trust_recourse.web.page.latest import Latest
 from trust_recourse.web.page.parts import grid, heading, note, press, status_line
 from trust_recourse.web.page.question import Trial, tried
 from trust_recourse.web.page.words import cost, limits, percent
+from trust_recourse.wording import signed
 
 if TYPE_CHECKING:
     from trust_recourse import Option

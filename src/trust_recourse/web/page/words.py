@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from trust_recourse import Status
-from trust_recourse.schema import values
+from trust_recourse import Status, wording
 from trust_recourse.web.page.question import must_stay_missing
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ def percent(confidence: float) -> str:
     >>> percent(0.7499), percent(0.57), percent(1.0)
     ('74.9 %', '57.0 %', '100.0 %')
     """
-    return values.percent(confidence).replace("%", " %")
+    return wording.percent(confidence).replace("%", " %")
 
 
 def cost(amount: float) -> str:

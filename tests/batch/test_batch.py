@@ -783,7 +783,7 @@ def test_the_recipes_for_other_engines_give_the_same(
     pytest.importorskip(engine, reason=f"{engine} is not installed")
     if engine == "pyspark" and shutil.which("java") is None:
         pytest.skip("Spark needs Java, which is not installed")
-    page = (Path(__file__).parent.parent / "docs" / "batch.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "batch.md").read_text()
     blocks = re.findall(r"```py\n(.*?)```", page, re.DOTALL)
     (recipe,) = [block for block in blocks if re.search(rf"^(from|import) {engine}", block)]
     monkeypatch.chdir(tmp_path)

@@ -725,7 +725,7 @@ def test_a_cost_is_said_as_it_is(cost, words):
 
 
 def test_a_certificate_of_format_1_kept_for_good():
-    data = Path(__file__).parent / "data"
+    data = Path(__file__).parents[1] / "data"
     model = trust_recourse.load(data / "format-1.safetensors")
     person = json.loads((data / "format-1.json").read_text())["rows"][0]
     schema = model.schema_.update("income", direction="increase", label="Income")

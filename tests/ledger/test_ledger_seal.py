@@ -16,11 +16,11 @@ import pytest
 import sqlalchemy as sa
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from test_ledger import NAMED, forged, issued, kind, one
 
 import postgres
 from conftest import NUMBERS
 from issuing import KEY, prepared, secret_file
-from test_ledger import NAMED, forged, issued, kind, one
 from trust_recourse import Ledger
 from trust_recourse.ledger import Entry, Head, LedgerChangedError, LedgerError
 from trust_recourse.ledger import seal as sealing
@@ -31,7 +31,7 @@ from trust_recourse.ledger.pseudonyms import VARIABLE
 from trust_recourse.ledger.seal import OLD, SEAL, STRETCH, Seal
 from trust_recourse.ledger.store import ENTRIES, SCHEMAS, SEALED
 
-BEFORE = Path(__file__).parent / "data" / "promises-0001.db"  # by tables of version 0001
+BEFORE = Path(__file__).parents[1] / "data" / "promises-0001.db"  # by tables of version 0001
 
 
 @pytest.fixture

@@ -16,9 +16,9 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from test_cli import command
 from typer.testing import CliRunner
 
-from test_cli import command
 from trust_recourse import (
     Feature,
     PTMClassifier,
@@ -31,7 +31,7 @@ from trust_recourse import (
 )
 from trust_recourse.cli import app, errors, table
 from trust_recourse.schema import SchemaError
-from trust_recourse.schema.values import floored
+from trust_recourse.wording import floored
 
 ASK = ("data", "schema", "fit", "report", "find", "frontier", "explain")
 SMALL = "--clauses 10 --epochs 6 --T 4 --s 1.6 --thresholds 12 --seed 3"

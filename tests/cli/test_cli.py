@@ -27,8 +27,8 @@ from trust_recourse import (
 from trust_recourse.cli import app, demo
 from trust_recourse.cli.verify import said
 from trust_recourse.question import Point
-from trust_recourse.schema.values import distance
 from trust_recourse.search.certificate import Certificate, Proof, check
+from trust_recourse.wording import distance
 
 HEAVY = ("numba", "numpy", "pandas", "sklearn", "sqlalchemy")
 

@@ -16,7 +16,7 @@ from experiments import beyond, convergence, paper, runner, sweep, table2
 from experiments.frame import FULL, PAGE, QUICK, TINY, Scale, Table, Unit, tex
 from experiments.people import LINKS, machine, queries, recourse
 
-RESULTS = Path(__file__).parent.parent / "results"
+RESULTS = Path(__file__).parents[2] / "results"
 
 
 # ---------------------------------------------------------------- the runner

@@ -22,8 +22,8 @@ from test_search import machine
 from trust_recourse import PTMClassifier, Recourse, Schema, Target, TMClassifier, haberman
 from trust_recourse.explain import NAMED, explain, places, split
 from trust_recourse.explain.shares import _by_feature
-from trust_recourse.schema.values import distance, floored
 from trust_recourse.tsetlin.calibration import Calibrator
+from trust_recourse.wording import distance, floored
 
 law = settings(max_examples=60)
 LINKS = st.sampled_from(["margin", "vote"])

@@ -39,7 +39,7 @@ from trust_recourse.question import Point
 from trust_recourse.report import content
 from trust_recourse.report.confidence import out_of_100
 from trust_recourse.report.reasons import reasons
-from trust_recourse.schema.values import distance, floored
+from trust_recourse.wording import distance, floored
 
 GIVEN = {
     "organisation": "Meadow Clinic",

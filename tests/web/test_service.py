@@ -13,11 +13,11 @@ import httpx
 import numpy as np
 import pytest
 import sqlalchemy as sa
+from test_ledger import forged as tampered
 from typer.testing import CliRunner
 
 from issuing import KEY, secret_file
 from serving import running, started
-from test_ledger import forged as tampered
 from trust_recourse import Ledger, PTMClassifier, Recourse, Schema, haberman
 from trust_recourse.cancel import Cancelled, check
 from trust_recourse.cli import app

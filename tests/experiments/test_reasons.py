@@ -17,7 +17,7 @@ from experiments.frame import TINY, Scale
 from experiments.people import machine, queries
 from trust_recourse.search.wachter import Network
 
-RESULTS = Path(__file__).parent.parent / "results"
+RESULTS = Path(__file__).parents[2] / "results"
 PAGE = RESULTS.parent / "docs" / "experiments.md"
 MARKED = re.compile(r"\(paper [^)]*\) †(\w?)")
 

@@ -14,7 +14,7 @@ from serving import running
 from trust_recourse import Ledger, PTMClassifier, Recourse, haberman
 from trust_recourse.web.state import AppState, Limits
 
-RESULTS = Path(__file__).parent.parent / "benchmarks" / "results" / "service.json"
+RESULTS = Path(__file__).parents[2] / "benchmarks" / "results" / "service.json"
 
 
 @pytest.fixture(scope="module")

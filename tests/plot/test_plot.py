@@ -31,7 +31,7 @@ from trust_recourse.plot import (
 from trust_recourse.plot.frontier import APART
 from trust_recourse.plot.reliability import _chance
 from trust_recourse.report import expected_calibration_error, reliability_curve
-from trust_recourse.schema.values import floored
+from trust_recourse.wording import floored
 
 LEVELS = [0.5, 0.55, 0.6, 0.65, 0.7, 0.99]
 

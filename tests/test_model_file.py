@@ -13,7 +13,7 @@ import pytest
 from safetensors.numpy import save
 
 from trust_recourse import PTMClassifier, Schema, TMClassifier, files, load
-from trust_recourse.files import ModelFileError
+from trust_recourse.model_file import ModelFileError
 from trust_recourse.tsetlin import store
 
 KEPT = Path(__file__).parent / "data" / "format-1.safetensors"

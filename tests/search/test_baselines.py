@@ -321,7 +321,7 @@ def test_spheres_ask_any_model(lender):
 
 
 def test_the_network_of_the_paper_learns_in_silence():
-    path = Path(__file__).parent.parent / "experiments" / "ann.py"
+    path = Path(__file__).parents[2] / "experiments" / "ann.py"
     spec = importlib.util.spec_from_file_location("ann", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

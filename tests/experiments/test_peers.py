@@ -17,7 +17,7 @@ from experiments import peers
 from experiments.frame import TINY
 from trust_recourse import Feature, Recourse, Schema
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 REQUEST = {"queries": [[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]], "most_seconds": 5.0}
 
 

@@ -1,0 +1,23 @@
+"""What is wrong with a schema, or with a value given to one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection
+from typing import Any
+
+from trust_recourse.wording import shortened, some
+
+
+class SchemaError(ValueError):
+    """What was given to a schema is not what it can hold; the message says what to do."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(shortened(message))
+
+
+def refuse_repeated(what: str, names: Collection[Any]) -> None:
+    """Refuse names that occur more than once."""
+    if len(set(names)) < len(names):
+        twice = sorted(str(name) for name, times in Counter(names).items() if times > 1)
+        raise SchemaError(f"{what}: given {some(twice)} more than once, expected each name once")

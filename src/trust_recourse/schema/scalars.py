@@ -1,0 +1,50 @@
+"""Single values, as Python has them: how a number, a blank and a yes are told."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any, TypeAlias
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+Value: TypeAlias = str | int | float | bool
+
+Floats: TypeAlias = NDArray[np.float64]
+
+INF = math.inf
+
+NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)  # as text
+
+BLANKS = frozenset(("", "?", "na", "n/a", "nan", "null", "none"))  # among numbers, in lower case
+
+YES = {"yes": True, "true": True, "no": False, "false": False}
+
+
+def plain(value: Any) -> Any:
+    """Give a Python scalar for a NumPy one, and None for every way of writing a blank."""
+    value = value.item() if isinstance(value, np.generic) else value
+    blank = value is pd.NA or value is pd.NaT or (isinstance(value, float) and math.isnan(value))
+    return None if blank else value
+
+
+def scalars(given: object) -> tuple[Any, ...]:
+    """Give one value or several of them as a tuple of Python scalars."""
+    if isinstance(given, (set, frozenset)):
+        given = sorted(given, key=repr)
+    return tuple(map(plain, given if isinstance(given, (tuple, list, np.ndarray)) else (given,)))
+
+
+def same(a: float, b: float) -> bool:
+    """Say whether two codes are equal, or both missing."""
+    return a == b or (math.isnan(a) and math.isnan(b))
+
+
+def is_number(value: object) -> bool:
+    """Say whether this is a finite number that a float can hold, and not a boolean."""
+    try:
+        return isinstance(value, (int, float)) and type(value) is not bool and math.isfinite(value)
+    except OverflowError:  # a whole number beyond all floats
+        return False

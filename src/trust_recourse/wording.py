@@ -1,0 +1,104 @@
+"""How numbers, lists and suggestions are written for people, never rounded to the wrong side."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Collection, Iterable
+from decimal import ROUND_FLOOR, Decimal
+
+MOST_DIGITS = 20  # after which all of a number is written
+
+LONGEST = 1000  # letters of an error, which may quote what was given
+
+LONGEST_WORD = 100  # letters of a word that is compared with known ones, which is quadratic work
+
+TINY = 1e-9  # a radius below it is rounding's
+
+
+def shortened(text: str, longest: int = LONGEST) -> str:
+    """The text, its middle cut out where it grows long: an error may quote all that was given.
+
+    >>> shortened("given 'xxxxxxxxxxxxxxxxxxxxxxxx', expected a number", longest=32)
+    "given 'xxxxxxxxx… (51 letters in all) …xpected a number"
+    """
+    half = longest // 2
+    if len(text) <= longest:
+        return text
+    return f"{text[:half]}… ({len(text)} letters in all) …{text[-half:]}"
+
+
+def written(value: float, step: float | None = None) -> str:
+    """Write a value with its step's decimals, or all it needs, so that it reads back the same."""
+    value = float(value)
+    exponent = Decimal(repr(float(step or 1.0))).normalize().as_tuple().exponent
+    decimals = -int(exponent) if -9 <= int(exponent) < 0 else 0
+    text = f"{value + 0.0:.{decimals}f}" if abs(value) < 1e16 else "nan"
+    return text if float(text) == value else repr(value)
+
+
+def floored(value: float, levels: Iterable[float] = (), digits: int = 3) -> str:
+    """Write a number rounded down, with more digits where it would fall below a level it reaches.
+
+    Counted in decimals, as 100 · 0.57 falls short of 57 in floats.
+
+    >>> floored(0.49996), floored(0.57), floored(0.8507, [0.8505]), floored(0.8507, [0.9])
+    ('0.499', '0.570', '0.8507', '0.850')
+    """
+    whole = _decimal(value)
+    reached = [level for level in map(_decimal, levels) if level <= whole]
+    for kept in range(digits, MOST_DIGITS):
+        told = whole.quantize(Decimal(1).scaleb(-kept), ROUND_FLOOR)
+        if all(level <= told for level in reached):
+            return f"{told:f}"
+    return f"{whole:f}"
+
+
+def _decimal(value: float) -> Decimal:
+    return Decimal(repr(float(value)))
+
+
+def percent(share: float, digits: int = 1) -> str:
+    """Write a share in percent, rounded down.
+
+    >>> percent(0.9996), percent(1.0)
+    ('99.9%', '100.0%')
+    """
+    return f"{Decimal(floored(share, digits=digits + 2)).scaleb(2):f}%"
+
+
+def distance(radius: float | None) -> str:
+    """Write a radius within which a decision is kept, rounded down; None is one that is not known.
+
+    >>> distance(0.0756), distance(0.00012349), distance(1e-17), distance(math.inf), distance(None)
+    ('0.075', '0.00012', '0', 'any', 'unknown')
+    """
+    if radius is None:
+        return "unknown"
+    if radius == math.inf:
+        return "any"
+    if radius < TINY:
+        return "0"
+    return floored(radius, digits=max(3, 1 - _decimal(radius).adjusted()))
+
+
+def signed(value: float, digits: int = 3) -> str:
+    """Write a change with its sign; nothing is +0.
+
+    >>> signed(-0.0001), signed(-0.25)
+    ('+0.000', '-0.250')
+    """
+    return f"{round(value, digits) + 0.0:+.{digits}f}"
+
+
+def near(word: object, known: Collection[str]) -> str:
+    """Suggest the known word that was probably meant, for the end of an error."""
+    short = [each for each in known if len(each) <= LONGEST_WORD]
+    close = difflib.get_close_matches(str(word)[:LONGEST_WORD], short, n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def some(values: Collection[object]) -> str:
+    """List values for an error, not too many of them."""
+    shown = ", ".join(repr(value) for value in list(values)[:8])
+    return shown + (f", … ({len(values)} in all)" if len(values) > 8 else "")
