@@ -225,17 +225,17 @@ def in_turn(first):
     """CPU seconds of the bare loop, and of a worker, over the same parts."""
     _, line, _ = json.loads((WORK / "bare.json").read_text())
     recourse = Recourse(load(WORK / "model.safetensors"), decision_threshold=line)
-    question = batch.Question.of(recourse, line, radius=False, merge=False)
+    job = batch.Job.of(recourse, line, radius=False, merge=False)
     found = people(WORK / "people.parquet", PART)
     types = found.types(list(recourse.schema.names))
-    work = Work(question, found.types([]))
+    work = Work(job, found.types([]))
     spent = np.zeros(2)
     for turn, part in enumerate(found.parts(range(first, first + TURNS), types)):
         asked = [x for _, x in part.frame(recourse.schema).iterrows()]
         if not turn:
             answered(part, work)  # compiles
         ways = (
-            lambda asked=asked: [question.recourse.find(x, line, node_limit=NODES) for x in asked],
+            lambda asked=asked: [job.recourse.find(x, line, node_limit=NODES) for x in asked],
             lambda part=part: answered(part, work),
         )
         for at in (0, 1) if turn % 2 else (1, 0):
@@ -340,10 +340,10 @@ def repeats(say):
     machine = PTMClassifier(**MACHINE | {"epochs": 10}, schema=schema).fit(X, y)
     asked = X.sample(frac=1, random_state=SEED)
     for merge in (True, False):
-        question = batch.Question.of(Recourse(machine), 0.7, radius=False, merge=merge)
-        batch.answer(asked.head(5), question)  # compiles
+        job = batch.Job.of(Recourse(machine), 0.7, radius=False, merge=merge)
+        batch.answer(asked.head(5), job)  # compiles
         begun = time.process_time()
-        batch.answer(asked, question)
+        batch.answer(asked, job)
         words = "cpu_seconds_merged" if merge else "cpu_seconds_apart"
         told["compas"][words] = round(time.process_time() - begun, 2)
     return told
@@ -381,7 +381,7 @@ def _asked(features, clauses, thresholds, many=100):
     machine = PTMClassifier(**MACHINE | sizes, schema=Schema.infer(X)).fit(X, y)
     refused = X[machine.predict_proba(X)[:, 1] < 0.5].head(many)
     recourse = Recourse(machine)
-    batch.answer(refused.head(3), batch.Question.of(recourse, 0.85))  # compiles
+    batch.answer(refused.head(3), batch.Job.of(recourse, 0.85))  # compiles
     searched, certified, results = [], [], []
     for _, x in refused.iterrows():
         begun = time.process_time()

@@ -21,7 +21,7 @@ import numbers
 from collections.abc import Callable
 from dataclasses import InitVar, dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -29,10 +29,11 @@ from numpy.typing import NDArray
 
 from trust_recourse import cancel
 from trust_recourse.cells import Floats, Grid, Ints, Score
+from trust_recourse.question import Plausible
 from trust_recourse.schema import Schema
+from trust_recourse.vocabulary import PlausibleBy
 
 Confidence: TypeAlias = Callable[[Floats], Floats]  # rows of codes → the wanted class's confidence
-Plausible: TypeAlias = Callable[[pd.DataFrame], NDArray[np.bool_]]
 Rows: TypeAlias = pd.DataFrame | NDArray[Any]
 
 MOST_AT_ONCE = 256  # boxes split together, so that the model bounds their parts in one call
@@ -272,6 +273,7 @@ class NearNeighbours:
     [True, False]
     """
 
+    name: ClassVar[PlausibleBy] = "neighbours"
     X: InitVar[Rows]
     quantile: float = 0.95
     k: int = 5
@@ -313,6 +315,7 @@ class Isolation:
     [True, False]
     """
 
+    name: ClassVar[PlausibleBy] = "isolation"
     X: InitVar[Rows]
     quantile: float = 0.95
     n_trees: int = 100
@@ -358,6 +361,13 @@ class EachRow:
         """Whether each row is plausible."""
         whole = rows.astype(object)  # or an integer beside a float would become one
         return np.array([bool(self.function(row)) for _, row in whole.iterrows()], dtype=bool)
+
+
+def plausible_by(name: str, X: Rows, schema: Schema) -> Plausible:
+    """The test of this name, on known rows."""
+    tests: dict[str, Any] = {each.name: each for each in (NearNeighbours, Isolation)}
+    made: Plausible = tests[name](X, schema=schema)
+    return made
 
 
 def are_plausible(test: Plausible, rows: pd.DataFrame) -> NDArray[np.bool_]:

@@ -1,36 +1,41 @@
-"""The question and the answer: targets, costs, options.
+"""The question and the answer: targets, costs, the question that every surface carries, options.
 
-A problem is a person x, a wanted confidence and a cost; an option is one way to reach it, in
-numbers alone. Costs are separable: a sum over features, with a root on top for L2.
+A `Question` is all that can be asked, of anybody and any model; with a person and for one of its
+confidences it is a `Problem`, which engines answer. An option is one way to reach it, in numbers
+alone. Costs are separable: a sum over features, with a root on top for L2.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from itertools import islice, permutations
 from numbers import Real
 from operator import attrgetter
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar, get_args
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from trust_recourse.schema import ActionSet, Feature, Schema, SchemaError
-from trust_recourse.wording import floored, written
+from trust_recourse.schema.scalars import is_number, plain
+from trust_recourse.vocabulary import SPAN, Mode, PlausibleBy, outside
+from trust_recourse.wording import floored, near, written
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Mode = Literal["at_least", "band"]
 Amount = TypeVar("Amount", float, Floats)
 Change = Callable[[Any, Any], float]
+Plausible = Callable[[pd.DataFrame], NDArray[np.bool_]]
+Limit = tuple[Any, Any]  # from, to; None is no end
 
 SLACK = 1e-9  # a target counts as met when it is missed by no more than this
 TRIED = 1000  # changes of one feature that `Cost.check` tries a function on, at most
 SIZES = 1e-60, 1e60  # of scales, and of what one scale or a function costs: squares stay finite
+OWN = "function"  # what is told of a test of rows that has no name
 MOST_COST = 1e200  # of one change, before the root: sums and prices of such are still finite
 
 
@@ -71,6 +76,7 @@ class Target:
     confidence: float
     mode: Mode = "at_least"
     tolerance: float = 0.1
+    threshold: float = field(default=0.5, compare=False, repr=False)  # of the decision
 
     def __post_init__(self) -> None:
         if not (isinstance(self.confidence, (int, float)) and 0 < self.confidence < 1):
@@ -84,9 +90,10 @@ class Target:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The confidences that meet it, slack included; one half is the decision, without slack."""
+        """The confidences that meet it, slack included; the decision itself has none."""
         if self.mode == "at_least":
-            return self.confidence - (SLACK if self.confidence != 0.5 else 0.0), math.inf
+            slack = 0.0 if self.confidence == self.threshold else SLACK
+            return self.confidence - slack, math.inf
         low, high = self.confidence - self.tolerance, self.confidence + self.tolerance
         return low - SLACK, high + SLACK
 
@@ -96,6 +103,11 @@ class Target:
         if self.mode == "band":
             return f"{self.confidence:g} ± {self.tolerance:g}"
         return f"at least {self.confidence:g}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """In plain values: the decision threshold only where it is not one half."""
+        told = {"confidence": self.confidence, "mode": self.mode, "tolerance": self.tolerance}
+        return told if self.threshold == 0.5 else {**told, "threshold": self.threshold}
 
     def met(self, confidence: float) -> bool:
         """Whether this confidence is enough."""
@@ -181,12 +193,33 @@ class Cost:
         known = {"l0": cls(l0=1.0), "l1": cls(l1=1.0), "l2": cls(l2=1.0, root=True)}
         if isinstance(cost, str) and cost in known:
             return known[cost]
-        if isinstance(cost, Mapping) and set(cost) <= set(known):
+        if isinstance(cost, Mapping) and set(cost) <= {*known, "root"}:
             l0, l1, l2 = (cost.get(part, 0.0) for part in known)
-            return cls(l0, l1, l2)
+            return cls(l0, l1, l2, root=cost.get("root", False) is True)
         raise ValueError(
             f"cost={cost!r}; expected 'l0', 'l1', 'l2', or a mixture such as {{'l0': 0.1, 'l1': 1}}"
         )
+
+    @classmethod
+    def read(cls, text: str) -> Cost:
+        """A cost as people write it: a name, or the parts of a mixture.
+
+        >>> Cost.read("l0=0.1,l1=1").words
+        '0.1 L0 + L1'
+        """
+        if "=" not in text:
+            return cls.named(text.strip())
+        try:
+            parts = (part.split("=") for part in text.split(","))
+            return cls.named({name.strip(): float(amount) for name, amount in parts})
+        except ValueError:
+            given = f"cost: given {text!r}"
+            raise ValueError(f"{given}; expected l0, l1, l2, or such as l0=0.1,l1=1") from None
+
+    def to_dict(self) -> dict[str, float | bool]:
+        """Its parts, as `named` reads them; the functions are not among them."""
+        parts = {"l0": self.l0, "l1": self.l1, "l2": self.l2, "root": self.root}
+        return {name: part for name, part in parts.items() if part}
 
     @property
     def words(self) -> str:
@@ -283,9 +316,174 @@ class Cost:
         return self.total(math.fsum(self.change(*part) for part in parts))
 
 
+@dataclass(frozen=True)
+class Question:
+    """All that can be asked: one value, the same in Python, commands, service, page and files.
+
+    Parts that are None are as the model and its rules have them. A question is checked where it is
+    made; whether a model can answer it, where it is put to one.
+
+    >>> Question(0.8, lock="age").to_dict()
+    {'confidence': [0.8], 'lock': ['age']}
+    """
+
+    confidence: tuple[float, ...] = (0.5,)
+    mode: Mode = "at_least"
+    tolerance: float = 0.1
+    cost: Cost | None = None
+    lock: tuple[str, ...] = ()
+    limits: Mapping[str, Limit] = field(default_factory=dict, hash=False)
+    n_options: int = 1
+    min_distance: float | None = None
+    min_radius: float | None = None
+    floor: float | None = None
+    plausible: Plausible | str | None = None
+    gap: float = 0.0
+    node_limit: int | None = None
+    time_limit: float | None = None
+    engine: str = "auto"
+    n_trials: int | None = None
+    random_state: int = 0
+    decision_threshold: float | None = None
+
+    def __post_init__(self) -> None:
+        given = self.confidence
+        levels = [given] if isinstance(given, (int, float, str)) else list(given)
+        if not levels:
+            raise ValueError("confidence=[]; expected at least one level, such as 0.85")
+        lock = (self.lock,) if isinstance(self.lock, str) else tuple(self.lock)
+        for name, value in {
+            "confidence": tuple(dict.fromkeys(levels)),
+            "cost": None if self.cost is None else Cost.named(self.cost),
+            "lock": tuple(dict.fromkeys(lock)),
+            "limits": {name: _limit(name, ends) for name, ends in dict(self.limits).items()},
+        }.items():
+            object.__setattr__(self, name, value)
+        self._check()
+
+    def _check(self) -> None:
+        for level in self.confidence:
+            Target(level, self.mode, self.tolerance)
+        share, above, fraction = "a share such as 0.01 for 1 %, or 0", "above 0", (0, 1)
+        _expect(self, "n_options", "a whole number of at least 1", (0, math.inf), whole=True)
+        _expect(self, "gap", share, (-math.ulp(0), math.inf))
+        _expect(self, "min_distance", f"a cost {above}, or None", (0, math.inf))
+        _expect(self, "min_radius", f"a number {above}, in scaled units", (0, math.inf))
+        _expect(self, "floor", "a confidence between 0 and 1", fraction)
+        _expect(self, "decision_threshold", "a number between 0 and 1", fraction)
+        _expect(self, "time_limit", f"a number {above}, or None", (0, math.inf))
+        for name in ("node_limit", "n_trials"):
+            _expect(self, name, f"a whole number {above}, or None", (0, math.inf), whole=True)
+        _expect(self, "random_state", "a whole number from 0 up", (-1, 2**32), whole=True)
+        if self.floor is not None and self.min_radius is None:
+            raise ValueError(f"floor={self.floor!r} without min_radius; give min_radius=0.05, say")
+        known = (None, OWN, *get_args(PlausibleBy))
+        if not (callable(self.plausible) or self.plausible in known):
+            raise TypeError(
+                f"plausible={self.plausible!r}; expected a function of rows, NearNeighbours(X) or "
+                "Isolation(X)"
+            )
+
+    def targets(self, threshold: float) -> tuple[Target, ...]:
+        """Its levels as targets, where the decision threshold is this."""
+        return tuple(Target(c, self.mode, self.tolerance, threshold) for c in self.confidence)
+
+    def narrowed(self, schema: Schema) -> Schema:
+        """The schema under its locks and limits, which may be named by labels."""
+        for name, (lower, upper) in self.limits.items():
+            schema = schema.limit(schema.name_of(name), lower, upper)
+        return schema.lock(*map(schema.name_of, self.lock))
+
+    @property
+    def without_rules(self) -> Question:
+        """The same to a recourse that has its cost, locks, limits and threshold already."""
+        return replace(self, cost=None, lock=(), limits={}, decision_threshold=None)
+
+    def extra_constraints(self, threshold: float) -> str:
+        """In words, what an answer must be beside confident enough; '' if nothing."""
+        words = []
+        if self.min_radius is not None:
+            floor = threshold if self.floor is None else self.floor
+            words.append(f"kept at {floor:g} or more within a radius of {self.min_radius:g}")
+        if self.plausible is not None:
+            words.append("plausible")
+        return " and ".join(words)
+
+    # ------------------------------------------------------------ outside Python
+
+    def to_dict(self) -> dict[str, Any]:
+        """Its parts that are not the default, by their names outside Python, as JSON has them.
+
+        Functions of the user's own are not among them: a cost's are left out, and a test of rows
+        is told by its name, or that it was one's own.
+        """
+        told: dict[str, Any] = {"confidence": list(self.confidence)}
+        for part in fields(self)[1:]:
+            value = getattr(self, part.name)
+            if value not in (part.default, {}):
+                told[outside(part.name)] = _plainly(value)
+        return told
+
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Any]) -> Question:
+        """Read what `to_dict` wrote."""
+        inside = {outside(part.name): part.name for part in fields(cls)}
+        if not isinstance(given, Mapping):
+            raise ValueError(f"question: given {given!r}, expected its parts by name")
+        for name in given.keys() - inside.keys():
+            raise ValueError(f"question: unknown {name!r}{near(name, inside)}")
+        try:
+            return cls(**{inside[name]: value for name, value in given.items()})
+        except TypeError as error:
+            raise ValueError(f"question: {error}") from None
+
+
+def _plainly(value: Any) -> Any:
+    if isinstance(value, Cost):
+        return value.to_dict()
+    if isinstance(value, Mapping):
+        return {name: _plainly(each) for name, each in value.items()}
+    if isinstance(value, tuple):
+        return [_plainly(each) for each in value]
+    return getattr(value, "name", OWN) if callable(value) else plain(value)
+
+
+def _limit(name: str, ends: Any) -> Limit:
+    if not isinstance(ends, (tuple, list)) or len(ends) != 2:
+        raise ValueError(f"limits, {name!r}: given {ends!r}; expected two ends, such as (0, None)")
+    return plain(ends[0]), plain(ends[1])
+
+
+def read_limit(text: str, schema: Schema) -> tuple[str, Limit]:
+    """A limit as people write it, either end of which may be left out.
+
+    >>> read_limit("loan=..5000", Schema((Feature("loan"),)))
+    ('loan', (None, 5000.0))
+    """
+    name, equals, ends = text.partition("=")
+    low, span, high = ends.partition(SPAN)
+    if not (equals and span):
+        example = f"{schema.names[0]}=1{SPAN}9"
+        raise ValueError(f"limit {text!r}: expected NAME=LOW{SPAN}HIGH, such as {example}")
+    feature = schema[schema.name_of(name.strip())]
+    lower, upper = (feature.read(end) if end.strip() else None for end in (low, high))
+    return feature.name, (lower, upper)
+
+
+def _expect(
+    question: Question, name: str, what: str, between: tuple[float, float], whole: bool = False
+) -> None:
+    """Refuse a number of a question that is not strictly between two others."""
+    given = getattr(question, name)
+    optional = type(question).__dataclass_fields__[name].default is None
+    kind = isinstance(given, int) if whole else is_number(given)
+    if not ((optional and given is None) or (kind and between[0] < given < between[1])):
+        raise ValueError(f"{name}={given!r}; expected {what}")
+
+
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """One question, free of any model: who asks, for what, and what a change costs them."""
+    """One confidence of a question for one person, free of any model: what engines answer."""
 
     action_set: ActionSet  # the person's own codes, and where they may go
     target: Target

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cached_property, lru_cache
@@ -17,15 +17,17 @@ import pandas as pd
 from joblib import Parallel, delayed
 
 from trust_recourse.cells import Score
-from trust_recourse.measure import Plausible, are_plausible, noisy_table
+from trust_recourse.measure import are_plausible, noisy_table
 from trust_recourse.progress import Progress
 from trust_recourse.question import (
     Cost,
     Floats,
-    Mode,
+    Limit,
     Option,
+    Plausible,
     Point,
     Problem,
+    Question,
     Status,
     Target,
     changed,
@@ -36,25 +38,10 @@ from trust_recourse.schema.scalars import plain
 from trust_recourse.search.diverse import diverse
 from trust_recourse.search.engines import BY_TRIAL, NAMES, Engine
 from trust_recourse.search.exact import Answer, Exact, Robust
+from trust_recourse.vocabulary import Mode
 
 PARTS_A_PROCESS = 8  # so that none waits long for the last
 CLOSE = 1e-9  # an answer this near to its bound, relatively, is the optimum
-
-
-class Settings(NamedTuple):
-    """How one question is to be searched; `find` says what each means."""
-
-    engine: str
-    n_options: int
-    min_distance: float | None
-    plausible: Plausible | None
-    robust: Robust | None
-    gap: float
-    node_limit: int | None
-    time_limit: float | None
-    n_trials: int | None
-    random_state: int
-    verbose: bool
 
 
 class Answers(NamedTuple):
@@ -78,8 +65,9 @@ class Recourse:
         in the model's own stays so.
     cost : "l0", "l1", "l2", a mixture such as {"l0": 0.1, "l1": 1}, or a `Cost`; in units scaled by
         the schema.
-    wanted : the class to reach; `classes_[1]` if None.
-    decision_threshold : a person is refused whose confidence lies below it.
+    wanted : the class to reach; the model's own `wanted_` if None, or else `classes_[1]`.
+    decision_threshold : a person is refused whose confidence lies below it; the model's own
+        `decision_threshold_` if None, or else one half.
 
     Examples
     --------
@@ -103,7 +91,7 @@ class Recourse:
         cost: str | Mapping[str, float] | Cost = "l2",
         *,
         wanted: Any = None,
-        decision_threshold: float = 0.5,
+        decision_threshold: float | None = None,
     ) -> None:
         self.exact = hasattr(model, "score_of")
         if not (self.exact or hasattr(model, "predict_proba") or callable(model)):
@@ -112,9 +100,6 @@ class Recourse:
                 "TMClassifier, a classifier with predict_proba, or a function of a table that "
                 "gives the probability of the wanted class"
             )
-        if not 0 < decision_threshold < 1:
-            given = f"decision_threshold={decision_threshold!r}"
-            raise ValueError(f"{given}; expected a number between 0 and 1")
         if schema is None and not hasattr(model, "schema_"):
             raise ValueError(
                 f"model is {type(model).__name__}, which has no schema of its own; "
@@ -124,8 +109,10 @@ class Recourse:
         self.schema: Schema = model.schema_ if schema is None else _protected(schema, model)
         self.cost = Cost.named(cost)
         self.cost.check(self.schema)
-        self.decision_threshold = decision_threshold
+        asked = Question(decision_threshold=decision_threshold).decision_threshold
+        self.decision_threshold: float = asked or own_threshold(model)
         classes = [plain(label) for label in getattr(model, "classes_", [0, 1])]
+        wanted = getattr(model, "wanted_", None) if wanted is None else wanted
         self.wanted = classes[1] if wanted is None else plain(wanted)
         if self.wanted not in classes:
             raise ValueError(f"wanted={wanted!r}; the model's classes are {classes}")
@@ -188,6 +175,9 @@ class Recourse:
         *,
         mode: Mode = "at_least",
         tolerance: float = 0.1,
+        cost: str | Mapping[str, float] | Cost | None = None,
+        lock: Sequence[str] = (),
+        limits: Mapping[str, Limit] | None = None,
         n_options: int = 1,
         min_distance: float | None = None,
         engine: Engine = "auto",
@@ -199,6 +189,7 @@ class Recourse:
         time_limit: float | None = None,
         n_trials: int | None = None,
         random_state: int = 0,
+        decision_threshold: float | None = None,
         verbose: bool = False,
     ) -> Result:
         """The cheapest allowed changes that reach each confidence.
@@ -208,6 +199,10 @@ class Recourse:
         x : a person, as a Series, a dict or a one-row table.
         confidence : of the wanted class; one level or several.
         mode, tolerance : "at_least", or "band": within the tolerance of the level.
+        cost, decision_threshold : for this question alone, in place of those of the recourse.
+        lock : features that may not change, beside the schema's.
+        limits : from where to where a feature may move at most, such as {"loan": (None, 5000)},
+            within the schema's own bounds.
         n_options : further options are other ways: each is the cheapest that leaves alone something
             of what each option before it changes, so that none merely adds to another.
         min_distance : options lie at least that far apart instead, in units of the cost, and are
@@ -229,28 +224,61 @@ class Recourse:
             nothing by chance, so it needs no random_state).
 
         """
-        robust = self._robust(min_radius, floor)
-        settings = Settings(
-            self._engine(engine, robust), n_options, min_distance, plausible, robust, gap,
-            node_limit, time_limit, n_trials, random_state, verbose,
+        made: Callable[..., Question] = Question  # which reads what is given in other forms
+        question = made(
+            confidence, mode, tolerance, cost, lock, limits or {}, n_options, min_distance,
+            min_radius, floor, plausible, gap, node_limit, time_limit, engine, n_trials,
+            random_state, decision_threshold,
         )  # fmt: skip
-        _check(settings)
-        one = isinstance(confidence, (int, float, str))
-        levels = [confidence] if one else list(confidence)  # type: ignore[arg-type]
-        targets = list(dict.fromkeys(Target(level, mode, tolerance) for level in levels))  # type: ignore[arg-type]
-        if not targets:
-            raise ValueError("confidence=[]; expected at least one level, such as 0.85")
+        return self.ask(x, question, verbose=verbose)
+
+    def ask(self, x: Any, question: Question, *, verbose: bool = False) -> Result:
+        """The answer to a question for one person; `find` asks one that is made of its arguments.
+
+        The result's `recourse` is under the question's own cost, locks, limits and threshold.
+        """
+        return self.under(question)._ask(x, self.answerable(question), verbose)
+
+    def under(self, question: Question) -> Recourse:
+        """The same model under the cost, locks, limits and decision threshold of a question."""
+        cost, threshold = question.cost, question.decision_threshold
+        narrowed = question.narrowed(self.schema)
+        if narrowed is self.schema and cost is None and threshold is None:
+            return self
+        return self.replaced(narrowed, cost, threshold)
+
+    def replaced(
+        self,
+        schema: Schema | None = None,
+        cost: Cost | None = None,
+        decision_threshold: float | None = None,
+    ) -> Recourse:
+        """The same model under another schema, cost or decision threshold; None keeps its own."""
+        if self.exact:
+            _ = self.score  # made once, for all who share the model
+        other = copy(self)
+        other.schema = self.schema if schema is None else _protected(schema, self.model)
+        other.cost = cost or self.cost
+        other.decision_threshold = decision_threshold or self.decision_threshold
+        if other.cost is not self.cost or other.schema is not self.schema:
+            other.cost.check(other.schema)
+        if self.exact and other.schema is not self.schema:
+            other._check_schema()
+        return other
+
+    def _ask(self, x: Any, question: Question, verbose: bool) -> Result:
+        targets = question.targets(self.decision_threshold)
         action_set, factual = self.schema.person(x)
         now = self.confidence_of(action_set.own)
         options: list[Option] = []
         found: dict[Target, Answers] = {}
         problems = [Problem(action_set, target, self.cost, self.wanted_at) for target in targets]
         tried: dict[Target, list[Point]] = {}
-        if settings.engine != "exact":
+        if question.engine != "exact":
             open_ = [problem for problem in problems if not problem.target.met(now)]
-            tried = {problem.target: self._tried(problem, settings) for problem in open_}
+            tried = {problem.target: self._tried(problem, question, verbose) for problem in open_}
         for problem in problems:
-            found[problem.target] = answers = self._answers(problem, settings, now, tried)
+            found[problem.target] = answers = self._answers(problem, question, now, tried)
             options += [
                 self.option(action_set, factual, problem.target, *each) for each in answers.points
             ]
@@ -261,8 +289,9 @@ class Recourse:
             tuple(options),
             {target: answers.status for target, answers in found.items()},
             nodes={target: answers.nodes for target, answers in found.items()},
-            engine=settings.engine,
-            extra_constraints=_more_words(settings),
+            engine=question.engine,
+            question=question,
+            extra_constraints=question.extra_constraints(self.decision_threshold),
             fronts={target: answers.pareto for target, answers in found.items() if answers.pareto},
         )
 
@@ -328,42 +357,43 @@ class Recourse:
         """
         if not isinstance(confidence, (int, float)):
             raise ValueError(f"confidence={confidence!r}; expected one level, such as 0.85")
+        question = Question(
+            confidence=(confidence,), engine=engine, min_radius=min_radius, gap=gap,
+            node_limit=node_limit, time_limit=time_limit, n_trials=n_trials,
+            random_state=random_state,
+        )  # fmt: skip
+        return self.ask_many(X, question, n_jobs=n_jobs, verbose=verbose)
+
+    def ask_many(
+        self, X: pd.DataFrame, question: Question, *, n_jobs: int = 1, verbose: bool = False
+    ) -> pd.DataFrame:
+        """The first answer to a question of one confidence for each person, as `find_many` does."""
+        if len(question.confidence) != 1:
+            given = list(question.confidence)
+            raise ValueError(f"confidence={given!r}; expected one level, such as 0.85")
         if not isinstance(n_jobs, int) or n_jobs < 1:
             raise ValueError(f"n_jobs={n_jobs!r}; expected a whole number of at least 1")
         bar = Progress(len(X), "recourse", show=verbose)
-
-        settings: dict[str, Any] = {
-            "engine": engine, "min_radius": min_radius, "gap": gap, "node_limit": node_limit,
-            "time_limit": time_limit, "n_trials": n_trials, "random_state": random_state,
-        }  # fmt: skip
+        ours, rest = self.under(question), question.without_rules
         if n_jobs == 1:
-            rows = [self._row(x, confidence, settings) for _, x in bar.over(X.iterrows())]
+            rows = [ours._row(x, rest) for _, x in bar.over(X.iterrows())]
         else:
-            packed = self.packed()
+            packed, sent = ours.packed(), cloudpickle.dumps(rest)
             size = math.ceil(len(X) / (PARTS_A_PROCESS * n_jobs)) or 1
             parts = (X.iloc[start : start + size] for start in range(0, len(X), size))
             shared = Parallel(n_jobs, return_as="generator")(
-                delayed(_rows)(packed, part, confidence, settings) for part in parts
+                delayed(_rows)(packed, part, sent) for part in parts
             )
             rows = [row for part in shared for row in bar.over(part)]
         columns = ["status", "cost", "confidence", *self.schema.names]
         return pd.DataFrame(rows, index=X.index, columns=columns)
 
-    def _row(
-        self, x: pd.Series[Any], confidence: float, settings: dict[str, Any]
-    ) -> dict[str, Any]:
-        result = self.find(x, confidence, **settings)
+    def _row(self, x: pd.Series[Any], question: Question) -> dict[str, Any]:
+        result = self.ask(x, question)
         row: dict[str, Any] = {"status": str(next(iter(result.status.values())))}
         for option in result.options[:1]:
             row |= {"cost": option.cost, "confidence": option.confidence, **option.x}
         return row
-
-    def under(self, schema: Schema) -> Recourse:
-        """The same model and cost under another schema, such as one that locks more."""
-        return Recourse(
-            self.model, schema, self.cost, wanted=self.wanted,
-            decision_threshold=self.decision_threshold,
-        )  # fmt: skip
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the score, which is large and made anew where it is asked for."""
@@ -451,53 +481,60 @@ class Recourse:
                 f"{type(self.model).__name__}, which only find() with engine 'tpe' or 'gp' can ask"
             )
 
-    def _engine(self, engine: str, robust: Robust | None) -> str:
+    def answerable(self, question: Question) -> Question:
+        """The question with its engine by name, once this model can be asked it."""
+        engine, robust = question.engine, question.min_radius is not None
         if engine not in NAMES:
             raise ValueError(f"engine={engine!r}; expected one of {', '.join(NAMES)}")
-        if engine == "exact" or robust is not None:
-            self._need_cells("engine 'exact'" if robust is None else "min_radius")
-        if engine in BY_TRIAL and robust is not None:
+        if engine == "exact" or robust:
+            self._need_cells("min_radius" if robust else "engine 'exact'")
+        if engine in BY_TRIAL and robust:
             raise ValueError(f"min_radius needs engine='exact'; given engine={engine!r}")
         if engine in BY_TRIAL:
             BY_TRIAL[engine].made(self.model, 0)  # refuses a model it cannot ask, needed or not
-        return ("exact" if self.exact else "tpe") if engine == "auto" else engine
+        if engine == "auto":
+            engine = "exact" if self.exact else "tpe"
+        other = ("n_trials",) if engine == "exact" else ("node_limit", "time_limit")
+        if ignored := [name for name in other if getattr(question, name) is not None]:
+            hint = "it has no trials" if engine == "exact" else "limit it by n_trials"
+            raise ValueError(f"{ignored[0]} with engine {engine!r}: {hint}")
+        if isinstance(question.plausible, str):
+            raise ValueError(
+                f"plausible={question.plausible!r} is the name of a test of rows; give the test "
+                "itself, such as NearNeighbours(X) with X the known rows"
+            )
+        return replace(question, engine=engine)
 
-    def _robust(self, radius: float | None, floor: float | None) -> Robust | None:
-        if radius is None:
-            if floor is not None:
-                raise ValueError(f"floor={floor!r} without min_radius; give min_radius=0.05, say")
+    def _robust(self, question: Question) -> Robust | None:
+        if question.min_radius is None:
             return None
-        if not (isinstance(radius, (int, float)) and 0 < radius < math.inf):
-            raise ValueError(f"min_radius={radius!r}; expected a number above 0, in scaled units")
-        floor = self.decision_threshold if floor is None else floor
-        if not 0 < floor < 1:
-            raise ValueError(f"floor={floor!r}; expected a confidence between 0 and 1")
-        return Robust(float(radius), float(floor))
+        floor = self.decision_threshold if question.floor is None else question.floor
+        return Robust(float(question.min_radius), float(floor))
 
     def _answers(
-        self, problem: Problem, settings: Settings, now: float, tried: Mapping[Target, list[Point]]
+        self, problem: Problem, question: Question, now: float, tried: Mapping[Target, list[Point]]
     ) -> Answers:
-        if problem.target.met(now) and settings.robust is None:
+        if problem.target.met(now) and question.min_radius is None:
             here = Point(problem.action_set.own, 0.0, now)
             return Answers([(here, Status.ALREADY_MET, 0.0)], Status.ALREADY_MET)
-        if settings.engine == "exact":
-            return self._by_proof(problem, settings)
-        return self._by_trials(problem, settings, tried)
+        if question.engine == "exact":
+            return self._by_proof(problem, question)
+        return self._by_trials(problem, question, tried)
 
-    def _by_proof(self, problem: Problem, settings: Settings) -> Answers:
+    def _by_proof(self, problem: Problem, question: Question) -> Answers:
         engine = Exact(
-            self.score, problem, robust=settings.robust,
-            node_limit=settings.node_limit, time_limit=settings.time_limit,
+            self.score, problem, robust=self._robust(question),
+            node_limit=question.node_limit, time_limit=question.time_limit,
         )  # fmt: skip
-        kept = _Kept(self, problem, settings)
-        first = engine.cheapest(kept.take if settings.plausible else None, settings.gap)
+        kept = _Kept(self, problem, question)
+        first = engine.cheapest(kept.take if question.plausible else None, question.gap)
         if first.point is None:
             unsure = first.stopped or kept.refused < math.inf
             return Answers([], Status.NOT_FOUND if unsure else Status.INFEASIBLE, first.nodes)
         bound = min(first.lower_bound, kept.refused)
         proved = bound >= first.point.cost * (1.0 - CLOSE)
         status = Status.OPTIMAL if proved else Status.FEASIBLE
-        more = self._at_a_distance if settings.min_distance is not None else self._other_ways
+        more = self._at_a_distance if question.min_distance is not None else self._other_ways
         nodes, others = (first.nodes, []) if first.stopped else more(engine, kept, first)
         return Answers(
             [(first.point, status, bound), *((point, Status.FEASIBLE, bound) for point in others)],
@@ -510,53 +547,53 @@ class Recourse:
         nodes, answer = first.nodes, first
         while answer.point is not None:
             kept.chosen.append(answer.point)
-            if answer.stopped or len(kept.chosen) == kept.settings.n_options:
+            if answer.stopped or len(kept.chosen) == kept.question.n_options:
                 break
-            answer = engine.cheapest(kept.take, kept.settings.gap)
+            answer = engine.cheapest(kept.take, kept.question.gap)
             nodes += answer.nodes
         return nodes, kept.chosen[1:]
 
     def _other_ways(self, engine: Exact, kept: _Kept, first: Answer) -> tuple[int, list[Point]]:
         """Boxes opened, and the answers after the first that do not merely add to another."""
         assert first.point is not None
-        action_set, settings, nodes = engine.problem.action_set, kept.settings, first.nodes
+        action_set, question, nodes = engine.problem.action_set, kept.question, first.nodes
 
         def ask(locked: frozenset[int]) -> Answer:
             nonlocal nodes
-            if settings.node_limit is not None and nodes >= settings.node_limit:
+            if question.node_limit is not None and nodes >= question.node_limit:
                 return Answer(None, 0.0, True, 0)
             schema = action_set.schema.lock(*(action_set.schema.names[f] for f in sorted(locked)))
             problem = replace(engine.problem, action_set=schema.action_set_of(action_set.own))
-            answer = engine.about(problem, nodes).cheapest(kept.take, settings.gap)
+            answer = engine.about(problem, nodes).cheapest(kept.take, question.gap)
             nodes += answer.nodes
             return answer
 
         found = list(
-            itertools.islice(diverse(action_set.own, first.point, ask), settings.n_options)
+            itertools.islice(diverse(action_set.own, first.point, ask), question.n_options)
         )
         return nodes, found[1:]
 
-    def _tried(self, problem: Problem, settings: Settings) -> list[Point]:
-        engine = BY_TRIAL[settings.engine]
-        return engine.made(self.model, settings.random_state)(
+    def _tried(self, problem: Problem, question: Question, verbose: bool) -> list[Point]:
+        engine = BY_TRIAL[question.engine]
+        return engine.made(self.model, question.random_state)(
             problem,
             self.confidences,
-            n_trials=settings.n_trials or engine.trials,
-            verbose=settings.verbose,
+            n_trials=question.n_trials or engine.trials,
+            verbose=verbose,
         )
 
     def _by_trials(
-        self, problem: Problem, settings: Settings, tried: Mapping[Target, list[Point]]
+        self, problem: Problem, question: Question, tried: Mapping[Target, list[Point]]
     ) -> Answers:
         """The cheapest trials that meet a target, those made for other targets among them."""
         from trust_recourse.search.trials import pareto
 
         own = tried[problem.target]
-        kept = _Kept(self, problem, settings)
+        kept = _Kept(self, problem, question)
         every = itertools.chain.from_iterable(tried.values())
         met = (point for point in every if problem.target.met(point.confidence))
         for point in sorted(met, key=lambda point: point.cost):
-            if len(kept.chosen) < settings.n_options and kept.take(point):
+            if len(kept.chosen) < question.n_options and kept.take(point):
                 kept.chosen.append(point)
         return Answers(
             [(point, Status.FEASIBLE, 0.0) for point in kept.chosen],
@@ -573,11 +610,15 @@ def unpacked(packed: bytes) -> Recourse:
     return recourse
 
 
-def _rows(
-    packed: bytes, people: pd.DataFrame, confidence: float, settings: dict[str, Any]
-) -> list[dict[str, Any]]:
-    recourse = unpacked(packed)
-    return [recourse._row(x, confidence, settings) for _, x in people.iterrows()]
+def _rows(packed: bytes, people: pd.DataFrame, question: bytes) -> list[dict[str, Any]]:
+    recourse, asked = unpacked(packed), cloudpickle.loads(question)
+    return [recourse._row(x, asked) for _, x in people.iterrows()]
+
+
+def own_threshold(model: Any) -> float:
+    """The decision threshold that a model came with, or else one half."""
+    own = getattr(model, "decision_threshold_", None)
+    return 0.5 if own is None else float(own)
 
 
 def _protected(schema: Schema, model: Any) -> Schema:
@@ -591,57 +632,24 @@ def _protected(schema: Schema, model: Any) -> Schema:
 class _Kept:
     """Which points become options: those unlike the chosen ones, and plausible."""
 
-    def __init__(self, recourse: Recourse, problem: Problem, settings: Settings) -> None:
-        self.recourse, self.problem, self.settings = recourse, problem, settings
+    def __init__(self, recourse: Recourse, problem: Problem, question: Question) -> None:
+        self.recourse, self.problem, self.question = recourse, problem, question
         self.chosen: list[Point] = []
         self.refused = math.inf  # the cost of the cheapest point that was found implausible
 
     def take(self, point: Point) -> bool:
         if any(self._alike(point.codes, other.codes) for other in self.chosen):
             return False
-        test = self.settings.plausible
+        test = self.question.plausible
+        assert not isinstance(test, str)
         if test is None or are_plausible(test, self.recourse.schema.decode(point.codes[None]))[0]:
             return True
         self.refused = min(self.refused, point.cost)
         return False
 
     def _alike(self, a: Floats, b: Floats) -> bool:
-        if self.settings.min_distance is not None:
+        if self.question.min_distance is not None:
             cost, schema = self.recourse.cost, self.recourse.schema
-            return cost.between(schema.features, a, b) < self.settings.min_distance
+            return cost.between(schema.features, a, b) < self.question.min_distance
         own = self.problem.action_set.own
         return changed(own, b) <= changed(own, a)
-
-
-def _more_words(settings: Settings) -> str:
-    """What an answer must be beside confident enough."""
-    words = []
-    if settings.robust is not None:
-        floor, radius = settings.robust.floor, settings.robust.radius
-        words.append(f"kept at {floor:g} or more within a radius of {radius:g}")
-    if settings.plausible is not None:
-        words.append("plausible")
-    return " and ".join(words)
-
-
-def _check(settings: Settings) -> None:
-    if not isinstance(settings.n_options, int) or settings.n_options < 1:
-        raise ValueError(f"n_options={settings.n_options!r}; expected a whole number of at least 1")
-    if not (isinstance(settings.gap, (int, float)) and 0 <= settings.gap < math.inf):
-        raise ValueError(f"gap={settings.gap!r}; expected a share such as 0.01 for 1 %, or 0")
-    least = settings.min_distance
-    if least is not None and not least > 0:
-        raise ValueError(f"min_distance={least!r}; expected a cost above 0, or None")
-    for name in ("node_limit", "time_limit", "n_trials"):
-        given = getattr(settings, name)
-        if given is not None and not given > 0:
-            raise ValueError(f"{name}={given!r}; expected a number above 0, or None")
-    other = ("n_trials",) if settings.engine == "exact" else ("node_limit", "time_limit")
-    if ignored := [name for name in other if getattr(settings, name) is not None]:
-        hint = "it has no trials" if settings.engine == "exact" else "limit it by n_trials"
-        raise ValueError(f"{ignored[0]} with engine {settings.engine!r}: {hint}")
-    if settings.plausible is not None and not callable(settings.plausible):
-        raise TypeError(
-            f"plausible={settings.plausible!r}; expected a function of rows, NearNeighbours(X) or "
-            "Isolation(X)"
-        )

@@ -28,7 +28,16 @@ from trust_recourse.explain import (
 )
 from trust_recourse.files import write_whole
 from trust_recourse.measure import copies, noise
-from trust_recourse.question import Option, Point, Problem, Status, Target, formatted, option_name
+from trust_recourse.question import (
+    Option,
+    Point,
+    Problem,
+    Question,
+    Status,
+    Target,
+    formatted,
+    option_name,
+)
 from trust_recourse.schema.scalars import plain
 from trust_recourse.search.certificate import Certificate, Proof, cost_parts
 from trust_recourse.search.exact import Exact, Norm, radius
@@ -38,7 +47,8 @@ if TYPE_CHECKING:
 
     from trust_recourse.recourse import Recourse
 
-KIND, FORMAT = "trust-recourse result", 2
+KIND, FORMAT = "trust-recourse result", 3
+READ = (2, 3)  # format 2 had no question
 
 
 class Robustness(NamedTuple):
@@ -69,6 +79,7 @@ class Result:
     status: Mapping[Target, Status]
     nodes: Mapping[Target, int] = field(default_factory=dict)
     engine: str = "exact"
+    question: Question = field(default_factory=Question)
     extra_constraints: str = ""  # of a plausibility test or a radius, which no certificate covers
     fronts: Mapping[Target, tuple[Point, ...]] = field(default_factory=dict)
 
@@ -392,13 +403,14 @@ class Result:
         told = {
             "kind": KIND,
             "format": FORMAT,
-            **_question(self.recourse),
+            **_rules(self.recourse),
+            "question": self.question.to_dict(),
             "engine": self.engine,
-            "asked_more": self.extra_constraints,
+            "extra_constraints": self.extra_constraints,
             "factual": [plain(value) for value in self.factual],
             "confidence": self.confidence,
             "targets": [
-                {**_told(target), "status": str(status), "nodes": self.nodes.get(target, 0)}
+                {**target.to_dict(), "status": str(status), "nodes": self.nodes.get(target, 0)}
                 for target, status in self.status.items()
             ],
             "options": [
@@ -423,7 +435,7 @@ class Result:
         """
         told = read(path)
         of_model(path, told, recourse.model)
-        for name, value in _question(recourse).items():
+        for name, value in _rules(recourse).items():
             if told.get(name) != value:
                 raise ValueError(f"{path}: the {name} is not that of the recourse it is read with")
         try:
@@ -436,7 +448,10 @@ class Result:
         schema = recourse.schema
         factual = schema.row(dict(zip(schema.names, told["factual"], strict=True)))
         action_set = schema.action_set(factual)
-        targets = [Target(t["confidence"], t["mode"], t["tolerance"]) for t in told["targets"]]
+        line = recourse.decision_threshold
+        targets = [
+            Target(t["confidence"], t["mode"], t["tolerance"], line) for t in told["targets"]
+        ]
         options = []
         for each in told["options"]:
             codes = schema.action_set(dict(zip(schema.names, each["x"], strict=True))).own
@@ -467,8 +482,22 @@ class Result:
                 target: _held(each, "nodes", int)
                 for target, each in zip(targets, told["targets"], strict=True)
             },
-            engine=_held(told, "engine", str), extra_constraints=_held(told, "asked_more", str),
+            engine=_held(told, "engine", str), question=_asked(told, targets),
+            extra_constraints=_held(
+                told, "asked_more" if told["format"] == 2 else "extra_constraints", str
+            ),
         )  # fmt: skip
+
+
+def _asked(told: dict[str, Any], targets: list[Target]) -> Question:
+    """The question of a file; of an old one, as much as it says."""
+    if told["format"] == 2:
+        levels = tuple(target.confidence for target in targets)
+        return Question(levels, targets[0].mode, targets[0].tolerance)
+    asked = Question.from_dict(told["question"])
+    if asked.confidence != tuple(target.confidence for target in targets):
+        raise TypeError("question: other confidences than it has targets")
+    return asked
 
 
 def _held(told: dict[str, Any], name: str, *kinds: type) -> Any:
@@ -500,7 +529,7 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
         strict_json.refuse_unusable(told)
     except ValueError as error:
         raise ValueError(f"{path}: not a result, or cut short: {error}") from None
-    if not isinstance(told, dict) or (told.get("kind"), told.get("format")) != (KIND, FORMAT):
+    if not isinstance(told, dict) or told.get("kind") != KIND or told.get("format") not in READ:
         raise ValueError(
             f"{path}: not a result of format {FORMAT}; write one by `trust-recourse find --save`, "
             "or in Python by result.save(path)"
@@ -518,7 +547,7 @@ def of_model(path: str | os.PathLike[str], told: dict[str, Any], model: Any) -> 
         )
 
 
-def _question(recourse: Recourse) -> dict[str, Any]:
+def _rules(recourse: Recourse) -> dict[str, Any]:
     """What a question depends on beside the person and the targets."""
     cost, unwritten = cost_parts(recourse.cost)
     return {
@@ -528,12 +557,4 @@ def _question(recourse: Recourse) -> dict[str, Any]:
         "given_again": unwritten,
         "wanted": recourse.wanted_at,
         "decision_threshold": recourse.decision_threshold,
-    }
-
-
-def _told(target: Target) -> dict[str, Any]:
-    return {
-        "confidence": target.confidence,
-        "mode": target.mode,
-        "tolerance": target.tolerance,
     }

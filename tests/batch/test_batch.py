@@ -32,11 +32,11 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from trust_recourse import PTMClassifier, Recourse, Schema, batch
-from trust_recourse.batch import BatchError, PeopleError, Question, answer, folder
+from trust_recourse.batch import BatchError, Job, PeopleError, answer, folder
 from trust_recourse.batch.people import Span
 from trust_recourse.cli import app
 from trust_recourse.cli.batch import words as told_of
-from trust_recourse.question import Cost
+from trust_recourse.question import Cost, Question
 
 LEVEL = 0.7
 BAD = {"income": "much", "children": 1.5, "housing": "castle", "grade": None, "employed": "perhaps"}
@@ -52,7 +52,7 @@ def recourse(mixed):
 
 @pytest.fixture(scope="module")
 def question(recourse):
-    return Question.of(recourse, LEVEL)
+    return Job.of(recourse, LEVEL)
 
 
 @pytest.fixture(scope="module")
@@ -170,31 +170,31 @@ def test_blanks_repeat_too(recourse):
     schema = Schema.infer(X, missing={"a": float("nan")})
     y = (X["b"] > 3).astype(int)
     machine = PTMClassifier(epochs=3, random_state=0, schema=schema).fit(X, y)
-    told = answer(X, Question.of(Recourse(machine), 0.6))
+    told = answer(X, Job.of(Recourse(machine), 0.6))
     assert (told["seconds"] == 0).sum() == 120 - 14
     assert told["from.a"].isna().sum() == 60
 
 
 def test_a_question_that_nobody_can_answer_is_refused(recourse, people):
     with pytest.raises(ValueError, match="confidence=1.5"):
-        Question.of(recourse, 1.5)
+        Job.of(recourse, 1.5)
     with pytest.raises(ValueError, match="node_limit=0"):
-        Question.of(recourse, 0.5, node_limit=0)
+        Job.of(recourse, Question((0.5,), node_limit=0))
     with pytest.raises(ValueError, match="min_radius=-1"):
-        Question.of(recourse, 0.5, min_radius=-1)
+        Job.of(recourse, Question((0.5,), min_radius=-1))
     with pytest.raises(TypeError, match="batch needs a model with cells"):
-        Question.of(Recourse(lambda table: table["income"] * 0, recourse.schema))
+        Job.of(Recourse(lambda table: table["income"] * 0, recourse.schema))
     cost = Cost.named("l1", functions={"income": lambda a, b: abs(a - b)})
     schema = recourse.schema.update("income", step=None)
     with pytest.raises(ValueError, match="'income' has a cost function.*give its step"):
-        Question.of(Recourse(recourse.model, schema, cost, wanted="yes"))
+        Job.of(Recourse(recourse.model, schema, cost, wanted="yes"))
     with pytest.raises(ValueError, match="no column 'income'; did you mean 'name'"):
-        answer(people.drop(columns="income"), Question.of(recourse, 0.5))
+        answer(people.drop(columns="income"), Job.of(recourse, 0.5))
 
 
 def test_an_answer_that_a_limit_ended_says_so(recourse, people):
     asked = people.drop(index=UNREADABLE)
-    told = answer(asked, Question.of(recourse, 0.95, node_limit=1, radius=False))
+    told = answer(asked, Job.of(recourse, Question((0.95,), node_limit=1), radius=False))
     assert {"feasible", "not_found"} & set(told["status"])
     assert told["radius"].isna().all()
 

@@ -10,8 +10,9 @@ from typing import Any
 
 import pandas as pd
 
-from trust_recourse.batch.folder import MANIFEST, manifest, part_name
+from trust_recourse.batch.folder import MANIFEST, manifest, part_name, question_of
 from trust_recourse.batch.folder import parts as whole
+from trust_recourse.question import Question
 from trust_recourse.schema import Schema
 
 OWN, NEW = "from.", "to."  # before a feature's name: the person's value, and the option's
@@ -40,8 +41,8 @@ class Folder:
             whole(place)  # refuses one that is not finished
             parts = tuple(place / part_name(at) for at in range(told["parts"]))
             schema = Schema.from_dict(told["schema"], source=str(place / MANIFEST))
-            float(told["confidence"]), tuple(told["keep"])
-        except (KeyError, TypeError) as error:
+            question_of(told), tuple(told["keep"])
+        except (KeyError, TypeError, ValueError) as error:
             raise ValueError(
                 f"{place / MANIFEST}: damaged ({error!r}); run the batch again"
             ) from None
@@ -56,7 +57,12 @@ class Folder:
     @property
     def confidence(self) -> float:
         """The confidence that the batch asked for."""
-        return float(self.told["confidence"])
+        return self.question.confidence[0]
+
+    @property
+    def question(self) -> Question:
+        """What the batch asked for everybody."""
+        return question_of(self.told)
 
     @property
     def fingerprint(self) -> str | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -23,7 +23,7 @@ from trust_recourse.audit.folder import OWN, Folder
 from trust_recourse.audit.groups import Grouping, Ints, meant
 from trust_recourse.audit.intervals import Estimate, mean_cost, share
 from trust_recourse.progress import Progress
-from trust_recourse.question import Cost, Option
+from trust_recourse.question import Cost, Option, Question
 from trust_recourse.recourse import Recourse
 from trust_recourse.result import Result
 from trust_recourse.search.certificate import cost_parts
@@ -75,8 +75,7 @@ class Asking:
     """The model with the question of the batch."""
 
     recourse: Recourse
-    confidence: float
-    settings: Mapping[str, Any]
+    question: Question  # of one confidence
 
     @classmethod
     def of(cls, folder: Folder, model: Any, cost: Cost | None = None) -> Asking:
@@ -93,19 +92,20 @@ class Asking:
             decision_threshold=told["decision_threshold"],
         )  # fmt: skip
         recourse._need_cells("an audit with the model")
-        limit = told.get("node_limit") or NODES
-        settings = {"node_limit": limit, "min_radius": told.get("min_radius")}
-        return cls(recourse, folder.confidence, settings)
+        asked = folder.question
+        levels, limit = asked.confidence[:1], asked.node_limit or NODES
+        return cls(recourse, replace(asked, confidence=levels, n_options=1, node_limit=limit))
 
     @cached_property
     def levels(self) -> list[float]:
         """The confidences of the frontier, from the decision on; the batch's own among them."""
         least = self.recourse.decision_threshold
-        return sorted({level for level in (*LEVELS, self.confidence) if level >= least})
+        own = self.question.confidence
+        return sorted({level for level in (*LEVELS, *own) if level >= least})
 
     def frontier(self, x: Mapping[str, Any]) -> list[_Answer]:
         """What each confidence costs one person."""
-        result = self.recourse.find(dict(x), self.levels, **self.settings)
+        result = self.recourse.ask(dict(x), replace(self.question, confidence=tuple(self.levels)))
         return [
             _Answer(str(status), _cost(result, at))
             for at, status in enumerate(result.status.values())
@@ -116,11 +116,8 @@ class Asking:
         mine = self.recourse
         found, decided = [], True
         for relaxation in mine.schema.lifted(dict(x), mine.cost.functions):
-            other = Recourse(
-                mine.model, relaxation.schema, mine.cost, wanted=mine.wanted,
-                decision_threshold=mine.decision_threshold,
-            )  # fmt: skip
-            (status,) = other.find(dict(x), self.confidence, **self.settings).status.values()
+            other = mine.replaced(relaxation.schema)
+            (status,) = other.ask(dict(x), self.question).status.values()
             if status in REACHED:
                 found.append(relaxation.sentence)
             decided = decided and status != "not_found"

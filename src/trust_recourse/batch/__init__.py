@@ -5,7 +5,7 @@ somebody has no answer. `answer` is the unit of work, a pure function from frame
 under any engine.
 """
 
-from trust_recourse.batch.answer import Question as Question
+from trust_recourse.batch.answer import Job as Job
 from trust_recourse.batch.answer import answer as answer
 from trust_recourse.batch.folder import BatchError as BatchError
 from trust_recourse.batch.folder import check as check

@@ -5,6 +5,7 @@ It writes nothing and asks for nothing but its two arguments, so it may run anyw
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -14,8 +15,9 @@ from typing import Any
 
 import pandas as pd
 
-from trust_recourse.question import Option, Target
+from trust_recourse.question import Option, Question
 from trust_recourse.recourse import Recourse, unpacked
+from trust_recourse.result import Result
 from trust_recourse.schema import Feature, SchemaError
 from trust_recourse.schema.scalars import plain
 from trust_recourse.wording import near, some
@@ -27,18 +29,15 @@ PANDAS = {"bigint": "Int64", "double": "float64", "boolean": "boolean", "string"
 
 
 @dataclass(frozen=True)
-class Question:
-    """What is asked for every person, with the model in it: a value that can be sent anywhere.
+class Job:
+    """A question to be put for everybody, with the model in it: a value that can be sent anywhere.
 
-    `confidence`, `min_radius` and `node_limit` are those of `Recourse.find`. `radius` says whether
-    each option's certified radius is worked out too; `merge` whether people with the same values
-    are answered once. There is no limit of time, so that every machine gives the same answers.
+    `radius` says whether each option's certified radius is worked out too; `merge` whether people
+    with the same values are answered once.
     """
 
     packed: bytes = field(repr=False)
-    confidence: float = 0.5
-    min_radius: float | None = None
-    node_limit: int | None = NODES
+    question: Question
     radius: bool = True
     merge: bool = True
 
@@ -46,22 +45,21 @@ class Question:
     def of(
         cls,
         recourse: Recourse,
-        confidence: float = 0.5,
+        question: Question | float = 0.5,
         *,
-        min_radius: float | None = None,
-        node_limit: int | None = NODES,
         radius: bool = True,
         merge: bool = True,
-    ) -> Question:
-        """Put a question to a model, refused here if it is one that nobody could answer."""
+    ) -> Job:
+        """Put a question to a model, refused here if it is one that nobody could answer.
+
+        A confidence alone is asked for in at most `NODES` boxes for each person.
+        """
         recourse._need_cells("batch")
-        _refuse_unlisted(recourse)
-        Target(confidence)
-        recourse._robust(min_radius, None)
-        whole = isinstance(node_limit, int) and node_limit >= 1
-        if not (node_limit is None or whole):
-            raise ValueError(f"node_limit={node_limit!r}; expected a whole number of at least 1")
-        return cls(recourse.packed(), confidence, min_radius, node_limit, radius, merge)
+        if not isinstance(question, Question):
+            question = Question((question,), node_limit=NODES)
+        ours = recourse.under(question)
+        _refuse_unlisted(ours)
+        return cls(ours.packed(), ours.answerable(question).without_rules, radius, merge)
 
     @property
     def recourse(self) -> Recourse:
@@ -86,6 +84,7 @@ class Question:
             "confidence": "double",
             "radius": "double",
             "nodes": "bigint",
+            "others": "string",
             "seconds": "double",
         }
 
@@ -101,25 +100,25 @@ def _refuse_unlisted(recourse: Recourse) -> None:
             )
 
 
-def answer(frame: pd.DataFrame, question: Question, keep: Sequence[str] = ()) -> pd.DataFrame:
-    """One row for each person of a frame: the columns to keep, then `question.columns`.
+def answer(frame: pd.DataFrame, job: Job, keep: Sequence[str] = ()) -> pd.DataFrame:
+    """One row for each person of a frame: the columns to keep, then `job.columns`.
 
     Text is read as its feature says, as from a file. A person whose values cannot be read comes
     out as "unanswered", with the reason. Columns that the model does not know are left out unless
     they are to be kept.
     """
-    schema = question.recourse.schema
+    schema = job.recourse.schema
     for name in (*schema.names, *keep):
         if name not in frame.columns:
             known = [str(column) for column in frame.columns]
             hint = near(name, known) or f"; the columns are {some(known)}"
             raise SchemaError(f"no column {name!r}{hint}")
     people = zip(*(_values(feature, frame[feature.name]) for feature in schema), strict=True)
-    rows = _merged(people, question) if question.merge else [_told(x, question) for x in people]
-    return pd.concat([frame[list(keep)], _frame(rows, question.columns, frame.index)], axis=1)
+    rows = _merged(people, job) if job.merge else [_told(x, job) for x in people]
+    return pd.concat([frame[list(keep)], _frame(rows, job.columns, frame.index)], axis=1)
 
 
-def _merged(people: Iterable[tuple[Any, ...]], question: Question) -> list[dict[str, Any]]:
+def _merged(people: Iterable[tuple[Any, ...]], job: Job) -> list[dict[str, Any]]:
     """Answers in the order of people; who repeats another gets the same, in no time."""
     known: dict[tuple[Any, ...], dict[str, Any]] = {}
     rows = []
@@ -128,49 +127,73 @@ def _merged(people: Iterable[tuple[Any, ...]], question: Question) -> list[dict[
         if hashable and values in known:
             rows.append(known[values])
             continue
-        rows.append(_told(values, question))
+        rows.append(_told(values, job))
         if hashable:
             known[values] = rows[-1] | {"seconds": 0.0}
     return rows
 
 
-def unanswered(reasons: Sequence[str], question: Question) -> pd.DataFrame:
+def unanswered(reasons: Sequence[str], job: Job) -> pd.DataFrame:
     """Rows for people of whom nothing could be read."""
     rows = [{"status": UNANSWERED, "reason": reason} for reason in reasons]
-    return _frame(rows, question.columns, pd.RangeIndex(len(rows)))
+    return _frame(rows, job.columns, pd.RangeIndex(len(rows)))
 
 
-def _told(values: tuple[Any, ...], question: Question) -> dict[str, Any]:
-    recourse, start = question.recourse, time.perf_counter()
+def _told(values: tuple[Any, ...], job: Job) -> dict[str, Any]:
+    recourse, start = job.recourse, time.perf_counter()
     names = recourse.schema.names
     for value in values:
         if isinstance(value, SchemaError):
-            return _refused(values, question, value)
+            return _refused(values, job, value)
     try:
-        result = recourse.find(
-            dict(zip(names, values, strict=True)), question.confidence,
-            min_radius=question.min_radius, node_limit=question.node_limit,
-        )  # fmt: skip
+        result = recourse.ask(dict(zip(names, values, strict=True)), job.question)
     except Exception as error:  # whatever is wrong with one person, the others get their answers
-        return _refused(values, question, error)
-    (status,), (nodes,) = result.status.values(), result.nodes.values()
+        return _refused(values, job, error)
     told = {
         **dict(zip(_headed("from.", names), result.factual.tolist(), strict=True)),
-        "status": str(status),
+        "status": str(next(iter(result.status.values()))),
         "confidence_now": result.confidence,
         "refused": result.refused,
-        "nodes": nodes,
+        "nodes": sum(result.nodes.values()),
+        "others": _others(result),
     }
-    for option in result.options:
+    for option in result.options[: _has_first(result)]:
         told |= dict(zip(_headed("to.", names), option.x.tolist(), strict=True))
         told |= _chosen(option, result.words(option))
-        told["radius"] = _radius(result.radius) if question.radius else None
+        told["radius"] = _radius(result.radius) if job.radius else None
     return told | {"seconds": time.perf_counter() - start}
 
 
-def _refused(values: tuple[Any, ...], question: Question, error: Exception) -> dict[str, Any]:
+def _has_first(result: Result) -> bool:
+    """Whether the first confidence has an option, which then is the first of all."""
+    return bool(result.options) and result.options[0].target == next(iter(result.status))
+
+
+def _others(result: Result) -> str | None:
+    """What else was asked for, as JSON: the status of further confidences, and further options."""
+    targets, options = list(result.status), result.options[int(_has_first(result)) :]
+    if len(targets) == 1 and not options:
+        return None
+    return json.dumps(
+        {
+            "targets": {f"{t.confidence:g}": str(result.status[t]) for t in targets[1:]},
+            "options": [
+                {
+                    "target": option.target.confidence,
+                    "cost": option.cost,
+                    "confidence": option.confidence,
+                    "changes": {name: plain(to) for name, (_, to) in option.changes.items()},
+                }
+                for option in options
+            ],
+        },
+        ensure_ascii=False,
+    )
+
+
+def _refused(values: tuple[Any, ...], job: Job, error: Exception) -> dict[str, Any]:
     """Who cannot be answered: what can be read of them, and the reason."""
-    each = zip(question.recourse.schema, values, strict=True)
+    each = zip(job.recourse.schema, values, strict=True)
     told = {f"from.{feature.name}": value for feature, value in each if _readable(feature, value)}
     return told | {"status": UNANSWERED, "reason": _reason(error)}
 

@@ -24,12 +24,14 @@ import pandas as pd
 
 from trust_recourse.batch.people import People, Span
 from trust_recourse.files import write_whole
+from trust_recourse.question import Question
 from trust_recourse.wording import some
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-KIND, FORMAT = "trust-recourse batch", 1
+KIND, FORMAT = "trust-recourse batch", 2
+READ = (1, 2)  # format 1 had three parts of the question, by themselves
 MANIFEST = "_batch.json"
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 WHY = {
@@ -155,11 +157,19 @@ def _manifest(path: Path) -> dict[str, Any]:
         raise BatchError(f"{path / MANIFEST}: damaged ({error}); {ELSEWHERE}") from None
     if not isinstance(told, dict) or told.get("kind") != KIND:
         raise BatchError(f"{path / MANIFEST}: not the manifest of a batch")
-    if told.get("format") != FORMAT:
+    if told.get("format") not in READ:
         raise BatchError(
-            f"{path / MANIFEST}: format {told.get('format')}; this version reads format {FORMAT}"
+            f"{path / MANIFEST}: format {told.get('format')}; this version reads up to {FORMAT}"
         )
     return told
+
+
+def question_of(told: dict[str, Any]) -> Question:
+    """The question of a manifest, beside what is said of the model, its schema and its cost."""
+    if "question" in told:
+        return Question.from_dict(told["question"])
+    level, limit = float(told["confidence"]), told.get("node_limit")
+    return Question((level,), min_radius=told.get("min_radius"), node_limit=limit)
 
 
 def _refuse_another(path: Path, there: dict[str, Any], asked: dict[str, Any]) -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from trust_recourse.batch.answer import NODES, Question, answer, unanswered
+from trust_recourse.batch.answer import Job, answer, unanswered
 from trust_recourse.batch.folder import (
     FORMAT,
     KIND,
@@ -27,6 +27,7 @@ from trust_recourse.batch.folder import (
     told_of,
 )
 from trust_recourse.batch.people import Part, People, PeopleError, people
+from trust_recourse.question import Question
 from trust_recourse.recourse import Recourse
 from trust_recourse.search.certificate import cost_parts
 
@@ -65,10 +66,8 @@ def run(
     recourse: Recourse,
     source: str | os.PathLike[str],
     out: str | os.PathLike[str],
-    confidence: float = 0.5,
+    question: Question | float = 0.5,
     *,
-    min_radius: float | None = None,
-    node_limit: int | None = NODES,
     radius: bool = True,
     merge: bool = True,
     id: str | None = None,  # noqa: A002 - what the column is called on the command line
@@ -88,8 +87,9 @@ def run(
     ----------
     source : a CSV or Parquet file, or a folder of Parquet files; it is never held whole.
     out : the folder to write, new or empty, see `read` and `parts`.
-    confidence, min_radius, node_limit : as for `Recourse.find`; there is no limit of time, so that
-        any number of workers gives the same answers.
+    question : what is asked for everybody, or a confidence, which is searched for in at most
+        100,000 boxes for each person. Further confidences and options are written as JSON. With a
+        limit of time in place of boxes, answers may depend on the machine.
     radius : whether each option's certified radius is worked out, which about doubles the time.
     merge : whether people of a part with the same values are answered once.
     id, keep : columns of the input to write beside the answers; keep="all" for every one that is
@@ -101,18 +101,15 @@ def run(
     tell : called after every part.
 
     """
-    question = Question.of(
-        recourse, confidence, min_radius=min_radius, node_limit=node_limit, radius=radius,
-        merge=merge,
-    )  # fmt: skip
+    job = Job.of(recourse, question, radius=radius, merge=merge)
     jobs = _jobs(n_jobs)
     _refuse_within(Path(source), Path(out))
     refuse_foreign(Path(out))
     found = people(source, rows_per_part)
-    kept = _kept(found, question, id, keep)
+    kept = _kept(found, job, id, keep)
     types = found.types(list(dict.fromkeys([*recourse.schema.names, *kept])))
-    work = Work(question, found.types(kept))
-    told = _manifest(question, found, id, kept, rows_per_part, model)
+    work = Work(job, found.types(kept))
+    told = _manifest(job, found, id, kept, rows_per_part, model)
     with Folder.held(out, told) as folder:
         missing = folder.missing(found.spans)
         parts = found.parts(missing, types)
@@ -161,15 +158,15 @@ def _jobs(n_jobs: int | None) -> int:
 
 def _kept(
     found: People,
-    question: Question,
+    job: Job,
     id: str | None,  # noqa: A002
     keep: Sequence[str] | str,
 ) -> list[str]:
     named = [keep] if isinstance(keep, str) else list(keep)
     if named == [ALL] and ALL not in found.names:
-        named = [name for name in found.names if name not in question.recourse.schema]
+        named = [name for name in found.names if name not in job.recourse.schema]
     kept = list(dict.fromkeys([*([] if id is None else [id]), *named]))
-    if taken := [name for name in kept if name in ("row", *question.columns)]:
+    if taken := [name for name in kept if name in ("row", *job.columns)]:
         raise PeopleError(
             f"{found.path}: the column {taken[0]!r} cannot be kept, as answers have a column of "
             "that name; rename it in the input"
@@ -178,14 +175,14 @@ def _kept(
 
 
 def _manifest(
-    question: Question,
+    job: Job,
     found: People,
     id: str | None,  # noqa: A002
     kept: list[str],
     rows_per_part: int,
     model: str | os.PathLike[str] | None,
 ) -> dict[str, Any]:
-    recourse = question.recourse
+    recourse = job.recourse
     cost, unwritten = cost_parts(recourse.cost)
     return {
         "kind": KIND,
@@ -199,11 +196,9 @@ def _manifest(
         "cost_functions": unwritten,
         "wanted": recourse.wanted,
         "decision_threshold": recourse.decision_threshold,
-        "confidence": question.confidence,
-        "min_radius": question.min_radius,
-        "node_limit": question.node_limit,
-        "radius": question.radius,
-        "merge": question.merge,
+        "question": job.question.to_dict(),
+        "radius": job.radius,
+        "merge": job.merge,
         "input": told_of(found),
         "id": id,
         "keep": kept,
@@ -226,7 +221,7 @@ def _version(name: str) -> str | None:
 class Work(NamedTuple):
     """What a worker needs beside a part: the question, and the columns to be kept."""
 
-    question: Question
+    job: Job
     kept: pa.Schema
 
 
@@ -235,18 +230,18 @@ def answered(part: Part, work: Work) -> bytes:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    question = work.question
+    job = work.job
     good = np.setdiff1d(np.arange(part.rows), list(part.problems))
-    answers = answer(part.frame(question.recourse.schema).set_axis(good), question)
+    answers = answer(part.frame(job.recourse.schema).set_axis(good), job)
     if part.problems:
-        bad = unanswered(list(part.problems.values()), question).set_axis(list(part.problems))
+        bad = unanswered(list(part.problems.values()), job).set_axis(list(part.problems))
         answers = pd.concat([answers, bad]).sort_index()
     columns = {
         "row": pa.array(range(part.first, part.first + part.rows), pa.int64()),
         **_kept_columns(part, work.kept),
         **{
             name: pa.array(answers[name], type=_arrow(of), from_pandas=True)
-            for name, of in question.columns.items()
+            for name, of in job.columns.items()
         },
     }
     written = io.BytesIO()

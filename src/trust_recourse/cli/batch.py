@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -21,6 +22,7 @@ from trust_recourse.cli.root import app
 
 if TYPE_CHECKING:
     from trust_recourse.batch import Progress
+    from trust_recourse.question import Question
 
 EVERY = 10.0  # seconds between lines where there is no terminal
 MOST = 3  # reasons that are shown
@@ -37,6 +39,7 @@ SENTENCES = {
 
 @app.command()
 @friendly_errors()
+@question.expanded
 def batch(
     people: Annotated[
         Path,
@@ -46,17 +49,9 @@ def batch(
         Path, typer.Option(metavar="MODEL", help="A model, as `trust-recourse fit` writes it.")
     ],
     out: Annotated[Path, typer.Option(metavar="DIR", help="The folder to write answers to.")],
+    asked: question.Asked,
     schema: question.SchemaFile = None,
-    confidence: Annotated[
-        float, typer.Option("--confidence", metavar="C", help="At least so much.")
-    ] = 0.5,
-    lock: question.Lock = None,
-    min_radius: question.MinRadius = None,
-    cost: question.Cost = "l2",
     wanted: question.Wanted = None,
-    threshold: Annotated[
-        float, typer.Option(metavar="T", help="Who is below this confidence is refused.")
-    ] = 0.5,
     id: Annotated[  # noqa: A002
         list[str] | None,
         typer.Option("--id", metavar="COLUMN", help="The column that names people."),
@@ -69,9 +64,6 @@ def batch(
             "every one that is not a feature. Repeatable.",
         ),
     ] = None,
-    node_limit: Annotated[
-        int, typer.Option(min=1, help="Boxes to look at for each person, at most.")
-    ] = 100_000,
     radius: Annotated[
         bool, typer.Option(help="Certify how far each option is from a loss; about twice the time.")
     ] = True,
@@ -95,8 +87,9 @@ def batch(
     the changes in words, cost, confidence and what is proved. A person whose values cannot be read
     comes out with the reason, and nobody else waits for them. The input is never held whole.
 
-    Ended at any moment, the same command goes on where it was. Limits are counted in boxes, not in
-    seconds, so that any number of processes gives the same answers.
+    Ended at any moment, the same command goes on where it was. Without a limit of your own, 100,000
+    boxes are looked at for each person; a limit in seconds gives answers that depend on the
+    machine. Further confidences and options are in the column `others`, as JSON.
 
     It ends with 0 once everybody has their row, and with 2 if something given is not right.
 
@@ -119,14 +112,22 @@ def batch(
         )
     from trust_recourse import batch as whole
 
-    recourse = question.asked_of(model, schema, lock, cost, wanted, threshold)
+    recourse = question.recourse_of(model, schema, wanted)
     with _client(cluster) as client, _shown() as tell:
         found = whole.run(
-            recourse, people, out, confidence, min_radius=min_radius, node_limit=node_limit,
-            radius=radius, merge=merge, id=id[0] if id else None, keep=keep or (),
-            rows_per_part=rows_per_part, n_jobs=jobs, client=client, model=model, tell=tell,
+            recourse, people, out, _limited(asked.question(recourse.schema)), radius=radius,
+            merge=merge, id=id[0] if id else None, keep=keep or (), rows_per_part=rows_per_part,
+            n_jobs=jobs, client=client, model=model, tell=tell,
         )  # fmt: skip
     _sum_up(found, out)
+
+
+def _limited(asked: Question) -> Question:
+    """The question, with a limit of boxes for each person where it has none."""
+    from trust_recourse.batch.answer import NODES
+
+    limited = asked.node_limit or asked.time_limit or asked.engine not in ("auto", "exact")
+    return asked if limited else replace(asked, node_limit=NODES)
 
 
 def _need(package: str, extra: str) -> None:

@@ -19,20 +19,10 @@ if TYPE_CHECKING:
 
 @app.command()
 @friendly_errors()
+@question.expanded
 def explain(
-    model: question.Model,
-    schema: question.SchemaFile = None,
-    data: question.Data = None,
-    row: question.Row = None,
-    id: question.Id = None,  # noqa: A002
-    values: question.Values = None,
-    confidence: question.Confidence = None,
-    lock: question.Lock = None,
-    options: question.Options = 1,
-    min_radius: question.MinRadius = None,
-    cost: question.Cost = "l2",
-    wanted: question.Wanted = None,
-    time_limit: question.TimeLimit = None,
+    person: question.Person,
+    asked: question.Asked,
     option: Annotated[
         int, typer.Option(min=1, metavar="K", help="Which option of `find` to explain, from 1.")
     ] = 1,
@@ -66,13 +56,11 @@ def explain(
     from trust_recourse.files import write_whole
     from trust_recourse.report.answers import answers, how_far
 
-    who = question.Person(model, schema, data, row, id, values, lock, cost, wanted)
-    what = question.Question(confidence, options, min_radius, "exact", time_limit)
-    can_be_written(html, model, schema, data)
-    can_be_drawn(png, model, schema, data)
-    recourse, x = who.asked()
+    can_be_written(html, person.model, person.schema, person.data)
+    can_be_drawn(png, person.model, person.schema, person.data)
+    recourse, x = person.asked()
     with page.waiting("Searching"):
-        result = what.put(recourse, x)
+        result = asked.put(recourse, x)
     console = page.console()
     if not result.options:
         far = how_far(result)
@@ -81,12 +69,12 @@ def explain(
         else:
             what_is_known(console, result, far)
         raise typer.Exit(1)
-    asked = [question.place_of(result, each) for each in compare or (option,)]
-    told: Any = result.explain(*asked) if compare is None else result.compare(*asked)
+    places = [question.place_of(result, each) for each in compare or (option,)]
+    told: Any = result.explain(*places) if compare is None else result.compare(*places)
     if html is not None:
         write_whole(html, page.as_html("Why the model would say yes", told._repr_html_()))
     if png is not None:
-        write_whole(png, _picture(result, asked))
+        write_whole(png, _picture(result, places))
     if json:
         page.say(page.as_json(told.to_dict()))
         return

@@ -24,22 +24,10 @@ UNANSWERED = ("infeasible", "not_found")
 
 @app.command()
 @friendly_errors()
+@question.expanded
 def find(
-    model: question.Model,
-    schema: question.SchemaFile = None,
-    data: question.Data = None,
-    row: question.Row = None,
-    id: question.Id = None,  # noqa: A002
-    values: question.Values = None,
-    confidence: question.Confidence = None,
-    lock: question.Lock = None,
-    options: question.Options = 1,
-    min_radius: question.MinRadius = None,
-    cost: question.Cost = "l2",
-    wanted: question.Wanted = None,
-    engine: question.Engine = "auto",
-    time_limit: question.TimeLimit = None,
-    trials: question.Trials = None,
+    person: question.Person,
+    asked: question.Asked,
     certificate: Annotated[
         Path | None,
         typer.Option(metavar="FILE.json", help="Write the proof, for `trust-recourse verify`."),
@@ -80,15 +68,13 @@ def find(
     """
     from trust_recourse.report.answers import answers, how_far, safety
 
-    who = question.Person(model, schema, data, row, id, values, lock, cost, wanted)
-    what = question.Question(confidence, options, min_radius, engine, time_limit, trials)
     for path in (certificate, save):
-        can_be_written(path, model, schema, data)
+        can_be_written(path, person.model, person.schema, person.data)
     if certificate is not None:
-        _must_be_certifiable(what)
-    recourse, x = who.asked()
+        _must_be_certifiable(asked)
+    recourse, x = person.asked()
     with page.waiting("Searching"):
-        result = what.put(recourse, x)
+        result = asked.put(recourse, x)
         safe, far = safety(result), how_far(result)
     answered = not any(status in UNANSWERED for status in result.status.values())
     proved = certificate if "not_found" not in result.status.values() else None
@@ -102,9 +88,9 @@ def find(
         page.say(page.as_json(answers(result, safe, far)))
     else:
         console = page.console()
-        _show(console, result, safe, far, what.options)
+        _show(console, result, safe, far, asked.options)
         if proved is not None:
-            check = shlex.join(["trust-recourse", "verify", str(proved), str(model)])
+            check = shlex.join(["trust-recourse", "verify", str(proved), str(person.model)])
             console.print(f"{proved}: the proof. To check it: {check}", soft_wrap=True)
             console.print(f"The fingerprint of its question: {proof.question}", soft_wrap=True)
         elif certificate is not None:
@@ -116,11 +102,11 @@ def find(
     raise typer.Exit(0 if answered else 1)
 
 
-def _must_be_certifiable(what: question.Question) -> None:
+def _must_be_certifiable(asked: question.Asked) -> None:
     from trust_recourse.result import unproved
 
-    more = "" if what.min_radius is None else "--min-radius"
-    if reason := unproved(what.engine, more, len(what.levels)):
+    more = "--min-radius" if asked.min_radius else "--plausible" if asked.plausible else ""
+    if reason := unproved(asked.engine, more, len(asked.levels)):
         raise InputError(f"--certificate: {reason}")
 
 

@@ -51,8 +51,17 @@ def fit(
         str | None,
         typer.Option(
             metavar="LABEL",
-            help="The class hoped for, to tell whom the model refuses; the greater label if none, "
-            "unless the labels are words. The model learns both alike.",
+            help="The class hoped for, kept in the file; the greater label if none, unless the "
+            "labels are words. The model learns both alike.",
+        ),
+    ] = None,
+    threshold: Annotated[
+        float | None,
+        typer.Option(
+            metavar="T",
+            min=0,
+            max=1,
+            help="Who is below this confidence is refused, kept in the file; 0.5 if none.",
         ),
     ] = None,
     id: Ids = None,  # noqa: A002
@@ -115,11 +124,13 @@ def fit(
     judged = judged or {
         "of": "training rows", "rows": len(rows), **_right(machine, rows, labels)
     }  # fmt: skip
+    machine.decide(decision_threshold=threshold, wanted=yes if wanted else None)
     machine.save(out, states=False)
-    refused = [] if unnamed else (machine.predict(rows) != yes).nonzero()[0].tolist()
+    refused = [] if unnamed else _refused(machine, rows, yes)
     told = {
         "model": str(out), "fingerprint": machine.fingerprint_, "rows": len(rows),
-        "features": list(known.names), "classes": classes, "wanted": yes, "accuracy": judged,
+        "features": list(known.names), "classes": classes, "wanted": yes,
+        "decision_threshold": threshold or 0.5, "accuracy": judged,
         "refused": None if unnamed else len(refused),
         "first_refused": refused[0] if refused else None,
         "protected": [use.to_dict() for use in uses(machine, known, known.encode(rows))],
@@ -128,6 +139,16 @@ def fit(
         page.say(page.as_json(told))
         return
     _tell(told, data, target, schema)
+
+
+def _refused(machine: Any, rows: Any, yes: Any) -> list[int]:
+    """The rows that the model refuses, by number."""
+    from trust_recourse import Recourse
+
+    by = Recourse(machine, wanted=yes)
+    refused = by.confidences(by.schema.encode(rows)) < by.decision_threshold
+    found: list[int] = refused.nonzero()[0].tolist()
+    return found
 
 
 def learnt_from(

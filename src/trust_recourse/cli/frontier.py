@@ -27,16 +27,10 @@ SHOWN = 20  # steps of a long list
 
 @app.command()
 @friendly_errors()
+@question.expanded
 def frontier(
-    model: question.Model,
-    schema: question.SchemaFile = None,
-    data: question.Data = None,
-    row: question.Row = None,
-    id: question.Id = None,  # noqa: A002
-    values: question.Values = None,
-    lock: question.Lock = None,
-    cost: question.Cost = "l2",
-    wanted: question.Wanted = None,
+    person: question.Person,
+    rules: question.Rules,
     time_limit: Annotated[
         float | None,
         typer.Option(metavar="SECONDS", help="End then, with the steps up to there."),
@@ -69,10 +63,10 @@ def frontier(
     from trust_recourse.files import write_whole
     from trust_recourse.report.answers import steps
 
-    who = question.Person(model, schema, data, row, id, values, lock, cost, wanted)
-    can_be_written(csv, model, schema, data)
-    can_be_drawn(png, model, schema, data)
-    recourse, x = who.asked()
+    can_be_written(csv, person.model, person.schema, person.data)
+    can_be_drawn(png, person.model, person.schema, person.data)
+    recourse, x = person.asked()
+    recourse = rules.over(recourse)
     with page.waiting("Searching"):
         stairs = recourse.frontier(x, time_limit=time_limit)
         result = recourse.find(x, time_limit=time_limit)

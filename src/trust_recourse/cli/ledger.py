@@ -196,9 +196,7 @@ def check(
             help="Broken is what loses the decision, or also what falls below its target."
         ),
     ] = By.decision,
-    threshold: Annotated[
-        float | None, typer.Option(help="The new decision threshold, if it is to change.")
-    ] = None,
+    threshold: question.Threshold = None,
     time_limit: Annotated[float, typer.Option(help="Seconds for each repair.")] = 10.0,
     where: Where = PLACE,
     key_file: KeyFile = None,
@@ -254,6 +252,7 @@ def redeem(
             metavar="OLD.safetensors", help="The model that promised, where it is another."
         ),
     ] = None,
+    threshold: question.Threshold = None,
     where: Where = PLACE,
     key_file: KeyFile = None,
     as_json: Json = False,
@@ -286,7 +285,7 @@ def redeem(
             raise InputError("--x gives all values; leave out --set, --data, --row and --id")
         else:
             person = _values(x)
-        found = book.redeem(promise, person, load(model), promised_by=old)
+        found = book.redeem(promise, person, load(model), promised_by=old, threshold=threshold)
     if as_json:
         _print_json(found.to_dict())
     else:

@@ -1,20 +1,40 @@
-"""What `find`, `frontier` and `explain` share: whom they are about, and what is asked."""
+"""What commands share: whom a question is about, and what is asked, as options of the line.
+
+A command that takes a `Person`, `Rules` or an `Asked` and is `expanded` has their fields as options
+of its own. Every part of `trust_recourse.question.Question` is a field of `Asked`.
+"""
 
 from __future__ import annotations
 
+import inspect
 import shlex
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, fields
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
 from trust_recourse.cli.errors import InputError
 from trust_recourse.cli.table import read
-from trust_recourse.search.engines import Anywhere
+from trust_recourse.search.engines import BY_TRIAL, Anywhere
+from trust_recourse.vocabulary import HELP, SPAN, Mode, PlausibleBy, outside
 
 if TYPE_CHECKING:
     from trust_recourse import Recourse, Result, Schema
+    from trust_recourse.question import Question
+
+
+def _option(part: str, metavar: str | None = None, more: str = "", flag: str = "") -> Any:
+    """An option for a part of a question, by its name outside Python."""
+    name = flag or f"--{outside(part).replace('_', '-')}"
+    return typer.Option(name, metavar=metavar, help=f"{HELP[part]}{more and f' {more}'}")
+
+
+def _whole(part: str, least: int = 1) -> Any:
+    return typer.Option(f"--{outside(part).replace('_', '-')}", min=least, help=HELP[part])
+
 
 Model = Annotated[
     Path, typer.Argument(metavar="MODEL", help="A model, as `trust-recourse fit` writes it.")
@@ -50,71 +70,33 @@ Values = Annotated[
         help="One value of the person, such as age=56 or score=missing. Repeatable.",
     ),
 ]
-Lock = Annotated[
-    list[str] | None,
-    typer.Option("--lock", metavar="NAME", help="A feature that may not change. Repeatable."),
-]
-Cost = Annotated[
-    Literal["l0", "l1", "l2"],
-    typer.Option("--cost", help="How changes add up: their number, their sum, their length."),
-]
 Wanted = Annotated[
     str | None,
     typer.Option(
         "--wanted",
         metavar="LABEL",
-        help="The class hoped for: needed if the classes are words, else the greater if none.",
+        help="The class hoped for; else the model's own, or the greater, unless they are words.",
     ),
 ]
-Confidence = Annotated[
-    list[float] | None,
-    typer.Option("--confidence", metavar="C", help="At least so much. Repeatable. [default: 0.5]"),
-]
-Options = Annotated[
-    int,
-    typer.Option("--options", min=1, help="Ways to each confidence, each changing other features."),
-]
-MinRadius = Annotated[
-    float | None,
-    typer.Option(
-        "--min-radius",
-        metavar="R",
-        help="Stay accepted wherever every number is off by up to R of its scale, such as 0.05.",
-    ),
-]
-Engine = Annotated[
-    Anywhere,
-    typer.Option(
-        "--engine", help="How to search; exact, which auto means, is the one that proves."
-    ),
-]
-TimeLimit = Annotated[
-    float | None,
-    typer.Option("--time-limit", metavar="SECONDS", help="For each confidence; exact alone."),
-]
-Trials = Annotated[
-    int | None, typer.Option("--trials", min=1, help="Of the engines tpe, gp and spheres.")
-]
+Threshold = Annotated[float | None, _option("decision_threshold", "T")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 
 
 @dataclass(frozen=True)
 class Person:
-    """Whom a question is about, and by which model and rules, as given on the line."""
+    """Whom a question is about, and of which model, as given on the line."""
 
-    model: Path
-    schema: Path | None
-    data: Path | None
-    row: str | None
-    id: str | None
-    values: list[str] | None
-    lock: list[str] | None = None
-    cost: str = "l2"
-    wanted: str | None = None
+    model: Model
+    schema: SchemaFile = None
+    data: Data = None
+    row: Row = None
+    id: Id = None
+    values: Values = None
+    wanted: Wanted = None
 
     def asked(self) -> tuple[Recourse, dict[str, Any]]:
-        """The model with its rules, and the person's values by name."""
-        recourse = asked_of(self.model, self.schema, self.lock, self.cost, self.wanted)
+        """The model with its schema, and the person's values by name."""
+        recourse = recourse_of(self.model, self.schema, self.wanted)
         return recourse, self.values_by(recourse.schema, {})
 
     def values_by(self, schema: Schema, known: dict[str, Any]) -> dict[str, Any]:
@@ -123,10 +105,7 @@ class Person:
 
         values = {**known, **self._row(schema)}
         for given in self.values or ():
-            name, equals, text = given.partition("=")
-            if not equals:
-                example = shlex.quote(f"{schema.names[0]}=1")
-                raise InputError(f"--set {given!r}: expected NAME=VALUE, such as {example}")
+            name, text = _named(given, "--set", f"{schema.names[0]}=1")
             name = schema.name_of(name)
             values[name] = schema[name].read(text)
         if absent := [name for name in schema.names if name not in values]:
@@ -169,28 +148,142 @@ class Person:
 
 
 @dataclass(frozen=True)
-class Question:
-    """What is asked for a person, as given on the line."""
+class Rules:
+    """By which rules a question is asked: what a change costs, what may change, who is refused."""
 
-    confidence: list[float] | None
-    options: int = 1
-    min_radius: float | None = None
-    engine: Anywhere = "auto"
-    time_limit: float | None = None
-    trials: int | None = None
+    cost: Annotated[str | None, _option("cost", "l0|l1|l2|MIX", "Such as l0=0.1,l1=1.")] = None
+    lock: Annotated[list[str] | None, _option("lock", "NAME", "Repeatable.")] = None
+    limits: Annotated[
+        list[str] | None,
+        _option(
+            "limits", f"NAME=LOW{SPAN}HIGH", f"Such as loan={SPAN}5000. Repeatable.", "--limit"
+        ),
+    ] = None
+    threshold: Threshold = None
+
+    def over(self, recourse: Recourse) -> Recourse:
+        """The same model under these rules."""
+        from trust_recourse.question import Question
+
+        return recourse.under(Question(**self.parts(recourse.schema)))
+
+    def parts(self, schema: Schema) -> dict[str, Any]:
+        """The parts of a question that these are."""
+        from trust_recourse.question import Cost, read_limit
+
+        return {
+            "cost": None if self.cost is None else Cost.read(self.cost),
+            "lock": tuple(self.lock or ()),
+            "limits": dict(read_limit(given, schema) for given in self.limits or ()),
+            "decision_threshold": self.threshold,
+        }
+
+
+@dataclass(frozen=True)
+class Asked(Rules):
+    """What is asked, as given on the line."""
+
+    confidence: Annotated[
+        list[float] | None, _option("confidence", "C", "Repeatable. [default: 0.5]")
+    ] = None
+    mode: Annotated[Mode, _option("mode")] = "at_least"
+    tolerance: Annotated[float, _option("tolerance")] = 0.1
+    options: Annotated[int, _whole("n_options")] = 1
+    min_distance: Annotated[float | None, _option("min_distance", "COST")] = None
+    min_radius: Annotated[float | None, _option("min_radius", "R", "Such as 0.05.")] = None
+    floor: Annotated[float | None, _option("floor", "C")] = None
+    plausible: Annotated[PlausibleBy | None, _option("plausible")] = None
+    like: Annotated[
+        Path | None,
+        typer.Option("--like", metavar="FILE", help="The known rows, for --plausible."),
+    ] = None
+    gap: Annotated[float, _option("gap", "SHARE", "0.01 is 1 %.")] = 0.0
+    node_limit: Annotated[int | None, _whole("node_limit")] = None
+    time_limit: Annotated[float | None, _option("time_limit", "SECONDS")] = None
+    engine: Annotated[Anywhere, _option("engine")] = "auto"
+    trials: Annotated[int | None, _whole("n_trials")] = None
+    seed: Annotated[int, _whole("random_state", least=0)] = 0
 
     @property
-    def levels(self) -> list[float]:
+    def levels(self) -> tuple[float, ...]:
         """The confidences asked for, each once."""
-        return list(dict.fromkeys(self.confidence or [0.5]))
+        return tuple(dict.fromkeys(self.confidence or [0.5]))
+
+    def question(self, schema: Schema) -> Question:
+        """The question, for a model that reads rows by this schema."""
+        from trust_recourse.question import Question
+
+        return Question(
+            confidence=self.levels, mode=self.mode, tolerance=self.tolerance,
+            n_options=self.options, min_distance=self.min_distance, min_radius=self.min_radius,
+            floor=self.floor, plausible=self._test(schema), gap=self.gap,
+            node_limit=self.node_limit, time_limit=self.time_limit, engine=self.engine,
+            n_trials=self.trials, random_state=self.seed, **self.parts(schema),
+        )  # fmt: skip
+
+    def _test(self, schema: Schema) -> Any:
+        from trust_recourse.measure import plausible_by
+
+        if self.plausible is None:
+            if self.like is not None:
+                raise InputError(f"--like {self.like}: for --plausible; give that too")
+            return None
+        if self.like is None:
+            raise InputError(f"--plausible {self.plausible}: like which rows? give --like FILE")
+        return plausible_by(self.plausible, read(self.like).read_by(schema), schema)
 
     def put(self, recourse: Recourse, x: dict[str, Any]) -> Result:
         """Ask it; engines by trial show a progress bar."""
-        return recourse.find(
-            x, self.levels, n_options=self.options, engine=self.engine,
-            min_radius=self.min_radius, time_limit=self.time_limit, n_trials=self.trials,
-            verbose=self.engine not in ("auto", "exact"),
-        )  # fmt: skip
+        return recourse.ask(x, self.question(recourse.schema), verbose=self.engine in BY_TRIAL)
+
+
+def recourse_of(model: Path, schema: Path | None, wanted: str | None) -> Recourse:
+    """A model with its schema and wanted class, as given on the line."""
+    from trust_recourse import Recourse, Schema, load
+
+    machine = load(model)
+    rules = None if schema is None else Schema.from_yaml(schema)
+    own = getattr(machine, "wanted_", None)
+    yes = target_class(wanted, machine.classes_.tolist(), own)
+    return Recourse(machine, rules, wanted=yes)
+
+
+def expanded(command: Callable[..., None]) -> Callable[..., None]:
+    """A command whose parameters of type `Person`, `Rules` or `Asked` are options on the line."""
+    hints = get_type_hints(command, include_extras=True)
+    groups = {
+        name: {f.name: f for f in fields(made)}
+        for name, made in hints.items()
+        if made in (Person, Rules, Asked)
+    }
+    parameters, shown = [], {}
+    for name, parameter in inspect.signature(command).parameters.items():
+        own = [(name, hints[name], parameter.default)]
+        if name in groups:
+            types = get_type_hints(hints[name], include_extras=True)
+            own = [
+                (n, types[n], parameter.empty if f.default is MISSING else f.default)
+                for n, f in groups[name].items()
+            ]
+        for each, hint, default in own:
+            shown[each] = hint
+            parameters.append(
+                inspect.Parameter(
+                    each, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint
+                )
+            )
+
+    @wraps(command)
+    def run(**given: Any) -> None:
+        made = {
+            name: hints[name](**{part: given.pop(part) for part in parts})
+            for name, parts in groups.items()
+        }
+        command(**made, **given)
+
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = shown
+    return run
 
 
 def place_of(result: Result, option: int) -> int:
@@ -205,33 +298,21 @@ def place_of(result: Result, option: int) -> int:
     return option - 1
 
 
-def asked_of(
-    model: Path,
-    schema: Path | None,
-    lock: list[str] | None,
-    cost: str,
-    wanted: str | None,
-    threshold: float = 0.5,
-) -> Recourse:
-    """A model with its rules, as given on the line."""
-    from trust_recourse import Recourse, Schema, load
-
-    machine = load(model)
-    rules: Schema = machine.schema_ if schema is None else Schema.from_yaml(schema)
-    return Recourse(
-        machine, rules.lock(*map(rules.name_of, lock or ())), cost,
-        wanted=target_class(wanted, machine.classes_.tolist()), decision_threshold=threshold,
-    )  # fmt: skip
+def _named(given: str, flag: str, example: str) -> tuple[str, str]:
+    name, equals, text = given.partition("=")
+    if not equals:
+        raise InputError(f"{flag} {given!r}: expected NAME=VALUE, such as {shlex.quote(example)}")
+    return name, text
 
 
-def target_class(wanted: str | None, classes: list[Any]) -> Any:
-    """The class hoped for: the greater if none is named, unless the classes are words."""
+def target_class(wanted: str | None, classes: list[Any], own: Any = None) -> Any:
+    """The class hoped for: the model's own or the greater, unless the classes are words."""
     if wanted is not None:
         return label_of(wanted, classes)
-    if isinstance(classes[1], str):  # the order of words says nothing about which is a yes
+    if own is None and isinstance(classes[1], str):  # their order says nothing of which is a yes
         known = " and ".join(classes)
         raise InputError(f"the classes are {known}; say which is hoped for: {either(classes)}")
-    return classes[1]
+    return classes[1] if own is None else own
 
 
 def either(classes: list[str]) -> str:

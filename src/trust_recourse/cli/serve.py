@@ -27,8 +27,10 @@ KEY = "TRUST_API_KEY"
 
 @app.command()
 @friendly_errors()
+@question.expanded
 def serve(
     model: question.Model,
+    rules: question.Rules,
     schema: question.SchemaFile = None,
     data: Annotated[
         Path | None,
@@ -61,8 +63,13 @@ def serve(
     page: Annotated[bool, typer.Option(help="Show the page, beside the service.")] = True,
     organisation: Annotated[str, typer.Option(help="Who writes the letters.")] = "",
     contact: Annotated[str, typer.Option(help="Whom a letter tells to ask.")] = "",
-    cost: question.Cost = "l2",
     wanted: question.Wanted = None,
+    like: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Known rows for a test of plausibility; those of --data if none."
+        ),
+    ] = None,
 ) -> None:
     r"""Serve a model: what people must change, the letter, the promise, by a page and over HTTP.
 
@@ -108,7 +115,7 @@ def serve(
         raise InputError("--workers: the page runs in one process; add --no-page, or leave it")
     service = Service(
         model, schema, data, id, ledger, ledger_key_file, tuple(earlier or ()), key, page,
-        organisation, contact, cost, wanted,
+        organisation, contact, rules, wanted, like,
     )  # fmt: skip
     recourse = service.recourse()
     service.check(recourse)
@@ -136,8 +143,9 @@ class Service:
     page: bool
     organisation: str
     contact: str
-    cost: str
+    rules: question.Rules
     wanted: str | None
+    like: Path | None
 
     def __call__(self) -> FastAPI:
         """The app, with a desk of its own."""
@@ -153,6 +161,7 @@ class Service:
             self.organisation,
             self.contact,
             earlier=self.promised_by(),
+            known=None if self.like is None else read(self.like).read_by(recourse.schema),
         )
         app = service(state, key=self.key)
         if self.page:
@@ -163,7 +172,7 @@ class Service:
 
     def recourse(self) -> Recourse:
         """The model with its rules."""
-        return question.asked_of(self.model, self.schema, None, self.cost, self.wanted)
+        return self.rules.over(question.recourse_of(self.model, self.schema, self.wanted))
 
     def promised_by(self) -> dict[str, Any]:
         """The models that promised before, by fingerprint."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
@@ -13,6 +13,7 @@ from rich.table import Table
 from trust_recourse.cli import page, question
 from trust_recourse.cli.errors import InputError, friendly_errors
 from trust_recourse.cli.root import app
+from trust_recourse.vocabulary import Mode
 
 if TYPE_CHECKING:
     from trust_recourse import Certificate, Feature, PTMClassifier, TMClassifier
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 PARTS = {  # of a question, and how to give each
     "x": ("the person", "--data with --row or --set"),
-    "schema": ("the schema", "--schema or --lock"),
+    "schema": ("the schema", "--schema, --lock or --limit"),
     "target": ("the confidence", "--confidence"),
     "cost": ("the cost", "--cost"),
     "wanted": ("the wanted class", "--wanted"),
@@ -32,6 +33,7 @@ READ = ("name", "kind", "values", "missing", "unit", "label")
 
 @app.command()
 @friendly_errors()
+@question.expanded
 def verify(
     certificate: Annotated[
         Path, typer.Argument(metavar="CERTIFICATE.json", help="Written by `find --certificate`.")
@@ -40,18 +42,17 @@ def verify(
         Path,
         typer.Argument(metavar="MODEL.safetensors", help="Written by `fit`, or by model.save."),
     ],
+    rules: question.Rules,
     schema: question.SchemaFile = None,
     data: question.Data = None,
     row: question.Row = None,
     id: question.Id = None,  # noqa: A002
     values: question.Values = None,
-    lock: question.Lock = None,
     confidence: Annotated[
-        float | None, typer.Option(metavar="C", help="At least so much must be what was asked.")
+        float | None, typer.Option(metavar="C", help="What the confidence asked for must be.")
     ] = None,
-    cost: Annotated[
-        Literal["l0", "l1", "l2"] | None, typer.Option(help="What the cost must be.")
-    ] = None,
+    mode: Annotated[Mode, typer.Option(help="What was asked of it.")] = "at_least",
+    tolerance: Annotated[float, typer.Option(help="Of a band.")] = 0.1,
     wanted: Annotated[
         str | None, typer.Option(metavar="LABEL", help="What the class hoped for must be.")
     ] = None,
@@ -96,8 +97,9 @@ def verify(
             f"{certificate}: its cost has functions of its own, which no file holds. Check it in "
             "Python: trust_recourse.verify(certificate, model, cost=cost)"
         )
-    person = question.Person(model, schema, data, row, id, values, lock)
-    given = _given(person, machine, confidence, cost, wanted)
+    person = question.Person(model, schema, data, row, id, values, wanted)
+    level = None if confidence is None else (confidence, mode, tolerance)
+    given = _given(person, rules, machine, level)
     try:
         verdict = check(proof, machine, **given)
     except CertificateError as error:
@@ -111,28 +113,29 @@ def verify(
 
 def _given(
     person: question.Person,
+    rules: question.Rules,
     machine: PTMClassifier | TMClassifier,
-    confidence: float | None,
-    cost: str | None,
-    wanted: str | None,
+    level: tuple[float, Mode, float] | None,
 ) -> dict[str, Any]:
     """What the question must be, as far as it is given on the line."""
-    from trust_recourse.question import Cost, Target
+    from trust_recourse.question import Question, Target
+    from trust_recourse.recourse import own_threshold
     from trust_recourse.schema import Schema
 
     given: dict[str, Any] = {}
     who = any(each is not None for each in (person.data, person.row, person.id, person.values))
-    if who or person.schema is not None or person.lock:
-        rules = machine.schema_ if person.schema is None else Schema.from_yaml(person.schema)
-        given["schema"] = rules.lock(*map(rules.name_of, person.lock or ()))
+    schema = machine.schema_ if person.schema is None else Schema.from_yaml(person.schema)
+    asked = Question(**rules.parts(schema))
+    if who or person.schema is not None or rules.lock or rules.limits:
+        given["schema"] = asked.narrowed(schema)
     if who:
-        given["x"] = person.values_by(given["schema"], {})
-    if confidence is not None:
-        given["target"] = Target(confidence)
-    if cost is not None:
-        given["cost"] = Cost.named(cost)
-    if wanted is not None:
-        given["wanted"] = question.label_of(wanted, machine.classes_.tolist())
+        given["x"] = person.values_by(schema, {})
+    if level is not None:
+        given["target"] = Target(*level, asked.decision_threshold or own_threshold(machine))
+    if asked.cost is not None:
+        given["cost"] = asked.cost
+    if person.wanted is not None:
+        given["wanted"] = question.label_of(person.wanted, machine.classes_.tolist())
     return given
 
 

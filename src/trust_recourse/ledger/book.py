@@ -251,6 +251,7 @@ class Ledger:
         model: Any,
         *,
         promised_by: Any = None,
+        threshold: float | None = None,
         at: datetime | None = None,
     ) -> Redemption:
         """The person returns with values x: was it done, does it hold? What is found is recorded.
@@ -262,6 +263,8 @@ class Ledger:
         model : the present model, or a `Recourse` with it.
         promised_by : the model that promised, where it is another one; where x is not just what
             was promised, it may be that only this one can judge it (`redemption.undecided`).
+        threshold : the present decision threshold, where it is neither the model's own nor that of
+            the promise.
         at : when they returned; now, if None.
 
         A promise that is due is redeemed, once; one that is not stays as it was.
@@ -270,7 +273,7 @@ class Ledger:
         key, made = self._needed_key(), self.read(promise)
         if made.closed:
             raise PromiseClosedError(f"promise {promise!r} was {made.closed} already")
-        found = judging.redemption(made, x, model, promised_by, _now(at))
+        found = judging.redemption(made, x, model, promised_by, _now(at), threshold)
         kind = "redeemed" if found.due else "returned"
         told = canonical(found.to_dict())
         with self._store.writing() as tables:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal
 
@@ -13,7 +13,7 @@ import pandas as pd
 from trust_recourse.ledger.entries import LedgerError
 from trust_recourse.ledger.promises import Done, Promise, Redemption, stamp, values, words
 from trust_recourse.progress import Progress
-from trust_recourse.question import SLACK, Floats, Option, Status, Target
+from trust_recourse.question import SLACK, Floats, Option, Question, Status, Target
 from trust_recourse.recourse import Recourse
 from trust_recourse.schema import Feature
 from trust_recourse.schema.scalars import same
@@ -150,24 +150,28 @@ def _judged(
         )  # fmt: skip
     if by == "decision":
         target = _decision(recourse.decision_threshold)
-    found = recourse.find(
-        promise.option.x,
-        target.confidence,
-        mode=target.mode,
-        tolerance=target.tolerance,
-        time_limit=time_limit if recourse.exact else None,
-    )
+    found = recourse.ask(promise.option.x, _repair(promise, target, time_limit, recourse.exact))
     (status,) = found.status.values()
     repair = found.options[0] if found.options else None
     return Judged(promise, confidence, accepted, enough, True, repair, status)
 
 
+def _repair(promise: Promise, target: Target, time_limit: float | None, exact: bool) -> Question:
+    """The question of a promise again, for its repair: what it was to keep is to be kept."""
+    asked = promise.question
+    return Question(
+        (target.confidence,), target.mode, target.tolerance,
+        min_radius=asked.min_radius if exact else None, floor=asked.floor if exact else None,
+        time_limit=time_limit if exact else None,
+    )  # fmt: skip
+
+
 def _accepted_part(target: Target, threshold: float) -> Target:
     """What a decision threshold leaves of a target; the decision itself where that is nothing."""
-    least = _level(threshold)
+    least = threshold + SLACK  # of a band, whose ends have slack
     spread = 0.0 if target.mode == "at_least" else target.tolerance
-    if target.confidence - spread >= least:
-        return target
+    if target.confidence - spread >= (threshold if target.mode == "at_least" else least):
+        return replace(target, threshold=threshold)
     high = min(target.confidence + spread, 1.0)
     if target.mode == "at_least" or high < least:
         return _decision(threshold)
@@ -176,23 +180,17 @@ def _accepted_part(target: Target, threshold: float) -> Target:
 
 
 def _decision(threshold: float) -> Target:
-    return Target(threshold if threshold == 0.5 else _level(threshold))
-
-
-def _level(threshold: float) -> float:
-    """The least level that nothing below the threshold meets, slack included."""
-    level = threshold + SLACK
-    if level - SLACK < threshold:
-        level = math.nextafter(level, 1.0)
-    return min(level, 1 - SLACK)
+    return Target(threshold, threshold=threshold)
 
 
 def _asked(promise: Promise, given: Any, threshold: float | None = None) -> Recourse:
     """The question of a promise, put to another model."""
     ours = isinstance(given, Recourse)
     model = given.model if ours else given
-    if threshold is None:
-        threshold = given.decision_threshold if ours else promise.threshold
+    if threshold is None and ours:
+        threshold = given.decision_threshold
+    elif threshold is None:
+        threshold = getattr(model, "decision_threshold_", None) or promise.threshold
     try:
         named = getattr(model, "feature_names_in_", promise.schema.names)
         if list(named) != list(promise.schema.names):
@@ -229,7 +227,12 @@ def _fingerprint(given: Any) -> str | None:
 
 
 def redemption(
-    promise: Promise, x: Any, present: Any, promised_by: Any, at: datetime
+    promise: Promise,
+    x: Any,
+    present: Any,
+    promised_by: Any,
+    at: datetime,
+    threshold: float | None = None,
 ) -> Redemption:
     """What is found when a person comes back with values x.
 
@@ -238,7 +241,7 @@ def redemption(
     """
     schema = promise.schema
     given, promised = schema.action_set(x).own, schema.action_set(promise.option.x).own
-    recourse = _asked(promise, present)
+    recourse = _asked(promise, present, threshold)
     now = _confidence(recourse, given)
     accepted = now >= recourse.decision_threshold
     exactly = all(map(same, given, promised))

@@ -20,7 +20,7 @@ from trust_recourse.ledger.entries import (
     canonical,
     sha256,
 )
-from trust_recourse.question import Cost, Option, Problem, Status, Target
+from trust_recourse.question import Cost, Option, Problem, Question, Status, Target
 from trust_recourse.result import Result
 from trust_recourse.schema import Schema
 from trust_recourse.schema.scalars import plain, same
@@ -53,6 +53,7 @@ class Promise:
     confidence: float
     option: Option
     engine: str
+    question: Question  # beside the target, the cost, the threshold and the schema's own locks
     certificate: str | None
     closed: str = ""  # "redeemed" or "withdrawn", once it is
 
@@ -114,10 +115,11 @@ class Promise:
                 cost=told["option"]["cost"],
                 confidence=told["option"]["confidence"],
                 status=Status(told["option"]["status"]),
-                target=Target(**told["target"]),
+                target=Target(**told["target"], threshold=told["threshold"]),
                 lower_bound=told["option"]["lower_bound"],
             ),
             engine=told["engine"],
+            question=Question.from_dict(told.get("question", {})),
             certificate=told["certificate"],
             closed=closed,
         )
@@ -173,6 +175,7 @@ def content(
             "mode": option.target.mode,
             "tolerance": option.target.tolerance,
         },
+        "question": result.question.without_rules.to_dict(),
         "option": {
             "x": _values(option.x),
             "cost": option.cost,

@@ -274,6 +274,21 @@ class Schema:
             schema = schema.update(name, mutable=False)
         return schema
 
+    def limit(self, name: str, lower: Any = None, upper: Any = None) -> Schema:
+        """Let a feature move from `lower` to `upper` at most, within its own bounds.
+
+        >>> Schema((Feature("age", lower=18, upper=90),)).limit("age", 0, 65)["age"].bounds
+        (18.0, 65.0)
+        """
+        feature = self[name]
+        ends = replace(feature, lower=lower, upper=upper).bounds
+        inner = {}
+        if lower is not None and ends[0] > feature.bounds[0]:
+            inner["lower"] = lower
+        if upper is not None and ends[1] < feature.bounds[1]:
+            inner["upper"] = upper
+        return self.update(name, **inner)
+
     def relate(self, *relations: Relation | str) -> Schema:
         """Add relations such as "a <= b" or `Implication("a", "b", by=2)`, in a new schema."""
         return replace(self, relations=(*self.relations, *map(read_relation, relations)))

@@ -23,6 +23,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from trust_recourse import model_file
 from trust_recourse.progress import Progress
 from trust_recourse.schema import Schema
+from trust_recourse.schema.scalars import is_number, plain
 from trust_recourse.tsetlin import inference, store
 from trust_recourse.tsetlin.calibration import Calibrator, Method
 from trust_recourse.tsetlin.clauses import Clauses
@@ -492,6 +493,25 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         return tags
 
     # ------------------------------------------------------------ files
+
+    def decide(self, *, decision_threshold: float | None = None, wanted: Any = None) -> Self:
+        """Say how it is decided by this model, for all who ask it and in its file.
+
+        Whoever's confidence in the wanted class lies below the threshold is refused. None is as if
+        nothing was said: one half, and `classes_[1]`. `predict` stays at one half.
+        """
+        check_is_fitted(self)
+        if decision_threshold is not None and not (
+            is_number(decision_threshold) and 0 < decision_threshold < 1
+        ):
+            given = f"decision_threshold={decision_threshold!r}"
+            raise ValueError(f"{given}; expected a number between 0 and 1")
+        classes = self.classes_.tolist()
+        if wanted is not None and plain(wanted) not in classes:
+            raise ValueError(f"wanted={wanted!r}; the model's classes are {classes}")
+        self.decision_threshold_ = decision_threshold
+        self.wanted_ = None if wanted is None else plain(wanted)
+        return self
 
     def save(self, path: str | os.PathLike[str], *, states: bool = True) -> None:
         """Write the model to one file; without `states` it is smaller and cannot learn on."""

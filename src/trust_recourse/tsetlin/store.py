@@ -14,6 +14,7 @@ import numpy as np
 
 from trust_recourse.model_file import Arrays
 from trust_recourse.schema import Schema
+from trust_recourse.schema.scalars import plain
 from trust_recourse.tsetlin.calibration import Calibrator
 from trust_recourse.tsetlin.literals import Literals
 
@@ -33,6 +34,7 @@ def content(model: Any) -> tuple[Arrays, dict[str, Any]]:
         "classes_dtype": model.classes_.dtype.str,
         "n_iter": model.n_iter_,
         "calibration": None if model.calibrator_ is None else model.calibrator_.method,
+        **decision(model),
     }
     arrays: Arrays = {
         "inclusion": model.inclusion_,
@@ -44,6 +46,12 @@ def content(model: Any) -> tuple[Arrays, dict[str, Any]]:
         arrays["calibration_x"] = model.calibrator_.x
         arrays["calibration_y"] = model.calibrator_.y
     return arrays, header
+
+
+def decision(model: Any) -> dict[str, Any]:
+    """How it is decided by the model, as far as that was said: no part of what it predicts."""
+    known = {name: getattr(model, f"{name}_", None) for name in sorted(DECISION)}
+    return {name: plain(value) for name, value in known.items() if value is not None}
 
 
 def identity(model: Any) -> tuple[Arrays, dict[str, Any]]:
@@ -61,13 +69,15 @@ HEADER = {
     "machine", "settings", "schema", "own_schema", "columns", "classes", "classes_dtype", "n_iter",
     "calibration",
 }  # fmt: skip
+DECISION = {"decision_threshold", "wanted"}  # where they are known
 ARRAYS = {"inclusion", "thresholds", "n_thresholds"}
 CALIBRATION = {"calibration_x", "calibration_y"}
 
 
 def restore(model: Any, arrays: Arrays, header: dict[str, Any]) -> None:
     """Make a machine with the header's settings the one that was saved."""
-    _require(set(header) == HEADER, "header", f"just {', '.join(sorted(HEADER))}")
+    known = set(header) - DECISION == HEADER
+    _require(known, "header", f"just {', '.join(sorted(HEADER))}")
     wanted = ARRAYS | (set() if header["calibration"] is None else CALIBRATION)
     _require(
         set(arrays) - {"states", "dominance"} == wanted,
@@ -87,7 +97,16 @@ def restore(model: Any, arrays: Arrays, header: dict[str, Any]) -> None:
     _require(bool(((inclusion >= 0) & (inclusion <= 1)).all()), "inclusion", "numbers from 0 to 1")
     model.states_ = _states(model, arrays["states"], inclusion) if "states" in arrays else None
     model.dominance_ = _dominance(arrays, len(inclusion))
+    _restore_decision(model, header)
     model._conclude(inclusion.copy())
+
+
+def _restore_decision(model: Any, header: dict[str, Any]) -> None:
+    given = {name: header[name] for name in DECISION & header.keys()}
+    try:
+        model.decide(**given)
+    except ValueError as error:
+        _require(False, "decision", str(error))
 
 
 def _dominance(arrays: Arrays, clauses: int) -> Any:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import datetime
 import math
+from dataclasses import fields
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -20,8 +21,9 @@ from pydantic import (
     model_validator,
 )
 
-from trust_recourse.question import Mode
+from trust_recourse import question
 from trust_recourse.search.engines import Anywhere
+from trust_recourse.vocabulary import HELP, Mode, PlausibleBy, outside
 from trust_recourse.wording import near
 
 WHOLE = 2**53  # beyond it floats skip whole numbers
@@ -89,42 +91,59 @@ class People(RequestBody):
     """Whom to predict."""
 
     people: Annotated[list[Person], Field(fail_fast=True, min_length=1, max_length=MOST)]
+    threshold: Level | None = Field(None, description="The server's decision threshold if null.")
+
+
+def _part(default: Any, part: str, more: str = "") -> Any:
+    """A part of a question, by its name outside Python, with what it means."""
+    return Field(default, description=f"{HELP[part]}{more and f' {more}'}")
+
+
+Share = Annotated[float, Field(gt=0, lt=1e6)]
+Named = Annotated[str, Field(max_length=1000)]
+Limit = Annotated[list[Value], Field(min_length=2, max_length=2)]
+Mixture = dict[Literal["l0", "l1", "l2"], Annotated[float, Field(ge=0, le=1e60)]]
 
 
 class Terms(RequestBody):
-    """What may change, and what a change costs."""
+    """What may change, what a change costs, and who is refused."""
 
-    lock: Annotated[list[str], Field(fail_fast=True, max_length=MOST)] = Field(
-        [], description="Features that may not change, by name or label, beside the schema's."
+    lock: Annotated[list[Named], Field(fail_fast=True, max_length=MOST)] = _part([], "lock")
+    limits: Annotated[dict[Named, Limit], Field(max_length=ENTRIES)] = _part(
+        {}, "limits", 'Such as {"loan": [null, 5000]}.'
     )
-    cost: Literal["l0", "l1", "l2"] | None = Field(
-        None, description="How changes add up: their number, sum or length; the server's if null."
-    )
+    cost: Literal["l0", "l1", "l2"] | Mixture | None = _part(None, "cost", "The server's if null.")
+    threshold: Level | None = _part(None, "decision_threshold", "The server's if null.")
+
+    def question(self) -> question.Question:
+        """The question that is asked, as far as it says."""
+        parts = {outside(part.name) for part in fields(question.Question)}
+        return question.Question.from_dict(self.model_dump(include=parts))
 
 
 class Rules(Terms):
     """Whom a question is about, and what may change."""
 
     person: Person
-    time_limit: Annotated[float, Field(gt=0)] | None = Field(
-        None, description="Seconds of search for each confidence; of the exact engine alone."
-    )
+    time_limit: Annotated[float, Field(gt=0)] | None = _part(None, "time_limit")
+    node_limit: Count | None = _part(None, "node_limit")
 
 
 class Question(Rules):
     """What a person must change to be accepted with these confidences."""
 
     confidence: Levels = Field([0.5], description="One level of confidence, or several.")
-    mode: Mode = "at_least"
-    tolerance: Annotated[float, Field(ge=0, lt=1)] = Field(0.1, description="Of a band.")
-    options: Count = Field(1, description="Ways to each confidence, each changing other features.")
-    min_radius: Annotated[float, Field(gt=0, lt=1e6)] | None = Field(
-        None, description="Stay accepted wherever every number is off by up to this of its scale."
-    )
-    engine: Anywhere = Field(
-        "auto", description="exact, which auto means where it can be, is the one that proves."
-    )
-    trials: Count | None = Field(None, description="Of the engines tpe, gp and spheres.")
+    mode: Mode = _part("at_least", "mode")
+    tolerance: Annotated[float, Field(ge=0, lt=1)] = _part(0.1, "tolerance")
+    options: Count = _part(1, "n_options")
+    min_distance: Share | None = _part(None, "min_distance")
+    min_radius: Share | None = _part(None, "min_radius")
+    floor: Level | None = _part(None, "floor")
+    plausible: PlausibleBy | None = _part(None, "plausible", "The known rows are the server's.")
+    gap: Annotated[float, Field(ge=0, lt=1e6)] = _part(0.0, "gap")
+    engine: Anywhere = _part("auto", "engine")
+    trials: Count | None = _part(None, "n_trials")
+    seed: Annotated[int, Field(ge=0, lt=2**32)] = _part(0, "random_state")
 
 
 class Finding(Question):
@@ -164,6 +183,10 @@ class Proof(Terms):
     confidence: Level | None = None
     mode: Mode = Field("at_least", description="Of the confidence, if that is given.")
     tolerance: Annotated[float, Field(ge=0, lt=1)] = Field(0.1, description="Of a band.")
+
+    def terms(self) -> question.Question:
+        """The rules of the question; what else is asked may be the certificate's own word."""
+        return question.Question.from_dict(self.model_dump(include=set(Terms.model_fields)))
 
 
 Words = Annotated[str, Field(max_length=300)]

@@ -25,7 +25,6 @@ from trust_recourse.web.questions import (
     chosen,
     confidences,
     put,
-    ruled,
     seconds,
     values,
     within,
@@ -53,7 +52,7 @@ def question_routes(state: AppState) -> APIRouter:
         at_most("people", len(asked.people), limits.rows)
         ours = state.recourse
         told = await waited_for(request, state.brief(lambda: confidences(ours, asked.people)))
-        line = ours.decision_threshold
+        line = asked.threshold or ours.decision_threshold
         return bodies.Predictions(
             wanted=ours.wanted,
             decision_threshold=line,
@@ -77,9 +76,11 @@ def question_routes(state: AppState) -> APIRouter:
         within(limits, asked)
 
         def job() -> dict[str, Any]:
-            by = ruled(state, asked)
+            by = state.recourse.under(asked.question())
             x = values(by.schema, asked.person)
-            return steps(by, x, by.frontier(x, time_limit=seconds(state, asked)))
+            return steps(
+                by, x, by.frontier(x, node_limit=asked.node_limit, time_limit=seconds(state, asked))
+            )
 
         return bodies.Frontier.model_validate(await searched(request, job))
 
@@ -142,7 +143,7 @@ def found(state: AppState, asked: bodies.Finding) -> dict[str, Any]:
 
 
 def _certifiable(asked: bodies.Finding) -> None:
-    more = "" if asked.min_radius is None else "min_radius"
+    more = "min_radius" if asked.min_radius else "plausible" if asked.plausible else ""
     reason = unproved(asked.engine, more, len(set(asked.confidence)))
     if asked.certificate and reason:
         raise Problem("not-valid", f"certificate: {reason}")
@@ -153,9 +154,11 @@ def verdict(state: AppState, asked: bodies.Proof) -> bodies.Verdict:
     model = state.recourse.model
     if not hasattr(model, "inclusion_"):
         raise Problem("not-valid", f"{type(model).__name__}: no certificate can be about it")
-    proof, by = Certificate.from_dict(asked.certificate), ruled(state, asked)
+    proof = Certificate.from_dict(asked.certificate)
+    by = state.recourse.under(asked.terms())
     x, level = asked.person and values(by.schema, asked.person), asked.confidence
-    target = None if level is None else Target(level, asked.mode, asked.tolerance)
+    line = by.decision_threshold
+    target = None if level is None else Target(level, asked.mode, asked.tolerance, line)
     try:
         if proof.given_again and not by.cost.functions:
             raise CertificateError("its cost has functions of its own, which no file holds")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from trust_recourse.recourse import Recourse
 from trust_recourse.result import Result
 from trust_recourse.schema import Schema
 from trust_recourse.search.engines import BY_TRIAL
-from trust_recourse.web.bodies import Person, Question, Rules, Terms
+from trust_recourse.web.bodies import Person, Question, Rules
 from trust_recourse.web.problems import Problem
 from trust_recourse.web.state import AppState, Limits
 
@@ -30,6 +31,7 @@ def within(limits: Limits, question: Rules) -> None:
     asked: dict[str, tuple[float | None, float]] = {
         "time_limit": (question.time_limit, limits.seconds),
         "lock": (len(question.lock), limits.rows),
+        "limits": (len(question.limits), limits.rows),
     }
     if isinstance(question, Question):
         asked |= {
@@ -48,36 +50,17 @@ def at_most(name: str, given: float | None, most: float) -> None:
         raise Problem("too-much", detail, name=name, limit=most)
 
 
-def ruled(state: AppState, terms: Terms) -> Recourse:
-    """The desk's model, with the locks and the cost of a question."""
-    ours = state.recourse
-    if not terms.lock and terms.cost is None:
-        return ours
-    return Recourse(
-        ours.model,
-        ours.schema.lock(*map(ours.schema.name_of, dict.fromkeys(terms.lock))),
-        ours.cost if terms.cost is None else terms.cost,
-        wanted=ours.wanted,
-        decision_threshold=ours.decision_threshold,
-    )
-
-
-def put(state: AppState, question: Question) -> Result:
-    """Ask a question; the search ends with the limits of the desk at the latest."""
-    recourse = ruled(state, question)
-    person = values(recourse.schema, question.person)
-    exact = question.engine == "exact" or (question.engine == "auto" and recourse.exact)
-    return recourse.find(
-        person,
-        question.confidence,
-        mode=question.mode,
-        tolerance=question.tolerance,
-        n_options=question.options,
-        engine=question.engine,
-        min_radius=question.min_radius,
-        time_limit=seconds(state, question) if exact else question.time_limit,
-        n_trials=question.trials if exact else question.trials or _trials(state, question),
-    )
+def put(state: AppState, body: Question) -> Result:
+    """Ask a question; the search ends with the limits of the server at the latest."""
+    asked = body.question()
+    person = values(state.recourse.schema, body.person)
+    if isinstance(asked.plausible, str):
+        asked = replace(asked, plausible=state.plausible(asked.plausible))
+    if asked.engine == "exact" or (asked.engine == "auto" and state.recourse.exact):
+        asked = replace(asked, time_limit=seconds(state, body))
+    else:
+        asked = replace(asked, n_trials=asked.n_trials or _trials(state, body))
+    return state.recourse.ask(person, asked)
 
 
 def chosen(result: Result, at: int) -> Option:

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from trust_recourse.cancel import Cancelled, cancellable, check
+from trust_recourse.measure import plausible_by
 from trust_recourse.web.people import person_like
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from trust_recourse import Recourse
     from trust_recourse.ledger import Ledger
+    from trust_recourse.question import Plausible
 
 Given = TypeVar("Given")
 
@@ -80,8 +82,10 @@ class AppState:
     contact: str = ""
     limits: Limits = field(default_factory=Limits)
     earlier: Mapping[str, Any] = field(default_factory=dict)  # models that promised, by fingerprint
+    known: pd.DataFrame | None = None  # rows that are plausible; the people if None
     traffic: Traffic = field(default_factory=Traffic, init=False)
 
+    _tests: dict[str, Plausible] = field(default_factory=dict, init=False, repr=False)
     _searches: ThreadPoolExecutor = field(init=False, repr=False)
     _briefs: ThreadPoolExecutor = field(init=False, repr=False)
     _records: ThreadPoolExecutor = field(init=False, repr=False)
@@ -135,6 +139,18 @@ class AppState:
             if self.recourse.exact and not self._warm.is_set():
                 self.recourse.find(person_like(self.recourse), node_limit=1)
             self._warm.set()
+
+    def plausible(self, name: str) -> Plausible:
+        """The test of rows of this name, on the known rows."""
+        rows = self.people if self.known is None else self.known
+        if rows is None:
+            raise ValueError(
+                f"plausible: given {name!r}, but this server knows no rows; start it with --like"
+            )
+        with self._lock:
+            if name not in self._tests:
+                self._tests[name] = plausible_by(name, rows, self.recourse.schema)
+            return self._tests[name]
 
     async def brief(self, job: Callable[[], Given]) -> Given:
         """What a short job gives, from a thread of its own; once it has begun, it is finished."""

@@ -81,7 +81,8 @@ class Cards:
             for at, option in enumerate(result.options):
                 self._card(result, at, option)
             fewer = (
-                len(result.options) < self.session.n_options and status is not Status.ALREADY_MET
+                len(result.options) < self.session.settings.n_options
+                and status is not Status.ALREADY_MET
             )
             if result.options:
                 note(FEWER + GLOSSARY if fewer else GLOSSARY).classes("wide-card")

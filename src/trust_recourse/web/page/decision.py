@@ -22,6 +22,7 @@ class Decision:
         self.session = session
         self.place = ui.element("div").classes("decision")
         session.on_person.append(self._show)
+        session.on_threshold.append(self._show)
         self._show()
 
     def _show(self) -> None:
@@ -33,7 +34,7 @@ class Decision:
                 way = "Pick a person" if session.people is not None else "Enter a person’s values"
                 note(f"{way} to see what the model says of them, and what would change it.")
                 return
-            line = recourse.decision_threshold
+            line = session.threshold
             confidence = recourse.confidence(session.question.person)
             refused = confidence < line
             with ui.element("div").classes("verdict"):
@@ -74,7 +75,7 @@ class Asking:
         with ui.element("div").classes("asking"):
             note("Drag it, or press the arrow keys; the answer follows.")
             counts = list(range(1, min(5, session.state.limits.options) + 1))
-            many = ui.select(counts, label="Options", value=session.n_options)
+            many = ui.select(counts, label="Options", value=session.settings.n_options)
             many.props("outlined dense").classes("short")
             many.on_value_change(lambda e: session.ask(n_options=int(e.value)))
         session.on_question.append(self._show)

@@ -195,7 +195,7 @@ class Exports:
         self._show_letter()
         if self.session.state.ledger is not None:
             line, options = (
-                self.session.state.recourse.decision_threshold,
+                self.session.threshold,
                 result and result.options,
             )
             names = {

@@ -52,7 +52,8 @@ class FrontierChart:
         question = self.session.question
         if question is None or not self.session.state.recourse.exact:
             return
-        locks = (question.locked, question.freed)
+        asked = question.question
+        locks = (asked.lock, question.freed, asked.cost, str(asked.limits))
         if locks != self.locks:
             self.stairs, self.locks = [], locks
             self._draw()
@@ -80,7 +81,7 @@ class FrontierChart:
             self.chart.options.update(
                 picture(
                     self.stairs, [(o.cost, o.confidence) for o in options], session.confidence,
-                    session.state.recourse.decision_threshold, complete=self.complete,
+                    session.threshold, complete=self.complete,
                 )
             )  # fmt: skip
             self.chart.props["aria-label"] = self.said.text

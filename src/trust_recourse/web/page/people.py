@@ -87,9 +87,16 @@ class People:
         """One person, as the schema reads them."""
         return self.recourse.schema.row(self._ours.iloc[at])
 
-    def search(self, text: str = "", *, refused: bool = False, page: int = 0) -> Found:
+    def search(
+        self,
+        text: str = "",
+        *,
+        refused: bool = False,
+        page: int = 0,
+        threshold: float | None = None,
+    ) -> Found:
         """A page of those whose name or values hold every word of the text, the refused first."""
-        said_no = self.confidences < self.recourse.decision_threshold
+        said_no = self.confidences < (threshold or self.recourse.decision_threshold)
         fits = said_no.copy() if refused else np.ones(len(self.table), dtype=bool)
         for word in text.casefold().split():
             fits &= self._sought.str.contains(word, regex=False).to_numpy(dtype=bool)

@@ -37,6 +37,7 @@ class Picker:
         waiting, failed = status_line("Reading the table…")
         self.latest = Latest(waiting, failed)
         session.on_person.append(self._mark)
+        session.on_threshold.append(self._again)
         self._again()
 
     def _again(self) -> None:
@@ -53,8 +54,9 @@ class Picker:
 
     async def _search(self) -> None:
         text, refused, page = self.text.value or "", bool(self.refused.value), self.page
+        line = self.session.threshold
         found = await self.session.state.work(
-            lambda: self.people.search(text, refused=refused, page=page)
+            lambda: self.people.search(text, refused=refused, page=page, threshold=line)
         )
         self._show(found)
 

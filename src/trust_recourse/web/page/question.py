@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from trust_recourse import Recourse, Status
 from trust_recourse.explain import Explanation, explain, places
+from trust_recourse.question import Question
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,23 +20,28 @@ EACH = 2.0  # seconds, at most, for each limit that is lifted to see what it hol
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
-    """One person, a confidence, how many options, and what is locked or freed beside the rules."""
+class Asked:
+    """One person, what is asked for them, and what is freed of what the rules lock."""
 
     person: pd.Series[Any]
-    confidence: float
-    n_options: int = 3
-    locked: frozenset[str] = frozenset()
+    question: Question
     freed: frozenset[str] = frozenset()
 
-    def of(self, recourse: Recourse) -> Recourse:
-        """The same model asked under these locks."""
-        if not self.locked | self.freed:
-            return recourse
-        schema = recourse.schema.lock(*sorted(self.locked))
+    @property
+    def locked(self) -> frozenset[str]:
+        """What is locked beside the rules."""
+        return frozenset(self.question.lock)
+
+    def over(self, recourse: Recourse) -> Recourse:
+        """The same model, with what is freed."""
+        schema = recourse.schema
         for name in sorted(self.freed):
             schema = schema.update(name, mutable=True)
-        return recourse.under(schema)
+        return recourse.replaced(schema) if self.freed else recourse
+
+    def of(self, recourse: Recourse) -> Recourse:
+        """The same model under all that is asked."""
+        return self.over(recourse).under(self.question)
 
     def may_change(self, feature: Feature) -> bool:
         """Whether a feature of the organisation's schema may change under these locks."""
@@ -46,14 +52,17 @@ class Question:
         """Whether no lock matters: it is protected, or this person's value must stay missing."""
         return feature.protected or must_stay_missing(feature, self.person[feature.name])
 
-    def turned(self, feature: Feature) -> Question:
+    def turned(self, feature: Feature) -> Asked:
         """The same question with one feature locked that may change, or freed that may not."""
         name = frozenset([feature.name])
         if self.may_change(feature):
             locked = self.locked | name if feature.mutable else self.locked
-            return replace(self, locked=locked, freed=self.freed - name)
-        freed = self.freed if feature.mutable else self.freed | name
-        return replace(self, locked=self.locked - name, freed=freed)
+            return self._with(locked, self.freed - name)
+        return self._with(self.locked - name, self.freed if feature.mutable else self.freed | name)
+
+    def _with(self, locked: frozenset[str], freed: frozenset[str]) -> Asked:
+        asked = replace(self.question, lock=tuple(sorted(locked)))
+        return replace(self, question=asked, freed=freed)
 
 
 def must_stay_missing(feature: Feature, value: Any) -> bool:
@@ -64,12 +73,13 @@ def must_stay_missing(feature: Feature, value: Any) -> bool:
     )
 
 
-def find(recourse: Recourse, question: Question, seconds: float) -> Result:
+def find(recourse: Recourse, asked: Asked, seconds: float) -> Result:
     """The answers, within so many seconds where the engine takes a limit."""
-    limit = seconds if recourse.exact else None
-    return question.of(recourse).find(
-        question.person, question.confidence, n_options=question.n_options, time_limit=limit
-    )
+    question = asked.question
+    if question.engine == "exact" or (question.engine == "auto" and recourse.exact):
+        limit = min(question.time_limit or seconds, seconds)
+        question = replace(question, time_limit=limit)
+    return asked.over(recourse).ask(asked.person, question)
 
 
 # ---------------------------------------------------------------- the price of a lock
@@ -83,18 +93,17 @@ class Price(NamedTuple):
     proved: bool
 
 
-def price(
-    recourse: Recourse, question: Question, feature: Feature, now: Result, limit: float
-) -> Price:
+def price(recourse: Recourse, asked: Asked, feature: Feature, now: Result, limit: float) -> Price:
     """What turning one lock would do to the cost of the cheapest answer.
 
     A lock on what the proved cheapest answer leaves alone costs nothing: the answer stays allowed.
     """
     cost, proved = _cost(now)
     unused = now.options and feature.name not in now.options[0].changes
-    if question.may_change(feature) and unused and proved:
+    if asked.may_change(feature) and unused and proved:
         return Price(cost, cost, True)
-    turned = replace(question.turned(feature), n_options=1)
+    turned = asked.turned(feature)
+    turned = replace(turned, question=replace(turned.question, n_options=1))
     then, sure = _cost(find(recourse, turned, limit))
     return Price(cost, then, proved and sure)
 

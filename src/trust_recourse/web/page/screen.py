@@ -17,6 +17,7 @@ from trust_recourse.web.page.locks import Locks
 from trust_recourse.web.page.people import People
 from trust_recourse.web.page.picker import Picker
 from trust_recourse.web.page.session import Session
+from trust_recourse.web.page.settings import Settings
 from trust_recourse.web.page.what_if import WhatIf
 from trust_recourse.web.page.words import ABOUT
 
@@ -81,10 +82,10 @@ class Screen:
 
     def _tools(self) -> None:
         session = self.session
-        names = ("What may change", "Try values", "Compare", "Letter and promise")
+        names = ("What may change", "Try values", "Compare", "Letter and promise", "Settings")
         with ui.tabs().props("no-caps inline-label align=left active-color=primary") as tabs:
             self.tabs = tabs
-            locks, trying, sides, papers = (ui.tab(name) for name in names)
+            locks, trying, sides, papers, settings = (ui.tab(name) for name in names)
         with ui.tab_panels(tabs, value=locks, animated=False).classes("wide") as panels:
             with ui.tab_panel(locks):
                 self.locks = Locks(session)
@@ -94,6 +95,8 @@ class Screen:
                 self.sides = Compare(session)
             with ui.tab_panel(papers):
                 Exports(session)
+            with ui.tab_panel(settings):
+                Settings(session)
         self.trying_tab = trying
         panels.on_value_change(lambda: self._opened(str(panels.value)))
         self._opened(names[0])

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from trust_recourse.web.page.question import Question, find
+from trust_recourse.question import Question
+from trust_recourse.web.page.question import Asked, find
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,29 +24,40 @@ class Session:
 
     Parts of the page add themselves to what happens: `on_meeting` (another person, or none),
     `on_person` (that, or other values of the person at hand), `on_locks` (what may change is
-    another), `on_question` (anything asked changed; the answer is not there yet), `on_answer`,
-    `on_kept` (another option is kept). `result` answers the question that stands, or is None:
-    nothing is made of an answer to an earlier one.
+    another), `on_threshold` (others are refused), `on_question` (anything asked changed; the answer
+    is not there yet), `on_answer`, `on_kept` (another option is kept). `result` answers
+    the question that stands, or is None: nothing is made of an answer to an earlier one.
     """
 
     def __init__(self, state: AppState, people: People | None) -> None:
         self.state, self.people = state, people
         self.name = self.id = ""
-        self.question: Question | None = None
-        self.confidence = min(max(state.recourse.decision_threshold + 0.2, 0.5), 0.95)
-        self.n_options = min(3, state.limits.options)
+        self.question: Asked | None = None
+        level = min(max(state.recourse.decision_threshold + 0.2, 0.5), 0.95)
+        self.settings = Question((level,), n_options=min(3, state.limits.options))  # of everybody
         self.result: Result | None = None
         self.kept: tuple[Option, ...] = ()
         self.on_meeting: list[Callable[[], None]] = []
         self.on_person: list[Callable[[], None]] = []
         self.on_locks: list[Callable[[], None]] = []
+        self.on_threshold: list[Callable[[], None]] = []
         self.on_question: list[Callable[[], None]] = []
         self.on_answer: list[Callable[[], None]] = []
         self.on_kept: list[Callable[[], None]] = []
 
     @property
+    def confidence(self) -> float:
+        """The confidence that is asked for."""
+        return self.settings.confidence[0]
+
+    @property
+    def threshold(self) -> float:
+        """Who is below this confidence is refused in this tab."""
+        return self.settings.decision_threshold or self.state.recourse.decision_threshold
+
+    @property
     def recourse(self) -> Recourse:
-        """The model under this tab's locks."""
+        """The model under this tab's locks and settings."""
         ours = self.state.recourse
         return ours if self.question is None else self.question.of(ours)
 
@@ -54,7 +66,7 @@ class Session:
         self.name, self.id, self.result, self.kept = name, id, None, ()
         self.question = None
         if person is not None:
-            self.question = Question(person, self.confidence, self.n_options)
+            self.question = Asked(person, self.settings)
         _tell(self.on_meeting)
         _tell(self.on_person)
         _tell(self.on_question)
@@ -69,17 +81,22 @@ class Session:
         _tell(self.on_person)
         _tell(self.on_question)
 
-    def ask(self, *, confidence: float | None = None, n_options: int | None = None) -> None:
-        """Ask for another confidence, or for another number of options."""
+    def ask(self, confidence: float | None = None, **parts: Any) -> None:
+        """Ask otherwise: for another confidence, or with other parts of the question.
+
+        What makes no question is refused with a `ValueError`, and all stays as it was.
+        """
         if confidence is not None:
-            self.confidence = min(max(confidence, 0.01), MOST)
-        if n_options is not None:
-            self.n_options = n_options
+            parts["confidence"] = (min(max(confidence, 0.01), MOST),)
+        settings = replace(self.settings, **parts)
+        self.state.recourse.answerable(settings)
+        before, self.settings = self.threshold, settings
+        if self.threshold != before:
+            _tell(self.on_threshold)
         if self.question is not None:
             self.result = None
-            self.question = replace(
-                self.question, confidence=self.confidence, n_options=self.n_options
-            )
+            asked = replace(settings, lock=self.question.question.lock)
+            self.question = replace(self.question, question=asked)
             _tell(self.on_question)
 
     def turn(self, feature: Feature) -> None:

@@ -88,7 +88,7 @@ class WhatIf:
             self._show(found)
 
     def _show(self, found: Trial) -> None:
-        line = self.session.state.recourse.decision_threshold
+        line = self.session.threshold
         good = found.confidence >= line and not found.broken
         with ui.element("div").classes("verdict"):
             ui.icon("check_circle" if good else "cancel").classes("yes" if good else "no")

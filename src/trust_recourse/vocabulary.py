@@ -1,0 +1,46 @@
+"""The parts of a question in words: what each means, and what it is called outside Python.
+
+It imports nothing, so that a command can teach what may be asked before anything is loaded.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+Mode = Literal["at_least", "band"]
+PlausibleBy = Literal["neighbours", "isolation"]  # tests of rows that have a name everywhere
+SPAN = ".."  # between the ends of a limit, as people write it
+
+HELP = {
+    "confidence": "At least so much; of the wanted class.",
+    "mode": "At least that much, or a band around it.",
+    "tolerance": "Of a band: how far on either side of the level.",
+    "cost": "How changes add up: l0 their number, l1 their sum, l2 their length; or a mixture.",
+    "lock": "A feature that may not change, by name or label, beside the schema's.",
+    "limits": "From where to where a feature may move at most, within the schema's own bounds.",
+    "n_options": "Ways to each confidence, each changing other features.",
+    "min_distance": "Options lie this far apart, in cost, instead of changing other features.",
+    "min_radius": "Stay accepted wherever every number is off by up to this of its scale.",
+    "floor": "Confidence to keep within that radius; the decision threshold if not given.",
+    "plausible": "Only rows like the known ones: by near neighbours, or by isolation.",
+    "gap": "End with an answer that costs at most this share more than the least.",
+    "node_limit": "Boxes to open for each confidence; of the exact engine alone.",
+    "time_limit": "Seconds of search for each confidence; of the exact engine alone.",
+    "engine": "How to search; exact, which auto means where it can be, is the one that proves.",
+    "n_trials": "Of the engines tpe, gp and spheres.",
+    "random_state": "Seed of the engines by trial.",
+    "decision_threshold": "Who is below this confidence is refused; the model's own, else 0.5.",
+}
+_OUTSIDE = {
+    "n_options": "options", "n_trials": "trials", "random_state": "seed",
+    "decision_threshold": "threshold",
+}  # fmt: skip
+
+
+def outside(part: str) -> str:
+    """What a part of a question is called outside Python: on the line, in requests, in files.
+
+    >>> outside("n_options"), outside("lock")
+    ('options', 'lock')
+    """
+    return _OUTSIDE.get(part, part)
