@@ -149,10 +149,10 @@ def test_text_is_read_as_its_feature_says(question, people):
 
 def test_people_who_repeat_are_answered_once(question, people, monkeypatch):
     asked = []
-    once = Recourse.find
+    once = Recourse.ask
     monkeypatch.setattr(
         Recourse,
-        "find",
+        "ask",
         lambda self, x, *rest, **more: (asked.append(1), once(self, x, *rest, **more))[1],
     )
     people = people.drop(index=UNREADABLE)
@@ -224,7 +224,7 @@ def test_a_run_is_the_unit_of_work_part_by_part(recourse, question, file, tmp_pa
     said = batch.manifest(tmp_path / "out")
     assert said["input"]["sha256"] == _sha256(file)
     assert said["model"]["fingerprint"] == recourse.model.fingerprint_
-    assert (said["confidence"], said["keep"]) == (LEVEL, ["name", "region"])
+    assert (said["question"]["confidence"], said["keep"]) == ([LEVEL], ["name", "region"])
 
 
 def _sha256(path):
@@ -454,7 +454,7 @@ def test_another_question_or_other_people_are_refused(recourse, mixed, file, tmp
     before = {path.name: path.stat().st_mtime_ns for path in out.glob("part-*")}
     batch.run(recourse, shutil.copy(file, tmp_path / "same.parquet"), out, LEVEL, **ask)
     assert before == {path.name: path.stat().st_mtime_ns for path in out.glob("part-*")}
-    with pytest.raises(BatchError, match="begun otherwise .confidence: 0.7 there, 0.8 now"):
+    with pytest.raises(BatchError, match="begun otherwise .question, confidence: \\[0.7\\] there, \\[0.8\\] now"):
         batch.run(recourse, file, out, 0.8, **ask)
     with pytest.raises(BatchError, match="0.7 there, 0.8 now; .*rows per part: 50 there, 40 now"):
         batch.run(recourse, file, out, 0.8, **ask | {"rows_per_part": 40})
@@ -646,7 +646,7 @@ def test_a_damaged_part_of_the_answers_is_made_again(recourse, file, tmp_path):
     batch.run(recourse, file, out, LEVEL, rows_per_part=40, n_jobs=1)
     assert alike(before, batch.read(out))
     (out / "_batch.json").write_text(json.dumps({"kind": "trust-recourse batch", "format": 99}))
-    with pytest.raises(BatchError, match="format 99; this version reads format 1"):
+    with pytest.raises(BatchError, match="format 99; this version reads up to 2"):
         batch.read(out)
     (out / "_batch.json").unlink()
     with pytest.raises(BatchError, match="no batch was begun"):
