@@ -19,12 +19,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import mutations
-from test_search import enumerated, machine, person_schema
 from trust_recourse import PTMClassifier, Recourse, Schema
 from trust_recourse.measure import EachRow, Isolation, NearNeighbours
 from trust_recourse.question import Cost, Status
 from trust_recourse.result import Result
 from trust_recourse.search.engines import NAMES, Anywhere, Engine
+from worlds import enumerated, machine, person_schema
 
 law = settings(max_examples=60)
 NUMERIC = ("number", "integer")

@@ -17,13 +17,12 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
 import reference
-from test_exact import random_machine
-from test_search import machine
 from trust_recourse import PTMClassifier, Recourse, Schema, Target, TMClassifier, haberman
 from trust_recourse.explain import NAMED, explain, places, split
 from trust_recourse.explain.shares import _by_feature
 from trust_recourse.tsetlin.calibration import Calibrator
 from trust_recourse.wording import distance, floored
+from worlds import machine, random_machine
 
 law = settings(max_examples=60)
 LINKS = st.sampled_from(["margin", "vote"])

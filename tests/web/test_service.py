@@ -13,10 +13,10 @@ import httpx
 import numpy as np
 import pytest
 import sqlalchemy as sa
-from test_ledger import forged as tampered
 from typer.testing import CliRunner
 
 from issuing import KEY, secret_file
+from issuing import forged as tampered
 from serving import running, started
 from trust_recourse import Ledger, PTMClassifier, Recourse, Schema, haberman
 from trust_recourse.cancel import Cancelled, check
