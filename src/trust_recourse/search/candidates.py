@@ -32,11 +32,10 @@ def candidates(grid: Grid, action_set: ActionSet, cost: Cost) -> list[Candidates
     lattice = _lattice(Same(schema), Same(grid))
     missing = np.isnan(own)
     found = _nearest(lattice, action_set, own, missing, cost)
-    related = {name for relation in action_set.relations for name in (relation.a, relation.b)}
-    for name in sorted({*related, *cost.functions, *lattice.uneven}, key=schema.position):
+    for name in sorted({*schema.related, *cost.functions, *lattice.uneven}, key=schema.position):
         f = schema.position(name)
         if schema[f].movable:
-            asked = (Same(schema), Same(grid), Same(cost), name in related)
+            asked = (Same(schema), Same(grid), Same(cost), name in schema.related)
             found[f] = _one_by_one(*asked, f, float(own[f]))
     if missing.any():
         last = grid.cells(own[None])[0]
