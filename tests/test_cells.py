@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trust_recourse.cells import Condition, Grid
-from trust_recourse.question import Cost
+from trust_recourse.cost import Cost
 from trust_recourse.search.branch_and_bound import BranchAndBound
 from trust_recourse.search.candidates import candidates
 from worlds import LOAN, card

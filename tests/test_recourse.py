@@ -20,8 +20,9 @@ from sklearn.preprocessing import StandardScaler
 
 import mutations
 from trust_recourse import PTMClassifier, Recourse, Schema
+from trust_recourse.cost import Cost
 from trust_recourse.measure import EachRow, Isolation, NearNeighbours
-from trust_recourse.question import Cost, Status
+from trust_recourse.question import Status
 from trust_recourse.result import Result
 from trust_recourse.search.engines import NAMES, Anywhere, Engine
 from worlds import enumerated, machine, person_schema

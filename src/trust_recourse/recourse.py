@@ -17,19 +17,10 @@ import pandas as pd
 from joblib import Parallel, delayed
 
 from trust_recourse.cells import Score
+from trust_recourse.cost import Cost
 from trust_recourse.measure import Plausible, are_plausible, noisy_table
 from trust_recourse.progress import Progress
-from trust_recourse.question import (
-    Cost,
-    Floats,
-    Mode,
-    Option,
-    Point,
-    Problem,
-    Status,
-    Target,
-    changed,
-)
+from trust_recourse.question import Floats, Mode, Option, Point, Problem, Status, Target, changed
 from trust_recourse.result import Result, of_model, read
 from trust_recourse.schema import ActionSet, Schema
 from trust_recourse.schema.scalars import plain

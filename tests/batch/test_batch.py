@@ -36,7 +36,7 @@ from trust_recourse.batch import BatchError, PeopleError, Question, answer, fold
 from trust_recourse.batch.people import Span
 from trust_recourse.cli import app
 from trust_recourse.cli.batch import words as told_of
-from trust_recourse.question import Cost
+from trust_recourse.cost import Cost
 
 LEVEL = 0.7
 BAD = {"income": "much", "children": 1.5, "housing": "castle", "grade": None, "employed": "perhaps"}

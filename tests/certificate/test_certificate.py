@@ -28,7 +28,8 @@ import mutations
 import trust_recourse
 from trust_recourse import Feature, PTMClassifier, Recourse, Schema, TMClassifier
 from trust_recourse.cancel import Cancelled, cancellable
-from trust_recourse.question import Cost, Point, Problem, Status, Target
+from trust_recourse.cost import Cost
+from trust_recourse.question import Point, Problem, Status, Target
 from trust_recourse.schema import SchemaError
 from trust_recourse.search import branch_and_bound
 from trust_recourse.search.candidates import candidates

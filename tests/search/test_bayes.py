@@ -16,7 +16,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from trust_recourse.question import Cost, Point, Problem, Target
+from trust_recourse.cost import Cost
+from trust_recourse.question import Point, Problem, Target
 from trust_recourse.schema import Feature, Schema, SchemaError
 from trust_recourse.search.bayes import gp, tpe
 from trust_recourse.search.space import Choice, Space

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trust_recourse import Feature, PTMClassifier, Recourse, Schema, TMClassifier
-from trust_recourse.question import Cost, Status, Target, changed
+from trust_recourse.cost import Cost
+from trust_recourse.question import Status, Target, changed
 from trust_recourse.search import branch_and_bound
 from trust_recourse.search.candidates import candidates
 from worlds import enumerated, machine, person_schema

@@ -117,7 +117,8 @@ def _given(
     wanted: str | None,
 ) -> dict[str, Any]:
     """What the question must be, as far as it is given on the line."""
-    from trust_recourse.question import Cost, Target
+    from trust_recourse.cost import Cost
+    from trust_recourse.question import Target
     from trust_recourse.schema import Schema
 
     given: dict[str, Any] = {}

@@ -13,6 +13,7 @@ from typing import Any
 
 import pandas as pd
 
+from trust_recourse.cost import Cost
 from trust_recourse.ledger.entries import (
     Entry,
     LedgerChangedError,
@@ -20,7 +21,7 @@ from trust_recourse.ledger.entries import (
     canonical,
     sha256,
 )
-from trust_recourse.question import Cost, Option, Problem, Status, Target
+from trust_recourse.question import Option, Problem, Status, Target
 from trust_recourse.result import Result
 from trust_recourse.schema import Schema
 from trust_recourse.schema.scalars import plain, same

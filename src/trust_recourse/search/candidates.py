@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trust_recourse.cells import Candidates, Grid
-from trust_recourse.question import MOST_COST, Cost, Floats, Ints
+from trust_recourse.cost import MOST_COST, Cost, Units
+from trust_recourse.question import Floats, Ints
 from trust_recourse.schema import ActionSet, Feature, FeatureActions, Schema, SchemaError
 
 
@@ -76,9 +77,7 @@ class _Lattice:
     right: Floats
     least: Floats
     most: Floats
-    weight: Floats
-    scale: Floats
-    unordered: NDArray[np.bool_]
+    units: Units
 
 
 class Same:
@@ -114,9 +113,7 @@ def _lattice(schema: Same, grid: Same) -> _Lattice:
         right=right,
         least=least,
         most=most,
-        weight=np.array([f.weight for f in features])[of],
-        scale=np.array([f.scale for f in features])[of],
-        unordered=np.array([f.kind == "category" for f in features])[of],
+        units=Units.of(features).at(of),
     )
 
 
@@ -157,11 +154,7 @@ def _nearest(
 
     at = kept.nonzero()[0]
     codes, cells = codes[at], grid.cell[at]
-    weight, scale, anchor, of = grid.weight[at], grid.scale[at], anchor[at], grid.feature[at]
-    with np.errstate(over="ignore", invalid="ignore"):  # what is too dear gets a sentence below
-        moved = np.abs(codes - anchor) * weight / scale
-        moved = np.where(grid.unordered[at] | missing[of], weight, moved)
-        costs = np.where(codes == own[of], 0.0, cost.added(moved, weight))
+    costs = cost.changes(grid.units.at(at), own[grid.feature[at]], codes)
     stops = at.searchsorted(grid.stop).tolist()
     return [Candidates(codes[a:b], cells[a:b], costs[a:b]) for a, b in pairwise([0, *stops])]
 

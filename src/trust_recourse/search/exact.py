@@ -18,7 +18,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from trust_recourse.cells import Candidates, Condition, Floats, Grid, Ints, Score
-from trust_recourse.question import SLACK, Point, Problem, theirs
+from trust_recourse.cost import theirs
+from trust_recourse.question import SLACK, Point, Problem
 from trust_recourse.schema import ActionSet, Feature, Schema
 from trust_recourse.schema.relations import equal, only
 from trust_recourse.search import arrays
@@ -98,7 +99,7 @@ class Exact:
         """
         cost = self.problem.cost
         search, low, high, side = self._reduced if keep is None else self._whole
-        factor = (1.0 + gap) ** (2 if cost.root else 1)
+        factor = cost.before_root(1.0 + gap)
         point: Point | None = None
 
         def accept(at: Ints) -> bool:
@@ -162,7 +163,7 @@ class Exact:
     @strict
     def proof(self, lower_bound: float) -> Splits:
         """The tree of discarded boxes that shows that nothing cheaper meets the target."""
-        added = lower_bound**2 if self.problem.cost.root else lower_bound
+        added = self.problem.cost.before_root(lower_bound)
         search, low, high, side = self._whole
         accept = lambda at: self._accepts(self._point(search, at), at)  # noqa: E731
         return search.prove(low, high, side, added, accept)

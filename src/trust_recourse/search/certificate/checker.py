@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from trust_recourse import cancel
-from trust_recourse.question import Cost, Floats, Ints, Point, Problem, Status, Target
+from trust_recourse.cost import Cost
+from trust_recourse.question import Floats, Ints, Point, Problem, Status, Target
 from trust_recourse.schema import Schema, SchemaError
 from trust_recourse.schema.actions import MOST_LISTED
 from trust_recourse.schema.scalars import plain
