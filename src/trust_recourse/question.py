@@ -136,11 +136,13 @@ def changed(own: Floats, codes: Floats) -> frozenset[int]:
 class Option:
     """One way to be accepted: numbers alone, in the person's own units.
 
-    `cost` is d(x, x'), `confidence` the model's for the wanted class at exactly these values,
-    `lower_bound` what no allowed change that meets the target can cost less than.
+    `codes` are the values of x as the schema encodes them. `cost` is d(x, x'), `confidence` the
+    model's for the wanted class at exactly these values, `lower_bound` what no allowed change that
+    meets the target can cost less than.
     """
 
     x: pd.Series[Any]
+    codes: Floats = field(repr=False)
     changes: dict[str, tuple[Any, Any]] = field(default_factory=dict)
     cost: float = 0.0
     confidence: float = 0.0

@@ -425,6 +425,7 @@ class Recourse:
         cost = self.cost.between(self.schema.features, own, codes)
         return Option(
             x=pd.Series(values, index=factual.index, name=factual.name, dtype=object),
+            codes=codes,
             changes=changes,
             cost=cost,
             confidence=self.confidence_of(codes),
