@@ -27,6 +27,7 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.neural_network import MLPClassifier
 
 from trust_recourse import (
+    Cost,
     PTMClassifier,
     Recourse,
     Schema,
@@ -36,7 +37,6 @@ from trust_recourse import (
     haberman,
 )
 from trust_recourse.measure import NearNeighbours
-from trust_recourse.question import Cost
 from trust_recourse.search.certificate import verify
 
 FILE = Path(__file__).parent / "results" / "answers.json"

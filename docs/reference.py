@@ -11,7 +11,7 @@ from pathlib import Path
 import typer
 
 import trust_recourse
-from trust_recourse import cells, plot, sums, testing
+from trust_recourse import cells, plot, schema, sums, testing
 from trust_recourse.cli import app
 
 PAGE = Path(__file__).parent / "reference.md"
@@ -34,6 +34,7 @@ def page():
     parts += ["## `trust_recourse.plot`", inspect.getdoc(plot)]
     drawn = [name for name in dir(plot) if name.endswith("_info") or name.startswith("draw_")]
     parts += [entry(name, getattr(plot, name)) for name in sorted(drawn, key=_without_prefix)]
+    parts += ["## For relations of your own: `schema`", entry("Relation", schema.Relation)]
     parts += ["## For models of your own: `cells`, `sums` and `testing`"]
     parts += [
         entry(name, getattr(cells, name)) for name in ("Grid", "Kernel", "Score", "CellModel")

@@ -59,10 +59,11 @@ def result(row, model):
     """A result as the search that wrote this row would have given it."""
     query = Query(row["data"], row["fold"], row["person"])
     door, target = recourse(model, query), Target(0.5)
-    x = door.schema.decode(np.array([row["x"]])).iloc[0]
+    codes = np.array(row["x"])
+    x = door.schema.decode(codes[None]).iloc[0]
     moved = {name: (query.x[name], x[name]) for name in x.index if query.x[name] != x[name]}
     status = Status(row["status"])
-    option = Option(x, moved, row["l2"], row["confidence"], status, target)
+    option = Option(x, codes, moved, row["l2"], row["confidence"], status, target)
     return Result(door, query.x, row["before"], (option,), {target: status})
 
 

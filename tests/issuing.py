@@ -19,12 +19,17 @@ import traceback
 from collections import defaultdict
 from pathlib import Path
 
+import numpy as np
+import sqlalchemy as sa
+
 from trust_recourse import Feature, Ledger, Recourse, Result, Schema, Status, Target
 from trust_recourse.ledger.pseudonyms import Key
 from trust_recourse.ledger.seal import verified
+from trust_recourse.ledger.store import ENTRIES, SCHEMAS
 from trust_recourse.question import Point
 
 KEY = "a key for the tests, of no use elsewhere"
+NAMED = {"fingerprint": "a function"}
 
 
 def secret_file(path, text=KEY):
@@ -50,6 +55,33 @@ def prepared():
     schema = Schema((Feature("age", "integer", mutable=False), Feature("nodes", "integer")))
     recourse = Recourse(lambda table: 1 / (1 + table["nodes"].to_numpy()), schema)
     return answered(recourse, {"age": 60, "nodes": 9}, {"age": 60, "nodes": 1})
+
+
+def issued(ledger, many):
+    result = prepared()
+    return [ledger.promise(result, subject=f"person {at}", **NAMED) for at in range(many)]
+
+
+def forged(ledger, *statements):
+    """Do to the tables what only their owner can do."""
+    with ledger._store.engine.begin() as connection:
+        if ledger._store.lite:
+            found = sa.text("SELECT name FROM sqlite_master WHERE type = 'trigger'")
+            for name in connection.scalars(found).all():
+                connection.exec_driver_sql(f"DROP TRIGGER {name}")
+        else:
+            for table in (ENTRIES, SCHEMAS):
+                connection.exec_driver_sql(f"ALTER TABLE {table.name} DISABLE TRIGGER ALL")
+        for statement in statements:
+            connection.execute(statement)
+
+
+def one(number):
+    return ENTRIES.c.number == number
+
+
+def kind(table):
+    return np.ones(len(table))
 
 
 def issue(where, name, many, result, say):

@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from test_testing import LOAN, card
 from trust_recourse.cells import Condition, Grid
-from trust_recourse.question import Cost
+from trust_recourse.cost import Cost
 from trust_recourse.search.branch_and_bound import BranchAndBound
 from trust_recourse.search.candidates import candidates
+from worlds import LOAN, card
 
 
 @given(st.lists(st.integers(1, 12), unique=True), st.floats(0, 13))

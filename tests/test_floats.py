@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 
 from trust_recourse import Feature, PTMClassifier, Recourse, Schema
 from trust_recourse.cells import Grid, of_class, yes_interval
+from trust_recourse.cost import MOST_COST, Cost
 from trust_recourse.measure import noise
-from trust_recourse.question import MOST_COST, Cost, Status
+from trust_recourse.question import Status
 from trust_recourse.schema.steps import plus, ratio
 from trust_recourse.search.candidates import Same
 from trust_recourse.search.certificate import verify

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from test_search import machine
 from trust_recourse import Feature, PTMClassifier, Schema, TMClassifier
 from trust_recourse.cells import of_class
 from trust_recourse.measure import (
@@ -24,6 +23,7 @@ from trust_recourse.measure import (
     noise,
     noisy_table,
 )
+from worlds import machine
 
 law = settings(max_examples=60)
 # raw machines mostly; a calibrator costs five more fits

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from trust_recourse import PTMClassifier, Recourse
 from trust_recourse.cells import Grid
-from trust_recourse.question import Cost, Target, formatted
+from trust_recourse.cost import Cost
+from trust_recourse.question import Target, formatted
 from trust_recourse.schema import Feature, Schema, SchemaError
 from trust_recourse.search.candidates import candidates
 

@@ -19,12 +19,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import mutations
-from test_search import enumerated, machine, person_schema
 from trust_recourse import PTMClassifier, Recourse, Schema
+from trust_recourse.cost import Cost
 from trust_recourse.measure import EachRow, Isolation, NearNeighbours
-from trust_recourse.question import Cost, Status
+from trust_recourse.question import Status
 from trust_recourse.result import Result
 from trust_recourse.search.engines import NAMES, Anywhere, Engine
+from worlds import enumerated, machine, person_schema
 
 law = settings(max_examples=60)
 NUMERIC = ("number", "integer")
@@ -204,7 +205,7 @@ def test_unreachable_comes_with_the_furthest_and_what_binds(model, patients):
     result = recourse.find(x, 0.999)
     assert next(iter(result.status.values())) is Status.INFEASIBLE
     assert result.max_confidence.confidence < 0.999
-    assert "the furthest within reach" in repr(result)
+    assert "result.max_confidence" in repr(result)
     binding = result.binding()
     assert len(binding) >= 1
     assert (binding.gain > 0).all()
@@ -215,6 +216,34 @@ def test_unreachable_comes_with_the_furthest_and_what_binds(model, patients):
         assert row.reachable == pytest.approx(again)
     with pytest.raises(IndexError, match="has no options"):
         result.radius()
+
+
+def test_printing_never_searches(model, monkeypatch):
+    stuck = Recourse(model, model.schema_.lock("year", "nodes"))
+    result = stuck.find({"age": 60, "year": 62, "nodes": 20}, [0.5, 0.999])
+    assert Status.INFEASIBLE in result.status.values()
+    monkeypatch.setattr(Recourse, "reachable", lambda *_, **__: pytest.fail("it searched"))
+    assert "result.max_confidence" in repr(result)
+    assert "<p>" in result._repr_html_()
+    monkeypatch.undo()
+    assert result.max_confidence.confidence < 0.999
+
+
+@pytest.mark.parametrize("engine", ["exact", "tpe"])
+def test_an_option_keeps_its_codes(engine, tmp_path):
+    """As the schema encodes its values, and after a file too; none of them is encoded again."""
+    looked = 0
+    for seed in range(4):
+        model, X, rng = machine(seed)
+        recourse = Recourse(model, person_schema(model, rng, relations=False), "l1")
+        result = recourse.find(X.iloc[0], [0.3, 0.6], n_options=2, engine=engine)
+        result.save(tmp_path / "result.json")
+        for each in (result, Result.load(tmp_path / "result.json", recourse)):
+            for option in each.options:
+                assert option.codes.tobytes() == recourse.schema.encode(option.x)[0].tobytes()
+                assert "codes" not in repr(option)
+                looked += 1
+    assert looked > 8
 
 
 @settings(max_examples=20)

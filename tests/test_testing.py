@@ -7,27 +7,12 @@ import pandas as pd
 import pytest
 
 import boosted
-from test_search import machine
-from trust_recourse import Feature, Recourse, Schema
+from trust_recourse import Recourse
 from trust_recourse.cells import INTERVAL, Grid, Kernel, Score
 from trust_recourse.sums import Additive
 from trust_recourse.sums.additive import Points
 from trust_recourse.testing import check_cell_model
-
-LOAN = Schema(
-    (
-        Feature("months", "integer", lower=1, upper=12, scale=11),
-        Feature("owed", "integer", lower=0, upper=9, scale=9, missing=(-1,)),
-        Feature("housing", "category", values=("own", "rent", "with parents")),
-    )
-)
-EDGES = [[3.0, 5.0, 9.0], [2.0, 6.0], []]
-
-
-def card(seed):
-    rng = np.random.default_rng(seed)
-    points = [rng.normal(0, 1, size) for size in (4, 4, 3)]
-    return Additive(LOAN, EDGES, points, base=float(rng.normal()))
+from worlds import EDGES, LOAN, card, machine
 
 
 @pytest.mark.parametrize("seed", range(6))

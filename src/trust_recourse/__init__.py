@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from trust_recourse.audit import Audit as Audit
+    from trust_recourse.cost import Cost as Cost
     from trust_recourse.data import german_credit as german_credit
     from trust_recourse.data import german_credit_schema as german_credit_schema
     from trust_recourse.data import haberman as haberman
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from trust_recourse.measure import EachRow as EachRow
     from trust_recourse.measure import Isolation as Isolation
     from trust_recourse.measure import NearNeighbours as NearNeighbours
-    from trust_recourse.question import Cost as Cost
     from trust_recourse.question import Option as Option
     from trust_recourse.question import Status as Status
     from trust_recourse.question import Target as Target
@@ -47,7 +47,7 @@ _HOMES = {
     "Audit": "audit",
     "Certificate": "search.certificate",
     "CertificateError": "search.certificate",
-    "Cost": "question",
+    "Cost": "cost",
     "Evidence": "report.evidence",
     "EachRow": "measure",
     "Feature": "schema",

@@ -17,10 +17,10 @@ import pandas as pd
 from joblib import Parallel, delayed
 
 from trust_recourse.cells import Score
+from trust_recourse.cost import Cost
 from trust_recourse.measure import are_plausible, noisy_table
 from trust_recourse.progress import Progress
 from trust_recourse.question import (
-    Cost,
     Floats,
     Limit,
     Option,
@@ -464,6 +464,7 @@ class Recourse:
         cost = self.cost.between(self.schema.features, own, codes)
         return Option(
             x=pd.Series(values, index=factual.index, name=factual.name, dtype=object),
+            codes=codes,
             changes=changes,
             cost=cost,
             confidence=self.confidence_of(codes),

@@ -101,7 +101,7 @@ class Result:
         recourse._need_cells("radius")
         if norm not in ("linf", "l2", "l1"):
             raise ValueError(f"norm={norm!r}; expected 'linf', 'l2' or 'l1'")
-        codes = recourse.schema.action_set(self._option(option).x).own
+        codes = self._option(option).codes
         return radius(
             recourse.score, recourse.schema, codes, recourse.decision_threshold, norm
         )  # fmt: skip
@@ -122,7 +122,7 @@ class Result:
         long; the copies are the paper's estimate.
         """
         recourse = self.recourse
-        codes = recourse.schema.action_set(self._option(option).x).own
+        codes = self._option(option).codes
         estimate = copies(
             recourse.confidences, codes, recourse.schema, sigma,
             threshold=recourse.decision_threshold, n_copies=n_copies, random_state=random_state,
@@ -190,7 +190,7 @@ class Result:
         tree = engine.proof(bound)
         answer = None
         if first is not None:
-            answer = Point(recourse.schema.action_set(first.x).own, first.cost, first.confidence)
+            answer = Point(first.codes, first.cost, first.confidence)
         proof = Proof(tuple(f.codes for f in engine.features), *tree)
         return Certificate(
             recourse.model.fingerprint_, problem, status, answer, bound, self.nodes[at], proof
@@ -212,8 +212,11 @@ class Result:
 
     @cached_property
     def _places(self) -> Places:
-        asked = [(option_name(i), o.x, o.target, o.cost) for i, o in enumerate(self.options)]
-        return places(self.recourse, [("as they are", self.factual, None, 0.0), *asked])
+        own = self.recourse.schema.action_set(self.factual).own
+        asked = [
+            (option_name(at), o.x, o.codes, o.target, o.cost) for at, o in enumerate(self.options)
+        ]
+        return places(self.recourse, [("as they are", self.factual, own, None, 0.0), *asked])
 
     def clauses(self) -> pd.DataFrame:
         """Clause × (the person, every option): firing probabilities; last, that no clause fires."""
@@ -367,12 +370,8 @@ class Result:
                     numbers = f"(cost {option.cost:.4g}, confidence {confidence})"
                     yield f"    {option_name(at)}: {self.words(option)}  {numbers}"
             if status is Status.INFEASIBLE and target.mode == "at_least":
-                change = (
-                    f": {self.words(self.max_confidence)}" if self.max_confidence.changes else ""
-                )
-                reached = self.formatted(self.max_confidence.confidence, target)
-                yield f"    the furthest within reach is {reached}{change}"
-                yield "    result.binding() says which constraint, if lifted, would help"
+                yield "    result.max_confidence searches for the furthest within reach,"
+                yield "    result.binding() for the constraint whose lifting would help most"
 
     def __repr__(self) -> str:
         return "\n".join(self._lines())

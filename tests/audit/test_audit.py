@@ -25,6 +25,7 @@ from trust_recourse.audit.groups import MOST_CROSSED, Column, Grouping, _band_na
 from trust_recourse.audit.permutation_test import dealt_out
 from trust_recourse.audit.sampled_search import Sampled, Some, Step, _people
 from trust_recourse.cli import app
+from trust_recourse.cost import Cost
 from trust_recourse.plot import (
     asked_info,
     curves_info,
@@ -36,7 +37,6 @@ from trust_recourse.plot import (
     levels_info,
 )
 from trust_recourse.progress import Progress
-from trust_recourse.question import Cost
 from trust_recourse.report.audit import points
 from trust_recourse.report.content import Grid
 

@@ -36,7 +36,8 @@ from trust_recourse.batch import BatchError, Job, PeopleError, answer, folder
 from trust_recourse.batch.people import Span
 from trust_recourse.cli import app
 from trust_recourse.cli.batch import words as told_of
-from trust_recourse.question import Cost, Question
+from trust_recourse.cost import Cost
+from trust_recourse.question import Question
 
 LEVEL = 0.7
 BAD = {"income": "much", "children": 1.5, "housing": "castle", "grade": None, "employed": "perhaps"}
@@ -454,7 +455,9 @@ def test_another_question_or_other_people_are_refused(recourse, mixed, file, tmp
     before = {path.name: path.stat().st_mtime_ns for path in out.glob("part-*")}
     batch.run(recourse, shutil.copy(file, tmp_path / "same.parquet"), out, LEVEL, **ask)
     assert before == {path.name: path.stat().st_mtime_ns for path in out.glob("part-*")}
-    with pytest.raises(BatchError, match="begun otherwise .question, confidence: \\[0.7\\] there, \\[0.8\\] now"):
+    with pytest.raises(
+        BatchError, match="begun otherwise .question, confidence, 0: 0.7 there, 0.8 now"
+    ):
         batch.run(recourse, file, out, 0.8, **ask)
     with pytest.raises(BatchError, match="0.7 there, 0.8 now; .*rows per part: 50 there, 40 now"):
         batch.run(recourse, file, out, 0.8, **ask | {"rows_per_part": 40})

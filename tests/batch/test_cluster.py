@@ -95,7 +95,7 @@ def test_a_cluster_answers_as_this_machine_does_whoever_dies(recourse, file, clu
 
     The question is sent once, whatever the number of parts.
     """
-    ask = {"confidence": LEVEL, "rows_per_part": 5}
+    ask = {"question": LEVEL, "rows_per_part": 5}
     batch.run(recourse, file, tmp_path / "here", n_jobs=1, **ask)
     here = batch.read(tmp_path / "here")
     killed = []

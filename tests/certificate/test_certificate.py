@@ -26,10 +26,10 @@ from hypothesis import strategies as st
 
 import mutations
 import trust_recourse
-from test_search import enumerated, machine, person_schema
 from trust_recourse import Feature, PTMClassifier, Recourse, Schema, TMClassifier
 from trust_recourse.cancel import Cancelled, cancellable
-from trust_recourse.question import Cost, Point, Problem, Status, Target
+from trust_recourse.cost import Cost
+from trust_recourse.question import Point, Problem, Status, Target
 from trust_recourse.schema import SchemaError
 from trust_recourse.search import branch_and_bound
 from trust_recourse.search.candidates import candidates
@@ -46,6 +46,7 @@ from trust_recourse.search.certificate import (
 )
 from trust_recourse.search.certificate.bounds import Candidates
 from trust_recourse.search.certificate.machine import Machine, cells_of
+from worlds import enumerated, machine, person_schema
 
 law = settings(max_examples=15)
 COST, CONFIDENCE, PRICED, RELATION, POINT = range(len(REASONS))

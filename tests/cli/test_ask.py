@@ -16,9 +16,9 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from test_cli import command
 from typer.testing import CliRunner
 
+from commands import command
 from trust_recourse import (
     Feature,
     PTMClassifier,

@@ -5,8 +5,6 @@ from __future__ import annotations
 import io
 import json
 import re
-import subprocess
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -15,6 +13,7 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
+from commands import command
 from trust_recourse import (
     Cost,
     PTMClassifier,
@@ -29,29 +28,6 @@ from trust_recourse.cli.verify import said
 from trust_recourse.question import Point
 from trust_recourse.search.certificate import Certificate, Proof, check
 from trust_recourse.wording import distance
-
-HEAVY = ("numba", "numpy", "pandas", "sklearn", "sqlalchemy")
-
-RUN = """
-import sys
-for name in {blocked}:
-    sys.modules[name] = None
-from trust_recourse.__main__ import main
-sys.argv = ["trust-recourse", *{arguments}]
-try:
-    main()
-except SystemExit as end:
-    loaded = [name for name in {heavy} if name in sys.modules]
-    sys.stderr.write(f"loaded {{loaded}}\\n")
-    sys.exit(end.code)
-"""
-
-
-def command(*arguments: str, blocked: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
-    script = RUN.format(blocked=blocked, arguments=arguments, heavy=HEAVY)
-    return subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False
-    )
 
 
 @pytest.mark.parametrize(

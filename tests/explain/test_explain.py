@@ -17,13 +17,12 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
 import reference
-from test_exact import random_machine
-from test_search import machine
 from trust_recourse import PTMClassifier, Recourse, Schema, Target, TMClassifier, haberman
 from trust_recourse.explain import NAMED, explain, places, split
 from trust_recourse.explain.shares import _by_feature
 from trust_recourse.tsetlin.calibration import Calibrator
 from trust_recourse.wording import distance, floored
+from worlds import machine, random_machine
 
 law = settings(max_examples=60)
 LINKS = st.sampled_from(["margin", "vote"])
@@ -89,7 +88,9 @@ def explained_pair(calibration, link, wanted, rows):
     model, X = learnt(calibration, link)
     people = X.iloc[list(rows)]
     recourse = Recourse(model, wanted=wanted)
-    points = [(str(i), x, None, 0.0) for i, (_, x) in enumerate(people.iterrows())]
+    codes = recourse.schema.encode(people)
+    rows = zip(people.iterrows(), codes, strict=True)
+    points = [(str(i), x, own, None, 0.0) for i, ((_, x), own) in enumerate(rows)]
     asked = places(recourse, points)
     p = model.predict_proba(people)[:, wanted]
     assert (asked.all[0].confidence, asked.all[1].confidence) == tuple(p)
@@ -142,7 +143,7 @@ def test_where_a_calibrator_jumps_people_see_raw_shares():
     jumping = copy(model)
     low, high = sorted((raw[0], raw[near]))
     jumping.calibrator_ = Calibrator("isotonic", np.array([low, high]), np.array([0.1, 0.9]))
-    points = [(str(j), X.iloc[j], None, 0.0) for j in (0, near)]
+    points = [(str(j), X.iloc[j], *X.to_numpy(float)[[j]], None, 0.0) for j in (0, near)]
     asked = places(Recourse(jumping), points)
     there = explain(asked, *asked.all)
     assert "jumps" in there.note
@@ -279,9 +280,10 @@ def test_the_papers_patient():
 def test_fragility_agrees_with_drawing_the_automata(seed, link, wanted):
     model, X = random_machine(seed, n_clauses=4, features=2, link=link, T=1)
     recourse = Recourse(model, wanted=wanted)
-    points = [("factual", pd.Series(X[0], model.schema_.names), None, 0.0)]
+    points = [("factual", pd.Series(X[0], model.schema_.names), X[0], None, 0.0)]
     points += [
-        (f"option {i}", pd.Series(X[i], model.schema_.names), Target(0.5), 0.0) for i in (1, 2, 3)
+        (f"option {i}", pd.Series(X[i], model.schema_.names), X[i], Target(0.5), 0.0)
+        for i in (1, 2, 3)
     ]
     asked = places(recourse, points)
     rng = np.random.default_rng(seed)
@@ -333,7 +335,7 @@ def test_some_random_points_are_fragile():
     found = 0
     for seed in range(10):
         model, X = random_machine(seed, n_clauses=4, features=2)
-        points = [(str(i), pd.Series(X[i], model.schema_.names), None, 0.0) for i in range(4)]
+        points = [(str(i), pd.Series(X[i], model.schema_.names), X[i], None, 0.0) for i in range(4)]
         asked = places(Recourse(model), points)
         found += sum(len(asked.tightenings(place)) for place in asked.all)
     assert found > 10

@@ -14,7 +14,7 @@ import pytest
 from laws import enumeration
 from laws.checks import judge
 from trust_recourse import question
-from trust_recourse.question import Cost
+from trust_recourse.cost import Cost
 from trust_recourse.schema import Implication
 from trust_recourse.search import branch_and_bound
 from trust_recourse.search.certificate import checker

@@ -20,8 +20,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
-from issuing import KEY, answered, prepared, secret_file
-from test_search import enumerated, machine, person_schema
+from issuing import KEY, NAMED, answered, forged, issued, kind, one, prepared, secret_file
 from trust_recourse import Cost, Feature, Ledger, PTMClassifier, Recourse, Schema, Status, Target
 from trust_recourse.ledger import (
     Done,
@@ -36,8 +35,8 @@ from trust_recourse.ledger.promises import stamp
 from trust_recourse.ledger.pseudonyms import VARIABLE, Key
 from trust_recourse.ledger.store import ENTRIES, NEWEST, SCHEMAS, SEALED, read_url
 from trust_recourse.wording import floored
+from worlds import enumerated, machine, person_schema
 
-NAMED = {"fingerprint": "a function"}
 OF_NO_LEDGER = {"hash": sha256("[]"), "text": "[]"}
 COLUMNS = ("kind", "promise", "at", "content", "previous", "hash")
 
@@ -46,11 +45,6 @@ COLUMNS = ("kind", "promise", "at", "content", "previous", "hash")
 def ledger(where):
     with Ledger(where, key=KEY) as opened:
         yield opened
-
-
-def issued(ledger, many):
-    result = prepared()
-    return [ledger.promise(result, subject=f"person {at}", **NAMED) for at in range(many)]
 
 
 # ---------------------------------------------------------------- the chain
@@ -132,24 +126,6 @@ def test_what_a_chain_cannot_show_alone_shows_against_a_head(contents, data):
     assert "written anew" in walk(anew, head).fault
     longer = chain([*contents, {}])
     assert walk(longer, head).holds
-
-
-def forged(ledger, *statements):
-    """Do to the tables what only their owner can do."""
-    with ledger._store.engine.begin() as connection:
-        if ledger._store.lite:
-            found = sa.text("SELECT name FROM sqlite_master WHERE type = 'trigger'")
-            for name in connection.scalars(found).all():
-                connection.exec_driver_sql(f"DROP TRIGGER {name}")
-        else:
-            for table in (ENTRIES, SCHEMAS):
-                connection.exec_driver_sql(f"ALTER TABLE {table.name} DISABLE TRIGGER ALL")
-        for statement in statements:
-            connection.execute(statement)
-
-
-def one(number):
-    return ENTRIES.c.number == number
 
 
 def test_every_row_that_is_changed_removed_or_moved_is_found(ledger):
@@ -710,10 +686,6 @@ def promised(ledger):
 
 def harsh(table):
     return np.zeros(len(table))
-
-
-def kind(table):
-    return np.ones(len(table))
 
 
 @pytest.mark.parametrize(

@@ -16,11 +16,10 @@ import pytest
 import sqlalchemy as sa
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from test_ledger import NAMED, forged, issued, kind, one
 
 import postgres
 from conftest import NUMBERS
-from issuing import KEY, prepared, secret_file
+from issuing import KEY, NAMED, forged, issued, kind, one, prepared, secret_file
 from trust_recourse import Ledger
 from trust_recourse.ledger import Entry, Head, LedgerChangedError, LedgerError
 from trust_recourse.ledger import seal as sealing

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 from sklearn.linear_model import LogisticRegression
 
-from test_search import machine, person_schema
 from trust_recourse import PTMClassifier, Recourse, Schema, model_report
 from trust_recourse.plot import (
     draw_frontier,
@@ -32,6 +31,7 @@ from trust_recourse.plot.frontier import APART
 from trust_recourse.plot.reliability import _chance
 from trust_recourse.report import expected_calibration_error, reliability_curve
 from trust_recourse.wording import floored
+from worlds import machine, person_schema
 
 LEVELS = [0.5, 0.55, 0.6, 0.65, 0.7, 0.99]
 

@@ -16,7 +16,6 @@ from sklearn.linear_model import LogisticRegression
 from typer.testing import CliRunner
 
 from serving import running
-from test_exact import random_machine
 from trust_recourse import (
     Feature,
     ProtectedReasonError,
@@ -34,6 +33,7 @@ from trust_recourse.report.protected import Use, uses
 from trust_recourse.report.reasons import reasons
 from trust_recourse.schema import SchemaError
 from trust_recourse.web.state import AppState, Limits
+from worlds import random_machine
 
 GIVEN = {"organisation": "A clinic", "contact": "Ann Lee", "valid_until": "2999-01-31"}
 REFUSED = {"age": 60, "year": 62, "nodes": 30}

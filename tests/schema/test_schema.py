@@ -11,7 +11,6 @@ from collections import Counter
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -1005,7 +1004,7 @@ def test_a_failed_write_leaves_the_old_file_alone(tmp_path, monkeypatch):
     def fail(*_: object) -> None:
         raise OSError("disk full")
 
-    monkeypatch.setattr(Path, "replace", fail)
+    monkeypatch.setattr("os.replace", fail)
     with pytest.raises(OSError, match="disk full"):
         Schema((Feature("new"),)).to_yaml(path)
     assert [file.name for file in tmp_path.iterdir()] == ["loan.yaml"]

@@ -21,14 +21,14 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, PolynomialFeatures, StandardScaler
 
-from test_bayes import CREDIT, a_person, question
-from test_search import machine
 from trust_recourse import Recourse, Schema
-from trust_recourse.question import Cost, Problem, Status, Target
+from trust_recourse.cost import Cost
+from trust_recourse.question import Problem, Status, Target
 from trust_recourse.schema import Feature
 from trust_recourse.search import wachter as way_down
 from trust_recourse.search.spheres import LAYER, spheres
 from trust_recourse.search.wachter import Network, wachter
+from worlds import CREDIT, a_person, machine, question
 
 few = settings(max_examples=15)
 SCALERS = {

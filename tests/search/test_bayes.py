@@ -16,48 +16,19 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from test_search import enumerated, machine, person_schema
-from trust_recourse import Recourse
-from trust_recourse.question import Cost, Point, Problem, Target
+from trust_recourse.cost import Cost
+from trust_recourse.question import Point, Problem, Target
 from trust_recourse.schema import Feature, Schema, SchemaError
 from trust_recourse.search.bayes import gp, tpe
 from trust_recourse.search.space import Choice, Space
 from trust_recourse.search.spheres import spheres
 from trust_recourse.search.trials import pareto
+from worlds import CREDIT, a_person, question
 
 few = settings(max_examples=8)
 # Enough for tpe and gp to leave their start by chance behind; of spheres it is a layer.
 TRIALS = {tpe: 16, gp: 9, spheres: 40}
 engines = pytest.mark.parametrize("engine", TRIALS)
-
-CREDIT = Schema(
-    (
-        Feature("rate", lower=0, upper=1, step=0.1, missing=(0.5,)),
-        Feature("income", lower=0, upper=40, scale=40.0),  # continuous
-        Feature("debt", lower=0, upper=40, scale=40.0),
-        Feature("years", "integer", lower=0, upper=9, scale=9.0, missing=(-1,)),
-        Feature("grade", "ordinal", values=("low", "mid", "high"), missing=("?",)),
-        Feature("home", "category", values=("free", "own", "rent"), missing=("?",)),
-        Feature("job", "boolean"),
-        Feature("age", "integer", mutable=False),
-    ),
-    ("debt <= income", "grade changes => years rises by 1", "job changes => income falls by 0.5"),
-)
-
-
-def a_person(rng):
-    """Anyone: off the lattice, outside the bounds, with missing values, with a relation broken."""
-    maybe = lambda value, blank: blank if rng.random() < 0.25 else value  # noqa: E731
-    return {
-        "rate": rng.choice([0.3, 0.34, 1.7, 0.5]),
-        "income": rng.uniform(-5, 50),
-        "debt": rng.uniform(0, 40),
-        "years": maybe(int(rng.integers(0, 12)), -1),
-        "grade": maybe(rng.choice(["low", "mid", "high"]), "?"),
-        "home": maybe(rng.choice(["free", "own", "rent"]), "?"),
-        "job": bool(rng.random() < 0.5),
-        "age": 40,
-    }
 
 
 def smooth(seed, action_set):
@@ -70,23 +41,6 @@ def smooth(seed, action_set):
         return 1 / (1 + np.exp(-(np.sin(3 * known) @ weights)))
 
     return confidence
-
-
-def question(seed, relations, mode="at_least", wanted=1, rank=0.9):
-    """A machine's problem with a target known to be within reach, and every row it could end at."""
-    model, X, rng = machine(seed)
-    recourse = Recourse(model, person_schema(model, rng, relations), "l1", wanted=wanted)
-    x = X.iloc[int(rng.integers(len(X)))]
-    codes, costs, p = enumerated(recourse, x)
-    level = float(np.clip(np.quantile(p, rank, method="nearest"), 0.001, 0.999))
-    target = Target(level, mode, 0.02)
-    problem = Problem(recourse.schema.action_set(x), target, recourse.cost, wanted)
-
-    def confidence(rows):
-        yes = model.confidence_at(model.cells_of(rows))
-        return yes if wanted == 1 else 1.0 - yes
-
-    return problem, confidence, codes, costs, p
 
 
 def check(points, problem, confidence):

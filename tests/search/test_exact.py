@@ -9,22 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reference
-from trust_recourse import PTMClassifier, TMClassifier
-
-
-def random_machine(seed, n_clauses=4, features=2, levels=3, rows=12, **settings):
-    """A machine with arbitrary inclusion probabilities, some of them 0 and 1."""
-    rng = np.random.default_rng(seed)
-    X = rng.integers(0, levels, (rows, features)).astype(float)
-    X[:levels, 0] = np.arange(levels)
-    y = np.arange(rows) % 2
-    machine = PTMClassifier(n_clauses, 4, thresholds="unique", epochs=1, random_state=0, **settings)
-    machine.fit(X, y)
-    inclusion = rng.random(machine.inclusion_.shape) ** 3
-    inclusion[rng.random(inclusion.shape) < 0.1] = 0.0
-    inclusion[rng.random(inclusion.shape) < 0.1] = 1.0
-    machine._conclude(inclusion)
-    return machine, X
+from trust_recourse import TMClassifier
+from worlds import random_machine
 
 
 @given(

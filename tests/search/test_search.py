@@ -11,9 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trust_recourse import Feature, PTMClassifier, Recourse, Schema, TMClassifier
-from trust_recourse.question import Cost, Status, Target, changed
+from trust_recourse.cost import Cost
+from trust_recourse.question import Status, Target, changed
 from trust_recourse.search import branch_and_bound
 from trust_recourse.search.candidates import candidates
+from worlds import enumerated, machine, person_schema
 
 law = settings(max_examples=100)
 
@@ -22,49 +24,6 @@ law = settings(max_examples=100)
 def early(monkeypatch):
     """Look for cheaper points from the first box on, so that small searches do all there is."""
     monkeypatch.setattr(branch_and_bound, "DIVE_FROM", 0)
-
-
-def machine(seed, link="margin", calibration=None):
-    """A machine of arbitrary rules on a number, an integer, a category and a boolean."""
-    rng = np.random.default_rng(seed)
-    n = 60
-    X = pd.DataFrame(
-        {
-            "rate": rng.integers(0, 6, n) / 10,
-            "count": rng.integers(0, 5, n),
-            "home": rng.choice(["own", "rent", "free"], n),
-            "job": rng.random(n) < 0.5,
-        }
-    )
-    y = np.arange(n) % 2
-    model = PTMClassifier(
-        6, 4, T=2, epochs=2, thresholds=4, link=link, calibration=calibration, random_state=0
-    ).fit(X, y)
-    model._conclude(rng.random(model.inclusion_.shape) ** 4)
-    return model, X, rng
-
-
-def person_schema(model, rng, relations):
-    schema = model.schema_.update("rate", direction=rng.choice(["increase", "decrease", None]))
-    schema = schema.update("count", weight=float(rng.choice([0.5, 1, 3])))
-    if rng.random() < 0.3:
-        schema = schema.update("home", mutable=False)
-    if rng.random() < 0.3:
-        schema = schema.update("count", max_change=2)
-    if relations:
-        schema = schema.relate("job changes => count rises by 1", "rate <= count")
-    return schema
-
-
-def enumerated(recourse, x):
-    """Every row this person may become, its cost and its confidence, by brute force."""
-    schema = recourse.schema
-    action_set = schema.action_set(x)
-    rows = itertools.product(*(actions.values() for actions in action_set.actions))
-    codes = np.array([row for row in rows if action_set.allows(row)])
-    p = recourse.model.predict_proba(schema.decode(codes))[:, recourse.wanted_at]
-    cost = [recourse.cost.between(schema.features, action_set.own, row) for row in codes]
-    return codes, np.array(cost), p
 
 
 @law

@@ -114,7 +114,7 @@ class Recorder(Learner):
         super().__init__(2, literals, 2.0, 5)
         self.seen = []
 
-    def samples(self, cells, y, rng):  # noqa: ARG002
+    def samples(self, cells, y, rng):
         self.seen += list(y)
         self.right[0] += 3
 

@@ -13,17 +13,17 @@ import httpx
 import numpy as np
 import pytest
 import sqlalchemy as sa
-from test_ledger import forged as tampered
 from typer.testing import CliRunner
 
 from issuing import KEY, secret_file
+from issuing import forged as tampered
 from serving import running, started
 from trust_recourse import Ledger, PTMClassifier, Recourse, Schema, haberman
 from trust_recourse.cancel import Cancelled, check
 from trust_recourse.cli import app
+from trust_recourse.cost import Cost
 from trust_recourse.ledger import Head, LedgerChangedError, LedgerError, LedgerUnavailableError
 from trust_recourse.ledger.store import ENTRIES
-from trust_recourse.question import Cost
 from trust_recourse.report.answers import answers, how_far, safety, steps
 from trust_recourse.schema import SchemaError
 from trust_recourse.web.bodies import Rules

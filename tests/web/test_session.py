@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+import numpy as np
 import pytest
 
 from page_server import loans
@@ -59,5 +60,5 @@ def test_what_is_kept_is_no_other_answer(asking):
     asking.keep(asking.result.options[0])
     assert told == ["kept"]
     asking.turn(asking.state.recourse.schema["income"])
-    asking.keep(Option(x=asking.question.person))  # from a card of the earlier answer
+    asking.keep(Option(asking.question.person, np.empty(0)))  # from a card of the earlier answer
     assert asking.kept == ()

@@ -17,8 +17,8 @@ from trust_recourse.audit.folder import Folder
 from trust_recourse.audit.groups import MOST, Bands, Floats, Grouping, groupings
 from trust_recourse.audit.intervals import LEVEL, Estimate, Measured, apart, measured
 from trust_recourse.audit.sampled_search import Asking, Sampled, deepened
+from trust_recourse.cost import Cost
 from trust_recourse.progress import Progress
-from trust_recourse.question import Cost
 from trust_recourse.wording import near, some
 
 if TYPE_CHECKING:

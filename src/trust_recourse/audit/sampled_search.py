@@ -22,8 +22,9 @@ from trust_recourse.audit.counts import NONE, REACHED, STATUSES, people_of
 from trust_recourse.audit.folder import OWN, Folder
 from trust_recourse.audit.groups import Grouping, Ints, meant
 from trust_recourse.audit.intervals import Estimate, mean_cost, share
+from trust_recourse.cost import Cost
 from trust_recourse.progress import Progress
-from trust_recourse.question import Cost, Option, Question
+from trust_recourse.question import Option, Question
 from trust_recourse.recourse import Recourse
 from trust_recourse.result import Result
 from trust_recourse.search.certificate import cost_parts

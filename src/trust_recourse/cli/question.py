@@ -169,7 +169,8 @@ class Rules:
 
     def parts(self, schema: Schema) -> dict[str, Any]:
         """The parts of a question that these are."""
-        from trust_recourse.question import Cost, read_limit
+        from trust_recourse.cost import Cost
+        from trust_recourse.question import read_limit
 
         return {
             "cost": None if self.cost is None else Cost.read(self.cost),

@@ -169,8 +169,7 @@ class Explanation:
 
     def _slack(self) -> Floats:
         literals = self.points.clauses.literals
-        codes = self.points.recourse.schema.action_set(self.end.x).own
-        room = literals.limits - codes[literals.owners]
+        room = literals.limits - self.end.codes[literals.owners]
         return np.where(np.arange(len(room)) < literals.n_literals, room, 0.0 - room)
 
     def stricter(self) -> pd.DataFrame:

@@ -34,6 +34,7 @@ class Place:
 
     name: str  # "as they are", "option 1", …
     x: pd.Series[Any]
+    codes: Floats
     target: Target | None  # none was asked of the person as they are
     cost: float
     confidence: float  # of the wanted class
@@ -53,16 +54,17 @@ class Place:
         return formatted(self.confidence, threshold, self.target)
 
 
-def places(recourse: Recourse, points: Sequence[tuple[str, Any, Target | None, float]]) -> Places:
-    """Ask the model's clauses about points, given as (name, x, target, cost)."""
+def places(
+    recourse: Recourse, points: Sequence[tuple[str, Any, Floats, Target | None, float]]
+) -> Places:
+    """Ask the model's clauses about points, given as (name, x, codes, target, cost)."""
     if not hasattr(recourse.model, "clauses"):
         raise TypeError(
             "explanations by rules need a PTMClassifier or TMClassifier; this model is "
             f"{type(recourse.model).__name__}"
         )
     clauses = recourse.model.clauses()
-    codes = np.array([recourse.schema.action_set(x).own for _, x, _, _ in points])
-    cells = recourse.model.cells_of(codes)
+    cells = recourse.model.cells_of(np.array([codes for _, _, codes, _, _ in points]))
     confidence = recourse.score.at(cells)
     firing = recourse.model.firing_at(cells)
     holds, true = clauses.hold(cells), clauses.true(cells)
@@ -71,10 +73,9 @@ def places(recourse: Recourse, points: Sequence[tuple[str, Any, Target | None, f
         recourse,
         tuple(
             Place(
-                name, x, target, cost, float(confidence[i]), cells[i], firing[i],
-                holds[i], tightens[i], true[i],
+                *point, float(confidence[i]), cells[i], firing[i], holds[i], tightens[i], true[i]
             )
-            for i, (name, x, target, cost) in enumerate(points)
+            for i, point in enumerate(points)
         ),
     )  # fmt: skip
 

@@ -134,7 +134,7 @@ def _judged(
 ) -> Judged:
     try:
         recourse = _asked(promise, given, threshold)
-        confidence = _confidence(recourse, promise.schema.action_set(promise.option.x).own)
+        confidence = _confidence(recourse, promise.option.codes)
     except LedgerError as error:
         return Judged(promise, None, False, False, True, None, Status.NOT_FOUND, reason=str(error))
     accepted = confidence >= recourse.decision_threshold
@@ -240,7 +240,7 @@ def redemption(
     another one.
     """
     schema = promise.schema
-    given, promised = schema.action_set(x).own, schema.action_set(promise.option.x).own
+    given, promised = schema.action_set(x).own, promise.option.codes
     recourse = _asked(promise, present, threshold)
     now = _confidence(recourse, given)
     accepted = now >= recourse.decision_threshold

@@ -13,6 +13,7 @@ from typing import Any
 
 import pandas as pd
 
+from trust_recourse.cost import Cost
 from trust_recourse.ledger.entries import (
     Entry,
     LedgerChangedError,
@@ -20,7 +21,7 @@ from trust_recourse.ledger.entries import (
     canonical,
     sha256,
 )
-from trust_recourse.question import Cost, Option, Problem, Question, Status, Target
+from trust_recourse.question import Option, Problem, Question, Status, Target
 from trust_recourse.result import Result
 from trust_recourse.schema import Schema
 from trust_recourse.schema.scalars import plain, same
@@ -109,6 +110,7 @@ class Promise:
             confidence=told["confidence"],
             option=Option(
                 x=x,
+                codes=schema.action_set(x).own,
                 changes={
                     f.name: (a, b) for f, a, b in pairs if not same(f.code_of(a), f.code_of(b))
                 },
@@ -330,9 +332,7 @@ def certificate_hash(
     problem = Problem(schema.action_set(result.factual), option.target, by.cost, by.wanted_at)
     ours = asked(problem, getattr(by.model, "fingerprint_", ""))
     parts = {part: proof.asked[part] == value for part, value in ours.items()}
-    parts["option"] = proof.answer is not None and all(
-        map(same, proof.answer.codes, schema.action_set(option.x).own)
-    )
+    parts["option"] = proof.answer is not None and all(map(same, proof.answer.codes, option.codes))
     if other := [name for name, alike in parts.items() if not alike]:
         raise LedgerError(
             f"{path}: this certificate is about another {other[0]}; give that of this option"

@@ -36,7 +36,7 @@ class Arrows:
         schema = results[0].recourse.schema
         people = place(np.vstack([schema.encode(r.factual) for r in results]))
         options = [(at, o) for at, r in enumerate(results) for o in r.options]
-        codes = [schema.encode(option.x) for _, option in options]
+        codes = [option.codes for _, option in options]
         end = place(np.vstack(codes)) if codes else np.empty((0, 2))
         start = people[[at for at, _ in options]] if codes else np.empty((0, 2))
         return cls(people, start, end, np.array([not r.options for r in results]))

@@ -80,7 +80,8 @@ def frontier_info(
     answers = np.array([(option.cost, option.confidence) for option in result.options])
     chosen = _apart(steps[["cost", "confidence"]].to_numpy(), answers.reshape(-1, 2))
     rows = steps[list(recourse.schema.names)].astype(object).iloc[chosen]
-    stairs = [Option(row) for _, row in rows.iterrows()]
+    codes = recourse.schema.encode(rows)
+    stairs = [Option(row, code) for (_, row), code in zip(rows.iterrows(), codes, strict=True)]
     steps.insert(2, "safety", np.nan)
     steps.loc[chosen, "safety"] = safeties(result, stairs, safety, sigma)
     columns = ["cost", "confidence", "target", "status"]

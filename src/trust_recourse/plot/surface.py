@@ -119,8 +119,8 @@ def _axes(schema: Schema, features: tuple[str, str] | None) -> list[int]:
 def _base(methods: dict[str, list[Result]], schema: Schema, at: list[int]) -> Floats:
     """The codes that everyone shares off the two axes."""
     results = [result for some in methods.values() for result in some]
-    points = [x for r in results for x in (r.factual, *(o.x for o in r.options))]
-    codes = np.vstack([schema.encode(x) for x in points])
+    own = (schema.encode(result.factual)[0] for result in results)
+    codes = np.array([*own, *(o.codes for result in results for o in result.options)])
     rest = [a for a in range(len(schema)) if a not in at]
     differ = ~((codes == codes[0]) | (np.isnan(codes) & np.isnan(codes[0]))).all(axis=0)
     if differ[rest].any():

@@ -217,7 +217,7 @@ def _schema(result: Result) -> Iterator[Block]:
     head = ("feature", "kind", "may change", "only", "within", "at most by", "scale", "weight")
     yield _grid(head, rows)
     if schema.relations:
-        told = (each.sentence(schema[each.a], schema[each.b]) for each in schema.relations)
+        told = (each.sentence(schema) for each in schema.relations)
         yield Points(tuple(map(clean, told)))
 
 

@@ -449,8 +449,7 @@ class _Told:
             return ["No single limit holds this back: lifting one alone would take you no further."]
         lifted = str(table["if"][0])
         relations = {
-            f"without: {each}": each.sentence(self.schema[each.a], self.schema[each.b])
-            for each in self.schema.relations
+            f"without: {each}": each.sentence(self.schema) for each in self.schema.relations
         }
         limit = (
             f"that {cut(relations[lifted], 160)}. Without it"

@@ -61,6 +61,18 @@ class FeatureActions:
         found = ([below[1]] if below else []) + ([above[0]] if above else [])
         return min(found, key=lambda value: (abs(value - anchor), value), default=None)
 
+    def at_most(self, limit: float) -> float | None:
+        """Find the greatest allowed value up to a limit."""
+        ends = self.extent(-INF, limit)
+        return ends[1] if ends else None
+
+    def at_least(self, limit: float) -> float | None:
+        """Find the least allowed value from a limit on."""
+        if self.allows(limit):
+            return limit
+        ends = self.extent(math.nextafter(limit, -INF), INF)
+        return ends[0] if ends else None
+
     def extent(self, a: float, b: float) -> tuple[float, float] | None:
         """Find the least and the greatest allowed value in (a, b]; infinite where unlimited."""
         ends = self.destinations(a, b)

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 
 from trust_recourse.schema.actions import MOST_LISTED, FeatureActions
 from trust_recourse.schema.feature import Feature
-from trust_recourse.schema.relations import AtMost, Relation
-from trust_recourse.schema.scalars import INF
 from trust_recourse.schema.steps import multiple_above, multiple_below
 
 if TYPE_CHECKING:
@@ -92,22 +90,3 @@ def _ended(freed: Feature, before: FeatureActions, after: FeatureActions) -> Fea
         lower=max(after.lower, multiple_above(after.step, low - further)),
         upper=min(after.upper, multiple_below(after.step, high + further)),
     )
-
-
-def limits(relation: Relation, a: FeatureActions, b: FeatureActions, others: bool) -> bool:
-    """Whether a relation forbids something that its two features' own rules allow this person.
-
-    `others` says whether any other feature may move.
-    """
-    if not isinstance(relation, AtMost):
-        ends = b.extent(-INF, INF) or ()
-        kept = (relation.holds((a.own, b.own), (INF, end)) for end in (b.own, *ends))
-        return a.free and not all(kept)
-    highest, lowest = a.extent(-INF, INF), b.extent(-INF, INF)
-    if highest is None or lowest is None or highest[1] <= lowest[0]:
-        return False
-    if others or (highest[1], lowest[0]) != (a.own, b.own):
-        return True
-    # broken as they are, which they may keep: is it still, if they move one of the two a little?
-    less, more = a.extent(-INF, math.nextafter(a.own, -INF)), b.extent(b.own, INF)
-    return (less is not None and less[1] > b.own) or (more is not None and more[0] < a.own)

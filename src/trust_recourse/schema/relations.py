@@ -1,21 +1,116 @@
-"""Relations between features: what a change of one asks of another."""
+"""Relations between features: what a change of some asks of others.
+
+Each kind is one class, a subclass of `Relation`, that says when a row keeps it, how it is written
+and read, and what a search may know of it. Nothing else tells kinds apart: one that is defined
+anywhere is read from files and honoured by every engine.
+"""
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
+from trust_recourse.schema.actions import FeatureActions
 from trust_recourse.schema.errors import SchemaError
-from trust_recourse.schema.feature import Feature
-from trust_recourse.schema.scalars import is_number, plain, same
+from trust_recourse.schema.scalars import INF, Floats, is_number, plain, same
 from trust_recourse.schema.steps import plus
 from trust_recourse.wording import written
 
+if TYPE_CHECKING:
+    from trust_recourse.schema.table import Schema
+
+# all of a relation's own features, in the order of its `names`
+Row: TypeAlias = Sequence[float]  # a code of each
+Box: TypeAlias = Sequence[Floats]  # the codes that each may take
+Way: TypeAlias = Sequence[Floats]  # a gain for each of these codes
+
+NAME = r"(`(?:[^`]|``)+`|[\w.-]+)"  # of a feature, in the text of a relation
+
+
+class Relation(ABC):
+    """What whoever changes anything must keep between some features.
+
+    Its text, which `str` writes and `read` reads, stands for it in files.
+    """
+
+    forms: ClassVar[tuple[str, ...]]  # its text, by example
+    pattern: ClassVar[re.Pattern[str]]  # and in general
+
+    @classmethod
+    @abstractmethod
+    def read(cls, match: re.Match[str]) -> Self:
+        """Make it of its text, which matches the pattern."""
+
+    @abstractmethod
+    def __repr__(self) -> str: ...
+
+    @property
+    @abstractmethod
+    def names(self) -> tuple[str, ...]:
+        """The features that it is about: rows, boxes and actions below are of these, in order."""
+
+    @abstractmethod
+    def holds(self, before: Row, after: Row) -> bool:
+        """Say whether a change of the codes of its features keeps the relation."""
+
+    @abstractmethod
+    def sentence(self, schema: Schema) -> str:
+        """Write the relation for people."""
+
+    def check(self, schema: Schema) -> None:  # noqa: B027
+        """Refuse features between which it means nothing."""
+
+    def possible(self, before: Row, box: Box) -> bool:
+        """Say whether some row of a box keeps it.
+
+        Here every row is looked at; a kind for features of many values had better know without.
+        """
+        rows = itertools.product(*(codes.tolist() for codes in box))
+        return any(self.holds(before, row) for row in rows)
+
+    def ways(self, before: Row, box: Box) -> Iterator[Way]:  # noqa: ARG002
+        """What the compiled search knows of it: a row keeps it in any of several ways.
+
+        A way gives a gain to each code of each feature; it is open to a row whose gains add up to
+        at least 0, and −∞ closes it. A box in which no way is open, not even to the best code of
+        each feature, is discarded: so a way may be open too often, never too seldom. A kind that
+        gives none is asked about point by point.
+        """
+        return iter(())
+
+    def mended(
+        self, before: Row, after: Row, actions: Sequence[FeatureActions]
+    ) -> Iterator[tuple[int, float]]:
+        """How to keep it by one change to a row that breaks it: which feature, and its new code.
+
+        Here it is the nearest that does.
+        """
+        for k in reversed(range(len(after))):
+            away = [(abs(value - after[k]), value) for value in _some(actions[k])]
+            rows = ([*after[:k], value, *after[k + 1 :]] for _, value in sorted(away))
+            yield from itertools.islice(((k, r[k]) for r in rows if self.holds(before, r)), 1)
+
+    def limits(self, actions: Sequence[FeatureActions], others: bool) -> bool:
+        """Say whether it forbids a person something that the features' own rules allow them.
+
+        `others` says whether any other feature may move. Here every row is looked at.
+        """
+        before = [each.own for each in actions]
+        rows = itertools.product(*map(_some, actions))
+        moved = (row for row in rows if others or not all(map(same, before, row)))
+        return not all(self.holds(before, row) for row in moved)
+
 
 @dataclass(frozen=True, repr=False)
-class AtMost:
+class AtMost(Relation):
     """Whoever changes anything ends with a at most b. Not asked where either is missing.
 
     >>> AtMost("months late", "months")
@@ -25,20 +120,74 @@ class AtMost:
     a: str
     b: str
 
-    def __repr__(self) -> str:
-        return f"{_quoted(self.a)} <= {_quoted(self.b)}"
+    forms = ("a <= b",)
+    pattern = re.compile(rf"\s*{NAME}\s*<=\s*{NAME}\s*")
 
-    def holds(self, before: tuple[float, float], after: tuple[float, float]) -> bool:  # noqa: ARG002
+    @classmethod
+    def read(cls, match: re.Match[str]) -> Self:
+        """Make it of its text."""
+        return cls(unquoted(match[1]), unquoted(match[2]))
+
+    def __repr__(self) -> str:
+        return f"{quoted(self.a)} <= {quoted(self.b)}"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The features that it is about: a and b."""
+        return self.a, self.b
+
+    def check(self, schema: Schema) -> None:
+        """Refuse features that cannot be compared."""
+        _check_order(self, schema)
+        if schema[self.a].measure != schema[self.b].measure:
+            alike = "two numbers, two booleans, or two ordinals with the same levels"
+            raise SchemaError(f"relation {self}: expected {alike}")
+
+    def holds(self, before: Row, after: Row) -> bool:  # noqa: ARG002
         """Say whether a change of the codes of (a, b) keeps the relation."""
         return not after[0] > after[1]
 
-    def sentence(self, a: Feature, b: Feature) -> str:
+    def sentence(self, schema: Schema) -> str:
         """Write the relation for people."""
-        return f"{a.title} must be at most {b.title}"
+        return f"{schema[self.a].title} must be at most {schema[self.b].title}"
+
+    def possible(self, before: Row, box: Box) -> bool:  # noqa: ARG002
+        """Say whether some row of a box keeps it."""
+        # the extreme is NaN where a value is missing, and then it is not above anything
+        return not box[0].min() > box[1].max()
+
+    def ways(self, before: Row, box: Box) -> Iterator[Way]:  # noqa: ARG002
+        """By b − a ≥ 0, whose sign no rounding changes; and where either is missing."""
+        a, b = box
+        blank = np.isnan(a), np.isnan(b)
+        yield np.where(blank[0], -INF, -a), np.where(blank[1], -INF, b)
+        yield only(blank[0]), np.zeros(len(b))
+        yield np.zeros(len(a)), only(blank[1])
+
+    def mended(
+        self,
+        before: Row,  # noqa: ARG002
+        after: Row,
+        actions: Sequence[FeatureActions],
+    ) -> Iterator[tuple[int, float]]:
+        """Raise b to a, or lower a to b."""
+        yield from _known((1, actions[1].at_least(after[0])), (0, actions[0].at_most(after[1])))
+
+    def limits(self, actions: Sequence[FeatureActions], others: bool) -> bool:
+        """Say whether it forbids a person something that the features' own rules allow them."""
+        a, b = actions
+        highest, lowest = a.extent(-INF, INF), b.extent(-INF, INF)
+        if highest is None or lowest is None or highest[1] <= lowest[0]:
+            return False
+        if others or (highest[1], lowest[0]) != (a.own, b.own):
+            return True
+        # broken as they are, which they may keep: is it still, if they move one of the two a bit?
+        less, more = a.extent(-INF, math.nextafter(a.own, -INF)), b.extent(b.own, INF)
+        return (less is not None and less[1] > b.own) or (more is not None and more[0] < a.own)
 
 
 @dataclass(frozen=True, repr=False)
-class Implication:
+class Implication(Relation):
     """If a changes, b must rise by at least `by` (fall, if negative): a degree takes years.
 
     Where b is missing no rise can be counted, so a must stay.
@@ -51,61 +200,135 @@ class Implication:
     b: str
     by: float
 
+    forms = ("a changes => b rises by 2", "a changes => b falls by 2")
+    pattern = re.compile(
+        rf"\s*{NAME}\s+changes\s*=>\s*{NAME}\s+(rises|falls)\s+by\s+([\d.e+-]+)\s*"
+    )
+
     def __post_init__(self) -> None:
         if not is_number(plain(self.by)) or self.by == 0:
             expected = f"given {self.by!r}, expected a finite number other than 0"
             raise SchemaError(f"relation of {self.a!r} and {self.b!r}, field 'by': {expected}")
         object.__setattr__(self, "by", float(self.by))
 
+    @classmethod
+    def read(cls, match: re.Match[str]) -> Self:
+        """Make it of its text."""
+        try:
+            by = float(match[4]) * (1 if match[3] == "rises" else -1)
+        except ValueError:
+            given = f"relation {match[0]!r}: given {match[4]!r}, expected a number"
+            raise SchemaError(given) from None
+        return cls(unquoted(match[1]), unquoted(match[2]), by)
+
     def __repr__(self) -> str:
         verb = "rises" if self.by > 0 else "falls"
-        return f"{_quoted(self.a)} changes => {_quoted(self.b)} {verb} by {written(abs(self.by))}"
+        return f"{quoted(self.a)} changes => {quoted(self.b)} {verb} by {written(abs(self.by))}"
 
-    def holds(self, before: tuple[float, float], after: tuple[float, float]) -> bool:
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The features that it is about: a and b."""
+        return self.a, self.b
+
+    def check(self, schema: Schema) -> None:
+        """Refuse a second feature that cannot rise."""
+        _check_order(self, schema)
+
+    def holds(self, before: Row, after: Row) -> bool:
         """Say whether a change of the codes of (a, b) keeps the relation."""
-        if same(before[0], after[0]):
-            return True
-        goal = self.goal(before[1])
-        return after[1] >= goal if self.by > 0 else after[1] <= goal
+        return same(before[0], after[0]) or bool(self._enough(before, after[1]))
+
+    def _enough(self, before: Row, b: Any) -> Any:
+        """Whether codes of b, one or many, are far enough for a to change."""
+        return b >= self.goal(before[1]) if self.by > 0 else b <= self.goal(before[1])
 
     def goal(self, before: float) -> float:
         """Where b must get to; out of reach if it is missing."""
         return math.copysign(math.inf, self.by) if math.isnan(before) else plus(before, self.by)
 
-    def sentence(self, a: Feature, b: Feature) -> str:
+    def sentence(self, schema: Schema) -> str:
         """Write the relation for people."""
-        verb = "rise" if self.by > 0 else "fall"
+        a, b, verb = schema[self.a], schema[self.b], "rise" if self.by > 0 else "fall"
         return f"if {a.title} changes, {b.title} must {verb} by at least {b.amount(abs(self.by))}"
 
+    def possible(self, before: Row, box: Box) -> bool:
+        """Say whether some row of a box keeps it."""
+        return bool(equal(box[0], before[0]).any() or self._enough(before, box[1]).any())
 
-Relation: TypeAlias = AtMost | Implication
+    def ways(self, before: Row, box: Box) -> Iterator[Way]:
+        """By staying with a; by getting far enough with b."""
+        a, b = box
+        yield only(equal(a, before[0])), np.zeros(len(b))
+        yield np.zeros(len(a)), only(self._enough(before, b))
 
-_NAME = r"(`(?:[^`]|``)+`|[\w.-]+)"
-_AT_MOST = re.compile(rf"\s*{_NAME}\s*<=\s*{_NAME}\s*")
-_FORCES = re.compile(rf"\s*{_NAME}\s+changes\s*=>\s*{_NAME}\s+(rises|falls)\s+by\s+([\d.e+-]+)\s*")
+    def mended(
+        self,
+        before: Row,
+        after: Row,  # noqa: ARG002
+        actions: Sequence[FeatureActions],
+    ) -> Iterator[tuple[int, float]]:
+        """Move b as far as it must, where it can be counted; or leave a."""
+        enough = actions[1].at_least if self.by > 0 else actions[1].at_most
+        moved = None if math.isnan(before[1]) else enough(self.goal(before[1]))
+        yield from _known((1, moved), (0, before[0]))
 
-
-def _quoted(name: str) -> str:
-    return name if re.fullmatch(r"[\w.-]+", name) else "`" + name.replace("`", "``") + "`"
-
-
-def _unquoted(name: str) -> str:
-    return name[1:-1].replace("``", "`") if name.startswith("`") else name
+    def limits(self, actions: Sequence[FeatureActions], others: bool) -> bool:  # noqa: ARG002
+        """Say whether it forbids a person something that the features' own rules allow them."""
+        a, b = actions
+        ends = np.array([b.own, *(b.extent(-INF, INF) or ())])
+        return a.free and not bool(self._enough((a.own, b.own), ends).all())
 
 
 def read_relation(given: object) -> Relation:
     """Read a relation from its text, or take it as it is."""
-    if isinstance(given, (AtMost, Implication)):
+    if isinstance(given, Relation):
         return given
-    if isinstance(given, str) and (match := _AT_MOST.fullmatch(given)):
-        return AtMost(_unquoted(match[1]), _unquoted(match[2]))
-    if isinstance(given, str) and (match := _FORCES.fullmatch(given)):
-        try:
-            by = float(match[4]) * (1 if match[3] == "rises" else -1)
-        except ValueError:
-            raise SchemaError(
-                f"relation {given!r}: given {match[4]!r}, expected a number"
-            ) from None
-        return Implication(_unquoted(match[1]), _unquoted(match[2]), by)
-    forms = "'a <= b', 'a changes => b rises by 2' or 'a changes => b falls by 2'"
-    raise SchemaError(f"relation: given {given!r}, expected {forms}; quote names `like this`")
+    kinds = Relation.__subclasses__()
+    for kind in kinds:
+        if isinstance(given, str) and (match := kind.pattern.fullmatch(given)):
+            return kind.read(match)
+    *forms, last = (repr(form) for kind in kinds for form in kind.forms)
+    expected = f"expected {', '.join(forms)} or {last}; quote names `like this`"
+    raise SchemaError(f"relation: given {given!r}, {expected}")
+
+
+# ---------------------------------------------------------------- what a kind is made of
+
+
+def quoted(name: str) -> str:
+    """A feature's name in the text of a relation."""
+    return name if re.fullmatch(r"[\w.-]+", name) else "`" + name.replace("`", "``") + "`"
+
+
+def unquoted(name: str) -> str:
+    """The name that `NAME` matched."""
+    return name[1:-1].replace("``", "`") if name.startswith("`") else name
+
+
+def equal(codes: Floats, own: float) -> NDArray[np.bool_]:
+    """Which codes are the person's own, missing or not."""
+    return np.isnan(codes) if math.isnan(own) else codes == own
+
+
+def only(codes: NDArray[np.bool_]) -> Floats:
+    """The gains of a way that is open to these codes alone."""
+    return np.where(codes, 0.0, -INF)
+
+
+def _known(*changes: tuple[int, float | None]) -> Iterator[tuple[int, float]]:
+    return ((k, value) for k, value in changes if value is not None)
+
+
+def _some(actions: FeatureActions) -> list[float]:
+    """Every allowed value, or some that matter where they cannot be listed."""
+    try:
+        return [*actions.values().tolist()]
+    except SchemaError:
+        return [actions.own, *(actions.extent(-INF, INF) or ())]
+
+
+def _check_order(relation: AtMost | Implication, schema: Schema) -> None:
+    b = schema[relation.b]
+    if b.kind == "category":
+        expected = f"expected {b.name!r} to have an order, not a category"
+        raise SchemaError(f"relation {relation}: {expected}")

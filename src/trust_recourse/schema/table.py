@@ -20,8 +20,8 @@ from trust_recourse.schema.actions import FeatureActions
 from trust_recourse.schema.errors import SchemaError, refuse_repeated
 from trust_recourse.schema.feature import Feature, Labels
 from trust_recourse.schema.infer import as_table, inferred, refuse_unfinished
-from trust_recourse.schema.lifted import Lifted, lifted, limits
-from trust_recourse.schema.relations import AtMost, Relation, read_relation
+from trust_recourse.schema.lifted import Lifted, lifted
+from trust_recourse.schema.relations import Relation, read_relation
 from trust_recourse.schema.scalars import INF, Floats, Value, plain, same, scalars
 from trust_recourse.schema.scale import Scale, refuse_unknown_scale, spread
 from trust_recourse.schema.text import (
@@ -104,17 +104,17 @@ class ActionSet:
             if not actions.allows(value):
                 yield from feature.why_not(actions.own, value)
         for relation in self.relations:
-            i, j = self.schema.position(relation.a), self.schema.position(relation.b)
-            if not relation.holds((before[i], before[j]), (after[i], after[j])):
-                yield relation.sentence(self.schema[i], self.schema[j])
+            at = self.schema.positions(relation)
+            if not relation.holds([before[f] for f in at], [after[f] for f in at]):
+                yield relation.sentence(self.schema)
 
 
 @dataclass(frozen=True)
 class Schema:
     """What a table's columns mean, and what one person may change in it.
 
-    `features` has one `Feature` per column, in order; `relations` are `AtMost`, `Implication`, or
-    their text.
+    `features` has one `Feature` per column, in order; `relations` are `AtMost`, `Implication`, any
+    other `Relation`, or their text.
 
     >>> people = pd.DataFrame({"age": [30, 64], "income": [900.5, 2100.0], "job": ["none", "day"]})
     >>> schema = Schema.infer(people).lock("age").update("income", direction="increase", unit="€")
@@ -140,16 +140,11 @@ class Schema:
 
     def _check_relation(self, relation: Relation) -> None:
         where = f"relation {relation}"
-        if unknown := [name for name in (relation.a, relation.b) if name not in self]:
+        if unknown := [name for name in relation.names if name not in self]:
             raise SchemaError(f"{where}: {self._no_feature(unknown[0])}")
-        a, b = self[relation.a], self[relation.b]
-        if a is b:
+        if len(set(relation.names)) < len(relation.names):
             raise SchemaError(f"{where}: expected two different features")
-        if b.kind == "category":
-            raise SchemaError(f"{where}: expected {b.name!r} to have an order, not a category")
-        if isinstance(relation, AtMost) and a.measure != b.measure:
-            alike = "two numbers, two booleans, or two ordinals with the same levels"
-            raise SchemaError(f"{where}: expected {alike}")
+        relation.check(self)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -165,6 +160,15 @@ class Schema:
         if isinstance(key, str) and key not in self:
             raise SchemaError(self._no_feature(key))
         return self._positions[key] if isinstance(key, str) else key
+
+    def positions(self, relation: Relation) -> list[int]:
+        """The columns of the features that a relation is about."""
+        return [self._positions[name] for name in relation.names]
+
+    @cached_property
+    def related(self) -> frozenset[str]:
+        """The features that stand in a relation."""
+        return frozenset(name for relation in self.relations for name in relation.names)
 
     def _no_feature(self, name: str) -> str:
         hint = near(name, self.names) or f"; the features are {some(self.names)}"
@@ -358,12 +362,11 @@ class Schema:
         >>> [each.sentence for each in schema.lifted({"age": 40, "pay": 900})]
         ['age may change', 'pay may also decrease']
         """
-        action_set = self.action_set(x)
-        related = {name for relation in self.relations for name in (relation.a, relation.b)}
+        action_set, in_lists = self.action_set(x), {*self.related, *listed}
         found = [
             Lifted(words, self._with(at, freed))
             for at, (feature, actions) in enumerate(zip(self, action_set.actions, strict=True))
-            for words, freed in lifted(feature, actions.own, feature.name in {*related, *listed})
+            for words, freed in lifted(feature, actions.own, feature.name in in_lists)
         ]
         free = {
             feature.name
@@ -371,8 +374,8 @@ class Schema:
             if actions.free
         }
         for at, relation in enumerate(self.relations):
-            others = not free <= {relation.a, relation.b}
-            if limits(relation, action_set[relation.a], action_set[relation.b], others):
+            others = not free <= {*relation.names}
+            if relation.limits([action_set[name] for name in relation.names], others):
                 rest = self.relations[:at] + self.relations[at + 1 :]
                 found.append(Lifted(f"without: {relation}", replace(self, relations=rest)))
         return found

@@ -30,6 +30,8 @@ HEAP, SPARE, NODES, MADE, HELD = 0, 1, 2, 3, 4
 CUTOFF, BOUND, REACHED, ENOUGH, NEEDED = range(5)
 # in `switches`; AROUND is the condition that asks around, −1 if none does
 FURTHEST, AROUND, PAUSE, DIVE, PROVE = range(5)
+# what a term of `relations` ends: nothing, a way to keep one, the whole of it
+TERM, WAY, WHOLE = range(3)
 # of each condition in `levels` and in `parts`
 LOW, HIGH, MULTIPLIER = range(3)
 SIDE, NUMBERS, LAYOUT, SCRATCH, MEMORY = range(5)
@@ -54,8 +56,8 @@ class Task(NamedTuple):
     valley: Any  # the cheapest candidate of a feature whose costs fall and then rise, else −1
     lows: Any  # first and last cell around a candidate, of the condition that asks around
     highs: Any
-    relations: Any  # (0 for a ≤ b, else the sign of the rise; a, b, own candidates of a and b) each
-    goals: Any
+    relations: Any  # terms: feature, first gain, their peak or −1, what it ends
+    gains: Any  # of every candidate in each term
 
 
 class Asked(NamedTuple):

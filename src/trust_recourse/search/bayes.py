@@ -45,7 +45,7 @@ def tpe(
     target, and the cost. `confidence` takes rows of codes and gives the wanted class's confidence.
     If nothing may move, the person's own point is all there is.
 
-    >>> from trust_recourse.question import Cost
+    >>> from trust_recourse.cost import Cost
     >>> from trust_recourse.schema import Feature, Schema
     >>> schema = Schema((Feature("income", "integer", lower=0, upper=20, scale=20.0),))
     >>> problem = Problem(schema.action_set({"income": 5}), Target(0.6), Cost.named("l1"))

@@ -23,6 +23,8 @@ from trust_recourse.search.arrays import (
     PROVE,
     SCRATCH,
     SPARE,
+    TERM,
+    WAY,
 )
 
 # ---------------------------------------------------------------- the heap
@@ -232,22 +234,25 @@ def narrowed(narrow: Any, run: Any, slot: int, k: int) -> None:
 
 @kernel
 def may_relate(task: Any, store: Any, slot: int) -> bool:
-    """Whether each relation may hold for some point of a box, one relation at a time."""
+    """Whether each relation may hold for some point of a box, one relation at a time.
+
+    It may in any of its ways, where the best gains of all its terms make up at least 0.
+    """
     d = task.offset.shape[0] - 1
-    for r in range(task.goals.shape[0]):
-        kind, i, j = task.relations[5 * r], task.relations[5 * r + 1], task.relations[5 * r + 2]
-        a, b = store.box[slot * 2 * d + i], store.box[slot * 2 * d + d + i]
-        s, t = store.box[slot * 2 * d + j], store.box[slot * 2 * d + d + j]
-        stays = a <= task.relations[5 * r + 3] <= b
-        if kind == 0:
-            # it is not asked of missing values, nor of whoever changes nothing at all
-            stays = stays and s <= task.relations[5 * r + 4] <= t
-            least, most = task.codes[task.offset[i] + a], task.codes[task.offset[j] + t]
-            unasked = np.isnan(task.codes[task.offset[i] + b]) or np.isnan(most)
-            if not (stays or unasked or least <= most):
+    total, open_ = 0.0, False
+    for t in range(0, task.relations.shape[0], 4):
+        f, first, peak = task.relations[t], task.relations[t + 1], task.relations[t + 2]
+        a, b = store.box[slot * 2 * d + f], store.box[slot * 2 * d + d + f]
+        best = task.gains[first + (a if peak < 0 else min(max(peak, a), b))]
+        if peak < 0:
+            for c in range(a + 1, b + 1):
+                best = max(best, task.gains[first + c])
+        total += best
+        if task.relations[t + 3] > TERM:
+            open_ = open_ or total >= 0.0
+            total = 0.0
+        if task.relations[t + 3] > WAY:
+            if not open_:
                 return False
-        elif not stays:
-            least, most = task.codes[task.offset[j] + s], task.codes[task.offset[j] + t]
-            if not (most >= task.goals[r] if kind > 0 else least <= task.goals[r]):
-                return False
+            open_ = False
     return True

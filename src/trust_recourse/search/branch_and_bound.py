@@ -84,7 +84,7 @@ class BranchAndBound:
         offset = np.array([0, *itertools.accumulate(len(f.codes) for f in features)], np.int64)
         costs = np.concatenate([f.costs for f in features])
         none = np.empty(0, np.int64)
-        rows, goals = relations or (none, np.empty(0))
+        terms, gains = relations or (none, np.empty(0))
         around = conditions[-1].around or (none, none)
         grids = [condition.score.grid for condition in conditions]
         self.memory = np.concatenate([kernel.memory for kernel in kernels])
@@ -99,8 +99,8 @@ class BranchAndBound:
             _joined([grid.first_cell for grid in grids]),
             _valleys(costs, offset),
             *around,
-            rows,
-            goals,
+            terms,
+            gains,
         )
         self.asked = arrays.Asked(
             np.empty(3 * len(kernels)), np.zeros(5), np.zeros(5, np.int64), np.zeros(5, np.int64)

@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trust_recourse.cells import Candidates, Grid
-from trust_recourse.question import MOST_COST, Cost, Floats, Ints
+from trust_recourse.cost import MOST_COST, Cost, Units
+from trust_recourse.question import Floats, Ints
 from trust_recourse.schema import ActionSet, Feature, FeatureActions, Schema, SchemaError
 
 
@@ -32,11 +33,10 @@ def candidates(grid: Grid, action_set: ActionSet, cost: Cost) -> list[Candidates
     lattice = _lattice(Same(schema), Same(grid))
     missing = np.isnan(own)
     found = _nearest(lattice, action_set, own, missing, cost)
-    related = {name for relation in action_set.relations for name in (relation.a, relation.b)}
-    for name in sorted({*related, *cost.functions, *lattice.uneven}, key=schema.position):
+    for name in sorted({*schema.related, *cost.functions, *lattice.uneven}, key=schema.position):
         f = schema.position(name)
         if schema[f].movable:
-            asked = (Same(schema), Same(grid), Same(cost), name in related)
+            asked = (Same(schema), Same(grid), Same(cost), name in schema.related)
             found[f] = _one_by_one(*asked, f, float(own[f]))
     if missing.any():
         last = grid.cells(own[None])[0]
@@ -77,9 +77,7 @@ class _Lattice:
     right: Floats
     least: Floats
     most: Floats
-    weight: Floats
-    scale: Floats
-    unordered: NDArray[np.bool_]
+    units: Units
 
 
 class Same:
@@ -115,9 +113,7 @@ def _lattice(schema: Same, grid: Same) -> _Lattice:
         right=right,
         least=least,
         most=most,
-        weight=np.array([f.weight for f in features])[of],
-        scale=np.array([f.scale for f in features])[of],
-        unordered=np.array([f.kind == "category" for f in features])[of],
+        units=Units.of(features).at(of),
     )
 
 
@@ -158,11 +154,7 @@ def _nearest(
 
     at = kept.nonzero()[0]
     codes, cells = codes[at], grid.cell[at]
-    weight, scale, anchor, of = grid.weight[at], grid.scale[at], anchor[at], grid.feature[at]
-    with np.errstate(over="ignore", invalid="ignore"):  # what is too dear gets a sentence below
-        moved = np.abs(codes - anchor) * weight / scale
-        moved = np.where(grid.unordered[at] | missing[of], weight, moved)
-        costs = np.where(codes == own[of], 0.0, cost.added(moved, weight))
+    costs = cost.changes(grid.units.at(at), own[grid.feature[at]], codes)
     stops = at.searchsorted(grid.stop).tolist()
     return [Candidates(codes[a:b], cells[a:b], costs[a:b]) for a, b in pairwise([0, *stops])]
 

@@ -16,11 +16,13 @@ from functools import cached_property, lru_cache
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from trust_recourse.cells import Candidates, Condition, Floats, Grid, Ints, Score
-from trust_recourse.question import SLACK, Point, Problem, theirs
-from trust_recourse.schema import ActionSet, Feature, Implication, Schema
+from trust_recourse.cost import theirs
+from trust_recourse.question import SLACK, Point, Problem
+from trust_recourse.schema import ActionSet, Feature, Schema
+from trust_recourse.schema.relations import equal, only
+from trust_recourse.search import arrays
 from trust_recourse.search.branch_and_bound import BranchAndBound, Splits
 from trust_recourse.search.candidates import Same, candidates
 
@@ -97,7 +99,7 @@ class Exact:
         """
         cost = self.problem.cost
         search, low, high, side = self._reduced if keep is None else self._whole
-        factor = (1.0 + gap) ** (2 if cost.root else 1)
+        factor = cost.before_root(1.0 + gap)
         point: Point | None = None
 
         def accept(at: Ints) -> bool:
@@ -161,7 +163,7 @@ class Exact:
     @strict
     def proof(self, lower_bound: float) -> Splits:
         """The tree of discarded boxes that shows that nothing cheaper meets the target."""
-        added = lower_bound**2 if self.problem.cost.root else lower_bound
+        added = self.problem.cost.before_root(lower_bound)
         search, low, high, side = self._whole
         accept = lambda at: self._accepts(self._point(search, at), at)  # noqa: E731
         return search.prove(low, high, side, added, accept)
@@ -432,18 +434,28 @@ def _pieces(grid: Grid, problem: Problem, radius: float) -> list[Piece]:
 
 def _relations(action_set: ActionSet, features: Sequence[Candidates]) -> tuple[Ints, Floats]:
     """The relations of a schema as the loop reads them, see `arrays.Task`."""
-    rows, goals = [], []
-    own = action_set.own
+    terms: list[list[int]] = []
+    gains: list[Floats] = []
     for relation in action_set.relations:
-        i, j = action_set.schema.position(relation.a), action_set.schema.position(relation.b)
-        at = [int(np.flatnonzero(_same(features[f].codes, own[f]))[0]) for f in (i, j)]
-        sign, goal = 0, 0.0
-        if isinstance(relation, Implication):
-            sign, goal = (1 if relation.by > 0 else -1), relation.goal(own[j])
-        rows.append([sign, i, j, *at])
-        goals.append(goal)
-    return np.array(rows, np.int64).ravel(), np.array(goals, np.float64)
+        at = action_set.schema.positions(relation)
+        before, box = action_set.own[at].tolist(), [features[f].codes for f in at]
+        ways = [*relation.ways(before, box)]
+        if not ways:
+            continue
+        # whoever changes nothing at all need not keep it
+        stays = [only(equal(codes, own)) for codes, own in zip(box, before, strict=True)]
+        for way in (*ways, stays):
+            if min(gain.max() for gain in way) > -math.inf:
+                for f, gain in zip(at, way, strict=True):
+                    terms.append([f, sum(map(len, gains)), _peak(gain), arrays.TERM])
+                    gains.append(gain)
+                terms[-1][-1] = arrays.WAY
+        terms[-1][-1] = arrays.WHOLE
+    return np.array(terms, np.int64).ravel(), np.concatenate([*gains, np.empty(0)])
 
 
-def _same(codes: Floats, own: float) -> NDArray[np.bool_]:
-    return np.isnan(codes) if math.isnan(own) else codes == own
+def _peak(gains: Floats) -> int:
+    """Where gains that rise and then fall are greatest; −1 where they do otherwise."""
+    at = int(gains.argmax())
+    rises, falls = gains[:at] <= gains[1 : at + 1], gains[at:-1] >= gains[at + 1 :]
+    return at if rises.all() and falls.all() else -1

@@ -17,15 +17,7 @@ from typing import TypeAlias
 import numpy as np
 
 from trust_recourse.question import Floats, Problem
-from trust_recourse.schema import (
-    ActionSet,
-    AtMost,
-    Feature,
-    FeatureActions,
-    Implication,
-    SchemaError,
-)
-from trust_recourse.schema.steps import plus
+from trust_recourse.schema import ActionSet, Feature, FeatureActions, SchemaError
 
 STAYS = 0.005  # of a continuous range: a smaller move is none, or chance would never leave it alone
 MISSING = 0.05  # of a continuous axis, at its end: stands for a person's own missing value
@@ -164,22 +156,8 @@ def _rank(values: Floats, value: float) -> int:
 
 def _nearest(actions: FeatureActions, wanted: float) -> float:
     """The allowed value nearest to a number within the extent of the moves."""
-    ends = (_at_most(actions, wanted), _at_least(actions, wanted))
+    ends = (actions.at_most(wanted), actions.at_least(wanted))
     return min((end for end in ends if end is not None), key=lambda end: abs(end - wanted))
-
-
-def _at_most(actions: FeatureActions, limit: float) -> float | None:
-    """The greatest allowed value up to a limit."""
-    ends = actions.extent(-math.inf, limit)
-    return ends[1] if ends else None
-
-
-def _at_least(actions: FeatureActions, limit: float) -> float | None:
-    """The least allowed value from a limit on."""
-    if actions.allows(limit):
-        return limit
-    ends = actions.extent(math.nextafter(limit, -math.inf), math.inf)
-    return ends[0] if ends else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -262,28 +240,16 @@ class Space:
         return None
 
 
-def _forced(relation: Implication, actions: FeatureActions) -> float | None:
-    """The least that a feature must become when it is forced; nothing is counted from missing."""
-    if math.isnan(actions.own):
-        return None
-    goal = plus(actions.own, relation.by)
-    return _at_least(actions, goal) if relation.by > 0 else _at_most(actions, goal)
-
-
 def _mended(action_set: ActionSet, codes: Floats) -> Iterator[Floats]:
     """Rows that keep the first relation that this one breaks, with one value changed each."""
-    own, actions = action_set.own, action_set.actions
+    own, schema = action_set.own, action_set.schema
     for relation in action_set.relations:
-        i, j = action_set.schema.position(relation.a), action_set.schema.position(relation.b)
-        if relation.holds((own[i], own[j]), (codes[i], codes[j])):
+        at = schema.positions(relation)
+        before, after = own[at].tolist(), codes[at].tolist()
+        if relation.holds(before, after):
             continue
-        if isinstance(relation, AtMost):
-            ways = {j: _at_least(actions[j], codes[i]), i: _at_most(actions[i], codes[j])}
-        else:
-            ways = {j: _forced(relation, actions[j]), i: float(own[i])}
-        for at, value in ways.items():
-            if value is not None:
-                mended = codes.copy()
-                mended[at] = value
-                yield mended
+        for k, value in relation.mended(before, after, [action_set.actions[f] for f in at]):
+            mended = codes.copy()
+            mended[at[k]] = value
+            yield mended
         return

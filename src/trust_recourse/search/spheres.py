@@ -43,7 +43,8 @@ def spheres(
     `n_trials` rows are drawn in each layer. `confidence` takes rows of codes and gives the wanted
     class's confidence; it is asked once a layer.
 
-    >>> from trust_recourse.question import Cost, Target
+    >>> from trust_recourse.cost import Cost
+    >>> from trust_recourse.question import Target
     >>> from trust_recourse.schema import Feature, Schema
     >>> schema = Schema((Feature("income", "integer", lower=0, upper=20, scale=20.0),))
     >>> problem = Problem(schema.action_set({"income": 5}), Target(0.6), Cost.named("l1"))

@@ -186,14 +186,14 @@ def verdict(state: AppState, asked: bodies.Proof) -> bodies.Verdict:
 
 def _promised(kept: Promise, result: Result, until: date) -> None:
     """Refuse to write of a promise what it does not say."""
-    state, coded = kept.state(datetime.now(UTC)), result.recourse.schema.encode
+    state = kept.state(datetime.now(UTC))
     if state != "outstanding":
         raise Problem("closed", f"promise {kept.id} is {state}")
     if until > kept.valid_until.date():
         last = f"{kept.valid_until:%Y-%m-%d}"
         raise Problem("not-valid", f"valid_until: promise {kept.id} holds until {last} only")
-    own = coded(kept.option.x)
-    if not any(np.array_equal(own, coded(each.x), equal_nan=True) for each in result.options):
+    own = result.recourse.schema.encode(kept.option.x)[0]
+    if not any(np.array_equal(own, each.codes, equal_nan=True) for each in result.options):
         detail = f"promise {kept.id} is of other values: {kept.words or 'none changed'}"
         raise Problem("not-valid", detail)
 

@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from trust_recourse import cancel
-from trust_recourse.question import Cost, Floats, Ints, Point, Problem, Status, Target
-from trust_recourse.schema import AtMost, Relation, Schema, SchemaError
+from trust_recourse.cost import Cost
+from trust_recourse.question import Floats, Ints, Point, Problem, Status, Target
+from trust_recourse.schema import Schema, SchemaError
 from trust_recourse.schema.actions import MOST_LISTED
 from trust_recourse.schema.scalars import plain
 from trust_recourse.search.certificate.bounds import ROUNDING, Candidates
@@ -273,8 +274,7 @@ def _case(certificate: Certificate, problem: Problem, model: Any) -> _Case:
     if len(codes) != len(action_set.schema):
         given = f"it has candidates for {len(codes)} features"
         raise CertificateError(f"{given}, the schema has {len(action_set.schema)}")
-    machine = Machine.read(model, problem.wanted)
-    related = {name for relation in action_set.relations for name in (relation.a, relation.b)}
+    machine, related = Machine.read(model, problem.wanted), action_set.schema.related
     costs, cells = [], []
     for f, (feature, table) in enumerate(zip(action_set.schema, machine.tables, strict=True)):
         cancel.check()
@@ -526,26 +526,17 @@ def _priced_in_parts(case: _Case, box: _Boxes) -> float:
 
 
 def _by_relation(case: _Case, boxes: _Boxes) -> Judgement:
-    own, at = case.problem.action_set.own, case.problem.action_set.schema.position
+    action_set = case.problem.action_set
     broken = np.zeros(len(boxes.node), dtype=bool)
-    for relation in case.problem.action_set.relations:
-        i, j = at(relation.a), at(relation.b)
-        for box in np.flatnonzero(~broken):
+    for relation in action_set.relations:
+        at = action_set.schema.positions(relation)
+        before = action_set.own[at].tolist()
+        for i in np.flatnonzero(~broken):
             cancel.check()
-            a, b = (case.codes[f][boxes.first[box, f] : boxes.last[box, f] + 1] for f in (i, j))
-            broken[box] = not _may_keep(relation, a, b, (float(own[i]), float(own[j])))
+            box = [case.codes[f][boxes.first[i, f] : boxes.last[i, f] + 1] for f in at]
+            stays = all(_same(codes, own).any() for codes, own in zip(box, before, strict=True))
+            broken[i] = not (stays or relation.possible(before, box))
     return broken, lambda _: "each relation may be kept in it"
-
-
-def _may_keep(relation: Relation, a: Floats, b: Floats, own: tuple[float, float]) -> bool:
-    """Whether some pair of these codes keeps the relation, or is the person's own."""
-    a_stays, b_stays = (
-        bool(_same(codes, was).any()) for codes, was in zip((a, b), own, strict=True)
-    )
-    if isinstance(relation, AtMost):
-        # a minimum is NaN where a value is missing, and then it is not above anything
-        return (a_stays and b_stays) or not a.min() > b.max()
-    return a_stays or any(relation.holds(own, (math.inf, code)) for code in b.tolist())
 
 
 def _by_point(case: _Case, boxes: _Boxes) -> Judgement:

@@ -15,7 +15,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from typing import Any
 
-from trust_recourse.question import Cost, Problem
+from trust_recourse.cost import Cost
+from trust_recourse.question import Problem
 
 Question = dict[str, Any]
 

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trust_recourse import cancel, strict_json
+from trust_recourse.cost import Cost
 from trust_recourse.files import write_whole
-from trust_recourse.question import Cost, Floats, Ints, Point, Problem, Status, Target
+from trust_recourse.question import Floats, Ints, Point, Problem, Status, Target
 from trust_recourse.schema import Schema, SchemaError
 from trust_recourse.search.certificate.question import Question, asked, cost_parts, fingerprint
 

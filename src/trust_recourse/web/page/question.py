@@ -136,7 +136,11 @@ def tried(recourse: Recourse, person: pd.Series[Any], values: dict[str, Any]) ->
     if hasattr(recourse.model, "clauses"):
         row = recourse.schema.row(values)
         points = places(
-            recourse, [("as they are", person, None, 0.0), ("these values", row, None, cost)]
+            recourse,
+            [
+                ("as they are", person, action_set.own, None, 0.0),
+                ("these values", row, codes, None, cost),
+            ],
         )
         why = explain(points, points.all[0], points.all[1])
     return Trial(recourse.confidence_of(codes), cost, broken, why)

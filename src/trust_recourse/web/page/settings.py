@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from nicegui import ui
 
-from trust_recourse.question import Cost, read_limit
+from trust_recourse.cost import Cost
+from trust_recourse.question import read_limit
 from trust_recourse.search.engines import Anywhere
 from trust_recourse.vocabulary import HELP, Mode, PlausibleBy
 from trust_recourse.web.page.parts import note, status_line
