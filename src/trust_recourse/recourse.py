@@ -237,7 +237,8 @@ class Recourse:
 
         The result's `recourse` is under the question's own cost, locks, limits and threshold.
         """
-        return self.under(question)._ask(x, self.answerable(question), verbose)
+        found = self.under(question)._ask(x, self.answerable(question), verbose)
+        return replace(found, question=question)
 
     def under(self, question: Question) -> Recourse:
         """The same model under the cost, locks, limits and decision threshold of a question."""
@@ -290,7 +291,6 @@ class Recourse:
             {target: answers.status for target, answers in found.items()},
             nodes={target: answers.nodes for target, answers in found.items()},
             engine=question.engine,
-            question=question,
             extra_constraints=question.extra_constraints(self.decision_threshold),
             fronts={target: answers.pareto for target, answers in found.items() if answers.pareto},
         )

@@ -28,7 +28,6 @@ from trust_recourse.report.answers import answers, how_far, safety, steps
 from trust_recourse.schema import SchemaError
 from trust_recourse.web.bodies import Rules
 from trust_recourse.web.problems import problem_of
-from trust_recourse.web.questions import ruled
 from trust_recourse.web.state import RECORD, AppState, Limits
 
 PATIENT = {"age": 55, "year": 69, "nodes": 22}
@@ -519,7 +518,7 @@ def test_a_label_names_a_feature_to_lock(recourse):
     schema = recourse.schema.update("year", label="Year of operation")
     state = AppState(Recourse(recourse.model, schema))
     rules = Rules.model_validate({"person": PATIENT, "lock": ["Year of operation", "year"]})
-    assert not ruled(state, rules).schema["year"].mutable
+    assert not state.recourse.under(rules.question()).schema["year"].mutable
     state.close()
 
 
@@ -612,9 +611,9 @@ class Slow(Recourse):
         super().__init__(other.model, other.schema)
         self.begun, self.called_off = threading.Semaphore(0), threading.Event()
 
-    def find(self, x, confidence=0.5, **settings):
-        if confidence != [0.9]:
-            return super().find(x, confidence, **settings)
+    def ask(self, x, question, **more):
+        if question.confidence != (0.9,):
+            return super().ask(x, question, **more)
         self.begun.release()
         try:
             while True:
