@@ -62,9 +62,9 @@ def loans(n: int = 400) -> tuple[pd.DataFrame, np.ndarray, Schema]:
 class Endless(Recourse):
     """Seeks until it is called off."""
 
-    def find(self, x, confidence=0.5, *, node_limit=None, **settings):
-        if node_limit is not None:  # the first question, which makes the desk warm
-            return super().find(x, confidence, node_limit=node_limit, **settings)
+    def ask(self, x, question, **more):
+        if question.node_limit is not None:  # the first question, which makes the server warm
+            return super().ask(x, question, **more)
         while True:
             check()
             time.sleep(0.01)

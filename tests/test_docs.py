@@ -24,21 +24,32 @@ def blocks(kind, page):
     return [text for each, text in parts(page) if each == kind]
 
 
-def but_for_numbers(text):
-    """Rounding differs between processors, and a machine that learns may follow it elsewhere.
+LEARNT = "2e1deb3567f0694f"  # the machine below, where the pages were written
 
-    So may the width of a table's columns.
+
+@pytest.fixture(scope="module")
+def told():
+    """What a text says, its layout aside; where another machine is learnt, its numbers aside too.
+
+    Rounding differs between processors, and a machine that learns may follow it elsewhere.
     """
-    told = re.sub(r"[ ─]+", " ", re.sub(r"\d+(\.\d+)?", "0", text))
-    return re.sub(r" ?\n ?", "\n", told).strip()
+    X, y = trust_recourse.haberman()
+    model = trust_recourse.PTMClassifier(epochs=20, random_state=0).fit(X, y)
+    here = model.fingerprint_.startswith(LEARNT)
+
+    def told(text):
+        text = text if here else re.sub(r"\d+(\.\d+)?", "0", text)
+        return re.sub(r" ?\n ?", "\n", re.sub(r"[ ─]+", " ", text)).strip()
+
+    return told
 
 
 @pytest.mark.parametrize("page", PAGES, ids=[page.name for page in PAGES])
-def test_a_page_runs_and_prints_and_draws_what_it_shows(page, tmp_path, monkeypatch):
+def test_a_page_runs_and_prints_and_draws_what_it_shows(page, told, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    printed = but_for_numbers(play(page))
+    printed = told(play(page))
     for text in blocks("text", page):
-        assert but_for_numbers(text) in printed
+        assert told(text) in printed
     files = [path.read_text(encoding="utf-8") for path in tmp_path.glob("*.yaml")]
     for text in blocks("yaml", page):
         assert any(text in file for file in files), f"no file of the page holds\n{text}"
