@@ -35,9 +35,9 @@ from trust_recourse import (
     german_credit_schema,
     haberman,
 )
+from trust_recourse.certificate import verify
 from trust_recourse.measure import NearNeighbours
 from trust_recourse.question import Cost
-from trust_recourse.search.certificate import verify
 
 FILE = Path(__file__).parent / "results" / "answers.json"
 ROUNDS = 7

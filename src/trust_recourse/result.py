@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from trust_recourse import strict_json
+from trust_recourse.certificate import Certificate, Proof, cost_parts
 from trust_recourse.explain import (
     FRAGILE,
     Comparison,
@@ -30,7 +31,6 @@ from trust_recourse.files import write_whole
 from trust_recourse.measure import copies, noise
 from trust_recourse.question import Option, Point, Problem, Status, Target, formatted, option_name
 from trust_recourse.schema.scalars import plain
-from trust_recourse.search.certificate import Certificate, Proof, cost_parts
 from trust_recourse.search.exact import Exact, Norm, radius
 
 if TYPE_CHECKING:

@@ -29,11 +29,7 @@ import trust_recourse
 from test_search import enumerated, machine, person_schema
 from trust_recourse import Feature, PTMClassifier, Recourse, Schema, TMClassifier
 from trust_recourse.cancel import Cancelled, cancellable
-from trust_recourse.question import Cost, Point, Problem, Status, Target
-from trust_recourse.schema import SchemaError
-from trust_recourse.search import branch_and_bound
-from trust_recourse.search.candidates import candidates
-from trust_recourse.search.certificate import (
+from trust_recourse.certificate import (
     REASONS,
     Certificate,
     CertificateError,
@@ -44,8 +40,12 @@ from trust_recourse.search.certificate import (
     question,
     verify,
 )
-from trust_recourse.search.certificate.bounds import Candidates
-from trust_recourse.search.certificate.machine import Machine, cells_of
+from trust_recourse.certificate.bounds import Candidates
+from trust_recourse.certificate.machine import Machine, cells_of
+from trust_recourse.question import Cost, Point, Problem, Status, Target
+from trust_recourse.schema import SchemaError
+from trust_recourse.search import branch_and_bound
+from trust_recourse.search.candidates import candidates
 
 law = settings(max_examples=15)
 COST, CONFIDENCE, PRICED, RELATION, POINT = range(len(REASONS))

@@ -14,10 +14,10 @@ import pytest
 from laws import enumeration
 from laws.checks import judge
 from trust_recourse import question
+from trust_recourse.certificate import checker
 from trust_recourse.question import Cost
 from trust_recourse.schema import Implication
 from trust_recourse.search import branch_and_bound
-from trust_recourse.search.certificate import checker
 
 TESTS = Path(__file__).parent.parent
 SEEDS = "0-169"  # a minute of one slow core

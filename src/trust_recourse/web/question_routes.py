@@ -10,13 +10,13 @@ from typing import Any, TypeVar
 import numpy as np
 from fastapi import APIRouter, Request, Response
 
+from trust_recourse.certificate import Certificate, CertificateError, check
 from trust_recourse.ledger import Promise
 from trust_recourse.question import Target
 from trust_recourse.report.answers import answers, how_far, safety, steps
 from trust_recourse.report.letter import letter as write
 from trust_recourse.report.pdf import pdf
 from trust_recourse.result import Result, unproved
-from trust_recourse.search.certificate import Certificate, CertificateError, check
 from trust_recourse.web import bodies
 from trust_recourse.web.problems import Problem
 from trust_recourse.web.questions import (

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from trust_recourse.certificate.record import CertificateError
 from trust_recourse.question import Floats, Ints
 from trust_recourse.schema import Feature
-from trust_recourse.search.certificate.record import CertificateError
 
 Bools = NDArray[np.bool_]
 Map = Callable[[Floats], Floats]

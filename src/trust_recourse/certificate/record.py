@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trust_recourse import cancel, strict_json
+from trust_recourse.certificate.question import Question, asked, cost_parts, fingerprint
 from trust_recourse.files import write_whole
 from trust_recourse.question import Cost, Floats, Ints, Point, Problem, Status, Target
 from trust_recourse.schema import Schema, SchemaError
-from trust_recourse.search.certificate.question import Question, asked, cost_parts, fingerprint
 
 FORMAT = 2
 READ = (1, 2)  # format 1 had no fingerprint of the question

@@ -20,8 +20,8 @@ from typing import NamedTuple
 import numpy as np
 
 from trust_recourse import cancel
+from trust_recourse.certificate.machine import Bools, Machine, moved
 from trust_recourse.question import Floats, Ints
-from trust_recourse.search.certificate.machine import Bools, Machine, moved
 
 ROUNDING = 1e-12  # confidences and logarithms computed in another order differ by no more
 SHARE = 1e-14  # of the size of its terms: what a sum computed in another order differs by at most

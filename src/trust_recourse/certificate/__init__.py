@@ -14,9 +14,9 @@ probabilities, computes everything from their definition in plain NumPy, and con
 
 from __future__ import annotations
 
-from trust_recourse.search.certificate.checker import Verdict, check, verify
-from trust_recourse.search.certificate.question import asked, cost_parts, fingerprint
-from trust_recourse.search.certificate.record import (
+from trust_recourse.certificate.checker import Verdict, check, verify
+from trust_recourse.certificate.question import asked, cost_parts, fingerprint
+from trust_recourse.certificate.record import (
     REASONS,
     Certificate,
     CertificateError,

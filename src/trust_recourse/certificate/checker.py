@@ -12,20 +12,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from trust_recourse import cancel
-from trust_recourse.question import Cost, Floats, Ints, Point, Problem, Status, Target
-from trust_recourse.schema import AtMost, Relation, Schema, SchemaError
-from trust_recourse.schema.actions import MOST_LISTED
-from trust_recourse.schema.scalars import plain
-from trust_recourse.search.certificate.bounds import ROUNDING, Candidates
-from trust_recourse.search.certificate.machine import Bools, Machine, cells_of
-from trust_recourse.search.certificate.question import asked, differences, fingerprint
-from trust_recourse.search.certificate.record import (
+from trust_recourse.certificate.bounds import ROUNDING, Candidates
+from trust_recourse.certificate.machine import Bools, Machine, cells_of
+from trust_recourse.certificate.question import asked, differences, fingerprint
+from trust_recourse.certificate.record import (
     CERTIFIED,
     REASONS,
     Certificate,
     CertificateError,
     Proof,
 )
+from trust_recourse.question import Cost, Floats, Ints, Point, Problem, Status, Target
+from trust_recourse.schema import AtMost, Relation, Schema, SchemaError
+from trust_recourse.schema.actions import MOST_LISTED
+from trust_recourse.schema.scalars import plain
 
 ONE_BIT = 4e-16  # that the other class's confidence may be off by, by subtraction
 RELATIVE = 1e-9  # costs that differ by less, relatively, are the same
