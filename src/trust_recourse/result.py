@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from trust_recourse import strict_json
-from trust_recourse.certificate import Certificate, Proof, cost_parts
+from trust_recourse.certificate import Certificate, Proof, cost_parts, why_not
 from trust_recourse.explain import (
     FRAGILE,
     Comparison,
@@ -157,12 +157,8 @@ class Result:
         """
         at = self._target(target)
         status = self.status[at]
-        reason = unproved(
-            self.engine, self.extra_constraints and "a plausibility test or min_radius"
-        )
-        if not reason and not hasattr(self.recourse.model, "inclusion_"):
-            kind = type(self.recourse.model).__name__
-            reason = f"the checker reads Tsetlin machines alone; the model is {kind}"
+        more = self.extra_constraints and "a plausibility test or min_radius"
+        reason = unproved(self.recourse.model, self.engine, more)
         if not reason and status is Status.NOT_FOUND:
             reason = "a limit ended the search before it found anything; give it more time"
         if reason:
@@ -479,8 +475,8 @@ def _held(told: dict[str, Any], name: str, *kinds: type) -> Any:
     return value
 
 
-def unproved(engine: str, more: str = "", levels: int = 1) -> str:
-    """Why no certificate covers a question; '' if one does.
+def unproved(model: Any, engine: str, more: str = "", levels: int = 1) -> str:
+    """Why no certificate covers a question to a model; '' if one does.
 
     `more` names the setting by which more is asked of an answer than confidence.
     """
@@ -490,7 +486,7 @@ def unproved(engine: str, more: str = "", levels: int = 1) -> str:
         return f"no proof covers {more}; ask without it"
     if engine not in ("auto", "exact"):
         return f"the engine {engine} proves nothing; use exact"
-    return ""
+    return why_not(model)
 
 
 def read(path: str | os.PathLike[str]) -> dict[str, Any]:

@@ -34,14 +34,15 @@ from trust_recourse.certificate import (
     Certificate,
     CertificateError,
     Proof,
-    bounds,
     check,
     checker,
+    cover,
+    lagrangian,
     question,
+    readers,
     verify,
 )
-from trust_recourse.certificate.bounds import Candidates
-from trust_recourse.certificate.machine import Machine, cells_of
+from trust_recourse.certificate.lagrangian import Candidates
 from trust_recourse.question import Cost, Point, Problem, Status, Target
 from trust_recourse.schema import SchemaError
 from trust_recourse.search import branch_and_bound
@@ -238,7 +239,7 @@ def test_the_engine_rests_on_the_budget_and_the_checker_knows_it(monkeypatch):
     ]
     assert all(_confirmed(*each) for each in certificates)
     monkeypatch.setattr(checker, "PARTS", 1)
-    monkeypatch.setattr(bounds, "EFFORTS", bounds.EFFORTS[:1])
+    monkeypatch.setattr(lagrangian, "EFFORTS", lagrangian.EFFORTS[:1])
     assert sum(not _confirmed(*each) for each in certificates) > 0
 
 
@@ -293,15 +294,14 @@ class Prover:
     def __post_init__(self):
         problem, proof = self.asked.problem, self.asked.certificate().proof
         self.codes = proof.candidates
-        rules = Machine.read(self.asked.model, problem.wanted)
-        costs, factors = [], []
+        reader = readers.read(self.asked.model, problem.wanted)
+        costs, cells = [], []
         for f, feature in enumerate(problem.action_set.schema):
             own, codes = problem.action_set.own[f], self.codes[f]
             costs += [problem.cost.change(feature, own, code) for code in codes]
-            cells = cells_of(feature, self.asked.model.thresholds_[f], codes)
-            factors.append(rules.tables[f][cells])
-        sizes = np.array([len(codes) for codes in self.codes])
-        self.boxes = Candidates(rules, sizes, np.array(costs), np.concatenate(factors))
+            cells.append(reader.cells(f, feature, codes))
+        self.boxes = Candidates(reader, tuple(cells), np.array(costs))
+        sizes = self.boxes.sizes
         self.nodes = []
         self.unproved = []
         self.session(np.zeros(len(sizes), int), sizes - 1)
@@ -524,7 +524,7 @@ def test_too_few_candidates_are_refused(asked, data):
     feature, actions = asked.problem.action_set.schema[f], asked.problem.action_set.actions[f]
     chosen = proof.candidates[f][at]
     paid = asked.problem.cost.change(feature, actions.own, chosen)
-    cells = partial(cells_of, feature, asked.model.thresholds_[f])
+    cells = partial(readers.read(asked.model, 1).cells, f, feature)
     for value in actions.values():
         same_cell = (cells(np.array([value])) == cells(np.array([chosen]))).all()
         if same_cell and asked.problem.cost.change(feature, actions.own, value) > paid:
@@ -800,7 +800,7 @@ def test_a_cost_leaf_never_proves_against_infinity():
     ends = np.zeros((1, 4), np.int64), case.candidates.sizes[None] - 1
     costly = replace(case.candidates, costs=np.full_like(case.candidates.costs, math.inf))
     endless = replace(case, candidates=costly, goal=math.inf)
-    true, _ = checker._by_cost(endless, checker._Boxes(np.array([0]), *ends, np.array([0.0])))
+    true, _ = checker._by_cost(endless, cover.Boxes(np.array([0]), *ends, np.array([0.0])))
     assert not true.any()
 
 
@@ -943,10 +943,10 @@ def test_more_candidates_than_a_search_needs_are_refused(monkeypatch):
     action_set = schema.relate("rate <= count").action_set_of(action_set.own)
     related = replace(larger, problem=replace(asked.problem, action_set=action_set))
     refused(related, asked.model, "leaf")  # so the candidates are not too many
-    monkeypatch.setattr(checker, "MOST_LISTED", cells)
+    monkeypatch.setattr(cover, "MOST_LISTED", cells)
     refused(related, asked.model, f"rate: given {len(every[0])} candidates, .* {cells + 1}$")
-    monkeypatch.setattr(checker, "MOST_FACTORS", 20)
-    refused(certificate, asked.model, "candidates, under 6 clauses; expected at most 3")
+    monkeypatch.setattr(checker, "MOST_NUMBERS", 20)
+    refused(certificate, asked.model, "candidates of 6 numbers each; expected at most 3")
 
 
 def test_a_schema_of_more_features_than_any_table_has_is_refused():
@@ -1008,10 +1008,7 @@ def test_bounds_hold_on_random_boxes(seed, link, wanted, power, price, rank, sha
     model._conclude(inclusion)
     cells = [rng.permutation(n).astype(np.int32) for n in model._literals.grid.sizes]
     costs = [rng.random(len(c)) for c in cells]
-    rules = Machine.read(model, wanted)
-    factors = [table[of] for table, of in zip(rules.tables, cells, strict=True)]
-    sizes = np.array([len(c) for c in cells])
-    found = Candidates(rules, sizes, np.concatenate(costs), np.concatenate(factors))
+    found = Candidates(readers.read(model, wanted), tuple(cells), np.concatenate(costs))
     first, last = np.sort([rng.integers(0, len(c), 2) for c in cells], axis=1).T[:, None]
     at = np.array(list(itertools.product(*map(range, first[0], last[0] + 1))))
     rows = np.column_stack([c[at[:, f]] for f, c in enumerate(cells)]).astype(np.int32)
@@ -1080,7 +1077,7 @@ def test_missing_values_and_models_of_arrays():
 
 
 def assert_proved(model, schema, x, own):
-    rules = Machine.read(model, 1)
+    rules = readers.read(model, 1)
     np.testing.assert_allclose(np.concatenate(rules.tables), model._factors, rtol=1e-12)
     action_set = schema.action_set(x)
     if own is not None:
@@ -1205,7 +1202,7 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
     certificate = ask(1).certificate()
     certificate.save(path)
     before = path.read_text()
-    monkeypatch.setattr("pathlib.Path.replace", lambda *_: (_ for _ in ()).throw(OSError("full")))
+    monkeypatch.setattr("os.replace", lambda *_: (_ for _ in ()).throw(OSError("full")))
     with pytest.raises(OSError, match="full"):
         replace(certificate, nodes=8).save(path)
     assert path.read_text() == before

@@ -43,8 +43,8 @@ class Proof:
     root is all of them. The nodes are in preorder. At an inner node `feature[k]` ≥ 0 is cut:
     candidates up to `cut[k]` go to the left part, which comes next, the rest to the right. At a
     leaf `feature[k]` is −1 − the position of its reason in `REASONS`, and for a priced leaf
-    `price[k]` is λ, in cost (before the root) per unit of uncalibrated confidence, or infinite.
-    What means nothing is 0.
+    `price[k]` is λ, in cost (before the root) per unit of the reader's score (of a machine its
+    uncalibrated confidence), or infinite. What means nothing is 0.
     """
 
     candidates: tuple[Floats, ...]

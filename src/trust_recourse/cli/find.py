@@ -84,9 +84,9 @@ def find(
     what = question.Question(confidence, options, min_radius, engine, time_limit, trials)
     for path in (certificate, save):
         can_be_written(path, model, schema, data)
-    if certificate is not None:
-        _must_be_certifiable(what)
     recourse, x = who.asked()
+    if certificate is not None:
+        _must_be_certifiable(recourse, what)
     with page.waiting("Searching"):
         result = what.put(recourse, x)
         safe, far = safety(result), how_far(result)
@@ -116,11 +116,11 @@ def find(
     raise typer.Exit(0 if answered else 1)
 
 
-def _must_be_certifiable(what: question.Question) -> None:
+def _must_be_certifiable(recourse: Recourse, what: question.Question) -> None:
     from trust_recourse.result import unproved
 
     more = "" if what.min_radius is None else "--min-radius"
-    if reason := unproved(what.engine, more, len(what.levels)):
+    if reason := unproved(recourse.model, what.engine, more, len(what.levels)):
         raise InputError(f"--certificate: {reason}")
 
 

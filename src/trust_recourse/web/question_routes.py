@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 from fastapi import APIRouter, Request, Response
 
-from trust_recourse.certificate import Certificate, CertificateError, check
+from trust_recourse.certificate import Certificate, CertificateError, check, why_not
 from trust_recourse.ledger import Promise
 from trust_recourse.question import Target
 from trust_recourse.report.answers import answers, how_far, safety, steps
@@ -64,7 +64,7 @@ def question_routes(state: AppState) -> APIRouter:
     async def recourse(asked: bodies.Finding, request: Request) -> bodies.Answers:
         """The least that a person must change to be accepted with the confidences they name."""
         within(limits, asked)
-        _certifiable(asked)
+        _certifiable(state.recourse.model, asked)
 
         def job() -> dict[str, Any]:
             return found(state, asked)
@@ -141,9 +141,9 @@ def found(state: AppState, asked: bodies.Finding) -> dict[str, Any]:
     return {**told, "certificate": result.certificate().to_dict() if proved else None}
 
 
-def _certifiable(asked: bodies.Finding) -> None:
+def _certifiable(model: Any, asked: bodies.Finding) -> None:
     more = "" if asked.min_radius is None else "min_radius"
-    reason = unproved(asked.engine, more, len(set(asked.confidence)))
+    reason = unproved(model, asked.engine, more, len(set(asked.confidence)))
     if asked.certificate and reason:
         raise Problem("not-valid", f"certificate: {reason}")
 
@@ -151,8 +151,8 @@ def _certifiable(asked: bodies.Finding) -> None:
 def verdict(state: AppState, asked: bodies.Proof) -> bodies.Verdict:
     """What the checker says of a certificate as an answer to the desk's own question."""
     model = state.recourse.model
-    if not hasattr(model, "inclusion_"):
-        raise Problem("not-valid", f"{type(model).__name__}: no certificate can be about it")
+    if reason := why_not(model):
+        raise Problem("not-valid", f"no certificate can be about the served model: {reason}")
     proof, by = Certificate.from_dict(asked.certificate), ruled(state, asked)
     x, level = asked.person and values(by.schema, asked.person), asked.confidence
     target = None if level is None else Target(level, asked.mode, asked.tolerance)
