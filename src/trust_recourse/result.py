@@ -31,6 +31,7 @@ from trust_recourse.files import write_whole
 from trust_recourse.measure import copies, noise
 from trust_recourse.question import Option, Point, Problem, Status, Target, formatted, option_name
 from trust_recourse.schema.scalars import plain
+from trust_recourse.search.branch_and_bound import Splits
 from trust_recourse.search.exact import Exact, Norm, radius
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ class Result:
     engine: str = "exact"
     extra_constraints: str = ""  # of a plausibility test or a radius, which no certificate covers
     fronts: Mapping[Target, tuple[Point, ...]] = field(default_factory=dict)
+    proofs: Mapping[Target, Proof] = field(default_factory=dict)  # of `certify`; no file holds them
 
     @property
     def refused(self) -> bool:
@@ -153,7 +155,8 @@ class Result:
     def certificate(self, target: Target | float | None = None) -> Certificate:
         """The proof of what is said for a target (the only one, if None), for a stranger to check.
 
-        It is searched for anew, so it may take as long as the answer did.
+        What `find(..., certify=True)` recorded is given at once. Otherwise, and for answers read
+        from a file, it is searched for anew, so it may take as long as the answer did.
         """
         at = self._target(target)
         status = self.status[at]
@@ -168,15 +171,16 @@ class Result:
             recourse.schema.action_set(self.factual), at, recourse.cost, recourse.wanted_at
         )
         first = next((option for option in self.options if option.target == at), None)
-        engine = Exact(recourse.score, problem)
         bound = math.inf if first is None else first.lower_bound
         if status is Status.OPTIMAL and first is not None:
             bound = first.cost
-        tree = engine.proof(bound)
+        proof = self.proofs.get(at)
+        if proof is None:
+            engine = Exact(recourse.score, problem)
+            proof = proof_of(engine, engine.proof(bound))
         answer = None
         if first is not None:
             answer = Point(recourse.schema.action_set(first.x).own, first.cost, first.confidence)
-        proof = Proof(tuple(f.codes for f in engine.features), *tree)
         return Certificate(
             recourse.model.fingerprint_, problem, status, answer, bound, self.nodes[at], proof
         )
@@ -473,6 +477,11 @@ def _held(told: dict[str, Any], name: str, *kinds: type) -> Any:
     if type(value) not in kinds or not (kinds == (str,) or 0 <= value < math.inf):
         raise TypeError(f"{name}: given {value!r}")
     return value
+
+
+def proof_of(engine: Exact, tree: Splits) -> Proof:
+    """The tree of an engine's search, with the candidates that it is over."""
+    return Proof(tuple(feature.codes for feature in engine.features), *tree)
 
 
 def unproved(model: Any, engine: str, more: str = "", levels: int = 1) -> str:

@@ -15,7 +15,7 @@ from trust_recourse.cli.errors import InputError, can_be_written, friendly_error
 from trust_recourse.cli.root import app
 
 if TYPE_CHECKING:
-    from trust_recourse import Option, Result
+    from trust_recourse import Option, Recourse, Result
     from trust_recourse.report.answers import Safety
 
 ABOUT = "All of it is about the model: that it would say yes, not that the world would change."
@@ -88,13 +88,12 @@ def find(
     if certificate is not None:
         _must_be_certifiable(recourse, what)
     with page.waiting("Searching"):
-        result = what.put(recourse, x)
+        result = what.put(recourse, x, certify=certificate is not None)
         safe, far = safety(result), how_far(result)
     answered = not any(status in UNANSWERED for status in result.status.values())
     proved = certificate if "not_found" not in result.status.values() else None
     if proved is not None:
-        with page.waiting("Proving"):
-            proof = result.certificate()
+        proof = result.certificate()
         proof.save(proved)
     if save is not None:
         result.save(save)

@@ -184,12 +184,12 @@ class Question:
         """The confidences asked for, each once."""
         return list(dict.fromkeys(self.confidence or [0.5]))
 
-    def put(self, recourse: Recourse, x: dict[str, Any]) -> Result:
+    def put(self, recourse: Recourse, x: dict[str, Any], *, certify: bool = False) -> Result:
         """Ask it; engines by trial show a progress bar."""
         return recourse.find(
             x, self.levels, n_options=self.options, engine=self.engine,
             min_radius=self.min_radius, time_limit=self.time_limit, n_trials=self.trials,
-            verbose=self.engine not in ("auto", "exact"),
+            verbose=self.engine not in ("auto", "exact"), certify=certify,
         )  # fmt: skip
 
 

@@ -143,7 +143,7 @@ def ledger_routes(state: AppState) -> APIRouter:
 
 def _answered(state: AppState, asked: bodies.Promising) -> tuple[Result, Certificate | None]:
     """The result of the question, and its proof if that is asked for."""
-    result = put(state, asked)
+    result = put(state, asked, certify=asked.certificate)
     option = chosen(result, asked.option)
     return result, result.certificate(option.target) if asked.certificate else None
 

@@ -135,7 +135,7 @@ def question_routes(state: AppState) -> APIRouter:
 
 def found(state: AppState, asked: bodies.Finding) -> dict[str, Any]:
     """The answers to a question as plain values, with the proof if that is asked for."""
-    result = put(state, asked)
+    result = put(state, asked, certify=asked.certificate)
     told = answers(result, safety(result), how_far(result, EACH))
     proved = asked.certificate and "not_found" not in result.status.values()
     return {**told, "certificate": result.certificate().to_dict() if proved else None}

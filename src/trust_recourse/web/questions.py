@@ -62,7 +62,7 @@ def ruled(state: AppState, terms: Terms) -> Recourse:
     )
 
 
-def put(state: AppState, question: Question) -> Result:
+def put(state: AppState, question: Question, *, certify: bool = False) -> Result:
     """Ask a question; the search ends with the limits of the desk at the latest."""
     recourse = ruled(state, question)
     person = values(recourse.schema, question.person)
@@ -77,6 +77,7 @@ def put(state: AppState, question: Question) -> Result:
         min_radius=question.min_radius,
         time_limit=seconds(state, question) if exact else question.time_limit,
         n_trials=question.trials if exact else question.trials or _trials(state, question),
+        certify=certify,
     )
 
 
