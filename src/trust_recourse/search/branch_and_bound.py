@@ -199,11 +199,12 @@ class BranchAndBound:
         """The tree that `best` recorded, as one that shows that none of its points costs less.
 
         What it has discarded costs no less than an answer of its time, so no less than the bound.
-        What still waits is judged against the bound, each box by its own corner first. No limit
-        holds here.
+        What still waits is judged against the bound, each box by its own corner first, whatever the
+        limits.
         """
         counters, switches = self.asked.counters, self.asked.switches
-        self.node_limit, self.deadline, self.stopped = math.inf, math.inf, False
+        limits, self.stopped = (self.node_limit, self.deadline), False
+        self.node_limit = self.deadline = math.inf
         waiting = self.store.heap[: counters[arrays.HEAP]].tolist()
         waiting += [held for held in counters[[arrays.HELD]].tolist() if held >= 0]
         self.store.key[waiting] = self._corners(waiting)
@@ -212,7 +213,10 @@ class BranchAndBound:
         self.store.heap[: len(waiting)] = waiting
         counters[[arrays.HEAP, arrays.HELD]] = len(waiting), -1
         switches[[arrays.PROVE, arrays.DIVE]] = arrays.PROVING, NEVER
-        return self._proved(bound, accept)
+        try:
+            return self._proved(bound, accept)
+        finally:
+            self.node_limit, self.deadline = limits
 
     def _corners(self, slots: Sequence[int]) -> Floats:
         """What the corners of these boxes cost."""
