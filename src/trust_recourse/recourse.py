@@ -17,7 +17,6 @@ import pandas as pd
 from joblib import Parallel, delayed
 
 from trust_recourse.cells import Score
-from trust_recourse.certificate import Proof
 from trust_recourse.measure import Plausible, are_plausible, noisy_table
 from trust_recourse.progress import Progress
 from trust_recourse.question import (
@@ -31,7 +30,7 @@ from trust_recourse.question import (
     Target,
     changed,
 )
-from trust_recourse.result import Result, of_model, proof_of, read, unproved
+from trust_recourse.result import EXTRA, Result, of_model, read, unproved
 from trust_recourse.schema import ActionSet, Schema
 from trust_recourse.schema.scalars import plain
 from trust_recourse.search.diverse import diverse
@@ -56,7 +55,6 @@ class Settings(NamedTuple):
     n_trials: int | None
     random_state: int
     verbose: bool
-    certify: bool
 
 
 class Answers(NamedTuple):
@@ -66,7 +64,6 @@ class Answers(NamedTuple):
     status: Status
     nodes: int = 0
     pareto: tuple[Point, ...] = ()
-    proof: Proof | None = None
 
 
 class Recourse:
@@ -231,18 +228,20 @@ class Recourse:
         n_trials, random_state, verbose : of the engines tpe (300 trials), gp (60), spheres (1,000
             rows in each layer) and wachter (1,000 steps for each weight of the distance; it draws
             nothing by chance, so it needs no random_state).
-        certify : keep the proof while searching, so that `result.certificate()` gives it at once.
-            The answers are the same. What a limit left open is looked at once more, beyond the
-            limit. A model or a question that no certificate covers is refused before any search.
+        certify : prove the answers here, so that `result.certificate()` gives the proof at once. It
+            takes about as long again, whatever the limits. A model or a question that no
+            certificate covers is refused before any search.
 
         """
         robust = self._robust(min_radius, floor)
         settings = Settings(
             self._engine(engine, robust), n_options, min_distance, plausible, robust, gap,
-            node_limit, time_limit, n_trials, random_state, verbose, certify,
+            node_limit, time_limit, n_trials, random_state, verbose,
         )  # fmt: skip
         _check(settings)
-        self._check_certifiable(settings)
+        more = _more_words(settings)
+        if certify and (reason := unproved(self.model, settings.engine, more and EXTRA)):
+            raise ValueError(f"certify=True: there would be no certificate: {reason}")
         one = isinstance(confidence, (int, float, str))
         levels = [confidence] if one else list(confidence)  # type: ignore[arg-type]
         targets = list(dict.fromkeys(Target(level, mode, tolerance) for level in levels))  # type: ignore[arg-type]
@@ -262,7 +261,7 @@ class Recourse:
             options += [
                 self.option(action_set, factual, problem.target, *each) for each in answers.points
             ]
-        return Result(
+        result = Result(
             self,
             factual,
             now,
@@ -270,10 +269,10 @@ class Recourse:
             {target: answers.status for target, answers in found.items()},
             nodes={target: answers.nodes for target, answers in found.items()},
             engine=settings.engine,
-            extra_constraints=_more_words(settings),
+            extra_constraints=more,
             fronts={target: answers.pareto for target, answers in found.items() if answers.pareto},
-            proofs={target: answers.proof for target, answers in found.items() if answers.proof},
         )
+        return result.proved() if certify else result
 
     def reachable(
         self, x: Any, *, node_limit: int | None = None, time_limit: float | None = None
@@ -471,12 +470,6 @@ class Recourse:
             BY_TRIAL[engine].made(self.model, 0)  # refuses a model it cannot ask, needed or not
         return ("exact" if self.exact else "tpe") if engine == "auto" else engine
 
-    def _check_certifiable(self, settings: Settings) -> None:
-        more = _more_words(settings) and "a plausibility test or min_radius"
-        reason = unproved(self.model, settings.engine, more)
-        if settings.certify and reason:
-            raise ValueError(f"certify=True: there would be no certificate: {reason}")
-
     def _robust(self, radius: float | None, floor: float | None) -> Robust | None:
         if radius is None:
             if floor is not None:
@@ -494,11 +487,7 @@ class Recourse:
     ) -> Answers:
         if problem.target.met(now) and settings.robust is None:
             here = Point(problem.action_set.own, 0.0, now)
-            met = Answers([(here, Status.ALREADY_MET, 0.0)], Status.ALREADY_MET)
-            if not settings.certify:
-                return met
-            at_once = Exact(self.score, problem)
-            return met._replace(proof=proof_of(at_once, at_once.proof(0.0)))
+            return Answers([(here, Status.ALREADY_MET, 0.0)], Status.ALREADY_MET)
         if settings.engine == "exact":
             return self._by_proof(problem, settings)
         return self._by_trials(problem, settings, tried)
@@ -509,29 +498,19 @@ class Recourse:
             node_limit=settings.node_limit, time_limit=settings.time_limit,
         )  # fmt: skip
         kept = _Kept(self, problem, settings)
-        keep = kept.take if settings.plausible else None
-        gap = settings.gap if settings.gap > CLOSE else 0.0
-        first = engine.cheapest(keep, gap, record=settings.certify)
-        if first.point is None and (first.stopped or kept.refused < math.inf):
-            return Answers([], Status.NOT_FOUND, first.nodes)
-        bound = min(first.lower_bound, kept.refused)
-        status = Status.INFEASIBLE
-        if first.point is not None:
-            proved = bound >= first.point.cost * (1.0 - CLOSE)
-            status = Status.OPTIMAL if proved else Status.FEASIBLE
-        proof = None
-        if settings.certify:  # before the engine is asked for more
-            least = first.point.cost if first.point and status is Status.OPTIMAL else bound
-            proof = proof_of(engine, engine.finish(least))
+        first = engine.cheapest(kept.take if settings.plausible else None, settings.gap)
         if first.point is None:
-            return Answers([], status, first.nodes, proof=proof)
+            unsure = first.stopped or kept.refused < math.inf
+            return Answers([], Status.NOT_FOUND if unsure else Status.INFEASIBLE, first.nodes)
+        bound = min(first.lower_bound, kept.refused)
+        proved = bound >= first.point.cost * (1.0 - CLOSE)
+        status = Status.OPTIMAL if proved else Status.FEASIBLE
         more = self._at_a_distance if settings.min_distance is not None else self._other_ways
         nodes, others = (first.nodes, []) if first.stopped else more(engine, kept, first)
         return Answers(
             [(first.point, status, bound), *((point, Status.FEASIBLE, bound) for point in others)],
             status,
             nodes,
-            proof=proof,
         )
 
     def _at_a_distance(self, engine: Exact, kept: _Kept, first: Answer) -> tuple[int, list[Point]]:

@@ -6,7 +6,7 @@ import json
 import math
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
 from pathlib import Path
@@ -31,7 +31,6 @@ from trust_recourse.files import write_whole
 from trust_recourse.measure import copies, noise
 from trust_recourse.question import Option, Point, Problem, Status, Target, formatted, option_name
 from trust_recourse.schema.scalars import plain
-from trust_recourse.search.branch_and_bound import Splits
 from trust_recourse.search.exact import Exact, Norm, radius
 
 if TYPE_CHECKING:
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
     from trust_recourse.recourse import Recourse
 
 KIND, FORMAT = "trust-recourse result", 2
+EXTRA = "a plausibility test or min_radius"  # that no proof covers
 
 
 class Robustness(NamedTuple):
@@ -155,12 +155,12 @@ class Result:
     def certificate(self, target: Target | float | None = None) -> Certificate:
         """The proof of what is said for a target (the only one, if None), for a stranger to check.
 
-        What `find(..., certify=True)` recorded is given at once. Otherwise, and for answers read
-        from a file, it is searched for anew, so it may take as long as the answer did.
+        That of `find(..., certify=True)` is given at once. Otherwise, and for answers read from a
+        file, it is searched for, which may take as long as the answer did.
         """
         at = self._target(target)
         status = self.status[at]
-        more = self.extra_constraints and "a plausibility test or min_radius"
+        more = self.extra_constraints and EXTRA
         reason = unproved(self.recourse.model, self.engine, more)
         if not reason and status is Status.NOT_FOUND:
             reason = "a limit ended the search before it found anything; give it more time"
@@ -174,16 +174,18 @@ class Result:
         bound = math.inf if first is None else first.lower_bound
         if status is Status.OPTIMAL and first is not None:
             bound = first.cost
-        proof = self.proofs.get(at)
-        if proof is None:
-            engine = Exact(recourse.score, problem)
-            proof = proof_of(engine, engine.proof(bound))
+        proof = self.proofs.get(at) or _proof(Exact(recourse.score, problem), bound)
         answer = None
         if first is not None:
             answer = Point(recourse.schema.action_set(first.x).own, first.cost, first.confidence)
         return Certificate(
             recourse.model.fingerprint_, problem, status, answer, bound, self.nodes[at], proof
         )
+
+    def proved(self) -> Result:
+        """The same with the proof of all that is said for each target, as `certify` asks for it."""
+        answered = [target for target, known in self.status.items() if known != Status.NOT_FOUND]
+        return replace(self, proofs={at: self.certificate(at).proof for at in answered})
 
     def pareto(self) -> pd.DataFrame:
         """Of an engine by trial: the points that no other beats in both cost and confidence."""
@@ -479,8 +481,9 @@ def _held(told: dict[str, Any], name: str, *kinds: type) -> Any:
     return value
 
 
-def proof_of(engine: Exact, tree: Splits) -> Proof:
-    """The tree of an engine's search, with the candidates that it is over."""
+def _proof(engine: Exact, lower_bound: float) -> Proof:
+    """That nothing which meets an engine's target costs less than a bound."""
+    tree = engine.proof(lower_bound)
     return Proof(tuple(feature.codes for feature in engine.features), *tree)
 
 

@@ -281,7 +281,7 @@ def test_a_box_that_is_left_is_looked_at_in_parts(monkeypatch):
     assert parts[1] < parts[32], parts
 
 
-# ---------------------------------------------------------------- proofs that are recorded
+# ---------------------------------------------------------------- proofs that come with the answer
 
 
 hows = st.sampled_from([{}, {"gap": 0.3}, {"n_options": 3}, {"n_options": 2, "min_distance": 0.1}])
@@ -289,7 +289,7 @@ hows = st.sampled_from([{}, {"gap": 0.3}, {"n_options": 3}, {"n_options": 2, "mi
 
 @settings(max_examples=60)
 @given(kind=st.fixed_dictionaries(each), how=hows, limit=st.none() | st.integers(1, 12))
-def test_a_proof_is_recorded_on_the_way_to_the_same_answer(kind, how, limit):
+def test_a_proof_comes_with_the_same_answer(kind, how, limit):
     kind = {name: value for name, value in kind.items() if name != "certify"}
     plain, certified = (ask(**kind, **how, node_limit=limit, certify=c) for c in (False, True))
     a, b = plain.result, certified.result
@@ -304,10 +304,10 @@ def test_a_proof_is_recorded_on_the_way_to_the_same_answer(kind, how, limit):
         assert certificate.lower_bound == a.certificate().lower_bound
 
 
-def test_what_is_recorded_needs_no_second_search(monkeypatch):
+def test_what_was_certified_is_not_searched_for_again(monkeypatch):
     kinds = [{"rank": 0.9}, {"rank": 1.0}, {"rank": 0.0}, {"rank": 0.9, "gap": 0.5}]
-    recorded = [ask(3, points=p, **how, certify=True) for p in (False, True) for how in kinds]
-    assert {status for asked in recorded for status in asked.result.status.values()} == {
+    certified = [ask(3, points=p, **how, certify=True) for p in (False, True) for how in kinds]
+    assert {status for asked in certified for status in asked.result.status.values()} == {
         Status.OPTIMAL, Status.INFEASIBLE, Status.ALREADY_MET, Status.FEASIBLE,
     }  # fmt: skip
     searched = ask(3).result
@@ -316,15 +316,30 @@ def test_what_is_recorded_needs_no_second_search(monkeypatch):
         raise AssertionError("it was searched for again")
 
     monkeypatch.setattr(branch_and_bound.BranchAndBound, "_run", never)
-    for asked in recorded:
+    for asked in certified:
         check(asked.certificate(), asked.model)
     with pytest.raises(AssertionError, match="searched for again"):
         searched.certificate()
 
 
-def test_no_proof_is_recorded_unless_it_is_asked_for(monkeypatch):
-    monkeypatch.setattr(Exact, "finish", lambda *_: pytest.fail("it was"))
+def test_nothing_is_proved_unless_it_is_asked_for(monkeypatch):
+    monkeypatch.setattr(Exact, "proof", lambda *_: pytest.fail("it was"))
     assert ask(1).result.proofs == {}
+
+
+@pytest.mark.parametrize(
+    ("how", "match"),
+    [
+        ({"min_radius": 0.05}, "no proof covers a plausibility test or min_radius"),
+        ({"plausible": lambda rows: [True] * len(rows)}, "no proof covers a plausibility test"),
+        ({"engine": "spheres"}, "the engine spheres proves nothing"),
+    ],
+)
+def test_what_no_certificate_covers_is_refused_before_any_search(monkeypatch, how, match):
+    asked = ask(1)
+    monkeypatch.setattr(branch_and_bound.BranchAndBound, "_run", lambda _: pytest.fail("searched"))
+    with pytest.raises(ValueError, match=f"certify=True: there would be no certificate: {match}"):
+        asked.recourse.find(asked.x, 0.9, certify=True, **how)
 
 
 # ---------------------------------------------------------------- models that nobody can read

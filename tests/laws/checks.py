@@ -237,7 +237,7 @@ def _check_certificate(court: Court, result, target) -> None:
         return
     court.law(verdict.status is result.status[target], f"certificate of {target}: {verdict}")
     court.count("certificates that hold")
-    court.count("certificates recorded", target in result.proofs)
+    court.count("certificates made with the answer", target in result.proofs)
     court.count("certificates of cards", case.model.family == "points")
     for _ in range(MUTATIONS):
         _check_mutation(court, mutated(court.rng, json.loads(text)))

@@ -29,7 +29,7 @@ KINDS = {
     "people with a missing value", "costs with functions", "schemas with a continuous feature",
     "wanted class 0", "wanted class 1", "PTMClassifier", "TMClassifier", "link margin", "link vote",
     "calibration None", "calibration isotonic", "calibration sigmoid", "certificates that hold",
-    "certificates recorded", "certificates of cards", "Card",
+    "certificates made with the answer", "certificates of cards", "Card",
     "mutations refused", "mutations that hold, and are true",
 }  # fmt: skip
 

@@ -11,9 +11,7 @@ of a box's `memory` that is theirs. The first one is what the search is about; t
 **around** a point, for every cell that lies between `lows` and `highs` of its candidates.
 
 When a proof is wanted all boxes ever made are kept as a binary tree: node i was cut at feature[i]
-after candidate cut[i] into left[i] and left[i] + 1, or is a leaf, −1 − its reason. A search for a
-proof alone is PROVING. One for an answer that is RECORDING goes the very way it would go otherwise:
-what it trims off is a box that waits, with the key ∞, until the answer is known.
+after candidate cut[i] into left[i] and left[i] + 1, or is a leaf, −1 − its reason.
 """
 
 from __future__ import annotations
@@ -27,12 +25,11 @@ from trust_recourse.cells import ERRORS, INTERVAL, NARROW, RELAXATION
 # why a leaf was discarded; the first five are those of a certificate
 COST, CONFIDENCE, LAGRANGIAN, RELATION, POINT, FLOOR, OPEN = 0, 1, 2, 3, 4, 5, 6
 # the numbers in `counters`
-HEAP, SPARE, NODES, MADE, HELD, RECORDED = 0, 1, 2, 3, 4, 5
+HEAP, SPARE, NODES, MADE, HELD = 0, 1, 2, 3, 4
 # in `params`
 CUTOFF, BOUND, REACHED, ENOUGH, NEEDED = range(5)
 # in `switches`; AROUND is the condition that asks around, −1 if none does
 FURTHEST, AROUND, PAUSE, DIVE, PROVE = range(5)
-PROVING, RECORDING = 1, 2  # what PROVE may be
 # of each condition in `levels` and in `parts`
 LOW, HIGH, MULTIPLIER = range(3)
 SIDE, NUMBERS, LAYOUT, SCRATCH, MEMORY = range(5)
@@ -80,8 +77,7 @@ class Store(NamedTuple):
     mark: Any
     loss: Any  # where the floor is missed near the corner, a cell for each feature; see LOST
     worst: Any  # the same near a point bought at a multiplier; only a guess in a part of the box
-    node: Any  # how old it is: of equals the younger comes first
-    record: Any  # its node of the tree
+    node: Any
     heap: Any
     spare: Any
     memory: Any  # what the kernels keep of each box
@@ -131,7 +127,7 @@ def signature() -> Any:
     functions = (types.FunctionType(kind) for kind in (INTERVAL, RELAXATION, ERRORS, NARROW))
     task = [_floats, _ints, _ints, _ints, _floats, _floats, *[_ints] * 6, _floats]
     asked = [_floats, _floats, _ints, _ints]
-    store = [_small, _floats, _small, _small, _marks, *[_small] * 6, _floats]
+    store = [_small, _floats, _small, _small, _marks, *[_small] * 5, _floats]
     tree = [_small, _small, _small, _floats]
     work = [_ints, _floats, _floats, _floats, _floats, _ints, _ints, _ints, _ints, _floats]
     parts = [

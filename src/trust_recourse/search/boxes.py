@@ -15,12 +15,12 @@ from trust_recourse.search.arrays import (
     AROUND,
     HEAP,
     LAYOUT,
+    MADE,
     MEMORY,
     NUMBERS,
     OFF,
     OPEN,
     PROVE,
-    RECORDED,
     SCRATCH,
     SPARE,
 )
@@ -81,23 +81,21 @@ def release(store: Any, counters: Any, slot: int) -> None:
 
 
 @inline
-def leaf(run: Any, slot: int, reason: int, multiplier: float) -> None:
-    """Note why a box is not cut, with the multiplier that shows it."""
-    if run.asked.switches[PROVE] != 0:
-        node = run.store.record[slot]
+def leaf(run: Any, node: int, reason: int, multiplier: float) -> None:
+    """Note why a node is not cut, with the multiplier that shows it."""
+    if run.asked.switches[PROVE] == 1:
         run.tree.feature[node] = -1 - reason
         run.tree.cut[node] = 0
         run.tree.multiplier[node] = multiplier
 
 
 @inline
-def record_cut(run: Any, slot: int, f: int, cut: int) -> int:
-    """Note that a box is cut; gives the node of its left part."""
+def record_cut(run: Any, node: int, f: int, cut: int) -> int:
+    """Note that a node is cut; gives its left child."""
     tree, counters = run.tree, run.asked.counters
-    left = counters[RECORDED]
-    if run.asked.switches[PROVE] != 0:
-        node = run.store.record[slot]
-        counters[RECORDED] += 2
+    left = counters[MADE]
+    counters[MADE] += 2
+    if run.asked.switches[PROVE] == 1:
         tree.feature[node] = f
         tree.cut[node] = cut
         tree.left[node] = left
@@ -106,7 +104,7 @@ def record_cut(run: Any, slot: int, f: int, cut: int) -> int:
 
 
 @inline
-def child(run: Any, slot: int, f: int, a: int, b: int, node: int, record: int) -> int:
+def child(run: Any, slot: int, f: int, a: int, b: int, node: int) -> int:
     """A new slot with the box of another, but for the range of one feature."""
     store, counters = run.store, run.asked.counters
     d = run.task.offset.shape[0] - 1
@@ -117,7 +115,6 @@ def child(run: Any, slot: int, f: int, a: int, b: int, node: int, record: int) -
     store.box[new * 2 * d + f] = a
     store.box[new * 2 * d + d + f] = b
     store.node[new] = node
-    store.record[new] = record
     store.key[new] = store.key[slot]
     store.split[new] = store.split[slot]
     store.where[new] = -1
@@ -129,7 +126,7 @@ def child(run: Any, slot: int, f: int, a: int, b: int, node: int, record: int) -
     size = memory_of(run)
     for k in range(size):
         store.memory[new * size + k] = store.memory[slot * size + k]
-    leaf(run, new, OPEN, 0.0)
+    leaf(run, node, OPEN, 0.0)
     return int(new)
 
 

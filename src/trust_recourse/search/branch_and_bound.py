@@ -29,7 +29,6 @@ NODES_A_CALL = 256  # between two looks at the clock
 MOST_BOXES = 3_000_000  # held at once; a search that needs more ends as if by a limit
 FIRST_BOXES = 256
 DIVE_FROM = 32  # nodes on, points that meet the target are looked for
-NEVER = 2**62
 ROUNDING = 1e-12
 MULTIPLIER = 0.1  # that a search begins with
 
@@ -104,7 +103,7 @@ class BranchAndBound:
             goals,
         )
         self.asked = arrays.Asked(
-            np.empty(3 * len(kernels)), np.zeros(5), np.zeros(5, np.int64), np.zeros(6, np.int64)
+            np.empty(3 * len(kernels)), np.zeros(5), np.zeros(5, np.int64), np.zeros(5, np.int64)
         )
         cells = int(max(grid.sizes.sum() for grid in grids))
         self.work = arrays.Work(
@@ -134,15 +133,9 @@ class BranchAndBound:
 
     # ------------------------------------------------------------ the questions
 
-    def best(
-        self, low: float, high: float, side: int, accept: Accept, gap: float = 1.0, *,
-        record: bool = False,
-    ) -> Found:  # fmt: skip
-        """The cheapest point of [low, high] that the caller accepts; at most `gap` times dearer.
-
-        If it is to `record`, it keeps the tree that `finish` makes a proof of.
-        """
-        self._begin(low, high, side, dive=DIVE_FROM, prove=arrays.RECORDING if record else 0)
+    def best(self, low: float, high: float, side: int, accept: Accept, gap: float = 1.0) -> Found:
+        """The cheapest point of [low, high] that the caller accepts; at most `gap` times dearer."""
+        self._begin(low, high, side, dive=DIVE_FROM)
         best: Ints | None = None
         while (said := self._run()) in (loop.FOUND, loop.BETTER):
             point = self.work.corner.copy()
@@ -192,42 +185,7 @@ class BranchAndBound:
 
     def prove(self, low: float, high: float, side: int, bound: float, accept: Accept) -> Splits:
         """The tree that shows that no point of [low, high] costs less than a bound."""
-        self._begin(low, high, side, prove=arrays.PROVING)
-        return self._proved(bound, accept)
-
-    def finish(self, bound: float, accept: Accept) -> Splits:
-        """The tree that `best` recorded, as one that shows that none of its points costs less.
-
-        What it has discarded costs no less than an answer of its time, so no less than the bound.
-        What still waits is judged against the bound, each box by its own corner first, whatever the
-        limits.
-        """
-        counters, switches = self.asked.counters, self.asked.switches
-        limits, self.stopped = (self.node_limit, self.deadline), False
-        self.node_limit = self.deadline = math.inf
-        waiting = self.store.heap[: counters[arrays.HEAP]].tolist()
-        waiting += [held for held in counters[[arrays.HELD]].tolist() if held >= 0]
-        self.store.key[waiting] = self._corners(waiting)
-        self.store.mark[waiting] &= arrays.OFF | arrays.FAILED
-        waiting.sort(key=self.store.key.__getitem__)
-        self.store.heap[: len(waiting)] = waiting
-        counters[[arrays.HEAP, arrays.HELD]] = len(waiting), -1
-        switches[[arrays.PROVE, arrays.DIVE]] = arrays.PROVING, NEVER
-        try:
-            return self._proved(bound, accept)
-        finally:
-            self.node_limit, self.deadline = limits
-
-    def _corners(self, slots: Sequence[int]) -> Floats:
-        """What the corners of these boxes cost."""
-        first, last = self.store.box.reshape(-1, 2, self.d)[slots].transpose(1, 2, 0)
-        total = np.zeros(len(slots))
-        for f, costs in enumerate(np.split(self.task.costs, self.task.offset[1:-1])):
-            ends = np.column_stack([first[f], last[f] + 1]).ravel()
-            total += np.minimum.reduceat(np.append(costs, math.inf), ends)[::2]
-        return total
-
-    def _proved(self, bound: float, accept: Accept) -> Splits:
+        self._begin(low, high, side, prove=1)
         self.asked.params[arrays.CUTOFF] = bound * (1.0 - 1e-10)  # sums differ by rounding
         while self._run() == loop.FOUND:
             if accept(self.work.corner) and self.cost_of(self.work.corner) < bound * (1 - 1e-9):
@@ -247,7 +205,7 @@ class BranchAndBound:
         high: float,
         side: int,
         *,
-        dive: int = NEVER,
+        dive: int = 2**62,
         max_confidence: int = 0,
         prove: int = 0,
     ) -> None:
@@ -266,7 +224,6 @@ class BranchAndBound:
             np.empty(n * 2 * d, np.int32), np.empty(n), np.empty(n, np.int32),
             np.empty(n, np.int32), np.empty(n, np.int8), np.empty(n * d, np.int32),
             np.empty(n * d, np.int32), np.empty(n, np.int32), np.empty(n, np.int32),
-            np.empty(n, np.int32),
             np.arange(n - 1, -1, -1, dtype=np.int32), np.empty(n * len(self.memory)),
         )  # fmt: skip
         m = 4 * n if prove else 1
@@ -284,9 +241,9 @@ class BranchAndBound:
         if self.mine is not None:
             self.store.loss[:d] = self.mine
             self.store.worst[:d] = self.mine
-        self.store.node[0] = self.store.record[0] = self.store.heap[0] = 0
+        self.store.node[0] = self.store.heap[0] = 0
         self.tree.feature[0] = -1 - arrays.OPEN
-        self.asked.counters[:] = [1, n - 1, 0, 1, -1, 1]
+        self.asked.counters[:] = [1, n - 1, 0, 1, -1]
 
     def _run(self) -> int:
         """Go on with the loop until it has something to say, or a limit ends it."""
@@ -315,8 +272,9 @@ class BranchAndBound:
             free = self.asked.counters[arrays.SPARE]
             self.store.spare[free : free + held] = np.arange(2 * held - 1, held - 1, -1)
             self.asked.counters[arrays.SPARE] += held
-        recorded = self.asked.counters[arrays.RECORDED]
-        if self.asked.switches[arrays.PROVE] and recorded + 8 * self.d + 8 > len(self.tree.cut):
+        if self.asked.switches[arrays.PROVE] and self.asked.counters[
+            arrays.MADE
+        ] + 8 * self.d + 8 > len(self.tree.cut):
             self.tree = arrays.Tree(*(_doubled(array) for array in self.tree))
         return True
 

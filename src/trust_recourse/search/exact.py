@@ -89,16 +89,14 @@ class Exact:
     # ------------------------------------------------------------ the questions
 
     @strict
-    def cheapest(
-        self, keep: Keep | None = None, gap: float = 0.0, *, record: bool = False
-    ) -> Answer:
+    def cheapest(self, keep: Keep | None = None, gap: float = 0.0) -> Answer:
         """The cheapest allowed point that meets the target, of those to keep.
 
         Only the cheapest points of the model's cells are asked about. With a gap the answer may
-        cost up to that share more than the least. Of what it recorded `finish` makes a proof.
+        cost up to that share more than the least.
         """
         cost = self.problem.cost
-        search, low, high, side = self._whole if keep or record else self._reduced
+        search, low, high, side = self._reduced if keep is None else self._whole
         factor = (1.0 + gap) ** (2 if cost.root else 1)
         point: Point | None = None
 
@@ -112,7 +110,7 @@ class Exact:
             point = here if accepted else point
             return accepted
 
-        found = search.best(low, high, side, accept, factor, record=record)
+        found = search.best(low, high, side, accept, factor)
         bound = cost.total(found.bound)
         return Answer(
             point, bound if point is None else min(bound, point.cost), found.stopped, search.nodes
@@ -163,19 +161,10 @@ class Exact:
     @strict
     def proof(self, lower_bound: float) -> Splits:
         """The tree of discarded boxes that shows that nothing cheaper meets the target."""
+        added = lower_bound**2 if self.problem.cost.root else lower_bound
         search, low, high, side = self._whole
-        return search.prove(low, high, side, self._added(lower_bound), self._met)
-
-    @strict
-    def finish(self, lower_bound: float) -> Splits:
-        """The same, from the tree that the last search for the cheapest recorded."""
-        return self._search.finish(self._added(lower_bound), self._met)
-
-    def _added(self, lower_bound: float) -> float:
-        return lower_bound**2 if self.problem.cost.root else lower_bound
-
-    def _met(self, at: Ints) -> bool:
-        return self._accepts(self._point(self._search, at), at)
+        accept = lambda at: self._accepts(self._point(search, at), at)  # noqa: E731
+        return search.prove(low, high, side, added, accept)
 
     # ------------------------------------------------------------ between codes and the search
 

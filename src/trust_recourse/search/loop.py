@@ -42,10 +42,7 @@ from trust_recourse.search.arrays import (
     PAUSE,
     POINT,
     PROVE,
-    PROVING,
     REACHED,
-    RECORDED,
-    RECORDING,
     RELATION,
     RELAXED,
     SAFE,
@@ -134,22 +131,12 @@ def _judged(interval: Any, narrow: Any, run: Any, slot: int) -> int:
 @inline
 def _admit(interval: Any, narrow: Any, run: Any, slot: int) -> None:
     """Let a new box wait for its turn, or discard it."""
-    store, asked = run.store, run.asked
     reason = _judged(interval, narrow, run, slot)
-    if asked.switches[PROVE] == RECORDING and (
-        (reason == OPEN and (store.mark[slot] & OFF) != 0)
-        # the cutoff is met by another bound than that of the corner, which a leaf would not show
-        or (
-            reason == COST
-            and corner_of(run.task, store, slot, run.work.point) < asked.params[CUTOFF]
-        )
-    ):
-        reason, store.key[slot] = OPEN, np.inf
     if reason == OPEN:
-        push(store, asked.counters, slot)
+        push(run.store, run.asked.counters, slot)
     else:
-        leaf(run, slot, reason, 0.0)
-        release(store, asked.counters, slot)
+        leaf(run, run.store.node[slot], reason, 0.0)
+        release(run.store, run.asked.counters, slot)
 
 
 @inline
@@ -177,12 +164,12 @@ def _trim(
             total += taken
             a, b = store.box[slot * 2 * d + f], store.box[slot * 2 * d + d + f]
             cut = a + taken - 1 if end == 0 else b - taken
-            if run.asked.switches[PROVE] != 0:
-                left = record_cut(run, slot, f, cut)
+            if run.asked.switches[PROVE] == 1:
+                left = record_cut(run, store.node[slot], f, cut)
                 first, last = (a, cut) if end == 0 else (cut + 1, b)
-                off = child(run, slot, f, first, last, store.node[slot], left + end)
-                store.record[slot] = left + 1 - end
-                leaf(run, slot, OPEN, 0.0)
+                off = child(run, slot, f, first, last, left if end == 0 else left + 1)
+                store.node[slot] = left + 1 if end == 0 else left
+                leaf(run, store.node[slot], OPEN, 0.0)
                 store.key[off] = 0.0
                 store.mark[off] = OFF
                 _admit(interval, narrow, run, off)
@@ -240,11 +227,11 @@ def _priced(
     `costs` is what the candidates cost after other conditions, which are `paid` for.
     """
     task, store, work, params = run.task, run.store, run.work, run.asked.params
-    d = task.offset.shape[0] - 1
+    d, node = task.offset.shape[0] - 1, store.node[slot]
     side, level = _side_and_level(run, k)
     needed, most, enough = relaxed(relaxation, run, slot, k, cells, base, side, level)
     if not enough:
-        leaf(run, slot, LAGRANGIAN, np.inf)
+        leaf(run, node, LAGRANGIAN, np.inf)
         return False
     at = best_multiplier(
         task, run.asked, costs, store, slot, k, cells, base, work.gains, needed, work.point
@@ -252,7 +239,7 @@ def _priced(
     params[NEEDED] = needed
     params[BOUND] += paid - SAFE * abs(paid)
     if not params[BOUND] <= params[CUTOFF]:  # nor if there is no bound: all is beyond the budget
-        leaf(run, slot, LAGRANGIAN, at)
+        leaf(run, node, LAGRANGIAN, at)
         return False
     store.key[slot] = max(store.key[slot], params[BOUND])
     if params[BOUND] >= store.key[slot]:
@@ -416,23 +403,21 @@ def _opened(
     switches = run.asked.switches
     d = run.task.offset.shape[0] - 1
     while True:
-        if counters[HEAP] == 0 or (
-            switches[PROVE] == RECORDING and store.key[store.heap[0]] == np.inf
-        ):
+        if counters[HEAP] == 0:
             return DONE, -1
         if counters[NODES] >= stop_at:
             return PAUSED, -1
-        full = switches[PROVE] != 0 and counters[RECORDED] + 8 * d + 8 > run.tree.feature.shape[0]
+        full = switches[PROVE] == 1 and counters[MADE] + 8 * d + 8 > run.tree.feature.shape[0]
         if full or counters[SPARE] < 4 * d + 4:
             return FULL, -1
         slot = pop(store, counters)
         done = switches[FURTHEST] == 1 and -store.key[slot] <= params[REACHED]
         dear = store.key[slot] > params[CUTOFF]
-        if switches[PROVE] == PROVING:  # of a box at the bound nothing is left to prove
+        if switches[PROVE] == 1:  # of a box at the bound nothing is left to prove
             dear = store.key[slot] >= params[CUTOFF]
         if done or dear:
-            if switches[PROVE] == PROVING:
-                leaf(run, slot, COST, 0.0)
+            if switches[PROVE] == 1:
+                leaf(run, store.node[slot], COST, 0.0)
                 release(store, counters, slot)
                 continue
             push(store, counters, slot)
@@ -504,14 +489,13 @@ def _advance(interval: Any, relaxation: Any, errors: Any, narrow: Any, run: Any)
         rest = -1
         f, cut = _where_to_cut(run, slot, corner, around)
         if f < 0:
-            leaf(run, slot, -1 - f, 0.0)
+            leaf(run, store.node[slot], -1 - f, 0.0)
         else:
             a, b = store.box[slot * 2 * d + f], store.box[slot * 2 * d + d + f]
-            left, made = record_cut(run, slot, f, cut), counters[MADE]
-            counters[MADE] += 2
+            left = record_cut(run, store.node[slot], f, cut)
             for part in range(2):
                 first, last = (a, cut) if part == 0 else (cut + 1, b)
-                new = child(run, slot, f, first, last, made + part, left + part)
+                new = child(run, slot, f, first, last, left + part)
                 if first <= corner[f] <= last:
                     store.mark[new] |= FAILED | (store.mark[slot] & LOST)
                     if around:
