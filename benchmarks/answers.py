@@ -36,8 +36,8 @@ from trust_recourse import (
     german_credit_schema,
     haberman,
 )
+from trust_recourse.certificate import verify
 from trust_recourse.measure import NearNeighbours
-from trust_recourse.search.certificate import verify
 
 FILE = Path(__file__).parent / "results" / "answers.json"
 ROUNDS = 7

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from trust_recourse import Feature, Schema
-from trust_recourse.search.certificate import cost_parts
+from trust_recourse.certificate import cost_parts
 
 INCOME = Schema((Feature("income", scale=10.0), Feature("debt", scale=10.0)))
 

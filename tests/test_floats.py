@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 
 from trust_recourse import Feature, PTMClassifier, Recourse, Schema
 from trust_recourse.cells import Grid, of_class, yes_interval
+from trust_recourse.certificate import verify
 from trust_recourse.cost import MOST_COST, Cost
 from trust_recourse.measure import noise
 from trust_recourse.question import Status
 from trust_recourse.schema.steps import plus, ratio
 from trust_recourse.search.candidates import Same
-from trust_recourse.search.certificate import verify
 from trust_recourse.search.exact import _finer
 from trust_recourse.tsetlin.calibration import Calibrator
 from trust_recourse.wording import written

@@ -9,6 +9,8 @@ import pytest
 import boosted
 from trust_recourse import Recourse
 from trust_recourse.cells import INTERVAL, Grid, Kernel, Score
+from trust_recourse.certificate import checker
+from trust_recourse.certificate.sums import Card
 from trust_recourse.sums import Additive
 from trust_recourse.sums.additive import Points
 from trust_recourse.testing import check_cell_model
@@ -21,6 +23,7 @@ def test_a_table_of_points_passes_the_kit(seed):
     assert checked.boxes == 400
     assert checked.conditions > 200
     assert checked.questions >= 10
+    assert checked.certificates == 2 * checked.questions
 
 
 @pytest.mark.parametrize("size", [1e2, 1e4, 1e5])
@@ -70,7 +73,7 @@ def test_a_machine_passes_the_kit(link, calibration):
     model, X, _ = machine(3, link, calibration)
     checked = check_cell_model(model, X, n_boxes=60, n_questions=8)
     assert checked.conditions > 50
-    assert checked.questions >= 4
+    assert checked.certificates == 2 * checked.questions >= 8
 
 
 class Plain(Points):
@@ -94,6 +97,7 @@ def test_a_boosted_ensemble_passes_the_kit_by_memory_and_by_reduction(seed):
     before = boosted.Sum.reductions
     checked = check_cell_model(model, random_state=seed, n_boxes=60)
     assert checked.questions >= 10
+    assert checked.certificates == 0  # nobody can read it
     assert boosted.Sum.reductions >= before + 10
 
 
@@ -165,6 +169,19 @@ def test_what_is_wrong_does_not_pass(fault, monkeypatch):
         monkeypatch.setattr(Additive, "score_of", lambda self, w: Flattered(plain(self, w)))
     with pytest.raises(AssertionError, match="box|cells|reaches"):
         check_cell_model(model)
+
+
+def test_a_checker_that_is_wrong_does_not_pass(monkeypatch):
+    """One that refuses the honest, and one that believes the forged."""
+    check_cell_model(card(0), n_boxes=1)
+    with monkeypatch.context() as patch:
+        patch.setattr(Card, "rounding", 1.0)
+        with pytest.raises(AssertionError, match="the certificate of .*: refused, leaf"):
+            check_cell_model(card(0), n_boxes=1)
+    patched = tuple(lambda _, boxes: (boxes.node >= 0, str) for _ in checker._JUDGES)
+    monkeypatch.setattr(checker, "_JUDGES", patched)
+    with pytest.raises(AssertionError, match="a forged one was confirmed"):
+        check_cell_model(card(0), n_boxes=1)
 
 
 def test_a_card_reads_tables_as_people_write_them():

@@ -12,8 +12,8 @@ import pytest
 from trust_recourse import PTMClassifier, Recourse, Schema, TMClassifier
 from trust_recourse.audit.folder import Folder
 from trust_recourse.batch.folder import read
+from trust_recourse.certificate import Certificate, verify
 from trust_recourse.question import Status
-from trust_recourse.search.certificate import Certificate, verify
 
 WRITTEN = Path(__file__).parent / "data" / "written"
 

@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from trust_recourse.audit import Audit as Audit
+    from trust_recourse.certificate import Certificate as Certificate
+    from trust_recourse.certificate import CertificateError as CertificateError
+    from trust_recourse.certificate import verify as verify
     from trust_recourse.cost import Cost as Cost
     from trust_recourse.data import german_credit as german_credit
     from trust_recourse.data import german_credit_schema as german_credit_schema
@@ -33,9 +36,6 @@ if TYPE_CHECKING:
     from trust_recourse.schema import Feature as Feature
     from trust_recourse.schema import Implication as Implication
     from trust_recourse.schema import Schema as Schema
-    from trust_recourse.search.certificate import Certificate as Certificate
-    from trust_recourse.search.certificate import CertificateError as CertificateError
-    from trust_recourse.search.certificate import verify as verify
     from trust_recourse.tsetlin.machines import PTMClassifier as PTMClassifier
     from trust_recourse.tsetlin.machines import TMClassifier as TMClassifier
     from trust_recourse.tsetlin.machines import load as load
@@ -45,8 +45,8 @@ __version__ = "0.1.0"
 _HOMES = {
     "AtMost": "schema",
     "Audit": "audit",
-    "Certificate": "search.certificate",
-    "CertificateError": "search.certificate",
+    "Certificate": "certificate",
+    "CertificateError": "certificate",
     "Cost": "cost",
     "Evidence": "report.evidence",
     "EachRow": "measure",
@@ -72,7 +72,7 @@ _HOMES = {
     "letter": "report.letter",
     "load": "tsetlin.machines",
     "model_report": "report",
-    "verify": "search.certificate",
+    "verify": "certificate",
 }
 __all__ = sorted([*_HOMES, "__version__"])
 

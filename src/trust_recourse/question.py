@@ -75,6 +75,8 @@ class Target:
             raise ValueError(f"mode={self.mode!r}; expected 'at_least' or 'band'")
         if not (isinstance(self.tolerance, (int, float)) and 0 <= self.tolerance < 1):
             raise ValueError(f"tolerance={self.tolerance!r}; expected a number from 0 to below 1")
+        if not (isinstance(self.threshold, (int, float)) and 0 < self.threshold < 1):
+            raise ValueError(f"threshold={self.threshold!r}; expected a number between 0 and 1")
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -94,8 +96,9 @@ class Target:
 
     def to_dict(self) -> dict[str, Any]:
         """In plain values: the decision threshold only where it is not one half."""
-        told = {"confidence": self.confidence, "mode": self.mode, "tolerance": self.tolerance}
-        return told if self.threshold == 0.5 else {**told, "threshold": self.threshold}
+        told: dict[str, Any] = {"confidence": float(self.confidence), "mode": self.mode}
+        told["tolerance"] = float(self.tolerance)
+        return told if self.threshold == 0.5 else {**told, "threshold": float(self.threshold)}
 
     def met(self, confidence: float) -> bool:
         """Whether this confidence is enough."""

@@ -32,7 +32,7 @@ from trust_recourse.question import (
     Target,
     changed,
 )
-from trust_recourse.result import Result, of_model, read
+from trust_recourse.result import EXTRA, Result, of_model, read, unproved
 from trust_recourse.schema import ActionSet, Schema
 from trust_recourse.schema.scalars import plain
 from trust_recourse.search.diverse import diverse
@@ -191,6 +191,7 @@ class Recourse:
         random_state: int = 0,
         decision_threshold: float | None = None,
         verbose: bool = False,
+        certify: bool = False,
     ) -> Result:
         """The cheapest allowed changes that reach each confidence.
 
@@ -222,6 +223,9 @@ class Recourse:
         n_trials, random_state, verbose : of the engines tpe (300 trials), gp (60), spheres (1,000
             rows in each layer) and wachter (1,000 steps for each weight of the distance; it draws
             nothing by chance, so it needs no random_state).
+        certify : prove the answers here, so that `result.certificate()` gives the proof at once. It
+            takes about as long again, whatever the limits. A model or a question that no
+            certificate covers is refused before any search.
 
         """
         made: Callable[..., Question] = Question  # which reads what is given in other forms
@@ -230,15 +234,21 @@ class Recourse:
             min_radius, floor, plausible, gap, node_limit, time_limit, engine, n_trials,
             random_state, decision_threshold,
         )  # fmt: skip
-        return self.ask(x, question, verbose=verbose)
+        return self.ask(x, question, certify=certify, verbose=verbose)
 
-    def ask(self, x: Any, question: Question, *, verbose: bool = False) -> Result:
+    def ask(
+        self, x: Any, question: Question, *, certify: bool = False, verbose: bool = False
+    ) -> Result:
         """The answer to a question for one person; `find` asks one that is made of its arguments.
 
         The result's `recourse` is under the question's own cost, locks, limits and threshold.
         """
-        found = self.under(question)._ask(x, self.answerable(question), verbose)
-        return replace(found, question=question)
+        answerable = self.answerable(question)
+        more = EXTRA * bool(question.extra_constraints(0.5))
+        if certify and (reason := unproved(self.model, answerable.engine, more)):
+            raise ValueError(f"certify=True: there would be no certificate: {reason}")
+        found = replace(self.under(question)._ask(x, answerable, verbose), question=question)
+        return found.proved() if certify else found
 
     def under(self, question: Question) -> Recourse:
         """The same model under the cost, locks, limits and decision threshold of a question."""

@@ -6,7 +6,7 @@ import json
 import math
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
 from pathlib import Path
@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from trust_recourse import strict_json
+from trust_recourse.certificate import Certificate, Proof, cost_parts, why_not
 from trust_recourse.explain import (
     FRAGILE,
     Comparison,
@@ -39,7 +40,6 @@ from trust_recourse.question import (
     option_name,
 )
 from trust_recourse.schema.scalars import plain
-from trust_recourse.search.certificate import Certificate, Proof, cost_parts
 from trust_recourse.search.exact import Exact, Norm, radius
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
 KIND, FORMAT = "trust-recourse result", 3
 READ = (2, 3)  # format 2 had no question
+EXTRA = "a plausibility test or min_radius"  # that no proof covers
 
 
 class Robustness(NamedTuple):
@@ -82,6 +83,7 @@ class Result:
     question: Question = field(default_factory=Question)
     extra_constraints: str = ""  # of a plausibility test or a radius, which no certificate covers
     fronts: Mapping[Target, tuple[Point, ...]] = field(default_factory=dict)
+    proofs: Mapping[Target, Proof] = field(default_factory=dict)  # of `certify`; no file holds them
 
     @property
     def refused(self) -> bool:
@@ -164,16 +166,13 @@ class Result:
     def certificate(self, target: Target | float | None = None) -> Certificate:
         """The proof of what is said for a target (the only one, if None), for a stranger to check.
 
-        It is searched for anew, so it may take as long as the answer did.
+        That of `find(..., certify=True)` is given at once. Otherwise, and for answers read from a
+        file, it is searched for, which may take as long as the answer did.
         """
         at = self._target(target)
         status = self.status[at]
-        reason = unproved(
-            self.engine, self.extra_constraints and "a plausibility test or min_radius"
-        )
-        if not reason and not hasattr(self.recourse.model, "inclusion_"):
-            kind = type(self.recourse.model).__name__
-            reason = f"the checker reads Tsetlin machines alone; the model is {kind}"
+        more = self.extra_constraints and EXTRA
+        reason = unproved(self.recourse.model, self.engine, more)
         if not reason and status is Status.NOT_FOUND:
             reason = "a limit ended the search before it found anything; give it more time"
         if reason:
@@ -183,18 +182,21 @@ class Result:
             recourse.schema.action_set(self.factual), at, recourse.cost, recourse.wanted_at
         )
         first = next((option for option in self.options if option.target == at), None)
-        engine = Exact(recourse.score, problem)
         bound = math.inf if first is None else first.lower_bound
         if status is Status.OPTIMAL and first is not None:
             bound = first.cost
-        tree = engine.proof(bound)
+        proof = self.proofs.get(at) or _proof(Exact(recourse.score, problem), bound)
         answer = None
         if first is not None:
             answer = Point(first.codes, first.cost, first.confidence)
-        proof = Proof(tuple(f.codes for f in engine.features), *tree)
         return Certificate(
             recourse.model.fingerprint_, problem, status, answer, bound, self.nodes[at], proof
         )
+
+    def proved(self) -> Result:
+        """The same with the proof of all that is said for each target, as `certify` asks for it."""
+        answered = [target for target, known in self.status.items() if known != Status.NOT_FOUND]
+        return replace(self, proofs={at: self.certificate(at).proof for at in answered})
 
     def pareto(self) -> pd.DataFrame:
         """Of an engine by trial: the points that no other beats in both cost and confidence."""
@@ -507,8 +509,14 @@ def _held(told: dict[str, Any], name: str, *kinds: type) -> Any:
     return value
 
 
-def unproved(engine: str, more: str = "", levels: int = 1) -> str:
-    """Why no certificate covers a question; '' if one does.
+def _proof(engine: Exact, lower_bound: float) -> Proof:
+    """That nothing which meets an engine's target costs less than a bound."""
+    tree = engine.proof(lower_bound)
+    return Proof(tuple(feature.codes for feature in engine.features), *tree)
+
+
+def unproved(model: Any, engine: str, more: str = "", levels: int = 1) -> str:
+    """Why no certificate covers a question to a model; '' if one does.
 
     `more` names the setting by which more is asked of an answer than confidence.
     """
@@ -518,7 +526,7 @@ def unproved(engine: str, more: str = "", levels: int = 1) -> str:
         return f"no proof covers {more}; ask without it"
     if engine not in ("auto", "exact"):
         return f"the engine {engine} proves nothing; use exact"
-    return ""
+    return why_not(model)
 
 
 def read(path: str | os.PathLike[str]) -> dict[str, Any]:

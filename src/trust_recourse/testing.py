@@ -2,7 +2,8 @@
 
 `check_cell_model` draws boxes of cells, people and questions, and holds the model to what the exact
 engine relies on: cells are what they say, bounds hold on every box, a single cell is tight, linear
-conditions hold within every budget, and small questions are answered as by enumeration.
+conditions hold within every budget, and small questions are answered as by enumeration. Where the
+checker can read the model, their certificates are confirmed, and forged ones are not.
 """
 
 from __future__ import annotations
@@ -10,14 +11,17 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from trust_recourse.cells import Cells, Floats, Ints, Score
-from trust_recourse.question import Status
+from trust_recourse.certificate import CertificateError, check, why_not
+from trust_recourse.question import Status, Target
 from trust_recourse.recourse import Recourse
+from trust_recourse.result import Result
 from trust_recourse.schema import Schema
 
 MOST_CELLS = 4096  # of one box that are looked at one by one
@@ -31,6 +35,7 @@ class Checked(NamedTuple):
     boxes: int
     conditions: int
     questions: int
+    certificates: int
 
 
 def check_cell_model(
@@ -44,8 +49,8 @@ def check_cell_model(
     >>> from trust_recourse import Feature
     >>> from trust_recourse.sums import Additive
     >>> debts = Schema((Feature("owed", "integer", lower=0, upper=40, scale=40),))
-    >>> check_cell_model(Additive(debts, edges=[[5, 20]], points=[[0.8, 0.1, -1.1]])).boxes
-    400
+    >>> check_cell_model(Additive(debts, edges=[[5, 20]], points=[[0.8, 0.1, -1.1]])).certificates
+    40
     """
     rng = np.random.default_rng(random_state)
     conditions = 0
@@ -54,8 +59,9 @@ def check_cell_model(
         _check_grid(score, rng)
         for _ in range(n_boxes):
             conditions += _check_box(score, rng)
-    questions = sum(_check_question(model, X, rng) for _ in range(n_questions))
-    return Checked(n_boxes * len(model.classes_), conditions, questions)
+    certificates = [_check_question(model, X, rng) for _ in range(n_questions)]
+    judged = [each for each in certificates if each is not None]
+    return Checked(n_boxes * len(model.classes_), conditions, len(judged), sum(judged))
 
 
 # ---------------------------------------------------------------- cells and boxes
@@ -154,8 +160,11 @@ def _rows_in(score: Score, cells: Cells) -> Floats:
 # ---------------------------------------------------------------- questions
 
 
-def _check_question(model: Any, X: Any, rng: np.random.Generator) -> int:
-    """One person's question against an enumeration of a few values of each feature; 1 if judged."""
+def _check_question(model: Any, X: Any, rng: np.random.Generator) -> int | None:
+    """One person's question against an enumeration of a few values of each feature.
+
+    Gives how many certificates were judged, None if the question was too large to judge.
+    """
     wanted = int(rng.integers(len(model.classes_)))
     score = model.score_of(wanted)
     if X is None:
@@ -169,27 +178,28 @@ def _check_question(model: Any, X: Any, rng: np.random.Generator) -> int:
     action_set = schema.action_set(person)
     values = [actions.values() for actions in action_set.actions]
     if math.prod(map(len, values)) > MOST_ROWS:
-        return 0
+        return None
     cost = str(rng.choice(["l1", "l2"]))
     recourse = Recourse(model, schema, cost, wanted=model.classes_[wanted])
     rows = np.array([row for row in itertools.product(*values) if action_set.allows(row)])
     confidence = score.at(score.grid.cells(rows))
     costs = np.array([recourse.cost.between(schema.features, action_set.own, row) for row in rows])
     level = float(np.clip(rng.choice(confidence), 1e-6, 1 - 1e-6))
-    _compare(recourse, person, level, costs, confidence)
-    _compare(
-        recourse, person, float(np.clip(confidence.max() + 0.01, 0.0, 0.999)), costs, confidence
-    )
-    return 1
+    beyond = float(np.clip(confidence.max() + 0.01, 0.0, 0.999))
+    certified = 0
+    for asked in (level, beyond):
+        certify = not why_not(model)
+        result = recourse.find(person, asked, certify=certify)
+        _compare(result, f"for {dict(person)} at least {asked}", costs, confidence)
+        if certify:
+            _check_certificate(result)
+            certified += 1
+    return certified
 
 
-def _compare(
-    recourse: Recourse, person: Any, level: float, costs: Floats, confidence: Floats
-) -> None:
-    result = recourse.find(person, level)
+def _compare(result: Result, told: str, costs: Floats, confidence: Floats) -> None:
     ((target, status),) = result.status.items()
     met = np.array([target.met(each) for each in confidence.tolist()])
-    told = f"for {dict(person)} at least {level}"
     if not met.any():
         assert status is Status.INFEASIBLE, f"{told}: {status}, but no row reaches it"
         return
@@ -197,6 +207,27 @@ def _compare(
     found = result.options[0].cost
     least = float(costs[met].min())
     assert math.isclose(found, least, rel_tol=1e-9, abs_tol=1e-12), f"{told}: {found}, not {least}"
+
+
+def _check_certificate(result: Result) -> None:
+    """What was proved is confirmed; that nobody gets as far as somebody does is not."""
+    certificate, recourse = result.certificate(), result.recourse
+    wanted = recourse.wanted
+    told = f"the certificate of {dict(result.factual)}"
+    try:
+        check(certificate, recourse.model, x=result.factual, cost=recourse.cost, wanted=wanted)
+    except CertificateError as error:
+        raise AssertionError(f"{told}: refused, {error}") from None
+    own = min(max(result.confidence, 1e-6), 1 - 1e-6)
+    target = certificate.problem.target if result.options else Target(own)
+    assert result.options or target.met(result.confidence)
+    forged = replace(
+        certificate, problem=replace(certificate.problem, target=target), answer=None,
+        status=Status.INFEASIBLE, lower_bound=math.inf,
+    )  # fmt: skip
+    with suppress(CertificateError):
+        check(forged, recourse.model)
+        raise AssertionError(f"{told}: a forged one was confirmed")
 
 
 def _few(schema: Schema, own: Floats, rng: np.random.Generator) -> Schema:

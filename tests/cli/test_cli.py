@@ -23,10 +23,10 @@ from trust_recourse import (
     __version__,
     model_report,
 )
+from trust_recourse.certificate import Certificate, Proof, check
 from trust_recourse.cli import app, demo
 from trust_recourse.cli.verify import said
 from trust_recourse.question import Point
-from trust_recourse.search.certificate import Certificate, Proof, check
 from trust_recourse.wording import distance
 
 

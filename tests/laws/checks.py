@@ -119,9 +119,12 @@ def _kinds(case: Case) -> dict[str, int]:
         ),
         f"wanted class {case.wanted}": 1,
         type(model).__name__: 1,
-        f"link {model.link}": 1,
-        f"calibration {model.calibrator_ and model.calibrator_.method}": 1,
     }
+    if model.family == "tsetlin":
+        found |= {
+            f"link {model.link}": 1,
+            f"calibration {model.calibrator_ and model.calibrator_.method}": 1,
+        }
     return {kind: int(n) for kind, n in found.items()}
 
 
@@ -143,8 +146,9 @@ def _find(court: Court) -> None:
     levels = [first.confidence, *(t.confidence for t in others)]
     most = one_of(rng, 1, 1, 4)
     result = court.recourse.find(
-        court.case.person, levels, mode=first.mode, tolerance=first.tolerance, n_options=most
-    )
+        court.case.person, levels, mode=first.mode, tolerance=first.tolerance, n_options=most,
+        certify=chance(rng, 0.5),
+    )  # fmt: skip
     court.law(len(result.status) == len(set(levels)), f"asked {levels}, told {result.status}")
     for target, status in result.status.items():
         court.count(f"{status}, {target.mode}")
@@ -197,7 +201,7 @@ def _limited(court: Court) -> None:
     target, gap = a_target(rng, court.rows.confidence), one_of(rng, 0.0, 0.0, 0.01, 0.5)
     result = court.recourse.find(
         court.case.person, target.confidence, mode=target.mode, tolerance=target.tolerance,
-        gap=gap, node_limit=int(rng.integers(1, 12)),
+        gap=gap, node_limit=int(rng.integers(1, 12)), certify=chance(rng, 0.5),
     )  # fmt: skip
     (status,) = result.status.values()
     court.count(f"{status}, limited")
@@ -233,6 +237,8 @@ def _check_certificate(court: Court, result, target) -> None:
         return
     court.law(verdict.status is result.status[target], f"certificate of {target}: {verdict}")
     court.count("certificates that hold")
+    court.count("certificates made with the answer", target in result.proofs)
+    court.count("certificates of cards", case.model.family == "points")
     for _ in range(MUTATIONS):
         _check_mutation(court, mutated(court.rng, json.loads(text)))
 

@@ -16,12 +16,15 @@ import pandas as pd
 
 from laws.enumeration import Rows, TooManyRowsError, code_of, is_blank, labels, numeric
 from trust_recourse import Cost, Feature, PTMClassifier, Schema, TMClassifier
+from trust_recourse.cells import Grid
 from trust_recourse.question import Target
 from trust_recourse.schema import AtMost, Implication, Relation
+from trust_recourse.sums import Additive
 from trust_recourse.tsetlin.calibration import Calibrator
 
 STEPS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 10.0, 1 / 3, 0.3, 0.001, 1e-6, 1e6, 7.0)
 ROWS = 40  # to learn from
+WORTH_READING = ("link", "T", "calibrator_", "base", "points")
 ROOM = 5_000  # rows that a person may become, about, or ten times as many
 
 
@@ -41,12 +44,12 @@ class Case:
         """All of it, to be read after a failure."""
         model = self.model
         edges = [each.tolist() for each in model.thresholds_]
+        numbers = {name: value for name, value in vars(model).items() if name in WORTH_READING}
         lines = (
             *self.schema,
             f"relations {self.schema.relations}",
             f"{self.cost}, wanted {self.wanted}",
-            f"{type(model).__name__}, link {model.link}, T {model.T}, {model.calibrator_}",
-            f"inclusion {model.inclusion_.shape}, edges {edges}",
+            f"{type(model).__name__}, edges {edges}, {numbers}",
             f"{type(self.person).__name__} of codes {self.rows.own.tolist()}",
         )
         return "\n".join(f"  {line}" for line in lines)
@@ -70,7 +73,9 @@ def a_place(rng):
     drawn = list(a_table(rng))
     schema = with_relations(rng, Schema(tuple(feature for feature, _, _ in drawn)))
     table = pd.DataFrame({feature.name: column for feature, column, _ in drawn})
-    return drawn, schema, table, a_machine(rng, schema, table), a_cost(rng, schema)
+    machine = a_machine(rng, schema, table)
+    model = a_card(rng, machine) if chance(rng, 0.2) else machine
+    return drawn, schema, table, model, a_cost(rng, schema)
 
 
 def a_case(rng, drawn, schema, table, model, cost) -> Case:
@@ -291,6 +296,29 @@ def a_calibrator(rng, raw):
     x = np.unique([*x, *np.nextafter(x, one_of(rng, 0.0, 1.0))]) if chance(rng, 0.5) else x
     y = np.sort(np.clip(np.round(rng.random(len(x)), one_of(rng, 1, 15)), 0.02, 0.98))
     return Calibrator("isotonic", x, y)
+
+
+# ---------------------------------------------------------------- table of points
+
+
+class Card(Additive):
+    """A table of points, which tells as a machine does where its cells end."""
+
+    @property
+    def thresholds_(self):
+        return self.grid.edges
+
+
+def a_card(rng, machine) -> Card:
+    """Points on the cells of a machine: few digits, so that there are ties, or sums far from 0."""
+    sizes = Grid(machine.schema_, machine.thresholds_).sizes.tolist()
+    size, digits = 10 ** rng.uniform(-2, 1), one_of(rng, 1, 2, 15)
+    points = [(size * rng.normal(size=n)).round(digits) for n in sizes]
+    far = one_of(rng, 0.0, 0.0, 1e3, 1e5)
+    points[0] -= far
+    base = far + float(rng.normal())
+    classes = machine.classes_.tolist()
+    return Card(machine.schema_, machine.thresholds_, points, base=base, classes=classes)
 
 
 # ---------------------------------------------------------------- person and target

@@ -14,10 +14,10 @@ import pytest
 from laws import enumeration
 from laws.checks import judge
 from trust_recourse import question
+from trust_recourse.certificate import checker
 from trust_recourse.cost import Cost
 from trust_recourse.schema import Implication
 from trust_recourse.search import branch_and_bound
-from trust_recourse.search.certificate import checker
 
 TESTS = Path(__file__).parent.parent
 SEEDS = "0-169"  # a minute of one slow core
@@ -29,6 +29,7 @@ KINDS = {
     "people with a missing value", "costs with functions", "schemas with a continuous feature",
     "wanted class 0", "wanted class 1", "PTMClassifier", "TMClassifier", "link margin", "link vote",
     "calibration None", "calibration isotonic", "calibration sigmoid", "certificates that hold",
+    "certificates made with the answer", "certificates of cards", "Card",
     "mutations refused", "mutations that hold, and are true",
 }  # fmt: skip
 

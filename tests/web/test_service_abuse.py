@@ -19,7 +19,7 @@ from issuing import KEY
 from mutations import places, put
 from serving import running
 from trust_recourse import Feature, Ledger, PTMClassifier, Recourse, Schema, haberman
-from trust_recourse.search.certificate import REASONS
+from trust_recourse.certificate import REASONS
 from trust_recourse.web.service import service
 from trust_recourse.web.serving import listen
 from trust_recourse.web.state import AppState, Limits

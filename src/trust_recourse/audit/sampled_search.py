@@ -22,12 +22,12 @@ from trust_recourse.audit.counts import NONE, REACHED, STATUSES, people_of
 from trust_recourse.audit.folder import OWN, Folder
 from trust_recourse.audit.groups import Grouping, Ints, meant
 from trust_recourse.audit.intervals import Estimate, mean_cost, share
+from trust_recourse.certificate import cost_parts
 from trust_recourse.cost import Cost
 from trust_recourse.progress import Progress
 from trust_recourse.question import Option, Question
 from trust_recourse.recourse import Recourse
 from trust_recourse.result import Result
-from trust_recourse.search.certificate import cost_parts
 
 LEVELS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 NODES = 20_000  # boxes of a search, where the batch had no limit of its own

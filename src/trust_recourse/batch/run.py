@@ -27,9 +27,9 @@ from trust_recourse.batch.folder import (
     told_of,
 )
 from trust_recourse.batch.people import Part, People, PeopleError, people
+from trust_recourse.certificate import cost_parts
 from trust_recourse.question import Question
 from trust_recourse.recourse import Recourse
-from trust_recourse.search.certificate import cost_parts
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -388,7 +388,7 @@ def _telling_levels(recourse: Recourse, levels: list[float]) -> list[float]:
 
 
 def _certificate(console: Console, result: Result, model: PTMClassifier) -> None:
-    from trust_recourse.search.certificate import check
+    from trust_recourse.certificate import check
 
     level = CONFIDENCES[1]
     page.chapter(console, "11  A proof to take away")

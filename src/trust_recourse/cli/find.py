@@ -15,7 +15,7 @@ from trust_recourse.cli.errors import InputError, can_be_written, friendly_error
 from trust_recourse.cli.root import app
 
 if TYPE_CHECKING:
-    from trust_recourse import Option, Result
+    from trust_recourse import Option, Recourse, Result
     from trust_recourse.report.answers import Safety
 
 ABOUT = "All of it is about the model: that it would say yes, not that the world would change."
@@ -70,17 +70,16 @@ def find(
 
     for path in (certificate, save):
         can_be_written(path, person.model, person.schema, person.data)
-    if certificate is not None:
-        _must_be_certifiable(asked)
     recourse, x = person.asked()
+    if certificate is not None:
+        _must_be_certifiable(recourse, asked)
     with page.waiting("Searching"):
-        result = asked.put(recourse, x)
+        result = asked.put(recourse, x, certify=certificate is not None)
         safe, far = safety(result), how_far(result)
     answered = not any(status in UNANSWERED for status in result.status.values())
     proved = certificate if "not_found" not in result.status.values() else None
     if proved is not None:
-        with page.waiting("Proving"):
-            proof = result.certificate()
+        proof = result.certificate()
         proof.save(proved)
     if save is not None:
         result.save(save)
@@ -102,11 +101,11 @@ def find(
     raise typer.Exit(0 if answered else 1)
 
 
-def _must_be_certifiable(asked: question.Asked) -> None:
+def _must_be_certifiable(recourse: Recourse, asked: question.Asked) -> None:
     from trust_recourse.result import unproved
 
     more = "--min-radius" if asked.min_radius else "--plausible" if asked.plausible else ""
-    if reason := unproved(asked.engine, more, len(asked.levels)):
+    if reason := unproved(recourse.model, asked.engine, more, len(asked.levels)):
         raise InputError(f"--certificate: {reason}")
 
 

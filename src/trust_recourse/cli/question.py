@@ -233,9 +233,10 @@ class Asked(Rules):
             raise InputError(f"--plausible {self.plausible}: like which rows? give --like FILE")
         return plausible_by(self.plausible, read(self.like).read_by(schema), schema)
 
-    def put(self, recourse: Recourse, x: dict[str, Any]) -> Result:
+    def put(self, recourse: Recourse, x: dict[str, Any], *, certify: bool = False) -> Result:
         """Ask it; engines by trial show a progress bar."""
-        return recourse.ask(x, self.question(recourse.schema), verbose=self.engine in BY_TRIAL)
+        asked, by_trial = self.question(recourse.schema), self.engine in BY_TRIAL
+        return recourse.ask(x, asked, certify=certify, verbose=by_trial)
 
 
 def recourse_of(model: Path, schema: Path | None, wanted: str | None) -> Recourse:

@@ -17,8 +17,8 @@ from trust_recourse.vocabulary import Mode
 
 if TYPE_CHECKING:
     from trust_recourse import Certificate, Feature, PTMClassifier, TMClassifier
+    from trust_recourse.certificate import Verdict
     from trust_recourse.question import Problem
-    from trust_recourse.search.certificate import Verdict
 
 PARTS = {  # of a question, and how to give each
     "x": ("the person", "--data with --row or --set"),
@@ -83,7 +83,7 @@ def verify(
         trust-recourse verify proof.json model.safetensors --data patients.csv --row 9 \
             --lock age --confidence 0.7 --cost l2
     """
-    from trust_recourse.search.certificate import CertificateError, check
+    from trust_recourse.certificate import CertificateError, check
 
     try:
         proof, machine = read(certificate, model)

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from trust_recourse.certificate import Certificate
 from trust_recourse.ledger import judging, seal
 from trust_recourse.ledger.entries import (
     Entry,
@@ -37,7 +38,6 @@ from trust_recourse.ledger.store import Store, Tables
 from trust_recourse.question import option_name
 from trust_recourse.result import Result
 from trust_recourse.schema import Schema
-from trust_recourse.search.certificate import Certificate
 from trust_recourse.wording import floored
 
 

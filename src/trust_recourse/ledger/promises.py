@@ -13,6 +13,7 @@ from typing import Any
 
 import pandas as pd
 
+from trust_recourse.certificate import Certificate, asked, cost_parts
 from trust_recourse.cost import Cost
 from trust_recourse.ledger.entries import (
     Entry,
@@ -25,7 +26,6 @@ from trust_recourse.question import Option, Problem, Question, Status, Target
 from trust_recourse.result import Result
 from trust_recourse.schema import Schema
 from trust_recourse.schema.scalars import plain, same
-from trust_recourse.search.certificate import Certificate, asked, cost_parts
 from trust_recourse.wording import floored
 
 

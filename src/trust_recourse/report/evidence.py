@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pandas as pd
 
 from trust_recourse import __version__
+from trust_recourse.certificate import Certificate, CertificateError, check
 from trust_recourse.question import Status, Target, option_name
 from trust_recourse.report.content import (
     Block,
@@ -32,7 +33,6 @@ from trust_recourse.report.content import (
 from trust_recourse.report.protected import uses
 from trust_recourse.report.reasons import reasons
 from trust_recourse.report.titles import titled
-from trust_recourse.search.certificate import Certificate, CertificateError, check
 from trust_recourse.wording import distance, floored, percent
 
 if TYPE_CHECKING:

@@ -81,6 +81,8 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
     calibrator_: Calibrator | None
     _columns: list[Any] | None
 
+    family: ClassVar[str] = "tsetlin"  # by which a checker of certificates knows how to read it
+
     _choices: ClassVar[dict[str, tuple[Any, ...]]] = {
         "link": ("margin", "vote"),
         "calibration": (None, "isotonic", "sigmoid"),

@@ -10,10 +10,10 @@ from typing import Annotated, Any, Literal, TypeVar
 from fastapi import APIRouter, Path, Query, Request
 from pydantic import AfterValidator
 
+from trust_recourse.certificate import Certificate
 from trust_recourse.ledger import Ledger, Promise
 from trust_recourse.ledger.judging import check as judge
 from trust_recourse.result import Result
-from trust_recourse.search.certificate import Certificate
 from trust_recourse.web import bodies
 from trust_recourse.web.problems import Problem
 from trust_recourse.web.questions import book, chosen, put, values, within
@@ -143,7 +143,7 @@ def ledger_routes(state: AppState) -> APIRouter:
 
 def _answered(state: AppState, asked: bodies.Promising) -> tuple[Result, Certificate | None]:
     """The result of the question, and its proof if that is asked for."""
-    result = put(state, asked)
+    result = put(state, asked, certify=asked.certificate)
     option = chosen(result, asked.option)
     return result, result.certificate(option.target) if asked.certificate else None
 

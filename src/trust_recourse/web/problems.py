@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.routing import Match, Mount
 
 from trust_recourse.cancel import Cancelled
+from trust_recourse.certificate import CertificateError
 from trust_recourse.ledger import (
     LedgerChangedError,
     LedgerError,
@@ -22,7 +23,6 @@ from trust_recourse.ledger import (
 )
 from trust_recourse.report.letter import ProtectedReasonError
 from trust_recourse.schema.errors import SchemaError
-from trust_recourse.search.certificate import CertificateError
 from trust_recourse.web.state import Busy, TooLong
 from trust_recourse.wording import shortened
 

@@ -10,13 +10,13 @@ from typing import Any, TypeVar
 import numpy as np
 from fastapi import APIRouter, Request, Response
 
+from trust_recourse.certificate import Certificate, CertificateError, check, why_not
 from trust_recourse.ledger import Promise
 from trust_recourse.question import Target
 from trust_recourse.report.answers import answers, how_far, safety, steps
 from trust_recourse.report.letter import letter as write
 from trust_recourse.report.pdf import pdf
 from trust_recourse.result import Result, unproved
-from trust_recourse.search.certificate import Certificate, CertificateError, check
 from trust_recourse.web import bodies
 from trust_recourse.web.problems import Problem
 from trust_recourse.web.questions import (
@@ -63,7 +63,7 @@ def question_routes(state: AppState) -> APIRouter:
     async def recourse(asked: bodies.Finding, request: Request) -> bodies.Answers:
         """The least that a person must change to be accepted with the confidences they name."""
         within(limits, asked)
-        _certifiable(asked)
+        _certifiable(state.recourse.model, asked)
 
         def job() -> dict[str, Any]:
             return found(state, asked)
@@ -136,15 +136,15 @@ def question_routes(state: AppState) -> APIRouter:
 
 def found(state: AppState, asked: bodies.Finding) -> dict[str, Any]:
     """The answers to a question as plain values, with the proof if that is asked for."""
-    result = put(state, asked)
+    result = put(state, asked, certify=asked.certificate)
     told = answers(result, safety(result), how_far(result, EACH))
     proved = asked.certificate and "not_found" not in result.status.values()
     return {**told, "certificate": result.certificate().to_dict() if proved else None}
 
 
-def _certifiable(asked: bodies.Finding) -> None:
+def _certifiable(model: Any, asked: bodies.Finding) -> None:
     more = "min_radius" if asked.min_radius else "plausible" if asked.plausible else ""
-    reason = unproved(asked.engine, more, len(set(asked.confidence)))
+    reason = unproved(model, asked.engine, more, len(set(asked.confidence)))
     if asked.certificate and reason:
         raise Problem("not-valid", f"certificate: {reason}")
 
@@ -152,8 +152,8 @@ def _certifiable(asked: bodies.Finding) -> None:
 def verdict(state: AppState, asked: bodies.Proof) -> bodies.Verdict:
     """What the checker says of a certificate as an answer to the desk's own question."""
     model = state.recourse.model
-    if not hasattr(model, "inclusion_"):
-        raise Problem("not-valid", f"{type(model).__name__}: no certificate can be about it")
+    if reason := why_not(model):
+        raise Problem("not-valid", f"no certificate can be about the served model: {reason}")
     proof = Certificate.from_dict(asked.certificate)
     by = state.recourse.under(asked.terms())
     x, level = asked.person and values(by.schema, asked.person), asked.confidence

@@ -50,7 +50,7 @@ def at_most(name: str, given: float | None, most: float) -> None:
         raise Problem("too-much", detail, name=name, limit=most)
 
 
-def put(state: AppState, body: Question) -> Result:
+def put(state: AppState, body: Question, *, certify: bool = False) -> Result:
     """Ask a question; the search ends with the limits of the server at the latest."""
     asked = body.question()
     person = values(state.recourse.schema, body.person)
@@ -60,7 +60,7 @@ def put(state: AppState, body: Question) -> Result:
         asked = replace(asked, time_limit=seconds(state, body))
     else:
         asked = replace(asked, n_trials=asked.n_trials or _trials(state, body))
-    return state.recourse.ask(person, asked)
+    return state.recourse.ask(person, asked, certify=certify)
 
 
 def chosen(result: Result, at: int) -> Option:

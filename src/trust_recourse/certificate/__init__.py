@@ -2,8 +2,9 @@
 
 The search cuts a box of candidates in two, and again, until every part can be discarded for a
 reason. A **proof** is that tree; a **certificate** is the question, the answer and the proof. The
-checker shares no code with the search or with the model's bounds: it reads the machine's inclusion
-probabilities, computes everything from their definition in plain NumPy, and confirms that
+checker shares no code with the search or with any model: a reader of the model's family reads its
+stored numbers anew, everything is computed from their definition in plain NumPy, and it confirms
+that
 
 - the question is the verifier's, and the model the one that was asked;
 - the candidates leave out no allowed value that could serve better;
@@ -14,14 +15,10 @@ probabilities, computes everything from their definition in plain NumPy, and con
 
 from __future__ import annotations
 
-from trust_recourse.search.certificate.checker import Verdict, check, verify
-from trust_recourse.search.certificate.question import asked, cost_parts, fingerprint
-from trust_recourse.search.certificate.record import (
-    REASONS,
-    Certificate,
-    CertificateError,
-    Proof,
-)
+from trust_recourse.certificate.checker import Verdict, check, verify
+from trust_recourse.certificate.question import asked, cost_parts, fingerprint
+from trust_recourse.certificate.readers import why_not
+from trust_recourse.certificate.record import REASONS, Certificate, CertificateError, Proof
 
 __all__ = [
     "REASONS",
@@ -34,4 +31,5 @@ __all__ = [
     "cost_parts",
     "fingerprint",
     "verify",
+    "why_not",
 ]

@@ -2,7 +2,7 @@
 
 The fingerprint is the SHA-256 of the question as JSON, its keys sorted and without spaces: the
 model's own fingerprint, the person's values, the schema without its defaults, the cost, the target
-and the position of the wanted class. Every number is written as a float. Whoever has the question
+(with the decision threshold where that is not one half) and the position of the wanted class. Every number is written as a float. Whoever has the question
 computes the same one, with or without a certificate.
 """
 
@@ -30,7 +30,9 @@ def asked(problem: Problem, model: str, given_again: Iterable[str] = ()) -> Ques
     """
     action_set, target = problem.action_set, problem.target
     cost, untold = cost_parts(problem.cost)
-    band = {"tolerance": target.tolerance} if target.mode == "band" else {}
+    more = {"tolerance": target.tolerance} if target.mode == "band" else {}
+    if target.threshold != 0.5:
+        more["threshold"] = target.threshold
     codes = zip(action_set.schema, action_set.own.tolist(), strict=True)
     told: Question = _floats(
         {
@@ -38,7 +40,7 @@ def asked(problem: Problem, model: str, given_again: Iterable[str] = ()) -> Ques
             "person": {f.name: None if math.isnan(c) else f.value_of(c) for f, c in codes},
             "schema": {"relations": [], **action_set.schema.to_dict()},
             "cost": {**cost, "given_again": sorted({*given_again, *untold})},
-            "target": {"confidence": target.confidence, "mode": target.mode, **band},
+            "target": {"confidence": target.confidence, "mode": target.mode, **more},
             "wanted class": int(problem.wanted),
         }
     )

@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trust_recourse import cancel, strict_json
+from trust_recourse.certificate.question import Question, asked, cost_parts, fingerprint
 from trust_recourse.cost import Cost
 from trust_recourse.files import write_whole
 from trust_recourse.question import Floats, Ints, Point, Problem, Status, Target
 from trust_recourse.schema import Schema, SchemaError
-from trust_recourse.search.certificate.question import Question, asked, cost_parts, fingerprint
 
 FORMAT = 2
 READ = (1, 2)  # format 1 had no fingerprint of the question
@@ -44,8 +44,8 @@ class Proof:
     root is all of them. The nodes are in preorder. At an inner node `feature[k]` ≥ 0 is cut:
     candidates up to `cut[k]` go to the left part, which comes next, the rest to the right. At a
     leaf `feature[k]` is −1 − the position of its reason in `REASONS`, and for a priced leaf
-    `price[k]` is λ, in cost (before the root) per unit of uncalibrated confidence, or infinite.
-    What means nothing is 0.
+    `price[k]` is λ, in cost (before the root) per unit of the reader's score (of a machine its
+    uncalibrated confidence), or infinite. What means nothing is 0.
     """
 
     candidates: tuple[Floats, ...]
@@ -114,11 +114,7 @@ class Certificate:
             "given_again": sorted({*self.given_again, *untold}),
             "factual": _told(problem.action_set.own),
             "wanted": int(problem.wanted),
-            "target": {
-                "confidence": float(problem.target.confidence),
-                "mode": problem.target.mode,
-                "tolerance": float(problem.target.tolerance),
-            },
+            "target": problem.target.to_dict(),
             "status": str(self.status),
             "answer": answer
             and {
@@ -230,9 +226,10 @@ def _read_problem(given: Mapping[str, Any]) -> Problem:
     if type(wanted) is not int or wanted not in (0, 1):
         raise CertificateError(f"wanted: given {short(wanted)}, expected 0 or 1")
     cost = _read_parts("cost", given["cost"], l0=_number, l1=_number, l2=_number, root=_boolean)
-    target = _read_parts(
-        "target", given["target"], confidence=_number, mode=_text, tolerance=_number
-    )
+    parts = {"confidence": _number, "mode": _text, "tolerance": _number}
+    if isinstance(given["target"], Mapping) and "threshold" in given["target"]:
+        parts["threshold"] = _number  # of the decision, where it is not one half
+    target = _read_parts("target", given["target"], **parts)
     schema = _read_schema(given["schema"])
     codes = _numbers("factual", given["factual"])
     try:

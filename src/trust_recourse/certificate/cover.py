@@ -1,0 +1,186 @@
+"""That a proof leaves nothing out: its candidates, and the tree of boxes over them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from trust_recourse.certificate.reader import Bools, Reader
+from trust_recourse.certificate.record import REASONS, CertificateError, Proof
+from trust_recourse.question import Floats, Ints, Problem
+from trust_recourse.schema import SchemaError
+from trust_recourse.schema.actions import MOST_LISTED
+
+RELATIVE = 1e-9  # costs that differ by less, relatively, are the same
+PRICED = REASONS.index("priced")
+
+# ---------------------------------------------------------------- the candidates
+
+
+class Offered:
+    """The candidates of one feature, beside all that the person may choose."""
+
+    def __init__(self, f: int, problem: Problem, reader: Reader, codes: Floats) -> None:
+        self.feature, self.actions = problem.action_set.schema[f], problem.action_set.actions[f]
+        self.f, self.cost, self.reader, self.codes = f, problem.cost, reader, codes
+        self.n_cells = int(reader.sizes[f])
+
+    def check(self, related: bool) -> None:
+        """The candidates are allowed, no more than needed, and leave out nothing that matters."""
+        self._check_sizes(related)
+        self._check_allowed()
+        if related:
+            self._check_every_value()
+        else:
+            self._check_every_cell()
+
+    def costs(self, codes: Floats) -> Floats:
+        """What each costs before the root: by one that is infinite anything could be proved."""
+        own = self.actions.own
+        try:
+            found = [self.cost.change(self.feature, own, code) for code in codes.tolist()]
+        except ValueError as error:  # of a function of the user's own
+            raise CertificateError(f"{self.feature.title}: {error}") from None
+        for code, cost in zip(codes.tolist(), found, strict=True):
+            if not 0 <= cost < math.inf:
+                said = f"{self.feature.title}: {self.feature.describe_code(code)} costs {cost!r}"
+                raise CertificateError(f"{said}, expected a finite number from 0 up")
+        return np.array(found)
+
+    def cells(self, codes: Floats) -> Ints:
+        """The cell of each."""
+        return self.reader.cells(self.f, self.feature, codes)
+
+    def _check_sizes(self, related: bool) -> None:
+        """No candidate twice, and no more than a search needs: a larger proof proves nothing more.
+
+        It needs one in each cell; of a related feature all values, of which no more are listed.
+        """
+        most = max(self.n_cells, MOST_LISTED + 1) if related else self.n_cells
+        given = len(self.codes)
+        if len(np.unique(self.codes)) < given:
+            raise CertificateError(f"{self.feature.title}: a candidate is given more than once")
+        if given > most:
+            raise CertificateError(
+                f"{self.feature.title}: given {given:,} candidates, expected at most {most:,}"
+            )
+
+    def _check_allowed(self) -> None:
+        """Each candidate may be chosen, and so may staying: that is allowed to everyone."""
+        for code in self.codes.tolist():
+            if not self.actions.allows(code):
+                raise CertificateError(
+                    f"{self.feature.title}: its candidate {code!r} is not allowed to this person"
+                )
+        if not same(self.codes, self.actions.own).any():
+            raise CertificateError(f"{self.feature.title}: the person's own value is no candidate")
+
+    def _check_every_value(self) -> None:
+        """A relation tells the values of a cell apart, so all of them must be candidates."""
+        values = self._every_value()
+        self._expect(values, np.isin(values, self.codes) | np.isnan(values))
+
+    def _check_every_cell(self) -> None:
+        """To the model the values of a cell are one, so each needs a candidate that is no dearer.
+
+        The nearest value of a cell is its cheapest, unless the feature has a cost function.
+        """
+        values = (
+            self._every_value() if self.feature.name in self.cost.functions else self._nearest()
+        )
+        least = np.full(self.n_cells, math.inf)
+        np.minimum.at(least, self.cells(self.codes), self.costs(self.codes))
+        self._expect(values, least[self.cells(values)] * (1.0 - RELATIVE) <= self.costs(values))
+
+    def _expect(self, values: Floats, served: Bools) -> None:
+        for value in values[~served].tolist():
+            said = self.feature.describe_code(value)
+            raise CertificateError(
+                f"{self.feature.title}: {said} is allowed, and no candidate serves in its place"
+            )
+
+    def _every_value(self) -> Floats:
+        try:
+            return self.actions.values()
+        except SchemaError as error:
+            raise CertificateError(f"{self.feature.title}: {error}") from None
+
+    def _nearest(self) -> Floats:
+        """The allowed value nearest to the person's own in each cell."""
+        if self.feature.kind == "category":
+            return np.array(self.actions.choices or ())
+        ends = [-math.inf, *self.reader.edges[self.f].tolist(), math.inf]
+        found = [self.actions.nearest(a, b) for a, b in pairwise(ends)]
+        return np.array([value for value in found if value is not None], dtype=np.float64)
+
+
+def same(a: Floats, b: Floats | float) -> Bools:
+    """Which are the same, missing ones too."""
+    return np.asarray((a == b) | (np.isnan(a) & np.isnan(b)))
+
+
+# ---------------------------------------------------------------- the tree
+
+
+class Boxes(NamedTuple):
+    """Leaves of the tree: their nodes, ranges of candidates and prices."""
+
+    node: Ints
+    first: Ints  # (n, features)
+    last: Ints
+    price: Floats
+
+    def at(self, rows: Ints) -> Boxes:
+        """Some of them."""
+        return Boxes(self.node[rows], self.first[rows], self.last[rows], self.price[rows])
+
+
+def leaves(proof: Proof, at_once: int) -> Iterator[tuple[int, Boxes]]:
+    """The leaves of the proof, so many of one reason at a time, each after its reason.
+
+    Its nodes are read with a stack; at the end they were just one complete tree, or it is refused.
+    """
+    _check_labels(proof)
+    top = np.array([len(codes) - 1 for codes in proof.candidates], np.int64)
+    stack = [(np.zeros_like(top), top)]
+    found: dict[int, list[tuple[int, Ints, Ints]]] = {reason: [] for reason in range(len(REASONS))}
+    for node, (f, cut) in enumerate(zip(proof.feature.tolist(), proof.cut.tolist(), strict=True)):
+        if not stack:
+            raise CertificateError(f"node {node}: the tree is complete before it")
+        first, last = stack.pop()
+        if f < 0:
+            same = found[-1 - f]
+            same.append((node, first, last))
+            if len(same) == at_once:
+                yield -1 - f, _boxes(proof, same)
+                same.clear()
+            continue
+        if f >= len(top) or not first[f] <= cut < last[f]:
+            raise CertificateError(f"node {node}: it cannot cut feature {f} after candidate {cut}")
+        left, right = last.copy(), first.copy()
+        left[f], right[f] = cut, cut + 1
+        stack += [(right, last), (first, left)]
+    if stack:
+        raise CertificateError(f"the tree is cut short: {len(stack)} of its parts are not there")
+    yield from ((reason, _boxes(proof, same)) for reason, same in found.items() if same)
+
+
+def _boxes(proof: Proof, found: list[tuple[int, Ints, Ints]]) -> Boxes:
+    node, first, last = (np.array(part) for part in zip(*found, strict=True))
+    return Boxes(node, first, last, proof.price[node])
+
+
+def _check_labels(proof: Proof) -> None:
+    """Each leaf has a reason, each priced leaf a price, and what means nothing is 0."""
+    priced = proof.feature == -1 - PRICED
+    sound = proof.feature >= -len(REASONS)
+    sound &= np.where(priced, proof.price > 0, proof.price == 0)
+    sound &= (proof.feature >= 0) | (proof.cut == 0)
+    if not sound.all():
+        node = int(np.argmin(sound))
+        given = f"feature {proof.feature[node]}, cut {proof.cut[node]}, price {proof.price[node]}"
+        raise CertificateError(f"node {node}: given {given}, which together mean nothing")

@@ -1,0 +1,163 @@
+"""What the checker asks of a model family: the one protocol of its readers.
+
+A **reader** reads a fitted model anew, from the numbers stored in it and with none of the model's
+own code, and turns it towards one class. Its **score** is a number of its own that confidence never
+falls with: whoever has a confidence has at least some score. On candidates whose cells are known a
+reader gives **bounds**: on the score over whole boxes, and linear conditions on the points that
+reach a score, of which the generic part, `lagrangian`, makes bounds on their cost. Everything is
+rounded outwards: a bound may say too little, never too much.
+
+What a proof stores for a box comes to the reader with the box, in its `Choices`: today the price λ.
+A family whose conditions need more than the box, such as functions of each cell, gets it likewise.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trust_recourse.question import Floats, Ints
+from trust_recourse.schema import Feature
+
+Bools = NDArray[np.bool_]
+
+ROUNDING = 1e-12  # scores and logarithms computed in another order differ by no more
+SHARE = 1e-14  # of the size of its terms: what a sum computed in another order differs by at most
+
+
+class Reader(ABC):
+    """A fitted model, turned towards one class."""
+
+    words: ClassVar[str]  # what it reads, in the plural
+    edges: tuple[Floats, ...]  # the last value of each ordered feature's cells but the last
+
+    @property
+    @abstractmethod
+    def sizes(self) -> Ints:
+        """How many cells each feature has, that of missing values included, which is the last."""
+
+    @property
+    @abstractmethod
+    def width(self) -> int:
+        """How many numbers are held of each candidate."""
+
+    @property
+    @abstractmethod
+    def ends(self) -> tuple[float, float]:
+        """Between what every score lies."""
+
+    @classmethod
+    @abstractmethod
+    def read(cls, model: Any) -> Self:
+        """The numbers of a fitted model, for its class 1; one that makes no sense is refused."""
+
+    @abstractmethod
+    def turned(self) -> Self:
+        """The same model, turned towards the other class."""
+
+    @abstractmethod
+    def confidence(self, score: Floats) -> Floats:
+        """The confidence that a score stands for; it never falls."""
+
+    @abstractmethod
+    def bounds(self, cells: Sequence[Ints]) -> Bounds:
+        """Bounds on boxes of candidates, which lie in these cells of each feature."""
+
+    def cells(self, f: int, feature: Feature, codes: Floats) -> Ints:
+        """The cell of each code: edges below it, or the category; missing comes last."""
+        if feature.kind == "category":
+            found = np.nan_to_num(codes).astype(np.int64)
+        else:
+            found = (codes[:, None] > self.edges[f]).sum(axis=1)
+        return np.where(np.isnan(codes), self.sizes[f] - 1, found)
+
+    def least_score(self, confidence: float) -> float:
+        """The least score that stands for this confidence; infinite if none does."""
+
+        def enough(score: float) -> bool:
+            return bool(self.confidence(np.array(score)) >= confidence)
+
+        below, above = self.ends
+        if enough(below):
+            return below
+        if not enough(above):
+            return math.inf
+        while below < (middle := (below + above) / 2) < above:
+            below, above = (below, middle) if enough(middle) else (middle, above)
+        return above
+
+
+class Bounds(ABC):
+    """A model on boxes of candidates: ranges of them for each feature, (n, features) both ends."""
+
+    @abstractmethod
+    def scores(self, first: Ints, last: Ints) -> tuple[Floats, Floats]:
+        """Between what the score lies on each box."""
+
+    @abstractmethod
+    def relaxed(
+        self, choices: Choices, level: float, steps: int
+    ) -> tuple[Bools, Iterable[Relaxation]]:
+        """Boxes in which no choice has a score of this level, and conditions on those that have.
+
+        The more steps, the more work may be put into them.
+        """
+
+    @abstractmethod
+    def looseness(self, first: Ints, last: Ints) -> Floats:
+        """How far each feature's range moves the score on one box, by any measure."""
+
+
+class Choices(NamedTuple):
+    """The candidates of n boxes that a point cheaper than the goal may have, P in all.
+
+    They come feature by feature in each box. In a box whose cheapest point costs c the budget is
+    goal − c, and what a candidate costs more than the cheapest of its feature is its spend: no
+    point cheaper than the goal spends more than the budget.
+    """
+
+    box: Ints  # (P,)
+    candidate: Ints
+    start: Ints  # (n · features,) where those of each feature of each box begin
+    spend: Floats  # (P,)
+    budget: Floats  # (n,)
+    price: Floats  # (n,) λ, as the proof has it
+
+    def each(self, which: np.ufunc, values: Floats) -> Floats:
+        """The least or the greatest of each feature in each box: (k, P) to (k, n, features)."""
+        found = which.reduceat(values, self.start, axis=1)
+        return np.asarray(found.reshape(len(values), len(self.budget), -1))
+
+
+class Relaxation(NamedTuple):
+    """A condition on all that reach a level: the gains of their choices add up to what is needed.
+
+    In the form K + Σ_f g_f ≥ level of a separable bound, what is needed is level − K.
+    """
+
+    needed: Floats  # (n,)
+    gains: Floats  # (P,)
+    size: Floats  # (P,) of the terms that each gain is summed from: what may be lost by rounding
+
+
+def other_class(confidence: Floats) -> Floats:
+    """The other class's confidence; at a tie it is just below ½, as a tie is class 1."""
+    return np.where(confidence == 0.5, math.nextafter(0.5, 0.0), 1.0 - confidence)
+
+
+def logistic(at: Floats) -> Floats:
+    """1 / (1 + e^−x)."""
+    with np.errstate(over="ignore"):  # far below 0 it is 0
+        return np.asarray(1.0 / (1.0 + np.exp(-at)))
+
+
+def extreme(which: np.ufunc, table: Floats, first: Ints, last: Ints) -> Floats:
+    """The least or the greatest of table[first … last], for each range."""
+    padded = np.concatenate([table, table[-1:]])  # so that the end of a range is an index too
+    ends = np.column_stack([first, last + 1]).ravel()
+    return np.asarray(which.reduceat(padded, ends, axis=0)[::2])

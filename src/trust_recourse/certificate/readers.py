@@ -1,0 +1,33 @@
+"""The readers by the family that a model says it is of: the only list of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trust_recourse.certificate.reader import Reader
+from trust_recourse.certificate.record import CertificateError
+from trust_recourse.certificate.sums import Card
+from trust_recourse.certificate.tsetlin import Machine
+
+READERS: dict[str, type[Reader]] = {"tsetlin": Machine, "points": Card}
+
+
+def why_not(model: Any) -> str:
+    """Why no certificate can be about a model; '' if one can.
+
+    >>> print(why_not(len))
+    the checker has no reader for builtin_function_or_method; it reads Tsetlin machines and tables
+    of points
+    """
+    if str(getattr(model, "family", "")) in READERS:
+        return ""
+    read = " and ".join(reader.words for reader in READERS.values())
+    return f"the checker has no reader for {type(model).__name__}; it reads {read}"
+
+
+def read(model: Any, wanted: int) -> Reader:
+    """A fitted model as its family's reader reads it, for the class at this position."""
+    if reason := why_not(model):
+        raise CertificateError(reason)
+    reader = READERS[model.family].read(model)
+    return reader if wanted == 1 else reader.turned()

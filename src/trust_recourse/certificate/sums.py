@@ -1,0 +1,130 @@
+"""The reader of tables of points: a score that is a sum of one number for each feature's cell.
+
+Notation: the sum R = base + Σ_f points_f(cell); width, twice the range of Σ_f. The score is
+R / width, turned towards the wanted class: a price is then per unit of what the engine counts in.
+The relaxation of a sum is the sum itself: K = base, the gains are the points.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from trust_recourse.certificate.reader import (
+    ROUNDING,
+    Bools,
+    Bounds,
+    Choices,
+    Reader,
+    Relaxation,
+    extreme,
+    logistic,
+    other_class,
+)
+from trust_recourse.certificate.record import CertificateError
+from trust_recourse.question import Floats, Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Card(Reader):
+    """The card, turned towards the wanted class."""
+
+    words = "tables of points"
+
+    edges: tuple[Floats, ...]
+    base: float  # this and the points in units of `unit`
+    points: tuple[Floats, ...]  # per feature (cells,)
+    unit: float  # below 0 where it is turned towards class 0
+
+    @classmethod
+    def read(cls, model: Any) -> Card:
+        """The points of a card, where its cells end, and what everyone begins with."""
+        edges, points = tuple(model.grid.edges), tuple(model.points)
+        for feature, cuts, each in zip(model.schema_, edges, points, strict=True):
+            known = len(feature.values) if feature.kind == "category" else len(cuts) + 1
+            cells = known + (len(feature.missing) > 0)
+            ascending = np.isfinite(cuts).all() and (np.diff(cuts) > 0).all()
+            if not (ascending and each.shape == (cells,) and np.isfinite(each).all()):
+                raise CertificateError(
+                    f"the model's points of {feature.name!r} are not one number for each cell"
+                )
+        unit = 2.0 * math.fsum(float(np.ptp(each)) for each in points) or 2.0
+        if not math.isfinite(model.base / unit):
+            raise CertificateError(f"the model's base is {model.base!r}, expected a finite number")
+        return cls(edges, model.base / unit, tuple(each / unit for each in points), unit)
+
+    @property
+    def width(self) -> int:
+        """Its points."""
+        return 1
+
+    @cached_property
+    def sizes(self) -> Ints:
+        """The cells of each feature."""
+        return np.array([len(each) for each in self.points])
+
+    @cached_property
+    def rounding(self) -> float:
+        """What a sum in any order, the model's too, and the logistic function may be off by."""
+        terms = math.fsum(float(np.abs(each).max()) for each in self.points)
+        size = 1.0 / abs(self.unit) + abs(self.base) + terms
+        return ROUNDING + (len(self.points) + 4) * 2.0**-52 * size
+
+    @cached_property
+    def ends(self) -> tuple[float, float]:
+        """The least and the greatest sum."""
+        least, most = (
+            self.base + math.fsum(float(which(each)) for each in self.points)
+            for which in (np.min, np.max)
+        )
+        return least - 2.0 * self.rounding, most + 2.0 * self.rounding
+
+    def turned(self) -> Card:
+        """The same card, turned towards the other class."""
+        points = tuple(-each for each in self.points)
+        return replace(self, base=-self.base, points=points, unit=-self.unit)
+
+    def confidence(self, score: Floats) -> Floats:
+        """A logistic function of the sum, or what that leaves to the other class."""
+        yes = logistic(score * self.unit)
+        return yes if self.unit > 0 else other_class(yes)
+
+    def bounds(self, cells: Sequence[Ints]) -> Points:
+        """The points of candidates in these cells."""
+        return Points(self, tuple(each[of] for each, of in zip(self.points, cells, strict=True)))
+
+
+@dataclass(frozen=True, eq=False)
+class Points(Bounds):
+    """The card on boxes of candidates."""
+
+    card: Card
+    tables: tuple[Floats, ...]  # per feature (candidates,)
+
+    def scores(self, first: Ints, last: Ints) -> tuple[Floats, Floats]:
+        """The sums of the least points and of the greatest."""
+        low, high = np.full((2, len(first)), self.card.base)
+        for of in self._ranges(first, last):
+            low += extreme(np.minimum, *of)
+            high += extreme(np.maximum, *of)
+        return low - self.card.rounding, high + self.card.rounding
+
+    def relaxed(self, choices: Choices, level: float, steps: int) -> tuple[Bools, list[Relaxation]]:
+        """The sum is its own relaxation, whatever the effort."""
+        del steps
+        needed = np.full(len(choices.budget), level - self.card.base - self.card.rounding)
+        gains = np.concatenate(self.tables)[choices.candidate]
+        return np.zeros(len(needed), dtype=bool), [Relaxation(needed, gains, np.abs(gains))]
+
+    def looseness(self, first: Ints, last: Ints) -> Floats:
+        """The range of each feature's points."""
+        ranges = self._ranges(first, last)
+        return np.array([np.ptp(table[a[0] : b[0] + 1]) for table, a, b in ranges])
+
+    def _ranges(self, first: Ints, last: Ints) -> list[tuple[Floats, Ints, Ints]]:
+        return [(table, first[:, f], last[:, f]) for f, table in enumerate(self.tables)]
