@@ -3,8 +3,7 @@
 `service` is the app; `question_routes` and `ledger_routes` are its routes, `bodies` what they take
 and give,
 `questions` what they put to the model, `problems` what may be wrong, `document` how it is told in
-OpenAPI · `guard`, `intake` and `metrics` stand before it · `protocol` and `serving` are Uvicorn's
-part.
+OpenAPI · `guard`, `intake` and `metrics` stand before it · `serving` starts it.
 """
 
 from importlib.util import find_spec

@@ -26,6 +26,7 @@ from trust_recourse.web.people import person_like
 from trust_recourse.web.policy import Policy
 from trust_recourse.web.problems import KINDS, PLACE, Problem, tell_problems
 from trust_recourse.web.question_routes import found, question_routes
+from trust_recourse.web.serving import when_told_to_end
 from trust_recourse.web.state import AppState
 
 PROOFS = ("/v1/verify",)  # whose bodies hold a certificate
@@ -47,10 +48,11 @@ def service(state: AppState, *, key: str | None = None) -> FastAPI:
     counts, example = Counts(), _Example(state)
 
     @asynccontextmanager
-    async def living(_: FastAPI) -> AsyncIterator[dict[str, Any]]:
+    async def living(_: FastAPI) -> AsyncIterator[None]:
         warming = asyncio.create_task(example.work())
         try:
-            yield {"state": state}
+            with when_told_to_end(state.call_off):
+                yield
         finally:
             warming.cancel()
             await asyncio.to_thread(state.close)
