@@ -14,6 +14,7 @@ import httpx
 import numpy as np
 import pytest
 import sqlalchemy as sa
+from prometheus_client.parser import text_string_to_metric_families
 from test_ledger import forged as tampered
 from typer.testing import CliRunner
 
@@ -447,14 +448,28 @@ def test_a_database_that_never_answers_is_given_up(monkeypatch):
 # ---------------------------------------------------------------- about the server
 
 
+NOW = ("requests_in_flight", "searches_inside", "briefs_inside", "records_inside",
+       "searches_called_off", "ready")  # fmt: skip
+
+
 def test_health_readiness_metrics_and_the_model(asked, recourse):
     assert told(asked.get("/health")) == {"status": "up"}
     assert told(asked.get("/ready")) == {"status": "ready"}
     told(asked.post("/v1/predict", json={"people": [PATIENT]}))
-    text = asked.get("/metrics").text
-    line = 'trust_requests_total{route="/v1/predict",method="POST",status="200"}'
-    assert line in text
-    assert "trust_ready 1" in text
+    metrics = asked.get("/metrics")
+    assert metrics.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
+    families = {each.name: each for each in text_string_to_metric_families(metrics.text)}
+    (answered,) = (
+        sample.value
+        for sample in families["trust_requests"].samples
+        if sample.labels == {"route": "/v1/predict", "method": "POST", "status": "200"}
+    )
+    assert answered >= 1
+    assert families["trust_request_seconds"].type == "histogram"
+    kinds = {name: families[f"trust_{name}"].type for name in NOW}
+    assert kinds == {**dict.fromkeys(NOW, "gauge"), "searches_called_off": "counter"}
+    now = {name: families[f"trust_{name}"].samples[0].value for name in NOW}
+    assert (now["ready"], now["requests_in_flight"], now["searches_inside"]) == (1, 1, 0)
     model = told(asked.get("/v1/model"))
     assert model["fingerprint"] == recourse.model.fingerprint_
     assert Schema.from_dict(model["table"]) == recourse.schema

@@ -8,7 +8,7 @@ OpenAPI · `guard`, `intake` and `metrics` stand before it · `serving` starts i
 
 from importlib.util import find_spec
 
-for _name in ("fastapi", "fastapi_offline", "uvicorn"):
+for _name in ("fastapi", "fastapi_offline", "prometheus_client", "uvicorn"):
     if find_spec(_name) is None:
         raise ModuleNotFoundError(
             f"the service needs {_name}, which is not installed: pip install 'trust-recourse[web]'",

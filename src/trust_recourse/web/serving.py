@@ -76,7 +76,8 @@ def when_told_to_end(call: Callable[[], None]) -> Iterator[None]:
         if callable(then := before[number]):
             then(number, frame)
 
-    before = {each: signal.signal(each, told) for each in (signal.SIGINT, signal.SIGTERM)}
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before: dict[int, Any] = {each: signal.signal(each, told) for each in numbers}
     try:
         yield
     finally:
