@@ -35,7 +35,6 @@ from trust_recourse import PTMClassifier, Recourse, Schema, batch
 from trust_recourse.batch import BatchError, PeopleError, Question, answer, folder
 from trust_recourse.batch.people import Span
 from trust_recourse.cli import app
-from trust_recourse.cli.batch import words as told_of
 from trust_recourse.question import Cost
 
 LEVEL = 0.7
@@ -206,7 +205,7 @@ def test_a_run_is_the_unit_of_work_part_by_part(recourse, question, file, tmp_pa
     seen = []
     counts = batch.run(
         recourse, file, tmp_path / "out", LEVEL, keep="all", id="name", rows_per_part=25, n_jobs=1,
-        tell=seen.append,
+        tell=lambda *now: seen.append(now),
     )  # fmt: skip
     told = batch.read(tmp_path / "out")
     people = pd.read_parquet(file)
@@ -217,9 +216,7 @@ def test_a_run_is_the_unit_of_work_part_by_part(recourse, question, file, tmp_pa
     assert told.columns.tolist() == columns
     alike(told[list(question.columns)], answer(people, question))
     assert counts == Counter(told["status"])
-    assert seen[-1].rows == seen[-1].of == len(people)
-    assert (seen[0].rows, seen[0].here, seen[0].rate) == (25, 0, 0)
-    assert seen[-1].here == len(people) - 25
+    assert (seen[0], seen[-1]) == ((25, len(people)), (len(people), len(people)))
     assert [len(part) for part in batch.parts(tmp_path / "out")] == [25, 25, 10] * 3 + [25, 10]
     said = batch.manifest(tmp_path / "out")
     assert said["input"]["sha256"] == _sha256(file)
@@ -308,7 +305,7 @@ def test_files_of_a_folder_may_differ_in_a_columns_type(recourse, file, tmp_path
 def test_any_number_of_workers_gives_the_same_and_one_may_die(recourse, file, tmp_path):
     killed = []
 
-    def kill_one(now):
+    def kill_one(*_):
         if killed:
             return
         workers = [c for c in psutil.Process().children() if "popen_loky" in str(c.cmdline())]
@@ -514,7 +511,7 @@ def test_an_input_that_changes_meanwhile_is_refused(recourse, file, tmp_path, ki
     people.to_csv(path, index=False) if kind == "csv" else people.to_parquet(path)
     whole = path.read_bytes()
 
-    def changed(now):
+    def changed(*_):
         if change == "gone":
             path.unlink(missing_ok=True)
         else:
@@ -579,7 +576,7 @@ def test_a_folder_that_cannot_be_written_is_named(
 def test_two_processes_do_not_write_the_same_folder(recourse, file, tmp_path):
     out = tmp_path / "out"
 
-    def again(now):
+    def again(*_):
         with pytest.raises(BatchError, match="another process is at work"):
             batch.run(recourse, file, out, LEVEL, rows_per_part=100, n_jobs=1)
 
@@ -763,12 +760,6 @@ def test_the_command_says_why_people_are_unanswered(recourse, file, tmp_path):
     assert told[at + 3].startswith(
         "2 for other reasons; the column `reason` says each, batch.reasons"
     )
-
-
-def test_a_rate_is_told_once_there_is_one():
-    first, later = batch.Progress(100, 1000, 0, 0.0), batch.Progress(300, 1000, 200, 10.0)
-    assert told_of(first) == "100 of 1,000 people"
-    assert told_of(later) == "300 of 1,000 people, 20 a second, 35 seconds left"
 
 
 # ---------------------------------------------------------------- another engine
