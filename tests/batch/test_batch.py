@@ -32,7 +32,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from trust_recourse import PTMClassifier, Recourse, Schema, batch
-from trust_recourse.batch import BatchError, PeopleError, Question, answer, folder
+from trust_recourse.batch import BatchError, Question, TableError, answer, folder
 from trust_recourse.batch.people import Span
 from trust_recourse.cli import app
 from trust_recourse.question import Cost
@@ -355,7 +355,7 @@ def test_bad_lines_of_a_csv_come_out_with_their_reason(recourse, tmp_path):
     assert "line 2: one row up to line 33; is there a quote too many" in long
     assert pd.isna(short)
     path.write_bytes(b'name,income,children,housing,grade,employed\n"a,1\n' + b"b\n" * 9)
-    with pytest.raises(PeopleError, match="lines 2 to 11: .*a quote that begins"):
+    with pytest.raises(TableError, match="lines 2 to 11: .*a quote that begins"):
         batch.run(recourse, path, tmp_path / "other", LEVEL)
 
 
@@ -518,7 +518,7 @@ def test_an_input_that_changes_meanwhile_is_refused(recourse, file, tmp_path, ki
             path.write_bytes(whole[: len(whole) // 2] if change == "cut" else whole + whole)
 
     words = "cannot be read any more" if change == "gone" else "was changed while it was read"
-    with pytest.raises(PeopleError, match=words):
+    with pytest.raises(TableError, match=words):
         batch.run(
             recourse, path, tmp_path / "out", LEVEL, rows_per_part=100, radius=False, n_jobs=1,
             tell=changed,
@@ -689,28 +689,28 @@ def test_a_damaged_row_group_costs_its_rows_alone(recourse, file, tmp_path):
 
 def test_an_input_that_cannot_be_cut_into_parts_is_refused(recourse, file, tmp_path):
     (tmp_path / "folder").mkdir()
-    with pytest.raises(PeopleError, match=r"a folder without \*.parquet"):
+    with pytest.raises(TableError, match=r"a folder without \*.parquet"):
         batch.run(recourse, tmp_path / "folder", tmp_path / "out")
     shutil.copy(file, tmp_path / "folder" / "a.parquet")
     (tmp_path / "folder" / "b.parquet").write_bytes(file.read_bytes()[:-9])
-    with pytest.raises(PeopleError, match="b.parquet: not a Parquet file, or damaged"):
+    with pytest.raises(TableError, match="b.parquet: not a Parquet file, or damaged"):
         batch.run(recourse, tmp_path / "folder", tmp_path / "out")
     pq.write_table(pa.table({"x": [1]}), tmp_path / "folder" / "b.parquet")
-    with pytest.raises(PeopleError, match="b.parquet: unlike a.parquet in the columns"):
+    with pytest.raises(TableError, match="b.parquet: unlike a.parquet in the columns"):
         batch.run(recourse, tmp_path / "folder", tmp_path / "out")
     shutil.copy(file, tmp_path / "folder" / "b.parquet")
     for within in ("", "answers"):
         with pytest.raises(BatchError, match="in the folder that is read"):
             batch.run(recourse, tmp_path / "folder", tmp_path / "folder" / within)
-    with pytest.raises(PeopleError, match="there is no such file"):
+    with pytest.raises(TableError, match="there is no such file"):
         batch.run(recourse, tmp_path / "nobody.csv", tmp_path / "out")
-    with pytest.raises(PeopleError, match="no column 'regoin'; did you mean 'region'"):
+    with pytest.raises(TableError, match="no column 'regoin'; did you mean 'region'"):
         batch.run(recourse, file, tmp_path / "out", keep="regoin")
     (tmp_path / "blank.csv").write_text("income,status\n")
-    with pytest.raises(PeopleError, match="columns, but no rows"):
+    with pytest.raises(TableError, match="columns, but no rows"):
         batch.run(recourse, tmp_path / "blank.csv", tmp_path / "out")
     (tmp_path / "taken.csv").write_text("income,status\n1,2\n")
-    with pytest.raises(PeopleError, match="'status' cannot be kept"):
+    with pytest.raises(TableError, match="'status' cannot be kept"):
         batch.run(recourse, tmp_path / "taken.csv", tmp_path / "out", keep="status")
     for wrong in ({"n_jobs": 0}, {"rows_per_part": 0}):
         with pytest.raises(ValueError, match="expected a whole number of at least 1"):

@@ -26,9 +26,10 @@ from trust_recourse.batch.folder import (
     refuse_foreign,
     told_of,
 )
-from trust_recourse.batch.people import Part, People, PeopleError, people
+from trust_recourse.batch.people import Part, People, people
 from trust_recourse.recourse import Recourse
 from trust_recourse.search.certificate import cost_parts
+from trust_recourse.tables import TableError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -149,7 +150,7 @@ def _kept(
         named = [name for name in found.names if name not in question.recourse.schema]
     kept = list(dict.fromkeys([*([] if id is None else [id]), *named]))
     if taken := [name for name in kept if name in ("row", *question.columns)]:
-        raise PeopleError(
+        raise TableError(
             f"{found.path}: the column {taken[0]!r} cannot be kept, as answers have a column of "
             "that name; rename it in the input"
         )

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from trust_recourse.cli.errors import InputError
-from trust_recourse.cli.table import read
 from trust_recourse.search.engines import Anywhere
+from trust_recourse.tables import read
 
 if TYPE_CHECKING:
     from trust_recourse import Recourse, Result, Schema
