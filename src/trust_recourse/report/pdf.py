@@ -27,7 +27,7 @@ def pdf(document: Document) -> bytes:
             "text and HTML need nothing more",
             name="typst",
         ) from None
-    template = files("trust_recourse.report").joinpath("pages.typ").read_bytes()
+    template = files("trust_recourse.report").joinpath("templates/document.typ").read_bytes()
     content = json.dumps(_breakable(document.to_dict()), ensure_ascii=False)
     try:
         made = typst.compile(template, format="pdf", sys_inputs={"content": content})
