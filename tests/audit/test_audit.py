@@ -785,7 +785,7 @@ def test_of_many_groups_those_with_the_most_refused_are_drawn(tmp_path):
     shares = intervals.share(1, 5, 100, np.random.default_rng(0))
     steps = (Step(0.7, shares, shares, shares, shares),)
     asked = tuple(Sampled(name, 5, steps, 0, {}, Some(0, shares), Some(0, shares)) for name in many)
-    deeper = dataclasses.replace(audit, parts=(dataclasses.replace(audit.parts[0], deeper=asked),))
+    deeper = dataclasses.replace(audit, parts=(dataclasses.replace(audit.parts[0], sampled=asked),))
     assert list(levels_info(deeper).groups) == list(many)[-5:]
     assert levels_info(deeper).left_out == 15
     assert "without 7 smaller groups" in draw_curves(curves_info(audit))[0].figure.get_suptitle()

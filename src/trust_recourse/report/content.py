@@ -1,8 +1,9 @@
 """What a document says, as plain values, and how it is written: text, HTML and PDF.
 
 The words stand in `templates/`. A document has a file of its own, in blocks with a blank line
-between them: `# ` begins a heading, `- ` or `1. ` a point, `~ ` small print, all else is a
-paragraph; `grid` and `picture` stand for themselves. `document.*` set blocks in each form.
+between them: `# ` begins a heading, `- ` or `1. ` a point, `~ ` small print, `| ` a row of a table
+(`|: ` its caption, `|= ` a row set apart), all else is a paragraph; `grid` and `picture` stand for
+themselves. `document.*` set blocks in each form.
 
 Text in it is text: whatever a name or a value holds is shown as it is, never run, in any form.
 """
@@ -22,7 +23,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pandas as pd
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
+from jinja2.runtime import Context
 from markupsafe import Markup
 
 from trust_recourse.files import write_whole
@@ -37,8 +39,8 @@ MONTHS = (
 _NUMBER = re.compile(r"[<>+−-]?\d[\d.,]*( ?%)?")
 _SPAN = re.compile(rf"{_NUMBER.pattern}( \(.*\))?(\s[†*])?")  # and where it lies, and a mark
 _TURNS = re.compile("[\u202a-\u202e\u2066-\u2069]")  # could make other words read otherwise
-_VALUE, _PLACE = "\u2066", "\u2067"  # before a value and a block in what a template gives: no text
-#                                      that is `clean` holds these, so no value can pass for a mark
+_VALUE, _PLACE, _BAR = "\u2066", "\u2067", "\u2068"  # before a value; before the number of a block;
+#   for a bar in a value. No text that is `clean` holds these, so no value can pass for a mark.
 
 
 def clean(text: object) -> str:
@@ -163,17 +165,25 @@ def _environment(**settings: Any) -> Environment:
     )  # fmt: skip
 
 
-class _Placed(str):
-    """What stands for a block in the text that a template gives."""
+@pass_context
+def _shown(context: Context, value: object) -> str:
+    """A value in the text that a template gives, or what stands there for a block."""
+    if isinstance(value, (Grid, Picture)):
+        context["placed"].append(value)
+        return f"\n\n{_PLACE}{len(context['placed']) - 1}\n\n"
+    return "" if value is None else _VALUE + clean(value).replace("|", _BAR)
 
-    __slots__ = ()
 
-
-def _shown(value: object) -> str:
-    return value if isinstance(value, _Placed) else _VALUE + clean(value)
+def _grid(
+    head: Iterable[str], rows: Iterable[Iterable[Any]], caption: str = "", total: bool = False
+) -> Grid:
+    cells = (("" if pd.isna(cell) else clean(cell) for cell in row) for row in rows)
+    return Grid(tuple(map(clean, head)), tuple(map(tuple, cells)), clean(caption), total)
 
 
 _WORDS = _environment(finalize=_shown)
+_WORDS.globals["grid"] = _grid
+_WORDS.filters["repr"] = repr
 _FORMS = _environment(autoescape=lambda name: name is not None and name.endswith(".html"))
 _FORMS.filters |= {"breakable": _breakable, "base64": _base64, "day": day}
 
@@ -181,22 +191,9 @@ _FORMS.filters |= {"breakable": _breakable, "base64": _base64, "day": day}
 def blocks(template: str, **values: Any) -> tuple[Block, ...]:
     """What a template of `templates/` says of these values."""
     placed: list[Block] = []
-
-    def place(block: Block) -> str:
-        placed.append(block)
-        return _Placed(f"\n\n{_PLACE}{len(placed) - 1}\n\n")
-
-    def grid(
-        head: Iterable[str], rows: Iterable[Iterable[Any]], caption: str = "", total: bool = False
-    ) -> str:
-        cells = (("" if pd.isna(cell) else clean(cell) for cell in row) for row in rows)
-        return place(Grid(tuple(map(clean, head)), tuple(map(tuple, cells)), clean(caption), total))
-
-    def picture(svg: str, alt: str) -> str:
-        return place(Picture(svg, clean(alt)))
-
-    text = _WORDS.get_template(template).render(values, grid=grid, picture=picture)
-    parts = (part.strip() for part in re.split(r"\n\s*\n", text))
+    text = _WORDS.get_template(template).render(values, placed=placed)
+    apart = re.sub("^# .*$", r"\n\g<0>\n", text, flags=re.MULTILINE)  # a heading ends with its line
+    parts = (part.strip() for part in re.split(r"\n\s*\n", apart))
     return tuple(
         placed[int(part[1:])] if part.startswith(_PLACE) else _block(part) for part in parts if part
     )
@@ -207,13 +204,22 @@ def _block(part: str) -> Block:
     if mark in ("-", "1."):
         items = re.split(rf"^{re.escape(mark)} ", part, flags=re.MULTILINE)[1:]
         return Points(tuple(map(_joined, items)), mark == "1.")
+    if mark[0] == "|":
+        return _table(part)
     if mark == "#":
         return Heading(_joined(rest))
     return Text(_joined(rest), small=True) if mark == "~" else Text(_joined(part))
 
 
+def _table(part: str) -> Grid:
+    lines = re.split(r"^\|", part, flags=re.MULTILINE)[1:]
+    caption = _joined(lines.pop(0)[1:]) if lines[0].startswith(":") else ""
+    head, *rows = (tuple(map(_joined, line.removeprefix("=").split("|"))) for line in lines)
+    return Grid(head, tuple(rows), caption, total=lines[-1].startswith("="))
+
+
 def _joined(lines: str) -> str:
-    return re.sub("[ \n]+", " ", lines.replace(_VALUE, "")).strip()
+    return re.sub("[ \n]+", " ", lines.replace(_VALUE, "")).strip().replace(_BAR, "|")
 
 
 # ---------------------------------------------------------------- the whole

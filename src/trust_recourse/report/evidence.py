@@ -12,21 +12,21 @@ import importlib.util
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from trust_recourse import __version__
 from trust_recourse.question import Option, Status, Target, option_name
-from trust_recourse.report.content import Document, Printed, blocks, clean
-from trust_recourse.report.protected import Use, uses
+from trust_recourse.report.content import Document, Picture, Printed, blocks, clean
+from trust_recourse.report.protected import uses
 from trust_recourse.report.reasons import reasons
 from trust_recourse.report.titles import titled
 from trust_recourse.search.certificate import Certificate, CertificateError, check
 from trust_recourse.wording import distance, floored, percent
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.figure import Figure
 
-    from trust_recourse.explain.comparison import Comparison
     from trust_recourse.explain.explanation import Explanation
     from trust_recourse.report.model import ModelReport
     from trust_recourse.result import Result
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 SHOWN = 10  # rules of an attribution, and tightenings, that are told one by one
 REFUSED = "REFUSED"  # how the verdict on a proof that fails begins
 STILL = 5e-4  # a share that is shown as 0.000
-
-Rows = list[tuple[Any, ...]]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -80,12 +78,14 @@ def evidence(
     """
     proofs = _Proofs(result, certificates, verify)
     result = titled(result, clean)
-    told = _Told(result, report, sigma, time_limit)
+    told = _Told(result, sigma, time_limit)
     recourse = result.recourse
     said = blocks(
         "evidence.jinja", told=told, result=result, recourse=recourse, model=recourse.model,
-        schema=recourse.schema, report=report, sigma=sigma, proofs=proofs, name=option_name,
-        pictures=tuple(told.pictures()) if pictures else (), most=SHOWN,
+        schema=recourse.schema, actions=recourse.schema.action_set(result.factual), proofs=proofs,
+        pictures=tuple(told.pictures()) if pictures else (), report=report, sigma=sigma,
+        time_limit=time_limit, most=SHOWN, name=option_name, kept=_kept, within=_range, uses=uses,
+        distance=distance, percent=percent, digest=digest,
     )  # fmt: skip
     document = Document(
         "Evidence report on one answer of a model",
@@ -98,14 +98,11 @@ def evidence(
 
 
 class _Told:
-    """The rows of the tables, and what else takes some working out, in the order of the report."""
+    """What takes some working out, in the order of the report."""
 
-    def __init__(
-        self, result: Result, report: ModelReport | None, sigma: float, time_limit: float
-    ) -> None:
-        self.result, self.report, self.sigma, self.time_limit = result, report, sigma, time_limit
-        self.recourse, self.schema = result.recourse, result.recourse.schema
-        self.action_set = self.schema.action_set(result.factual)
+    def __init__(self, result: Result, sigma: float, time_limit: float) -> None:
+        self.result, self.sigma, self.time_limit = result, sigma, time_limit
+        self.recourse = result.recourse
         way = next(iter(result.options), None)
         self.reasons = reasons(result, way=way) if result.refused else ()
         ruled = hasattr(self.recourse.model, "clauses")
@@ -121,100 +118,7 @@ class _Told:
         """The first option for a target that changes anything."""
         return next((o for o in self.result.options if o.target == target and o.changes), None)
 
-    def principal(self) -> Rows:
-        """The reasons for a refusal."""
-        return [
-            (r.feature.title, r.value, f"{r.weight:.3f}" if r.weight else "only with others",
-             _kept(r.feature, self.action_set[r.feature.name].free))
-            for r in self.reasons
-        ]  # fmt: skip
-
-    def model(self) -> Rows:
-        """What is known of the model."""
-        model, recourse = self.recourse.model, self.recourse
-        rows: Rows = [
-            ("kind", type(model).__name__),
-            ("fingerprint", getattr(model, "fingerprint_", "none: this kind of model has none")),
-            ("classes", ", ".join(map(str, getattr(model, "classes_", (0, 1))))),
-            ("wanted class", recourse.wanted),
-            ("accepts from", recourse.decision_threshold),
-            ("features", len(recourse.schema)),
-        ]
-        if hasattr(model, "clauses"):
-            rows.append(("thresholds", sum(len(each) for each in model.thresholds_)))
-        if (report := self.report) is not None:
-            rows.append(("rows in the model report", f"{report.rows}, in {report.folds} folds"))
-        return rows
-
-    def settings(self) -> str:
-        """What the model was made with."""
-        given = self.recourse.model.get_params(deep=False).items()
-        return ", ".join(f"{name}={value!r}" for name, value in given if name != "schema")
-
-    def uses(self) -> tuple[Use, ...]:
-        """What each protected feature does for this person."""
-        return uses(self.recourse.model, self.schema, self.action_set.own[None])
-
-    def curve(self) -> Rows:
-        """The reliability of the model, bin by bin."""
-        curve = cast("ModelReport", self.report).reliability.reset_index()
-        return [
-            (model, name, f"{said:.3f}", f"{came:.3f}", count)
-            for model, name, said, came, count in curve.to_numpy().tolist()
-        ]
-
-    def features(self) -> Rows:
-        """What the schema says of each feature."""
-        return [
-            (f.title, f.kind, _kept(f, f.mutable), f.direction or "", _range(f),
-             "" if f.max_change is None else f.amount(f.max_change), f"{f.scale:g}",
-             f"{f.weight:g}")
-            for f in self.schema
-        ]  # fmt: skip
-
-    def rules(self) -> Rows:
-        """The model's rules."""
-        table = self.recourse.model.clauses().worded(self.schema).table()
-        return [
-            (j, each["votes_for"], each["rule"], f"{each['dominance']:+.3f}")
-            for j, each in table.to_dict("index").items()
-        ]
-
-    def person(self) -> Rows:
-        """The person's values, and which of them may change."""
-        return [
-            (f.title, f.describe(self.result.factual[f.name]), "may change" if a.free else "stays")
-            for f, a in zip(self.schema, self.action_set.actions, strict=True)
-        ]
-
-    def options(self) -> Rows:
-        """What each option is worth."""
-        rows: Rows = []
-        for at, option in enumerate(self.result.options):
-            kept = self.result.robustness(at, self.sigma)
-            share = kept.copies if kept.probability is None else kept.probability
-            radius = self.result.radius(at) if self.recourse.exact else None
-            rows.append(
-                (option_name(at), option.target.words, option.status, f"{option.cost:.4g}",
-                 f"{option.lower_bound:.4g}", self.sure(option.confidence), distance(radius),
-                 percent(share, 2))
-            )  # fmt: skip
-        return rows
-
-    def changes(self) -> Rows:
-        """What each option changes."""
-        options = enumerate(self.result.options)
-        return [(option_name(at), self.result.words(each) or "none") for at, each in options]
-
-    def binding(self) -> Rows:
-        """How far one would get without each constraint."""
-        table = self.result.binding(self.time_limit)
-        return [
-            (a, self.sure(b), f"{c:+.4f}", "yes" if d else "no: a time limit ended the search")
-            for a, b, c, d in table.to_numpy().tolist()
-        ]
-
-    def pictures(self) -> Iterator[tuple[str, str]]:
+    def pictures(self) -> Iterator[Picture]:
         """The frontier and the waterfall, where there is a package to draw them."""
         if importlib.util.find_spec("matplotlib") is None:
             return
@@ -223,46 +127,19 @@ class _Told:
 
         if self.recourse.exact:
             figure = self.result.plot(sigma=self.sigma, time_limit=self.time_limit)
-            yield svg(figure), "What each cost buys in confidence, and where the options lie."
+            told = "What each cost buys in confidence, and where the options lie."
+            yield Picture(svg(figure), told)
         for at, why in [*self.explained.items()][:1]:
             ax = draw_waterfall(waterfall_info(why))
             told = f"From the person to {option_name(at)}, rule by rule."
-            yield svg(cast("Figure", ax.figure)), told
+            yield Picture(svg(cast("Figure", ax.figure)), told)
 
-    def moved(self, why: Explanation) -> Rows:
-        """The share of each change in the confidence that an option gains."""
-        return [
-            (each["feature"], each["from"], each["to"], f"{each['share']:+.3f}")
-            for each in why.changes().to_dict("records")
-        ]
-
-    def shares(self, why: Explanation) -> Rows:
-        """The same, by rules."""
+    def shares(self, why: Explanation) -> tuple[pd.DataFrame, int, float]:
+        """The shares of rules that are told one by one, and how many others have which share."""
         table = why.to_frame()
         moved = table[table["share"].abs() >= STILL].head(SHOWN)
-        rows: Rows = [
-            (j, each["votes_for"], each["rule"], f"{each['before']:.2f} → {each['after']:.2f}",
-             f"{each['share']:+.3f}")
-            for j, each in moved.to_dict("index").items()
-        ]  # fmt: skip
-        if len(table) > len(rows):
-            others = table["share"].sum() - moved["share"].sum()
-            others = 0.0 if abs(others) < STILL else others  # no minus zero
-            rows.append(("others", "", f"{len(table) - len(rows)} rules", "", f"{others:+.3f}"))
-        return rows
-
-    def silenced(self, why: Explanation) -> Rows:
-        """What may silence the rules that carry an option."""
-        name = why.end.name
-        return [
-            (each.clause, each.literal, f"{each.probability:.3f}", self.sure(each.breaks[name]),
-             "missed" if name in each.misses else "kept")
-            for each in why.tightenings[:SHOWN]
-        ]  # fmt: skip
-
-    def compared(self) -> Comparison:
-        """The first two options that rules explain, side by side."""
-        return self.result.compare(*[*self.explained][:2], sigma=self.sigma)
+        others = table["share"].sum() - moved["share"].sum()
+        return moved, len(table) - len(moved), 0.0 if abs(others) < STILL else others  # no minus 0
 
     def proved(self, verdicts: Mapping[Target, str]) -> Iterator[str]:
         """What is proved about the model."""
@@ -314,14 +191,6 @@ class _Proofs:
                 self.absent[target] = str(error)
         for target, certificate in self.made.items() if verify else ():
             self.verdicts[target] = _verdict(certificate, result, target)
-
-    def rows(self) -> Rows:
-        """The certificates, each by the hash of its file."""
-        made = [
-            (target.words, digest(proof), self.verdicts.get(target, "not checked here"))
-            for target, proof in self.made.items()
-        ]
-        return [*made, *((target.words, "none", why) for target, why in self.absent.items())]
 
 
 def _verdict(certificate: Certificate, result: Result, target: Target) -> str:
