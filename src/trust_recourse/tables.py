@@ -17,6 +17,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from trust_recourse.extras import absent
+
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow.parquet as pq
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 SEPARATORS = ",;\t|"
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")  # could steer a terminal
 LINES = 20  # of one record of a CSV; in a longer one a quote is missing
-FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how one begins
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")  # how one begins
 PARQUET, ZIP = b"PAR1", b"PK\x03\x04"
 
 
@@ -186,10 +188,8 @@ def is_parquet(path: Path) -> bool:
 def opened(path: Path) -> pq.ParquetFile:
     """A Parquet file, whose pages are checked as they are read."""
     if find_spec("pyarrow") is None:
-        raise TableError(
-            f"{path}: Parquet needs pyarrow, which is not installed: "
-            "pip install 'trust-recourse[parquet]', or save the table as CSV"
-        )
+        told = absent("Parquet", "pyarrow", "parquet")
+        raise TableError(f"{path}: {told}, or save the table as CSV")
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -385,6 +385,8 @@ def as_csv(table: pd.DataFrame) -> str:
     """
 
     def harmless(cell: Any) -> Any:
-        return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) else cell
+        return (
+            f"'{cell}" if isinstance(cell, str) and cell.lstrip(" ").startswith(FORMULA) else cell
+        )
 
     return table.map(harmless).rename(columns=harmless).to_csv(index=False)

@@ -14,6 +14,7 @@ import typer
 from trust_recourse.cli import page, question
 from trust_recourse.cli.errors import InputError, friendly_errors
 from trust_recourse.cli.root import app
+from trust_recourse.extras import absent
 from trust_recourse.progress import Progress
 
 WAIT = 10.0  # seconds for a worker to be there, before it is said that there is none
@@ -126,9 +127,7 @@ def batch(
 
 def _need(package: str, extra: str) -> None:
     if find_spec(package) is None:
-        raise InputError(
-            f"this needs {package}, which is not installed: pip install 'trust-recourse[{extra}]'"
-        )
+        raise InputError(absent("this", package, extra))
 
 
 @contextmanager

@@ -8,9 +8,8 @@ OpenAPI · `guard`, `intake` and `metrics` stand before it · `serving` starts i
 
 from importlib.util import find_spec
 
+from trust_recourse.extras import absent
+
 for _name in ("fastapi", "fastapi_offline", "prometheus_client", "uvicorn"):
     if find_spec(_name) is None:
-        raise ModuleNotFoundError(
-            f"the service needs {_name}, which is not installed: pip install 'trust-recourse[web]'",
-            name=_name,
-        )
+        raise ModuleNotFoundError(absent("the service", _name, "web"), name=_name)
