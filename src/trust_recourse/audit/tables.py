@@ -24,7 +24,7 @@ class Tables:
     parts: Sequence[Part]
 
     def table(self) -> pd.DataFrame:
-        """One row per group and measure."""
+        """One row per group and measure: of how many people, value, low, high."""
         rows = [
             (part.title, each.group.name, measure, of(each.group, measure), *_numbers(estimate),
              of(each.group, measure) < FEW)
