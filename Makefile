@@ -5,12 +5,12 @@ PIP := $(BIN)/pip --disable-pip-version-check -q install -c constraints.txt
 
 SECONDS ?= 600
 
-.PHONY: demo test laws bench stress postgres chromium peers reproduce reproduce-quick clean
+.PHONY: demo test laws bench stress postgres chromium nginx peers reproduce reproduce-quick clean
 
 demo: .venv/.cli,bayes
 	$(BIN)/trust-recourse demo
 
-test: .venv/.dev postgres chromium
+test: .venv/.dev postgres chromium nginx
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -32,25 +32,25 @@ stress: .venv/.dev postgres
 	PYTHONPATH=$(CURDIR):$(CURDIR)/tests $(BIN)/python benchmarks/ledger.py
 	PYTHONPATH=$(CURDIR):$(CURDIR)/tests $(BIN)/python benchmarks/service.py
 
-# A server for the ledger's tests, which start it themselves; without one they skip and say so.
+# $(call apt,PACKAGE,WHAT) installs a package where that can be done; else WHAT skips and says so.
+apt = if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		export DEBIAN_FRONTEND=noninteractive; \
+		apt-get install -y -qq --no-install-recommends $(1) >/dev/null 2>&1 || \
+		(apt-get update -qq && apt-get install -y -qq --no-install-recommends $(1) >/dev/null) || \
+		echo '$(1) could not be installed: $(2) will be skipped'; \
+	else echo '$(1) is not installed: $(2) will be skipped (apt-get install $(1))'; fi
+
+# The ledger's tests start a server themselves.
 postgres:
 	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || \
-	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-		export DEBIAN_FRONTEND=noninteractive; \
-		apt-get install -y -qq --no-install-recommends postgresql >/dev/null 2>&1 || \
-		(apt-get update -qq && apt-get install -y -qq --no-install-recommends postgresql >/dev/null) || \
-		echo 'PostgreSQL could not be installed: its tests will be skipped'; \
-	else echo 'PostgreSQL is not installed: its tests will be skipped (apt-get install postgresql)'; fi
+	$(call apt,postgresql,the tests on PostgreSQL)
 
-# A browser for the page's tests and its benchmark; without one they skip and say so.
 chromium:
-	@command -v chromium >/dev/null || \
-	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-		export DEBIAN_FRONTEND=noninteractive; \
-		apt-get install -y -qq --no-install-recommends chromium >/dev/null 2>&1 || \
-		(apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null) || \
-		echo 'Chromium could not be installed: the tests of the page will be skipped'; \
-	else echo 'Chromium is not installed: the tests of the page will be skipped (apt-get install chromium)'; fi
+	@command -v chromium >/dev/null || $(call apt,chromium,the tests of the page)
+
+nginx:
+	@test -x /usr/sbin/nginx || command -v nginx >/dev/null || \
+	$(call apt,nginx,the test of its settings)
 
 # Both go on where a killed run was. The small one runs the same code in minutes.
 # A peer whose environment cannot be built is left out, and its table says so.

@@ -171,20 +171,20 @@ def _by_batch(recourse, line, rows, client=None):
     shutil.rmtree(out, ignore_errors=True)
     begun, seen = time.monotonic(), []
 
-    def tell(now):
-        seen.append((now, cpu_of_all()))
+    def tell(done, _):
+        seen.append((done, time.monotonic(), cpu_of_all()))
 
     batch.run(
         recourse, WORK / "people.parquet", out, line, radius=False, merge=False,
         rows_per_part=PART, n_jobs=2, client=client, tell=tell,
     )  # fmt: skip
     seconds = time.monotonic() - begun
-    at_work = [each for each in seen if each[0].rows <= rows - 4 * PART]  # nobody waits until here
-    (first, cpu_before), (last, cpu_after) = at_work[3], at_work[-1]
-    answered = last.here - first.here
+    at_work = [each for each in seen if each[0] <= rows - 4 * PART]  # nobody waits until here
+    (first, begin, cpu_before), (last, end, cpu_after) = at_work[3], at_work[-1]
+    answered = last - first
     return {
         "seconds": round(seconds, 2),
-        "rate": round(answered / (last.seconds - first.seconds), 1),
+        "rate": round(answered / (end - begin), 1),
         "cpu_ms_a_row": round((cpu_after - cpu_before) / answered * 1e3, 3),
     }
 

@@ -79,8 +79,7 @@ def desks(folder: Path) -> dict[str, AppState]:
     named = {"organisation": "A clinic", "contact": "Ann Lee"}
     guarded = Schema.infer(X).update("nodes", protected=True, label="Lymph nodes")
     return {
-        # a websocket must outlive the time that a request may take to arrive
-        "/": AppState(recourse, X, ledger, limits=Limits(arrival=1.0), **named),
+        "/": AppState(recourse, X, ledger, **named),
         "/loans": AppState(lending, who, organisation=f"Bank {HOSTILE}", contact="Bo"),
         "/form": AppState(lending),
         "/guarded": AppState(Recourse(recourse.model, guarded), X, **named),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from trust_recourse.extras import absent
+
 
 def main() -> None:
     """Run the command line, or say how to install what it needs."""
@@ -13,10 +15,7 @@ def main() -> None:
         missing = (error.name or "").partition(".")[0]
         if missing not in ("typer", "rich"):
             raise
-        sys.stderr.write(
-            f"The command line needs {missing}, which is not installed: "
-            "pip install 'trust-recourse[cli]'\n"
-        )
+        sys.stderr.write(f"{absent('The command line', missing, 'cli')}\n")
         raise SystemExit(2) from None
     app(prog_name="trust-recourse")
 

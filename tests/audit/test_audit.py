@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 import folders
 from trust_recourse import Audit, Feature, PTMClassifier, Recourse, Schema
-from trust_recourse.audit import gather, intervals, tables
+from trust_recourse.audit import gather, intervals
 from trust_recourse.audit.counts import NONE, OPEN, REACHED, Group
 from trust_recourse.audit.folder import Folder
 from trust_recourse.audit.groups import MOST_CROSSED, Column, Grouping, _band_names, meant
@@ -39,6 +39,7 @@ from trust_recourse.plot import (
 from trust_recourse.progress import Progress
 from trust_recourse.report.audit import points
 from trust_recourse.report.content import Grid
+from trust_recourse.tables import FORMULA, as_csv
 
 ALIKE = {"a": (400, 0.5, 0.2, 0.05, 1.0), "b": (300, 0.5, 0.2, 0.05, 1.0)}
 PLANTED = {"a": (600, 0.4, 0.1, 0.05, 1.0), "b": (500, 0.6, 0.35, 0.0, 1.8)}
@@ -737,10 +738,10 @@ def test_the_page_shows_names_and_runs_none(tmp_path):
     assert not any(cell.startswith(("=", "@", "+")) for cell in cells)
 
 
-@given(st.text(max_size=8))
+@given(st.text(st.characters(exclude_characters="\r"), max_size=8))
 def test_no_text_of_a_table_begins_like_a_formula(text):
-    told = tables.disarmed(text)
-    assert not told.startswith(tables.FORMULAS)
+    ((told,),) = csv.reader(io.StringIO(as_csv(pd.DataFrame({text: []})), newline=""))
+    assert not told.startswith(FORMULA)
     assert told.removeprefix("'") == text.removeprefix("'")
 
 

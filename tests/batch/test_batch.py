@@ -32,10 +32,9 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from trust_recourse import PTMClassifier, Recourse, Schema, batch
-from trust_recourse.batch import BatchError, Job, PeopleError, answer, folder
+from trust_recourse.batch import BatchError, Job, TableError, answer, folder
 from trust_recourse.batch.people import Span
 from trust_recourse.cli import app
-from trust_recourse.cli.batch import words as told_of
 from trust_recourse.cost import Cost
 from trust_recourse.question import Question
 
@@ -207,7 +206,7 @@ def test_a_run_is_the_unit_of_work_part_by_part(recourse, question, file, tmp_pa
     seen = []
     counts = batch.run(
         recourse, file, tmp_path / "out", LEVEL, keep="all", id="name", rows_per_part=25, n_jobs=1,
-        tell=seen.append,
+        tell=lambda *now: seen.append(now),
     )  # fmt: skip
     told = batch.read(tmp_path / "out")
     people = pd.read_parquet(file)
@@ -218,9 +217,7 @@ def test_a_run_is_the_unit_of_work_part_by_part(recourse, question, file, tmp_pa
     assert told.columns.tolist() == columns
     alike(told[list(question.columns)], answer(people, question))
     assert counts == Counter(told["status"])
-    assert seen[-1].rows == seen[-1].of == len(people)
-    assert (seen[0].rows, seen[0].here, seen[0].rate) == (25, 0, 0)
-    assert seen[-1].here == len(people) - 25
+    assert (seen[0], seen[-1]) == ((25, len(people)), (len(people), len(people)))
     assert [len(part) for part in batch.parts(tmp_path / "out")] == [25, 25, 10] * 3 + [25, 10]
     said = batch.manifest(tmp_path / "out")
     assert said["input"]["sha256"] == _sha256(file)
@@ -309,7 +306,7 @@ def test_files_of_a_folder_may_differ_in_a_columns_type(recourse, file, tmp_path
 def test_any_number_of_workers_gives_the_same_and_one_may_die(recourse, file, tmp_path):
     killed = []
 
-    def kill_one(now):
+    def kill_one(*_):
         if killed:
             return
         workers = [c for c in psutil.Process().children() if "popen_loky" in str(c.cmdline())]
@@ -359,7 +356,7 @@ def test_bad_lines_of_a_csv_come_out_with_their_reason(recourse, tmp_path):
     assert "line 2: one row up to line 33; is there a quote too many" in long
     assert pd.isna(short)
     path.write_bytes(b'name,income,children,housing,grade,employed\n"a,1\n' + b"b\n" * 9)
-    with pytest.raises(PeopleError, match="lines 2 to 11: .*a quote that begins"):
+    with pytest.raises(TableError, match="lines 2 to 11: .*a quote that begins"):
         batch.run(recourse, path, tmp_path / "other", LEVEL)
 
 
@@ -517,14 +514,14 @@ def test_an_input_that_changes_meanwhile_is_refused(recourse, file, tmp_path, ki
     people.to_csv(path, index=False) if kind == "csv" else people.to_parquet(path)
     whole = path.read_bytes()
 
-    def changed(now):
+    def changed(*_):
         if change == "gone":
             path.unlink(missing_ok=True)
         else:
             path.write_bytes(whole[: len(whole) // 2] if change == "cut" else whole + whole)
 
     words = "cannot be read any more" if change == "gone" else "was changed while it was read"
-    with pytest.raises(PeopleError, match=words):
+    with pytest.raises(TableError, match=words):
         batch.run(
             recourse, path, tmp_path / "out", LEVEL, rows_per_part=100, radius=False, n_jobs=1,
             tell=changed,
@@ -582,7 +579,7 @@ def test_a_folder_that_cannot_be_written_is_named(
 def test_two_processes_do_not_write_the_same_folder(recourse, file, tmp_path):
     out = tmp_path / "out"
 
-    def again(now):
+    def again(*_):
         with pytest.raises(BatchError, match="another process is at work"):
             batch.run(recourse, file, out, LEVEL, rows_per_part=100, n_jobs=1)
 
@@ -695,28 +692,28 @@ def test_a_damaged_row_group_costs_its_rows_alone(recourse, file, tmp_path):
 
 def test_an_input_that_cannot_be_cut_into_parts_is_refused(recourse, file, tmp_path):
     (tmp_path / "folder").mkdir()
-    with pytest.raises(PeopleError, match=r"a folder without \*.parquet"):
+    with pytest.raises(TableError, match=r"a folder without \*.parquet"):
         batch.run(recourse, tmp_path / "folder", tmp_path / "out")
     shutil.copy(file, tmp_path / "folder" / "a.parquet")
     (tmp_path / "folder" / "b.parquet").write_bytes(file.read_bytes()[:-9])
-    with pytest.raises(PeopleError, match="b.parquet: not a Parquet file, or damaged"):
+    with pytest.raises(TableError, match="b.parquet: not a Parquet file, or damaged"):
         batch.run(recourse, tmp_path / "folder", tmp_path / "out")
     pq.write_table(pa.table({"x": [1]}), tmp_path / "folder" / "b.parquet")
-    with pytest.raises(PeopleError, match="b.parquet: unlike a.parquet in the columns"):
+    with pytest.raises(TableError, match="b.parquet: unlike a.parquet in the columns"):
         batch.run(recourse, tmp_path / "folder", tmp_path / "out")
     shutil.copy(file, tmp_path / "folder" / "b.parquet")
     for within in ("", "answers"):
         with pytest.raises(BatchError, match="in the folder that is read"):
             batch.run(recourse, tmp_path / "folder", tmp_path / "folder" / within)
-    with pytest.raises(PeopleError, match="there is no such file"):
+    with pytest.raises(TableError, match="there is no such file"):
         batch.run(recourse, tmp_path / "nobody.csv", tmp_path / "out")
-    with pytest.raises(PeopleError, match="no column 'regoin'; did you mean 'region'"):
+    with pytest.raises(TableError, match="no column 'regoin'; did you mean 'region'"):
         batch.run(recourse, file, tmp_path / "out", keep="regoin")
     (tmp_path / "blank.csv").write_text("income,status\n")
-    with pytest.raises(PeopleError, match="columns, but no rows"):
+    with pytest.raises(TableError, match="columns, but no rows"):
         batch.run(recourse, tmp_path / "blank.csv", tmp_path / "out")
     (tmp_path / "taken.csv").write_text("income,status\n1,2\n")
-    with pytest.raises(PeopleError, match="'status' cannot be kept"):
+    with pytest.raises(TableError, match="'status' cannot be kept"):
         batch.run(recourse, tmp_path / "taken.csv", tmp_path / "out", keep="status")
     for wrong in ({"n_jobs": 0}, {"rows_per_part": 0}):
         with pytest.raises(ValueError, match="expected a whole number of at least 1"):
@@ -766,12 +763,6 @@ def test_the_command_says_why_people_are_unanswered(recourse, file, tmp_path):
     assert told[at + 3].startswith(
         "2 for other reasons; the column `reason` says each, batch.reasons"
     )
-
-
-def test_a_rate_is_told_once_there_is_one():
-    first, later = batch.Progress(100, 1000, 0, 0.0), batch.Progress(300, 1000, 200, 10.0)
-    assert told_of(first) == "100 of 1,000 people"
-    assert told_of(later) == "300 of 1,000 people, 20 a second, 35 seconds left"
 
 
 # ---------------------------------------------------------------- another engine

@@ -28,8 +28,9 @@ from trust_recourse import (
     haberman,
     load,
     model_report,
+    tables,
 )
-from trust_recourse.cli import app, errors, table
+from trust_recourse.cli import app, errors
 from trust_recourse.schema import SchemaError
 from trust_recourse.wording import floored
 
@@ -207,7 +208,7 @@ words = st.text(st.characters(codec="utf-8", exclude_categories=("C", "Z")), min
 
 @given(
     st.lists(st.tuples(numbers, st.booleans(), words, st.integers(0, 99)), min_size=1),
-    st.sampled_from(table.SEPARATORS),
+    st.sampled_from(tables.SEPARATORS),
     st.booleans(),
 )
 def test_what_is_written_is_read_back(tmp_path_factory, rows, separator, bom):
@@ -216,7 +217,7 @@ def test_what_is_written_is_read_back(tmp_path_factory, rows, separator, bom):
     csv.writer(written, delimiter=separator).writerows([names, *rows])
     path = tmp_path_factory.getbasetemp() / "law.csv"
     path.write_text(written.getvalue(), encoding="utf-8-sig" if bom else "utf-8", newline="")
-    read = table.read(path)
+    read = tables.read(path)
     found = read.features()
     for at, name in enumerate(names):
         assert found[name].tolist() == [row[at] for row in rows]
@@ -232,8 +233,8 @@ def test_what_is_written_is_read_back(tmp_path_factory, rows, separator, bom):
         (b"a,y\n", "no rows"),
         (b"a,y\n1,2,3\n", "line 2: 3 cells, but the first line names 2 columns"),
         (b"a,y\n1,0\n2\n", "line 3: 1 cells"),
-        (b"a,a,y\n1,2,0\n", "same name: 'a'"),
-        (b'a,y\n"1,0\n', "not a table"),
+        (b"a,a,y\n1,2,0\n", "columns: given 'a' more than once"),
+        (b'a,y\n"1,0\n', "line 2: unexpected end of data"),
         ("a,y\nä,0\n".encode("latin-1"), "not a text in UTF-8"),
         (b"a,y\n1,0\n\x00,0\n", "line 3: the character '\\x00' has no place"),
         (b"a,y\n\x1b[2J,0\n", "line 2: the character '\\x1b' has no place"),
@@ -807,7 +808,7 @@ def test_a_picture_without_its_package_is_refused_before_the_search(who, monkeyp
 
 def test_parquet_without_its_package_is_refused(tmp_path, monkeypatch):
     (tmp_path / "t.parquet").write_bytes(b"PAR1")
-    monkeypatch.setattr(table, "find_spec", lambda _: None)
+    monkeypatch.setattr(tables, "find_spec", lambda _: None)
     line = "schema {}/t.parquet --target y --out {}/s.yaml"
     refused(line, "pip install 'trust-recourse[parquet]'", tmp_path)
 
@@ -857,7 +858,7 @@ def test_a_whole_number_beyond_all_is_refused(cell, column, tmp_path):
 def test_classes_stay_what_they_are(given, classes, tmp_path):
     given = given[np.arange(20) % 2]
     pd.DataFrame({"a": np.arange(20), "y": given}).to_parquet(tmp_path / "t.parquet")
-    assert np.unique(table.read(tmp_path / "t.parquet").labels("y")).tolist() == classes
+    assert np.unique(tables.read(tmp_path / "t.parquet").labels("y")).tolist() == classes
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from jinja2 import DictLoader
 from pypdf import PdfReader
 from typer.testing import CliRunner
 
@@ -706,8 +707,24 @@ def test_a_table_of_two_columns_says_each_value_after_its_name(told):
     assert "value:" not in told.text()
 
 
+def test_no_value_passes_for_a_mark_of_the_template(monkeypatch):
+    """Only what a template itself writes begins a heading, a point, small print or a block."""
+    words = "{{ a }}\n\n- {{ b }}\n{{ c }}\n\n{{ d }}\n\n{{ e }}{{ grid(['x'], [[b]]) }}{{ c }}"
+    monkeypatch.setattr(content._WORDS, "loader", DictLoader({"it": words}))
+    values = {"a": "# A", "b": "- B", "c": "- C\n\n# C", "d": "~ D", "e": "\u20670"}
+    assert content.blocks("it", **values) == (
+        content.Text("# A"),
+        content.Points(("- B - C # C",)),
+        content.Text("~ D"),
+        content.Text("0"),
+        content.Grid(("x",), (("- B",),)),
+        content.Text("- C # C"),
+    )
+
+
 def test_only_words_that_no_line_holds_may_break():
-    page = content.Grid(("", "value"), (("Monatliches Einkommen", f"a {'x' * 25}"),)).html()
+    grid = content.Grid(("", "value"), (("Monatliches Einkommen", f"a {'x' * 25}"),))
+    page = content.Document("Long", datetime.date(2026, 1, 1), "", "", (grid,)).html()
     assert "Monatliches Einkommen</th>" in page
     assert f"a <span class=long>{'x' * 25}</span>" in page
 
@@ -877,7 +894,7 @@ def test_the_command_ends_with_1_if_a_proof_is_refused(kept, monkeypatch):
     [
         (("--valid-until", "soon"), "w.txt", "valid_until='soon'; expected a date"),
         ((), "w.docx", "expected a name that ends in .pdf, .html, .txt"),
-        ((), "no/such/folder/l.txt", "No such file or directory"),
+        ((), "no/such/folder/l.txt", "no/such/folder does not exist; make it first"),
     ],
 )
 def test_the_command_says_what_is_wrong(kept, more, out, message):

@@ -9,14 +9,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
-from trust_recourse.audit import tables
 from trust_recourse.audit.counts import FEW, Group, of, tallied
 from trust_recourse.audit.folder import Folder
 from trust_recourse.audit.groups import MOST, Bands, Floats, Grouping, groupings
 from trust_recourse.audit.intervals import LEVEL, Estimate, Measured, apart, measured
 from trust_recourse.audit.sampled_search import Asking, Sampled, deepened
+from trust_recourse.audit.tables import Tables, jsonable
 from trust_recourse.cost import Cost
 from trust_recourse.progress import Progress
 from trust_recourse.wording import near, some
@@ -63,7 +62,7 @@ class Part:
 
 
 @dataclass(frozen=True, eq=False)
-class Audit:
+class Audit(Tables):
     """Who can reach the target and at what cost, by group, with what chance alone may do.
 
     `Audit.of(folder, by=["sex"])` makes one from what `trust-recourse batch` wrote. `table()` and
@@ -151,41 +150,6 @@ class Audit:
             {feature.name: feature.title for feature in opened.schema},
         )
 
-    # ------------------------------------------------------------ as tables
-
-    def table(self) -> pd.DataFrame:
-        """One row per group and measure: of how many people, value, low, high."""
-        return tables.groups(self.parts)
-
-    def counts(self) -> pd.DataFrame:
-        """One row per group: people, accepted, of unknown decision, and the refused by status."""
-        return tables.counts(self.parts)
-
-    def differences(self) -> pd.DataFrame:
-        """One row per group and measure: how it differs from the reference group."""
-        return tables.differences(self.parts)
-
-    def asked(self) -> pd.DataFrame:
-        """One row per group and feature: of those who can, the share asked to change it."""
-        return tables.asked(self.parts)
-
-    def curves(self) -> pd.DataFrame:
-        """One row per group and cost: the share of the refused accepted at no more than that."""
-        return tables.curves(self.parts)
-
-    def levels(self) -> pd.DataFrame:
-        """One row per group and confidence, of those whom the model was asked about."""
-        return tables.levels(self.parts)
-
-    def blocked(self) -> pd.DataFrame:
-        """One row per group and constraint: how many it alone keeps from the target."""
-        return tables.blocked(self.parts)
-
-    def to_csv(self) -> str:
-        """All numbers as one CSV, a row each."""
-        text: str = tables.long(self.parts).to_csv(index=False)
-        return text
-
     def to_dict(self) -> dict[str, Any]:
         """All numbers in lists, texts and numbers that JSON can hold."""
         names = ("counts", "table", "differences", "asked", "curves", "levels", "blocked")
@@ -198,7 +162,7 @@ class Audit:
             ],
             **{name: getattr(self, name)().to_dict("records") for name in names},
         }  # fmt: skip
-        told: dict[str, Any] = tables.jsonable(found)
+        told: dict[str, Any] = jsonable(found)
         return told
 
     # ------------------------------------------------------------ for people

@@ -13,6 +13,5 @@ from trust_recourse.batch.folder import manifest as manifest
 from trust_recourse.batch.folder import parts as parts
 from trust_recourse.batch.folder import read as read
 from trust_recourse.batch.folder import reasons as reasons
-from trust_recourse.batch.people import PeopleError as PeopleError
-from trust_recourse.batch.run import Progress as Progress
 from trust_recourse.batch.run import run as run
+from trust_recourse.tables import TableError as TableError

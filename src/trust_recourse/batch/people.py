@@ -7,10 +7,8 @@ that reads; workers get the rows themselves, so they need not see the same disk.
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import os
-import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, islice
@@ -21,21 +19,23 @@ import pandas as pd
 
 from trust_recourse.schema import Schema
 from trust_recourse.schema.errors import refuse_repeated
-from trust_recourse.schema.scalars import NUMBER
+from trust_recourse.tables import (
+    Lines,
+    Record,
+    TableError,
+    by_feature,
+    first_line,
+    is_parquet,
+    opened,
+    records,
+    separator_of,
+)
 from trust_recourse.wording import near, some
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
-SEPARATORS = ",;\t|"
-CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")  # could steer a terminal
 BLOCK = 1 << 20
-LINES = 20  # of one record of a CSV; in a longer one a quote is missing
-
-
-class PeopleError(ValueError):
-    """An input that cannot be read, with the reason."""
 
 
 class Span(NamedTuple):
@@ -67,15 +67,8 @@ class Part:
             return pd.DataFrame(columns=list(schema.names))
         columns: pd.DataFrame = self.table.select(list(schema.names)).to_pandas()
         for feature in schema if self.separator else ():
-            texts = [text.strip() for text in columns[feature.name]]
-            with_comma = self.separator == ";" and feature.kind == "number"
-            columns[feature.name] = [_with_point(text) for text in texts] if with_comma else texts
+            columns[feature.name] = by_feature(feature, columns[feature.name], self.separator)
         return columns
-
-
-def _with_point(text: str) -> str:
-    point = text.replace(",", ".")
-    return point if NUMBER.fullmatch(point) else text
 
 
 @dataclass(frozen=True)
@@ -110,7 +103,7 @@ class People:
         for name in columns:
             if name not in self.names:
                 hint = near(name, self.names) or f"; the columns are {some(self.names)}"
-                raise PeopleError(f"{self.path}: no column {name!r}{hint}")
+                raise TableError(f"{self.path}: no column {name!r}{hint}")
 
     def types(self, columns: Sequence[str]) -> pa.Schema:
         """The types of these columns."""
@@ -132,12 +125,12 @@ class People:
                     self._refuse_changed(file)
                     yield part
             except OSError as error:
-                raise PeopleError(f"{file}: cannot be read any more ({error})") from None
+                raise TableError(f"{file}: cannot be read any more ({error})") from None
 
     def _refuse_changed(self, file: Path) -> None:
         """Refuse a file that is not as it was when its rows were counted."""
         if _stamp(file) != self.stamps[file]:
-            raise PeopleError(
+            raise TableError(
                 f"{file}: was changed while it was read; let nobody write it, and start again with "
                 "another folder of answers"
             )
@@ -162,41 +155,19 @@ def people(path: str | os.PathLike[str], rows_per_part: int) -> People:
     source = Path(path)
     files = sorted(source.glob("*.parquet")) if source.is_dir() else [source]
     if not files:
-        raise PeopleError(f"{source}: a folder without *.parquet files")
+        raise TableError(f"{source}: a folder without *.parquet files")
     if not source.exists():
-        raise PeopleError(f"{source}: there is no such file")
-    if not (source.is_dir() or source.is_file()):
-        raise PeopleError(f"{source}: not a file; a device or a pipe may have no end")
-    if source.is_dir() or source.suffix == ".parquet" or _starts(source) == b"PAR1":
+        raise TableError(f"{source}: there is no such file")
+    if source.is_dir() or is_parquet(source):
         found = _parquet(source, files, rows_per_part)
-    elif _starts(source) == b"PK\x03\x04":
-        raise PeopleError(f"{source}: a spreadsheet or an archive; save it as CSV (UTF-8) first")
     else:
         found = _csv(source, rows_per_part)
     if not found.rows:
-        raise PeopleError(f"{source}: it has columns, but no rows")
+        raise TableError(f"{source}: it has columns, but no rows")
     return found
 
 
-def _starts(path: Path) -> bytes:
-    with path.open("rb") as source:
-        return source.read(4)
-
-
 # ---------------------------------------------------------------- Parquet
-
-
-def _opened(file: Path) -> pq.ParquetFile:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        return pq.ParquetFile(file, page_checksum_verification=True)
-    except (pa.ArrowException, OSError) as error:
-        raise PeopleError(
-            f"{file}: not a Parquet file, or damaged ({_first_line(error)}); mend it, or take it "
-            "away, and start again"
-        ) from None
 
 
 def _parquet(source: Path, files: list[Path], most: int) -> People:
@@ -206,13 +177,13 @@ def _parquet(source: Path, files: list[Path], most: int) -> People:
     types: dict[str, Any] = {}
     first, stamps, digest = 0, {file: _stamp(file) for file in files}, hashlib.sha256()
     for file in files:
-        with _opened(file) as opened:
-            held = opened.schema_arrow
-            groups = [opened.metadata.row_group(g).num_rows for g in range(opened.num_row_groups)]
+        with opened(file) as held_in:
+            held, told = held_in.schema_arrow, held_in.metadata
+            groups = [told.row_group(g).num_rows for g in range(told.num_row_groups)]
         refuse_repeated(f"{file}: columns", held.names)
         if types and set(held.names) != set(types):
             odd = sorted(set(held.names) ^ set(types))
-            raise PeopleError(f"{file}: unlike {files[0].name} in the columns {some(odd)}")
+            raise TableError(f"{file}: unlike {files[0].name} in the columns {some(odd)}")
         own = {field.name: _plain_type(field.type) for field in held}
         types = {name: _common(of, own[name]) for name, of in (types or own).items()}
         for group, rows in enumerate(groups):
@@ -239,9 +210,9 @@ def _parquet_parts(file: Path, group: int, spans: list[Span], columns: pa.Schema
     at, held = 0, None
     waiting = list(spans)
     try:
-        with _opened(file) as opened:
+        with opened(file) as source:
             size = max(span.rows for span in spans)
-            pieces = opened.iter_batches(size, row_groups=[group], columns=columns.names)
+            pieces = source.iter_batches(size, row_groups=[group], columns=columns.names)
             for piece in pieces:
                 here = pa.Table.from_batches([piece]).select(columns.names)
                 held = here if held is None else pa.concat_tables([held, here])
@@ -252,7 +223,7 @@ def _parquet_parts(file: Path, group: int, spans: list[Span], columns: pa.Schema
                     return
                 passed = min(len(held), max(0, waiting[0].skip - at))
                 at, held = at + passed, held.slice(passed)
-    except (pa.ArrowException, OSError, PeopleError) as error:
+    except (pa.ArrowException, OSError, TableError) as error:
         words = f"{file}, row group {group}: cannot be read ({_first_line(error)})"
     else:
         words = f"{file}, row group {group}: it ends before its last row"
@@ -304,113 +275,22 @@ def _first_line(error: Exception) -> str:
 # ---------------------------------------------------------------- CSV
 
 
-class Record(NamedTuple):
-    """One record of a CSV file: its cells, or what is wrong with it, and where the next begins."""
-
-    cells: list[str]
-    problem: str | None
-    end: int  # in bytes
-    line: int
-
-
-class _Lines:
-    """The lines of a file as text; counts bytes, and what no text may hold."""
-
-    def __init__(self, path: Path, skip: int, line: int) -> None:
-        self.source = path.open("rb")
-        self.source.seek(skip)
-        self.end, self.line = skip, line
-        self.digest = hashlib.sha256()
-        self.problem: str | None = None
-        self.record = ""  # what was read of the record so far
-
-    def __iter__(self) -> Iterator[str]:
-        for raw in self.source:
-            self.end += len(raw)
-            self.line += 1
-            self.digest.update(raw)
-            try:
-                text = raw.decode("utf-8-sig" if self.line == 1 else "utf-8")
-            except UnicodeDecodeError:
-                text = raw.decode("utf-8", errors="replace")
-                self.problem = "not a text in UTF-8"
-            if found := CONTROL.search(text):
-                self.problem = f"the character {found[0]!r} has no place in a table of text"
-                text = CONTROL.sub("", text)
-            self.record += text
-            yield text
-
-
-def _records(lines: _Lines, path: Path, separator: str, cells: int | None) -> Iterator[Record]:
-    """The records that are not blank lines; after one whose quote never ends nobody can read on."""
-    reader = csv.reader(iter(lines), delimiter=separator, strict=True, skipinitialspace=True)
-    while True:
-        begun = lines.line + 1
-        try:
-            row = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            if lines.line > begun:
-                raise PeopleError(
-                    f"{path}, lines {begun} to {lines.line}: {error}; a quote that begins a cell "
-                    "must end it"
-                ) from None
-            row, lines.problem = [""], str(error)
-        problem, lines.problem = lines.problem, None
-        text, lines.record = lines.record, ""
-        if problem is None and cells and row and len(row) != cells:
-            problem = f"{len(row)} cells, but the first line names {cells} columns"
-        if problem is None and lines.line - begun >= LINES:
-            problem = f"one row up to line {lines.line}; is there a quote too many at either end?"
-        told = f"line {begun}: {problem}" if problem else None
-        cells = cells or len(row)
-        if row or cells == 1:  # of a single column a blank line is a blank cell
-            row = row or [""]
-            yield Record(_whole(row, text, separator), told, lines.end, lines.line)
-
-
-def _whole(row: list[str], text: str, separator: str) -> list[str]:
-    """The cells of a record with the blanks that begin them, unless a quote follows these."""
-    if not text.startswith(" ") and f"{separator} " not in text:
-        return row
-    try:
-        whole = next(csv.reader([text], delimiter=separator, strict=True))
-    except csv.Error:
-        return row
-    if len(whole) != len(row):
-        return row
-    each = zip(row, whole, strict=True)
-    return [with_blanks if with_blanks.lstrip(" ") == cell else cell for cell, with_blanks in each]
-
-
 def _csv(path: Path, most: int) -> People:
     import pyarrow as pa
 
-    with path.open("rb") as source:
-        first_line = source.readline().decode("utf-8-sig", errors="replace")
-    separator = max(
-        SEPARATORS, key=lambda each: len(next(csv.reader([first_line], delimiter=each), []))
-    )
-    stamp, lines = _stamp(path), _Lines(path, 0, 0)
-    with lines.source:
-        records = _records(lines, path, separator, None)
-        header = next(records, None)
-        if header is None:
-            raise PeopleError(f"{path}: expected a first line with names of columns, then rows")
-        if header.problem:
-            raise PeopleError(f"{path}, {header.problem}")
-        spans: list[Span] = []
-        begin, row = header, 0
-        for record in records:
+    stamp, separator = _stamp(path), separator_of(path)
+    spans: list[Span] = []
+    with Lines(path) as lines:
+        coming = records(lines, separator)
+        begin, names = first_line(path, coming)
+        row = 0
+        for record in coming:
             row += 1
             if row % most == 0:
                 spans.append(_span(path, spans, row, begin))
                 begin = record
         if not spans or spans[-1].first + spans[-1].rows < row:
             spans.append(_span(path, spans, row, begin))
-    names = [name.strip() or f"column {at}" for at, name in enumerate(header.cells, 1)]
-    refuse_repeated(f"{path}: columns", names)
     kept, columns = tuple(spans if row else ()), pa.schema(dict.fromkeys(names, pa.string()))
     return People(path, kept, columns, {path: stamp}, lines.digest.hexdigest(), separator)
 
@@ -423,10 +303,9 @@ def _span(path: Path, before: list[Span], row: int, begin: Record) -> Span:
 
 def _csv_parts(source: People, spans: list[Span], columns: Sequence[str]) -> Iterator[Part]:
     for span in spans:
-        lines = _Lines(span.file, span.skip, span.line)
-        with lines.source:
-            records = _records(lines, span.file, source.separator, len(source.names))
-            taken = list(islice(records, span.rows))
+        with Lines(span.file, span.skip, span.line) as lines:
+            coming = records(lines, source.separator, len(source.names))
+            taken = list(islice(coming, span.rows))
         yield _csv_part(source, span, taken, columns)
 
 

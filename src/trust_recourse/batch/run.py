@@ -26,10 +26,11 @@ from trust_recourse.batch.folder import (
     refuse_foreign,
     told_of,
 )
-from trust_recourse.batch.people import Part, People, PeopleError, people
+from trust_recourse.batch.people import Part, People, people
 from trust_recourse.certificate import cost_parts
 from trust_recourse.question import Question
 from trust_recourse.recourse import Recourse
+from trust_recourse.tables import TableError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,25 +42,6 @@ ALL = "all"
 VERSIONS = ("trust-recourse", "numpy", "numba", "pandas")
 
 Answered = tuple[int, bytes]
-
-
-class Progress(NamedTuple):
-    """How far a run is; what workers take to start, with their first part, is no rate."""
-
-    rows: int
-    of: int
-    here: int  # rows answered since the first part was written
-    seconds: float  # since then
-
-    @property
-    def rate(self) -> float:
-        """Rows a second since the first part; 0 as long as that is all there is."""
-        return self.here / self.seconds if self.seconds else 0.0
-
-    @property
-    def left(self) -> float:
-        """Seconds to the end, as it goes now."""
-        return (self.of - self.rows) / self.rate if self.rate else np.inf
 
 
 def run(
@@ -76,7 +58,7 @@ def run(
     n_jobs: int | None = None,
     client: Any = None,
     model: str | os.PathLike[str] | None = None,
-    tell: Callable[[Progress], None] | None = None,
+    tell: Callable[[int, int], None] | None = None,
 ) -> Counter[str]:
     """Answer everybody in a file; gives how many people got each status.
 
@@ -98,7 +80,7 @@ def run(
     n_jobs : processes on this machine; one for each core if None.
     client : a Dask client, whose cluster is then used instead.
     model : where the model was read from, to be written in the manifest.
-    tell : called after every part.
+    tell : called after every part, with the people answered and how many there are.
 
     """
     job = Job.of(recourse, question, radius=radius, merge=merge)
@@ -133,17 +115,15 @@ def _write_all(
     found: People,
     missing: set[int],
     answers: Iterator[Answered],
-    tell: Callable[[Progress], None] | None,
+    tell: Callable[[int, int], None] | None,
 ) -> None:
     rows, of = {span.number: span.rows for span in found.spans}, found.rows
     done = of - sum(rows[number] for number in missing)
-    first: tuple[int, float] | None = None
     for number, content in answers:
         folder.write(number, content)
         done += rows[number]
-        first = first or (done, time.monotonic())
         if tell is not None:
-            tell(Progress(done, of, done - first[0], time.monotonic() - first[1]))
+            tell(done, of)
 
 
 def _jobs(n_jobs: int | None) -> int:
@@ -167,7 +147,7 @@ def _kept(
         named = [name for name in found.names if name not in job.recourse.schema]
     kept = list(dict.fromkeys([*([] if id is None else [id]), *named]))
     if taken := [name for name in kept if name in ("row", *job.columns)]:
-        raise PeopleError(
+        raise TableError(
             f"{found.path}: the column {taken[0]!r} cannot be kept, as answers have a column of "
             "that name; rename it in the input"
         )

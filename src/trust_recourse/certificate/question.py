@@ -2,8 +2,9 @@
 
 The fingerprint is the SHA-256 of the question as JSON, its keys sorted and without spaces: the
 model's own fingerprint, the person's values, the schema without its defaults, the cost, the target
-(with the decision threshold where that is not one half) and the position of the wanted class. Every number is written as a float. Whoever has the question
-computes the same one, with or without a certificate.
+(with the decision threshold where that is not one half) and the position of the wanted class. Every
+number is written as a float. Whoever has the question computes the same one, with or without a
+certificate.
 """
 
 from __future__ import annotations

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from importlib.util import find_spec
@@ -13,18 +11,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.progress import BarColumn, TaskProgressColumn, TextColumn
-from rich.progress import Progress as Bar
 
 from trust_recourse.cli import page, question
 from trust_recourse.cli.errors import InputError, friendly_errors
 from trust_recourse.cli.root import app
+from trust_recourse.extras import absent
+from trust_recourse.progress import Progress
 
 if TYPE_CHECKING:
-    from trust_recourse.batch import Progress
     from trust_recourse.question import Question
 
-EVERY = 10.0  # seconds between lines where there is no terminal
+WAIT = 10.0  # seconds for a worker to be there, before it is said that there is none
 MOST = 3  # reasons that are shown
 UNANSWERED = "unanswered"
 SENTENCES = {
@@ -113,11 +110,11 @@ def batch(
     from trust_recourse import batch as whole
 
     recourse = question.recourse_of(model, schema, wanted)
-    with _client(cluster) as client, _shown() as tell:
+    with _client(cluster) as client:
         found = whole.run(
             recourse, people, out, _limited(asked.question(recourse.schema)), radius=radius,
             merge=merge, id=id[0] if id else None, keep=keep or (), rows_per_part=rows_per_part,
-            n_jobs=jobs, client=client, model=model, tell=tell,
+            n_jobs=jobs, client=client, model=model, tell=Progress(0, "people").reach,
         )  # fmt: skip
     _sum_up(found, out)
 
@@ -132,9 +129,7 @@ def _limited(asked: Question) -> Question:
 
 def _need(package: str, extra: str) -> None:
     if find_spec(package) is None:
-        raise InputError(
-            f"this needs {package}, which is not installed: pip install 'trust-recourse[{extra}]'"
-        )
+        raise InputError(absent("this", package, extra))
 
 
 @contextmanager
@@ -147,56 +142,9 @@ def _client(cluster: str | None) -> Iterator[Any]:
 
     with connected(cluster) as client:
         page.say(f"dashboard: {client.dashboard_link}", err=True)
-        if not has_workers(client, EVERY):
+        if not has_workers(client, WAIT):
             page.say("no workers on the cluster yet; waiting for the first", err=True)
         yield client
-
-
-# ---------------------------------------------------------------- how far it is
-
-
-@contextmanager
-def _shown() -> Iterator[Callable[[Progress], None]]:
-    """A bar on a terminal, else a line now and then."""
-    if not sys.stderr.isatty():
-        yield _Lines().tell
-        return
-    columns = (BarColumn(), TaskProgressColumn(), TextColumn("{task.fields[words]}"))
-    with Bar(*columns, console=page.console(err=True)) as bar:
-        task = bar.add_task("", total=None, words="counting people")
-
-        def tell(now: Progress) -> None:
-            bar.update(task, completed=now.rows, total=now.of, words=words(now))
-
-        yield tell
-
-
-class _Lines:
-    """Progress as lines of a log."""
-
-    def __init__(self) -> None:
-        self.last = time.monotonic()
-
-    def tell(self, now: Progress) -> None:
-        if now.rows == now.of or time.monotonic() - self.last > EVERY:
-            self.last = time.monotonic()
-            page.say(words(now), err=True)
-
-
-def words(now: Progress) -> str:
-    """How far a run is, for people."""
-    rate = f", {now.rate:,.0f} a second" if now.rate else ""
-    left = f", {_clock(now.left)} left" if now.rate and now.rows < now.of else ""
-    return f"{now.rows:,} of {page.people(now.of)}{rate}{left}"
-
-
-def _clock(seconds: float) -> str:
-    minutes, hours = seconds / 60, seconds / 3600
-    if hours >= 48:
-        return f"{hours / 24:.1f} days"
-    if minutes >= 90:
-        return f"{hours:.1f} hours"
-    return f"{minutes:.0f} minutes" if seconds >= 90 else f"{seconds:.0f} seconds"
 
 
 def _sum_up(found: Counter[str], out: Path) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import typer
 
 from trust_recourse.cli.page import say
+from trust_recourse.extras import absent
 
 WORDS = {
     FileNotFoundError: "there is no such file",
@@ -66,7 +67,4 @@ def can_be_drawn(path: Path | None, *read: Path | None) -> None:
     """Refuse, before any work, a picture that no package is there to draw."""
     can_be_written(path, *read)
     if path is not None and find_spec("matplotlib") is None:
-        raise InputError(
-            f"{path}: a picture needs matplotlib, which is not installed: "
-            "pip install 'trust-recourse[plot]'"
-        )
+        raise InputError(f"{path}: {absent('a picture', 'matplotlib', 'plot')}")

@@ -22,7 +22,7 @@ from trust_recourse.cli.schema import (
     left_out,
     names_rows,
 )
-from trust_recourse.cli.table import Table, read
+from trust_recourse.tables import Table, read
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -14,7 +14,7 @@ from trust_recourse.cli import page, question
 from trust_recourse.cli.errors import can_be_drawn, can_be_written, friendly_errors
 from trust_recourse.cli.find import decision
 from trust_recourse.cli.root import app
-from trust_recourse.cli.table import as_csv
+from trust_recourse.tables import as_csv
 
 if TYPE_CHECKING:
     import pandas as pd

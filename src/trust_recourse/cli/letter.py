@@ -12,7 +12,7 @@ import typer
 from trust_recourse.cli.fit import learnt_from
 from trust_recourse.cli.page import say
 from trust_recourse.cli.root import app
-from trust_recourse.cli.table import read
+from trust_recourse.tables import read
 
 if TYPE_CHECKING:
     from trust_recourse import Evidence, Letter, Result

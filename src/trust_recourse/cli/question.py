@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 from trust_recourse.cli.errors import InputError
-from trust_recourse.cli.table import read
 from trust_recourse.search.engines import BY_TRIAL, Anywhere
+from trust_recourse.tables import read
 from trust_recourse.vocabulary import HELP, SPAN, Mode, PlausibleBy, outside
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from trust_recourse.cli.fit import Seed, learnt_from
 from trust_recourse.cli.question import Json, Wanted, target_class
 from trust_recourse.cli.root import app
 from trust_recourse.cli.schema import Data, Ids, Target
-from trust_recourse.cli.table import read
+from trust_recourse.tables import read
 
 if TYPE_CHECKING:
     from trust_recourse.report import ModelReport

@@ -13,7 +13,7 @@ import typer
 from trust_recourse.cli import page
 from trust_recourse.cli.errors import InputError, can_be_written, friendly_errors, is_new
 from trust_recourse.cli.root import app
-from trust_recourse.cli.table import Table, read
+from trust_recourse.tables import Table, read
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,8 +13,8 @@ from trust_recourse.cli import question
 from trust_recourse.cli.errors import InputError, friendly_errors
 from trust_recourse.cli.page import say
 from trust_recourse.cli.root import app
-from trust_recourse.cli.table import read
 from trust_recourse.secret import read_secret
+from trust_recourse.tables import read
 
 if TYPE_CHECKING:
     import pandas as pd

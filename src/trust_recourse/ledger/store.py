@@ -19,16 +19,12 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-try:
+from trust_recourse.extras import needed
+
+with needed("the ledger", "sqlalchemy", "ledger"):
     import sqlalchemy as sa
     from sqlalchemy.dialects import postgresql, sqlite
     from sqlalchemy.exc import ArgumentError, IntegrityError, SQLAlchemyError
-except ModuleNotFoundError as error:
-    raise ModuleNotFoundError(
-        f"the ledger needs {error.name}, which is not installed: "
-        "pip install 'trust-recourse[ledger]'",
-        name=error.name,
-    ) from None
 
 from trust_recourse.ledger.entries import (
     Entry,

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from trust_recourse.extras import needed
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -35,16 +37,8 @@ def new_axes(
     size: tuple[float, float] = SIZE, rows: int = 1, columns: int = 1, **shared: Any
 ) -> tuple[Axes, ...]:
     """Empty axes on a figure of their own; `shared` is what `Figure.subplots` takes."""
-    try:
+    with needed("a picture", "matplotlib", "plot"):
         from trust_recourse.plot.picture import Picture
-    except ModuleNotFoundError as error:
-        if error.name is None or error.name.split(".")[0] != "matplotlib":
-            raise
-        raise ModuleNotFoundError(
-            "a picture needs matplotlib, which is not installed: "
-            "pip install 'trust-recourse[plot]'",
-            name="matplotlib",
-        ) from None
     figure = Picture(figsize=size, layout="constrained")
     return tuple(figure.subplots(rows, columns, squeeze=False, **shared).ravel())
 

@@ -1,6 +1,7 @@
 """What people read: the model report, the letter to a person, the evidence report.
 
-`content` is what a document says, as values; text and HTML are written there, PDF in `pdf` alone.
+`content` is what a document says, as values; its words and its forms stand in `templates/`, and PDF
+is made in `pdf` alone.
 `trust_recourse.letter` and `trust_recourse.evidence` are the functions.
 """
 

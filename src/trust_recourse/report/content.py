@@ -1,4 +1,9 @@
-"""What a document says, as plain values: one content for text, HTML and PDF.
+"""What a document says, as plain values, and how it is written: text, HTML and PDF.
+
+The words stand in `templates/`. A document has a file of its own, in blocks with a blank line
+between them: `# ` begins a heading, `- ` or `1. ` a point, `~ ` small print, `| ` a row of a table
+(`|: ` its caption, `|= ` a row set apart), all else is a paragraph; `grid` and `picture` stand for
+themselves. `document.*` set blocks in each form.
 
 Text in it is text: whatever a name or a value holds is shown as it is, never run, in any form.
 """
@@ -11,16 +16,20 @@ import os
 import re
 import textwrap
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from html import escape
 from pathlib import Path
 from typing import Any, ClassVar
 
+import pandas as pd
+from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
+from jinja2.runtime import Context
+from markupsafe import Markup
+
 from trust_recourse.files import write_whole
 
 WIDTH = 78  # characters in a line of text
-NARROW = 4  # columns that a telephone can show; a table with more is moved sideways where it must
 UNBROKEN = 24  # letters after which a longer word may break
 LONG = 22  # a column whose longest cell has more characters shares the room that is left
 MONTHS = (
@@ -30,6 +39,8 @@ MONTHS = (
 _NUMBER = re.compile(r"[<>+−-]?\d[\d.,]*( ?%)?")
 _SPAN = re.compile(rf"{_NUMBER.pattern}( \(.*\))?(\s[†*])?")  # and where it lies, and a mark
 _TURNS = re.compile("[\u202a-\u202e\u2066-\u2069]")  # could make other words read otherwise
+_VALUE, _PLACE, _BAR = "\u2066", "\u2067", "\u2068"  # before a value; before the number of a block;
+#   for a bar in a value. No text that is `clean` holds these, so no value can pass for a mark.
 
 
 def clean(text: object) -> str:
@@ -39,7 +50,7 @@ def clean(text: object) -> str:
     'Ann Lee'
     """
     kept = (" " if unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") else c for c in str(text))
-    return " ".join(_TURNS.sub("", "".join(kept)).split())
+    return re.sub(" +", " ", _TURNS.sub("", "".join(kept))).strip()
 
 
 def day(date: datetime.date) -> str:
@@ -61,14 +72,6 @@ class Heading:
     text: str
     kind: ClassVar[str] = "heading"
 
-    def lines(self) -> list[str]:
-        """As plain text."""
-        return [self.text.upper()]
-
-    def html(self) -> str:
-        """As HTML."""
-        return f"<h2>{escape(self.text)}</h2>"
-
 
 @dataclass(frozen=True)
 class Text:
@@ -78,14 +81,6 @@ class Text:
     small: bool = False
     kind: ClassVar[str] = "text"
 
-    def lines(self) -> list[str]:
-        """As plain text."""
-        return textwrap.wrap(self.text, WIDTH)
-
-    def html(self) -> str:
-        """As HTML."""
-        return f"<p{' class=small' * self.small}>{escape(self.text)}</p>"
-
 
 @dataclass(frozen=True)
 class Points:
@@ -94,22 +89,6 @@ class Points:
     items: tuple[str, ...]
     numbered: bool = False
     kind: ClassVar[str] = "points"
-
-    def lines(self) -> list[str]:
-        """As plain text."""
-        marks = [f"{n}. " if self.numbered else "- " for n in range(1, len(self.items) + 1)]
-        return [
-            line
-            for mark, item in zip(marks, self.items, strict=True)
-            for line in textwrap.wrap(
-                item, WIDTH, initial_indent=mark, subsequent_indent=" " * len(mark)
-            )
-        ]
-
-    def html(self) -> str:
-        """As HTML."""
-        tag = "ol" if self.numbered else "ul"
-        return f"<{tag}>{''.join(f'<li>{escape(item)}</li>' for item in self.items)}</{tag}>"
 
 
 @dataclass(frozen=True)
@@ -152,27 +131,6 @@ class Grid:
             told += textwrap.wrap(f"{name}: {'; '.join(named)}", WIDTH, subsequent_indent="   ")
         return [*caption, *told]
 
-    def html(self) -> str:
-        """As HTML."""
-        right = self.right or (False,) * len(self.head)
-        side = [" class=number" if number else "" for number in right]
-        heads = zip(self.head, side, strict=True)
-        head = "".join(f'<th scope="col"{kind}>{escape(each)}</th>' for each, kind in heads)
-        rows = "".join(
-            f'<tr><th scope="row"{side[0]}>{_breakable(name)}</th>'
-            + "".join(
-                f"<td{kind}>{_breakable(cell)}</td>"
-                for cell, kind in zip(row, side[1:], strict=True)
-            )
-            + "</tr>"
-            for name, *row in self.rows
-        )
-        caption = f"<caption>{escape(self.caption)}</caption>" if self.caption else ""
-        kind = ' class="total"' if self.total else ""
-        table = f"<table{kind}>{caption}<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
-        many = len(self.head) > NARROW
-        return f'<div class="many" tabindex="0">{table}</div>' if many else table
-
 
 @dataclass(frozen=True)
 class Picture:
@@ -182,27 +140,86 @@ class Picture:
     alt: str
     kind: ClassVar[str] = "picture"
 
-    def lines(self) -> list[str]:
-        """As plain text."""
-        return textwrap.wrap(f"[Picture: {self.alt}]", WIDTH)
 
-    def html(self) -> str:
-        """As HTML: an image, in which nothing can run."""
-        data = base64.b64encode(self.svg.encode()).decode()
-        image = f'<img alt="{escape(self.alt)}" src="data:image/svg+xml;base64,{data}">'
-        return f"<figure>{image}<figcaption>{escape(self.alt)}</figcaption></figure>"
+Block = Heading | Text | Points | Grid | Picture
 
 
-def _breakable(cell: str) -> str:
+# ---------------------------------------------------------------- templates
+
+
+def _breakable(cell: str) -> Markup:
     """As HTML, in which only words too long for a line may break."""
     parts = re.split(rf"(\S{{{UNBROKEN + 1},}})", cell)
-    return "".join(
-        f"<span class=long>{escape(part)}</span>" if at % 2 else escape(part)
-        for at, part in enumerate(parts)
+    long = Markup("<span class=long>{}</span>")
+    return Markup("").join(long.format(p) if at % 2 else p for at, p in enumerate(parts))
+
+
+def _base64(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
+
+
+def _environment(**settings: Any) -> Environment:
+    return Environment(
+        loader=PackageLoader("trust_recourse.report"), undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, **settings,
+    )  # fmt: skip
+
+
+@pass_context
+def _shown(context: Context, value: object) -> str:
+    """A value in the text that a template gives, or what stands there for a block."""
+    if isinstance(value, (Grid, Picture)):
+        context["placed"].append(value)
+        return f"\n\n{_PLACE}{len(context['placed']) - 1}\n\n"
+    return "" if value is None else _VALUE + clean(value).replace("|", _BAR)
+
+
+def _grid(
+    head: Iterable[str], rows: Iterable[Iterable[Any]], caption: str = "", total: bool = False
+) -> Grid:
+    cells = (("" if pd.isna(cell) else clean(cell) for cell in row) for row in rows)
+    return Grid(tuple(map(clean, head)), tuple(map(tuple, cells)), clean(caption), total)
+
+
+_WORDS = _environment(finalize=_shown)
+_WORDS.globals["grid"] = _grid
+_WORDS.filters["repr"] = repr
+_FORMS = _environment(autoescape=lambda name: name is not None and name.endswith(".html"))
+_FORMS.filters |= {"breakable": _breakable, "base64": _base64, "day": day}
+
+
+def blocks(template: str, **values: Any) -> tuple[Block, ...]:
+    """What a template of `templates/` says of these values."""
+    placed: list[Block] = []
+    text = _WORDS.get_template(template).render(values, placed=placed)
+    apart = re.sub("^# .*$", r"\n\g<0>\n", text, flags=re.MULTILINE)  # a heading ends with its line
+    parts = (part.strip() for part in re.split(r"\n\s*\n", apart))
+    return tuple(
+        placed[int(part[1:])] if part.startswith(_PLACE) else _block(part) for part in parts if part
     )
 
 
-Block = Heading | Text | Points | Grid | Picture
+def _block(part: str) -> Block:
+    mark, _, rest = part.partition(" ")
+    if mark in ("-", "1."):
+        items = re.split(rf"^{re.escape(mark)} ", part, flags=re.MULTILINE)[1:]
+        return Points(tuple(map(_joined, items)), mark == "1.")
+    if mark[0] == "|":
+        return _table(part)
+    if mark == "#":
+        return Heading(_joined(rest))
+    return Text(_joined(rest), small=True) if mark == "~" else Text(_joined(part))
+
+
+def _table(part: str) -> Grid:
+    lines = re.split(r"^\|", part, flags=re.MULTILINE)[1:]
+    caption = _joined(lines.pop(0)[1:]) if lines[0].startswith(":") else ""
+    head, *rows = (tuple(map(_joined, line.removeprefix("=").split("|"))) for line in lines)
+    return Grid(head, tuple(rows), caption, total=lines[-1].startswith("="))
+
+
+def _joined(lines: str) -> str:
+    return re.sub("[ \n]+", " ", lines.replace(_VALUE, "")).strip().replace(_BAR, "|")
 
 
 # ---------------------------------------------------------------- the whole
@@ -221,27 +238,11 @@ class Document:
 
     def text(self) -> str:
         """All of it as plain text."""
-        top = [line for line in (self.sender, day(self.dated), self.receiver) if line]
-        parts = [*(block.lines() for block in self.blocks)]
-        title = textwrap.wrap(self.title, WIDTH)
-        return "\n".join([*top, "", *title, "", *_joined(self.blocks, parts)]) + "\n"
+        return _FORMS.get_template("document.txt").render(document=self, width=WIDTH)
 
     def html(self) -> str:
         """All of it as one HTML page that needs nothing else, on paper as on a screen."""
-        style = _STYLE.replace("SIZE", f"{self._size():g}pt")
-        date = f'<time datetime="{self.dated.isoformat()}">{day(self.dated)}</time>'
-        return (
-            '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-            '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
-            "style-src 'unsafe-inline'; img-src data:\">"
-            '<meta name="viewport" content="width=device-width, initial-scale=1">'
-            f"<title>{escape(self.title)}</title><style>{style}</style></head><body><main>"
-            f"<header><p>{escape(self.sender)}</p><p>{date}</p></header>"
-            + (f"<p>{escape(self.receiver)}</p>" if self.receiver else "")
-            + f"<h1>{escape(self.title)}</h1>"
-            + "\n".join(block.html() for block in self.blocks)
-            + "</main></body></html>\n"
-        )
+        return _FORMS.get_template("document.html").render(document=self, size=self._size())
 
     def _size(self) -> float:
         """Points of a letter on paper: smaller where one page has to hold more."""
@@ -264,14 +265,6 @@ class Document:
 
 
 _SIZES = ((62, 10.5), (74, 9.5), (88, 8.5), (110, 7.5), (140, 6.5))  # most lines of text, points
-
-
-def _joined(blocks: Sequence[Block], parts: Sequence[list[str]]) -> list[str]:
-    """The lines of all blocks, with an empty one between them, but none under a heading."""
-    lines: list[str] = []
-    for block, part in zip(blocks, parts, strict=True):
-        lines += [*part] if isinstance(block, Heading) else [*part, ""]
-    return lines[:-1] if lines and not lines[-1] else lines
 
 
 def _told(block: Block) -> dict[str, Any]:
@@ -316,30 +309,3 @@ class Printed:
     def _repr_html_(self) -> str:
         page = escape(self.html())
         return f'<iframe title="document" style="width:100%;height:60em" srcdoc="{page}"></iframe>'
-
-
-_STYLE = """
-@page { size: A4; margin: 16mm 18mm }
-body { margin: 0; color: #111; background: #fff; font: 11pt/1.4 Georgia, "Liberation Serif", serif;
-  overflow-wrap: anywhere }
-main { max-width: 190mm; margin: 0 auto; padding: 1.5em }
-header { display: flex; justify-content: space-between; gap: 2em }
-h1 { font-size: 1.35em; margin: .9em 0 .5em; line-height: 1.25 }
-h2 { font-size: 1.05em; margin: .9em 0 .2em; break-after: avoid }
-p { margin: .25em 0 } ul, ol { margin: .25em 0; padding-left: 1.5em } li { margin: .1em 0 }
-.small { font-size: .87em }
-table { border-collapse: collapse; margin: .4em 0; width: 100% }
-caption { text-align: left; padding: .2em 0 }
-th, td { text-align: left; vertical-align: top; padding: .18em .5em; border-bottom: .5pt solid #999;
-  font-weight: normal; overflow-wrap: normal }
-.long { overflow-wrap: anywhere }
-thead th { border-bottom: 1pt solid #111; font-weight: bold } tr { break-inside: avoid }
-.total tbody tr:last-child > * { font-weight: bold; border-bottom: 1pt solid #111 }
-.number { text-align: right }
-figure { margin: .6em 0; break-inside: avoid } img { width: 100% }
-figcaption, .many { font-size: .87em }
-@media screen { .many { overflow-x: auto } }
-@media screen and (max-width: 40em) {
-  .many table { min-width: 40em } .many .long { overflow-wrap: normal } main { padding: 1em } }
-@media print { body { font-size: SIZE; line-height: 1.3 } main { max-width: none; padding: 0 } }
-"""

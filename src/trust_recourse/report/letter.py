@@ -9,23 +9,13 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from trust_recourse.question import Option, Status, Target
 from trust_recourse.report.confidence import level, out_of_100
-from trust_recourse.report.content import (
-    Block,
-    Document,
-    Grid,
-    Heading,
-    Points,
-    Printed,
-    Text,
-    clean,
-    day,
-)
+from trust_recourse.report.content import Document, Printed, blocks, clean, day
 from trust_recourse.report.reasons import Reason, reasons
 from trust_recourse.report.titles import titled
 from trust_recourse.wording import some
@@ -41,12 +31,6 @@ MOST_LETTERS = 1500  # in the list of all values; a longer one is left to whom t
 LONGEST = {"person": 120, "organisation": 120, "decision": 120, "contact": 300, "promise": 120}
 KEPT = 70  # letters of a label or a value in a sentence; the rest is cut
 
-NOT_THE_WORLD = (
-    "This letter is about the model, not about the world. It says what the model would answer. It "
-    "does not say that a change is possible, easy or good for you, that one thing causes another, "
-    "or what else would follow from it."
-)
-
 
 class ProtectedReasonError(ValueError):
     """A letter would name protected features as reasons, and nobody said that this was reviewed.
@@ -59,7 +43,7 @@ class ProtectedReasonError(ValueError):
         one = len(self.features) == 1
         self.sentence = (
             f"the letter would name {'a protected feature' if one else 'protected features'} among "
-            f"the reasons, {_and([each.title for each in self.features])}; review "
+            f"the reasons, {joined(each.title for each in self.features)}; review "
             f"{'its' if one else 'their'} part in the decision, then say so"
         )
         super().__init__(f"{self.sentence}: protected_reviewed={self.names}")
@@ -151,61 +135,138 @@ def letter(
             f"{written.isoformat()}; expected a day from then on"
         )
     reviewed = _reviewed(protected_reviewed, result.recourse.schema)
-    told = _Told(result, words["decision"], time_limit)
+    told = _Told(result, time_limit)
     if new := [each for each in told.protected if each.name not in reviewed]:
         raise ProtectedReasonError(new)
-    about = words["decision"]
-    answer = "yes" if told.accepted else "no"
-    blocks = (
-        *told.blocks(),
-        *_until(told, until, words["promise"]),
-        *told.limits(),
-        *_ask(words["contact"]),
-    )
+    about, answer = words["decision"], "yes" if told.accepted else "no"
+    said = blocks(
+        "letter.jinja", told=told, until=until, most=MOST_LETTERS, day=day, level=level,
+        out_of_100=out_of_100, cut=cut, joined=joined, some=_some, **words,
+    )  # fmt: skip
     return Letter(
         Document(
             f"{about[:1].upper()}{about[1:]}: the model’s answer is {answer}",
-            written, words["organisation"], words["person"], blocks, one_page=True,
+            written, words["organisation"], words["person"], said, one_page=True,
         ),
         told.accepted, int(out_of_100(result.confidence)), told.reasons, told.offers, until,
         tuple(feature.name for feature in told.protected),
     )  # fmt: skip
 
 
+class _Limit(NamedTuple):
+    """The limit on changes that matters most."""
+
+    words: str  # as a condition
+    then: float  # the confidence within reach without it
+
+
 class _Told:
     """What there is to tell of a result."""
 
-    def __init__(self, result: Result, decision: str, time_limit: float) -> None:
+    def __init__(self, result: Result, time_limit: float) -> None:
         result = titled(result, cut)
-        self.result, self.decision, self.time_limit = result, decision, time_limit
+        self.result, self.time_limit = result, time_limit
         self.recourse, self.schema = result.recourse, result.recourse.schema
+        self.confidence, self.threshold = result.confidence, self.recourse.decision_threshold
+        self.extra = result.extra_constraints
         action_set = self.schema.action_set(result.factual)
-        stay = [
-            f
-            for f, actions in zip(self.schema, action_set.actions, strict=True)
-            if not actions.free
+        held = zip(self.schema, action_set.actions, strict=True)
+        self.stay = {feature.name: feature.title for feature, actions in held if not actions.free}
+        self.missing = [t for name, t in self.stay.items() if math.isnan(action_set[name].own)]
+        self.values = [
+            f"{f.title}: {clean(f.describe(result.factual[f.name]))}" for f in self.schema
         ]
-        self.stay = {feature.name: feature.title for feature in stay}
-        self.missing = [self.stay[f.name] for f in stay if math.isnan(action_set[f.name].own)]
         self.accepted = not result.refused
         self.chosen = self._chosen(result.options)
-        self.max_confidence: Option | None = None
-        if not (self.accepted or self.chosen or result.extra_constraints):
+        self.furthest: Option | None = None
+        if not (self.accepted or self.chosen or self.extra):
             self._look_further()
-        way = next(iter(self.chosen), self.max_confidence)
+        way = next(iter(self.chosen), self.furthest)
         self.reasons = () if self.accepted else reasons(result, way=way)
         self.protected = [each.feature for each in self.reasons if each.feature.protected]
         self.offers = tuple(map(self._offer, self.chosen[:MOST_OFFERS]))
+
+    @property
+    def proved(self) -> bool:
+        """Whether the first offer is proved to be the smallest change."""
+        first = self.chosen[0]
+        smallest = first.status is Status.OPTIMAL and first.target.mode == "at_least"
+        return smallest and first is not self.furthest and not self.extra
+
+    @property
+    def unmet(self) -> list[tuple[Target, bool]]:
+        """The confidences asked for that nothing reaches, and whether that is proved."""
+        none = (Status.INFEASIBLE, Status.NOT_FOUND)
+        return [
+            (target, status is Status.INFEASIBLE)
+            for target, status in self.result.status.items()
+            if target.mode == "at_least" and status in none
+        ]
+
+    @property
+    def impossible(self) -> bool:
+        """Whether it is proved that nothing makes it a yes."""
+        return any(proved and target.confidence <= self.threshold for target, proved in self.unmet)
+
+    @property
+    def reached(self) -> float:
+        """The confidence of the furthest within reach."""
+        return self._confidence(cast("Option", self.furthest))
+
+    @property
+    def moves(self) -> list[str]:
+        """The changes of the furthest within reach."""
+        changes = self._offer(cast("Option", self.furthest)).changes
+        return [f"{self.schema[name].title} from {a} to {b}" for name, (a, b) in changes.items()]
+
+    def written(self, confidence: float) -> str:
+        """A confidence in words, told from what a yes takes and from what was asked for."""
+        levels = [self.threshold, *(t.interval[0] for t in self.result.status)]
+        told = out_of_100(confidence, levels)
+        return f"{told if told != '0' or not confidence else 'less than 1'} out of 100"
+
+    def table(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+        """The values now and with each offer, one row per value that changes, then confidence."""
+        offers = self.offers
+        now = {name: own for offer in offers for name, (own, _) in offer.changes.items()}
+        rows = [
+            (
+                self.schema[name].title,
+                own,
+                *(o.changes[name][1] if name in o.changes else "as now" for o in offers),
+            )
+            for name, own in now.items()
+        ]
+        told = [self.confidence, *map(self._confidence, self.chosen[:MOST_OFFERS])]
+        names = [f"option {i}" for i in range(1, len(offers) + 1)] if len(offers) > 1 else ["then"]
+        return ("", "now", *names), (
+            *rows,
+            ("the model’s confidence", *map(self.written, told)),
+        )
+
+    def limit(self) -> _Limit | None:
+        """The limit that matters most where nothing is within reach, if a single one does."""
+        table = self.result.binding(self.time_limit)
+        if table.empty or out_of_100(table["reachable"][0]) == out_of_100(self.reached):
+            return None
+        lifted = str(table["if"][0])
+        relations = {
+            f"without: {each}": each.sentence(self.schema) for each in self.schema.relations
+        }
+        words = (
+            f"that {cut(relations[lifted], 160)}. Without it"
+            if lifted in relations
+            else f"if {cut(lifted, 160)}"
+        )
+        return _Limit(words, table["reachable"][0])
 
     # ------------------------------------------------------------ options
 
     def _look_further(self) -> None:
         """Where nothing asked for is a yes: the cheapest yes, and the furthest within reach."""
-        asked, line = self.result.status, self.recourse.decision_threshold
-        exact = self.recourse.exact
+        exact, line = self.recourse.exact, self.threshold
         known = any(
-            target.confidence <= line and (asked[target] is Status.INFEASIBLE or not exact)
-            for target in self._unmet()
+            target.confidence <= line and (proved or not exact) for target, proved in self.unmet
         )
         yes: Sequence[Option] = ()
         if not known:
@@ -215,21 +276,14 @@ class _Told:
                 engine="exact" if exact else cast("Engine", self.result.engine),
                 time_limit=self.time_limit if exact else None,
             ).options
-        if exact and (self._unmet() or not self._chosen(yes)):
-            self.max_confidence = max_confidence = self.result.max_confidence
-            yes = (*yes, max_confidence)
+        if exact and (self.unmet or not self._chosen(yes)):
+            self.furthest = self.result.max_confidence
+            yes = (*yes, self.furthest)
         self.chosen = self._chosen(yes)
-
-    def _unmet(self) -> list[Target]:
-        """The confidences that were asked for, and for which there is nothing."""
-        none = (Status.INFEASIBLE, Status.NOT_FOUND)
-        status = self.result.status
-        return [each for each in status if each.mode == "at_least" and status[each] in none]
 
     def _chosen(self, options: Sequence[Option]) -> list[Option]:
         """The options worth telling: those that make it a yes, or a firmer one; cheapest first."""
-        now = self.result.confidence
-        least = math.nextafter(now, 2.0) if self.accepted else self.recourse.decision_threshold
+        least = math.nextafter(self.confidence, 2.0) if self.accepted else self.threshold
         better = [o for o in options if o.changes and self._confidence(o) >= least]
         kept: list[Option] = []
         for option in sorted(better, key=lambda o: o.cost):
@@ -247,279 +301,12 @@ class _Told:
         return self.recourse.confidence(option.x)
 
     def _offer(self, option: Option) -> Offer:
-        changes = {name: self._shown(name, *change) for name, change in option.changes.items()}
+        changes = {
+            name: (clean(self.schema.describe(name, own)), clean(self.schema.describe(name, value)))
+            for name, (own, value) in option.changes.items()
+        }
         row = {name: option.x[name] for name in self.schema.names}
         return Offer(row, changes, int(out_of_100(self._confidence(option))))
-
-    def _written(self, confidence: float) -> str:
-        """A confidence in words, told from what a yes takes and from what was asked for."""
-        levels = [self.recourse.decision_threshold, *(t.interval[0] for t in self.result.status)]
-        told = out_of_100(confidence, levels)
-        return f"{told if told != '0' or not confidence else 'less than 1'} out of 100"
-
-    def _shown(self, name: str, own: Any, value: Any) -> tuple[str, str]:
-        return clean(self.schema.describe(name, own)), clean(self.schema.describe(name, value))
-
-    # ------------------------------------------------------------ the letter's parts
-
-    def blocks(self) -> Sequence[Block]:
-        """The decision, the reasons for it, and what would change it."""
-        return (*self._decision(), *self._why(), *self._what())
-
-    def _decision(self) -> Sequence[Block]:
-        answer = "yes" if self.accepted else "no"
-        return (
-            Heading("The decision"),
-            Text(
-                f"A computer model looked at {self.decision}. Its answer is {answer}. The model "
-                "rates how sure it is of a yes, from 0 to 100; this is its confidence. From "
-                f"{level(self.recourse.decision_threshold)} on the answer is yes. For you the "
-                f"confidence is {self._written(self.result.confidence)}."
-            ),
-        )
-
-    def _why(self) -> Sequence[Block]:
-        if self.accepted:
-            return ()
-        alone = all(reason.weight for reason in self.reasons)
-        if not self.reasons:
-            why = (
-                "No single value stands out: none of them, changed alone, would raise the "
-                "confidence by as much as one point out of 100."
-            )
-        elif not alone:
-            why = "No single value decides. These count against you together:"
-        elif len(self.reasons) == 1:
-            why = "One of your values held the model back:"
-        else:
-            why = (
-                "These of your values held the model back, the weightiest first. The points show "
-                "how much one value does alone; they do not add up."
-            )
-        listed = (
-            (Points(tuple(map(self._reason, self.reasons)), numbered=True),) if self.reasons else ()
-        )
-        return (Heading("The main reasons"), Text(why), *listed, *self._protected())
-
-    def _protected(self) -> Sequence[Block]:
-        """That what is protected was reviewed: without that there is no letter."""
-        if not self.protected:
-            return ()
-        many = len(self.protected) > 1
-        which = "Protected characteristics are" if many else "A protected characteristic is"
-        told = (
-            f"{which} among these: {_and([feature.title for feature in self.protected])}. We "
-            f"reviewed {'their' if many else 'its'} part in this answer before we wrote to you."
-        )
-        return (Text(told),)
-
-    def _reason(self, reason: Reason) -> str:
-        told = f"{reason.feature.title}: {cut(reason.value)}."
-        if reason.weight:
-            points = int(out_of_100(reason.weight))
-            told += (
-                f" Alone it holds the confidence back by up to {points} point{'s' * (points > 1)}."
-            )
-        if reason.feature.name in self.stay:
-            return f"{told} You are not asked to change it."
-        return f"{told} The model would rather see {reason.better}." if reason.better else told
-
-    def _what(self) -> Sequence[Block]:
-        if self.offers:
-            title = (
-                "What would make the yes firmer" if self.accepted else "What would make it a yes"
-            )
-            return (
-                Heading(title), Text(self._lead()), self._table(), Text(self._care()),
-            )  # fmt: skip
-        if self.accepted:
-            return (Heading("What to change"), Text("Nothing: you need not change anything."))
-        return (Heading("What would make it a yes"), *map(Text, self._nothing()))
-
-    def _lead(self) -> str:
-        many = len(self.offers) > 1
-        which = f"Any one of these {_number(len(self.offers))} changes" if many else "This change"
-        parts = ["You need not change anything."] if self.accepted else []
-        parts.append(
-            f"{which} would make the model more confident."
-            if self.accepted
-            else f"With {which[:1].lower()}{which[1:]} the model would say yes, with the "
-            "confidence shown."
-        )
-        if many:
-            parts.append("The smallest, as we measure it, comes first.")
-        first = self.chosen[0]
-        proved = first.status is Status.OPTIMAL and first.target.mode == "at_least"
-        if proved and first is not self.max_confidence and not self.result.extra_constraints:
-            parts.append(
-                "It is proved that no smaller change that is allowed reaches "
-                f"{level(first.target.confidence)} out of 100."
-            )
-        if more := len(self.chosen) - len(self.offers):
-            others = "is one other way" if more == 1 else f"are {more} other ways"
-            parts.append(f"There {others}, by larger changes: ask us.")
-        parts += self._missed()
-        if (
-            self.max_confidence is not None
-            and self.max_confidence.changes == self.chosen[-1].changes
-        ):
-            within = (
-                "is within reach" if self.max_confidence.status is Status.OPTIMAL else "we found"
-            )
-            parts.append(f"{'The last' if many else 'This'} is the most that {within}.")
-        return " ".join(parts)
-
-    def _missed(self) -> list[str]:
-        """What was asked for and is not within reach."""
-        told = {
-            Status.INFEASIBLE: "No allowed change reaches {} out of 100{}; that is proved.",
-            Status.NOT_FOUND: "For {} out of 100 no change was found{}; there may be one.",
-        }
-        more = " and meets all else that was asked of it" if self.result.extra_constraints else ""
-        return [
-            told[self.result.status[target]].format(level(target.confidence), more)
-            for target in self._unmet()
-        ]
-
-    def _table(self) -> Grid:
-        """The values now and with each offer, one row per value that changes, then confidence."""
-        offers = self.offers
-        now = {name: own for offer in offers for name, (own, _) in offer.changes.items()}
-        rows = [
-            (
-                self.schema[name].title,
-                own,
-                *(o.changes[name][1] if name in o.changes else "as now" for o in offers),
-            )
-            for name, own in now.items()
-        ]
-        told = [self.result.confidence, *map(self._confidence, self.chosen[:MOST_OFFERS])]
-        names = [f"option {i}" for i in range(1, len(offers) + 1)] if len(offers) > 1 else ["then"]
-        return Grid(
-            ("", "now", *names),
-            (*rows, ("the model’s confidence", *map(self._written, told))),
-            total=True,
-        )
-
-    def _care(self) -> str:
-        return (
-            "Each value must be the one shown: a little more or less may not be enough. All your "
-            "other values must stay as they are."
-        )
-
-    def _nothing(self) -> list[str]:
-        """That nothing is within reach, how far one gets, and the limit that matters most."""
-        least = level(self.recourse.decision_threshold)
-        max_confidence = self.max_confidence
-        if max_confidence is None:
-            return [self._unknown()]
-        proved = max_confidence.status is Status.OPTIMAL
-        reached = self._confidence(max_confidence)
-        shown = [
-            f"{self.schema[name].title} from {a} to {b}"
-            for name, change in max_confidence.changes.items()
-            for a, b in [self._shown(name, *change)]
-        ]
-        how = f", with {_and(shown)}" if shown else ", which is where you are"
-        none = (
-            f"Nothing that you may change reaches the {least} out of 100 that a yes takes"
-            if proved
-            else f"We found nothing that reaches the {least} out of 100 that a yes takes"
-        )
-        far = "The furthest within reach" if proved else "The furthest that we found"
-        return [f"{none}. {far} is {self._written(reached)}{how}.", *self._binding(reached)]
-
-    def _unknown(self) -> str:
-        """That nothing was found, where there is no way to tell how far one gets."""
-        proved = any(
-            self.result.status[target] is Status.INFEASIBLE
-            and target.confidence <= self.recourse.decision_threshold
-            for target in self._unmet()
-        )
-        more = " and meets all else that was asked of it" if self.result.extra_constraints else ""
-        if proved:
-            return f"There is no allowed change that makes it a yes{more}; that is proved."
-        return (
-            f"We found no allowed change that makes it a yes{more}. There may be one: please ask."
-        )
-
-    def _binding(self, reached: float) -> list[str]:
-        table = self.result.binding(self.time_limit)
-        if table.empty or out_of_100(table["reachable"][0]) == out_of_100(reached):
-            return ["No single limit holds this back: lifting one alone would take you no further."]
-        lifted = str(table["if"][0])
-        relations = {
-            f"without: {each}": each.sentence(self.schema) for each in self.schema.relations
-        }
-        limit = (
-            f"that {cut(relations[lifted], 160)}. Without it"
-            if lifted in relations
-            else f"if {cut(lifted, 160)}"
-        )
-        then = self._written(table["reachable"][0])
-        return [
-            f"One of the limits set for changes matters most: {limit}, {then} would be "
-            "within reach. You are not asked to go beyond it."
-        ]
-
-    # ------------------------------------------------------------ what was left out
-
-    def limits(self) -> Sequence[Block]:
-        """What was not considered, and all values that the model was given."""
-        fixed = [*self.stay.values()]
-        many = len(self.schema)
-        known = f"{many} values" if many > 1 else "one value"
-        items = [f"The model knows {known} of yours, and nothing else about you."]
-        if fixed:
-            items.append(f"We did not look at changes of {_and(_some(fixed))}.")
-        if self.missing:
-            one = len(self.missing) == 1
-            items.append(
-                f"{_and(_some(self.missing))} {'is' if one else 'are'} missing. If you give us the "
-                f"value{'s' * (not one)}, the answer may change."
-            )
-        if len(fixed) < many and not self.accepted:
-            which = "Other changes" if fixed else "Changes"
-            items.append(f"{which} were looked at only within limits that we set.")
-        items.append(NOT_THE_WORLD)
-        return (
-            Heading("What was not considered"),
-            Points(tuple(items)),
-            Heading("The values that were used"),
-            Text(self._used(), small=True),
-        )
-
-    def _used(self) -> str:
-        factual = self.result.factual
-        values = [
-            f"{feature.title}: {clean(feature.describe(factual[feature.name]))}"
-            for feature in self.schema
-        ]
-        listed = "; ".join(values)
-        if len(listed) > MOST_LETTERS:
-            return f"These are {len(values)}, too many for this page: ask us for the list."
-        return f"{listed}."
-
-
-def _until(told: _Told, until: datetime.date, promise: str) -> Sequence[Block]:
-    what = "offer" if told.offers else "answer"
-    return (
-        Heading("Until when this holds"),
-        Text(
-            f"This {what} holds until {day(until)}, for this model and the values in this letter."
-            + (
-                f" Your promise has the number {promise}; name it when you come back."
-                * bool(promise)
-            )
-        ),
-    )
-
-
-def _ask(contact: str) -> Sequence[Block]:
-    return (
-        Heading("Whom to ask"),
-        Text(f"If a value is wrong, or something is unclear, please ask: {contact}"),
-    )
 
 
 # ---------------------------------------------------------------- words
@@ -531,17 +318,15 @@ def cut(text: str, most: int = KEPT) -> str:
     return whole if len(whole) <= most else f"{whole[: most - 1].rstrip()}…"
 
 
-def _number(n: int) -> str:
-    return {2: "two", 3: "three"}.get(n, str(n))
-
-
 def _some(names: list[str]) -> list[str]:
     more = len(names) - MOST_NAMES
     return names if more <= 1 else [*names[:MOST_NAMES], f"{more} others"]
 
 
-def _and(parts: Sequence[str]) -> str:
-    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+def joined(parts: Iterable[str]) -> str:
+    """Names in a sentence, with an “and” before the last."""
+    *others, last = parts
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def _words(name: str, given: Any) -> str:

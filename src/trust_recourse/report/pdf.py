@@ -10,6 +10,7 @@ import json
 import re
 from importlib.resources import files
 
+from trust_recourse.extras import needed
 from trust_recourse.report.content import UNBROKEN, Document
 
 TOO_LONG = "does not fit on one page"
@@ -17,17 +18,9 @@ TOO_LONG = "does not fit on one page"
 
 def pdf(document: Document) -> bytes:
     """The document as a PDF."""
-    try:
+    with needed("a PDF", "typst", "pdf"):
         import typst
-    except ModuleNotFoundError as error:
-        if error.name is None or error.name.split(".")[0] != "typst":
-            raise
-        raise ModuleNotFoundError(
-            "a PDF needs typst, which is not installed: pip install 'trust-recourse[pdf]'; "
-            "text and HTML need nothing more",
-            name="typst",
-        ) from None
-    template = files("trust_recourse.report").joinpath("pages.typ").read_bytes()
+    template = files("trust_recourse.report").joinpath("templates/document.typ").read_bytes()
     content = json.dumps(_breakable(document.to_dict()), ensure_ascii=False)
     try:
         made = typst.compile(template, format="pdf", sys_inputs={"content": content})

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from trust_recourse.extras import needed
 from trust_recourse.progress import Progress
 from trust_recourse.question import Floats, Point, Problem, Target
 from trust_recourse.search.space import Axis, Choice, Space, Span
@@ -53,7 +54,7 @@ def tpe(
     >>> pareto(points, problem.target)[-1]
     Point(codes=array([12.]), cost=0.35, confidence=0.6)
     """
-    _check(n_trials, "tpe", "optuna", "optuna")
+    _check(n_trials, "tpe", "optuna")
     space = Space.of(problem)
     tried = Tried(space, confidence)
     if not space.axes:
@@ -82,7 +83,7 @@ def gp(
     probability alone. It starts from the person as they are and some rows by chance, and tries no
     row twice, nor one that saves nothing. `confidence` is as for `tpe`.
     """
-    _check(n_trials, "gp", "bayesian-optimization", "bayes_opt")
+    _check(n_trials, "gp", "bayes_opt")
     space = Space.of(problem)
     tried = Tried(space, confidence)
     tried.point(space.action_set.own)
@@ -99,18 +100,10 @@ def gp(
     return tried.points
 
 
-def _check(n_trials: int, engine: str, package: str, module: str) -> None:
+def _check(n_trials: int, engine: str, module: str) -> None:
     check_trials(n_trials)
-    try:
+    with needed(f"engine {engine!r}", module, "bayes"):
         importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        if error.name != module:
-            raise
-        raise ModuleNotFoundError(
-            f"engine {engine!r} needs {package}, which is not installed: "
-            "pip install 'trust-recourse[bayes]'",
-            name=module,
-        ) from None
 
 
 def _least_met(points: Iterable[Point], target: Target) -> float:

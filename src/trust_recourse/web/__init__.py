@@ -3,15 +3,13 @@
 `service` is the app; `question_routes` and `ledger_routes` are its routes, `bodies` what they take
 and give,
 `questions` what they put to the model, `problems` what may be wrong, `document` how it is told in
-OpenAPI · `guard`, `intake` and `metrics` stand before it · `protocol` and `serving` are Uvicorn's
-part.
+OpenAPI · `guard`, `intake` and `metrics` stand before it · `serving` starts it.
 """
 
 from importlib.util import find_spec
 
-for _name in ("fastapi", "fastapi_offline", "uvicorn"):
+from trust_recourse.extras import absent
+
+for _name in ("fastapi", "fastapi_offline", "prometheus_client", "uvicorn"):
     if find_spec(_name) is None:
-        raise ModuleNotFoundError(
-            f"the service needs {_name}, which is not installed: pip install 'trust-recourse[web]'",
-            name=_name,
-        )
+        raise ModuleNotFoundError(absent("the service", _name, "web"), name=_name)

@@ -61,7 +61,6 @@ KINDS = {
     "too-much": Kind(422, "More is asked for than this server answers at once"),
     "too-long": Kind(422, "The answer would take longer than this server allows"),
     "busy": Kind(429, "Too many questions wait for an answer"),
-    "head-too-large": Kind(431, "The head of the request is too large"),
     "fault": Kind(500, "Something is wrong with the server itself"),
     "no-ledger": Kind(404, "This server keeps no ledger"),
     "closing": Kind(503, "The server is shutting down"),

@@ -21,11 +21,12 @@ from trust_recourse.web.document import Worked, document
 from trust_recourse.web.guard import Guard
 from trust_recourse.web.intake import Intake
 from trust_recourse.web.ledger_routes import ledger_routes
-from trust_recourse.web.metrics import Counting, Counts
+from trust_recourse.web.metrics import MEDIA, Counting, Counts
 from trust_recourse.web.people import person_like
 from trust_recourse.web.policy import Policy
 from trust_recourse.web.problems import KINDS, PLACE, Problem, tell_problems
 from trust_recourse.web.question_routes import found, question_routes
+from trust_recourse.web.serving import when_told_to_end
 from trust_recourse.web.state import AppState
 
 PROOFS = ("/v1/verify",)  # whose bodies hold a certificate
@@ -44,13 +45,15 @@ def service(state: AppState, *, key: str | None = None) -> FastAPI:
     With a key, every request but for `/health` and `/ready` must come with it. Without one, only
     requests to the loopback address are answered. `/` is left free, for a page.
     """
-    counts, example = Counts(), _Example(state)
+    example = _Example(state)
+    counts = Counts(state, lambda: example.ready)
 
     @asynccontextmanager
-    async def living(_: FastAPI) -> AsyncIterator[dict[str, Any]]:
+    async def living(_: FastAPI) -> AsyncIterator[None]:
         warming = asyncio.create_task(example.work())
         try:
-            yield {"state": state}
+            with when_told_to_end(state.call_off):
+                yield
         finally:
             warming.cancel()
             await asyncio.to_thread(state.close)
@@ -129,8 +132,7 @@ def _about(state: AppState, counts: Counts, example: _Example) -> APIRouter:
     @routes.get("/metrics", response_class=PlainTextResponse)
     async def metrics() -> PlainTextResponse:
         """What this process counted, for Prometheus."""
-        text = counts.text(state, example.ready)
-        return PlainTextResponse(text, media_type="text/plain; version=0.0.4; charset=utf-8")
+        return PlainTextResponse(counts.text(), media_type=MEDIA)
 
     @routes.get("/v1/model")
     async def model() -> bodies.Model:

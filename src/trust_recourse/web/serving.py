@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import signal
 import socket
-from collections.abc import Callable
-from contextlib import ExitStack
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
 from uvicorn.supervisors import Multiprocess
-
-from trust_recourse.web.protocol import Prompt
 
 CONNECTIONS = 800  # at once; below the files that a process may usually open
 KEEP = 30  # seconds that an idle connection is kept: longer than clients do, who else lose the race
@@ -53,7 +54,6 @@ def config(make: Callable[[], FastAPI], workers: int = 1) -> uvicorn.Config:
         make,
         factory=True,
         workers=workers,
-        http=Prompt,
         log_level="warning",
         access_log=False,
         server_header=False,
@@ -62,3 +62,24 @@ def config(make: Callable[[], FastAPI], workers: int = 1) -> uvicorn.Config:
         timeout_graceful_shutdown=GRACE,
         timeout_worker_healthcheck=PATIENCE,
     )
+
+
+@contextmanager
+def when_told_to_end(call: Callable[[], None]) -> Iterator[None]:
+    """Call this as soon as the process is told to end: Uvicorn first waits for open answers."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # where no signal comes
+        return
+
+    def told(number: int, frame: Any) -> None:
+        call()
+        if callable(then := before[number]):
+            then(number, frame)
+
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before: dict[int, Any] = {each: signal.signal(each, told) for each in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -57,8 +57,7 @@ class Limits:
     rows: int = 1_000  # of a table
     body: int = 1_000_000  # bytes
     proof: int = 10_000_000  # bytes of a body that holds a certificate
-    arrival: float = 10.0  # seconds that the head of a request may take to come, and its body
-    reading: float = 60.0  # seconds that an answer may take to be read
+    arrival: float = 10.0  # seconds that a body may take to come
 
 
 @dataclass
