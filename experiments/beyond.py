@@ -239,7 +239,7 @@ def cells(asked, least):
     proved = asked.status.isin(["optimal", "infeasible"]).sum()
     ratios = (met.set_index("person").l2 / least.set_index("person").l2).dropna()
     same_target = way in (CERTIFIED, SEARCHED)
-    reached = f" (reach {fmean(beyond.max_confidence):.3f})" if len(beyond) else ""
+    reached = f" (reach {fmean(beyond.furthest):.3f})" if len(beyond) else ""
     return (
         f"{len(met)} of {n}",
         f"{proved} of {n}" if exact else "–",

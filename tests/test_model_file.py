@@ -12,7 +12,8 @@ import pandas as pd
 import pytest
 from safetensors.numpy import save
 
-from trust_recourse import PTMClassifier, Schema, TMClassifier, files, load
+from trust_recourse import PTMClassifier, Schema, TMClassifier, load, model_file
+from trust_recourse.files import FileError
 from trust_recourse.model_file import ModelFileError
 from trust_recourse.tsetlin import store
 
@@ -101,12 +102,12 @@ def test_writing_is_whole_or_not_at_all(model, tmp_path, monkeypatch):
     def broken(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(files.os, "fsync", broken)
+    monkeypatch.setattr(os, "fsync", broken)
     with pytest.raises(OSError, match="No space"):
         model.save(path)
     assert path.read_bytes() == before
     assert os.listdir(tmp_path) == ["m"]
-    with pytest.raises(ModelFileError, match="does not exist; make it first"):
+    with pytest.raises(FileError, match="does not exist; make it first"):
         model.save(tmp_path / "nowhere" / "m")
 
 
@@ -143,13 +144,13 @@ def test_foreign_future_and_oversized_files(model, tmp_path, monkeypatch):
     bad.write_bytes(struct.pack("<Q", 2**60) + b"{}")
     with pytest.raises(ModelFileError, match="cut short"):
         load(bad)
-    monkeypatch.setattr(files, "FORMAT", 3)
+    monkeypatch.setattr(model_file, "FORMAT", 3)
     model.save(bad)
     monkeypatch.undo()
     with pytest.raises(ModelFileError, match="format 3; this version reads up to format 2.*Update"):
         load(bad)
     model.save(bad)
-    monkeypatch.setattr(files, "MOST_BYTES", 100)
+    monkeypatch.setattr(model_file, "MOST_BYTES", 100)
     with pytest.raises(ModelFileError, match="bytes; a model file has at most 100"):
         load(bad)
 
@@ -180,7 +181,7 @@ def test_arrays_that_make_no_model_are_named(name, spoil, message, patients, tmp
     arrays, header = store.content(model)
     arrays["states"] = model.states_
     arrays[name] = spoil(arrays.get(name, np.zeros(3)))
-    files.write(tmp_path / "bad", arrays, header)
+    model_file.write(tmp_path / "bad", arrays, header)
     with pytest.raises(ModelFileError, match=message):
         load(tmp_path / "bad")
 
@@ -219,12 +220,12 @@ def test_arrays_that_make_no_model_are_named(name, spoil, message, patients, tmp
 )
 def test_headers_that_make_no_model(field, value, model, tmp_path):
     arrays, header = store.content(model)
-    files.write(tmp_path / "bad", arrays, {**header, field: value})
+    model_file.write(tmp_path / "bad", arrays, {**header, field: value})
     with pytest.raises(ModelFileError, match="do not make a model") as refused:
         load(tmp_path / "bad")
     assert len(str(refused.value)) < 1200
     del header[field]
-    files.write(tmp_path / "bad", arrays, header)
+    model_file.write(tmp_path / "bad", arrays, header)
     with pytest.raises(ModelFileError, match="do not make a model"):
         load(tmp_path / "bad")
 
@@ -247,10 +248,10 @@ def test_a_header_that_readers_could_read_otherwise_is_refused(change, message, 
     text = change(json.dumps(header))
     assert text != json.dumps(header)
     try:
-        known = files.fingerprint(arrays, json.loads(text))
+        known = model_file.fingerprint(arrays, json.loads(text))
     except (ValueError, RecursionError):
         known = ""
-    about = {"kind": files.KIND, "format": "2", "header": text, "fingerprint": known}
+    about = {"kind": model_file.KIND, "format": "2", "header": text, "fingerprint": known}
     (tmp_path / "bad").write_bytes(save(arrays, metadata=about))
     with pytest.raises(ModelFileError, match=message) as refused:
         load(tmp_path / "bad")

@@ -250,7 +250,7 @@ def test_answers_cost_what_they_say_and_are_proved(rows):
     assert (met.confidence >= met.way.str.extract(r"(0\.\d+)")[0].astype(float) - 1e-9).all()
     beyond_reach = plain[plain.status == "infeasible"]
     without = beyond_reach[~beyond_reach.way.str.contains("radius")]
-    assert (without.max_confidence < without.way.str[-4:].astype(float)).all()
+    assert (without.furthest < without.way.str[-4:].astype(float)).all()
 
 
 def test_tables_count_what_was_proved(rows):
