@@ -1195,6 +1195,43 @@ def test_bounds_hold_on_random_boxes(seed, link, wanted, power, price, rank, sha
     assert bound <= added[1.0 - p >= fallen - 1e-12].min() + 1e-12
 
 
+@settings(max_examples=100)
+@given(
+    seed=st.integers(0, 10**6),
+    wanted=st.sampled_from([0, 1]),
+    price=st.sampled_from([1e-3, 0.1, 1.0, 1e3, math.inf]),
+    rank=st.floats(0, 1),
+    share=st.floats(0, 1.2) | st.just(math.inf),
+)
+def test_bounds_of_a_table_of_points_hold_on_random_boxes(seed, wanted, price, rank, share):
+    model, _, rng = card(seed, gaps=bool(seed % 2))
+    reader = readers.read(model, wanted)
+    cells = [rng.permutation(n).astype(np.int32) for n in model.grid.sizes]
+    costs = [rng.random(len(c)) for c in cells]
+    found = Candidates(reader, tuple(cells), np.concatenate(costs))
+    first, last = np.sort([rng.integers(0, len(c), 2) for c in cells], axis=1).T[:, None]
+    at = np.array(list(itertools.product(*map(range, first[0], last[0] + 1))))
+    rows = np.column_stack([c[at[:, f]] for f, c in enumerate(cells)]).astype(np.int32)
+    p = model.score_of(wanted).at(rows)
+    added = sum(c[at[:, f]] for f, c in enumerate(costs))
+    for ends, said in (((first, last), (p.min(), p.max())), ((at, at), (p, p))):
+        low, high = found.confidence(*ends)
+        assert (low <= said[0]).all()
+        assert (said[1] <= high).all()
+        assert (high - low <= said[1] - said[0] + 1e-9).all()  # of a sum they are the extremes
+    goal = added.min() + share * np.ptp(added) if share < math.inf else math.inf
+    least = float(np.quantile(p, rank, method="nearest"))
+    (bound,) = found.priced(first, last, np.array([price]), reader.least_score(least), goal)
+    assert bound <= added[p >= least].min() + 1e-12
+    assert added.min() - 1e-12 <= bound <= goal
+    (bound,) = found.priced(first, last, np.array([price]), reader.least_score(p.max() + 1e-6))
+    assert bound == math.inf or p.max() > 1 - 1e-6
+    back = found.turned()
+    fallen = back.reader.least_score(1.0 - least - checker.ONE_BIT)
+    (bound,) = back.priced(first, last, np.array([price]), fallen, goal)
+    assert bound <= added[p <= least].min() + 1e-12
+
+
 def test_clauses_that_many_features_silence_are_bounded_still():
     """The product of their factors is 0 many times over, and its logarithm far below any other."""
     rng = np.random.default_rng(0)

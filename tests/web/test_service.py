@@ -247,6 +247,28 @@ def test_what_no_proof_covers_is_said_before_the_search(asked, more):
     assert problem["detail"].startswith("certificate: ")
 
 
+class Own:
+    """A model on cells, of no family that the checker can read."""
+
+    def __init__(self, model):
+        self.schema_, self.classes_, self.fingerprint_ = (
+            model.schema_, model.classes_, model.fingerprint_,
+        )  # fmt: skip
+        self.predict_proba, self.score_of = model.predict_proba, model.score_of
+
+
+def test_a_model_without_a_reader_is_told_before_the_search(recourse):
+    state = AppState(Recourse(Own(recourse.model), recourse.schema))
+    question = {"person": PATIENT, "confidence": 0.6}
+    proof = recourse.find(PATIENT, 0.6).certificate().to_dict()
+    with running(state) as url, httpx.Client(base_url=url, timeout=60) as client:
+        assert told(client.post("/v1/recourse", json=question))["certificate"] is None
+        asked_for = told(client.post("/v1/recourse", json={**question, "certificate": True}), 422)
+        checked = told(client.post("/v1/verify", json={"certificate": proof}), 422)
+    for problem in (asked_for, checked):
+        assert "the checker has no reader for Own; it reads" in problem["detail"]
+
+
 def test_the_letter_comes_as_text_html_and_pdf(asked):
     question = {"person": PATIENT, "confidence": 0.6, "valid_until": "2099-12-31"}
     pages = {
