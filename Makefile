@@ -5,7 +5,7 @@ PIP := $(BIN)/pip --disable-pip-version-check -q install -c constraints.txt
 
 SECONDS ?= 600
 
-.PHONY: demo test laws bench stress postgres chromium nginx peers reproduce reproduce-quick clean
+.PHONY: demo test quick laws bench stress postgres chromium nginx peers reproduce reproduce-quick clean
 
 demo: .venv/.cli,bayes
 	$(BIN)/trust-recourse demo
@@ -16,6 +16,13 @@ test: .venv/.dev postgres chromium nginx
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/pytest -n 2
+
+# Under 90 s on two cores, once the kernels are compiled: no slow tests, and not the rooms of surfaces.
+SLOW := audit batch cli experiments laws ledger report web schema/test_schema_abuse.py test_docs.py
+quick: .venv/.dev
+	$(BIN)/ruff check .
+	$(BIN)/lint-imports
+	$(BIN)/pytest -n 2 -m 'not slow' tests $(SLOW:%=--ignore=tests/%)
 
 # Random questions against enumeration, for so many SECONDS; SEED=7 asks one of them again.
 laws: .venv/.dev

@@ -66,6 +66,7 @@ def test_several_conditions_are_met_at_once_as_by_enumeration(seed):
         assert search.cost_of(found.point) == pytest.approx(costs[met].min(), rel=1e-12)
 
 
+@pytest.mark.slow
 def test_a_change_in_any_kernel_file_is_noticed(tmp_path):
     """A function that calls another file's is compiled anew when that one changes."""
     program = textwrap.dedent("""

@@ -232,11 +232,11 @@ def test_printing_never_searches(model, monkeypatch):
 @pytest.mark.parametrize("engine", ["exact", "tpe"])
 def test_an_option_keeps_its_codes(engine, tmp_path):
     """As the schema encodes its values, and after a file too; none of them is encoded again."""
-    looked = 0
+    looked, trials = 0, {} if engine == "exact" else {"n_trials": 20}
     for seed in range(4):
         model, X, rng = machine(seed)
         recourse = Recourse(model, person_schema(model, rng, relations=False), "l1")
-        result = recourse.find(X.iloc[0], [0.3, 0.6], n_options=2, engine=engine)
+        result = recourse.find(X.iloc[0], [0.3, 0.6], n_options=2, engine=engine, **trials)
         result.save(tmp_path / "result.json")
         for each in (result, Result.load(tmp_path / "result.json", recourse)):
             for option in each.options:
@@ -281,6 +281,7 @@ def test_results_survive_a_file_and_forged_ones_do_not(tmp_path):
         Result.load(tmp_path / "r.json", other)
 
 
+@pytest.mark.slow
 def test_many_people_by_processes():
     recourse, X, _, goal = refused_person()
     one = recourse.find_many(X.head(12), goal)
@@ -295,6 +296,7 @@ def test_many_people_by_processes():
         recourse.find_many(X, 0.5, n_jobs=0)
 
 
+@pytest.mark.slow
 def test_large_models_reach_the_processes_too():
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(300, 4)), columns=list("abcd"))
@@ -329,6 +331,7 @@ def test_no_engine_beats_exact(engine):
         result.certificate()
 
 
+@pytest.mark.slow
 def test_any_classifier_can_be_asked(patients):
     X, y = patients
     schema = Schema.infer(X).lock("age", "year").update("nodes", direction="decrease")
@@ -407,6 +410,7 @@ def test_at_least_one_half_is_what_predict_says(seed, wanted):
         assert options[0].cost == pytest.approx(costs[chosen].min(), abs=1e-9)
 
 
+@pytest.mark.slow
 def test_a_hard_search_ends_with_a_good_answer_and_its_gap():
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(300, 14)).round(2), columns=list("abcdefghijklmn"))
@@ -422,6 +426,7 @@ def test_a_hard_search_ends_with_a_good_answer_and_its_gap():
     assert stopped.confidence >= goal - 1e-9
 
 
+@pytest.mark.slow
 def test_nothing_nasty_in_a_result_is_more_than_refused(tmp_path):
     recourse, _, x, goal = refused_person()
     path = tmp_path / "r.json"

@@ -1030,6 +1030,7 @@ KINDS = [
 ]
 
 
+@pytest.mark.slow
 def test_no_mutated_certificate_is_believed_in_what_is_false():
     """What it claims of its own question is judged by enumeration; each must be refused or true."""
     fates = Counter()

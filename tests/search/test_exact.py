@@ -37,6 +37,7 @@ def test_exact_equals_enumeration_of_every_action(seed, link, T):
             assert law.loc[i, v] == pytest.approx(weight, abs=1e-12)
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 10**6), link=st.sampled_from(["margin", "vote"]))
 def test_monte_carlo_converges_to_exact_like_one_over_root_k(seed, link):
     machine, X = random_machine(seed, n_clauses=6, features=3, link=link)
@@ -50,6 +51,7 @@ def test_monte_carlo_converges_to_exact_like_one_over_root_k(seed, link):
     assert spread.max() > 0.01
 
 
+@pytest.mark.slow
 def test_monte_carlo_error_shrinks_tenfold_with_a_hundred_times_the_passes(model, patients):
     X, _ = patients
     rows = X.head(60)

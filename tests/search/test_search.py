@@ -380,6 +380,7 @@ def test_the_linear_condition_holds_within_the_budget(seed, side, link, power, r
     assert np.isfinite(errors[: len(ends)]).all()
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(
     seed=st.integers(0, 10**6),

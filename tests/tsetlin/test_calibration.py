@@ -79,6 +79,7 @@ def test_too_few_rows_to_hold_any_out(patients):
         PTMClassifier(epochs=1, calibration="isotonic").fit(X.iloc[few], y.iloc[few])
 
 
+@pytest.mark.slow
 def test_calibration_is_fitted_on_rows_the_machine_has_not_seen():
     """A machine that learns pure chance by heart is sure of its rows, its calibrator is not."""
     rng = np.random.default_rng(0)

@@ -30,6 +30,7 @@ def test_iris_setosa_against_the_rest(machine):
         assert machine(random_state=seed).fit(a, ya).score(b, yb) == 1.0
 
 
+@pytest.mark.slow
 def test_xor_of_two_bits_among_twelve_with_two_labels_in_five_wrong():
     scores = []
     for seed in range(5):
@@ -47,6 +48,7 @@ def test_xor_needs_the_mass_of_the_na_cells_to_move():
     assert kept.fit(X, y).score(clean, truth) < 0.8
 
 
+@pytest.mark.slow
 def test_breast_cancer():
     X, y = load_breast_cancer(return_X_y=True)
     scores = [

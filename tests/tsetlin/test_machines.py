@@ -24,6 +24,7 @@ def test_scikit_learn_conventions(estimator, check):
     check(estimator)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("machine", MACHINES)
 def test_pipelines_searches_and_clones(machine):
     X, y = load_iris(return_X_y=True)
@@ -69,6 +70,7 @@ def test_integers_floats_and_bools_give_one_model_and_frames_are_like_arrays():
     )
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_model_whatever_the_threads():
     rng = np.random.default_rng(0)
     X = rng.random((300, 60))

@@ -156,13 +156,15 @@ class AtMost(Relation):
         # the extreme is NaN where a value is missing, and then it is not above anything
         return not box[0].min() > box[1].max()
 
-    def ways(self, before: Row, box: Box) -> Iterator[Way]:  # noqa: ARG002
+    def ways(self, before: Row, box: Box) -> Iterator[Way]:
         """By b − a ≥ 0, whose sign no rounding changes; and where either is missing."""
         a, b = box
         blank = np.isnan(a), np.isnan(b)
         yield np.where(blank[0], -INF, -a), np.where(blank[1], -INF, b)
-        yield only(blank[0]), np.zeros(len(b))
-        yield np.zeros(len(a)), only(blank[1])
+        if math.isnan(before[0]):
+            yield only(blank[0]), np.zeros(len(b))
+        if math.isnan(before[1]):
+            yield np.zeros(len(a)), only(blank[1])
 
     def mended(
         self,

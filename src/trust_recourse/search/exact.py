@@ -33,6 +33,7 @@ Keep = Callable[[Point], bool]
 
 ABOVE = 1e-12  # confidences closer than this differ by rounding
 FEW = 256  # cells of a box that are looked at one by one
+FEW_GAINS = 32  # of a relation's values, likewise
 TIED = 1e-14  # costs this close, relatively, differ by the rounding of their sums
 MOST_AWAY = 1e100  # of a distance: squares of such, and sums of them, are still finite
 CLOSE = 1e-12  # edges closer than this, of the scale, are one
@@ -436,6 +437,7 @@ def _relations(action_set: ActionSet, features: Sequence[Candidates]) -> tuple[I
     """The relations of a schema as the loop reads them, see `arrays.Task`."""
     terms: list[list[int]] = []
     gains: list[Floats] = []
+    first = 0
     for relation in action_set.relations:
         at = action_set.schema.positions(relation)
         before, box = action_set.own[at].tolist(), [features[f].codes for f in at]
@@ -445,17 +447,19 @@ def _relations(action_set: ActionSet, features: Sequence[Candidates]) -> tuple[I
         # whoever changes nothing at all need not keep it
         stays = [only(equal(codes, own)) for codes, own in zip(box, before, strict=True)]
         for way in (*ways, stays):
-            if min(gain.max() for gain in way) > -math.inf:
-                for f, gain in zip(at, way, strict=True):
-                    terms.append([f, sum(map(len, gains)), _peak(gain), arrays.TERM])
-                    gains.append(gain)
-                terms[-1][-1] = arrays.WAY
+            for f, gain in zip(at, way, strict=True):
+                terms.append([f, first, _peak(gain), arrays.TERM])
+                gains.append(gain)
+                first += len(gain)
+            terms[-1][-1] = arrays.WAY
         terms[-1][-1] = arrays.WHOLE
     return np.array(terms, np.int64).ravel(), np.concatenate([*gains, np.empty(0)])
 
 
 def _peak(gains: Floats) -> int:
-    """Where gains that rise and then fall are greatest; −1 where they do otherwise."""
+    """Where gains that rise and then fall are greatest; −1 where they do not, or are few."""
+    if len(gains) <= FEW_GAINS:
+        return -1
     at = int(gains.argmax())
     rises, falls = gains[:at] <= gains[1 : at + 1], gains[at:-1] >= gains[at + 1 :]
     return at if rises.all() and falls.all() else -1
