@@ -44,13 +44,13 @@ class Tree:
 
 
 class Link(NamedTuple):
-    """From a sum to a probability: its mean over `count`, or the logistic function of `scale` of it.
+    """From a sum to a probability: the sum over `divisor`, or the logistic function of its `scale`.
 
     XGBoost's takes no sum below `least`.
     """
 
     logistic: bool
-    count: int = 1
+    divisor: int = 1
     scale: float = 1.0
     least: float = -math.inf
 
@@ -58,7 +58,7 @@ class Link(NamedTuple):
         """The probability, in the score's own type."""
         kind = score.dtype.type
         with np.errstate(over="ignore"):  # the probability of ±∞ is the 0 or 1 that is meant
-            mean = np.maximum(score, kind(self.least)) / kind(self.count)
+            mean = np.maximum(score, kind(self.least)) / kind(self.divisor)
             return np.asarray(expit(mean * kind(self.scale)) if self.logistic else mean)
 
 
@@ -74,7 +74,7 @@ class Leaves(NamedTuple):
 
 
 class _Nodes(NamedTuple):
-    """All trees' nodes in one row; a split's `goes_left` has a place for each cell of its feature."""
+    """All trees' nodes in one row; `goes_left` has a place for each cell of a split's feature."""
 
     root: Ints
     feature: Ints
@@ -156,13 +156,18 @@ class SumModel:
             root, feature, left + shift, right + shift, value, first, np.concatenate(rows)
         )
 
+    @cached_property
+    def _last(self) -> list[Floats]:
+        """The last value of each known cell of each feature, which stands for all of its values."""
+        return [self.grid.ends(f)[1:] for f in range(len(self.schema_))]
+
     def _goes_left(self, tree: Tree, node: int) -> Bools:
         """Which cells of its feature a split sends left."""
         f = int(tree.feature[node])
         if f < 0:
             return np.empty(0, bool)
         feature, missing = self.schema_[f], tree.missing_left[node]
-        last = self.grid.ends(f)[1:]  # the last value of each cell, for all of its values
+        last = self._last[f]
         if listed(feature):
             goes = tree.categories[node, np.minimum(last, len(labels(feature)) - 1).astype(int)]
         else:
