@@ -192,7 +192,7 @@ def test_a_room_without_a_layer_is_refused(tmp_path):
     assert broken(tmp_path, {"cellar.py": "import json"}) == {"Imports go down only"}
 
 
-EXTRAS = ["bayes", "cli", "cluster", "ledger", "parquet", "pdf", "plot", "web"]
+EXTRAS = ["bayes", "cli", "cluster", "ledger", "parquet", "pdf", "plot", "trees", "web"]
 
 
 @pytest.mark.parametrize("extra", EXTRAS)

@@ -6,27 +6,31 @@ import math
 import struct
 from collections.abc import Callable
 
-_ONE = struct.unpack("<q", struct.pack("<d", 1.0))[0]
+_FORMATS = {"float64": ("<d", "<q"), "float32": ("<f", "<i")}
 
 
-def first_float(holds: Callable[[float], bool]) -> float | None:
-    """The least float in [0, 1] where an increasing condition holds, by bisecting the floats.
+def first_float(
+    holds: Callable[[float], bool], least: float = 0.0, most: float = 1.0, kind: str = "float64"
+) -> float | None:
+    """The least float of a kind in [least, most] where an increasing condition holds, by bisection.
 
     The bits of non-negative floats, read as integers, are in the order of the floats.
 
     >>> first_float(lambda m: 3 * m >= 1), first_float(lambda m: m > 1)
     (0.3333333333333333, None)
+    >>> first_float(lambda m: m >= -0.1, -1.0, 1.0, "float32")
+    -0.09999999403953552
     """
-    low, high = 0, _ONE
-    if not holds(1.0):
+    low, high = _place(least, kind), _place(most, kind)
+    if not holds(most):
         return None
     while low < high:
         middle = (low + high) // 2
-        if holds(_float(middle)):
+        if holds(_float(middle, kind)):
             high = middle
         else:
             low = middle + 1
-    return _float(low)
+    return _float(low, kind)
 
 
 def last_float_before(holds: Callable[[float], bool]) -> float:
@@ -41,6 +45,14 @@ def last_float_before(holds: Callable[[float], bool]) -> float:
     return -math.inf if first == 0.0 else math.nextafter(first, 0.0)
 
 
-def _float(bits: int) -> float:
-    value: float = struct.unpack("<d", struct.pack("<q", bits))[0]
-    return value
+def _place(value: float, kind: str) -> int:
+    """The place of a float in their order, counted from 0."""
+    number, bits = _FORMATS[kind]
+    place: int = struct.unpack(bits, struct.pack(number, abs(value)))[0]
+    return place if value >= 0 else -place
+
+
+def _float(place: int, kind: str) -> float:
+    number, bits = _FORMATS[kind]
+    value: float = struct.unpack(number, struct.pack(bits, abs(place)))[0]
+    return value if place >= 0 else -value

@@ -1,7 +1,58 @@
-"""Models that are sums of small terms."""
+"""Models that are sums of small terms: tables of points, and the trees of other libraries."""
 
 from __future__ import annotations
 
-from trust_recourse.sums.additive import Additive
+from importlib import import_module
+from typing import Any
 
-__all__ = ["Additive"]
+import numpy as np
+
+from trust_recourse.schema import Schema
+from trust_recourse.sums.additive import Additive
+from trust_recourse.sums.columns import UnreadableError
+from trust_recourse.sums.ensemble import SumModel
+
+__all__ = ["Additive", "SumModel", "UnreadableError", "adopt"]
+
+_LIBRARIES = ("lightgbm", "sklearn", "xgboost")
+
+
+def adopt(model: Any, schema: Schema, X: Any = None) -> SumModel:
+    """The same model as a sum of trees, with the library's very numbers.
+
+    It takes a `LGBMClassifier`, `XGBClassifier` or `Booster` of either library, and a decision
+    tree, forest, gradient or histogram gradient boosting of scikit-learn, of two classes. The
+    schema's columns are the model's, in any order. With rows `X`, as the library takes them, the
+    library is asked again, and what differs in one bit is refused.
+    """
+    reader = _reader(model)
+    if reader is None:
+        raise UnreadableError(
+            f"given {type(model).__module__}.{type(model).__name__}; expected a tree, forest or "
+            "boosted trees of scikit-learn, LightGBM or XGBoost"
+        )
+    read: SumModel = reader.read(model, schema)
+    if X is not None:
+        _compare(read.predict_proba(X), reader.predict_proba(model, X), X)
+    return read
+
+
+def _reader(model: Any) -> Any:
+    """The module that reads it, known by its class's own name, so that no library is loaded."""
+    library = type(model).__module__.partition(".")[0]
+    if library not in _LIBRARIES:
+        return None
+    reader = import_module(f"{__name__}.{library}")
+    return reader if type(model).__name__ in reader.NAMES else None
+
+
+def _compare(ours: Any, theirs: Any, X: Any) -> None:
+    apart = np.flatnonzero((ours != theirs).any(axis=1))
+    if len(apart):
+        row = int(apart[0])
+        label = X.index[row] if hasattr(X, "index") else row
+        raise UnreadableError(
+            f"row {label!r}: the library says {theirs[row].tolist()}, as read it is "
+            f"{ours[row].tolist()}; {len(apart)} of {len(ours)} rows differ. Are the columns, "
+            "values and missing codes of the schema those that the model was learnt on?"
+        )

@@ -1,0 +1,212 @@
+"""What a library sees of a row, in the schema's terms: its columns, categories and missing values.
+
+A model is taken to be given people's own values: numbers and booleans as they are, so a code such
+as -9 that means missing as the number it is, and blanks as NaN; of a category or ordinal the number
+that it is, or its place in the library's own list of categories.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from trust_recourse.cells import Floats, Ints
+from trust_recourse.schema import Schema
+from trust_recourse.sums.ensemble import ZERO, Bools, Tree, labels, listed
+from trust_recourse.wording import shortened, some
+
+
+class UnreadableError(ValueError):
+    """A model that cannot be read exactly, with the reason."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(shortened(message))
+
+
+class Chosen(NamedTuple):
+    """The numbers of categories that a split picks, and whether these are what goes left."""
+
+    codes: Ints
+    left: bool
+
+
+class Nodes(NamedTuple):
+    """A tree as a library has it: the root is node 0, and a leaf has a negative left child."""
+
+    column: Ints
+    edge: Floats  # the greatest double that goes left
+    nan_left: Bools
+    left: Ints
+    right: Ints
+    value: Floats  # (nodes, outputs)
+    chosen: Mapping[int, Chosen] = {}
+    zero_missing: Bools | None = None
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The schema's feature of each column of a model, and what the model sees of its values."""
+
+    schema: Schema
+    order: tuple[int, ...]
+    seen: tuple[Floats, ...]  # of each feature: of the values it lists, then of its missing codes
+
+    @classmethod
+    def of(
+        cls, schema: Schema, order: Sequence[int], categories: Mapping[int, Sequence[Any]]
+    ) -> Columns:
+        """With the values of each column that the model knows by their places in a list."""
+        known = {order[column]: values for column, values in categories.items()}
+        seen = (_seen(schema, f, known.get(f)) for f in range(len(schema)))
+        return cls(schema, tuple(order), tuple(seen))
+
+    def tree(self, nodes: Nodes) -> Tree:
+        """The same tree in the schema's terms, each node before its children."""
+        kept = _preorder(nodes)
+        place = np.full(len(nodes.left), -1)
+        place[kept] = np.arange(len(kept))
+        split = nodes.left[kept] >= 0
+        feature = np.where(
+            split, np.asarray(self.order)[np.where(split, nodes.column[kept], 0)], -1
+        )
+        zero = np.zeros(len(place), bool) if nodes.zero_missing is None else nodes.zero_missing
+        edge = np.where(np.abs(nodes.edge) >= np.finfo(float).max, np.inf, nodes.edge)
+        edge = np.copysign(edge, nodes.edge)
+        widest = max((len(labels(each)) for each in self.schema if listed(each)), default=0)
+        categories, missing = np.zeros((len(kept), widest), bool), np.zeros(len(kept), bool)
+        for at in np.flatnonzero(split).tolist():
+            f, node = int(feature[at]), int(kept[at])
+            size = len(labels(self.schema[f])) if listed(self.schema[f]) else 0
+            if node in nodes.chosen and not size:
+                raise UnreadableError(
+                    f"column {self.schema.names[f]!r} is a category in the model, in the schema "
+                    f"it is of the kind {self.schema[f].kind}: declare it as a category"
+                )
+            if len(self.seen[f]):
+                goes = self._goes_left(f, node, nodes, edge, zero)
+                categories[at, :size] = goes[:size]
+                missing[at] = self._alike(f, goes[size:])
+        leaf = ~split
+        left, right = (np.where(leaf, 0, place[each[kept]]) for each in (nodes.left, nodes.right))
+        return Tree(
+            feature, np.where(leaf, 0.0, edge[kept]), categories, missing, zero[kept] & split, left,
+            right, nodes.value[kept],
+        )  # fmt: skip
+
+    def _goes_left(self, f: int, node: int, nodes: Nodes, edge: Floats, zero: Bools) -> Bools:
+        """Whether each value that the library sees of a feature goes left."""
+        seen, missing = self.seen[f], nodes.nan_left[node]
+        if node in nodes.chosen:
+            chosen = nodes.chosen[node]
+            goes = np.isin(np.trunc(seen), chosen.codes) == chosen.left
+        else:
+            goes = seen <= edge[node]
+        astray = np.isnan(seen) | (zero[node] & (np.abs(seen) <= ZERO))
+        return np.asarray(np.where(astray, missing, goes))
+
+    def _alike(self, f: int, goes: Bools) -> bool:
+        """Where all missing values go, which are one and the same to the schema."""
+        if goes.any() and not goes.all():
+            feature = self.schema[f]
+            raise UnreadableError(
+                f"column {feature.name!r}: the model tells its missing codes apart "
+                f"({some(feature.missing)}), which are one to the schema; declare them as values, "
+                "or learn the model with blanks in their place"
+            )
+        return bool(goes.any())
+
+
+def order_of(schema: Schema, names: Sequence[str] | None, n: int) -> tuple[int, ...]:
+    """The schema's feature of each column: by name, or by place where the model has no names."""
+    if n != len(schema) or (names is not None and set(names) != set(schema.names)):
+        told = f"{n} columns" if names is None else f"the columns {some(names)}"
+        raise UnreadableError(
+            f"the model has {told}, the schema {len(schema)}: {some(schema.names)}; expected the "
+            "same ones"
+        )
+    return tuple(range(n) if names is None else map(schema.position, names))
+
+
+def _seen(schema: Schema, f: int, known: Sequence[Any] | None) -> Floats:
+    """What a library sees of the values that a feature lists, and of its missing codes."""
+    feature = schema[f]
+    if known is not None and not listed(feature):
+        raise UnreadableError(
+            f"column {feature.name!r} is a category in the model, in the schema it is of the kind "
+            f"{feature.kind}: declare it as a category with the values {some(known)}"
+        )
+    places = None if known is None else {value: float(at) for at, value in enumerate(known)}
+    values = labels(feature) if listed(feature) else ()
+    if places is not None and not set(values) & set(places):
+        raise UnreadableError(
+            f"column {feature.name!r}: the model has the categories {some(places)}, the schema the "
+            f"values {some(values)}; expected the same ones"
+        )
+    return np.array([_number(feature.name, v, places) for v in (*values, *feature.missing)])
+
+
+def _number(name: str, value: Any, places: Mapping[Any, float] | None) -> float:
+    if value is None or (places is not None and value not in places):
+        return math.nan
+    if places is not None:
+        return places[value]
+    if isinstance(value, str):
+        raise UnreadableError(
+            f"column {name!r}: the schema has the value {value!r}, but the model has no categories "
+            "there; expected a model learnt on pandas categories, or numbers in the schema"
+        )
+    return float(value)
+
+
+def _preorder(nodes: Nodes) -> Ints:
+    """The nodes that can be reached from the root, each before its children."""
+    found, open_ = [], [0]
+    while open_:
+        node = open_.pop()
+        found.append(node)
+        if nodes.left[node] >= 0:
+            open_ += [int(nodes.right[node]), int(nodes.left[node])]
+    return np.array(found)
+
+
+def last_left(below: Any) -> Floats:
+    """The greatest doubles that round to at most these float32.
+
+    Half-way to the next float32 a double still rounds down if that is the even one.
+    """
+    low = np.asarray(below, np.float32)
+    with np.errstate(over="ignore"):
+        high = np.nextafter(low, np.float32(np.inf)).astype(float)
+        middle = low.astype(float) / 2 + high / 2
+        down = middle.astype(np.float32) == low
+    return np.where(
+        np.isfinite(high), np.where(down, middle, np.nextafter(middle, -np.inf)), np.inf
+    )
+
+
+def bits(words: Any) -> Ints:
+    """The numbers of the bits that are set in words of 32."""
+    each = np.asarray(words, np.uint32)[:, None] >> np.arange(32, dtype=np.uint32) & np.uint32(1)
+    return np.flatnonzero(each)
+
+
+def two_classes(classes: Any) -> Any:
+    """The labels of a model of two classes."""
+    if len(classes) != 2:
+        raise UnreadableError(
+            f"the model has {len(classes)} classes ({some(list(classes))}); so far only models of "
+            "two can be read"
+        )
+    return np.asarray(classes)
+
+
+def rows(X: Any, names: Sequence[str] | None) -> Any:
+    """Rows as a library takes them: its columns in its order, or an array of doubles."""
+    if isinstance(X, pd.DataFrame):
+        return X if names is None else X[list(names)]
+    return np.asarray(X, float)

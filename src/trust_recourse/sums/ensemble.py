@@ -1,0 +1,278 @@
+"""Sums of trees, read exactly: one value for the ensembles of every library.
+
+A score is the sum, in the library's own type and order, of one leaf of each tree; a link turns it
+into the probability of the second class. Edges are in double, whatever a library compares in.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from trust_recourse.cells import Cells, Floats, Grid, Ints, kernel
+from trust_recourse.floats import first_float
+from trust_recourse.model_file import fingerprint
+from trust_recourse.schema import Feature, Schema
+
+Bools = NDArray[np.bool_]
+ZERO = float(np.float32(1e-35))  # LightGBM reads numbers up to this as 0
+BEFORE_ZERO = math.nextafter(-ZERO, -math.inf)
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """A tree as arrays over its nodes, the root first and each node before its children.
+
+    A split on a number or an integer sends left what is at most its `edge`, ±∞ where all or none
+    goes; one on a category, ordinal or boolean the codes of its row of `categories`.
+    """
+
+    feature: Ints  # in the schema's order, −1 at a leaf
+    edge: Floats
+    categories: Bools  # (nodes, codes of the longest such feature)
+    missing_left: Bools
+    zero_missing: Bools  # whether what is read as 0 goes where missing values go
+    left: Ints
+    right: Ints
+    value: Floats  # (nodes, 1) towards classes_[1], or (nodes, 2) where classes are summed apart
+
+
+class Link(NamedTuple):
+    """From a sum to a probability: the sum over `divisor`, or the logistic function of its `scale`.
+
+    XGBoost's takes no sum below `least`.
+    """
+
+    logistic: bool
+    divisor: int = 1
+    scale: float = 1.0
+    least: float = -math.inf
+
+    def __call__(self, score: NDArray[Any]) -> NDArray[Any]:
+        """The probability, in the score's own type."""
+        kind = score.dtype.type
+        with np.errstate(over="ignore"):  # the probability of ±∞ is the 0 or 1 that is meant
+            mean = np.maximum(score, kind(self.least)) / kind(self.divisor)
+            return np.asarray(expit(mean * kind(self.scale)) if self.logistic else mean)
+
+
+class Leaves(NamedTuple):
+    """The leaves of all trees that some row reaches, tree by tree.
+
+    `allowed` has the cells of all features in one row: those that the leaf's path admits.
+    """
+
+    term: Ints  # (L,) the tree, ascending
+    value: Floats  # (L,)
+    allowed: Bools  # (L, cells of all features)
+
+
+class _Nodes(NamedTuple):
+    """All trees' nodes in one row; `goes_left` has a place for each cell of a split's feature."""
+
+    root: Ints
+    feature: Ints
+    left: Ints
+    right: Ints
+    value: Floats
+    first: Ints
+    goes_left: Bools
+
+
+@dataclass(frozen=True, eq=False)
+class SumModel:
+    """A model that is the sum of its trees: a base, then tree by tree, in the type of `arithmetic`.
+
+    Where the classes' probabilities are summed apart, as in forests, that of `classes_[0]` is the
+    sum of the model `flipped`; else it is 1 less the other's.
+    """
+
+    family: ClassVar[str] = "sums"  # by which a checker of certificates knows how to read it
+
+    schema_: Schema
+    classes_: NDArray[Any]
+    trees: tuple[Tree, ...]
+    base: float
+    link: Link
+    arithmetic: Literal["float32", "float64"] = "float64"
+
+    @cached_property
+    def grid(self) -> Grid:
+        """The cells that the trees' splits cut: at every edge, and between codes told apart."""
+        edges = (self._edges(f, feature) for f, feature in enumerate(self.schema_))
+        return Grid(self.schema_, tuple(edges))
+
+    def _edges(self, f: int, feature: Feature) -> Floats:
+        if feature.kind == "category":
+            return np.empty(0)
+        splits = [(tree, tree.feature == f) for tree in self.trees]
+        if listed(feature):
+            rows = np.concatenate([tree.categories[at] for tree, at in splits])
+            rows = rows[:, : len(labels(feature))]
+            return np.flatnonzero((rows[:, 1:] != rows[:, :-1]).any(axis=0)).astype(float)
+        edges = np.unique(np.concatenate([tree.edge[at] for tree, at in splits]))
+        if any(tree.zero_missing[at].any() for tree, at in splits):
+            edges = np.union1d(edges, [BEFORE_ZERO, ZERO])
+        return np.asarray(edges[np.isfinite(edges)])
+
+    @cached_property
+    def leaves(self) -> Leaves:
+        """All leaves that some row reaches, and the cells of the rows that reach them."""
+        nodes, sizes, starts = self._nodes, self.grid.sizes, self.grid.first_cell
+        leaf = nodes.feature < 0
+        allowed = np.ones((len(leaf), int(sizes.sum())), bool)
+        for node in np.flatnonzero(~leaf).tolist():
+            f, first = nodes.feature[node], nodes.first[node]
+            cells = slice(starts[f], starts[f] + sizes[f])
+            goes = nodes.goes_left[first : first + sizes[f]]
+            for child, kept in ((nodes.left[node], goes), (nodes.right[node], ~goes)):
+                allowed[child] = allowed[node]
+                allowed[child, cells] &= kept
+        alive = leaf & np.logical_or.reduceat(allowed, starts, axis=1).all(axis=1)
+        term = np.searchsorted(nodes.root, np.flatnonzero(alive), side="right") - 1
+        return Leaves(term.astype(np.int64), nodes.value[alive], allowed[alive])
+
+    @cached_property
+    def _nodes(self) -> _Nodes:
+        sizes = [len(tree.feature) for tree in self.trees]
+        root = np.cumsum([0, *sizes[:-1]])
+        shift = np.repeat(root, sizes)
+        feature, left, right, value = (
+            np.concatenate([getattr(tree, name) for tree in self.trees])
+            for name in ("feature", "left", "right", "value")
+        )
+        rows = [
+            self._goes_left(tree, node) for tree in self.trees for node in range(len(tree.edge))
+        ]
+        first = np.cumsum([0, *map(len, rows[:-1])])
+        value = np.ascontiguousarray(value[:, -1])
+        return _Nodes(
+            root, feature, left + shift, right + shift, value, first, np.concatenate(rows)
+        )
+
+    @cached_property
+    def _last(self) -> list[Floats]:
+        """The last value of each known cell of each feature, which stands for all of its values."""
+        return [self.grid.ends(f)[1:] for f in range(len(self.schema_))]
+
+    def _goes_left(self, tree: Tree, node: int) -> Bools:
+        """Which cells of its feature a split sends left."""
+        f = int(tree.feature[node])
+        if f < 0:
+            return np.empty(0, bool)
+        feature, missing = self.schema_[f], tree.missing_left[node]
+        last = self._last[f]
+        if listed(feature):
+            goes = tree.categories[node, np.minimum(last, len(labels(feature)) - 1).astype(int)]
+        else:
+            goes = last <= tree.edge[node]
+            if tree.zero_missing[node]:
+                goes = np.where((last > BEFORE_ZERO) & (last <= ZERO), missing, goes)
+        return np.append(goes, missing) if feature.missing else goes
+
+    def _reached(self, cells: Cells) -> NDArray[Any]:
+        """The base and what each tree adds, in the library's type: (n, 1 + trees)."""
+        nodes = self._nodes
+        found = np.empty((len(cells), len(self.trees)), np.int64)
+        _descend(
+            np.ascontiguousarray(cells, np.int32), nodes.root, nodes.feature, nodes.left,
+            nodes.right, nodes.first, nodes.goes_left, found,
+        )  # fmt: skip
+        added = np.column_stack([np.full(len(cells), self.base), nodes.value[found]])
+        return added.astype(self.arithmetic)
+
+    def _sum(self, cells: Cells) -> NDArray[Any]:
+        """The sum in the library's type, one addition after another."""
+        return np.asarray(self._reached(cells).cumsum(axis=1, dtype=self.arithmetic)[:, -1])
+
+    def at(self, cells: Cells) -> Floats:
+        """The score at rows of cells: the very number of the library."""
+        return self._sum(cells).astype(float)
+
+    def exact_at(self, cells: Cells) -> Floats:
+        """The sum of the stored numbers at rows of cells, rounded once."""
+        return np.array([math.fsum(row) for row in self._reached(cells).tolist()])
+
+    @cached_property
+    def rounding(self) -> float:
+        """How far the library's score may lie from the sum of the stored numbers."""
+        leaves, n = self.leaves, len(self.trees)
+        starts = np.searchsorted(leaves.term, np.arange(n))
+        size = math.fsum(np.maximum.reduceat(np.abs(leaves.value), starts)) + abs(self.base)
+        return (n + 1) * float(np.finfo(self.arithmetic).epsneg) * size
+
+    def confidence(self, score: Floats, wanted: int = 1) -> Floats:
+        """The library's probability of class 1, or of class 0 as 1 less that, at a score."""
+        yes = self.link(np.asarray(score).astype(self.arithmetic))
+        return np.asarray(yes if wanted == 1 else yes.dtype.type(1) - yes).astype(float)
+
+    def needed(self, confidence: float, wanted: int = 1) -> float:
+        """The least score at which class 1 has a confidence; for class 0 the greatest.
+
+        By the library's own map, with no slack; ±∞ where no score has it.
+        """
+        sign = 1.0 if wanted == 1 else -1.0
+        most = float(np.finfo(self.arithmetic).max)
+
+        def enough(score: float) -> bool:
+            return float(self.confidence(np.array([sign * score]), wanted)[0]) >= confidence
+
+        found = first_float(enough, -most, most, self.arithmetic)
+        return sign * (math.inf if found is None else found)
+
+    @cached_property
+    def flipped(self) -> SumModel | None:
+        """The sum for the other class, where the library has one of its own."""
+        if self.trees[0].value.shape[1] == 1:
+            return None
+        trees = tuple(replace(tree, value=tree.value[:, ::-1]) for tree in self.trees)
+        return replace(self, classes_=self.classes_[::-1], trees=trees)
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Class probabilities, (n, 2): the very numbers of the library."""
+        cells = self.grid.cells(self.schema_.encode(X))
+        score, other = self.at(cells), self.flipped
+        no = self.confidence(score, 0) if other is None else other.confidence(other.at(cells))
+        return np.column_stack([no, self.confidence(score)])
+
+    @cached_property
+    def fingerprint_(self) -> str:
+        """What names this model: a digest of all that its answers depend on."""
+        header = {
+            "schema": self.schema_.to_dict(), "classes": self.classes_.tolist(),
+            "base": self.base.hex(), "link": [float(each).hex() for each in self.link],
+            "arithmetic": self.arithmetic, "nodes": [len(tree.edge) for tree in self.trees],
+        }  # fmt: skip
+        names = Tree.__dataclass_fields__
+        arrays = {n: np.concatenate([getattr(tree, n) for tree in self.trees]) for n in names}
+        return fingerprint(arrays, header)
+
+
+def listed(feature: Feature) -> bool:
+    """Whether it has a list of values, which splits tell apart by code."""
+    return feature.kind not in ("number", "integer")
+
+
+def labels(feature: Feature) -> tuple[Any, ...]:
+    """The values of such a feature, in the order of their codes."""
+    return feature.values or (False, True)
+
+
+@kernel
+def _descend(
+    cells: Any, root: Any, feature: Any, left: Any, right: Any, first: Any, goes_left: Any, out: Any
+) -> None:
+    """The leaf of each tree that each row of cells reaches."""
+    for i in range(cells.shape[0]):
+        for t in range(root.shape[0]):
+            node = root[t]
+            while feature[node] >= 0:
+                goes = goes_left[first[node] + cells[i, feature[node]]]
+                node = left[node] if goes else right[node]
+            out[i, t] = node

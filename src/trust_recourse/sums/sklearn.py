@@ -1,0 +1,133 @@
+"""Trees of scikit-learn: decision trees, forests, gradient boosting and its histogram kind.
+
+All add in doubles, tree by tree. Trees, forests and gradient boosting round what they are given to
+float32; forests and trees sum each class's probabilities apart (a forest with n_jobs above 1 in any
+order, so that its own last digits vary).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from trust_recourse.cells import Floats
+from trust_recourse.schema import Schema
+from trust_recourse.sums.columns import (
+    Chosen,
+    Columns,
+    Nodes,
+    UnreadableError,
+    bits,
+    last_left,
+    order_of,
+    rows,
+    two_classes,
+)
+from trust_recourse.sums.ensemble import Link, SumModel
+
+_TREES = ("DecisionTreeClassifier", "ExtraTreeClassifier")
+_FORESTS = ("RandomForestClassifier", "ExtraTreesClassifier")
+_BOOSTED, _HISTOGRAM = "GradientBoostingClassifier", "HistGradientBoostingClassifier"
+NAMES = (*_TREES, *_FORESTS, _BOOSTED, _HISTOGRAM)
+
+
+def read(model: Any, schema: Schema) -> SumModel:
+    """The same model as a sum of trees."""
+    if not hasattr(model, "classes_"):
+        raise UnreadableError(f"{type(model).__name__}: it has not learnt yet; call fit first")
+    if getattr(model, "n_outputs_", 1) != 1:
+        raise UnreadableError(f"the model has {model.n_outputs_} outputs; only one can be read")
+    classes = two_classes(model.classes_)
+    name = type(model).__name__
+    if name == _HISTOGRAM:
+        return _histogram(model, schema, classes)
+    if name == _BOOSTED:
+        return _boosted(model, schema, classes)
+    estimators = model.estimators_ if name in _FORESTS else [model]
+    columns = _columns(model, schema)
+    trees = (columns.tree(_nodes(each.tree_, each.tree_.value[:, 0, :])) for each in estimators)
+    return SumModel(schema, classes, tuple(trees), 0.0, Link(False, len(estimators)))
+
+
+def predict_proba(model: Any, X: Any) -> Floats:
+    """What the library says of rows."""
+    return np.asarray(model.predict_proba(rows(X, _names(model))))
+
+
+def _columns(
+    model: Any, schema: Schema, categories: Mapping[int, Sequence[Any]] | None = None
+) -> Columns:
+    order = order_of(schema, _names(model), model.n_features_in_)
+    return Columns.of(schema, order, categories or {})
+
+
+def _names(model: Any) -> list[str] | None:
+    names = getattr(model, "feature_names_in_", None)
+    return None if names is None else list(names)
+
+
+def _nodes(tree: Any, value: Floats) -> Nodes:
+    """A split compares in double what was rounded to float32."""
+    with np.errstate(over="ignore"):
+        near = tree.threshold.astype(np.float32)
+    below = np.where(near > tree.threshold, np.nextafter(near, np.float32(-np.inf)), near)
+    edge = np.where(np.isfinite(tree.threshold), last_left(below), tree.threshold)
+    missing = tree.missing_go_to_left.astype(bool)
+    return Nodes(tree.feature, edge, missing, tree.children_left, tree.children_right, value)
+
+
+def _boosted(model: Any, schema: Schema, classes: Any) -> SumModel:
+    start = model.init_
+    if not (isinstance(start, str) or type(start).__name__ == "DummyClassifier"):
+        raise UnreadableError(
+            f"{_BOOSTED}, init={type(start).__name__}: only a constant start can be read"
+        )
+    if blank := [feature.name for feature in schema if None in feature.missing]:
+        raise UnreadableError(
+            f"column {blank[0]!r} may be blank in the schema, but {_BOOSTED} takes no blanks"
+        )
+    columns = _columns(model, schema)
+    trees = (each.tree_ for each in model.estimators_[:, 0])
+    steps = tuple(columns.tree(_nodes(t, model.learning_rate * t.value[:, 0, :])) for t in trees)
+    base = float(model._raw_predict_init(np.zeros((1, model.n_features_in_)))[0, 0])
+    link = Link(True, scale=2.0 if model.loss == "exponential" else 1.0)
+    return SumModel(schema, classes, steps, base, link)
+
+
+# ---------------------------------------------------------------- histogram gradient boosting
+
+
+def _histogram(model: Any, schema: Schema, classes: Any) -> SumModel:
+    order, categories = np.arange(model.n_features_in_), {}
+    if model._preprocessor is not None:  # puts the columns of categories first, as numbers
+        order = np.argsort(~model.is_categorical_, kind="stable")
+        known = model._preprocessor.named_transformers_["encoder"].categories_
+        categories = {int(order[at]): _labels(each) for at, each in enumerate(known)}
+    columns = _columns(model, schema, categories)
+    trees = tuple(
+        columns.tree(_histogram_nodes(predictor, order)) for (predictor,) in model._predictors
+    )
+    return SumModel(schema, classes, trees, float(model._baseline_prediction.item()), Link(True))
+
+
+def _labels(categories: Any) -> Sequence[Any]:
+    """The values of a column of categories; a blank, the last if there is one, is none of them."""
+    found: list[Any] = np.asarray(categories, object)[~pd.isna(categories)].tolist()
+    return found
+
+
+def _histogram_nodes(predictor: Any, order: Any) -> Nodes:
+    nodes, leaf = predictor.nodes, predictor.nodes["is_leaf"].astype(bool)
+    chosen = {
+        node: Chosen(bits(predictor.raw_left_cat_bitsets[nodes["bitset_idx"][node]]), left=True)
+        for node in np.flatnonzero(nodes["is_categorical"].astype(bool) & ~leaf).tolist()
+    }
+    left, right = (np.where(leaf, -1, nodes[side].astype(np.int64)) for side in ("left", "right"))
+    return Nodes(
+        order[np.where(leaf, 0, nodes["feature_idx"])], nodes["num_threshold"].astype(float),
+        nodes["missing_go_to_left"].astype(bool), left, right,
+        nodes["value"].astype(float)[:, None], chosen,
+    )  # fmt: skip

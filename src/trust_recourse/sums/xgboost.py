@@ -1,0 +1,121 @@
+"""Trees of XGBoost, from its JSON: `XGBClassifier`, `XGBRFClassifier`, a binary:logistic `Booster`.
+
+It rounds what it is given to float32, splits by <, and adds in float32 from the base margin on.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from trust_recourse.cells import Floats
+from trust_recourse.schema import Schema
+from trust_recourse.sums.columns import (
+    Chosen,
+    Columns,
+    Nodes,
+    UnreadableError,
+    last_left,
+    order_of,
+    rows,
+    two_classes,
+)
+from trust_recourse.sums.ensemble import Link, SumModel
+
+NAMES = ("XGBClassifier", "XGBRFClassifier", "Booster")
+_LEAST = float(np.float32(-88.7))  # its logistic function takes no sum below
+
+
+def read(model: Any, schema: Schema) -> SumModel:
+    """The same model as a sum of trees."""
+    booster = _booster(model)
+    whole = json.loads(booster.save_raw("json"))
+    learner = whole["learner"]
+    _refuse(model, learner)
+    ensemble = learner["gradient_booster"]["model"]
+    trees = ensemble["trees"]
+    if (best := getattr(model, "best_iteration", None)) is not None and booster is not model:
+        trees = trees[: ensemble["iteration_indptr"][best + 1]]
+    if not trees:
+        raise UnreadableError("XGBoost: the model has no trees")
+    n = int(learner["learner_model_param"]["num_feature"])
+    order = order_of(schema, learner["feature_names"] or None, n)
+    columns = Columns.of(schema, order, _categories(ensemble.get("cats")))
+    classes = getattr(model, "classes_", (0, 1))
+    return SumModel(
+        schema, two_classes(classes), tuple(columns.tree(_nodes(tree)) for tree in trees),
+        _base_margin(booster, whole, n), Link(True, least=_LEAST), "float32",
+    )  # fmt: skip
+
+
+def predict_proba(model: Any, X: Any) -> Floats:
+    """What the library says of rows."""
+    booster = _booster(model)
+    X = rows(X, booster.feature_names)
+    if booster is not model:
+        return np.asarray(model.predict_proba(X)).astype(float)
+    yes = booster.inplace_predict(X)
+    return np.column_stack([np.float32(1) - yes, yes]).astype(float)
+
+
+def _booster(model: Any) -> Any:
+    return model.get_booster() if hasattr(model, "get_booster") else model
+
+
+def _refuse(model: Any, learner: dict[str, Any]) -> None:
+    kind, objective = learner["gradient_booster"]["name"], learner["objective"]["name"]
+    told, shape = None, learner["learner_model_param"]
+    if kind != "gbtree":
+        told = f"booster {kind}: only gbtree can be read"
+    elif int(shape["num_class"]) > 2 or int(shape["num_target"]) > 1:
+        told = "several classes or targets: so far only models of two classes can be read"
+    elif objective != "binary:logistic":
+        told = f"objective {objective}: only binary:logistic can be read"
+    elif not math.isnan(getattr(model, "missing", math.nan)):
+        told = f"missing={model.missing}: only models whose missing values are NaN can be read"
+    if told:
+        raise UnreadableError(f"XGBoost, {told}")
+
+
+def _categories(cats: dict[str, Any] | None) -> dict[int, Sequence[Any]]:
+    """The values of each column of pandas categories; text is kept as bytes, one after another."""
+    found: dict[int, Sequence[Any]] = {}
+    for j, each in enumerate((cats or {}).get("enc", ())):
+        values = each["values"]
+        if "offsets" in each:
+            text = bytes(value % 256 for value in values)
+            values = [text[a:b].decode() for a, b in pairwise(each["offsets"])]
+        if values:
+            found[j] = values
+    return found
+
+
+def _base_margin(booster: Any, whole: dict[str, Any], n: int) -> float:
+    """What the library says once all its leaves are 0; with no trees it forgets the link."""
+    for tree in whole["learner"]["gradient_booster"]["model"]["trees"]:
+        ends = zip(tree["left_children"], tree["split_conditions"], strict=True)
+        tree["split_conditions"] = [0.0 if left < 0 else number for left, number in ends]
+    emptied = type(booster)(model_file=bytearray(json.dumps(whole).encode()))
+    return float(emptied.inplace_predict(np.zeros((1, n)), predict_type="margin")[0])
+
+
+def _nodes(tree: dict[str, Any]) -> Nodes:
+    left, right, column = (
+        np.array(tree[name], np.int64)
+        for name in ("left_children", "right_children", "split_indices")
+    )
+    number = np.array(tree["split_conditions"], np.float32)  # of a leaf, its value
+    listed = zip(
+        tree["categories_nodes"], tree["categories_segments"], tree["categories_sizes"], strict=True
+    )
+    codes = np.array(tree["categories"], np.int64)
+    return Nodes(
+        column, last_left(np.nextafter(number, np.float32(-np.inf))),
+        np.array(tree["default_left"], bool), left, right, number.astype(float)[:, None],
+        {node: Chosen(codes[a : a + size], left=False) for node, a, size in listed},
+    )  # fmt: skip
