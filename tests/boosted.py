@@ -13,6 +13,7 @@ from trust_recourse.cells import (
     Grid,
     Handed,
     Kernel,
+    Reduction,
     Score,
     of_class,
 )
@@ -113,7 +114,7 @@ class Sum(Score):
             boxes[:, d + f] = starts.searchsorted(self.boxes[:, d + f], "right") - 1
             edges.append(np.arange(len(starts) - 1.0))
         grid = Grid(self.grid.schema, tuple(edges))
-        return fewer, Sum(grid, self.values, self.trees, boxes, self.wanted)
+        return Reduction(fewer, Sum(grid, self.values, self.trees, boxes, self.wanted))
 
 
 class Boosted:

@@ -338,6 +338,17 @@ class Condition(NamedTuple):
     around: tuple[Ints, Ints] | None = None
 
 
+class Reduction(NamedTuple):
+    """A smaller question: fewer candidates, and a score of them on a grid of its own.
+
+    `incumbent` is what an answer among them surely costs at most, before the root; ∞ if unknown.
+    """
+
+    features: Sequence[Candidates]
+    score: Score
+    incumbent: float = math.inf
+
+
 # ---------------------------------------------------------------- the score
 
 
@@ -375,11 +386,11 @@ class Score(ABC):
 
     def reduce(
         self, features: Sequence[Candidates], condition: Condition, incumbent: float
-    ) -> tuple[Sequence[Candidates], Score] | None:
-        """Fewer candidates, and a score on a grid of its own, with the same cheapest answers.
+    ) -> Reduction | None:
+        """A smaller question with the same cheapest answers.
 
         It is asked where nothing but cost and this one condition looks at values: for answers
-        that cost less than the incumbent, before the root. None if there is nothing to gain.
+        that cost no more than the incumbent, before the root. None if there is nothing to gain.
         """
         del features, condition, incumbent
         return None

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trust_recourse import Feature, Schema
-from trust_recourse.sums import UnreadableError, adopt
+from trust_recourse.sums import adopt
 from trust_recourse.sums.columns import last_left
 
 N = 120

@@ -80,6 +80,7 @@ class BranchAndBound:
         self.advance = loop.advance()
         self.deadline = math.inf if time_limit is None else time.monotonic() + time_limit
         self.stopped = False
+        self.cutoff = math.inf  # an answer costs no more than this, where one is known
         self.d = d = len(features)
         offset = np.array([0, *itertools.accumulate(len(f.codes) for f in features)], np.int64)
         costs = np.concatenate([f.costs for f in features])
@@ -136,6 +137,7 @@ class BranchAndBound:
     def best(self, low: float, high: float, side: int, accept: Accept, gap: float = 1.0) -> Found:
         """The cheapest point of [low, high] that the caller accepts; at most `gap` times dearer."""
         self._begin(low, high, side, dive=DIVE_FROM)
+        self.asked.params[arrays.CUTOFF] = self.cutoff
         best: Ints | None = None
         while (said := self._run()) in (loop.FOUND, loop.BETTER):
             point = self.work.corner.copy()

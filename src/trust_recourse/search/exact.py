@@ -36,6 +36,7 @@ FEW = 256  # cells of a box that are looked at one by one
 FEW_GAINS = 32  # of a relation's values, likewise
 TIED = 1e-14  # costs this close, relatively, differ by the rounding of their sums
 MOST_AWAY = 1e100  # of a distance: squares of such, and sums of them, are still finite
+ROUNDING = 1e-9  # of the cost of a known answer
 CLOSE = 1e-12  # edges closer than this, of the scale, are one
 
 # arithmetic that leaves the numbers ends a search, before it proves anything by infinity
@@ -217,10 +218,11 @@ class Exact:
         found = self.score.reduce(self.features, asked, math.inf)
         if found is None:
             return self._whole
-        features, score = found
+        features, score, incumbent = found
         if not all(len(each.codes) for each in features):
             raise ValueError("the score's reduce() left a feature without any value")
         search = BranchAndBound(features, [_about(score, features)], **self.limits)  # type: ignore[arg-type]
+        search.cutoff = incumbent * (1.0 + ROUNDING)
         return search, *self._interval(score)
 
     def _interval(self, score: Score) -> tuple[float, float, int]:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from trust_recourse.cells import Cells, Floats, Grid, Ints, kernel
+from trust_recourse.cells import Cells, Floats, Grid, Ints, Score, kernel
 from trust_recourse.floats import first_float
 from trust_recourse.model_file import fingerprint
 from trust_recourse.schema import Feature, Schema
@@ -225,6 +225,12 @@ class SumModel:
 
         found = first_float(enough, -most, most, self.arithmetic)
         return sign * (math.inf if found is None else found)
+
+    def score_of(self, wanted: int) -> Score:
+        """The confidence of the class at this position of `classes_`, and bounds on it."""
+        from trust_recourse.sums.score import SumScore
+
+        return SumScore(self, wanted)
 
     @cached_property
     def flipped(self) -> SumModel | None:

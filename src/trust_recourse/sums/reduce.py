@@ -12,17 +12,16 @@ is a point whose sum was added up.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 from scipy.sparse import coo_array
 
-from trust_recourse.cells import Candidates, Floats, Grid, Ints
-from trust_recourse.schema import Feature, Schema
-from trust_recourse.sums.terms import Entry, Leaves, Terms, entries
+from trust_recourse.cells import Floats, Ints
+from trust_recourse.sums.ensemble import Leaves
+from trust_recourse.sums.terms import Entry, entries
 
 ROUNDS = 4  # of LP and fixing
 FEW = 0.05  # of the cells: less than that fixed in a round ends it
@@ -42,15 +41,22 @@ class Reduced(NamedTuple):
     bound: float
 
 
-def reduced(
-    leaves: Leaves, sizes: Ints, costs: Floats, need: float, side: int, most: float
-) -> Reduced | None:
-    """Fewer cells, for answers whose sum is at least `need` (of side · value), none above `most`.
+class Asked(NamedTuple):
+    """That side · the sum lies between two ends; within `slack` of them it may or may not count."""
 
-    `costs` are those of the cells in one row, ∞ where there is no candidate. None if no point can
-    be enough.
+    side: int
+    need: float
+    most: float
+    slack: float
+
+
+def reduced(leaves: Leaves, sizes: Ints, costs: Floats, asked: Asked) -> Reduced | None:
+    """Fewer cells, with the same cheapest points that may be what is asked for.
+
+    `costs` are those of the cells in one row, ∞ where there is no candidate. None if the LP has no
+    solution.
     """
-    problem = _Problem(leaves, sizes, costs, need, side, most)
+    problem = _Problem(leaves, sizes, costs, asked)
     cells = np.isfinite(costs)
     incumbent, best = np.inf, (0.0, np.empty(0), -np.inf)
     for _ in range(ROUNDS):
@@ -74,17 +80,13 @@ def reduced(
 class _Problem:
     """The sum with costs and a target, on all cells."""
 
-    def __init__(
-        self, leaves: Leaves, sizes: Ints, costs: Floats, need: float, side: int, most: float
-    ) -> None:
-        self.leaves, self.sizes, self.costs, self.need, self.side = (
-            leaves, sizes, costs, need, side,
-        )  # fmt: skip
-        self.most = most
+    def __init__(self, leaves: Leaves, sizes: Ints, costs: Floats, asked: Asked) -> None:
+        self.leaves, self.sizes, self.costs, self.asked = leaves, sizes, costs, asked
+        self.need = asked.need - asked.slack
         self.first = np.cumsum(sizes) - sizes
         self.starts = np.flatnonzero(np.diff(leaves.term, prepend=-1))
         self.ends = np.append(self.starts[1:], len(leaves.value))
-        self.values = side * leaves.value
+        self.values = asked.side * leaves.value
         self.entries: list[list[Entry]] = entries(leaves, sizes, self.starts)
 
     # ------------------------------------------------------------ the root LP
@@ -137,9 +139,7 @@ class _Problem:
     def _alive(self, cells: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """The leaves that have a cell left in every feature."""
         held = self.leaves.allowed & cells
-        return np.asarray(
-            np.logical_or.reduceat(held, self.first, axis=1).all(axis=1), dtype=bool
-        )
+        return np.asarray(np.logical_or.reduceat(held, self.first, axis=1).all(axis=1), dtype=bool)
 
     def _runs(
         self, cells: NDArray[np.bool_], alive: NDArray[np.bool_]
@@ -174,9 +174,7 @@ class _Problem:
 
     # ------------------------------------------------------------ bounds and incumbents
 
-    def bound(
-        self, cells: NDArray[np.bool_], multiplier: float, h: Floats
-    ) -> tuple[float, Floats]:
+    def bound(self, cells: NDArray[np.bool_], multiplier: float, h: Floats) -> tuple[float, Floats]:
         """What every answer costs at least, and how much more with each cell."""
         gains, total = np.zeros(len(self.costs)), 0.0
         alive, at = self._alive(cells), 0
@@ -205,25 +203,23 @@ class _Problem:
     def mended(self, cells: NDArray[np.bool_], weights: Floats) -> float:
         """The cost of a point near the LP's that is enough; ∞ if none was found."""
         masked = np.where(cells, weights, -1.0)
-        point = np.array(
-            [a + int(masked[a : a + n].argmax()) for a, n in zip(self.first, self.sizes, strict=True)]
-        )
-        point = self._raised(cells, point)
-        if point is None:
+        ends = zip(self.first.tolist(), self.sizes.tolist(), strict=True)
+        start = np.array([a + int(masked[a : a + n].argmax()) for a, n in ends])
+        raised = self._raised(cells, start)
+        if raised is None:
             return np.inf
-        point = self._walked_back(cells, point)
-        return float(self.costs[point].sum())
+        return float(self.costs[self._walked_back(cells, raised)].sum())
 
     def _sums(self, point: Ints, f: int) -> Floats:
-        """side · the sum for each cell of one feature, the others as they are."""
+        """Side · the sum for each cell of one feature, the others as they are."""
         others = self.leaves.allowed[:, np.delete(point, f)].all(axis=1)
         a = self.first[f]
         here = self.leaves.allowed[others, a : a + self.sizes[f]]
         return np.asarray(self.values[others] @ here)
 
     def _enough(self, total: Floats) -> NDArray[np.bool_]:
-        slack = 1e-9 * (1.0 + abs(self.need))
-        return (total >= self.need + slack) & (total <= self.most - slack)
+        low, high = self.asked.need + self.asked.slack, self.asked.most - self.asked.slack
+        return (total >= low) & (total <= high)
 
     def _raised(self, cells: NDArray[np.bool_], point: Ints) -> Ints | None:
         """Change one feature at a time, the most gain for the cost first, until it is enough."""
@@ -234,7 +230,8 @@ class _Problem:
             best, move = 0.0, None
             for f in range(d):
                 total, a = self._sums(point, f), self.first[f]
-                gain = np.minimum(total, self.need) - total[point[f] - a]
+                enough = self.asked.need + self.asked.slack
+                gain = np.minimum(total, enough) - total[point[f] - a]
                 more = self.costs[a : a + self.sizes[f]] - self.costs[point[f]]
                 own = cells[a : a + self.sizes[f]] & (gain > 1e-12)
                 rate = np.where(own, gain / np.maximum(more, 1e-9), 0.0)
@@ -281,8 +278,12 @@ class _Problem:
             first = order[np.diff(group[order], prepend=-1) > 0]
             kept.append(here[first] - a)
             merged.append(here[first])
-        columns = np.concatenate(merged)
-        term, value, allowed = self.leaves.term[alive], self.leaves.value[alive], allowed[:, columns]
+        left = np.concatenate(merged)
+        term, value, allowed = (
+            self.leaves.term[alive],
+            self.leaves.value[alive],
+            allowed[:, left],
+        )
         many = np.bincount(term)
         constant = many[term] == 1
         base = float(value[constant].sum())
@@ -292,14 +293,14 @@ class _Problem:
         multiplier, h, bound = best
         fewer = Leaves(term, value[stay], allowed[stay])
         return Reduced(
-            kept, fewer, sizes, base, self._carried(h, columns, alive, fewer, sizes),
+            kept, fewer, sizes, base, self._carried(h, left, alive, fewer, sizes),
             multiplier, incumbent, bound,
         )  # fmt: skip
 
     def _carried(
         self, h: Floats, columns: Ints, alive: NDArray[np.bool_], fewer: Leaves, sizes: Ints
     ) -> Floats:
-        """h of the atoms of the smaller sum: those of their cells."""
+        """H of the atoms of the smaller sum: those of their cells."""
         if len(fewer.value) == 0:
             return np.empty(0)
         by_cell: dict[tuple[int, int], Floats] = {}
@@ -334,52 +335,11 @@ def _sets(taken: NDArray[np.bool_]) -> list[NDArray[np.bool_]]:
     first = taken.argmax(axis=1)
     last = n - 1 - taken[:, ::-1].argmax(axis=1)
     if (taken.sum(axis=1) == last - first + 1).all():
-        ends = np.arange(n)
-        found = []
-        for i in np.unique(first).tolist():
-            for j in np.unique(last[first >= i]).tolist():
-                if j >= i and not (i == 0 and j == n - 1):
-                    found.append((ends >= i) & (ends <= j))
-        return found
+        at = np.arange(n)
+        return [
+            (at >= i) & (at <= j)
+            for i in np.unique(first).tolist()
+            for j in np.unique(last[first >= i]).tolist()
+            if j >= i and not (i == 0 and j == n - 1)
+        ]
     return [each for each in np.unique(taken, axis=0) if not each.all()]
-
-
-# ---------------------------------------------------------------- on the seam
-
-
-def candidates_left(
-    features: Sequence[Candidates], found: Reduced, order: Sequence[Ints]
-) -> tuple[list[Candidates], Grid]:
-    """The candidates that stay, on a grid of their own."""
-    fewer = []
-    for candidates, kept, chosen in zip(features, found.kept, order, strict=True):
-        at = chosen[kept]
-        ascending = np.argsort(candidates.codes[at], kind="stable")
-        cells = np.arange(len(kept), dtype=np.int32)
-        fewer.append(Candidates(candidates.codes[at], cells, candidates.costs[at]))
-        del ascending
-    schema = Schema(tuple(Feature(f"f{f}") for f in range(len(features))))
-    return fewer, Grid(schema, tuple(np.arange(n - 1.0) for n in found.sizes.tolist()))
-
-
-def on_cells(features: Sequence[Candidates], sizes: Ints) -> tuple[Floats, list[Ints]]:
-    """The cost of the cheapest candidate of each cell in one row, and which one it is."""
-    costs, order = [], []
-    for candidates, size in zip(features, sizes.tolist(), strict=True):
-        cost, which = np.full(size, np.inf), np.full(size, -1)
-        for at in np.argsort(-candidates.costs, kind="stable").tolist():
-            cell = candidates.cells[at]
-            if candidates.costs[at] <= cost[cell]:
-                cost[cell], which[cell] = candidates.costs[at], at
-        costs.append(cost)
-        order.append(which)
-    return np.concatenate(costs), order
-
-
-def kernel_of(found: Reduced, error: float) -> Any:
-    """The kernel of what is left, begun with its h and multiplier."""
-    kernel = Terms(found.leaves, found.sizes, error=error)
-    scaled = found.h / kernel.width
-    kernel.memory[1 : 1 + len(scaled)] = scaled
-    kernel.memory[0] = found.multiplier * kernel.width
-    return kernel

@@ -38,24 +38,16 @@ from trust_recourse.cells import (
     Kernel,
     inline,
 )
+from trust_recourse.sums.ensemble import Leaves
 
 PASSES = 4  # of min-marginal averaging, for each box
 STEPS = 8  # of the search for the best multiplier between passes
 LEAST = 1e-12  # multipliers below it are none
 
 # where the parts of `layout` begin
-D, T, E, H, L, TERM_ENTRY, TERM_LEAF, FEATURE, ATOM, MAP, CELL_ATOM, LEAF_PAIR, PAIR, TAKES, FIRST = (
-    range(15)
-)
-HEAD = 15
-
-
-class Leaves(NamedTuple):
-    """The leaves of all terms, term by term."""
-
-    term: Ints  # ascending
-    value: Floats
-    allowed: NDArray[np.bool_]  # (leaves, cells of all features in one row)
+D, T, E, H, L, C, TERM_ENTRY, TERM_LEAF, FEATURE, ATOM, MAP, CELL_ATOM = range(12)
+LEAF_PAIR, PAIR, TAKES, FIRST = range(12, 16)
+HEAD = 16
 
 
 class Terms(Kernel):
@@ -67,7 +59,7 @@ class Terms(Kernel):
         sizes: Ints,
         *,
         error: float = 0.0,  # of the model's own sum
-        h: Floats | None = None,
+        h: Floats | None = None,  # to begin with, and its multiplier, on the scale of values
         multiplier: float = 0.0,
     ) -> None:
         self.leaves, self.sizes = leaves, sizes
@@ -84,9 +76,9 @@ class Terms(Kernel):
         self.numbers = np.concatenate([[self.rounding], scaled])
         self.layout = _layout(leaves, sizes, starts)
         n_atoms, n_leaves, n_terms = (int(self.layout[k]) for k in (H, L, T))
-        start = np.zeros(n_atoms) if h is None else h
-        self.memory = np.concatenate([[multiplier], start, np.ones(n_leaves)])
-        self.scratch = np.zeros(5 * n_atoms + n_leaves + n_terms + int(sizes.sum()) + 8)
+        start = np.zeros(n_atoms) if h is None else h / self.width
+        self.memory = np.concatenate([[multiplier * self.width], start, np.ones(n_leaves)])
+        self.scratch = np.zeros(4 * n_atoms + n_terms + int(sizes.sum()) + 1)
 
     def number(self, score: float) -> float:
         """The kernel's number for a score."""
@@ -140,12 +132,10 @@ def entries(leaves: Leaves, sizes: Ints, starts: Ints) -> list[list[Entry]]:
     found = []
     for a, b in zip(starts.tolist(), ends.tolist(), strict=True):
         allowed, of_term = leaves.allowed[a:b], []
-        split = np.logical_not(allowed).any(axis=0)
+        split = np.asarray((~allowed).any(axis=0))
         for f, (at, size) in enumerate(zip(first.tolist(), sizes.tolist(), strict=True)):
             if split[at : at + size].any():
-                columns, atoms = np.unique(
-                    allowed[:, at : at + size], axis=1, return_inverse=True
-                )
+                columns, atoms = np.unique(allowed[:, at : at + size], axis=1, return_inverse=True)
                 order, atoms = _in_order(atoms.ravel())
                 of_term.append(Entry(f, atoms, columns[:, order]))
         found.append(of_term)
@@ -184,8 +174,8 @@ def _layout(leaves: Leaves, sizes: Ints, starts: Ints) -> Ints:
         FIRST: np.cumsum(sizes) - sizes,
     }
     head = np.zeros(HEAD, np.int64)
-    head[[D, T, E, H, L]] = (
-        len(sizes), len(starts), len(flat), parts[ATOM][-1], len(leaves.value)
+    head[[D, T, E, H, L, C]] = (
+        len(sizes), len(starts), len(flat), parts[ATOM][-1], len(leaves.value), sizes.sum()
     )  # fmt: skip
     at = HEAD
     for part, values in parts.items():
@@ -243,9 +233,9 @@ def _interval(
         least, most = np.inf, -np.inf
         for leaf in range(a, b):
             v = numbers[1 + leaf]
-            if memory[dead + leaf] > 0.0 and (v < least or v > most):
-                if _reached(layout, leaf, entry, many, scratch, 0):
-                    least, most = min(least, v), max(most, v)
+            wider = memory[dead + leaf] > 0.0 and (v < least or v > most)
+            if wider and _reached(layout, leaf, entry, many, scratch, 0):
+                least, most = min(least, v), max(most, v)
         least_sum += least
         most_sum += most
         if most > least:
@@ -392,9 +382,7 @@ def _constants(
 
 
 @inline
-def _priced(
-    layout: Any, span: Any, spend: Any, gains: Any, price: float
-) -> tuple[float, float]:
+def _priced(layout: Any, span: Any, spend: Any, gains: Any, price: float) -> tuple[float, float]:
     """Σ_f min (spend − λ · gain) over the cells of the span, and the gain of what has it."""
     d, total, gain = layout[D], 0.0, 0.0
     for f in range(d):
@@ -442,8 +430,8 @@ def _relaxation(
     numbers: Any, layout: Any, span: Any, side: int, level: float, spend: Any, budget: float,
     gains: Any, scratch: Any, memory: Any, at: int,
 ) -> float:  # fmt: skip
-    d, atoms, terms = layout[D], layout[H], layout[T]
-    n_cells = spend.shape[0]
+    d, atoms, terms, n_cells = layout[D], layout[H], layout[T], layout[C]
+    last = gains.shape[0] - 1
     alive = scratch[:atoms]
     least = scratch[atoms : 2 * atoms]
     marginal = scratch[2 * atoms : 3 * atoms]
@@ -466,9 +454,7 @@ def _relaxation(
             for c in range(first + span[f], first + span[d + f] + 1):
                 theta[c] = spend[c] - price * gains[c] if spend[c] < np.inf else np.inf
         for _ in range(PASSES // 2):
-            _one_pass(
-                numbers, layout, span, side, price, theta, memory, at, least, marginal
-            )
+            _one_pass(numbers, layout, span, side, price, theta, memory, at, least, marginal)
     memory[at] = price
     _gains(layout, span, memory, at, gains)
     k, most = _constants(numbers, layout, side, alive, memory, at, least, constants)
@@ -483,20 +469,18 @@ def _relaxation(
     for a in range(atoms):  # what `_errors` asks for
         scratch[3 * atoms + terms + n_cells + a] = memory[at + 1 + a]
     scratch[4 * atoms + terms + n_cells] = float(side)
-    gains[n_cells] = base + most + numbers[0]
+    gains[last] = base + most + numbers[0]
     if k == -np.inf:  # no leaf of some term can be paid
-        gains[n_cells] = -1.0
+        gains[last] = -1.0
         return np.inf
-    return level - base - k - numbers[0] * (1.0 + size)
+    return float(level - base - k - numbers[0] * (1.0 + size))
 
 
 def _errors(numbers: Any, layout: Any, span: Any, point: Any, out: Any, scratch: Any) -> None:
-    d, atoms, terms = layout[D], layout[H], layout[T]
-    n_cells = 0
+    d, atoms, terms, n_cells = layout[D], layout[H], layout[T], layout[C]
     for f in range(d):
         out[f] = 0.0
     last = layout[CELL_ATOM]
-    n_cells = scratch.shape[0] - 5 * atoms - layout[L] - terms - 8
     h = 3 * atoms + terms + n_cells
     side = scratch[4 * atoms + terms + n_cells]
     for t in range(terms):

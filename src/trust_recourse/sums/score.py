@@ -1,0 +1,96 @@
+"""One class's confidence of a sum of trees, as the exact engine asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from trust_recourse.cells import Candidates, Cells, Condition, Floats, Grid, Ints, Reduction, Score
+from trust_recourse.schema import Feature, Schema
+from trust_recourse.sums.ensemble import SumModel
+from trust_recourse.sums.reduce import Asked, Reduced, reduced
+from trust_recourse.sums.terms import Terms
+
+FEWEST = 64  # leaves from which on a question is reduced before it is searched
+
+
+class SumScore(Score):
+    """The confidence of a class by the library's own sum and link.
+
+    Where the library sums the classes apart, each is judged by its own sum.
+    """
+
+    kernel: Terms
+
+    def __init__(self, model: SumModel, wanted: int) -> None:
+        own = model.flipped if wanted == 0 else None
+        self.model, self.wanted = (model, wanted) if own is None else (own, 1)
+        self.grid, self.rises = self.model.grid, self.wanted == 1
+        self.kernel = Terms(self.model.leaves, self.grid.sizes, error=self.model.rounding)
+
+    def at(self, cells: Cells) -> Floats:
+        """Confidence at rows of cells: the very floats of the library."""
+        return self.model.confidence(self.model.at(cells), self.wanted)
+
+    def confidence(self, number: Floats) -> Floats:
+        """The confidence that stands for a number of the kernel."""
+        return self.model.confidence(self.model.base + self.kernel.score(number), self.wanted)
+
+    def reduce(
+        self, features: Sequence[Candidates], condition: Condition, incumbent: float
+    ) -> Reduction | None:
+        """Fewer cells and leaves, by the root LP."""
+        del incumbent
+        if len(self.model.leaves.value) < FEWEST:
+            return None
+        kernel, side = self.kernel, condition.side
+        low, high = kernel.score(np.array([condition.low, condition.high])).tolist()
+        need, most = (low, high) if side > 0 else (-high, -low)
+        slack = 2.0 * kernel.rounding * kernel.width
+        costs, chosen = _on_cells(features, self.grid.sizes)
+        found = reduced(self.model.leaves, self.grid.sizes, costs, Asked(side, need, most, slack))
+        if found is None or len(found.leaves.value) == 0:
+            return None
+        fewer = []
+        for each, kept, at in zip(features, found.kept, chosen, strict=True):
+            cells = np.arange(len(kept), dtype=np.int32)
+            fewer.append(Candidates(each.codes[at[kept]], cells, each.costs[at[kept]]))
+        return Reduction(fewer, _Less(self, found), found.incumbent)
+
+
+class _Less(Score):
+    """The same confidence of a sum of fewer terms, on a grid of the cells that are left."""
+
+    kernel: Terms
+
+    def __init__(self, whole: SumScore, found: Reduced) -> None:
+        self.whole, self.rises, self.base = whole, whole.rises, found.base
+        schema = Schema(tuple(Feature(f"feature {f}") for f in range(len(found.sizes))))
+        self.grid = Grid(schema, tuple(np.arange(n - 1.0) for n in found.sizes.tolist()))
+        error = whole.kernel.rounding * whole.kernel.width
+        self.kernel = Terms(
+            found.leaves, found.sizes, error=error, h=found.h, multiplier=found.multiplier
+        )
+
+    def at(self, cells: Cells) -> Floats:
+        """It is the whole that judges points."""
+        raise NotImplementedError
+
+    def confidence(self, number: Floats) -> Floats:
+        """The confidence that stands for a number of the kernel."""
+        model = self.whole.model
+        score = model.base + self.base + self.kernel.score(number)
+        return model.confidence(score, self.whole.wanted)
+
+
+def _on_cells(features: Sequence[Candidates], sizes: Ints) -> tuple[Floats, list[Ints]]:
+    """What the cheapest candidate of each cell costs, in one row, and which one it is."""
+    costs, chosen = [], []
+    for each, size in zip(features, sizes.tolist(), strict=True):
+        cost, which = np.full(size, np.inf), np.full(size, -1)
+        order = np.argsort(-each.costs, kind="stable")
+        cost[each.cells[order]], which[each.cells[order]] = each.costs[order], order
+        costs.append(cost)
+        chosen.append(which)
+    return np.concatenate(costs), chosen
