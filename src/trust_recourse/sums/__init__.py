@@ -31,6 +31,8 @@ def adopt(model: Any, schema: Schema, X: Any = None) -> SumModel:
             f"given {type(model).__module__}.{type(model).__name__}; expected a tree, forest or "
             "boosted trees of scikit-learn, LightGBM or XGBoost"
         )
+    if type(model).__name__ != "Booster" and not hasattr(model, "classes_"):
+        raise UnreadableError(f"{type(model).__name__}: it has not learnt yet; call fit first")
     read: SumModel = reader.read(model, schema)
     if X is not None:
         _compare(read.predict_proba(X), reader.predict_proba(model, X), X)

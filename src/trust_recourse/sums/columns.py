@@ -45,7 +45,7 @@ class Nodes(NamedTuple):
     right: Ints
     value: Floats  # (nodes, outputs)
     chosen: Mapping[int, Chosen] = {}
-    zero_missing: Bools | None = None
+    zero_missing: Bools | None = None  # whether what is read as 0 goes where NaN goes
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,8 @@ class Columns:
         leaf = ~split
         left, right = (np.where(leaf, 0, place[each[kept]]) for each in (nodes.left, nodes.right))
         return Tree(
-            feature, np.where(leaf, 0.0, edge[kept]), categories, missing, zero[kept] & split, left,
+            feature, np.where(leaf, 0.0, edge[kept]), categories, missing,
+            np.where(zero & (nodes.left >= 0), nodes.nan_left, -1)[kept].astype(np.int8), left,
             right, nodes.value[kept],
         )  # fmt: skip
 
@@ -197,12 +198,13 @@ def bits(words: Any) -> Ints:
 
 def two_classes(classes: Any) -> Any:
     """The labels of a model of two classes."""
-    if len(classes) != 2:
+    found = np.asarray(classes)
+    if len(found) != 2:
         raise UnreadableError(
-            f"the model has {len(classes)} classes ({some(list(classes))}); so far only models of "
+            f"the model has {len(found)} classes ({some(found.tolist())}); so far only models of "
             "two can be read"
         )
-    return np.asarray(classes)
+    return found
 
 
 def rows(X: Any, names: Sequence[str] | None) -> Any:

@@ -7,7 +7,7 @@ into the probability of the second class. Edges are in double, whatever a librar
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -37,7 +37,7 @@ class Tree:
     edge: Floats
     categories: Bools  # (nodes, codes of the longest such feature)
     missing_left: Bools
-    zero_missing: Bools  # whether what is read as 0 goes where missing values go
+    zero_left: NDArray[np.int8]  # whether what is read as 0 goes left: 1, 0, or −1 as by its edge
     left: Ints
     right: Ints
     value: Floats  # (nodes, 1) towards classes_[1], or (nodes, 2) where classes are summed apart
@@ -74,13 +74,19 @@ class Leaves(NamedTuple):
 
 
 class _Nodes(NamedTuple):
-    """All trees' nodes in one row; `goes_left` has a place for each cell of a split's feature."""
+    """The nodes of all trees in one row, by cells.
+
+    A split sends left the cells up to its `cut` and, if so it is, the missing one; where those are
+    not what goes left, its cells begin at `first` in `goes_left`.
+    """
 
     root: Ints
     feature: Ints
     left: Ints
     right: Ints
     value: Floats
+    cut: Ints
+    missing_left: Bools
     first: Ints
     goes_left: Bools
 
@@ -117,72 +123,94 @@ class SumModel:
             rows = rows[:, : len(labels(feature))]
             return np.flatnonzero((rows[:, 1:] != rows[:, :-1]).any(axis=0)).astype(float)
         edges = np.unique(np.concatenate([tree.edge[at] for tree, at in splits]))
-        if any(tree.zero_missing[at].any() for tree, at in splits):
+        if any((tree.zero_left[at] >= 0).any() for tree, at in splits):
             edges = np.union1d(edges, [BEFORE_ZERO, ZERO])
         return np.asarray(edges[np.isfinite(edges)])
 
     @cached_property
     def leaves(self) -> Leaves:
         """All leaves that some row reaches, and the cells of the rows that reach them."""
-        nodes, sizes, starts = self._nodes, self.grid.sizes, self.grid.first_cell
-        leaf = nodes.feature < 0
-        allowed = np.ones((len(leaf), int(sizes.sum())), bool)
-        for node in np.flatnonzero(~leaf).tolist():
-            f, first = nodes.feature[node], nodes.first[node]
-            cells = slice(starts[f], starts[f] + sizes[f])
-            goes = nodes.goes_left[first : first + sizes[f]]
-            for child, kept in ((nodes.left[node], goes), (nodes.right[node], ~goes)):
-                allowed[child] = allowed[node]
-                allowed[child, cells] &= kept
-        alive = leaf & np.logical_or.reduceat(allowed, starts, axis=1).all(axis=1)
-        term = np.searchsorted(nodes.root, np.flatnonzero(alive), side="right") - 1
-        return Leaves(term.astype(np.int64), nodes.value[alive], allowed[alive])
+        nodes, starts = self._nodes, self.grid.first_cell
+        ends = starts + self.grid.sizes
+        found = []
+        for term, root in enumerate(nodes.root.tolist()):
+            open_ = [(root, np.ones(ends[-1], bool))]
+            while open_:
+                node, allowed = open_.pop()
+                if (f := nodes.feature[node]) < 0:
+                    found.append((term, nodes.value[node], allowed))
+                    continue
+                other, cells, goes = (
+                    allowed.copy(),
+                    slice(starts[f], ends[f]),
+                    self._goes_left(node),
+                )
+                allowed[cells] &= goes
+                other[cells] &= ~goes
+                open_ += [(nodes.right[node], other)] * bool(other[cells].any())
+                open_ += [(nodes.left[node], allowed)] * bool(allowed[cells].any())
+        terms, values, rows = zip(*found, strict=True)
+        return Leaves(np.array(terms), np.array(values), np.array(rows))
+
+    def _goes_left(self, node: int) -> Bools:
+        """Which cells of its feature a split sends left."""
+        nodes, f = self._nodes, int(self._nodes.feature[node])
+        cells = np.arange(self.grid.sizes[f])
+        if (first := nodes.first[node]) >= 0:
+            return nodes.goes_left[first + cells]
+        goes = cells <= nodes.cut[node]
+        if self.schema_[f].missing:
+            goes[-1] = nodes.missing_left[node]
+        return goes
 
     @cached_property
     def _nodes(self) -> _Nodes:
         sizes = [len(tree.feature) for tree in self.trees]
         root = np.cumsum([0, *sizes[:-1]])
-        shift = np.repeat(root, sizes)
-        feature, left, right, value = (
-            np.concatenate([getattr(tree, name) for tree in self.trees])
-            for name in ("feature", "left", "right", "value")
-        )
-        rows = [
-            self._goes_left(tree, node) for tree in self.trees for node in range(len(tree.edge))
-        ]
-        first = np.cumsum([0, *map(len, rows[:-1])])
-        value = np.ascontiguousarray(value[:, -1])
+        every = _together(self.trees)
+        feature, edge, shift = every["feature"], every["edge"], np.repeat(root, sizes)
+        cut, odd = np.full(len(edge), -1), every["zero_left"] >= 0
+        for f, kind in enumerate(self.schema_):
+            at = feature == f
+            if listed(kind):
+                odd |= at
+            else:
+                cells = self.grid.edges[f].searchsorted(edge[at])
+                cut[at] = np.where(edge[at] == -np.inf, -1, cells)
+        first, rows, used = np.full(len(edge), -1), [np.empty(0, bool)], 0
+        for node in np.flatnonzero(odd).tolist():
+            rows.append(self._row(every, node))
+            first[node], used = used, used + len(rows[-1])
+        value = np.ascontiguousarray(every["value"][:, -1])
         return _Nodes(
-            root, feature, left + shift, right + shift, value, first, np.concatenate(rows)
-        )
+            root, feature, every["left"] + shift, every["right"] + shift, value, cut,
+            every["missing_left"], first, np.concatenate(rows),
+        )  # fmt: skip
 
-    @cached_property
-    def _last(self) -> list[Floats]:
-        """The last value of each known cell of each feature, which stands for all of its values."""
-        return [self.grid.ends(f)[1:] for f in range(len(self.schema_))]
-
-    def _goes_left(self, tree: Tree, node: int) -> Bools:
-        """Which cells of its feature a split sends left."""
-        f = int(tree.feature[node])
-        if f < 0:
-            return np.empty(0, bool)
-        feature, missing = self.schema_[f], tree.missing_left[node]
-        last = self._last[f]
+    def _row(self, every: dict[str, Any], node: int) -> Bools:
+        """Which cells a split sends left that tells codes apart, or 0 from its neighbours."""
+        f = int(every["feature"][node])
+        feature, last = self.schema_[f], self.grid.ends(f)[1:]  # a cell's last value is as any
         if listed(feature):
-            goes = tree.categories[node, np.minimum(last, len(labels(feature)) - 1).astype(int)]
+            code = np.minimum(last, len(labels(feature)) - 1).astype(int)
+            goes = every["categories"][node, code]
         else:
-            goes = last <= tree.edge[node]
-            if tree.zero_missing[node]:
-                goes = np.where((last > BEFORE_ZERO) & (last <= ZERO), missing, goes)
-        return np.append(goes, missing) if feature.missing else goes
+            zero = (last > BEFORE_ZERO) & (last <= ZERO)
+            goes = np.where(zero, every["zero_left"][node] == 1, last <= every["edge"][node])
+        return np.append(goes, every["missing_left"][node]) if feature.missing else goes
 
     def _reached(self, cells: Cells) -> NDArray[Any]:
         """The base and what each tree adds, in the library's type: (n, 1 + trees)."""
         nodes = self._nodes
         found = np.empty((len(cells), len(self.trees)), np.int64)
+        gaps = [
+            size - 1 if f.missing else -1
+            for f, size in zip(self.schema_, self.grid.sizes, strict=True)
+        ]
         _descend(
-            np.ascontiguousarray(cells, np.int32), nodes.root, nodes.feature, nodes.left,
-            nodes.right, nodes.first, nodes.goes_left, found,
+            np.ascontiguousarray(cells, np.int32), np.array(gaps), nodes.root, nodes.feature,
+            nodes.left, nodes.right, nodes.cut, nodes.missing_left, nodes.first, nodes.goes_left,
+            found,
         )  # fmt: skip
         added = np.column_stack([np.full(len(cells), self.base), nodes.value[found]])
         return added.astype(self.arithmetic)
@@ -202,10 +230,9 @@ class SumModel:
     @cached_property
     def rounding(self) -> float:
         """How far the library's score may lie from the sum of the stored numbers."""
-        leaves, n = self.leaves, len(self.trees)
-        starts = np.searchsorted(leaves.term, np.arange(n))
-        size = math.fsum(np.maximum.reduceat(np.abs(leaves.value), starts)) + abs(self.base)
-        return (n + 1) * float(np.finfo(self.arithmetic).epsneg) * size
+        most = (np.abs(tree.value[tree.feature < 0, -1]).max() for tree in self.trees)
+        unit = float(np.finfo(self.arithmetic).epsneg)  # half of what sets 1 apart from the next
+        return (len(self.trees) + 1) * unit * math.fsum([abs(self.base), *most])
 
     def confidence(self, score: Floats, wanted: int = 1) -> Floats:
         """The library's probability of class 1, or of class 0 as 1 less that, at a score."""
@@ -255,9 +282,7 @@ class SumModel:
             "base": self.base.hex(), "link": [float(each).hex() for each in self.link],
             "arithmetic": self.arithmetic, "nodes": [len(tree.edge) for tree in self.trees],
         }  # fmt: skip
-        names = Tree.__dataclass_fields__
-        arrays = {n: np.concatenate([getattr(tree, n) for tree in self.trees]) for n in names}
-        return fingerprint(arrays, header)
+        return fingerprint(_together(self.trees), header)
 
 
 def listed(feature: Feature) -> bool:
@@ -270,15 +295,30 @@ def labels(feature: Feature) -> tuple[Any, ...]:
     return feature.values or (False, True)
 
 
+def _together(trees: tuple[Tree, ...]) -> dict[str, NDArray[Any]]:
+    """The arrays of all trees, one after another."""
+    return {
+        each.name: np.concatenate([getattr(tree, each.name) for tree in trees])
+        for each in fields(Tree)
+    }
+
+
 @kernel
 def _descend(
-    cells: Any, root: Any, feature: Any, left: Any, right: Any, first: Any, goes_left: Any, out: Any
-) -> None:
+    cells: Any, gaps: Any, root: Any, feature: Any, left: Any, right: Any, cut: Any,
+    missing_left: Any, first: Any, goes_left: Any, out: Any,
+) -> None:  # fmt: skip
     """The leaf of each tree that each row of cells reaches."""
     for i in range(cells.shape[0]):
         for t in range(root.shape[0]):
             node = root[t]
             while feature[node] >= 0:
-                goes = goes_left[first[node] + cells[i, feature[node]]]
+                cell = cells[i, feature[node]]
+                if first[node] >= 0:
+                    goes = goes_left[first[node] + cell]
+                elif cell == gaps[feature[node]]:
+                    goes = missing_left[node]
+                else:
+                    goes = cell <= cut[node]
                 node = left[node] if goes else right[node]
             out[i, t] = node

@@ -8,6 +8,7 @@ order, so that its own last digits vary).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -36,8 +37,6 @@ NAMES = (*_TREES, *_FORESTS, _BOOSTED, _HISTOGRAM)
 
 def read(model: Any, schema: Schema) -> SumModel:
     """The same model as a sum of trees."""
-    if not hasattr(model, "classes_"):
-        raise UnreadableError(f"{type(model).__name__}: it has not learnt yet; call fit first")
     if getattr(model, "n_outputs_", 1) != 1:
         raise UnreadableError(f"the model has {model.n_outputs_} outputs; only one can be read")
     classes = two_classes(model.classes_)
@@ -53,8 +52,10 @@ def read(model: Any, schema: Schema) -> SumModel:
 
 
 def predict_proba(model: Any, X: Any) -> Floats:
-    """What the library says of rows."""
-    return np.asarray(model.predict_proba(rows(X, _names(model))))
+    """What the library says of rows, with its trees one after another."""
+    alone = copy(model)
+    alone.n_jobs = 1
+    return np.asarray(alone.predict_proba(rows(X, _names(model))))
 
 
 def _columns(
