@@ -261,6 +261,7 @@ def _limit(name: str, ends: Any) -> Limit:
 def read_limit(text: str, schema: Schema) -> tuple[str, Limit]:
     """A limit as people write it, either end of which may be left out.
 
+    >>> from trust_recourse.schema import Feature
     >>> read_limit("loan=..5000", Schema((Feature("loan"),)))
     ('loan', (None, 5000.0))
     """

@@ -259,7 +259,7 @@ def names_of(path: Path, given: Iterable[str]) -> list[str]:
     """A name for each column; one without is called by its place."""
     from trust_recourse.schema.errors import refuse_repeated
 
-    names = [name.strip() or f"column {at}" for at, name in enumerate(given, 1)]
+    names = [name.strip(" \t\r\n") or f"column {at}" for at, name in enumerate(given, 1)]
     refuse_repeated(f"{path}: columns", names)
     return names
 
