@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
 
+from trust_recourse import sums
 from trust_recourse.cells import Score
 from trust_recourse.cost import Cost
 from trust_recourse.measure import are_plausible, noisy_table
@@ -58,8 +59,9 @@ class Recourse:
 
     Parameters
     ----------
-    model : a fitted `PTMClassifier` or `TMClassifier` (or any model that fulfils `CellModel`) for
-        answers with proof; else any fitted classifier with `predict_proba`, or a function of a
+    model : a fitted `PTMClassifier` or `TMClassifier`, a tree, forest or boosted trees of
+        scikit-learn, LightGBM or XGBoost (or any model that fulfils `CellModel`) for answers with
+        proof; else any fitted classifier with `predict_proba`, or a function of a
         table of rows that gives the probability of the wanted class.
     schema : what each column means and where it may go; the model's own if None. What is protected
         in the model's own stays so.
@@ -93,6 +95,12 @@ class Recourse:
         wanted: Any = None,
         decision_threshold: float | None = None,
     ) -> None:
+        self.library, self.unread = None, ""
+        if not hasattr(model, "score_of") and schema is not None and sums.readable(model):
+            try:
+                model, self.library = sums.adopt(model, schema), model
+            except sums.UnreadableError as error:
+                self.unread = str(error)
         self.exact = hasattr(model, "score_of")
         if not (self.exact or hasattr(model, "predict_proba") or callable(model)):
             raise TypeError(
@@ -472,12 +480,15 @@ class Recourse:
             changes[feature.name] = (values[f], value)
             values[f] = value
         cost = self.cost.between(self.schema.features, own, codes)
+        confidence = self.confidence_of(codes)
+        if self.library is not None:
+            self._confirm(codes, confidence)
         return Option(
             x=pd.Series(values, index=factual.index, name=factual.name, dtype=object),
             codes=codes,
             changes=changes,
             cost=cost,
-            confidence=self.confidence_of(codes),
+            confidence=confidence,
             status=status,
             target=target,
             lower_bound=min(lower_bound, cost),
@@ -485,11 +496,23 @@ class Recourse:
 
     # ------------------------------------------------------------ inside
 
+    def _confirm(self, codes: Floats, confidence: float) -> None:
+        """Ask the library itself about an option: it must say what is told."""
+        row = noisy_table(codes[None], self.schema)
+        said = float(sums.by_library(self.library, row)[0, self.wanted_at])
+        if said != confidence:
+            raise RuntimeError(
+                f"the library says {said!r} of an option where its model as read says "
+                f"{confidence!r}; please report this"
+            )
+
     def _need_cells(self, what: str) -> None:
         if not self.exact:
+            why = f" ({self.unread})" if self.unread else ""
             raise TypeError(
-                f"{what} needs a model with cells, such as PTMClassifier; this one is "
-                f"{type(self.model).__name__}, which only find() with engine 'tpe' or 'gp' can ask"
+                f"{what} needs a model with cells, such as PTMClassifier or boosted trees; this one "
+                f"is {type(self.model).__name__}, which only find() with engine 'tpe' or 'gp' can "
+                f"ask{why}"
             )
 
     def answerable(self, question: Question) -> Question:

@@ -39,6 +39,16 @@ def adopt(model: Any, schema: Schema, X: Any = None) -> SumModel:
     return read
 
 
+def readable(model: Any) -> bool:
+    """Whether `adopt` knows this kind of model, whatever it may find in it."""
+    return _reader(model) is not None
+
+
+def by_library(model: Any, rows: Any) -> Any:
+    """What the library itself says of rows, (n, 2)."""
+    return _reader(model).predict_proba(model, rows)
+
+
 def _reader(model: Any) -> Any:
     """The module that reads it, known by its class's own name, so that no library is loaded."""
     library = type(model).__module__.partition(".")[0]

@@ -1,0 +1,117 @@
+"""Sums of trees, searched with proof: bounds hold, reductions change nothing, libraries agree."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from trust_recourse import Recourse, Schema
+from trust_recourse.sums import adopt, score
+from trust_recourse.testing import check_cell_model
+
+pytest.importorskip("lightgbm", reason="LightGBM is not installed")
+pytest.importorskip("xgboost", reason="XGBoost is not installed")
+
+
+def table(seed, n=240):
+    """Numbers, some of them missing, and a class that depends on several."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(
+        {
+            "income": rng.normal(30, 8, n).round(1),
+            "debt": rng.integers(0, 12, n).astype(float),
+            "years": rng.uniform(0, 10, n).round(1),
+            "share": rng.uniform(0, 1, n).round(2),
+        }
+    )
+    X.loc[rng.random(n) < 0.1, "years"] = np.nan
+    risk = X["income"] / 8 - X["debt"] / 3 + X["years"].fillna(3) / 4 + rng.normal(0, 1, n)
+    return X, (risk > risk.median()).astype(int).to_numpy()
+
+
+def learnt(kind, X, y, trees=12, leaves=5):
+    if kind == "lightgbm":
+        from lightgbm import LGBMClassifier
+
+        made = LGBMClassifier(
+            n_estimators=trees, num_leaves=leaves, min_child_samples=5, verbose=-1, random_state=0
+        )
+    elif kind == "xgboost":
+        from xgboost import XGBClassifier
+
+        made = XGBClassifier(n_estimators=trees, max_depth=3, random_state=0)
+    elif kind == "forest":
+        from sklearn.ensemble import RandomForestClassifier
+
+        made = RandomForestClassifier(trees, max_depth=3, random_state=0)
+    else:
+        from sklearn.ensemble import HistGradientBoostingClassifier
+
+        made = HistGradientBoostingClassifier(max_iter=trees, max_leaf_nodes=leaves)
+    return made.fit(X, y)
+
+
+KINDS = ("lightgbm", "xgboost", "forest", "histogram")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_conformance_kit_passes(kind):
+    X, y = table(1)
+    model = adopt(learnt(kind, X, y), Schema.infer(X, missing={"years": float("nan")}), X)
+    assert check_cell_model(model, n_boxes=60).questions
+
+
+@settings(max_examples=12)
+@given(st.integers(0, 10_000), st.sampled_from(KINDS), st.sampled_from(["l0", "l1", "l2"]))
+def test_reductions_change_no_answer(seed, kind, cost):
+    X, y = table(seed)
+    schema = Schema.infer(X, missing={"years": float("nan")})
+    model = adopt(learnt(kind, X, y, trees=20), schema, X)
+    whole, wanted = Recourse(model, schema, cost), seed % 2
+    recourse = Recourse(model, schema, cost, wanted=wanted)
+    rng = np.random.default_rng(seed)
+    told = recourse.confidences(schema.encode(X))
+    x = X.iloc[int(np.argsort(told)[rng.integers(0, 60)])]
+    level = float(np.quantile(told, rng.uniform(0.55, 0.9)))
+    fewest = score.FEWEST
+    try:
+        score.FEWEST = 0
+        less = recourse.find(x, level, time_limit=60)
+        score.FEWEST = 10**9
+        more = recourse.find(x, level, time_limit=60)
+    finally:
+        score.FEWEST = fewest
+    assert list(less.status.values()) == list(more.status.values())
+    assert [o.cost for o in less.options] == pytest.approx([o.cost for o in more.options])
+    assert whole.exact
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_model_is_taken_as_it_is_and_the_library_confirms_every_option(kind):
+    X, y = table(3)
+    model = learnt(kind, X, y, trees=30)
+    recourse = Recourse(model, Schema.infer(X, missing={"years": float("nan")}), "l1")
+    refused = X[recourse.confidences(recourse.schema.encode(X)) < 0.5].head(12)
+    proved = 0
+    for _, x in refused.iterrows():
+        result = recourse.find(x, [0.5, 0.6], n_options=2)
+        proved += all(str(s) in ("optimal", "infeasible") for s in result.status.values())
+        for option in result.options:
+            row = pd.DataFrame([option.x]).astype(float)[list(X.columns)]
+            assert model.predict_proba(row)[0, 1] == option.confidence
+            assert option.confidence >= option.target.confidence - 1e-9
+    assert proved == len(refused)
+    assert len(recourse.frontier(refused.iloc[0], time_limit=20)) > 1
+    assert recourse.find(refused.iloc[0], 0.5).radius() >= 0
+
+
+def test_a_model_that_cannot_be_read_is_asked_by_trial_and_says_why():
+    from lightgbm import LGBMClassifier
+
+    X, y = table(4)
+    three = LGBMClassifier(n_estimators=3, verbose=-1).fit(X, y + (X["debt"] > 9))
+    with pytest.raises(ValueError, match="3 classes"):
+        Recourse(three, Schema.infer(X, missing={"years": float("nan")}))
