@@ -85,8 +85,8 @@ def frame(schema, rows, kinds=(str,)):
     table = schema.decode(rows)
     for name, values, kind in ((each.name, list(each.values), each.kind) for each in schema):
         if values and isinstance(values[0], kinds):
-            if not isinstance(values[0], str):
-                values, table[name] = [int(each) for each in values], table[name].astype(int)
+            if isinstance(values[0], int):
+                table[name] = table[name].astype(int)
             table[name] = pd.Categorical(table[name], values, ordered=kind == "ordinal")
     return table
 
@@ -190,7 +190,7 @@ def world(kind, seed):
     rng = np.random.default_rng(seed)
     schema = features(kind, rng)
     rows = codes(schema, rng, N)
-    kinds = (str, float) if kind in NATIVE and rng.random() < 0.3 else (str,)
+    kinds = (str, int) if kind in NATIVE and rng.random() < 0.3 else (str,)
     X = frame(schema, rows, kinds)
     X = X[rng.permutation(X.columns)]
     with threadpool_limits(1):
@@ -410,6 +410,9 @@ def test_a_booster_of_lightgbm_is_read_up_to_its_best_round_and_its_codes_as_cat
     params = {"objective": "binary", "verbose": -1, "num_threads": 1, "min_data_per_group": 1}
     whole = lightgbm.train(params, lightgbm.Dataset(X, y), 5)
     assert adopt(whole, NUMBERS, X).classes_.tolist() == [0, 1]
+    X.columns = ["Column_0", "Column_1", "Column_2"]
+    named = lightgbm.train(params, lightgbm.Dataset(X, y), 5)
+    adopt(named, Schema(tuple(Feature(name) for name in X.columns[::-1])), X)
     params |= {"learning_rate": 0.9, "min_data_in_leaf": 2, "cat_smooth": 1, "cat_l2": 0.1}
     learnt = lightgbm.Dataset(X.to_numpy(), y, categorical_feature=[1], params=params)
     best = lightgbm.train(params, learnt, 20)
@@ -436,6 +439,23 @@ def test_a_booster_of_xgboost_is_read_whole_a_classifier_up_to_its_best_round():
     assert len(adopt(best.get_booster(), NUMBERS, X).trees) > best.best_iteration + 1
     forest = xgboost.XGBRFClassifier(n_estimators=7, max_depth=3, n_jobs=1).fit(X, y)
     assert len(adopt(forest, NUMBERS, X).trees) == 7
+
+
+@pytest.mark.parametrize("kind", ["histogram", pytest.param("lightgbm", marks=library("lightgbm"))])
+def test_a_category_that_was_not_learnt_on_goes_where_the_library_sends_it(kind):
+    X, y = table()
+    y = (X.b % 2 ^ y).to_numpy()
+    X["b"] = pd.Categorical(X.b.map(str).where(X.b < 4), [*"0123"])
+    schema = Schema((Feature("a"), Feature("b", "category", values=(*"01234", "?")), Feature("c")))
+    rows = X.assign(b=np.resize([*"01234?"], N))
+    if kind == "lightgbm":
+        model = lightgbm_model(np.random.default_rng(0), 9)
+    else:
+        from sklearn.ensemble import HistGradientBoostingClassifier
+
+        model = HistGradientBoostingClassifier(max_iter=9, min_samples_leaf=3)
+    read = adopt(model.fit(X, y), schema, rows.astype({"b": pd.CategoricalDtype([*"01234?"])}))
+    assert any((tree.feature == 1).any() for tree in read.trees)
 
 
 def test_the_other_class_of_a_forest_has_a_sum_of_its_own():
@@ -532,3 +552,7 @@ def test_xgboost_s_models_that_cannot_be_read_are_told():
     X["b"] = X.b.astype("category")
     model = XGBClassifier(enable_categorical=True, **small).fit(X, y)
     assert "is a category in the model" in told(model)
+    wider = Feature("b", "category", values=(0, 1, 2, 3, 4, 9))
+    assert "the value 9, which the model was not" in told(
+        model, Schema((Feature("a"), wider, Feature("c")))
+    )

@@ -73,7 +73,7 @@ def _fields(text: str) -> dict[str, str]:
 def _names(booster: Any, known: Sequence[str]) -> list[str] | None:
     """The names of its columns, where it wrote `_` for blanks; none where it made them up."""
     names = booster.feature_name()
-    if names == [f"Column_{j}" for j in range(len(names))]:
+    if names == [f"Column_{j}" for j in range(len(names))] and not set(names) <= set(known):
         return None
     plain = {re.sub(r"\s", "_", name): name for name in known}
     return [plain.get(name, name) for name in names]
