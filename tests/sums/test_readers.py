@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from functools import cache
 from importlib.util import find_spec
 from types import SimpleNamespace
@@ -264,6 +265,16 @@ def test_what_is_needed_is_the_first_score_that_the_library_calls_enough(kind, s
         assert short < asked <= enough
 
 
+@every_kind
+def test_the_map_is_the_library_s_far_out_too(kind):
+    made = world(kind, 1)
+    scores = np.concatenate([np.linspace(-900, 900, 37), [-88.7, -88.8, -103.9, 88.8, 0.0]])
+    scores = scores.astype(made.read.arithmetic).astype(float)
+    told = told_by_library(made, scores)
+    assert (made.read.confidence(scores) == told[:, 1]).all()
+    assert made.read.flipped or (made.read.confidence(scores, 0) == told[:, 0]).all()
+
+
 def told_by_library(made, scores):
     """The probabilities that the library itself makes of scores, (n, 2)."""
     given, kind = made.given, made.kind
@@ -273,7 +284,7 @@ def told_by_library(made, scores):
     if kind == "xgboost":
         from xgboost import DMatrix
 
-        X = made.frame(np.zeros((2, 8)))
+        X = made.frame(np.zeros((len(scores), 8)))
         rows = DMatrix(X, base_margin=np.array(scores, np.float32), enable_categorical=True)
         yes = emptied(given).predict(rows)
         return np.column_stack([np.float32(1) - yes, yes]).astype(float)
@@ -288,7 +299,7 @@ def constant(given, n, score):
 
     head = given.booster_.model_to_string().partition("tree_sizes")[0]
     tree = "Tree={}\nnum_leaves=1\nnum_cat=0\nleaf_value={!r}\nis_linear=0\nshrinkage=1\n\n\n"
-    trees = "".join(tree.format(t, 0.0 if t else score) for t in range(n))
+    trees = "".join(tree.format(t, 0.0 if t else float(score)) for t in range(n))
     return Booster(model_str=f"{head}\n{trees}end of trees\n").predict(np.zeros((1, 8)))[0]
 
 
@@ -419,6 +430,22 @@ def test_a_booster_of_lightgbm_is_read_up_to_its_best_round_and_its_codes_as_cat
     assert any((tree.feature == 1).any() for tree in adopt(best, IN_PLACE, X.to_numpy()).trees)
     best.best_iteration = 3
     assert len(adopt(best, IN_PLACE, X.to_numpy()).trees) == 3
+
+
+@library("lightgbm")
+@pytest.mark.parametrize("threshold", ["1e-40", "0", "-0", "-1e-40", "-1e-35", "1e-35", "2e-35"])
+def test_lightgbm_reads_what_is_next_to_zero_as_zero(threshold):
+    import lightgbm
+
+    X, y = table()
+    params = {"objective": "binary", "verbose": -1, "num_threads": 1}
+    text = lightgbm.train(params, lightgbm.Dataset(X[["a"]], y), 3).model_to_string()
+    text = re.sub(r"\ntree_sizes=.*", "", text)
+    text = re.sub(r"\nthreshold=\S+", f"\nthreshold={threshold}", text)
+    beside = near(np.array([1e-40, 1e-35, float(np.float32(1e-35)), 2e-35, 1e-30]))
+    model = lightgbm.Booster(model_str=text)
+    read = adopt(model, Schema((Feature("a"),)), np.concatenate([beside, -beside])[:, None])
+    assert len(read.grid.edges[0]) > 0
 
 
 @library("xgboost")
