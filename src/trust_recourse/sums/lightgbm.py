@@ -127,5 +127,5 @@ def _nodes(tree: dict[str, str]) -> Nodes:
     return Nodes(
         np.append(numbers("split_feature"), ends), np.append(edge, ends),
         np.append(nan_left, none), left, right, np.append(np.zeros(splits), leaves)[:, None],
-        chosen, np.append(missing == _ZEROS, none),
+        chosen, np.append((missing == _ZEROS) & ~category, none),
     )  # fmt: skip
