@@ -39,7 +39,8 @@ def page():
     parts += [
         entry(name, getattr(cells, name)) for name in ("Grid", "Kernel", "Score", "CellModel")
     ]
-    parts += [entry("Additive", sums.Additive), entry("check_cell_model", testing.check_cell_model)]
+    parts += [entry("Additive", sums.Additive), entry("SumModel", sums.SumModel)]
+    parts += [entry("check_cell_model", testing.check_cell_model)]
     return "\n\n".join(part.strip() for part in parts) + "\n"
 
 

@@ -65,6 +65,7 @@ PUBLIC = {
     "Schema.update": "name changes",
     "TMClassifier": "n_clauses n_states s T epochs thresholds random_state",
     "Target": "confidence mode tolerance",
+    "adopt": "model schema X",
     "evidence": "result",
     "letter": "result",
     "load": "path",

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from trust_recourse.schema import Feature as Feature
     from trust_recourse.schema import Implication as Implication
     from trust_recourse.schema import Schema as Schema
+    from trust_recourse.sums import adopt as adopt
     from trust_recourse.tsetlin.machines import PTMClassifier as PTMClassifier
     from trust_recourse.tsetlin.machines import TMClassifier as TMClassifier
     from trust_recourse.tsetlin.machines import load as load
@@ -65,6 +66,7 @@ _HOMES = {
     "Status": "question",
     "TMClassifier": "tsetlin.machines",
     "Target": "question",
+    "adopt": "sums",
     "evidence": "report.evidence",
     "german_credit": "data",
     "german_credit_schema": "data",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from functools import cache
 from importlib.util import find_spec
 from types import SimpleNamespace
@@ -85,8 +86,8 @@ def frame(schema, rows, kinds=(str,)):
     table = schema.decode(rows)
     for name, values, kind in ((each.name, list(each.values), each.kind) for each in schema):
         if values and isinstance(values[0], kinds):
-            if not isinstance(values[0], str):
-                values, table[name] = [int(each) for each in values], table[name].astype(int)
+            if isinstance(values[0], int):
+                table[name] = table[name].astype(int)
             table[name] = pd.Categorical(table[name], values, ordered=kind == "ordinal")
     return table
 
@@ -190,7 +191,7 @@ def world(kind, seed):
     rng = np.random.default_rng(seed)
     schema = features(kind, rng)
     rows = codes(schema, rng, N)
-    kinds = (str, float) if kind in NATIVE and rng.random() < 0.3 else (str,)
+    kinds = (str, int) if kind in NATIVE and rng.random() < 0.3 else (str,)
     X = frame(schema, rows, kinds)
     X = X[rng.permutation(X.columns)]
     with threadpool_limits(1):
@@ -264,6 +265,16 @@ def test_what_is_needed_is_the_first_score_that_the_library_calls_enough(kind, s
         assert short < asked <= enough
 
 
+@every_kind
+def test_the_map_is_the_library_s_far_out_too(kind):
+    made = world(kind, 1)
+    scores = np.concatenate([np.linspace(-900, 900, 37), [-88.7, -88.8, -103.9, 88.8, 0.0]])
+    scores = scores.astype(made.read.arithmetic).astype(float)
+    told = told_by_library(made, scores)
+    assert (made.read.confidence(scores) == told[:, 1]).all()
+    assert made.read.flipped or (made.read.confidence(scores, 0) == told[:, 0]).all()
+
+
 def told_by_library(made, scores):
     """The probabilities that the library itself makes of scores, (n, 2)."""
     given, kind = made.given, made.kind
@@ -273,7 +284,7 @@ def told_by_library(made, scores):
     if kind == "xgboost":
         from xgboost import DMatrix
 
-        X = made.frame(np.zeros((2, 8)))
+        X = made.frame(np.zeros((len(scores), 8)))
         rows = DMatrix(X, base_margin=np.array(scores, np.float32), enable_categorical=True)
         yes = emptied(given).predict(rows)
         return np.column_stack([np.float32(1) - yes, yes]).astype(float)
@@ -288,7 +299,7 @@ def constant(given, n, score):
 
     head = given.booster_.model_to_string().partition("tree_sizes")[0]
     tree = "Tree={}\nnum_leaves=1\nnum_cat=0\nleaf_value={!r}\nis_linear=0\nshrinkage=1\n\n\n"
-    trees = "".join(tree.format(t, 0.0 if t else score) for t in range(n))
+    trees = "".join(tree.format(t, 0.0 if t else float(score)) for t in range(n))
     return Booster(model_str=f"{head}\n{trees}end of trees\n").predict(np.zeros((1, 8)))[0]
 
 
@@ -410,12 +421,31 @@ def test_a_booster_of_lightgbm_is_read_up_to_its_best_round_and_its_codes_as_cat
     params = {"objective": "binary", "verbose": -1, "num_threads": 1, "min_data_per_group": 1}
     whole = lightgbm.train(params, lightgbm.Dataset(X, y), 5)
     assert adopt(whole, NUMBERS, X).classes_.tolist() == [0, 1]
+    X.columns = ["Column_0", "Column_1", "Column_2"]
+    named = lightgbm.train(params, lightgbm.Dataset(X, y), 5)
+    adopt(named, Schema(tuple(Feature(name) for name in X.columns[::-1])), X)
     params |= {"learning_rate": 0.9, "min_data_in_leaf": 2, "cat_smooth": 1, "cat_l2": 0.1}
     learnt = lightgbm.Dataset(X.to_numpy(), y, categorical_feature=[1], params=params)
     best = lightgbm.train(params, learnt, 20)
     assert any((tree.feature == 1).any() for tree in adopt(best, IN_PLACE, X.to_numpy()).trees)
     best.best_iteration = 3
     assert len(adopt(best, IN_PLACE, X.to_numpy()).trees) == 3
+
+
+@library("lightgbm")
+@pytest.mark.parametrize("threshold", ["1e-40", "0", "-0", "-1e-40", "-1e-35", "1e-35", "2e-35"])
+def test_lightgbm_reads_what_is_next_to_zero_as_zero(threshold):
+    import lightgbm
+
+    X, y = table()
+    params = {"objective": "binary", "verbose": -1, "num_threads": 1}
+    text = lightgbm.train(params, lightgbm.Dataset(X[["a"]], y), 3).model_to_string()
+    text = re.sub(r"\ntree_sizes=.*", "", text)
+    text = re.sub(r"\nthreshold=\S+", f"\nthreshold={threshold}", text)
+    beside = near(np.array([1e-40, 1e-35, float(np.float32(1e-35)), 2e-35, 1e-30]))
+    model = lightgbm.Booster(model_str=text)
+    read = adopt(model, Schema((Feature("a"),)), np.concatenate([beside, -beside])[:, None])
+    assert len(read.grid.edges[0]) > 0
 
 
 @library("xgboost")
@@ -436,6 +466,23 @@ def test_a_booster_of_xgboost_is_read_whole_a_classifier_up_to_its_best_round():
     assert len(adopt(best.get_booster(), NUMBERS, X).trees) > best.best_iteration + 1
     forest = xgboost.XGBRFClassifier(n_estimators=7, max_depth=3, n_jobs=1).fit(X, y)
     assert len(adopt(forest, NUMBERS, X).trees) == 7
+
+
+@pytest.mark.parametrize("kind", ["histogram", pytest.param("lightgbm", marks=library("lightgbm"))])
+def test_a_category_that_was_not_learnt_on_goes_where_the_library_sends_it(kind):
+    X, y = table()
+    y = (X.b % 2 ^ y).to_numpy()
+    X["b"] = pd.Categorical(X.b.map(str).where(X.b < 4), [*"0123"])
+    schema = Schema((Feature("a"), Feature("b", "category", values=(*"01234", "?")), Feature("c")))
+    rows = X.assign(b=np.resize([*"01234?"], N))
+    if kind == "lightgbm":
+        model = lightgbm_model(np.random.default_rng(0), 9)
+    else:
+        from sklearn.ensemble import HistGradientBoostingClassifier
+
+        model = HistGradientBoostingClassifier(max_iter=9, min_samples_leaf=3)
+    read = adopt(model.fit(X, y), schema, rows.astype({"b": pd.CategoricalDtype([*"01234?"])}))
+    assert any((tree.feature == 1).any() for tree in read.trees)
 
 
 def test_the_other_class_of_a_forest_has_a_sum_of_its_own():
@@ -532,3 +579,7 @@ def test_xgboost_s_models_that_cannot_be_read_are_told():
     X["b"] = X.b.astype("category")
     model = XGBClassifier(enable_categorical=True, **small).fit(X, y)
     assert "is a category in the model" in told(model)
+    wider = Feature("b", "category", values=(0, 1, 2, 3, 4, 9))
+    assert "the value 9, which the model was not" in told(
+        model, Schema((Feature("a"), wider, Feature("c")))
+    )

@@ -24,6 +24,18 @@ def adopt(model: Any, schema: Schema, X: Any = None) -> SumModel:
     tree, forest, gradient or histogram gradient boosting of scikit-learn, of two classes. The
     schema's columns are the model's, in any order. With rows `X`, as the library takes them, the
     library is asked again, and what differs in one bit is refused.
+
+    The library sees people's own values: a missing code such as -9 as that number, a blank as NaN;
+    of a category or ordinal the number it is, or its place among the model's pandas categories.
+
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from trust_recourse.schema import Feature
+    >>> model = DecisionTreeClassifier().fit([[1.0], [2.0], [4.0]], ["no", "yes", "yes"])
+    >>> read = adopt(model, Schema((Feature("years"),)))
+    >>> read.predict_proba(np.array([[1.5], [1.6]])).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    >>> read.grid.edges[0].tolist()  # it splits at 1.5, and in float32 this is no more
+    [1.5000000596046448]
     """
     reader = _reader(model)
     if reader is None:

@@ -140,11 +140,8 @@ class SumModel:
                 if (f := nodes.feature[node]) < 0:
                     found.append((term, nodes.value[node], allowed))
                     continue
-                other, cells, goes = (
-                    allowed.copy(),
-                    slice(starts[f], ends[f]),
-                    self._goes_left(node),
-                )
+                cells, goes = slice(starts[f], ends[f]), self._goes_left(node)
+                other = allowed.copy()
                 allowed[cells] &= goes
                 other[cells] &= ~goes
                 open_ += [(nodes.right[node], other)] * bool(other[cells].any())
@@ -203,25 +200,18 @@ class SumModel:
         """The base and what each tree adds, in the library's type: (n, 1 + trees)."""
         nodes = self._nodes
         found = np.empty((len(cells), len(self.trees)), np.int64)
-        gaps = [
-            size - 1 if f.missing else -1
-            for f, size in zip(self.schema_, self.grid.sizes, strict=True)
-        ]
+        may_miss = np.array([len(feature.missing) > 0 for feature in self.schema_])
         _descend(
-            np.ascontiguousarray(cells, np.int32), np.array(gaps), nodes.root, nodes.feature,
-            nodes.left, nodes.right, nodes.cut, nodes.missing_left, nodes.first, nodes.goes_left,
-            found,
+            np.ascontiguousarray(cells, np.int32), np.where(may_miss, self.grid.sizes - 1, -1),
+            nodes.root, nodes.feature, nodes.left, nodes.right, nodes.cut, nodes.missing_left,
+            nodes.first, nodes.goes_left, found,
         )  # fmt: skip
         added = np.column_stack([np.full(len(cells), self.base), nodes.value[found]])
         return added.astype(self.arithmetic)
 
-    def _sum(self, cells: Cells) -> NDArray[Any]:
-        """The sum in the library's type, one addition after another."""
-        return np.asarray(self._reached(cells).cumsum(axis=1, dtype=self.arithmetic)[:, -1])
-
     def at(self, cells: Cells) -> Floats:
-        """The score at rows of cells: the very number of the library."""
-        return self._sum(cells).astype(float)
+        """The score at rows of cells: the very number of the library, added one after another."""
+        return self._reached(cells).cumsum(axis=1, dtype=self.arithmetic)[:, -1].astype(float)
 
     def exact_at(self, cells: Cells) -> Floats:
         """The sum of the stored numbers at rows of cells, rounded once."""

@@ -73,7 +73,7 @@ def _fields(text: str) -> dict[str, str]:
 def _names(booster: Any, known: Sequence[str]) -> list[str] | None:
     """The names of its columns, where it wrote `_` for blanks; none where it made them up."""
     names = booster.feature_name()
-    if names == [f"Column_{j}" for j in range(len(names))]:
+    if names == [f"Column_{j}" for j in range(len(names))] and not set(names) <= set(known):
         return None
     plain = {re.sub(r"\s", "_", name): name for name in known}
     return [plain.get(name, name) for name in names]
@@ -127,5 +127,5 @@ def _nodes(tree: dict[str, str]) -> Nodes:
     return Nodes(
         np.append(numbers("split_feature"), ends), np.append(edge, ends),
         np.append(nan_left, none), left, right, np.append(np.zeros(splits), leaves)[:, None],
-        chosen, np.append(missing == _ZEROS, none),
+        chosen, np.append((missing == _ZEROS) & ~category, none),
     )  # fmt: skip

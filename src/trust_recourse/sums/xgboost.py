@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from trust_recourse.cells import Floats
-from trust_recourse.schema import Schema
+from trust_recourse.schema import Feature, Schema
 from trust_recourse.sums.columns import (
     Chosen,
     Columns,
@@ -25,7 +25,8 @@ from trust_recourse.sums.columns import (
     rows,
     two_classes,
 )
-from trust_recourse.sums.ensemble import Link, SumModel
+from trust_recourse.sums.ensemble import Link, SumModel, listed
+from trust_recourse.wording import some
 
 NAMES = ("XGBClassifier", "XGBRFClassifier", "Booster")
 _LEAST = float(np.float32(-88.7))  # its logistic function takes no sum below
@@ -45,7 +46,10 @@ def read(model: Any, schema: Schema) -> SumModel:
         raise UnreadableError("XGBoost: the model has no trees")
     n = int(learner["learner_model_param"]["num_feature"])
     order = order_of(schema, learner["feature_names"] or None, n)
-    columns = Columns.of(schema, order, _categories(ensemble.get("cats")))
+    categories = _categories(ensemble.get("cats"))
+    for column, known in categories.items():
+        _refuse_unknown(schema[order[column]], known)
+    columns = Columns.of(schema, order, categories)
     classes = getattr(model, "classes_", (0, 1))
     return SumModel(
         schema, two_classes(classes), tuple(columns.tree(_nodes(tree)) for tree in trees),
@@ -95,6 +99,16 @@ def _categories(cats: dict[str, Any] | None) -> dict[int, Sequence[Any]]:
     return found
 
 
+def _refuse_unknown(feature: Feature, known: Sequence[Any]) -> None:
+    """The library itself refuses rows with such a value."""
+    strange = [each for each in (*feature.values, *feature.missing) if each not in (None, *known)]
+    if listed(feature) and strange:
+        raise UnreadableError(
+            f"XGBoost, column {feature.name!r}: the schema has the value {strange[0]!r}, which the "
+            f"model was not learnt on; expected only {some(known)}"
+        )
+
+
 def _base_margin(booster: Any, whole: dict[str, Any], n: int) -> float:
     """What the library says once all its leaves are 0; with no trees it forgets the link."""
     for tree in whole["learner"]["gradient_booster"]["model"]["trees"]:
@@ -110,12 +124,12 @@ def _nodes(tree: dict[str, Any]) -> Nodes:
         for name in ("left_children", "right_children", "split_indices")
     )
     number = np.array(tree["split_conditions"], np.float32)  # of a leaf, its value
-    listed = zip(
+    picked = zip(
         tree["categories_nodes"], tree["categories_segments"], tree["categories_sizes"], strict=True
     )
     codes = np.array(tree["categories"], np.int64)
     return Nodes(
         column, last_left(np.nextafter(number, np.float32(-np.inf))),
         np.array(tree["default_left"], bool), left, right, number.astype(float)[:, None],
-        {node: Chosen(codes[a : a + size], left=False) for node, a, size in listed},
+        {node: Chosen(codes[a : a + size], left=False) for node, a, size in picked},
     )  # fmt: skip
