@@ -496,7 +496,8 @@ def _asked(told: dict[str, Any], targets: list[Target]) -> Question:
         levels = tuple(target.confidence for target in targets)
         return Question(levels, targets[0].mode, targets[0].tolerance)
     asked = Question.from_dict(told["question"])
-    if asked.confidence != tuple(target.confidence for target in targets):
+    levels = tuple(target.confidence for target in asked.targets(targets[0].threshold))
+    if levels != tuple(target.confidence for target in targets):
         raise TypeError("question: other confidences than it has targets")
     return asked
 

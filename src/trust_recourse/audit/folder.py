@@ -57,7 +57,7 @@ class Folder:
     @property
     def confidence(self) -> float:
         """The confidence that the batch asked for."""
-        return self.question.confidence[0]
+        return (*self.question.confidence, float(self.told["decision_threshold"]))[0]
 
     @property
     def question(self) -> Question:

@@ -94,7 +94,7 @@ class Asking:
         )  # fmt: skip
         recourse._need_cells("an audit with the model")
         asked = folder.question
-        levels, limit = asked.confidence[:1], asked.node_limit or NODES
+        levels, limit = (folder.confidence,), asked.node_limit or NODES
         return cls(recourse, replace(asked, confidence=levels, n_options=1, node_limit=limit))
 
     @cached_property

@@ -48,7 +48,7 @@ def run(
     recourse: Recourse,
     source: str | os.PathLike[str],
     out: str | os.PathLike[str],
-    question: Question | float = 0.5,
+    question: Question | float | None = None,
     *,
     radius: bool = True,
     merge: bool = True,

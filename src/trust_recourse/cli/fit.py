@@ -59,8 +59,6 @@ def fit(
         float | None,
         typer.Option(
             metavar="T",
-            min=0,
-            max=1,
             help="Who is below this confidence is refused, kept in the file; 0.5 if none.",
         ),
     ] = None,
@@ -104,10 +102,12 @@ def fit(
         trust-recourse fit loans.csv --target repaid --calibration sigmoid --seed 7
     """
     from trust_recourse import PTMClassifier, Schema
+    from trust_recourse.question import Question
     from trust_recourse.report.protected import uses
 
     can_be_written(out, data, schema)
     is_new(out, force)
+    Question(decision_threshold=threshold)  # refused before anything is learnt
     given = None if schema is None else Schema.from_yaml(schema)
     rows, labels, known = learnt_from(read(data), target, given, id or [])
     machine = PTMClassifier(

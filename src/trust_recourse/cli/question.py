@@ -184,9 +184,7 @@ class Rules:
 class Asked(Rules):
     """What is asked, as given on the line."""
 
-    confidence: Annotated[
-        list[float] | None, _option("confidence", "C", "Repeatable. [default: 0.5]")
-    ] = None
+    confidence: Annotated[list[float] | None, _option("confidence", "C", "Repeatable.")] = None
     mode: Annotated[Mode, _option("mode")] = "at_least"
     tolerance: Annotated[float, _option("tolerance")] = 0.1
     options: Annotated[int, _whole("n_options")] = 1
@@ -208,7 +206,7 @@ class Asked(Rules):
     @property
     def levels(self) -> tuple[float, ...]:
         """The confidences asked for, each once."""
-        return tuple(dict.fromkeys(self.confidence or [0.5]))
+        return tuple(dict.fromkeys(self.confidence or ()))
 
     def question(self, schema: Schema) -> Question:
         """The question, for a model that reads rows by this schema."""

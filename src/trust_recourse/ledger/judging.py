@@ -187,7 +187,7 @@ def _asked(promise: Promise, given: Any, threshold: float | None = None) -> Reco
     """The question of a promise, put to another model."""
     ours = isinstance(given, Recourse)
     model = given.model if ours else given
-    if threshold is None and ours:
+    if threshold is None and ours and given.threshold_given:
         threshold = given.decision_threshold
     elif threshold is None:
         threshold = getattr(model, "decision_threshold_", None) or promise.threshold

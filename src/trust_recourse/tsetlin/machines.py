@@ -111,6 +111,8 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         codes, target = self._training_data(X, y, classes=None)
         self._rng = rng = _generator(self.random_state)
         self.calibrator_ = None
+        self.decision_threshold_: float | None = None
+        self.wanted_: Any = None
         if self.calibration is not None:
             self.calibrator_ = self._calibrate(self.calibration, X, y, target, rng)
         self._begin(codes, rng)

@@ -118,7 +118,8 @@ class Terms(RequestBody):
     def question(self) -> question.Question:
         """The question that is asked, as far as it says."""
         parts = {outside(part.name) for part in fields(question.Question)}
-        return question.Question.from_dict(self.model_dump(include=parts))
+        told = self.model_dump(include=parts)
+        return question.Question.from_dict({**told, "confidence": told.get("confidence") or ()})
 
 
 class Rules(Terms):
@@ -132,7 +133,9 @@ class Rules(Terms):
 class Question(Rules):
     """What a person must change to be accepted with these confidences."""
 
-    confidence: Levels = Field([0.5], description="One level of confidence, or several.")
+    confidence: Levels | None = Field(
+        None, description="One level of confidence, or several; the decision threshold if null."
+    )
     mode: Mode = _part("at_least", "mode")
     tolerance: Annotated[float, Field(ge=0, lt=1)] = _part(0.1, "tolerance")
     options: Count = _part(1, "n_options")

@@ -35,7 +35,7 @@ def within(limits: Limits, question: Rules) -> None:
     }
     if isinstance(question, Question):
         asked |= {
-            "confidence": (len(question.confidence), limits.levels),
+            "confidence": (len(question.confidence or ()), limits.levels),
             "options": (question.options, limits.options),
             "trials": (question.trials, limits.trials),
         }
