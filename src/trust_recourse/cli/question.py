@@ -1,7 +1,8 @@
 """What commands share: whom a question is about, and what is asked, as options of the line.
 
-A command that takes a `Person`, `Rules` or an `Asked` and is `expanded` has their fields as options
-of its own. Every part of `trust_recourse.question.Question` is a field of `Asked`.
+A command that takes a dataclass, such as a `Person`, `Rules` or an `Asked`, and is `expanded` has
+its fields as options of its own. Every part of `trust_recourse.question.Question` is a field of
+`Asked`.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import inspect
 import shlex
 from collections.abc import Callable
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -251,12 +252,12 @@ def recourse_of(model: Path, schema: Path | None, wanted: str | None) -> Recours
 
 
 def expanded(command: Callable[..., None]) -> Callable[..., None]:
-    """A command whose parameters of type `Person`, `Rules` or `Asked` are options on the line."""
+    """A command whose parameters that are dataclasses have their fields as options on the line."""
     hints = get_type_hints(command, include_extras=True)
     groups = {
         name: {f.name: f for f in fields(made)}
         for name, made in hints.items()
-        if made in (Person, Rules, Asked)
+        if is_dataclass(made)
     }
     parameters, shown = [], {}
     for name, parameter in inspect.signature(command).parameters.items():
