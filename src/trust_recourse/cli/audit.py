@@ -10,9 +10,8 @@ import typer
 from rich.table import Table
 
 from trust_recourse.cli import page
-from trust_recourse.cli.errors import InputError, can_be_written, friendly_errors
-from trust_recourse.cli.question import Json
-from trust_recourse.cli.root import app
+from trust_recourse.cli.errors import InputError, can_be_written
+from trust_recourse.cli.question import Json, command
 
 if TYPE_CHECKING:
     from trust_recourse.audit import Audit
@@ -29,8 +28,7 @@ ABOUT = (
 )
 
 
-@app.command()
-@friendly_errors()
+@command()
 def audit(
     folder: Annotated[
         Path, typer.Argument(metavar="DIR", help="What `trust-recourse batch` wrote.")
@@ -119,7 +117,7 @@ def audit(
     if csv is not None:
         write_whole(csv, found.to_csv())
     if json:
-        page.say(page.as_json(found.to_dict()))
+        page.say_json(found.to_dict())
         return
     _show(found)
     for path in (html, csv):

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from trust_recourse.cli import page, question
-from trust_recourse.cli.errors import InputError, friendly_errors
-from trust_recourse.cli.root import app
+from trust_recourse.cli.errors import InputError
 from trust_recourse.extras import absent
 from trust_recourse.progress import Progress
 
@@ -34,9 +33,7 @@ SENTENCES = {
 }
 
 
-@app.command()
-@friendly_errors()
-@question.expanded
+@question.command()
 def batch(
     people: Annotated[
         Path,

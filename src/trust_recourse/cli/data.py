@@ -9,9 +9,9 @@ from typing import Annotated
 
 import typer
 
-from trust_recourse.cli.errors import InputError, can_be_written, friendly_errors, is_new
+from trust_recourse.cli.errors import InputError, can_be_written, is_new
 from trust_recourse.cli.page import say
-from trust_recourse.cli.root import app
+from trust_recourse.cli.question import command
 
 
 class Name(StrEnum):
@@ -31,8 +31,7 @@ class Name(StrEnum):
         return {"haberman": "survived", "german-credit": "good"}[self.value]
 
 
-@app.command()
-@friendly_errors()
+@command()
 def data(
     out: Annotated[Path, typer.Argument(metavar="FILE.csv", help="Where to write it.")],
     name: Annotated[Name, typer.Option(help="Which table.")] = Name.haberman,

@@ -9,17 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from trust_recourse.cli import page, question
-from trust_recourse.cli.errors import can_be_drawn, can_be_written, friendly_errors
+from trust_recourse.cli.errors import can_be_drawn, can_be_written
 from trust_recourse.cli.find import decision, what_is_known
-from trust_recourse.cli.root import app
 
 if TYPE_CHECKING:
     from trust_recourse import Result
 
 
-@app.command()
-@friendly_errors()
-@question.expanded
+@question.command()
 def explain(
     person: question.Person,
     asked: question.Asked,
@@ -65,7 +62,7 @@ def explain(
     if not result.options:
         far = how_far(result)
         if json:
-            page.say(page.as_json(answers(result, far=far)))
+            page.say_json(answers(result, far=far))
         else:
             what_is_known(console, result, far)
         raise typer.Exit(1)
@@ -76,7 +73,7 @@ def explain(
     if png is not None:
         write_whole(png, _picture(result, places))
     if json:
-        page.say(page.as_json(told.to_dict()))
+        page.say_json(told.to_dict())
         return
     console.print(f"{decision(result)}\n")
     if compare is None:

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from trust_recourse.cli import page
-from trust_recourse.cli.errors import InputError, can_be_written, friendly_errors, is_new
-from trust_recourse.cli.question import Json, either, target_class
-from trust_recourse.cli.root import app
+from trust_recourse.cli.errors import InputError, can_be_written, is_new
+from trust_recourse.cli.question import Json, command, either, target_class
 from trust_recourse.cli.schema import (
     Data,
     Force,
@@ -35,8 +34,7 @@ FEWEST = 8  # rows of the smaller class, for some of them to be held out
 Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of all chance.")]
 
 
-@app.command()
-@friendly_errors()
+@command()
 def fit(
     data: Data,
     target: Target,
@@ -136,7 +134,7 @@ def fit(
         "protected": [use.to_dict() for use in uses(machine, known, known.encode(rows))],
     }  # fmt: skip
     if json:
-        page.say(page.as_json(told))
+        page.say_json(told)
         return
     _tell(told, data, target, schema)
 

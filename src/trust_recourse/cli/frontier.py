@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from trust_recourse.cli import page, question
-from trust_recourse.cli.errors import can_be_drawn, can_be_written, friendly_errors
+from trust_recourse.cli.errors import can_be_drawn, can_be_written
 from trust_recourse.cli.find import decision
-from trust_recourse.cli.root import app
 from trust_recourse.tables import as_csv
 
 if TYPE_CHECKING:
@@ -25,9 +24,7 @@ if TYPE_CHECKING:
 SHOWN = 20  # steps of a long list
 
 
-@app.command()
-@friendly_errors()
-@question.expanded
+@question.command()
 def frontier(
     person: question.Person,
     rules: question.Rules,
@@ -77,7 +74,7 @@ def frontier(
         result.plot(time_limit=time_limit).savefig(picture, format="png")
         write_whole(png, picture.getvalue())
     if json:
-        page.say(page.as_json(steps(recourse, x, stairs)))
+        page.say_json(steps(recourse, x, stairs))
         return
     _show(result, stairs, everything)
     for path in (csv, png):

@@ -11,7 +11,7 @@ import typer
 
 from trust_recourse.cli.fit import learnt_from
 from trust_recourse.cli.page import say
-from trust_recourse.cli.root import app
+from trust_recourse.cli.question import command
 from trust_recourse.tables import read
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ Out = Annotated[
 ]
 
 
-@app.command()
+@command()
 def letter(
     model: Model,
     result: Answers,
@@ -86,7 +86,7 @@ def letter(
     _write(made, model, result, out)
 
 
-@app.command()
+@command()
 def evidence(
     model: Model,
     result: Answers,
@@ -167,16 +167,12 @@ def _write(
     result: Path,
     out: Path,
 ) -> Paper:
-    """Read the answers, make the document and write it, or say what is wrong and end with 2."""
+    """Read the answers, make the document and write it."""
     from trust_recourse import Recourse, load
 
-    try:
-        if out.suffix.lower() not in ENDINGS:  # before any work
-            raise ValueError(f"{out}: expected a name that ends in {', '.join(ENDINGS)}")
-        written = make(Recourse.read(result, load(model)))
-        written.save(out)
-    except (ValueError, TypeError, OSError, ModuleNotFoundError) as error:
-        say(str(error), err=True)
-        raise typer.Exit(2) from None
+    if out.suffix.lower() not in ENDINGS:  # before any work
+        raise ValueError(f"{out}: expected a name that ends in {', '.join(ENDINGS)}")
+    written = make(Recourse.read(result, load(model)))
+    written.save(out)
     say(f"Written: {out}")
     return written

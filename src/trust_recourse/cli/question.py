@@ -1,7 +1,7 @@
 """What commands share: whom a question is about, and what is asked, as options of the line.
 
-A command that takes a dataclass, such as a `Person`, `Rules` or an `Asked`, and is `expanded` has
-its fields as options of its own. Every part of `trust_recourse.question.Question` is a field of
+A command that takes a dataclass, such as a `Person`, `Rules` or an `Asked`, has its fields as
+options of its own. Every part of `trust_recourse.question.Question` is a field of
 `Asked`.
 """
 
@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from trust_recourse.cli.errors import InputError
+from trust_recourse.cli.errors import InputError, friendly_errors
+from trust_recourse.cli.root import app
 from trust_recourse.search.engines import BY_TRIAL, Anywhere
 from trust_recourse.tables import read
 from trust_recourse.vocabulary import HELP, SPAN, Mode, PlausibleBy, outside
@@ -249,6 +250,13 @@ def recourse_of(model: Path, schema: Path | None, wanted: str | None) -> Recours
     own = getattr(machine, "wanted_", None)
     yes = target_class(wanted, machine.classes_.tolist(), own)
     return Recourse(machine, rules, wanted=yes)
+
+
+def command(
+    group: typer.Typer = app, name: str | None = None
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Add a command whose errors are told in a sentence, its groups of options `expanded`."""
+    return lambda function: group.command(name)(friendly_errors()(expanded(function)))
 
 
 def expanded(command: Callable[..., None]) -> Callable[..., None]:

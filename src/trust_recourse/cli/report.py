@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from trust_recourse.cli import page
-from trust_recourse.cli.errors import can_be_written, friendly_errors
+from trust_recourse.cli.errors import can_be_written
 from trust_recourse.cli.fit import Seed, learnt_from
-from trust_recourse.cli.question import Json, Wanted, target_class
-from trust_recourse.cli.root import app
+from trust_recourse.cli.question import Json, Wanted, command, target_class
 from trust_recourse.cli.schema import Data, Ids, Target
 from trust_recourse.tables import read
 
@@ -19,8 +18,7 @@ if TYPE_CHECKING:
     from trust_recourse.report import ModelReport
 
 
-@app.command()
-@friendly_errors()
+@command()
 def report(
     data: Data,
     target: Target,
@@ -79,7 +77,7 @@ def report(
     if html is not None:
         write_whole(html, page.as_html(f"Model report: {target}", found._repr_html_()))
     if json:
-        page.say(page.as_json(found.to_dict()))
+        page.say_json(found.to_dict())
         return
     _show(found, target)
     if html is not None:

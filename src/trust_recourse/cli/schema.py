@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from trust_recourse.cli import page
-from trust_recourse.cli.errors import InputError, can_be_written, friendly_errors, is_new
-from trust_recourse.cli.root import app
+from trust_recourse.cli.errors import InputError, can_be_written, is_new
+from trust_recourse.cli.question import command
 from trust_recourse.tables import Table, read
 
 if TYPE_CHECKING:
@@ -36,8 +36,7 @@ Ids = Annotated[
 Force = Annotated[bool, typer.Option("--force", help="Overwrite the file.")]
 
 
-@app.command()
-@friendly_errors()
+@command()
 def schema(
     data: Data,
     target: Target,
@@ -82,7 +81,7 @@ def schema(
     if json:
         told = {"file": str(out), "target": target, "rows": len(table), "left_out": unused}
         classes = [{"label": label, "rows": n} for label, n in counts.items()]
-        page.say(page.as_json(told | {"classes": classes, "notes": notes} | found.to_dict()))
+        page.say_json(told | {"classes": classes, "notes": notes} | found.to_dict())
         return
     shares = ", ".join(f"{label} ({n} rows)" for label, n in sorted(counts.items()))
     console = page.console()

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from trust_recourse.cli import question
-from trust_recourse.cli.errors import InputError, friendly_errors
+from trust_recourse.cli.errors import InputError
 from trust_recourse.cli.page import say
-from trust_recourse.cli.root import app
 from trust_recourse.secret import read_secret
 from trust_recourse.tables import read
 
@@ -151,9 +150,7 @@ class Service(question.Rules):
                 ledger.head()  # or it is not the ledger of this key
 
 
-@app.command()
-@friendly_errors()
-@question.expanded
+@question.command()
 def serve(
     service: Service,
     host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",

@@ -11,8 +11,7 @@ import typer
 from rich.table import Table
 
 from trust_recourse.cli import page, question
-from trust_recourse.cli.errors import InputError, friendly_errors
-from trust_recourse.cli.root import app
+from trust_recourse.cli.errors import InputError
 from trust_recourse.vocabulary import Mode
 
 if TYPE_CHECKING:
@@ -31,9 +30,7 @@ PARTS = {  # of a question, and how to give each
 READ = ("name", "kind", "values", "missing", "unit", "label")
 
 
-@app.command()
-@friendly_errors()
-@question.expanded
+@question.command()
 def verify(
     certificate: Annotated[
         Path, typer.Argument(metavar="CERTIFICATE.json", help="Written by `find --certificate`.")
