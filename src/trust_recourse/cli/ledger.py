@@ -245,11 +245,8 @@ def check(
 def redeem(
     promise: Annotated[str, typer.Argument(metavar="ID", help="The promise's id.")],
     model: Annotated[Path, typer.Option(metavar="MODEL.safetensors", help="The model in use now.")],
+    now: question.Values,
     book: Book,
-    values: question.Values = None,
-    data: question.Data = None,
-    row: question.Row = None,
-    id: question.Id = None,  # noqa: A002
     x: Annotated[
         str | None,
         typer.Option(
@@ -285,11 +282,10 @@ def redeem(
         old = None if promised_by is None else load(promised_by)
         made = opened.read(promise)
         if x is None:
-            if data is None and not values:
+            if now.data is None and not now.values:
                 raise InputError("say how the person is now: --set NAME=VALUE, or --data and --row")
-            who = question.Person(model, None, data, row, id, values)
-            person = who.values_by(made.schema, dict(made.option.x))
-        elif data or row or id or values:
+            person = now.values_by(made.schema, dict(made.option.x))
+        elif now.given:
             raise InputError("--x gives all values; leave out --set, --data, --row and --id")
         else:
             person = _values(x)

@@ -49,28 +49,8 @@ SchemaFile = Annotated[
         help="What people may change; the schema the model was fitted with if none is given.",
     ),
 ]
-Data = Annotated[
-    Path | None,
-    typer.Option("--data", metavar="FILE", help="A CSV or Parquet file that holds the person."),
-]
-Row = Annotated[
-    str | None,
-    typer.Option(
-        "--row",
-        metavar="N",
-        help="The person's row in --data: 0 is the first. With --id, what that column says.",
-    ),
-]
 Id = Annotated[
     str | None, typer.Option("--id", metavar="COLUMN", help="The column that names the rows.")
-]
-Values = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="NAME=VALUE",
-        help="One value of the person, such as age=56 or score=missing. Repeatable.",
-    ),
 ]
 Wanted = Annotated[
     str | None,
@@ -85,21 +65,35 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 
 
 @dataclass(frozen=True)
-class Person:
-    """Whom a question is about, and of which model, as given on the line."""
+class Values:
+    """How a person is, as given on the line."""
 
-    model: Model
-    schema: SchemaFile = None
-    data: Data = None
-    row: Row = None
+    data: Annotated[
+        Path | None,
+        typer.Option("--data", metavar="FILE", help="A CSV or Parquet file that holds the person."),
+    ] = None
+    row: Annotated[
+        str | None,
+        typer.Option(
+            "--row",
+            metavar="N",
+            help="The person's row in --data: 0 is the first. With --id, what that column says.",
+        ),
+    ] = None
     id: Id = None
-    values: Values = None
-    wanted: Wanted = None
+    values: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="One value of the person, such as age=56 or score=missing. Repeatable.",
+        ),
+    ] = None
 
-    def asked(self) -> tuple[Recourse, dict[str, Any]]:
-        """The model with its schema, and the person's values by name."""
-        recourse = recourse_of(self.model, self.schema, self.wanted)
-        return recourse, self.values_by(recourse.schema, {})
+    @property
+    def given(self) -> bool:
+        """Whether anything is said of them."""
+        return any(each is not None for each in (self.data, self.row, self.id, self.values))
 
     def values_by(self, schema: Schema, known: dict[str, Any]) -> dict[str, Any]:
         """The person's values by name; those that are not given are as known."""
@@ -147,6 +141,20 @@ class Person:
                 f"{self.id!r}; expected one"
             )
         return ids.index(row)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Person(Values):
+    """Whom a question is about, and of which model, as given on the line."""
+
+    model: Model
+    schema: SchemaFile = None
+    wanted: Wanted = None
+
+    def asked(self) -> tuple[Recourse, dict[str, Any]]:
+        """The model with its schema, and the person's values by name."""
+        recourse = recourse_of(self.model, self.schema, self.wanted)
+        return recourse, self.values_by(recourse.schema, {})
 
 
 @dataclass(frozen=True)
