@@ -34,10 +34,9 @@ class Picker:
             self.back = press("", self._back, icon="chevron_left", told="Previous page of people")
             self.where = ui.label().classes("muted numbers")
             self.on = press("", self._on, icon="chevron_right", told="Next page of people")
-        waiting, failed = status_line("Reading the table…")
-        self.latest = Latest(waiting, failed)
-        session.on_person.append(self._mark)
-        session.on_threshold.append(self._again)
+        self.latest = Latest(*status_line("Reading the table…"))
+        session.on(self._mark, "person")
+        session.on(self._again, "threshold")
         self._again()
 
     def _again(self) -> None:
