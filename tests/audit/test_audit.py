@@ -338,11 +338,6 @@ def test_groups_that_do_not_overlap_are_never_dealt_so(people, others):
     assert dealt_out(a, a) == 0.5
 
 
-@given(freedom=st.integers(5, 300), level=st.floats(0.9, 0.9995))
-def test_quantiles_of_students_law(freedom, level):
-    assert intervals.student(freedom, level) == pytest.approx(stats.t.ppf(level, freedom), rel=0.02)
-
-
 @given(tail=st.floats(1e-4, 0.05), k=st.integers(0, 60))
 @settings(max_examples=30)
 def test_what_is_clear_is_so_by_the_laws_of_wilson_and_student(tail, k):
