@@ -240,28 +240,22 @@ def _drawn(
                 {"group": grouping.codes(frame), "row": rows, "score": _score(rows, seed),
                  "stuck": without}
             )[who.refused]  # fmt: skip
-            found[:] = [_least(pd.concat([*found, table]), sample)]
-    refused = [_first(tables, sample, stuck=False) for tables in kept]
-    return refused, [_first(tables, sample, stuck=True) for tables in kept]
+            table = pd.concat([*found, table])
+            least = [_first(table, sample), _first(table[table["stuck"]], sample)]
+            found[:] = [pd.concat(least).drop_duplicates("row")]
+    refused = [_first(table, sample) for (table,) in kept]
+    stuck = [_first(table[table["stuck"]], sample) for (table,) in kept]
+    return [*map(_by_group, refused)], [*map(_by_group, stuck)]
 
 
-def _least(table: pd.DataFrame, sample: int) -> pd.DataFrame:
-    """Of each group, the rows of least score among all, and among those without a way."""
-    table = table.sort_values(["score", "row"])
-    first = table.groupby("group").cumcount() < sample
-    stuck = table["stuck"] & (table.groupby(["group", "stuck"]).cumcount() < sample)
-    return table[first | stuck]
+def _first(table: pd.DataFrame, sample: int) -> pd.DataFrame:
+    """Of each group, the rows of least score."""
+    return table.sort_values(["score", "row"]).groupby("group").head(sample)
 
 
-def _first(tables: Sequence[pd.DataFrame], sample: int, *, stuck: bool) -> _Sample:
-    table = pd.concat(tables)
-    table = table[table["stuck"]] if stuck else table
-    table = table.sort_values(["score", "row"])
-    table = table[table.groupby("group").cumcount() < sample]
-    found: _Sample = {}
-    for code, row in zip(table["group"].tolist(), table["row"].tolist(), strict=True):
-        found.setdefault(code, []).append(row)
-    return found
+def _by_group(table: pd.DataFrame) -> _Sample:
+    codes = table["group"].unique().tolist()
+    return {code: table["row"][table["group"] == code].tolist() for code in codes}
 
 
 def _score(rows: Ints, seed: int) -> NDArray[np.uint64]:
