@@ -12,6 +12,7 @@ from rich.table import Table
 from trust_recourse.cli import page
 from trust_recourse.cli.errors import InputError, can_be_written
 from trust_recourse.cli.question import Json, command
+from trust_recourse.cli.root import option
 
 if TYPE_CHECKING:
     from trust_recourse.audit import Audit
@@ -35,25 +36,25 @@ def audit(
     ],
     by: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="A feature, also by its label, or a column that the batch kept. Repeatable. "
+        option(
+            "A feature, also by its label, or a column that the batch kept. Repeatable. "
             "[default: the schema's protected features]",
+            "COLUMN",
         ),
     ] = None,
     bands: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="EDGES",
-            help="Where bands of numbers begin: 25,35,50, or q4 for four with as many people "
+        option(
+            "Where bands of numbers begin: 25,35,50, or q4 for four with as many people "
             "each; age=25,35,50 where several columns are numbers. Repeatable. [default: q4]",
+            "EDGES",
         ),
     ] = None,
     reference: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="COLUMN=GROUP",
-            help="The group that others are compared with. Repeatable. [default: the largest]",
+        option(
+            "The group that others are compared with. Repeatable. [default: the largest]",
+            "COLUMN=GROUP",
         ),
     ] = None,
     cross: Annotated[
@@ -61,23 +62,19 @@ def audit(
     ] = False,
     model: Annotated[
         Path | None,
-        typer.Option(
-            metavar="MODEL",
-            help="The model that the batch asked: also say what several confidences cost, and "
+        option(
+            "The model that the batch asked: also say what several confidences cost, and "
             "what stands in the way of those without one.",
+            "MODEL",
         ),
     ] = None,
     sample: Annotated[
-        int, typer.Option(min=1, help="With --model: people of each group to ask it about.")
+        int, option("With --model: people of each group to ask it about.", min=1)
     ] = 50,
-    bootstrap: Annotated[int, typer.Option(min=100, help="Draws of the bootstrap.")] = 1000,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of all chance.")] = 0,
-    html: Annotated[
-        Path | None, typer.Option(metavar="FILE.html", help="Write the report, with pictures.")
-    ] = None,
-    csv: Annotated[
-        Path | None, typer.Option(metavar="FILE.csv", help="Write all numbers as one table.")
-    ] = None,
+    bootstrap: Annotated[int, option("Draws of the bootstrap.", min=100)] = 1000,
+    seed: Annotated[int, option("Seed of all chance.", min=0)] = 0,
+    html: Annotated[Path | None, option("Write the report, with pictures.", "FILE.html")] = None,
+    csv: Annotated[Path | None, option("Write all numbers as one table.", "FILE.csv")] = None,
     json: Json = False,
 ) -> None:
     r"""Say who can reach the target and at what cost, by group, with what chance alone may do.

@@ -11,6 +11,7 @@ import typer
 from trust_recourse.cli import page, question
 from trust_recourse.cli.errors import can_be_drawn, can_be_written
 from trust_recourse.cli.find import decision, what_is_known
+from trust_recourse.cli.root import option
 
 if TYPE_CHECKING:
     from trust_recourse import Result
@@ -20,19 +21,12 @@ if TYPE_CHECKING:
 def explain(
     person: question.Person,
     asked: question.Asked,
-    option: Annotated[
-        int, typer.Option(min=1, metavar="K", help="Which option of `find` to explain, from 1.")
-    ] = 1,
+    option: Annotated[int, option("Which option of `find` to explain, from 1.", "K", min=1)] = 1,
     compare: Annotated[
-        tuple[int, int] | None,
-        typer.Option(metavar="K K", help="Set two options beside each other instead."),
+        tuple[int, int] | None, option("Set two options beside each other instead.", "K K")
     ] = None,
-    html: Annotated[
-        Path | None, typer.Option(metavar="FILE.html", help="Write it as a page.")
-    ] = None,
-    png: Annotated[
-        Path | None, typer.Option(metavar="FILE.png", help="Draw it; needs the extra `plot`.")
-    ] = None,
+    html: Annotated[Path | None, option("Write it as a page.", "FILE.html")] = None,
+    png: Annotated[Path | None, option("Draw it; needs the extra `plot`.", "FILE.png")] = None,
     json: question.Json = False,
 ) -> None:
     r"""Tell what each rule of the model adds on the way from a person to an option, exactly.

@@ -12,6 +12,7 @@ from rich.console import Console
 
 from trust_recourse.cli import page, question
 from trust_recourse.cli.errors import InputError, can_be_written
+from trust_recourse.cli.root import option
 
 if TYPE_CHECKING:
     from trust_recourse import Option, Recourse, Result
@@ -26,15 +27,11 @@ def find(
     person: question.Person,
     asked: question.Asked,
     certificate: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE.json", help="Write the proof, for `trust-recourse verify`."),
+        Path | None, option("Write the proof, for `trust-recourse verify`.", "FILE.json")
     ] = None,
     save: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE.json",
-            help="Write the answers, for `letter`, `evidence` and `ledger promise`.",
-        ),
+        option("Write the answers, for `letter`, `evidence` and `ledger promise`.", "FILE.json"),
     ] = None,
     json: question.Json = False,
 ) -> None:

@@ -13,6 +13,7 @@ import typer
 from trust_recourse.cli import page, question
 from trust_recourse.cli.errors import can_be_drawn, can_be_written
 from trust_recourse.cli.find import decision
+from trust_recourse.cli.root import option
 from trust_recourse.tables import as_csv
 
 if TYPE_CHECKING:
@@ -29,15 +30,10 @@ def frontier(
     person: question.Person,
     rules: question.Rules,
     time_limit: Annotated[
-        float | None,
-        typer.Option(metavar="SECONDS", help="End then, with the steps up to there."),
+        float | None, option("End then, with the steps up to there.", "SECONDS")
     ] = None,
-    csv: Annotated[
-        Path | None, typer.Option(metavar="FILE.csv", help="Write the steps as a table.")
-    ] = None,
-    png: Annotated[
-        Path | None, typer.Option(metavar="FILE.png", help="Draw it; needs the extra `plot`.")
-    ] = None,
+    csv: Annotated[Path | None, option("Write the steps as a table.", "FILE.csv")] = None,
+    png: Annotated[Path | None, option("Draw it; needs the extra `plot`.", "FILE.png")] = None,
     everything: Annotated[
         bool, typer.Option("--all", help=f"Print every step, not about {SHOWN}.")
     ] = False,

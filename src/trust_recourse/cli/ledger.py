@@ -17,7 +17,7 @@ from rich.table import Table
 
 from trust_recourse.cli import page, question
 from trust_recourse.cli.errors import InputError
-from trust_recourse.cli.root import app
+from trust_recourse.cli.root import app, option
 
 if TYPE_CHECKING:
     from trust_recourse import Ledger
@@ -61,8 +61,7 @@ class Book:
         ),
     ] = "promises.db"
     key_file: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="The file with the key; else TRUST_LEDGER_KEY."),
+        Path | None, option("The file with the key; else TRUST_LEDGER_KEY.", "FILE")
     ] = None
 
     @contextmanager
@@ -84,17 +83,14 @@ def make(
     result: Annotated[
         Path, typer.Argument(metavar="RESULT.json", help="Written by `find --save RESULT.json`.")
     ],
-    subject: Annotated[str, typer.Option(help="The person's id; only its keyed hash is stored.")],
+    subject: Annotated[str, option("The person's id; only its keyed hash is stored.")],
     book: Book,
-    option: Annotated[int, typer.Option(min=1, help="Which option of the result, from 1.")] = 1,
-    days: Annotated[float, typer.Option(help="For how many days it holds.")] = 90,
+    option: Annotated[int, option("Which option of the result, from 1.", min=1)] = 1,
+    days: Annotated[float, option("For how many days it holds.")] = 90,
     until: Annotated[
-        datetime | None,
-        typer.Option(formats=["%Y-%m-%d"], help="Its last day (UTC), in place of --days."),
+        datetime | None, option("Its last day (UTC), in place of --days.", formats=["%Y-%m-%d"])
     ] = None,
-    certificate: Annotated[
-        Path | None, typer.Option(metavar="PROOF.json", help="The option's certificate.")
-    ] = None,
+    certificate: Annotated[Path | None, option("The option's certificate.", "PROOF.json")] = None,
     as_json: question.Json = False,
 ) -> None:
     """Promise an option to a person, and print the promise's id, which goes into their letter.
@@ -133,9 +129,7 @@ def list_(
     everything: Annotated[
         bool, typer.Option("--all", help="Also those expired, redeemed or withdrawn.")
     ] = False,
-    subject: Annotated[
-        str | None, typer.Option(help="Only those made to this person, by id.")
-    ] = None,
+    subject: Annotated[str | None, option("Only those made to this person, by id.")] = None,
     as_json: question.Json = False,
 ) -> None:
     """Show the outstanding promises: those still valid, neither redeemed nor withdrawn.
@@ -163,9 +157,7 @@ def list_(
 @question.command(ledger)
 def verify(
     book: Book,
-    head: Annotated[
-        str | None, typer.Option(metavar="NUMBER:HASH", help="A head written down earlier.")
-    ] = None,
+    head: Annotated[str | None, option("A head written down earlier.", "NUMBER:HASH")] = None,
     as_json: question.Json = False,
 ) -> None:
     """Walk the chain of entries up to its seal, and name the first that was changed or removed.
@@ -196,19 +188,14 @@ def verify(
 
 @question.command(ledger)
 def check(
-    model: Annotated[
-        Path, typer.Option(metavar="NEW.safetensors", help="The model to be put in use.")
-    ],
+    model: Annotated[Path, option("The model to be put in use.", "NEW.safetensors")],
     book: Book,
-    limit: Annotated[int, typer.Option(min=0, help="How many promises it may break.")] = 0,
+    limit: Annotated[int, option("How many promises it may break.", min=0)] = 0,
     by: Annotated[
-        By,
-        typer.Option(
-            help="Broken is what loses the decision, or also what falls below its target."
-        ),
+        By, option("Broken is what loses the decision, or also what falls below its target.")
     ] = By.decision,
     threshold: question.Threshold = None,
-    time_limit: Annotated[float, typer.Option(help="Seconds for each repair.")] = 10.0,
+    time_limit: Annotated[float, option("Seconds for each repair.")] = 10.0,
     as_json: question.Json = False,
 ) -> None:
     """Say which outstanding promises a new model would break, and how each can be mended.
@@ -244,7 +231,7 @@ def check(
 @question.command(ledger)
 def redeem(
     promise: Annotated[str, typer.Argument(metavar="ID", help="The promise's id.")],
-    model: Annotated[Path, typer.Option(metavar="MODEL.safetensors", help="The model in use now.")],
+    model: Annotated[Path, option("The model in use now.", "MODEL.safetensors")],
     now: question.Values,
     book: Book,
     x: Annotated[
@@ -254,10 +241,7 @@ def redeem(
         ),
     ] = None,
     promised_by: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="OLD.safetensors", help="The model that promised, where it is another."
-        ),
+        Path | None, option("The model that promised, where it is another.", "OLD.safetensors")
     ] = None,
     threshold: question.Threshold = None,
     as_json: question.Json = False,
@@ -302,7 +286,7 @@ def redeem(
 @question.command(ledger)
 def withdraw(
     promise: Annotated[str, typer.Argument(metavar="ID", help="The promise's id.")],
-    reason: Annotated[str, typer.Option(help="Why; it stays in the ledger.")],
+    reason: Annotated[str, option("Why; it stays in the ledger.")],
     book: Book,
 ) -> None:
     """Take a promise back, such as one issued by mistake; it stays in the ledger, with the reason.
@@ -316,9 +300,7 @@ def withdraw(
 
 @question.command(ledger)
 def seal(
-    head: Annotated[
-        str, typer.Option(metavar="NUMBER:HASH", help="The head of the ledger as it should be.")
-    ],
+    head: Annotated[str, option("The head of the ledger as it should be.", "NUMBER:HASH")],
     book: Book,
 ) -> None:
     """Seal the ledger anew with the key, if its chain holds and ends at this head.

@@ -13,6 +13,7 @@ import typer
 from trust_recourse.cli import page
 from trust_recourse.cli.errors import InputError, can_be_written, is_new
 from trust_recourse.cli.question import command
+from trust_recourse.cli.root import option
 from trust_recourse.tables import Table, read
 
 if TYPE_CHECKING:
@@ -25,9 +26,7 @@ MANY = 30  # values of a category
 FEW = 10  # rows in which values may all differ by chance
 
 Data = Annotated[Path, typer.Argument(metavar="DATA", help="A CSV or Parquet file.")]
-Target = Annotated[
-    str, typer.Option(metavar="COLUMN", help="The column to predict; it has two different values.")
-]
+Target = Annotated[str, option("The column to predict; it has two different values.", "COLUMN")]
 
 Ids = Annotated[
     list[str] | None,
@@ -40,14 +39,12 @@ Force = Annotated[bool, typer.Option("--force", help="Overwrite the file.")]
 def schema(
     data: Data,
     target: Target,
-    out: Annotated[Path, typer.Option(metavar="FILE.yaml", help="Where to write it.")] = Path(
-        "schema.yaml"
-    ),
+    out: Annotated[Path, option("Where to write it.", "FILE.yaml")] = Path("schema.yaml"),
     missing: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="COLUMN=CODE",
-            help="A code that means missing, or several: score=-9 or score=-7,-8,-9. Repeatable.",
+        option(
+            "A code that means missing, or several: score=-9 or score=-7,-8,-9. Repeatable.",
+            "COLUMN=CODE",
         ),
     ] = None,
     id: Ids = None,  # noqa: A002

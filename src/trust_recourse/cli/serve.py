@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from trust_recourse.cli import question
 from trust_recourse.cli.errors import InputError
 from trust_recourse.cli.page import say
+from trust_recourse.cli.root import option
 from trust_recourse.secret import read_secret
 from trust_recourse.tables import read
 
@@ -31,37 +30,27 @@ class Service(question.Rules):
     model: question.Model
     schema: question.SchemaFile = None
     data: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="A CSV or Parquet file of people, to pick on the page."),
+        Path | None, option("A CSV or Parquet file of people, to pick on the page.", "FILE")
     ] = None
     id: question.Id = None
     ledger: Annotated[
-        str | None,
-        typer.Option(envvar="TRUST_LEDGER", metavar="FILE|URL", help="Where promises are kept."),
+        str | None, option("Where promises are kept.", "FILE|URL", envvar="TRUST_LEDGER")
     ] = None
     ledger_key_file: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="The ledger's key; else TRUST_LEDGER_KEY."),
+        Path | None, option("The ledger's key; else TRUST_LEDGER_KEY.", "FILE")
     ] = None
     earlier: Annotated[
         list[Path] | None,
-        typer.Option(
-            metavar="MODEL",
-            help="A model that promised, before this one. Repeatable; for --ledger.",
-        ),
+        option("A model that promised, before this one. Repeatable; for --ledger.", "MODEL"),
     ] = None
-    key_file: Annotated[
-        Path | None, typer.Option(metavar="FILE", help=f"The API key; else {KEY}.")
-    ] = None
-    page: Annotated[bool, typer.Option(help="Show the page, beside the service.")] = True
-    organisation: Annotated[str, typer.Option(help="Who writes the letters.")] = ""
-    contact: Annotated[str, typer.Option(help="Whom a letter tells to ask.")] = ""
+    key_file: Annotated[Path | None, option(f"The API key; else {KEY}.", "FILE")] = None
+    page: Annotated[bool, option("Show the page, beside the service.")] = True
+    organisation: Annotated[str, option("Who writes the letters.")] = ""
+    contact: Annotated[str, option("Whom a letter tells to ask.")] = ""
     wanted: question.Wanted = None
     like: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE", help="Known rows for a test of plausibility; those of --data if none."
-        ),
+        option("Known rows for a test of plausibility; those of --data if none.", "FILE"),
     ] = None
 
     def __call__(self) -> FastAPI:
@@ -153,11 +142,9 @@ class Service(question.Rules):
 @question.command()
 def serve(
     service: Service,
-    host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 8000,
-    workers: Annotated[
-        int, typer.Option(min=1, help="Processes; more than one needs --no-page.")
-    ] = 1,
+    host: Annotated[str, option("Where to listen.")] = "127.0.0.1",
+    port: Annotated[int, option("0 takes a free one.", min=0, max=65535)] = 8000,
+    workers: Annotated[int, option("Processes; more than one needs --no-page.", min=1)] = 1,
 ) -> None:
     r"""Serve a model: what people must change, the letter, the promise, by a page and over HTTP.
 

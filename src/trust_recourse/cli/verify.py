@@ -12,6 +12,7 @@ from rich.table import Table
 
 from trust_recourse.cli import page, question
 from trust_recourse.cli.errors import InputError
+from trust_recourse.cli.root import option
 from trust_recourse.vocabulary import Mode
 
 if TYPE_CHECKING:
@@ -38,10 +39,10 @@ def verify(
     person: question.Person,
     rules: question.Rules,
     confidence: Annotated[
-        float | None, typer.Option(metavar="C", help="What the confidence asked for must be.")
+        float | None, option("What the confidence asked for must be.", "C")
     ] = None,
-    mode: Annotated[Mode, typer.Option(help="What was asked of it.")] = "at_least",
-    tolerance: Annotated[float, typer.Option(help="Of a band.")] = 0.1,
+    mode: Annotated[Mode, option("What was asked of it.")] = "at_least",
+    tolerance: Annotated[float, option("Of a band.")] = 0.1,
 ) -> None:
     r"""Check the proof of an answer on the model it is about, without believing any of it.
 
