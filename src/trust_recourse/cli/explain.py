@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -87,11 +86,10 @@ def explain(
 
 def _picture(result: Result, asked: list[int]) -> bytes:
     from trust_recourse.plot import draw_duel, draw_waterfall, duel_info, waterfall_info
+    from trust_recourse.plot.picture import png
 
     first, *second = (result.explain(at) for at in asked)
     duel = [draw_duel(duel_info(first, other)) for other in second]
     ax = duel[0] if duel else draw_waterfall(waterfall_info(first))
-    picture = BytesIO()
-    figure: Any = ax.get_figure()
-    figure.savefig(picture, format="png")
-    return picture.getvalue()
+    figure: Any = ax.figure
+    return png(figure)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -66,9 +65,9 @@ def frontier(
     if csv is not None:
         write_whole(csv, as_csv(stairs))
     if png is not None:
-        picture = BytesIO()
-        result.plot(time_limit=time_limit).savefig(picture, format="png")
-        write_whole(png, picture.getvalue())
+        from trust_recourse.plot.picture import png as drawn
+
+        write_whole(png, drawn(result.plot(time_limit=time_limit)))
     if json:
         page.say_json(steps(recourse, x, stairs))
         return

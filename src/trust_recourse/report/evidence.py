@@ -9,7 +9,6 @@ from __future__ import annotations
 import datetime
 import hashlib
 import importlib.util
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
@@ -207,5 +206,4 @@ def _verdict(certificate: Certificate, result: Result, target: Target) -> str:
 
 def digest(certificate: Certificate) -> str:
     """SHA-256 of the file that `Certificate.save` writes."""
-    text = json.dumps(certificate.to_dict(), allow_nan=False, ensure_ascii=False)
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(certificate.to_json().encode()).hexdigest()
