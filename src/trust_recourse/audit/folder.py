@@ -19,7 +19,7 @@ OWN, NEW = "from.", "to."  # before a feature's name: the person's value, and th
 
 
 @dataclass(frozen=True)
-class Folder:
+class BatchFolder:
     """What a batch left: its manifest, and parts that are read one at a time."""
 
     path: Path
@@ -29,7 +29,7 @@ class Folder:
     columns: tuple[str, ...]
 
     @classmethod
-    def read(cls, path: str | os.PathLike[str]) -> Folder:
+    def read(cls, path: str | os.PathLike[str]) -> BatchFolder:
         """Open a folder; no row is read yet."""
         place = Path(path)
         if not place.is_dir():

@@ -72,7 +72,7 @@ class Curve:
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class MeasuredGroup:
     """All that is measured of one group."""
 
     group: Group
@@ -160,7 +160,7 @@ def _widened(drawn: Floats, mean: float, n: int) -> Floats:
 
 def measured(
     group: Group, cap: float, grid: Floats, draws: int, rng: np.random.Generator
-) -> Measured:
+) -> MeasuredGroup:
     """All measures of one group; costs are counted up to the cap where all refused count."""
     known, refused, can = group.accepted + group.refused, group.refused, group.reached
     shares = {
@@ -197,7 +197,9 @@ def measured(
     low, high = np.quantile(half, TAILS, method="inverted_cdf").tolist()
     asked = {name: share(k, can, draws, rng) for name, k in group.asked.items()}
     told = (own_half, min(low, own_half), max(high, own_half))
-    return Measured(group, {name: estimates[name] for name in MEASURES}, asked, curve, told, cap)
+    return MeasuredGroup(
+        group, {name: estimates[name] for name in MEASURES}, asked, curve, told, cap
+    )
 
 
 def _and_half_a_person(
@@ -233,7 +235,7 @@ def _curve(grid: Floats, reach: Estimate, own: Floats, upto: Floats) -> Curve:
     return Curve(grid, at, np.minimum(low, at), np.maximum(high, at))
 
 
-def apart(a: Measured, b: Measured, measure: str, tail: float) -> bool:
+def apart(a: MeasuredGroup, b: MeasuredGroup, measure: str, tail: float) -> bool:
     """Whether two groups differ in a measure beyond chance, which errs with twice the tail.
 
     From the ends of the one and the other come those of the difference (Newcombe, 1998). Means must
@@ -248,7 +250,7 @@ def apart(a: Measured, b: Measured, measure: str, tail: float) -> bool:
     return measure in SHARES or dealt_out(a.amounts(measure), b.amounts(measure)) <= tail
 
 
-def _ends(each: Measured, measure: str, tail: float) -> tuple[float, float]:
+def _ends(each: MeasuredGroup, measure: str, tail: float) -> tuple[float, float]:
     """Wilson's interval of a share, Student's of a mean: so far out draws are too few to count.
 
     Where costs are skewed, as they mostly are, a few people without the dear ones look surer than

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from trust_recourse.batch.people import People, Span
+from trust_recourse.batch.people import PartSpan, Population
 from trust_recourse.files import write_whole
 from trust_recourse.question import Question
 from trust_recourse.wording import some
@@ -80,11 +80,11 @@ class Folder:
             return
         self._write(MANIFEST, json.dumps(self.manifest, ensure_ascii=False, indent=1).encode())
 
-    def missing(self, spans: tuple[Span, ...]) -> set[int]:
+    def missing(self, spans: tuple[PartSpan, ...]) -> set[int]:
         """The numbers of the parts that are not there, or not whole."""
         return {span.number for span in spans if not self._has(span)}
 
-    def _has(self, span: Span) -> bool:
+    def _has(self, span: PartSpan) -> bool:
         """Whether a part is there, undamaged, with just its rows; it is read for that."""
         try:
             table = read_part(self.path / part_name(span.number), None)
@@ -288,7 +288,7 @@ def _frame(path: Path, columns: Sequence[str] | None) -> pd.DataFrame:
     return frame.astype({"row": "int64"})
 
 
-def told_of(source: People) -> dict[str, Any]:
+def told_of(source: Population) -> dict[str, Any]:
     """What a manifest says of an input."""
     return {
         "path": str(source.path),

@@ -16,8 +16,8 @@ from trust_recourse.cli.root import option
 
 if TYPE_CHECKING:
     from trust_recourse.audit import Audit
-    from trust_recourse.audit.gather import Part
-    from trust_recourse.audit.intervals import Estimate, Measured
+    from trust_recourse.audit.gather import GroupedPart
+    from trust_recourse.audit.intervals import Estimate, MeasuredGroup
     from trust_recourse.audit.sampled_search import Sampled, Some
 
 NAMED = 48  # characters of a group's name
@@ -130,9 +130,9 @@ def _loaded(path: Path | None) -> Any:
 
 def _name(folder: Path, given: str) -> str:
     """The column that is meant: one of the folder, or a feature by its label."""
-    from trust_recourse.audit.folder import Folder
+    from trust_recourse.audit.folder import BatchFolder
 
-    opened = Folder.read(folder)
+    opened = BatchFolder.read(folder)
     labels = {feature.title for feature in opened.schema} - {*opened.kept}
     return opened.schema.name_of(given) if given in labels else given
 
@@ -200,7 +200,7 @@ def _table(*columns: str) -> Table:
     return table
 
 
-def _shares(part: Part, few: int) -> Table:
+def _shares(part: GroupedPart, few: int) -> Table:
     table = _table(shown(part.title), "people", "refused", "refused, %", "can", "no way", "open")
     for each in part.groups:
         mark = " †" if each.group.refused < few else ""
@@ -211,7 +211,7 @@ def _shares(part: Part, few: int) -> Table:
     return table
 
 
-def _costs(part: Part) -> Table:
+def _costs(part: GroupedPart) -> Table:
     table = _table("cost", "mean", "median", "90 %", "half of\nall refused", "changes")
     for each in part.groups:
         told = each.estimates
@@ -226,7 +226,7 @@ def _costs(part: Part) -> Table:
     return table
 
 
-def _half(each: Measured) -> str:
+def _half(each: MeasuredGroup) -> str:
     if not each.group.refused:
         return "–"
     return "never" if math.isinf(each.half[0]) else _number(each.half[0])

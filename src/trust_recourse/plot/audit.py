@@ -30,8 +30,8 @@ from trust_recourse.question import Floats
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from trust_recourse.audit.gather import Audit, Part
-    from trust_recourse.audit.intervals import Measured
+    from trust_recourse.audit.gather import Audit, GroupedPart
+    from trust_recourse.audit.intervals import MeasuredGroup
 
 TOGETHER = 3  # groups on one panel; more get a panel each, beside the reference
 ACROSS = 3  # panels in a row
@@ -40,7 +40,7 @@ NAMED = 26  # characters of a group's name
 DRAWN = 12  # groups beside the reference, of those with the most refused
 
 
-def _drawn(part: Part, most: int = DRAWN) -> tuple[list[Measured], int]:
+def _drawn(part: GroupedPart, most: int = DRAWN) -> tuple[list[MeasuredGroup], int]:
     """The groups to draw, in their order, and how many smaller ones are left out."""
     order = sorted(part.groups, key=lambda each: -each.group.refused)
     others = [each for each in order if each.group.name != part.reference]
@@ -327,7 +327,7 @@ class LevelsInfo:
 
 def levels_info(audit: Audit, part: int = 0) -> LevelsInfo:
     """Gather what several confidences cost, of the people whom the model was asked about."""
-    told: Part = audit.parts[part]
+    told: GroupedPart = audit.parts[part]
     if not told.sampled:
         raise ValueError("this audit did not ask the model; give it: Audit.of(..., model=model)")
     groups, labels = {}, {}

@@ -51,7 +51,7 @@ class Decision:
                 ui.element("div").classes("line").style(f"left: {line:.2%}")
 
 
-class Asking:
+class AskingPanel:
     """The confidence asked for, by a slider that is answered as it moves, and how many options."""
 
     def __init__(self, session: Session) -> None:

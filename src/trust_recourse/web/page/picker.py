@@ -11,7 +11,7 @@ from trust_recourse.web.page.parts import heading, note, press, status_line
 from trust_recourse.web.page.words import percent
 
 if TYPE_CHECKING:
-    from trust_recourse.web.page.people import Found, Listed, People
+    from trust_recourse.web.page.people import FoundPage, Listed, PeopleTable
     from trust_recourse.web.page.session import Session
 
 ON_A_PHONE = (  # the answer is below the list, so go there
@@ -22,7 +22,7 @@ ON_A_PHONE = (  # the answer is below the list, so go there
 class Picker:
     """A search field, a filter, and a page of people, each a button."""
 
-    def __init__(self, session: Session, people: People) -> None:
+    def __init__(self, session: Session, people: PeopleTable) -> None:
         self.session, self.people, self.page = session, people, 0
         heading("Who")
         self.text = ui.input("Search a name or a value", on_change=self._again)
@@ -59,7 +59,7 @@ class Picker:
         )
         self._show(found)
 
-    def _show(self, found: Found) -> None:
+    def _show(self, found: FoundPage) -> None:
         self.page = found.page
         self.list.clear()
         with self.list:

@@ -8,13 +8,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from trust_recourse.question import Question
-from trust_recourse.web.page.question import Asked, find
+from trust_recourse.web.page.question import PersonQuestion, find
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from trust_recourse import Feature, Option, Recourse, Result
-    from trust_recourse.web.page.people import People
+    from trust_recourse.web.page.people import PeopleTable
     from trust_recourse.web.state import AppState
 
 MOST = 1 - 1e-9  # a target lies below 1
@@ -32,10 +32,10 @@ class Session:
     or is None: nothing is made of an answer to an earlier one.
     """
 
-    def __init__(self, state: AppState, people: People | None) -> None:
+    def __init__(self, state: AppState, people: PeopleTable | None) -> None:
         self.state, self.people = state, people
         self.name = self.id = ""
-        self.question: Asked | None = None
+        self.question: PersonQuestion | None = None
         level = min(max(state.recourse.decision_threshold + 0.2, 0.5), 0.95)
         self.settings = Question((level,), n_options=min(3, state.limits.options))  # of everybody
         self.result: Result | None = None
@@ -73,7 +73,7 @@ class Session:
         self.name, self.id, self.result, self.kept = name, id, None, ()
         self.question = None
         if person is not None:
-            self.question = Asked(person, self.settings)
+            self.question = PersonQuestion(person, self.settings)
         self._tell("meeting", "person", "question")
 
     def correct(self, name: str, person: pd.Series[Any]) -> None:
