@@ -19,12 +19,13 @@ from page_server import HOSTILE, TEMPLATE, loans, patients
 from trust_recourse import Feature, Ledger, PTMClassifier, Recourse
 from trust_recourse.cli import app
 from trust_recourse.cli.serve import Service
+from trust_recourse.question import Question
 from trust_recourse.web.page.exports import not_to_come
 from trust_recourse.web.page.frontier_chart import picture
 from trust_recourse.web.page.latest import said
 from trust_recourse.web.page.locks import price_words
 from trust_recourse.web.page.people import A_PAGE, PeopleTable
-from trust_recourse.web.page.question import Price, Question, find, price, tried, with_kept
+from trust_recourse.web.page.question import PersonQuestion, Price, find, price, tried, with_kept
 from trust_recourse.web.page.what_if import verdict
 from trust_recourse.web.page.words import badge, doubt, limits, percent
 from trust_recourse.web.state import Busy
@@ -492,7 +493,7 @@ def test_a_lock_costs_what_the_search_with_it_says(lending):
     refused = [x for _, x in X.iterrows() if recourse.confidence(x) < 0.5][:6]
     dearer = 0
     for x in refused:
-        question = Question(recourse.schema.row(x), 0.7)
+        question = PersonQuestion(recourse.schema.row(x), Question((0.7,)))
         now = find(recourse, question, 10.0)
         for feature in recourse.schema:
             if feature.protected or not now.options:
@@ -509,7 +510,7 @@ def test_a_lock_costs_what_the_search_with_it_says(lending):
 def test_turning_a_lock_twice_leaves_the_question(lending):
     recourse, X = lending
     schema = recourse.schema.lock("school")
-    question = Question(schema.row(X.iloc[0]), 0.7)
+    question = PersonQuestion(schema.row(X.iloc[0]), Question((0.7,)))
     for feature in schema:
         if not feature.protected:
             turned = question.turned(feature)
@@ -591,7 +592,7 @@ SAVINGS = Feature("savings", lower=0, upper=80, unit="T€", missing=(None, -9))
 def test_limits_are_those_from_the_persons_own_value(feature, value, words):
     person = pd.Series({"savings": value}, dtype=object)
     assert limits(feature, person).startswith(words)
-    free = Question(person, 0.7).may_change(feature)
+    free = PersonQuestion(person, Question((0.7,))).may_change(feature)
     assert free == any(feature.actions(feature.code_of(value)).allows(v) for v in (1.0, 4.0))
 
 
