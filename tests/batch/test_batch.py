@@ -33,7 +33,7 @@ from typer.testing import CliRunner
 
 from trust_recourse import PTMClassifier, Recourse, Schema, batch
 from trust_recourse.batch import BatchError, Job, TableError, answer, folder
-from trust_recourse.batch.people import Span
+from trust_recourse.batch.people import PartSpan
 from trust_recourse.cli import app
 from trust_recourse.cost import Cost
 from trust_recourse.question import Question
@@ -659,7 +659,7 @@ def test_no_byte_of_the_answers_changes_unseen(recourse, file, tmp_path):
     out = tmp_path / "out"
     batch.run(recourse, file, out, LEVEL, radius=False, rows_per_part=60, n_jobs=1)
     part, good = out / folder.part_name(0), batch.read(out)
-    span, whole = Span(0, file, 0, 60), part.read_bytes()
+    span, whole = PartSpan(0, file, 0, 60), part.read_bytes()
     pages = len(whole) - 8 - int.from_bytes(whole[-8:-4], "little")
     seen = 0
     for at in range(4, pages, 97):

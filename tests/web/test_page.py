@@ -24,8 +24,8 @@ from trust_recourse.web.page.exports import not_to_come
 from trust_recourse.web.page.frontier_chart import picture
 from trust_recourse.web.page.latest import said
 from trust_recourse.web.page.locks import price_words
-from trust_recourse.web.page.people import A_PAGE, People
-from trust_recourse.web.page.question import Asked, Price, find, price, tried, with_kept
+from trust_recourse.web.page.people import A_PAGE, PeopleTable
+from trust_recourse.web.page.question import PersonQuestion, Price, find, price, tried, with_kept
 from trust_recourse.web.page.what_if import verdict
 from trust_recourse.web.page.words import badge, doubt, limits, percent
 from trust_recourse.web.state import Busy
@@ -135,7 +135,7 @@ def test_the_whole_story(session, folder):
 
     # pick
     X, recourse = patients()
-    fit = People(recourse, X).search("nodes 30", refused=True).total
+    fit = PeopleTable(recourse, X).search("nodes 30", refused=True).total
     assert 0 < fit < A_PAGE
     page.get_by_label("Search a name or a value").fill("nodes 30")
     expect(page.locator("button.person")).to_have_count(fit)
@@ -458,7 +458,7 @@ def lending():
 
 def test_a_search_finds_whom_a_plain_loop_finds(lending):
     recourse, X = lending
-    people = People(recourse, X)
+    people = PeopleTable(recourse, X)
     every = {
         at: ", ".join(f"{f.title} {f.describe(x[f.name])}" for f in recourse.schema)
         for at, (_, x) in enumerate(X.iterrows())
@@ -485,7 +485,7 @@ def test_a_search_finds_whom_a_plain_loop_finds(lending):
 
 def test_an_empty_table_is_searched_too(lending):
     recourse, X = lending
-    assert People(recourse, X.iloc[:0]).search("anyone").listed == []
+    assert PeopleTable(recourse, X.iloc[:0]).search("anyone").listed == []
 
 
 def test_a_lock_costs_what_the_search_with_it_says(lending):
@@ -493,7 +493,7 @@ def test_a_lock_costs_what_the_search_with_it_says(lending):
     refused = [x for _, x in X.iterrows() if recourse.confidence(x) < 0.5][:6]
     dearer = 0
     for x in refused:
-        question = Asked(recourse.schema.row(x), Question(0.7))
+        question = PersonQuestion(recourse.schema.row(x), Question((0.7,)))
         now = find(recourse, question, 10.0)
         for feature in recourse.schema:
             if feature.protected or not now.options:
@@ -510,7 +510,7 @@ def test_a_lock_costs_what_the_search_with_it_says(lending):
 def test_turning_a_lock_twice_leaves_the_question(lending):
     recourse, X = lending
     schema = recourse.schema.lock("school")
-    question = Asked(schema.row(X.iloc[0]), Question(0.7))
+    question = PersonQuestion(schema.row(X.iloc[0]), Question((0.7,)))
     for feature in schema:
         if not feature.protected:
             turned = question.turned(feature)
@@ -544,10 +544,10 @@ def test_errors_are_told_without_their_insides(error, words):
 
 def test_numbers_named_by_their_rows_or_by_their_index(lending):
     recourse, X = lending
-    assert People(recourse, X).name(3) == "Row 3"
+    assert PeopleTable(recourse, X).name(3) == "Row 3"
     named = X.set_axis(pd.Index([f"customer {at}" for at in range(len(X))]))
-    assert People(recourse, named).name(3) == "customer 3"
-    assert [each.at for each in People(recourse, named).search("customer 399").listed] == [399]
+    assert PeopleTable(recourse, named).name(3) == "customer 3"
+    assert [each.at for each in PeopleTable(recourse, named).search("customer 399").listed] == [399]
 
 
 @pytest.mark.parametrize(
@@ -569,7 +569,7 @@ def test_an_id_that_names_nobody_is_refused(tmp_path, arguments, words):
     assert words in " ".join(done.output.split())
     nothing = dict.fromkeys(Service.__dataclass_fields__)
     told = Service(**{**nothing, "data": data, "id": "number"}).people(patients()[1].schema)
-    assert People(patients()[1], told).name(0) == "01"
+    assert PeopleTable(patients()[1], told).name(0) == "01"
 
 
 # ---------------------------------------------------------------- what is said
@@ -592,7 +592,7 @@ SAVINGS = Feature("savings", lower=0, upper=80, unit="T€", missing=(None, -9))
 def test_limits_are_those_from_the_persons_own_value(feature, value, words):
     person = pd.Series({"savings": value}, dtype=object)
     assert limits(feature, person).startswith(words)
-    free = Asked(person, Question(0.7)).may_change(feature)
+    free = PersonQuestion(person, Question((0.7,))).may_change(feature)
     assert free == any(feature.actions(feature.code_of(value)).allows(v) for v in (1.0, 4.0))
 
 

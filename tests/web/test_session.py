@@ -55,8 +55,8 @@ def test_nothing_is_left_of_an_answer_once_its_question_is_another(asking, chang
 
 def test_what_is_kept_is_no_other_answer(asking):
     told = []
-    asking.on_answer.append(lambda: told.append("answer"))
-    asking.on_kept.append(lambda: told.append("kept"))
+    asking.on(lambda: told.append("answer"), "answer")
+    asking.on(lambda: told.append("kept"), "kept")
     asking.keep(asking.result.options[0])
     assert told == ["kept"]
     asking.turn(asking.state.recourse.schema["income"])

@@ -11,8 +11,8 @@ import typer
 from rich.table import Table
 
 from trust_recourse.cli import page, question
-from trust_recourse.cli.errors import InputError, friendly_errors
-from trust_recourse.cli.root import app
+from trust_recourse.cli.errors import InputError
+from trust_recourse.cli.root import option
 from trust_recourse.vocabulary import Mode
 
 if TYPE_CHECKING:
@@ -31,31 +31,18 @@ PARTS = {  # of a question, and how to give each
 READ = ("name", "kind", "values", "missing", "unit", "label")
 
 
-@app.command()
-@friendly_errors()
-@question.expanded
+@question.command()
 def verify(
     certificate: Annotated[
         Path, typer.Argument(metavar="CERTIFICATE.json", help="Written by `find --certificate`.")
     ],
-    model: Annotated[
-        Path,
-        typer.Argument(metavar="MODEL.safetensors", help="Written by `fit`, or by model.save."),
-    ],
+    person: question.Person,
     rules: question.Rules,
-    schema: question.SchemaFile = None,
-    data: question.Data = None,
-    row: question.Row = None,
-    id: question.Id = None,  # noqa: A002
-    values: question.Values = None,
     confidence: Annotated[
-        float | None, typer.Option(metavar="C", help="What the confidence asked for must be.")
+        float | None, option("What the confidence asked for must be.", "C")
     ] = None,
-    mode: Annotated[Mode, typer.Option(help="What was asked of it.")] = "at_least",
-    tolerance: Annotated[float, typer.Option(help="Of a band.")] = 0.1,
-    wanted: Annotated[
-        str | None, typer.Option(metavar="LABEL", help="What the class hoped for must be.")
-    ] = None,
+    mode: Annotated[Mode, option("What was asked of it.")] = "at_least",
+    tolerance: Annotated[float, option("Of a band.")] = 0.1,
 ) -> None:
     r"""Check the proof of an answer on the model it is about, without believing any of it.
 
@@ -86,9 +73,9 @@ def verify(
     from trust_recourse.certificate import CertificateError, check
 
     try:
-        proof, machine = read(certificate, model)
+        proof, machine = read(certificate, person.model)
     except (ValueError, OSError) as error:
-        if certificate.suffix == ".safetensors" or model.suffix == ".json":
+        if certificate.suffix == ".safetensors" or person.model.suffix == ".json":
             hint = "Give the certificate first, then the model."
             raise InputError(f"{error}\n{hint}") from None
         raise
@@ -97,7 +84,6 @@ def verify(
             f"{certificate}: its cost has functions of its own, which no file holds. Check it in "
             "Python: trust_recourse.verify(certificate, model, cost=cost)"
         )
-    person = question.Person(model, schema, data, row, id, values, wanted)
     level = None if confidence is None else (confidence, mode, tolerance)
     given = _given(person, rules, machine, level)
     try:
@@ -123,12 +109,11 @@ def _given(
     from trust_recourse.schema import Schema
 
     given: dict[str, Any] = {}
-    who = any(each is not None for each in (person.data, person.row, person.id, person.values))
     schema = machine.schema_ if person.schema is None else Schema.from_yaml(person.schema)
     asked = Question(**rules.parts(schema))
-    if who or person.schema is not None or rules.lock or rules.limits:
+    if person.given or person.schema is not None or rules.lock or rules.limits:
         given["schema"] = asked.narrowed(schema)
-    if who:
+    if person.given:
         given["x"] = person.values_by(schema, {})
     if level is not None:
         given["target"] = Target(*level, asked.decision_threshold or own_threshold(machine))

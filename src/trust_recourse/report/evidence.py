@@ -9,7 +9,6 @@ from __future__ import annotations
 import datetime
 import hashlib
 import importlib.util
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, cast
 from trust_recourse import __version__
 from trust_recourse.certificate import Certificate, CertificateError, check
 from trust_recourse.question import Option, Status, Target, option_name
-from trust_recourse.report.content import Document, Picture, Printed, blocks, clean
+from trust_recourse.report.content import Document, PictureBlock, Printed, blocks, clean
 from trust_recourse.report.protected import uses
 from trust_recourse.report.reasons import reasons
 from trust_recourse.report.titles import titled
@@ -78,7 +77,7 @@ def evidence(
     """
     proofs = _Proofs(result, certificates, verify)
     result = titled(result, clean)
-    told = _Told(result, sigma, time_limit)
+    told = _EvidenceFacts(result, sigma, time_limit)
     recourse = result.recourse
     said = blocks(
         "evidence.jinja", told=told, result=result, recourse=recourse, model=recourse.model,
@@ -97,7 +96,7 @@ def evidence(
     return Evidence(document, proofs.made, proofs.verdicts)
 
 
-class _Told:
+class _EvidenceFacts:
     """What takes some working out, in the order of the report."""
 
     def __init__(self, result: Result, sigma: float, time_limit: float) -> None:
@@ -118,7 +117,7 @@ class _Told:
         """The first option for a target that changes anything."""
         return next((o for o in self.result.options if o.target == target and o.changes), None)
 
-    def pictures(self) -> Iterator[Picture]:
+    def pictures(self) -> Iterator[PictureBlock]:
         """The frontier and the waterfall, where there is a package to draw them."""
         if importlib.util.find_spec("matplotlib") is None:
             return
@@ -128,11 +127,11 @@ class _Told:
         if self.recourse.exact:
             figure = self.result.plot(sigma=self.sigma, time_limit=self.time_limit)
             told = "What each cost buys in confidence, and where the options lie."
-            yield Picture(svg(figure), told)
+            yield PictureBlock(svg(figure), told)
         for at, why in [*self.explained.items()][:1]:
             ax = draw_waterfall(waterfall_info(why))
             told = f"From the person to {option_name(at)}, rule by rule."
-            yield Picture(svg(cast("Figure", ax.figure)), told)
+            yield PictureBlock(svg(cast("Figure", ax.figure)), told)
 
     def shares(self, why: Explanation) -> tuple[pd.DataFrame, int, float]:
         """The shares of rules that are told one by one, and how many others have which share."""
@@ -207,5 +206,4 @@ def _verdict(certificate: Certificate, result: Result, target: Target) -> str:
 
 def digest(certificate: Certificate) -> str:
     """SHA-256 of the file that `Certificate.save` writes."""
-    text = json.dumps(certificate.to_dict(), allow_nan=False, ensure_ascii=False)
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(certificate.to_json().encode()).hexdigest()

@@ -135,7 +135,7 @@ def letter(
             f"{written.isoformat()}; expected a day from then on"
         )
     reviewed = _reviewed(protected_reviewed, result.recourse.schema)
-    told = _Told(result, time_limit)
+    told = _LetterFacts(result, time_limit)
     if new := [each for each in told.protected if each.name not in reviewed]:
         raise ProtectedReasonError(new)
     about, answer = words["decision"], "yes" if told.accepted else "no"
@@ -160,7 +160,7 @@ class _Limit(NamedTuple):
     then: float  # the confidence within reach without it
 
 
-class _Told:
+class _LetterFacts:
     """What there is to tell of a result."""
 
     def __init__(self, result: Result, time_limit: float) -> None:

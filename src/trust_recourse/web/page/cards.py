@@ -43,9 +43,9 @@ class Cards:
         self.place.props["aria-live"] = "polite"
         self.more = Latest(lambda _: None, self._unsafe)
         self.safety: dict[int, tuple[ui.label, ui.label]] = {}
-        session.on_person.append(self._empty)
-        session.on_question.append(self._ask)
-        session.on_answer.append(self._show)
+        session.on(self._empty, "person")
+        session.on(self._ask, "question")
+        session.on(self._show, "answer")
         self._empty()
 
     def _empty(self) -> None:

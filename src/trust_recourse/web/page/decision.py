@@ -21,8 +21,7 @@ class Decision:
     def __init__(self, session: Session) -> None:
         self.session = session
         self.place = ui.element("div").classes("decision")
-        session.on_person.append(self._show)
-        session.on_threshold.append(self._show)
+        session.on(self._show, "person", "threshold")
         self._show()
 
     def _show(self) -> None:
@@ -52,7 +51,7 @@ class Decision:
                 ui.element("div").classes("line").style(f"left: {line:.2%}")
 
 
-class Asking:
+class AskingPanel:
     """The confidence asked for, by a slider that is answered as it moves, and how many options."""
 
     def __init__(self, session: Session) -> None:
@@ -78,7 +77,7 @@ class Asking:
             many = ui.select(counts, label="Options", value=session.settings.n_options)
             many.props("outlined dense").classes("short")
             many.on_value_change(lambda e: session.ask(n_options=int(e.value)))
-        session.on_question.append(self._show)
+        session.on(self._show, "question")
         self.label.text = _words(session.confidence)
 
     def _moved(self, confidence: float) -> None:

@@ -20,7 +20,7 @@ EACH = 2.0  # seconds, at most, for each limit that is lifted to see what it hol
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class PersonQuestion:
     """One person, what is asked for them, and what is freed of what the rules lock."""
 
     person: pd.Series[Any]
@@ -52,7 +52,7 @@ class Asked:
         """Whether no lock matters: it is protected, or this person's value must stay missing."""
         return feature.protected or must_stay_missing(feature, self.person[feature.name])
 
-    def turned(self, feature: Feature) -> Asked:
+    def turned(self, feature: Feature) -> PersonQuestion:
         """The same question with one feature locked that may change, or freed that may not."""
         name = frozenset([feature.name])
         if self.may_change(feature):
@@ -60,7 +60,7 @@ class Asked:
             return self._with(locked, self.freed - name)
         return self._with(self.locked - name, self.freed if feature.mutable else self.freed | name)
 
-    def _with(self, locked: frozenset[str], freed: frozenset[str]) -> Asked:
+    def _with(self, locked: frozenset[str], freed: frozenset[str]) -> PersonQuestion:
         asked = replace(self.question, lock=tuple(sorted(locked)))
         return replace(self, question=asked, freed=freed)
 
@@ -73,7 +73,7 @@ def must_stay_missing(feature: Feature, value: Any) -> bool:
     )
 
 
-def find(recourse: Recourse, asked: Asked, seconds: float) -> Result:
+def find(recourse: Recourse, asked: PersonQuestion, seconds: float) -> Result:
     """The answers, within so many seconds where the engine takes a limit."""
     question = asked.question
     if question.engine == "exact" or (question.engine == "auto" and recourse.exact):
@@ -93,7 +93,9 @@ class Price(NamedTuple):
     proved: bool
 
 
-def price(recourse: Recourse, asked: Asked, feature: Feature, now: Result, limit: float) -> Price:
+def price(
+    recourse: Recourse, asked: PersonQuestion, feature: Feature, now: Result, limit: float
+) -> Price:
     """What turning one lock would do to the cost of the cheapest answer.
 
     A lock on what the proved cheapest answer leaves alone costs nothing: the answer stays allowed.
