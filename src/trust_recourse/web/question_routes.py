@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from typing import Any, TypeVar
 
@@ -156,9 +157,10 @@ def verdict(state: AppState, asked: bodies.Proof) -> bodies.Verdict:
         raise Problem("not-valid", f"no certificate can be about the served model: {reason}")
     proof = Certificate.from_dict(asked.certificate)
     by = state.recourse.under(asked.terms())
-    x, level = asked.person and values(by.schema, asked.person), asked.confidence
-    line = by.decision_threshold
-    target = None if level is None else Target(level, asked.mode, asked.tolerance, line)
+    x, line = asked.person and values(by.schema, asked.person), by.decision_threshold
+    target = replace(proof.problem.target, threshold=line)
+    if asked.confidence is not None:
+        target = Target(asked.confidence, asked.mode, asked.tolerance, line)
     try:
         if proof.given_again and not by.cost.functions:
             raise CertificateError("its cost has functions of its own, which no file holds")
