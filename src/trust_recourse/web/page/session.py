@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from trust_recourse.question import Question
 from trust_recourse.web.page.question import Asked, find
+from trust_recourse.web.problems import Problem
+from trust_recourse.web.questions import within
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -88,8 +90,7 @@ class Session:
         """
         if confidence is not None:
             parts["confidence"] = (min(max(confidence, 0.01), MOST),)
-        settings = replace(self.settings, **parts)
-        self.state.recourse.answerable(settings)
+        settings = self._checked(replace(self.settings, **parts))
         before, self.settings = self.threshold, settings
         if self.threshold != before:
             _tell(self.on_threshold)
@@ -97,7 +98,23 @@ class Session:
             self.result = None
             asked = replace(settings, lock=self.question.question.lock)
             self.question = replace(self.question, question=asked)
-            _tell(self.on_question)
+        _tell(self.on_question)
+
+    def _checked(self, settings: Question) -> Question:
+        """What is to be asked, once the model and the server's limits allow all of it.
+
+        A level below a threshold that was raised goes up with it.
+        """
+        try:
+            within(self.state.limits, settings)
+        except Problem as error:
+            raise ValueError(error.detail) from None
+        ours = self.state.recourse.under(settings)
+        ours.answerable(settings)
+        if ours.decision_threshold <= self.threshold:
+            return settings
+        levels = (max(level, ours.decision_threshold) for level in settings.confidence)
+        return replace(settings, confidence=tuple(levels))
 
     def turn(self, feature: Feature) -> None:
         """Lock a feature that may change, or free one that may not."""
@@ -113,7 +130,7 @@ class Session:
         if question is None:
             return
         state = self.state
-        found = await state.work(lambda: find(state.recourse, question, state.limits.seconds))
+        found = await state.work(lambda: find(state.recourse, question, state.limits))
         if question is self.question:
             self.result = found
             _tell(self.on_answer)
