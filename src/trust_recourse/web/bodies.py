@@ -471,7 +471,9 @@ class Held(ResponseBody):
     repair_cost: float | None
     repair_confidence: float | None
     repair_status: str
-    reason: str = Field(description="Why the model cannot be asked, or no repair was sought.")
+    reason: str = Field(
+        description="Why the model cannot be asked, no repair was sought, or what it need not be."
+    )
 
 
 class Checked(ResponseBody):
