@@ -148,7 +148,7 @@ class Service:
     like: Path | None
 
     def __call__(self) -> FastAPI:
-        """The app, with a desk of its own."""
+        """The app, with a state of its own."""
         from trust_recourse import Ledger
         from trust_recourse.web.service import service
         from trust_recourse.web.state import AppState

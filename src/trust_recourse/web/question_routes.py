@@ -40,7 +40,7 @@ MEDIA = {"html": "text/html", "text": "text/plain", "pdf": "application/pdf"}
 
 
 def question_routes(state: AppState) -> APIRouter:
-    """The routes that put questions to the model of a desk."""
+    """The routes that put questions to the served model."""
     routes = APIRouter(prefix="/v1", route_class=StrictRoute, tags=["questions"])
     limits = state.limits
 
@@ -151,7 +151,7 @@ def _certifiable(model: Any, asked: bodies.Finding) -> None:
 
 
 def verdict(state: AppState, asked: bodies.Proof) -> bodies.Verdict:
-    """What the checker says of a certificate as an answer to the desk's own question."""
+    """What the checker says of a certificate as an answer to the server's own question."""
     model = state.recourse.model
     if reason := why_not(model):
         raise Problem("not-valid", f"no certificate can be about the served model: {reason}")

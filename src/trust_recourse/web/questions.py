@@ -1,4 +1,4 @@
-"""Questions put to the model of a desk: within its limits, and each a job for a thread."""
+"""Questions put to the served model: within the limits, and each a job for a thread."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from trust_recourse.web.state import AppState, Limits
 
 
 def book(state: AppState) -> Ledger:
-    """The ledger of a desk, if it keeps one."""
+    """The ledger of the server, if it keeps one."""
     if state.ledger is None:
         raise Problem("no-ledger", "Start it with --ledger, or ask one that was")
     return state.ledger

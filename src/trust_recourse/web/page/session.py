@@ -22,7 +22,7 @@ MOST = 1 - 1e-9  # a target lies below 1
 
 
 class Session:
-    """What one tab asks and was told; tabs share the desk and the people, nothing else.
+    """What one tab asks and was told; tabs share the app state and the people, nothing else.
 
     Parts of the page add themselves to what happens: `on_meeting` (another person, or none),
     `on_person` (that, or other values of the person at hand), `on_locks` (what may change is
