@@ -17,7 +17,7 @@ from scipy import stats
 from typer.testing import CliRunner
 
 import folders
-from trust_recourse import Audit, Feature, PTMClassifier, Recourse, Schema
+from trust_recourse import Audit, Feature, PTMClassifier, Recourse, Schema, batch
 from trust_recourse.audit import gather, intervals
 from trust_recourse.audit.counts import NONE, OPEN, REACHED, Group
 from trust_recourse.audit.folder import BatchFolder
@@ -37,6 +37,7 @@ from trust_recourse.plot import (
     levels_info,
 )
 from trust_recourse.progress import Progress
+from trust_recourse.question import Question
 from trust_recourse.report.audit import points
 from trust_recourse.report.content import TableBlock
 from trust_recourse.tables import FORMULA, as_csv
@@ -702,6 +703,47 @@ def test_cost_functions_are_given_again_or_the_model_is_not_asked(loans, tmp_pat
     again = audit.levels().query("confidence == 0.65")["mean_cost"].to_numpy()
     np.testing.assert_allclose(own, again)
     assert own.max() > 100
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        (Question(0.65, "band", 0.05), "a confidence of 0.65 ± 0.05"),
+        (
+            Question(0.65, min_radius=0.02, node_limit=500),
+            "a confidence of at least 0.65, kept at 0.5 or more within a radius of 0.02",
+        ),
+        (Question(0.65, engine="tpe", n_trials=20), "a confidence of at least 0.65"),
+    ],
+    ids=["band", "radius", "tpe"],
+)
+def test_all_that_a_batch_asked_is_told_and_asked_again(asked, words, loans, tmp_path):
+    batched(loans, asked, tmp_path)
+    done = run(
+        tmp_path / "x", "--by", "old", "--model", loans[0] / "model.safetensors", "--sample", 2,
+        "--bootstrap", 100, "--html", tmp_path / "a.html",
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    assert f"Target: {words}. Cost" in " ".join(done.stdout.split())
+    assert f"with {words}?" in " ".join((tmp_path / "a.html").read_text().split())
+
+
+def test_by_a_plausibility_test_the_model_is_not_asked_again(loans, tmp_path):
+    batched(loans, Question(0.65, plausible=lambda rows: rows["debt"] >= 0), tmp_path)
+    assert "plausible" in Audit.of(tmp_path / "x", "old", draws=100).target
+    with pytest.raises(ValueError, match="whose rows no batch holds, .* audit without the model"):
+        Audit.of(tmp_path / "x", "old", model=loans[1])
+
+
+def batched(loans, asked, place):
+    """What a batch writes of some people who are asked about so."""
+    folder = BatchFolder.read(loans[0] / "answers")
+    X = pd.read_parquet(folder.parts[0]).head(12)[[f"from.{n}" for n in folder.schema.names]]
+    X.columns = list(folder.schema.names)
+    X.to_parquet(place / "people.parquet", index=False)
+    schema = folder.schema.update("income", upper=99)
+    recourse = Recourse(loans[1], schema)
+    batch.run(recourse, place / "people.parquet", place / "x", asked, radius=False, n_jobs=1)
 
 
 def test_another_model_is_refused(loans, patients):

@@ -24,6 +24,7 @@ from trust_recourse import (
     AtMost,
     Certificate,
     Feature,
+    NearNeighbours,
     PTMClassifier,
     Recourse,
     Result,
@@ -36,7 +37,7 @@ from trust_recourse import (
     verify,
 )
 from trust_recourse.cli import app
-from trust_recourse.question import Point
+from trust_recourse.question import Point, Question
 from trust_recourse.report import content
 from trust_recourse.report.confidence import out_of_100
 from trust_recourse.report.reasons import reasons
@@ -688,6 +689,38 @@ def test_its_confidences_are_on_the_right_side_of_what_was_asked(model, schema, 
     made = evidence(strict, certificates=False, pictures=False)
     assert floored(strict.options[0].confidence, [near], digits=4) in getattr(made, ending)()
     assert f"{near:.4f}" != floored(near, [near], digits=4)
+
+
+def test_the_search_for_a_yes_asks_as_the_question_did(recourse, monkeypatch):
+    own = {"n_trials": 30, "random_state": 5, "engine": "tpe", "gap": 0.1}
+    result = recourse.find(REFUSED, 0.02, mode="band", tolerance=0.01, n_options=2, **own)
+    seen, ask = [], Recourse.ask
+    monkeypatch.setattr(Recourse, "ask", lambda *a, **b: seen.append(a[2]) or ask(*a, **b))
+    letter(result, **GIVEN)
+    assert seen == [Question(0.5, tolerance=0.01, **own)]
+    exact = recourse.find(REFUSED, 0.02, mode="band", tolerance=0.01, node_limit=900, gap=0.2)
+    letter(exact, time_limit=1.5, **GIVEN)
+    limits = {"node_limit": 900, "time_limit": 1.5}
+    assert seen[-1] == Question(0.5, tolerance=0.01, engine="exact", gap=0.2, **limits)
+
+
+def test_the_evidence_tells_every_part_of_the_question(recourse):
+    result = recourse.find(
+        REFUSED, 0.6, n_options=2, min_distance=0.05, gap=0.01, node_limit=9000, time_limit=8.0,
+        min_radius=0.01, floor=0.55, plausible=NearNeighbours(pd.DataFrame([REFUSED] * 9)),
+        lock=["age"], limits={"nodes": (1, None)}, decision_threshold=0.55,
+    )  # fmt: skip
+    text = flat(evidence(result, pictures=False, time_limit=0.5))
+    for part, value in {
+        "options": 2, "min_distance": 0.05, "gap": 0.01, "node_limit": 9000, "time_limit": "8.0",
+        "min_radius": 0.01, "floor": 0.55, "plausible": "neighbours", "lock": "age",
+        "limits": "nodes=1..", "threshold": 0.55,
+    }.items():  # fmt: skip
+        assert f"- {part} {value}: " in text
+    tried = recourse.find(REFUSED, 0.6, engine="tpe", n_trials=20, random_state=4)
+    text = flat(evidence(tried, pictures=False, time_limit=0.5))
+    assert "- trials 20: Of the engines tpe" in text
+    assert "- seed 4: Seed of the engines" in text
 
 
 def test_two_features_of_one_label_stay_apart_in_the_evidence(model, patients):

@@ -28,7 +28,7 @@ from trust_recourse.web.page.people import A_PAGE, PeopleTable
 from trust_recourse.web.page.question import PersonQuestion, Price, find, price, tried, with_kept
 from trust_recourse.web.page.what_if import verdict
 from trust_recourse.web.page.words import badge, doubt, limits, percent
-from trust_recourse.web.state import Busy
+from trust_recourse.web.state import Busy, Limits
 
 WAIT = 25_000  # milliseconds, for a machine that is busy with other tests
 needs_browser = pytest.mark.skipif(not CHROMIUM.exists(), reason=NO_BROWSER)
@@ -332,6 +332,29 @@ def test_a_search_says_that_it_runs_and_why_it_ended(session):
 
 
 @needs_browser
+def test_settings_are_asked_whole_or_not_at_all(session):
+    page = session()
+    page.locator("button.person", has_text="Row 24").click()
+    page.locator(".facts").first.wait_for()
+    page.get_by_role("tab", name="Settings").click()
+    told = page.locator(".tools .waiting")
+    page.get_by_label("Confidence within the radius").fill("0.6")
+    told.get_by_text("floor=0.6 without min_radius").wait_for()
+    page.get_by_label("Trials").fill("9")
+    told.get_by_text("floor=0.6 without min_radius").wait_for()
+    page.get_by_label("Trials").fill("")
+    page.get_by_label("Radius to stay accepted in").fill("0.01")
+    told.wait_for(state="hidden")
+    page.get_by_label("Decision threshold").fill("0.85")
+    page.locator(".tau", has_text="at least 85").wait_for()
+    assert page.locator(".slider").input_value() == "85"
+    page.get_by_label("Seconds of search").fill("11")
+    told.get_by_text("time_limit: given 11, expected at most 10").wait_for()
+    narrow = page.locator(".settings .q-field__messages").first.bounding_box()
+    assert narrow["height"] > 10, "what a field means is read without a hover"
+
+
+@needs_browser
 def test_tabs_have_their_own_person_and_question(session):
     one, other = session(), session()
     pick(one)
@@ -493,14 +516,14 @@ def test_a_lock_costs_what_the_search_with_it_says(lending):
     refused = [x for _, x in X.iterrows() if recourse.confidence(x) < 0.5][:6]
     dearer = 0
     for x in refused:
-        question = PersonQuestion(recourse.schema.row(x), Question((0.7,)))
-        now = find(recourse, question, 10.0)
+        question = PersonQuestion(recourse.schema.row(x), Question(0.7))
+        now = find(recourse, question, Limits())
         for feature in recourse.schema:
             if feature.protected or not now.options:
                 continue
             locked = Recourse(recourse.model, recourse.schema.lock(feature.name)).find(x, 0.7)
             expected = locked.options[0].cost if locked.options else float("inf")
-            found = price(recourse, question, feature, now, 10.0)
+            found = price(recourse, question, feature, now, Limits())
             assert found.proved
             assert found.then == expected
             dearer += found.then > found.now

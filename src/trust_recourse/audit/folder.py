@@ -54,6 +54,13 @@ class BatchFolder:
         return (*self.question.confidence, float(self.told["decision_threshold"]))[0]
 
     @property
+    def target(self) -> str:
+        """All that the batch asked of an answer, in words."""
+        asked, line = self.question, self.told.get("decision_threshold", 0.5)
+        more = asked.extra_constraints(line)
+        return asked.targets(line)[0].words + (f", {more}" if more else "")
+
+    @property
     def question(self) -> Question:
         """What the batch asked for everybody."""
         return question_of(self.told)

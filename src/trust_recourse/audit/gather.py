@@ -71,6 +71,7 @@ class Audit(AuditTables):
 
     parts: tuple[GroupedPart, ...]
     confidence: float
+    target: str  # all that was asked of an answer, in words
     cost: str  # in words
     wanted: Any
     draws: int
@@ -143,6 +144,7 @@ class Audit(AuditTables):
         return cls(
             tuple(parts),
             opened.confidence,
+            opened.target,
             _cost_words(opened.told),
             opened.told.get("wanted"),
             draws,
@@ -154,8 +156,9 @@ class Audit(AuditTables):
         """All numbers in lists, texts and numbers that JSON can hold."""
         names = ("counts", "table", "differences", "asked", "curves", "levels", "blocked")
         found = {
-            "confidence": self.confidence, "cost": self.cost, "wanted": self.wanted,
-            "people": self.people, "draws": self.draws, "seed": self.seed, "interval": LEVEL,
+            "confidence": self.confidence, "target": self.target, "cost": self.cost,
+            "wanted": self.wanted, "people": self.people, "draws": self.draws, "seed": self.seed,
+            "interval": LEVEL,
             "parts": [
                 {"by": part.title, "reference": part.reference, "cap": part.cap}
                 for part in self.parts

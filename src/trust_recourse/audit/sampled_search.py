@@ -93,9 +93,15 @@ class Asking:
             decision_threshold=told["decision_threshold"],
         )  # fmt: skip
         recourse._need_cells("an audit with the model")
-        asked = folder.question
-        levels, limit = (folder.confidence,), asked.node_limit or NODES
-        return cls(recourse, replace(asked, confidence=levels, n_options=1, node_limit=limit))
+        asked = replace(folder.question, confidence=(folder.confidence,), n_options=1)
+        if asked.plausible is not None:
+            raise ValueError(
+                f"{folder.path}: its answers passed a plausibility test, whose rows no batch "
+                "holds, so the model cannot be asked again by it; audit without the model"
+            )
+        if asked.engine in ("auto", "exact"):
+            asked = replace(asked, node_limit=asked.node_limit or NODES)
+        return cls(recourse, asked)
 
     @cached_property
     def levels(self) -> list[float]:

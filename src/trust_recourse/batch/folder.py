@@ -182,6 +182,8 @@ def _refuse_another(path: Path, there: dict[str, Any], asked: dict[str, Any]) ->
     if apart:
         raise BatchError(f"{path}: was begun otherwise ({'; '.join(apart)}); {ELSEWHERE}")
     untold = "cost functions of its own" if asked["cost_functions"] else None
+    if "plausible" in asked["question"] and asked["plausible"] is None:
+        untold = "a plausibility test of its own"
     if asked["model"]["fingerprint"] is None:
         untold = "a model without `fingerprint_`"
     if untold:

@@ -177,6 +177,7 @@ def _manifest(
         "wanted": recourse.wanted,
         "decision_threshold": recourse.decision_threshold,
         "question": job.question.to_dict(),
+        "plausible": getattr(job.question.plausible, "fingerprint", None),  # rows and settings
         "radius": job.radius,
         "merge": job.merge,
         "input": told_of(found),

@@ -54,7 +54,7 @@ class Service(question.Rules):
     ] = None
 
     def __call__(self) -> FastAPI:
-        """The app, with a desk of its own."""
+        """The app, with a state of its own."""
         from trust_recourse import Ledger
         from trust_recourse.web.service import service
         from trust_recourse.web.state import AppState

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Set
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,12 +19,13 @@ from trust_recourse.vocabulary import Mode
 if TYPE_CHECKING:
     from trust_recourse import Certificate, Feature, PTMClassifier, TMClassifier
     from trust_recourse.certificate import Verdict
-    from trust_recourse.question import Problem
+    from trust_recourse.question import Problem, Target
 
 PARTS = {  # of a question, and how to give each
     "x": ("the person", "--data with --row or --set"),
     "schema": ("the schema", "--schema, --lock or --limit"),
-    "target": ("the confidence", "--confidence"),
+    "confidence": ("the confidence", "--confidence"),
+    "threshold": ("the decision threshold", "--threshold"),
     "cost": ("the cost", "--cost"),
     "wanted": ("the wanted class", "--wanted"),
 }
@@ -41,8 +43,8 @@ def verify(
     confidence: Annotated[
         float | None, option("What the confidence asked for must be.", "C")
     ] = None,
-    mode: Annotated[Mode, option("What was asked of it.")] = "at_least",
-    tolerance: Annotated[float, option("Of a band.")] = 0.1,
+    mode: Annotated[Mode | None, option("What was asked of it. [default: at_least]")] = None,
+    tolerance: Annotated[float | None, option("Of a band. [default: 0.1]")] = None,
 ) -> None:
     r"""Check the proof of an answer on the model it is about, without believing any of it.
 
@@ -84,28 +86,61 @@ def verify(
             f"{certificate}: its cost has functions of its own, which no file holds. Check it in "
             "Python: trust_recourse.verify(certificate, model, cost=cost)"
         )
-    level = None if confidence is None else (confidence, mode, tolerance)
-    given = _given(person, rules, machine, level)
+    given = _given(person, rules, machine)
+    level = Level(confidence, mode, tolerance, rules.threshold)
     try:
-        verdict = check(proof, machine, **given)
+        target = level.target(proof.problem.target, machine)
+        verdict = check(proof, machine, target=target, **given)
     except CertificateError as error:
         page.say(f"Refused: {error}.")
         raise typer.Exit(1) from None
     console = page.console()
     console.print(f"The proof holds. {verdict.status.sentence}")
     console.print(said(proof, verdict, machine))
-    console.print(page.words(f"\n{_word(given)}"))
+    console.print(page.words(f"\n{_word({*given, *level.told})}"))
+
+
+@dataclass(frozen=True)
+class Level:
+    """What the target must be, as far as it is given on the line."""
+
+    confidence: float | None
+    mode: Mode | None
+    tolerance: float | None
+    threshold: float | None
+
+    def __post_init__(self) -> None:
+        for flag in ("mode", "tolerance") if self.confidence is None else ():
+            if (given := getattr(self, flag)) is not None:
+                raise InputError(f"--{flag} {given}: of which confidence? give --confidence too")
+
+    @property
+    def told(self) -> Iterator[str]:
+        """The parts that are not the certificate's own word."""
+        if self.confidence is not None:
+            yield "confidence"
+        if self.confidence is not None or self.threshold is not None:
+            yield "threshold"
+
+    def target(self, theirs: Target, machine: PTMClassifier | TMClassifier) -> Target:
+        """The target; a confidence without a threshold goes with the model's own."""
+        from trust_recourse.question import Target
+        from trust_recourse.recourse import own_threshold
+
+        if self.confidence is None:
+            return replace(theirs, threshold=self.threshold or theirs.threshold)
+        band = 0.1 if self.tolerance is None else self.tolerance
+        line = self.threshold or own_threshold(machine)
+        return Target(self.confidence, self.mode or "at_least", band, line)
 
 
 def _given(
     person: question.Person,
     rules: question.Rules,
     machine: PTMClassifier | TMClassifier,
-    level: tuple[float, Mode, float] | None,
 ) -> dict[str, Any]:
-    """What the question must be, as far as it is given on the line."""
-    from trust_recourse.question import Question, Target
-    from trust_recourse.recourse import own_threshold
+    """What the question must be but for its target, as far as it is given on the line."""
+    from trust_recourse.question import Question
     from trust_recourse.schema import Schema
 
     given: dict[str, Any] = {}
@@ -115,8 +150,6 @@ def _given(
         given["schema"] = asked.narrowed(schema)
     if person.given:
         given["x"] = person.values_by(schema, {})
-    if level is not None:
-        given["target"] = Target(*level, asked.decision_threshold or own_threshold(machine))
     if asked.cost is not None:
         given["cost"] = asked.cost
     if person.wanted is not None:
@@ -124,7 +157,7 @@ def _given(
     return given
 
 
-def _word(given: Mapping[str, Any]) -> str:
+def _word(given: Set[str]) -> str:
     """Whose word the question is."""
     believed = [PARTS[part] for part in PARTS if part not in given]
     if not believed:
@@ -165,6 +198,7 @@ def said(certificate: Certificate, verdict: Verdict, model: PTMClassifier | TMCl
         ("person", repr(problem.action_set)),
         ("rules", "\n".join(_rules(features)) or "none"),
         ("asked for", _target(problem, model)),
+        ("threshold", f"a decision for it takes {problem.target.threshold!r}"),
         ("cost", problem.cost.words),
         ("answer", told),
         ("checked", boxes if parts else "the answer; nothing is cheaper than no change"),

@@ -11,7 +11,7 @@ import hashlib
 import importlib.util
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from trust_recourse import __version__
 from trust_recourse.certificate import Certificate, CertificateError, check
@@ -20,6 +20,7 @@ from trust_recourse.report.content import Document, PictureBlock, Printed, block
 from trust_recourse.report.protected import uses
 from trust_recourse.report.reasons import reasons
 from trust_recourse.report.titles import titled
+from trust_recourse.vocabulary import HELP, SPAN, outside
 from trust_recourse.wording import distance, floored, percent
 
 if TYPE_CHECKING:
@@ -108,6 +109,18 @@ class _EvidenceFacts:
         changed = [at for at, option in enumerate(result.options) if option.changes]
         self.explained = {at: result.explain(at) for at in changed if ruled}
 
+    @property
+    def more(self) -> Iterator[tuple[str, str, str]]:
+        """Each part of the question that is not the default: its name, what was asked, what it is.
+
+        The target, the cost and the engine are told by themselves.
+        """
+        asked = self.result.question.to_dict()
+        for part, meaning in HELP.items():
+            name = outside(part)
+            if name in asked and name not in ("confidence", "mode", "tolerance", "cost", "engine"):
+                yield name, _asked_for(asked[name]), meaning
+
     def sure(self, confidence: float) -> str:
         """A confidence rounded down, told from what a yes takes and from what was asked for."""
         levels = (target.interval[0] for target in self.result.status)
@@ -158,6 +171,14 @@ class _EvidenceFacts:
             if verdict.startswith(REFUSED):
                 said = f"{target.words}: {self.result.status[target].sentence}"
                 yield f"{said} That is what the search says; a check refused its proof."
+
+
+def _asked_for(value: Any) -> str:
+    """A part of a question as people write it."""
+    if isinstance(value, dict):
+        ends = {name: ["" if end is None else end for end in each] for name, each in value.items()}
+        return "; ".join(f"{name}={low}{SPAN}{high}" for name, (low, high) in ends.items())
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _kept(feature: Feature, free: bool) -> str:

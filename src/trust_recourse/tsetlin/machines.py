@@ -577,7 +577,7 @@ class PTMClassifier(_Machine):
 
     Examples
     --------
-    >>> from trust_recourse import model_file, PTMClassifier, haberman
+    >>> from trust_recourse import PTMClassifier, haberman
     >>> X, y = haberman()
     >>> model = PTMClassifier(epochs=20, random_state=0).fit(X, y)
     >>> model.predict_proba(X.head(2)).shape

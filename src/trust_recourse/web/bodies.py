@@ -177,7 +177,7 @@ class Comparing(Question):
 class Proof(Terms):
     """A certificate, and the question that it must answer.
 
-    Schema, cost and wanted class are the server's, with the locks and the cost given here, as for
+    Schema, cost, threshold and wanted class are the server's, but for what is given here, as for
     /v1/recourse; a person or a confidence that is null is taken from the certificate.
     """
 
@@ -186,6 +186,13 @@ class Proof(Terms):
     confidence: Level | None = None
     mode: Mode = Field("at_least", description="Of the confidence, if that is given.")
     tolerance: Annotated[float, Field(ge=0, lt=1)] = Field(0.1, description="Of a band.")
+
+    @model_validator(mode="after")
+    def _of_a_level(self) -> Proof:
+        for name in sorted({"mode", "tolerance"} & self.model_fields_set):
+            if self.confidence is None:
+                raise ValueError(f"{name}: of which confidence? give confidence too")
+        return self
 
     def terms(self) -> question.Question:
         """The rules of the question; what else is asked may be the certificate's own word."""
@@ -467,7 +474,9 @@ class Held(ResponseBody):
     repair_cost: float | None
     repair_confidence: float | None
     repair_status: str
-    reason: str = Field(description="Why the model cannot be asked, or no repair was sought.")
+    reason: str = Field(
+        description="Why the model cannot be asked, no repair was sought, or what it need not be."
+    )
 
 
 class Checked(ResponseBody):

@@ -105,7 +105,7 @@ class Locks:
             if not question.fixed(feature):
                 found = await state.work(
                     lambda f=feature: price(  # type: ignore[misc]
-                        state.recourse, question, f, result, state.limits.seconds
+                        state.recourse, question, f, result, state.limits
                     )
                 )
                 self.prices[feature.name].text = price_words(found, question.may_change(feature))

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from trust_recourse import Recourse, Status
 from trust_recourse.explain import Explanation, explain, places
 from trust_recourse.question import Question
+from trust_recourse.web.questions import bounded
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from trust_recourse import Feature, Option, Result
+    from trust_recourse.web.state import Limits
 
 EACH = 2.0  # seconds, at most, for each limit that is lifted to see what it holds back
 
@@ -73,13 +75,9 @@ def must_stay_missing(feature: Feature, value: Any) -> bool:
     )
 
 
-def find(recourse: Recourse, asked: PersonQuestion, seconds: float) -> Result:
-    """The answers, within so many seconds where the engine takes a limit."""
-    question = asked.question
-    if question.engine == "exact" or (question.engine == "auto" and recourse.exact):
-        limit = min(question.time_limit or seconds, seconds)
-        question = replace(question, time_limit=limit)
-    return asked.over(recourse).ask(asked.person, question)
+def find(recourse: Recourse, asked: PersonQuestion, limits: Limits) -> Result:
+    """The answers, within the limits."""
+    return asked.over(recourse).ask(asked.person, bounded(recourse, asked.question, limits))
 
 
 # ---------------------------------------------------------------- the price of a lock
@@ -94,7 +92,7 @@ class Price(NamedTuple):
 
 
 def price(
-    recourse: Recourse, asked: PersonQuestion, feature: Feature, now: Result, limit: float
+    recourse: Recourse, asked: PersonQuestion, feature: Feature, now: Result, limits: Limits
 ) -> Price:
     """What turning one lock would do to the cost of the cheapest answer.
 
@@ -106,7 +104,7 @@ def price(
         return Price(cost, cost, True)
     turned = asked.turned(feature)
     turned = replace(turned, question=replace(turned.question, n_options=1))
-    then, sure = _cost(find(recourse, turned, limit))
+    then, sure = _cost(find(recourse, turned, limits))
     return Price(cost, then, proved and sure)
 
 

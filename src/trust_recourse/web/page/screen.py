@@ -34,7 +34,7 @@ LIGHTS = {"Auto": None, "Light": False, "Dark": True}
 
 
 def show(state: AppState, path: str) -> None:
-    """Have the page shown at a path, for one desk."""
+    """Have the page shown at a path, for one app state."""
     people = None if state.people is None else PeopleTable(state.recourse, state.people)
 
     @ui.page(path, title=f"{state.organisation or 'Recourse'}")

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from trust_recourse.question import Question
 from trust_recourse.web.page.question import PersonQuestion, find
+from trust_recourse.web.problems import Problem
+from trust_recourse.web.questions import within
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,7 +25,7 @@ Event = Literal["meeting", "person", "locks", "threshold", "question", "answer",
 
 
 class Session:
-    """What one tab asks and was told; tabs share the desk and the people, nothing else.
+    """What one tab asks and was told; tabs share the app state and the people, nothing else.
 
     Parts of the page listen to what happens: a "meeting" (another person, or none), a "person"
     (that, or other values of the person at hand), "locks" (what may change is another), a
@@ -92,8 +94,7 @@ class Session:
         """
         if confidence is not None:
             parts["confidence"] = (min(max(confidence, 0.01), MOST),)
-        settings = replace(self.settings, **parts)
-        self.state.recourse.answerable(settings)
+        settings = self._checked(replace(self.settings, **parts))
         before, self.settings = self.threshold, settings
         if self.threshold != before:
             self._tell("threshold")
@@ -101,7 +102,23 @@ class Session:
             self.result = None
             asked = replace(settings, lock=self.question.question.lock)
             self.question = replace(self.question, question=asked)
-            self._tell("question")
+        self._tell("question")
+
+    def _checked(self, settings: Question) -> Question:
+        """What is to be asked, once the model and the server's limits allow all of it.
+
+        A level below a threshold that was raised goes up with it.
+        """
+        try:
+            within(self.state.limits, settings)
+        except Problem as error:
+            raise ValueError(error.detail) from None
+        ours = self.state.recourse.under(settings)
+        ours.answerable(settings)
+        if ours.decision_threshold <= self.threshold:
+            return settings
+        levels = (max(level, ours.decision_threshold) for level in settings.confidence)
+        return replace(settings, confidence=tuple(levels))
 
     def turn(self, feature: Feature) -> None:
         """Lock a feature that may change, or free one that may not."""
@@ -116,7 +133,7 @@ class Session:
         if question is None:
             return
         state = self.state
-        found = await state.work(lambda: find(state.recourse, question, state.limits.seconds))
+        found = await state.work(lambda: find(state.recourse, question, state.limits))
         if question is self.question:
             self.result = found
             self._tell("answer")
