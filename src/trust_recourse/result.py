@@ -277,7 +277,9 @@ class Result:
 
     def _option(self, at: int) -> Option:
         if not self.options:
-            raise IndexError("this result has no options; see result.status and result.max_confidence")
+            raise IndexError(
+                "this result has no options; see result.status and result.max_confidence"
+            )
         if not isinstance(at, (int, np.integer)) or isinstance(at, bool):
             raise TypeError(f"option {at!r}: expected its place in result.options, such as 0")
         if not -len(self.options) <= at < len(self.options):

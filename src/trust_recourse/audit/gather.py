@@ -157,7 +157,8 @@ class Audit(Tables):
         names = ("counts", "table", "differences", "asked", "curves", "levels", "blocked")
         found = {
             "confidence": self.confidence, "target": self.target, "cost": self.cost,
-            "wanted": self.wanted, "people": self.people, "draws": self.draws, "seed": self.seed, "interval": LEVEL,
+            "wanted": self.wanted, "people": self.people, "draws": self.draws, "seed": self.seed,
+            "interval": LEVEL,
             "parts": [
                 {"by": part.title, "reference": part.reference, "cap": part.cap}
                 for part in self.parts

@@ -139,7 +139,7 @@ class Level:
             yield "threshold"
 
     def target(self, theirs: Target, machine: PTMClassifier | TMClassifier) -> Target:
-        """The target; of a confidence that is given, the threshold is the model's own if none is."""
+        """The target; beside a confidence alone, the threshold is the model's own."""
         from trust_recourse.question import Target
         from trust_recourse.recourse import own_threshold
 

@@ -91,9 +91,7 @@ class Price(NamedTuple):
     proved: bool
 
 
-def price(
-    recourse: Recourse, asked: Asked, feature: Feature, now: Result, limits: Limits
-) -> Price:
+def price(recourse: Recourse, asked: Asked, feature: Feature, now: Result, limits: Limits) -> Price:
     """What turning one lock would do to the cost of the cheapest answer.
 
     A lock on what the proved cheapest answer leaves alone costs nothing: the answer stays allowed.
