@@ -52,7 +52,7 @@ from measured import RESULTS, Busy, cpu_of_all, surroundings
 from trust_recourse import PTMClassifier, Recourse, Schema, batch, load
 from trust_recourse.batch.answer import NODES
 from trust_recourse.batch.people import people
-from trust_recourse.batch.run import Work, answered
+from trust_recourse.batch.run import PartWork, answered
 
 HERE = Path(__file__)
 RESULT = RESULTS / "batch.json"
@@ -228,7 +228,7 @@ def in_turn(first):
     job = batch.Job.of(recourse, line, radius=False, merge=False)
     found = people(WORK / "people.parquet", PART)
     types = found.types(list(recourse.schema.names))
-    work = Work(job, found.types([]))
+    work = PartWork(job, found.types([]))
     spent = np.zeros(2)
     for turn, part in enumerate(found.parts(range(first, first + TURNS), types)):
         asked = [x for _, x in part.frame(recourse.schema).iterrows()]

@@ -75,8 +75,8 @@ PUBLIC = {
 }
 OTHERS = {
     "Audit", "Certificate", "CertificateError", "EachRow", "Evidence", "Isolation", "Ledger",
-    "Letter", "NearNeighbours", "Option", "ProtectedReasonError", "Result", "Status", "__version__",
-    "german_credit", "german_credit_schema", "haberman",
+    "Letter", "NearNeighbours", "Option", "ProtectedReasonError", "Question", "Result", "Status",
+    "__version__", "german_credit", "german_credit_schema", "haberman",
 }  # fmt: skip
 
 

@@ -319,6 +319,19 @@ def test_near_neighbours_are_those_of_plain_distances(seed, k, quantile):
     assert [near(other.iloc[[i]])[0] for i in range(len(X))] == near(other).tolist()
 
 
+def test_fingerprints_tell_tests_apart_by_rows_and_settings():
+    known = pd.DataFrame({"age": range(20, 60), "job": ["day", "night"] * 20})
+    assert NearNeighbours(known).fingerprint == NearNeighbours(known.copy()).fingerprint
+    assert Isolation(known).fingerprint == Isolation(known.copy()).fingerprint
+    others = [
+        NearNeighbours(known), NearNeighbours(known.head(30)), NearNeighbours(known, k=4),
+        NearNeighbours(known, quantile=0.9), NearNeighbours(known.assign(job="day")),
+        Isolation(known), Isolation(known, quantile=0.9), Isolation(known, n_trees=50),
+        Isolation(known, random_state=1), Isolation(known.head(30)),
+    ]  # fmt: skip
+    assert len({each.fingerprint for each in others}) == len(others)
+
+
 @settings(max_examples=10)
 @given(seed=st.integers(0, 10**6), quantile=st.floats(0.3, 1))
 def test_isolation_finds_its_share_of_the_known_rows_plausible(seed, quantile):

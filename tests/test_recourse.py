@@ -22,7 +22,7 @@ import mutations
 from trust_recourse import PTMClassifier, Recourse, Schema
 from trust_recourse.cost import Cost
 from trust_recourse.measure import EachRow, Isolation, NearNeighbours
-from trust_recourse.question import Status
+from trust_recourse.question import Question, Status
 from trust_recourse.result import Result
 from trust_recourse.search.engines import NAMES, Anywhere, Engine
 from worlds import enumerated, machine, person_schema
@@ -446,6 +446,32 @@ def test_nothing_nasty_in_a_result_is_more_than_refused(tmp_path):
                 assert costs[0] == costs[1], (place, nasty)
                 assert len(found.to_frame()) == len(result.options)
     assert read["refused"] > 10 * read["read"] > 0, read
+
+
+@pytest.mark.parametrize(
+    ("lie", "part"),
+    [
+        ({"mode": "band"}, "confidence, mode or tolerance"),
+        ({"tolerance": 0.2}, "confidence, mode or tolerance"),
+        ({"confidence": [0.4]}, "confidence, mode or tolerance"),
+        ({"threshold": 0.7}, "threshold"),
+        ({"lock": ["home"]}, "lock or limits"),
+        ({"limits": {"count": [0, 1]}}, "lock or limits"),
+        ({"cost": {"l0": 1.0}}, "cost"),
+        ({"engine": "tpe"}, "engine"),
+        ({"min_radius": 0.1}, "extra constraints"),
+        ({"plausible": "neighbours"}, "extra constraints"),
+    ],
+)
+def test_the_question_of_a_file_is_believed_only_if_the_rest_agrees(lie, part, tmp_path):
+    model, X, _ = machine(3)
+    path = tmp_path / "r.json"
+    Recourse(model, cost="l1").find(X.iloc[0], 0.5, mode="at_least").save(path)
+    told = json.loads(path.read_text())
+    assert Recourse.read(path, model).question == Question(0.5)
+    path.write_text(json.dumps(told | {"question": {**told["question"], **lie}}))
+    with pytest.raises(ValueError, match=f"damaged .*question: another {part} than the rest"):
+        Recourse.read(path, model)
 
 
 def test_a_result_is_read_again_with_the_model_alone(tmp_path):

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from trust_recourse import PTMClassifier, Recourse, Schema, TMClassifier
-from trust_recourse.audit.folder import Folder
+from trust_recourse.audit.folder import BatchFolder
 from trust_recourse.batch.folder import read
 from trust_recourse.certificate import Certificate, verify
 from trust_recourse.question import Status
@@ -63,5 +63,5 @@ def test_folders_of_answers_are_read(model):
     changed = answers[answers.status == "optimal"]
     for at, row in changed.iterrows():
         assert recourse.find(people.loc[at], 0.6).options[0].cost == pytest.approx(row.cost)
-    [part] = Folder.read(folder).frames(["status"])  # as the audit reads it
+    [part] = BatchFolder.read(folder).frames(["status"])  # as the audit reads it
     assert part.status.tolist() == answers.status.tolist()

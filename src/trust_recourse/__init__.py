@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from trust_recourse.measure import Isolation as Isolation
     from trust_recourse.measure import NearNeighbours as NearNeighbours
     from trust_recourse.question import Option as Option
+    from trust_recourse.question import Question as Question
     from trust_recourse.question import Status as Status
     from trust_recourse.question import Target as Target
     from trust_recourse.recourse import Recourse as Recourse
@@ -60,6 +61,7 @@ _HOMES = {
     "Option": "question",
     "PTMClassifier": "tsetlin.machines",
     "ProtectedReasonError": "report.letter",
+    "Question": "question",
     "Recourse": "recourse",
     "Result": "result",
     "Schema": "schema",

@@ -218,6 +218,7 @@ class Kernel(ABC):
     layout: Ints
     scratch: Floats
     memory: Floats = np.empty(0)
+    rounding: float = 0.0  # how far its number may lie from the model's own, which is rounded
 
     @property
     @abstractmethod

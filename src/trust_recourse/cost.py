@@ -118,7 +118,9 @@ class Cost:
             return known[cost]
         if isinstance(cost, Mapping) and set(cost) <= {*known, "root"}:
             l0, l1, l2 = (cost.get(part, 0.0) for part in known)
-            return cls(l0, l1, l2, root=cost.get("root", False) is True)
+            if cost.get("root", False) not in (0, 1):
+                raise ValueError(f"cost: root={cost['root']!r}; expected true or false")
+            return cls(l0, l1, l2, root=bool(cost.get("root", False)))
         raise ValueError(
             f"cost={cost!r}; expected 'l0', 'l1', 'l2', or a mixture such as {{'l0': 0.1, 'l1': 1}}"
         )

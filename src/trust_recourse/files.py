@@ -37,7 +37,7 @@ def write_whole(path: str | os.PathLike[str], content: str | bytes) -> None:
     target = Path(path)
     if not target.parent.is_dir():
         raise FileError(f"{target}: the folder {target.parent} does not exist; make it first")
-    handle, beside = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    handle, beside = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
     try:
         with os.fdopen(handle, "wb") as out:
             out.write(content.encode() if isinstance(content, str) else content)

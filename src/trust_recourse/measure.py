@@ -14,8 +14,10 @@ or the user's own.
 from __future__ import annotations
 
 import bisect
+import hashlib
 import heapq
 import itertools
+import json
 import math
 import numbers
 from collections.abc import Callable
@@ -31,6 +33,7 @@ from trust_recourse import cancel
 from trust_recourse.cells import Floats, Grid, Ints, Score
 from trust_recourse.question import Plausible
 from trust_recourse.schema import Schema
+from trust_recourse.schema.scalars import plain
 from trust_recourse.vocabulary import PlausibleBy
 
 Confidence: TypeAlias = Callable[[Floats], Floats]  # rows of codes → the wanted class's confidence
@@ -297,6 +300,11 @@ class NearNeighbours:
         # squares, since rounding is that of the squares
         return np.asarray(self.distance(rows) ** 2 <= self.limit**2 + ROUNDING)
 
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 over the known rows and the settings: the same for the same test."""
+        return self._known.fingerprint(self.name, self.quantile, self.k)
+
     def distance(self, rows: Rows) -> Floats:
         """From each row to the k-th nearest known row."""
         return self._known.nearest(self._known.schema.encode(rows), self.k)
@@ -344,6 +352,11 @@ class Isolation:
         """Whether each row is plausible."""
         points = np.hstack(self._known.place(self._known.schema.encode(rows)))
         return np.asarray(self._forest.score_samples(points) >= self.limit - ROUNDING)
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 over the known rows and the settings: the same for the same test."""
+        return self._known.fingerprint(self.name, self.quantile, self.n_trees, self.random_state)
 
 
 @dataclass(frozen=True)
@@ -406,6 +419,11 @@ class _Points:
         gone = np.isnan(codes)
         centre = np.where(gone, 0.0, codes).sum(axis=0) / np.maximum((~gone).sum(axis=0), 1)
         return cls(schema, codes, centre)
+
+    def fingerprint(self, *settings: Any) -> str:
+        """SHA-256 over these points, how they are read, and the settings of a test by them."""
+        told = json.dumps([*map(plain, settings), self.schema.to_dict()], sort_keys=True)
+        return hashlib.sha256(told.encode() + self.codes.tobytes()).hexdigest()
 
     def place(self, codes: Floats) -> tuple[Floats, Floats]:
         """Coordinates of each row, 0 where a value is missing, and 1 for each value that is not."""

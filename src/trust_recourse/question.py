@@ -82,10 +82,14 @@ class Target:
     def interval(self) -> tuple[float, float]:
         """The confidences that meet it, slack included; the decision itself has none."""
         if self.mode == "at_least":
-            slack = 0.0 if self.confidence == self.threshold else SLACK
-            return self.confidence - slack, math.inf
+            return self.confidence - (0.0 if self.decides else SLACK), math.inf
         low, high = self.confidence - self.tolerance, self.confidence + self.tolerance
         return low - SLACK, high + SLACK
+
+    @property
+    def decides(self) -> bool:
+        """Whether it asks for the decision itself, which has no slack."""
+        return self.mode == "at_least" and self.confidence == self.threshold
 
     @property
     def words(self) -> str:
@@ -98,7 +102,9 @@ class Target:
         """In plain values: the decision threshold only where it is not one half."""
         told: dict[str, Any] = {"confidence": float(self.confidence), "mode": self.mode}
         told["tolerance"] = float(self.tolerance)
-        return told if self.threshold == 0.5 else {**told, "threshold": float(self.threshold)}
+        if self.threshold != 0.5:
+            told["threshold"] = float(self.threshold)
+        return told
 
     def met(self, confidence: float) -> bool:
         """Whether this confidence is enough."""
@@ -124,14 +130,15 @@ def formatted(
 class Question:
     """All that can be asked: one value, the same in Python, commands, service, page and files.
 
-    Parts that are None are as the model and its rules have them. A question is checked where it is
-    made; whether a model can answer it, where it is put to one.
+    Parts that are None are as the model and its rules have them; without any confidence it asks for
+    the decision itself. A question is checked where it is made; whether a model can answer it,
+    where it is put to one.
 
     >>> Question(0.8, lock="age").to_dict()
     {'confidence': [0.8], 'lock': ['age']}
     """
 
-    confidence: tuple[float, ...] = (0.5,)
+    confidence: tuple[float, ...] = ()
     mode: Mode = "at_least"
     tolerance: float = 0.1
     cost: Cost | None = None
@@ -153,8 +160,6 @@ class Question:
     def __post_init__(self) -> None:
         given = self.confidence
         levels = [given] if isinstance(given, (int, float, str)) else list(given)
-        if not levels:
-            raise ValueError("confidence=[]; expected at least one level, such as 0.85")
         lock = (self.lock,) if isinstance(self.lock, str) else tuple(self.lock)
         for name, value in {
             "confidence": tuple(dict.fromkeys(levels)),
@@ -190,7 +195,8 @@ class Question:
 
     def targets(self, threshold: float) -> tuple[Target, ...]:
         """Its levels as targets, where the decision threshold is this."""
-        return tuple(Target(c, self.mode, self.tolerance, threshold) for c in self.confidence)
+        levels = self.confidence or (threshold,)
+        return tuple(Target(c, self.mode, self.tolerance, threshold) for c in levels)
 
     def narrowed(self, schema: Schema) -> Schema:
         """The schema under its locks and limits, which may be named by labels."""
@@ -221,8 +227,8 @@ class Question:
         Functions of the user's own are not among them: a cost's are left out, and a test of rows
         is told by its name, or that it was one's own.
         """
-        told: dict[str, Any] = {"confidence": list(self.confidence)}
-        for part in fields(self)[1:]:
+        told: dict[str, Any] = {}
+        for part in fields(self):
             value = getattr(self, part.name)
             if value not in (part.default, {}):
                 told[outside(part.name)] = _plainly(value)

@@ -119,6 +119,7 @@ class Recourse:
         self.cost.check(self.schema)
         asked = Question(decision_threshold=decision_threshold).decision_threshold
         self.decision_threshold: float = asked or own_threshold(model)
+        self.threshold_given = asked is not None
         classes = [plain(label) for label in getattr(model, "classes_", [0, 1])]
         wanted = getattr(model, "wanted_", None) if wanted is None else wanted
         self.wanted = classes[1] if wanted is None else plain(wanted)
@@ -179,7 +180,7 @@ class Recourse:
     def find(
         self,
         x: Any,
-        confidence: float | Sequence[float] = 0.5,
+        confidence: float | Sequence[float] | None = None,
         *,
         mode: Mode = "at_least",
         tolerance: float = 0.1,
@@ -206,7 +207,7 @@ class Recourse:
         Parameters
         ----------
         x : a person, as a Series, a dict or a one-row table.
-        confidence : of the wanted class; one level or several.
+        confidence : of the wanted class; one level or several, the decision threshold if None.
         mode, tolerance : "at_least", or "band": within the tolerance of the level.
         cost, decision_threshold : for this question alone, in place of those of the recourse.
         lock : features that may not change, beside the schema's.
@@ -237,8 +238,11 @@ class Recourse:
 
         """
         made: Callable[..., Question] = Question  # which reads what is given in other forms
+        levels = () if confidence is None else confidence
+        if confidence is not None and np.size(confidence) == 0:
+            raise ValueError("confidence=[]; expected at least one level, such as 0.85")
         question = made(
-            confidence, mode, tolerance, cost, lock, limits or {}, n_options, min_distance,
+            levels, mode, tolerance, cost, lock, limits or {}, n_options, min_distance,
             min_radius, floor, plausible, gap, node_limit, time_limit, engine, n_trials,
             random_state, decision_threshold,
         )  # fmt: skip
@@ -279,6 +283,7 @@ class Recourse:
         other.schema = self.schema if schema is None else _protected(schema, self.model)
         other.cost = cost or self.cost
         other.decision_threshold = decision_threshold or self.decision_threshold
+        other.threshold_given = self.threshold_given or decision_threshold is not None
         if other.cost is not self.cost or other.schema is not self.schema:
             other.cost.check(other.schema)
         if self.exact and other.schema is not self.schema:
@@ -356,7 +361,7 @@ class Recourse:
     def find_many(
         self,
         X: pd.DataFrame,
-        confidence: float = 0.5,
+        confidence: float | None = None,
         *,
         engine: Engine = "auto",
         min_radius: float | None = None,
@@ -373,12 +378,12 @@ class Recourse:
         The settings are those of `find`. With `n_jobs` the people are shared out to so many
         processes.
         """
-        if not isinstance(confidence, (int, float)):
+        if not isinstance(confidence, (int, float, type(None))):
             raise ValueError(f"confidence={confidence!r}; expected one level, such as 0.85")
+        levels = () if confidence is None else (confidence,)
         question = Question(
-            confidence=(confidence,), engine=engine, min_radius=min_radius, gap=gap,
-            node_limit=node_limit, time_limit=time_limit, n_trials=n_trials,
-            random_state=random_state,
+            levels, engine=engine, min_radius=min_radius, gap=gap, node_limit=node_limit,
+            time_limit=time_limit, n_trials=n_trials, random_state=random_state,
         )  # fmt: skip
         return self.ask_many(X, question, n_jobs=n_jobs, verbose=verbose)
 
@@ -386,7 +391,7 @@ class Recourse:
         self, X: pd.DataFrame, question: Question, *, n_jobs: int = 1, verbose: bool = False
     ) -> pd.DataFrame:
         """The first answer to a question of one confidence for each person, as `find_many` does."""
-        if len(question.confidence) != 1:
+        if len(question.confidence) > 1:
             given = list(question.confidence)
             raise ValueError(f"confidence={given!r}; expected one level, such as 0.85")
         if not isinstance(n_jobs, int) or n_jobs < 1:

@@ -277,7 +277,9 @@ class Result:
 
     def _option(self, at: int) -> Option:
         if not self.options:
-            raise IndexError("this result has no options; see result.status and result.furthest")
+            raise IndexError(
+                "this result has no options; see result.status and result.max_confidence"
+            )
         if not isinstance(at, (int, np.integer)) or isinstance(at, bool):
             raise TypeError(f"option {at!r}: expected its place in result.options, such as 0")
         if not -len(self.options) <= at < len(self.options):
@@ -483,21 +485,30 @@ class Result:
                 target: _held(each, "nodes", int)
                 for target, each in zip(targets, told["targets"], strict=True)
             },
-            engine=_held(told, "engine", str), question=_asked(told, targets),
+            engine=_held(told, "engine", str), question=_asked(told, targets, recourse),
             extra_constraints=_held(
                 told, "asked_more" if told["format"] == 2 else "extra_constraints", str
             ),
         )  # fmt: skip
 
 
-def _asked(told: dict[str, Any], targets: list[Target]) -> Question:
-    """The question of a file; of an old one, as much as it says."""
+def _asked(told: dict[str, Any], targets: list[Target], recourse: Recourse) -> Question:
+    """The question of a file, once all else there agrees with it; of an old one, what it says."""
     if told["format"] == 2:
         levels = tuple(target.confidence for target in targets)
         return Question(levels, targets[0].mode, targets[0].tolerance)
     asked = Question.from_dict(told["question"])
-    if asked.confidence != tuple(target.confidence for target in targets):
-        raise TypeError("question: other confidences than it has targets")
+    line, cost = recourse.decision_threshold, asked.cost or recourse.cost
+    for part, agrees in {
+        "confidence, mode or tolerance": asked.targets(line) == tuple(targets),
+        "threshold": asked.decision_threshold in (None, line),
+        "lock or limits": asked.narrowed(recourse.schema) == recourse.schema,
+        "cost": cost.to_dict() == recourse.cost.to_dict(),
+        "engine": asked.engine in ("auto", told["engine"]),
+        "extra constraints": asked.extra_constraints(line) == told["extra_constraints"],
+    }.items():
+        if not agrees:
+            raise TypeError(f"question: another {part} than the rest of the file says")
     return asked
 
 

@@ -12,7 +12,7 @@ PlausibleBy = Literal["neighbours", "isolation"]  # tests of rows that have a na
 SPAN = ".."  # between the ends of a limit, as people write it
 
 HELP = {
-    "confidence": "At least so much; of the wanted class.",
+    "confidence": "At least so much, of the wanted class; the decision threshold if none.",
     "mode": "At least that much, or a band around it.",
     "tolerance": "Of a band: how far on either side of the level.",
     "cost": "How changes add up: l0 their number, l1 their sum, l2 their length; or a mixture.",

@@ -17,10 +17,10 @@ from scipy import stats
 from typer.testing import CliRunner
 
 import folders
-from trust_recourse import Audit, Feature, PTMClassifier, Recourse, Schema
+from trust_recourse import Audit, Feature, PTMClassifier, Recourse, Schema, batch
 from trust_recourse.audit import gather, intervals
 from trust_recourse.audit.counts import NONE, OPEN, REACHED, Group
-from trust_recourse.audit.folder import Folder
+from trust_recourse.audit.folder import BatchFolder
 from trust_recourse.audit.groups import MOST_CROSSED, Column, Grouping, _band_names, meant
 from trust_recourse.audit.permutation_test import dealt_out
 from trust_recourse.audit.sampled_search import Sampled, Some, Step, _people
@@ -37,8 +37,9 @@ from trust_recourse.plot import (
     levels_info,
 )
 from trust_recourse.progress import Progress
+from trust_recourse.question import Question
 from trust_recourse.report.audit import points
-from trust_recourse.report.content import Grid
+from trust_recourse.report.content import TableBlock
 from trust_recourse.tables import FORMULA, as_csv
 
 ALIKE = {"a": (400, 0.5, 0.2, 0.05, 1.0), "b": (300, 0.5, 0.2, 0.05, 1.0)}
@@ -301,7 +302,7 @@ def mean_of(costs, rng):
     group = group_of(costs, 0)
     estimate = intervals.mean_cost(group.costs, group.times, 100, rng)
     curve = intervals.Curve(*[np.empty(0)] * 4)
-    return intervals.Measured(group, {"mean_cost": estimate}, {}, curve, (0, 0, 0), np.inf)
+    return intervals.MeasuredGroup(group, {"mean_cost": estimate}, {}, curve, (0, 0, 0), np.inf)
 
 
 @given(st.integers(30, 200), st.integers(30, 200), st.floats(0, 1), st.floats(0, 1))
@@ -336,11 +337,6 @@ def test_groups_that_do_not_overlap_are_never_dealt_so(people, others):
     a, b = ((x, np.ones(len(x), dtype=np.int64)) for x in (low, 1 + high))
     assert dealt_out(a, b) == dealt_out(b, a) == 0.0
     assert dealt_out(a, a) == 0.5
-
-
-@given(freedom=st.integers(5, 300), level=st.floats(0.9, 0.9995))
-def test_quantiles_of_students_law(freedom, level):
-    assert intervals.student(freedom, level) == pytest.approx(stats.t.ppf(level, freedom), rel=0.02)
 
 
 @given(tail=st.floats(1e-4, 0.05), k=st.integers(0, 60))
@@ -646,7 +642,7 @@ def test_what_blocks_nobody_is_not_named_for_all(deep, loans):
         .sum()
         .drop("no single constraint", errors="ignore")
     )
-    schema = Folder.read(place / "answers").schema
+    schema = BatchFolder.read(place / "answers").schema
     parts = pd.concat(map(pd.read_parquet, sorted((place / "answers").glob("*.parquet"))))
     stuck = parts[parts["refused"] & (parts["status"] == "infeasible")]
     counts = dict.fromkeys(told.index, 0)
@@ -682,13 +678,13 @@ def test_values_that_answers_hold_as_text_are_read_again(feature, texts, values,
     schema = Schema((*folders.INCOME, feature))
     frame = folders.made_up({"a": (2, 1.0, 0, 0, 1)}, np.random.default_rng(0))
     folders.write(tmp_path / "x", frame.assign(**{"from.c": texts, "to.c": texts}), schema)
-    people = _people(Folder.read(tmp_path / "x"), {0, 1})
+    people = _people(BatchFolder.read(tmp_path / "x"), {0, 1})
     assert [people[row]["c"] for row in (0, 1)] == values
 
 
 def test_cost_functions_are_given_again_or_the_model_is_not_asked(loans, tmp_path):
     place, model = loans
-    first = Folder.read(place / "answers")
+    first = BatchFolder.read(place / "answers")
     X = pd.read_parquet(first.parts[0]).head(40)[[f"from.{n}" for n in first.schema.names]]
     X.columns = list(first.schema.names)
     cost = Cost.named("l1", functions={"housing": lambda own, new: 1000.0 * (own != new)})
@@ -707,6 +703,47 @@ def test_cost_functions_are_given_again_or_the_model_is_not_asked(loans, tmp_pat
     again = audit.levels().query("confidence == 0.65")["mean_cost"].to_numpy()
     np.testing.assert_allclose(own, again)
     assert own.max() > 100
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        (Question(0.65, "band", 0.05), "a confidence of 0.65 ± 0.05"),
+        (
+            Question(0.65, min_radius=0.02, node_limit=500),
+            "a confidence of at least 0.65, kept at 0.5 or more within a radius of 0.02",
+        ),
+        (Question(0.65, engine="tpe", n_trials=20), "a confidence of at least 0.65"),
+    ],
+    ids=["band", "radius", "tpe"],
+)
+def test_all_that_a_batch_asked_is_told_and_asked_again(asked, words, loans, tmp_path):
+    batched(loans, asked, tmp_path)
+    done = run(
+        tmp_path / "x", "--by", "old", "--model", loans[0] / "model.safetensors", "--sample", 2,
+        "--bootstrap", 100, "--html", tmp_path / "a.html",
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    assert f"Target: {words}. Cost" in " ".join(done.stdout.split())
+    assert f"with {words}?" in " ".join((tmp_path / "a.html").read_text().split())
+
+
+def test_by_a_plausibility_test_the_model_is_not_asked_again(loans, tmp_path):
+    batched(loans, Question(0.65, plausible=lambda rows: rows["debt"] >= 0), tmp_path)
+    assert "plausible" in Audit.of(tmp_path / "x", "old", draws=100).target
+    with pytest.raises(ValueError, match="whose rows no batch holds, .* audit without the model"):
+        Audit.of(tmp_path / "x", "old", model=loans[1])
+
+
+def batched(loans, asked, place):
+    """What a batch writes of some people who are asked about so."""
+    folder = BatchFolder.read(loans[0] / "answers")
+    X = pd.read_parquet(folder.parts[0]).head(12)[[f"from.{n}" for n in folder.schema.names]]
+    X.columns = list(folder.schema.names)
+    X.to_parquet(place / "people.parquet", index=False)
+    schema = folder.schema.update("income", upper=99)
+    recourse = Recourse(loans[1], schema)
+    batch.run(recourse, place / "people.parquet", place / "x", asked, radius=False, n_jobs=1)
 
 
 def test_another_model_is_refused(loans, patients):
@@ -806,7 +843,7 @@ def test_a_group_of_which_nothing_is_known_has_no_row(table, tmp_path):
 
 def test_numbers_with_their_intervals_are_not_broken_and_long_names_are_cut(tmp_path):
     numbers = ("+0.953 (0.8561234 to 1.0612345) *", "<0.1 % (<0.1 to 100.0)")
-    grid = Grid(("a name that is rather long", "mean", "share"), (("a", *numbers),))
+    grid = TableBlock(("a name that is rather long", "mean", "share"), (("a", *numbers),))
     assert grid.wide == (True, False, False)
     name = "a very long name of a group " * 10
     groups = {name: (80, 0.6, 0.2, 0, 1.0), "b": (90, 0.6, 0.2, 0, 1.0)}

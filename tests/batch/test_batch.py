@@ -31,9 +31,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from trust_recourse import PTMClassifier, Recourse, Schema, batch
+from trust_recourse import NearNeighbours, PTMClassifier, Recourse, Schema, batch
 from trust_recourse.batch import BatchError, Job, TableError, answer, folder
-from trust_recourse.batch.people import Span
+from trust_recourse.batch.people import PartSpan
 from trust_recourse.cli import app
 from trust_recourse.cost import Cost
 from trust_recourse.question import Question
@@ -401,6 +401,20 @@ def test_memory_does_not_grow_with_the_input(patients, tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore:This process.*fork:DeprecationWarning")
+def test_what_a_killed_run_was_writing_is_removed_by_the_next(recourse, file, tmp_path):
+    out, ask = tmp_path / "out", {"radius": False, "n_jobs": 1}
+    child = os.fork()
+    if not child:  # killed when all is written but the name
+        os.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+        batch.run(recourse, file, out, LEVEL, **ask)
+    os.waitpid(child, 0)
+    left = set(os.listdir(out)) - {".lock"}
+    assert left
+    batch.run(recourse, file, out, LEVEL, **ask)
+    assert not left & set(os.listdir(out))
+
+
+@pytest.mark.filterwarnings("ignore:This process.*fork:DeprecationWarning")
 def test_killed_at_any_moment_it_goes_on_and_has_each_row_once(recourse, file, tmp_path):
     begun = time.monotonic()
     batch.run(recourse, file, tmp_path / "whole", LEVEL, rows_per_part=3, n_jobs=1)
@@ -494,6 +508,31 @@ def test_what_cannot_be_told_from_another_is_not_gone_on_with(recourse, file, tm
         batch.run(asked, file, out, LEVEL, **ask)
         with pytest.raises(BatchError, match=f"was begun with {words}.*cannot be told"):
             batch.run(asked, file, out, LEVEL, **ask)
+    own = Question(LEVEL, plausible=lambda rows: np.full(len(rows), True), node_limit=500)
+    batch.run(recourse, file, tmp_path / "own", own, **ask)
+    with pytest.raises(BatchError, match=r"was begun with a plausibility test of its own, .*told"):
+        batch.run(recourse, file, tmp_path / "own", own, **ask)
+
+
+def test_another_plausibility_test_is_refused(recourse, mixed, file, tmp_path):
+    known, out = mixed[0], tmp_path / "out"
+    ask = {"radius": False, "n_jobs": 1, "rows_per_part": 40}
+
+    def run(test):
+        batch.run(recourse, file, out, Question(LEVEL, plausible=test, node_limit=500), **ask)
+
+    run(NearNeighbours(known, schema=recourse.schema))
+    next(out.glob("part-*")).unlink()
+    run(NearNeighbours(known, schema=recourse.schema))
+    for other in (
+        NearNeighbours(known.head(20), schema=recourse.schema),
+        NearNeighbours(known, quantile=0.5, schema=recourse.schema),
+        NearNeighbours(known, k=2, schema=recourse.schema),
+    ):
+        with pytest.raises(BatchError, match="begun otherwise .plausible: .* there, .* now"):
+            run(other)
+    with pytest.raises(BatchError, match="begun otherwise .question, plausible: 'neighbours'"):
+        run(lambda rows: np.full(len(rows), True))
 
 
 def test_a_version_that_differs_is_named(recourse, file, tmp_path):
@@ -659,7 +698,7 @@ def test_no_byte_of_the_answers_changes_unseen(recourse, file, tmp_path):
     out = tmp_path / "out"
     batch.run(recourse, file, out, LEVEL, radius=False, rows_per_part=60, n_jobs=1)
     part, good = out / folder.part_name(0), batch.read(out)
-    span, whole = Span(0, file, 0, 60), part.read_bytes()
+    span, whole = PartSpan(0, file, 0, 60), part.read_bytes()
     pages = len(whole) - 8 - int.from_bytes(whole[-8:-4], "little")
     seen = 0
     for at in range(4, pages, 97):

@@ -277,8 +277,8 @@ def test_the_question_is_said_to_be_the_certificates_own_word_as_far_as_it_is(fi
     person = ("--data", files / "people.csv", "--row", 0, "--schema", files / "schema.yaml")
     some = verify(*paths, *person)
     assert some.exit_code == 0, some.output
-    own = "this is the certificate's own word: the confidence, the cost, the wanted class."
-    assert own in joined(some.output)
+    own = "the confidence, the decision threshold, the cost, the wanted class."
+    assert f"this is the certificate's own word: {own}" in joined(some.output)
     whole = verify(*paths, *person, "--confidence", 0.95, "--cost", "l1", "--wanted", 1)
     assert whole.exit_code == 0, whole.output
     assert whole.output.endswith("The question is the one you gave.\n")
@@ -294,6 +294,7 @@ def joined(text):
         (["--set", "nodes=7"], "person, nodes is .*, not 7.0"),
         (["--lock", "nodes"], "nodes, mutable is the default, not False"),
         (["--confidence", "0.9"], "target, confidence is 0.95, not 0.9"),
+        (["--threshold", "0.6"], "target, threshold is the default, not 0.6"),
         (["--cost", "l0"], "cost, l0 is 0.0, not 1.0"),
         (["--wanted", "0"], "its wanted class is 1, not 0"),
         (["--schema", "own.yaml"], "nodes, direction is 'decrease', not the default"),
@@ -310,6 +311,28 @@ def test_what_differs_from_the_question_given_is_refused_and_said(files, asked, 
     done = verify(files / "proof.json", files / "model.safetensors", *person, *rules, *line)
     assert done.exit_code == 1, done.output
     assert re.match(f"Refused: (it answers another question: )?{words}", done.output), done.output
+
+
+def test_a_threshold_is_compared_by_itself_and_shown(files, asked):
+    paths = files / "proof.json", files / "model.safetensors"
+    assert "a decision for it takes 0.5" in joined(verify(*paths).output)
+    done = verify(*paths, "--threshold", 0.5)
+    assert done.exit_code == 0, done.output
+    own = "own word: the person, the schema, the confidence, the cost, the wanted class."
+    assert own in joined(done.output)
+    other = asked.recourse.replaced(decision_threshold=0.6)
+    other.find(asked.factual, 0.6).certificate().save(files / "proof.json")
+    assert "a decision for it takes 0.6" in joined(verify(*paths).output)
+    assert verify(*paths, "--threshold", 0.6).exit_code == 0
+    done = verify(*paths, "--threshold", 0.7)
+    assert (done.exit_code, "threshold is 0.6, not 0.7" in done.output) == (1, True)
+
+
+@pytest.mark.parametrize("line", [["--mode", "band"], ["--tolerance", "0.2"]])
+def test_a_band_without_its_confidence_is_refused(files, line):
+    done = verify(files / "proof.json", files / "model.safetensors", *line)
+    assert done.exit_code == 2
+    assert f"{' '.join(line)}: of which confidence? give --confidence too" in joined(done.output)
 
 
 def test_a_person_is_asked_about_by_the_models_own_schema_unless_another_is_given(files, asked):

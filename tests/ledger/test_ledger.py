@@ -34,6 +34,7 @@ from trust_recourse.ledger.entries import canonical, sha256, walk
 from trust_recourse.ledger.promises import stamp
 from trust_recourse.ledger.pseudonyms import VARIABLE, Key
 from trust_recourse.ledger.store import ENTRIES, NEWEST, SCHEMAS, SEALED, read_url
+from trust_recourse.question import Question
 from trust_recourse.wording import floored
 from worlds import enumerated, machine, person_schema
 
@@ -510,6 +511,36 @@ def test_a_story_of_promises(where, asked, stricter, model, tmp_path):
             ledger.redeem(one.id, one.option.x, stricter)
         assert [entry.kind for entry in ledger.history(one.id)] == ["promise", "redeemed"]
         assert ledger.verify(ledger.head()).holds
+
+
+def test_a_repair_is_asked_for_as_the_promise_was(tmp_path, asked, monkeypatch):
+    recourse, results = asked
+    x = results[0].factual
+    tries = {"engine": "tpe", "n_trials": 40, "random_state": 7}
+    proves = {"gap": 0.3, "node_limit": 4000, "min_radius": 0.01, "floor": 0.5}
+    lower = Recourse(lambda t: np.where(t["nodes"] < 1, 0.9, 0.1), recourse.schema, "l1")
+    stricter = Recourse(recourse.model, recourse.schema, "l1", decision_threshold=0.7)
+    seen, ask = [], Recourse.ask
+    with Ledger(tmp_path / "promises.db", key=KEY) as ledger:
+        for more in (
+            tries,
+            proves,
+            {"plausible": lambda rows: rows["nodes"].to_numpy() >= 0, "n_options": 2},
+        ):
+            ledger.promise(recourse.find(x, 0.55, **more), subject="person")
+        monkeypatch.setattr(Recourse, "ask", lambda *a, **b: seen.append(a[2]) or ask(*a, **b))
+        told = [[each.reason for each in ledger.check(by).broken] for by in (stricter, lower)]
+    unproved = "it was not asked to be plausible: the known rows are in no ledger"
+    no_cells = "it was not asked to be kept within its radius: this model has no cells"
+    assert told == [["", "", unproved], ["", no_cells, unproved]]
+    assert seen == [
+        Question(0.7, **tries),
+        Question(0.7, time_limit=10.0, **proves),
+        Question(0.7, time_limit=10.0),
+        Question(0.5, **tries),
+        Question(0.5, gap=0.3),
+        Question(0.5),
+    ]
 
 
 def test_a_promise_may_be_judged_by_its_target(tmp_path, asked):

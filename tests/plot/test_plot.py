@@ -28,7 +28,6 @@ from trust_recourse.plot import (
     sweep_info,
 )
 from trust_recourse.plot.frontier import APART
-from trust_recourse.plot.reliability import _chance
 from trust_recourse.report import expected_calibration_error, reliability_curve
 from trust_recourse.wording import floored
 from worlds import machine, person_schema
@@ -370,7 +369,8 @@ def test_reliability_counts_everybody_and_its_error_is_the_reports(seed, n, bins
 @pytest.mark.parametrize("p", [0.0, 0.05, 0.3, 0.5, 0.9, 1.0])
 def test_chance_leaves_no_more_out_than_it_says(n, p):
     """Each tail is at most 2.5 in 100, and would be more if the range were any narrower."""
-    least, most = _chance(p, n)
+    said = pd.DataFrame({"confidence": [p], "observed": [0.0], "count": [n]}, index=["0–1"])
+    least, most = reliability_info({"one": said}).curves["one"].loc["0–1", ["least", "most"]]
     shares = np.random.default_rng(0).binomial(n, p, 20_000) / n
     assert (shares < least).mean() <= 0.025 + 0.005
     assert (shares > most).mean() <= 0.025 + 0.005

@@ -24,6 +24,7 @@ from trust_recourse import (
     AtMost,
     Certificate,
     Feature,
+    NearNeighbours,
     PTMClassifier,
     Recourse,
     Result,
@@ -36,7 +37,7 @@ from trust_recourse import (
     verify,
 )
 from trust_recourse.cli import app
-from trust_recourse.question import Point
+from trust_recourse.question import Point, Question
 from trust_recourse.report import content
 from trust_recourse.report.confidence import out_of_100
 from trust_recourse.report.reasons import reasons
@@ -424,7 +425,7 @@ def test_a_value_that_must_stay_missing_is_named_and_may_be_supplied(limit):
     assert "income is missing. If you give us the value, the answer may change." in text
     assert repr(schema.action_set(result.factual)).splitlines()[0] == "income: missing, fixed"
     told = evidence(result, certificates=False, pictures=False)
-    principal = next(b for b in told.document.blocks if isinstance(b, content.Grid))
+    principal = next(b for b in told.document.blocks if isinstance(b, content.TableBlock))
     assert [row[-1] for row in principal.rows if row[0] == "income"] == ["no"]
 
 
@@ -460,7 +461,7 @@ def test_the_table_shows_just_what_each_option_changes(names, labels, weights):
     options = tuple(o for o in options if o.confidence >= 0.5)
     result = Result(steep, factual, steep.confidence(x), options, {Target(0.5): Status.FEASIBLE})
     made = letter(result, **GIVEN)
-    table = next(b for b in made.document.blocks if isinstance(b, content.Grid))
+    table = next(b for b in made.document.blocks if isinstance(b, content.TableBlock))
     used = next(b for b in made.document.blocks if isinstance(b, content.Text) and b.small)
     titles = [each.removesuffix(": 1 €") for each in used.text.removesuffix(".").split("; ")]
     named = dict(zip(titles, names, strict=True))
@@ -690,6 +691,38 @@ def test_its_confidences_are_on_the_right_side_of_what_was_asked(model, schema, 
     assert f"{near:.4f}" != floored(near, [near], digits=4)
 
 
+def test_the_search_for_a_yes_asks_as_the_question_did(recourse, monkeypatch):
+    own = {"n_trials": 30, "random_state": 5, "engine": "tpe", "gap": 0.1}
+    result = recourse.find(REFUSED, 0.02, mode="band", tolerance=0.01, n_options=2, **own)
+    seen, ask = [], Recourse.ask
+    monkeypatch.setattr(Recourse, "ask", lambda *a, **b: seen.append(a[2]) or ask(*a, **b))
+    letter(result, **GIVEN)
+    assert seen == [Question(0.5, tolerance=0.01, **own)]
+    exact = recourse.find(REFUSED, 0.02, mode="band", tolerance=0.01, node_limit=900, gap=0.2)
+    letter(exact, time_limit=1.5, **GIVEN)
+    limits = {"node_limit": 900, "time_limit": 1.5}
+    assert seen[-1] == Question(0.5, tolerance=0.01, engine="exact", gap=0.2, **limits)
+
+
+def test_the_evidence_tells_every_part_of_the_question(recourse):
+    result = recourse.find(
+        REFUSED, 0.6, n_options=2, min_distance=0.05, gap=0.01, node_limit=9000, time_limit=8.0,
+        min_radius=0.01, floor=0.55, plausible=NearNeighbours(pd.DataFrame([REFUSED] * 9)),
+        lock=["age"], limits={"nodes": (1, None)}, decision_threshold=0.55,
+    )  # fmt: skip
+    text = flat(evidence(result, pictures=False, time_limit=0.5))
+    for part, value in {
+        "options": 2, "min_distance": 0.05, "gap": 0.01, "node_limit": 9000, "time_limit": "8.0",
+        "min_radius": 0.01, "floor": 0.55, "plausible": "neighbours", "lock": "age",
+        "limits": "nodes=1..", "threshold": 0.55,
+    }.items():  # fmt: skip
+        assert f"- {part} {value}: " in text
+    tried = recourse.find(REFUSED, 0.6, engine="tpe", n_trials=20, random_state=4)
+    text = flat(evidence(tried, pictures=False, time_limit=0.5))
+    assert "- trials 20: Of the engines tpe" in text
+    assert "- seed 4: Seed of the engines" in text
+
+
 def test_two_features_of_one_label_stay_apart_in_the_evidence(model, patients):
     schema = (
         Schema.infer(patients[0]).update("nodes", label="number").update("year", label="number")
@@ -697,12 +730,12 @@ def test_two_features_of_one_label_stay_apart_in_the_evidence(model, patients):
     made = evidence(
         Recourse(model, schema).find(REFUSED, [0.5, 0.7]), certificates=False, pictures=False
     )
-    for grid in (b for b in made.document.blocks if isinstance(b, content.Grid)):
+    for grid in (b for b in made.document.blocks if isinstance(b, content.TableBlock)):
         assert not [row for row in grid.rows if row[0] == "number"]
 
 
 def test_a_table_of_two_columns_says_each_value_after_its_name(told):
-    long = content.Grid(("", "value"), (("kind", "PTM"), ("settings", "word " * 20)))
+    long = content.TableBlock(("", "value"), (("kind", "PTM"), ("settings", "word " * 20)))
     assert long.lines()[0] == "kind: PTM"
     assert "value:" not in told.text()
 
@@ -714,23 +747,23 @@ def test_no_value_passes_for_a_mark_of_the_template(monkeypatch):
     values = {"a": "# A", "b": "- B", "c": "- C\n\n# C", "d": "~ D", "e": "\u20670"}
     assert content.blocks("it", **values) == (
         content.Text("# A"),
-        content.Points(("- B - C # C",)),
+        content.ListBlock(("- B - C # C",)),
         content.Text("~ D"),
         content.Text("0"),
-        content.Grid(("x",), (("- B",),)),
+        content.TableBlock(("x",), (("- B",),)),
         content.Text("- C # C"),
     )
 
 
 def test_only_words_that_no_line_holds_may_break():
-    grid = content.Grid(("", "value"), (("Monatliches Einkommen", f"a {'x' * 25}"),))
+    grid = content.TableBlock(("", "value"), (("Monatliches Einkommen", f"a {'x' * 25}"),))
     page = content.Document("Long", datetime.date(2026, 1, 1), "", "", (grid,)).html()
     assert "Monatliches Einkommen</th>" in page
     assert f"a <span class=long>{'x' * 25}</span>" in page
 
 
 def test_its_shares_add_up_to_the_change_that_is_shown(told, answers):
-    grids = [b for b in told.document.blocks if isinstance(b, content.Grid)]
+    grids = [b for b in told.document.blocks if isinstance(b, content.TableBlock)]
     by_rule = [g for g in grids if g.head == ("rule", "votes for", "states", "fires", "share")]
     assert len(by_rule) == 2
     for at, grid in enumerate(by_rule):
@@ -740,7 +773,7 @@ def test_its_shares_add_up_to_the_change_that_is_shown(told, answers):
 
 
 def test_it_has_pictures_and_pages_of_tables(told, tmp_path):
-    drawn = [b for b in told.document.blocks if isinstance(b, content.Picture)]
+    drawn = [b for b in told.document.blocks if isinstance(b, content.PictureBlock)]
     assert len(drawn) == 2
     assert all(picture.svg.lstrip().startswith("<?xml") for picture in drawn)
     assert told.html().count("data:image/svg+xml;base64,") == 2
@@ -752,7 +785,7 @@ def test_it_has_pictures_and_pages_of_tables(told, tmp_path):
 def test_a_long_table_breaks_over_pages_with_its_head_on_each(tmp_path):
     rows = tuple((f"row {i}", f"value {i}") for i in range(300))
     printed = content.Printed()
-    grid = content.Grid(("name of a row", "what it holds"), rows)
+    grid = content.TableBlock(("name of a row", "what it holds"), rows)
     printed.document = content.Document("Long", datetime.date(2026, 1, 1), "", "", (grid,))
     told = pages(printed, tmp_path)
     assert len(told) > 3
@@ -763,7 +796,7 @@ def test_a_long_table_breaks_over_pages_with_its_head_on_each(tmp_path):
 def test_without_matplotlib_the_dossier_has_no_pictures(answers, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     made = evidence(answers, certificates=False)
-    assert not [b for b in made.document.blocks if isinstance(b, content.Picture)]
+    assert not [b for b in made.document.blocks if isinstance(b, content.PictureBlock)]
     assert "None was asked for." in made.text()
 
 

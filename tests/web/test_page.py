@@ -24,11 +24,11 @@ from trust_recourse.web.page.exports import not_to_come
 from trust_recourse.web.page.frontier_chart import picture
 from trust_recourse.web.page.latest import said
 from trust_recourse.web.page.locks import price_words
-from trust_recourse.web.page.people import A_PAGE, People
-from trust_recourse.web.page.question import Asked, Price, find, price, tried, with_kept
+from trust_recourse.web.page.people import A_PAGE, PeopleTable
+from trust_recourse.web.page.question import PersonQuestion, Price, find, price, tried, with_kept
 from trust_recourse.web.page.what_if import verdict
 from trust_recourse.web.page.words import badge, doubt, limits, percent
-from trust_recourse.web.state import Busy
+from trust_recourse.web.state import Busy, Limits
 
 WAIT = 25_000  # milliseconds, for a machine that is busy with other tests
 needs_browser = pytest.mark.skipif(not CHROMIUM.exists(), reason=NO_BROWSER)
@@ -135,7 +135,7 @@ def test_the_whole_story(session, folder):
 
     # pick
     X, recourse = patients()
-    fit = People(recourse, X).search("nodes 30", refused=True).total
+    fit = PeopleTable(recourse, X).search("nodes 30", refused=True).total
     assert 0 < fit < A_PAGE
     page.get_by_label("Search a name or a value").fill("nodes 30")
     expect(page.locator("button.person")).to_have_count(fit)
@@ -332,6 +332,29 @@ def test_a_search_says_that_it_runs_and_why_it_ended(session):
 
 
 @needs_browser
+def test_settings_are_asked_whole_or_not_at_all(session):
+    page = session()
+    page.locator("button.person", has_text="Row 24").click()
+    page.locator(".facts").first.wait_for()
+    page.get_by_role("tab", name="Settings").click()
+    told = page.locator(".tools .waiting")
+    page.get_by_label("Confidence within the radius").fill("0.6")
+    told.get_by_text("floor=0.6 without min_radius").wait_for()
+    page.get_by_label("Trials").fill("9")
+    told.get_by_text("floor=0.6 without min_radius").wait_for()
+    page.get_by_label("Trials").fill("")
+    page.get_by_label("Radius to stay accepted in").fill("0.01")
+    told.wait_for(state="hidden")
+    page.get_by_label("Decision threshold").fill("0.85")
+    page.locator(".tau", has_text="at least 85").wait_for()
+    assert page.locator(".slider").input_value() == "85"
+    page.get_by_label("Seconds of search").fill("11")
+    told.get_by_text("time_limit: given 11, expected at most 10").wait_for()
+    narrow = page.locator(".settings .q-field__messages").first.bounding_box()
+    assert narrow["height"] > 10, "what a field means is read without a hover"
+
+
+@needs_browser
 def test_tabs_have_their_own_person_and_question(session):
     one, other = session(), session()
     pick(one)
@@ -458,7 +481,7 @@ def lending():
 
 def test_a_search_finds_whom_a_plain_loop_finds(lending):
     recourse, X = lending
-    people = People(recourse, X)
+    people = PeopleTable(recourse, X)
     every = {
         at: ", ".join(f"{f.title} {f.describe(x[f.name])}" for f in recourse.schema)
         for at, (_, x) in enumerate(X.iterrows())
@@ -485,7 +508,7 @@ def test_a_search_finds_whom_a_plain_loop_finds(lending):
 
 def test_an_empty_table_is_searched_too(lending):
     recourse, X = lending
-    assert People(recourse, X.iloc[:0]).search("anyone").listed == []
+    assert PeopleTable(recourse, X.iloc[:0]).search("anyone").listed == []
 
 
 def test_a_lock_costs_what_the_search_with_it_says(lending):
@@ -493,14 +516,14 @@ def test_a_lock_costs_what_the_search_with_it_says(lending):
     refused = [x for _, x in X.iterrows() if recourse.confidence(x) < 0.5][:6]
     dearer = 0
     for x in refused:
-        question = Asked(recourse.schema.row(x), Question(0.7))
-        now = find(recourse, question, 10.0)
+        question = PersonQuestion(recourse.schema.row(x), Question(0.7))
+        now = find(recourse, question, Limits())
         for feature in recourse.schema:
             if feature.protected or not now.options:
                 continue
             locked = Recourse(recourse.model, recourse.schema.lock(feature.name)).find(x, 0.7)
             expected = locked.options[0].cost if locked.options else float("inf")
-            found = price(recourse, question, feature, now, 10.0)
+            found = price(recourse, question, feature, now, Limits())
             assert found.proved
             assert found.then == expected
             dearer += found.then > found.now
@@ -510,7 +533,7 @@ def test_a_lock_costs_what_the_search_with_it_says(lending):
 def test_turning_a_lock_twice_leaves_the_question(lending):
     recourse, X = lending
     schema = recourse.schema.lock("school")
-    question = Asked(schema.row(X.iloc[0]), Question(0.7))
+    question = PersonQuestion(schema.row(X.iloc[0]), Question((0.7,)))
     for feature in schema:
         if not feature.protected:
             turned = question.turned(feature)
@@ -544,10 +567,10 @@ def test_errors_are_told_without_their_insides(error, words):
 
 def test_numbers_named_by_their_rows_or_by_their_index(lending):
     recourse, X = lending
-    assert People(recourse, X).name(3) == "Row 3"
+    assert PeopleTable(recourse, X).name(3) == "Row 3"
     named = X.set_axis(pd.Index([f"customer {at}" for at in range(len(X))]))
-    assert People(recourse, named).name(3) == "customer 3"
-    assert [each.at for each in People(recourse, named).search("customer 399").listed] == [399]
+    assert PeopleTable(recourse, named).name(3) == "customer 3"
+    assert [each.at for each in PeopleTable(recourse, named).search("customer 399").listed] == [399]
 
 
 @pytest.mark.parametrize(
@@ -569,7 +592,7 @@ def test_an_id_that_names_nobody_is_refused(tmp_path, arguments, words):
     assert words in " ".join(done.output.split())
     nothing = dict.fromkeys(Service.__dataclass_fields__)
     told = Service(**{**nothing, "data": data, "id": "number"}).people(patients()[1].schema)
-    assert People(patients()[1], told).name(0) == "01"
+    assert PeopleTable(patients()[1], told).name(0) == "01"
 
 
 # ---------------------------------------------------------------- what is said
@@ -592,7 +615,7 @@ SAVINGS = Feature("savings", lower=0, upper=80, unit="T€", missing=(None, -9))
 def test_limits_are_those_from_the_persons_own_value(feature, value, words):
     person = pd.Series({"savings": value}, dtype=object)
     assert limits(feature, person).startswith(words)
-    free = Asked(person, Question(0.7)).may_change(feature)
+    free = PersonQuestion(person, Question((0.7,))).may_change(feature)
     assert free == any(feature.actions(feature.code_of(value)).allows(v) for v in (1.0, 4.0))
 
 

@@ -178,12 +178,18 @@ def test_a_proof_that_is_sent_is_verified_and_a_forged_one_is_not(asked):
         {"proof": unsealed(proof, fingerprint="0" * 64)},
         {"proof": proof, "confidence": 0.7},
         {"proof": proof, "confidence": 0.6, "mode": "band"},
+        {"proof": proof, "threshold": 0.55},
         {"proof": proof, "person": {**PATIENT, "nodes": 21}},
     ):
         verdict = verdict_on(asked, **forged)
         assert not verdict["holds"]
         assert verdict["reason"]
     told(asked.post("/v1/verify", json={"certificate": {"kind": "other"}}), 422)
+    problem = told(asked.post("/v1/verify", json={"certificate": proof, "mode": "band"}), 422)
+    assert "mode: of which confidence? give confidence too" in problem["detail"]
+    firmer = proved(asked, threshold=0.6)
+    assert verdict_on(asked, firmer, threshold=0.6)["holds"]
+    assert "threshold is 0.6" in verdict_on(asked, firmer)["reason"]
 
 
 def test_the_question_that_a_proof_answers_is_told_with_its_fingerprint(asked, recourse):

@@ -10,7 +10,8 @@ import pytest
 from page_server import loans
 from trust_recourse import Option, PTMClassifier, Recourse
 from trust_recourse.web.page.session import Session
-from trust_recourse.web.state import AppState
+from trust_recourse.web.page.settings import parts
+from trust_recourse.web.state import AppState, Limits
 
 
 @pytest.fixture(scope="module")
@@ -55,10 +56,64 @@ def test_nothing_is_left_of_an_answer_once_its_question_is_another(asking, chang
 
 def test_what_is_kept_is_no_other_answer(asking):
     told = []
-    asking.on_answer.append(lambda: told.append("answer"))
-    asking.on_kept.append(lambda: told.append("kept"))
+    asking.on(lambda: told.append("answer"), "answer")
+    asking.on(lambda: told.append("kept"), "kept")
     asking.keep(asking.result.options[0])
     assert told == ["kept"]
     asking.turn(asking.state.recourse.schema["income"])
     asking.keep(Option(asking.question.person, np.empty(0)))  # from a card of the earlier answer
     assert asking.kept == ()
+
+
+def test_what_is_shown_in_the_fields_is_asked_whole_or_not_at_all(asking):
+    state, texts = asking.state, {"floor": "0.6"}
+
+    def edited(**more):
+        texts.update(more)
+        asking.ask(**parts(state, texts))
+
+    with pytest.raises(ValueError, match="floor=0.6 without min_radius"):
+        edited()
+    with pytest.raises(ValueError, match="floor=0.6 without min_radius"):
+        edited(gap="0.1")
+    edited(min_radius="0.01")
+    assert asking.settings.floor == 0.6
+    assert (asking.settings.min_radius, asking.settings.gap) == (0.01, 0.1)
+    before = asking.settings
+    for mistake, words in (
+        ({"limits": "income=9..1"}, "income"),
+        ({"limits": "", "time_limit": "11"}, "time_limit: given 11, expected at most 10"),
+        ({"time_limit": "", "n_trials": "9"}, "n_trials with engine 'exact'"),
+        ({"n_trials": "", "min_distance": "far"}, "Distance of options: given 'far', expected a"),
+        ({"min_distance": "", "node_limit": "1.5"}, "Boxes to open: .*expected a whole number"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            edited(**mistake)
+        assert asking.settings == before
+    edited(node_limit="")
+    with pytest.raises(ValueError, match="options: given 11, expected at most 10"):
+        asking.ask(n_options=11)
+    with pytest.raises(ValueError, match="trials: given 301, expected at most 300"):
+        edited(floor="", min_radius="", engine="tpe", n_trials="301")
+
+
+def test_a_search_by_trial_ends_with_the_servers_limit(lending, monkeypatch):
+    recourse, X = lending
+    session = Session(AppState(recourse, limits=Limits(trials=20)), None)
+    session.ask(engine="tpe", limits={"savings": (0, 9000)})
+    session.meet("Bo", next(x for _, x in X.iterrows() if recourse.confidence(x) < 0.5))
+    seen, ask = [], Recourse.ask
+    monkeypatch.setattr(Recourse, "ask", lambda *a, **b: seen.append(a[2]) or ask(*a, **b))
+    asyncio.run(session.answer())
+    assert seen[-1].n_trials == 20
+
+
+def test_the_level_follows_a_threshold_that_is_raised(asking):
+    told = []
+    asking.on(lambda: told.append(asking.confidence), "question")
+    asking.ask(confidence=0.7)
+    asking.ask(decision_threshold=0.8)
+    assert (asking.confidence, asking.threshold) == (0.8, 0.8)
+    asking.ask(decision_threshold=None)
+    asking.ask(confidence=0.4)
+    assert told == [0.7, 0.8, 0.8, 0.4]

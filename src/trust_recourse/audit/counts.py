@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from trust_recourse.audit.folder import NEW, OWN, Folder
+from trust_recourse.audit.folder import NEW, OWN, BatchFolder
 from trust_recourse.audit.groups import Floats, Grouping, Ints, Often
 
 REACHED = ("optimal", "feasible", "already_met")
@@ -74,7 +74,7 @@ def of(group: Group, measure: str) -> int:
     return group.refused if measure in ("reach", "none", "open", "capped_cost") else group.reached
 
 
-def tallied(folder: Folder, by: Sequence[Grouping]) -> list[list[Group]]:
+def tallied(folder: BatchFolder, by: Sequence[Grouping]) -> list[list[Group]]:
     """The groups of each grouping that hold anybody, in one reading of the folder."""
     names = [n for n in folder.schema.names if {OWN + n, NEW + n} <= set(folder.columns)]
     counts = [_Counts(len(grouping.labels), names) for grouping in by]
@@ -93,7 +93,7 @@ def tallied(folder: Folder, by: Sequence[Grouping]) -> list[list[Group]]:
 
 
 @dataclass(frozen=True, eq=False)
-class People:
+class Outcomes:
     """The people of one part, as arrays."""
 
     known: NDArray[np.bool_]  # whether the model's decision is known
@@ -103,7 +103,7 @@ class People:
     changes: Ints
 
 
-def people_of(frame: pd.DataFrame) -> People:
+def people_of(frame: pd.DataFrame) -> Outcomes:
     """What each row of a part says, or a refusal of what no batch writes."""
     places = {status: at for at, status in enumerate(STATUSES)}
     status = frame["status"].map(places)
@@ -118,7 +118,7 @@ def people_of(frame: pd.DataFrame) -> People:
     met = codes == places["already_met"]
     cost = np.where(met, 0.0, cost)
     changes = frame["n_changes"].to_numpy(dtype=np.float64, na_value=0.0)
-    return People(known, refused, codes, cost, np.where(met, 0, changes).astype(np.int64))
+    return Outcomes(known, refused, codes, cost, np.where(met, 0, changes).astype(np.int64))
 
 
 @dataclass(eq=False)
@@ -141,7 +141,7 @@ class _Counts:
         self.asked = {name: _zeros(self.size) for name in self.names}
         self.costs = [Often() for _ in range(self.size)]
 
-    def add(self, groups: Ints, who: People, changed: dict[str, NDArray[np.bool_]]) -> None:
+    def add(self, groups: Ints, who: Outcomes, changed: dict[str, NDArray[np.bool_]]) -> None:
         self.people += np.bincount(groups, minlength=self.size)
         self.accepted += np.bincount(groups[who.known & ~who.refused], minlength=self.size)
         np.add.at(self.statuses, (groups[who.refused], who.status[who.refused]), 1)

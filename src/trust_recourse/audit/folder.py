@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from trust_recourse.batch.folder import MANIFEST, manifest, part_name, question_of
+from trust_recourse.batch.folder import MANIFEST, manifest, part_name, question_of, read_part
 from trust_recourse.batch.folder import parts as whole
 from trust_recourse.question import Question
 from trust_recourse.schema import Schema
@@ -19,7 +19,7 @@ OWN, NEW = "from.", "to."  # before a feature's name: the person's value, and th
 
 
 @dataclass(frozen=True)
-class Folder:
+class BatchFolder:
     """What a batch left: its manifest, and parts that are read one at a time."""
 
     path: Path
@@ -29,10 +29,8 @@ class Folder:
     columns: tuple[str, ...]
 
     @classmethod
-    def read(cls, path: str | os.PathLike[str]) -> Folder:
+    def read(cls, path: str | os.PathLike[str]) -> BatchFolder:
         """Open a folder; no row is read yet."""
-        from pyarrow.parquet import read_schema
-
         place = Path(path)
         if not place.is_dir():
             raise ValueError(f"{place}: expected the folder that `trust-recourse batch` wrote")
@@ -48,16 +46,19 @@ class Folder:
             ) from None
         if not parts:
             raise ValueError(f"{place}: the batch had nobody in it, so there is nothing to count")
-        try:
-            columns = tuple(read_schema(parts[0]).names)
-        except (OSError, ValueError) as error:
-            raise _damaged(parts[0], error) from None
-        return cls(place, told, schema, parts, columns)
+        return cls(place, told, schema, parts, tuple(read_part(parts[0], None).column_names))
 
     @property
     def confidence(self) -> float:
         """The confidence that the batch asked for."""
-        return self.question.confidence[0]
+        return (*self.question.confidence, float(self.told["decision_threshold"]))[0]
+
+    @property
+    def target(self) -> str:
+        """All that the batch asked of an answer, in words."""
+        asked, line = self.question, self.told.get("decision_threshold", 0.5)
+        more = asked.extra_constraints(line)
+        return asked.targets(line)[0].words + (f", {more}" if more else "")
 
     @property
     def question(self) -> Question:
@@ -76,18 +77,6 @@ class Folder:
         return tuple(self.told["keep"])
 
     def frames(self, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
-        """The parts one by one, these columns alone."""
-        wanted = list(dict.fromkeys(columns))
+        """The parts one by one, these columns and `row` alone."""
         for part in self.parts:
-            try:
-                yield pd.read_parquet(part, columns=wanted, engine="pyarrow")
-            except (ValueError, OSError, KeyError) as error:
-                raise _damaged(part, error) from None
-
-
-def _damaged(part: Path, error: Exception) -> ValueError:
-    first = str(error).partition("\n")[0]
-    return ValueError(
-        f"{part}: cannot be read ({first}); remove it and start the same batch again, which makes "
-        "what is missing"
-    )
+            yield read_part(part, columns).to_pandas()

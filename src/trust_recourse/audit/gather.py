@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trust_recourse.audit.counts import FEW, Group, of, tallied
-from trust_recourse.audit.folder import Folder
+from trust_recourse.audit.folder import BatchFolder
 from trust_recourse.audit.groups import MOST, Bands, Floats, Grouping, groupings
-from trust_recourse.audit.intervals import LEVEL, Estimate, Measured, apart, measured
+from trust_recourse.audit.intervals import LEVEL, Estimate, MeasuredGroup, apart, measured
 from trust_recourse.audit.sampled_search import Asking, Sampled, deepened
-from trust_recourse.audit.tables import Tables, jsonable
+from trust_recourse.audit.tables import AuditTables, jsonable
 from trust_recourse.cost import Cost
 from trust_recourse.progress import Progress
 from trust_recourse.wording import near, some
@@ -30,7 +30,7 @@ POINTS = 161  # of the grid that curves are computed on
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class GroupComparison:
     """One group beside the reference group, in one measure."""
 
     group: str
@@ -42,17 +42,17 @@ class Comparison:
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class GroupedPart:
     """The groups of one grouping, measured, and compared with the reference."""
 
     title: str
-    groups: tuple[Measured, ...]
+    groups: tuple[MeasuredGroup, ...]
     reference: str
-    comparisons: tuple[Comparison, ...]
+    comparisons: tuple[GroupComparison, ...]
     cap: float  # on a cost, where all refused count
     sampled: tuple[Sampled, ...] = ()  # what the model says of some people, where it was given
 
-    def __getitem__(self, name: str) -> Measured:
+    def __getitem__(self, name: str) -> MeasuredGroup:
         """The group of this name."""
         for each in self.groups:
             if each.group.name == name:
@@ -62,15 +62,16 @@ class Part:
 
 
 @dataclass(frozen=True, eq=False)
-class Audit(Tables):
+class Audit(AuditTables):
     """Who can reach the target and at what cost, by group, with what chance alone may do.
 
     `Audit.of(folder, by=["sex"])` makes one from what `trust-recourse batch` wrote. `table()` and
     `differences()` are its numbers as tables, `page()` all of it to read.
     """
 
-    parts: tuple[Part, ...]
+    parts: tuple[GroupedPart, ...]
     confidence: float
+    target: str  # all that was asked of an answer, in words
     cost: str  # in words
     wanted: Any
     draws: int
@@ -117,7 +118,7 @@ class Audit(Tables):
         for name, given, least in (("draws", draws, 100), ("sample", sample, 1)):
             if not isinstance(given, int) or given < least:
                 raise ValueError(f"{name}={given!r}; expected a whole number of at least {least}")
-        opened = Folder.read(folder)
+        opened = BatchFolder.read(folder)
         if cost is not None and model is None:
             raise ValueError(
                 "cost is for asking the model; give it too: Audit.of(..., model=model)"
@@ -143,6 +144,7 @@ class Audit(Tables):
         return cls(
             tuple(parts),
             opened.confidence,
+            opened.target,
             _cost_words(opened.told),
             opened.told.get("wanted"),
             draws,
@@ -154,8 +156,9 @@ class Audit(Tables):
         """All numbers in lists, texts and numbers that JSON can hold."""
         names = ("counts", "table", "differences", "asked", "curves", "levels", "blocked")
         found = {
-            "confidence": self.confidence, "cost": self.cost, "wanted": self.wanted,
-            "people": self.people, "draws": self.draws, "seed": self.seed, "interval": LEVEL,
+            "confidence": self.confidence, "target": self.target, "cost": self.cost,
+            "wanted": self.wanted, "people": self.people, "draws": self.draws, "seed": self.seed,
+            "interval": LEVEL,
             "parts": [
                 {"by": part.title, "reference": part.reference, "cap": part.cap}
                 for part in self.parts
@@ -216,7 +219,7 @@ def _part(
     draws: int,
     seed: Sequence[int],
     bar: Progress,
-) -> Part:
+) -> GroupedPart:
     cap, grid = _scale(groups)
     found = tuple(
         measured(group, cap, grid, draws, np.random.default_rng([*seed, at]))
@@ -231,7 +234,7 @@ def _part(
     ]
     judged = sum(not few for _, _, few in pairs)
     comparisons = tuple(_compared(each, beside, m, few, judged) for each, m, few in pairs)
-    return Part(title, found, reference, comparisons, cap)
+    return GroupedPart(title, found, reference, comparisons, cap)
 
 
 def _scale(groups: Sequence[Group]) -> tuple[float, Floats]:
@@ -248,7 +251,9 @@ def _scale(groups: Sequence[Group]) -> tuple[float, Floats]:
     return cap, np.linspace(0.0, end, POINTS)
 
 
-def _compared(each: Measured, beside: Measured, measure: str, few: bool, judged: int) -> Comparison:
+def _compared(
+    each: MeasuredGroup, beside: MeasuredGroup, measure: str, few: bool, judged: int
+) -> GroupComparison:
     a, b = each.estimates[measure], beside.estimates[measure]
     difference = Estimate(a.value - b.value, a.draws - b.draws)
     ratio = Estimate(np.nan, np.empty(0))
@@ -258,7 +263,7 @@ def _compared(each: Measured, beside: Measured, measure: str, few: bool, judged:
     low, high = difference.interval
     outside = not few and not low <= 0.0 <= high
     clear = outside and apart(each, beside, measure, (1 - LEVEL) / 2 / judged)
-    return Comparison(each.group.name, measure, difference, ratio, few, clear)
+    return GroupComparison(each.group.name, measure, difference, ratio, few, clear)
 
 
 def _cost_words(told: Mapping[str, Any]) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from trust_recourse.audit.folder import OWN, Folder
+from trust_recourse.audit.folder import OWN, BatchFolder
 from trust_recourse.batch.answer import UNANSWERED
 from trust_recourse.schema import Feature
 from trust_recourse.schema.scalars import plain
@@ -115,7 +115,7 @@ def _quoted(label: str) -> str:
 
 
 def groupings(
-    folder: Folder,
+    folder: BatchFolder,
     by: Sequence[str],
     bands: Mapping[str, Bands],
     cross: bool = False,
@@ -145,11 +145,11 @@ def groupings(
     return (*singles, crossed) if cross else singles
 
 
-def _known(folder: Folder) -> list[str]:
+def _known(folder: BatchFolder) -> list[str]:
     return [*folder.kept, *folder.schema.names]
 
 
-def _column(folder: Folder, name: str, bands: Bands | None) -> Column:
+def _column(folder: BatchFolder, name: str, bands: Bands | None) -> Column:
     source = _source(folder, name)
     feature = None if source == name else folder.schema[name]
     if feature is not None and feature.kind not in ("number", "integer"):
@@ -173,7 +173,7 @@ def _column(folder: Folder, name: str, bands: Bands | None) -> Column:
     return Column(title, source, _labels(_band_names(edges)), edges=edges, feature=feature)
 
 
-def _source(folder: Folder, name: str) -> str:
+def _source(folder: BatchFolder, name: str) -> str:
     if name in folder.kept:
         return name
     if name in folder.schema.names:
@@ -189,7 +189,7 @@ def _source(folder: Folder, name: str) -> str:
 # ---------------------------------------------------------------- by value
 
 
-def _by_value(folder: Folder, name: str, source: str, feature: Feature | None) -> Column:
+def _by_value(folder: BatchFolder, name: str, source: str, feature: Feature | None) -> Column:
     found: set[str] = set()
     for frame in folder.frames([source]):
         found |= set(_texts(frame[source], feature)[0])
@@ -304,7 +304,7 @@ def _could_be(values: pd.Series[Any]) -> bool:
     return all(isinstance(text, str) and _AS_TEXT.fullmatch(text) for text in texts)
 
 
-def _seen(folder: Folder, source: str, feature: Feature | None) -> tuple[Floats, Ints] | None:
+def _seen(folder: BatchFolder, source: str, feature: Feature | None) -> tuple[Floats, Ints] | None:
     """The different numbers of a column and how often each is there; None if it holds others."""
     numbers = Often()
     for frame in folder.frames([source]):

@@ -18,11 +18,11 @@ those of the people as they are, never a mean of draws.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
+from scipy.special import stdtrit
 
 from trust_recourse.audit.counts import Group, of
 from trust_recourse.audit.groups import Floats, Ints
@@ -72,7 +72,7 @@ class Curve:
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class MeasuredGroup:
     """All that is measured of one group."""
 
     group: Group
@@ -153,26 +153,14 @@ def _widened(drawn: Floats, mean: float, n: int) -> Floats:
     Weights of Dirichlet's law vary by s²/(n + 1) with s² over n; wanted is s²/(n − 1), and then
     Student's quantile for the normal one.
     """
-    by = student(n - 1, TAILS[1]) / NormalDist().inv_cdf(TAILS[1]) * np.sqrt((n + 1) / (n - 1))
+    by = stdtrit(n - 1, TAILS[1]) / NormalDist().inv_cdf(TAILS[1]) * np.sqrt((n + 1) / (n - 1))
     wider: Floats = np.maximum(mean + (drawn - mean) * by, 0.0)
     return wider
 
 
-def student(freedom: int, level: float) -> float:
-    """A quantile of Student's law (Abramowitz and Stegun 26.7.5; too small under 4 of freedom).
-
-    >>> round(student(10, 0.975), 2), round(student(30, 0.999), 2)
-    (2.23, 3.39)
-    """
-    z = NormalDist().inv_cdf(level)
-    terms = (z, (z**3 + z) / 4, (5 * z**5 + 16 * z**3 + 3 * z) / 96,
-             (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384)  # fmt: skip
-    return math.fsum(term / freedom**power for power, term in enumerate(terms))
-
-
 def measured(
     group: Group, cap: float, grid: Floats, draws: int, rng: np.random.Generator
-) -> Measured:
+) -> MeasuredGroup:
     """All measures of one group; costs are counted up to the cap where all refused count."""
     known, refused, can = group.accepted + group.refused, group.refused, group.reached
     shares = {
@@ -209,7 +197,9 @@ def measured(
     low, high = np.quantile(half, TAILS, method="inverted_cdf").tolist()
     asked = {name: share(k, can, draws, rng) for name, k in group.asked.items()}
     told = (own_half, min(low, own_half), max(high, own_half))
-    return Measured(group, {name: estimates[name] for name in MEASURES}, asked, curve, told, cap)
+    return MeasuredGroup(
+        group, {name: estimates[name] for name in MEASURES}, asked, curve, told, cap
+    )
 
 
 def _and_half_a_person(
@@ -245,7 +235,7 @@ def _curve(grid: Floats, reach: Estimate, own: Floats, upto: Floats) -> Curve:
     return Curve(grid, at, np.minimum(low, at), np.maximum(high, at))
 
 
-def apart(a: Measured, b: Measured, measure: str, tail: float) -> bool:
+def apart(a: MeasuredGroup, b: MeasuredGroup, measure: str, tail: float) -> bool:
     """Whether two groups differ in a measure beyond chance, which errs with twice the tail.
 
     From the ends of the one and the other come those of the difference (Newcombe, 1998). Means must
@@ -260,7 +250,7 @@ def apart(a: Measured, b: Measured, measure: str, tail: float) -> bool:
     return measure in SHARES or dealt_out(a.amounts(measure), b.amounts(measure)) <= tail
 
 
-def _ends(each: Measured, measure: str, tail: float) -> tuple[float, float]:
+def _ends(each: MeasuredGroup, measure: str, tail: float) -> tuple[float, float]:
     """Wilson's interval of a share, Student's of a mean: so far out draws are too few to count.
 
     Where costs are skewed, as they mostly are, a few people without the dear ones look surer than
@@ -268,7 +258,7 @@ def _ends(each: Measured, measure: str, tail: float) -> tuple[float, float]:
     """
     n, estimate = of(each.group, measure), each.estimates[measure]
     if measure not in SHARES:
-        out = student(n - 1, 1 - tail)
+        out = float(stdtrit(n - 1, 1 - tail))
         moved = estimate.draws - np.mean(estimate.draws)
         spread = float(np.std(moved))
         skewed = float(np.mean(moved**3)) / (spread**3 or 1.0) * (2 * out * out + 1) / 12

@@ -19,7 +19,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from trust_recourse.audit.counts import NONE, REACHED, STATUSES, people_of
-from trust_recourse.audit.folder import OWN, Folder
+from trust_recourse.audit.folder import OWN, BatchFolder
 from trust_recourse.audit.groups import Grouping, Ints, meant
 from trust_recourse.audit.intervals import Estimate, mean_cost, share
 from trust_recourse.certificate import cost_parts
@@ -79,7 +79,7 @@ class Asking:
     question: Question  # of one confidence
 
     @classmethod
-    def of(cls, folder: Folder, model: Any, cost: Cost | None = None) -> Asking:
+    def of(cls, folder: BatchFolder, model: Any, cost: Cost | None = None) -> Asking:
         """The batch's own question, if this is the model that it asked, and at this cost."""
         told = folder.told
         given, expected = getattr(model, "fingerprint_", None), folder.fingerprint
@@ -93,9 +93,15 @@ class Asking:
             decision_threshold=told["decision_threshold"],
         )  # fmt: skip
         recourse._need_cells("an audit with the model")
-        asked = folder.question
-        levels, limit = asked.confidence[:1], asked.node_limit or NODES
-        return cls(recourse, replace(asked, confidence=levels, n_options=1, node_limit=limit))
+        asked = replace(folder.question, confidence=(folder.confidence,), n_options=1)
+        if asked.plausible is not None:
+            raise ValueError(
+                f"{folder.path}: its answers passed a plausibility test, whose rows no batch "
+                "holds, so the model cannot be asked again by it; audit without the model"
+            )
+        if asked.engine in ("auto", "exact"):
+            asked = replace(asked, node_limit=asked.node_limit or NODES)
+        return cls(recourse, asked)
 
     @cached_property
     def levels(self) -> list[float]:
@@ -125,7 +131,7 @@ class Asking:
         return found, decided
 
 
-def _asked_cost(folder: Folder, cost: Cost | None) -> Cost:
+def _asked_cost(folder: BatchFolder, cost: Cost | None) -> Cost:
     """The cost of the batch; its functions must be given again, as no file can hold them."""
     told, unwritten = folder.told["cost"], folder.told.get("cost_functions", [])
     if cost is None and not unwritten:
@@ -150,7 +156,7 @@ def _cost(result: Result, at: int) -> float:
 
 
 def deepened(
-    folder: Folder,
+    folder: BatchFolder,
     asking: Asking,
     by: Sequence[Grouping],
     sample: int,
@@ -225,7 +231,7 @@ _Sample = dict[int, list[int]]  # group → rows
 
 
 def _drawn(
-    folder: Folder, by: Sequence[Grouping], sample: int, seed: int
+    folder: BatchFolder, by: Sequence[Grouping], sample: int, seed: int
 ) -> tuple[list[_Sample], list[_Sample]]:
     """Rows of refused people, and of those without a way, for each group of each grouping."""
     kept: list[list[pd.DataFrame]] = [[] for _ in by]
@@ -240,28 +246,22 @@ def _drawn(
                 {"group": grouping.codes(frame), "row": rows, "score": _score(rows, seed),
                  "stuck": without}
             )[who.refused]  # fmt: skip
-            found[:] = [_least(pd.concat([*found, table]), sample)]
-    refused = [_first(tables, sample, stuck=False) for tables in kept]
-    return refused, [_first(tables, sample, stuck=True) for tables in kept]
+            table = pd.concat([*found, table])
+            least = [_first(table, sample), _first(table[table["stuck"]], sample)]
+            found[:] = [pd.concat(least).drop_duplicates("row")]
+    refused = [_first(table, sample) for (table,) in kept]
+    stuck = [_first(table[table["stuck"]], sample) for (table,) in kept]
+    return [*map(_by_group, refused)], [*map(_by_group, stuck)]
 
 
-def _least(table: pd.DataFrame, sample: int) -> pd.DataFrame:
-    """Of each group, the rows of least score among all, and among those without a way."""
-    table = table.sort_values(["score", "row"])
-    first = table.groupby("group").cumcount() < sample
-    stuck = table["stuck"] & (table.groupby(["group", "stuck"]).cumcount() < sample)
-    return table[first | stuck]
+def _first(table: pd.DataFrame, sample: int) -> pd.DataFrame:
+    """Of each group, the rows of least score."""
+    return table.sort_values(["score", "row"]).groupby("group").head(sample)
 
 
-def _first(tables: Sequence[pd.DataFrame], sample: int, *, stuck: bool) -> _Sample:
-    table = pd.concat(tables)
-    table = table[table["stuck"]] if stuck else table
-    table = table.sort_values(["score", "row"])
-    table = table[table.groupby("group").cumcount() < sample]
-    found: _Sample = {}
-    for code, row in zip(table["group"].tolist(), table["row"].tolist(), strict=True):
-        found.setdefault(code, []).append(row)
-    return found
+def _by_group(table: pd.DataFrame) -> _Sample:
+    codes = table["group"].unique().tolist()
+    return {code: table["row"][table["group"] == code].tolist() for code in codes}
 
 
 def _score(rows: Ints, seed: int) -> NDArray[np.uint64]:
@@ -279,7 +279,7 @@ def _rows(samples: Sequence[_Sample]) -> list[int]:
     return sorted({row for sample in samples for rows in sample.values() for row in rows})
 
 
-def _people(folder: Folder, rows: set[int]) -> dict[int, dict[str, Any]]:
+def _people(folder: BatchFolder, rows: set[int]) -> dict[int, dict[str, Any]]:
     """The values of the people in these rows."""
     names = folder.schema.names
     found: dict[int, dict[str, Any]] = {}

@@ -13,15 +13,15 @@ from trust_recourse.audit.intervals import Estimate
 from trust_recourse.tables import as_csv
 
 if TYPE_CHECKING:
-    from trust_recourse.audit.gather import Part
+    from trust_recourse.audit.gather import GroupedPart
 
 LONG = ["by", "group", "about", "what", "value", "low", "high", "of", "few", "clear"]
 
 
-class Tables:
+class AuditTables:
     """The parts of an audit as tables."""
 
-    parts: Sequence[Part]
+    parts: Sequence[GroupedPart]
 
     def table(self) -> pd.DataFrame:
         """One row per group and measure: of how many people, value, low, high."""

@@ -45,18 +45,19 @@ class Job:
     def of(
         cls,
         recourse: Recourse,
-        question: Question | float = 0.5,
+        question: Question | float | None = None,
         *,
         radius: bool = True,
         merge: bool = True,
     ) -> Job:
         """Put a question to a model, refused here if it is one that nobody could answer.
 
-        A confidence alone is asked for in at most `NODES` boxes for each person.
+        A confidence alone, or None for the decision, is asked for in at most `NODES` boxes for
+        each person.
         """
         recourse._need_cells("batch")
         if not isinstance(question, Question):
-            question = Question((question,), node_limit=NODES)
+            question = Question(() if question is None else (question,), node_limit=NODES)
         ours = recourse.under(question)
         _refuse_unlisted(ours)
         return cls(ours.packed(), ours.answerable(question).without_rules, radius, merge)

@@ -18,7 +18,7 @@ from distributed.comm.core import CommClosedError
 
 from trust_recourse.batch.folder import BatchError
 from trust_recourse.batch.people import Part
-from trust_recourse.batch.run import AHEAD, Answered, Work, answered
+from trust_recourse.batch.run import AHEAD, Answered, PartWork, answered
 
 RETRIES = 3
 TALKATIVE = ("distributed", "distributed.client", "tornado.application", "asyncio")
@@ -47,7 +47,7 @@ def has_workers(client: Client, seconds: float) -> bool:
     return True
 
 
-def on_cluster(client: Client, work: Work, parts: Iterable[Part]) -> Iterator[Answered]:
+def on_cluster(client: Client, work: PartWork, parts: Iterable[Part]) -> Iterator[Answered]:
     """Answers from a cluster, as they come.
 
     A worker that is lost costs its parts alone, which others then answer. So few parts are out at
@@ -82,7 +82,7 @@ def on_cluster(client: Client, work: Work, parts: Iterable[Part]) -> Iterator[An
         raise BatchError(f"the cluster was lost ({error!r}); {KEPT}") from None
 
 
-def _held(work: Work) -> Work:
+def _held(work: PartWork) -> PartWork:
     return work
 
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from trust_recourse.batch.people import People, Span
+from trust_recourse.batch.people import PartSpan, Population
 from trust_recourse.files import write_whole
 from trust_recourse.question import Question
 from trust_recourse.wording import some
@@ -80,14 +80,14 @@ class Folder:
             return
         self._write(MANIFEST, json.dumps(self.manifest, ensure_ascii=False, indent=1).encode())
 
-    def missing(self, spans: tuple[Span, ...]) -> set[int]:
+    def missing(self, spans: tuple[PartSpan, ...]) -> set[int]:
         """The numbers of the parts that are not there, or not whole."""
         return {span.number for span in spans if not self._has(span)}
 
-    def _has(self, span: Span) -> bool:
+    def _has(self, span: PartSpan) -> bool:
         """Whether a part is there, undamaged, with just its rows; it is read for that."""
         try:
-            table = _table(self.path / part_name(span.number), None)
+            table = read_part(self.path / part_name(span.number), None)
         except BatchError:
             return False
         rows: list[int] = table["row"].to_pylist()
@@ -182,6 +182,8 @@ def _refuse_another(path: Path, there: dict[str, Any], asked: dict[str, Any]) ->
     if apart:
         raise BatchError(f"{path}: was begun otherwise ({'; '.join(apart)}); {ELSEWHERE}")
     untold = "cost functions of its own" if asked["cost_functions"] else None
+    if "plausible" in asked["question"] and asked["plausible"] is None:
+        untold = "a plausibility test of its own"
     if asked["model"]["fingerprint"] is None:
         untold = "a model without `fingerprint_`"
     if untold:
@@ -265,28 +267,30 @@ def reasons(path: str | os.PathLike[str]) -> list[tuple[str, int]]:
     return [(shown[kind], many) for kind, many in found.most_common()]
 
 
-def _table(path: Path, columns: Sequence[str] | None) -> pa.Table:
+def read_part(path: Path, columns: Sequence[str] | None) -> pa.Table:
     """A part, or these columns of it and `row`; its checksums are verified."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
         with pq.ParquetFile(path, page_checksum_verification=True) as opened:
-            wanted = None if columns is None else ["row", *columns]
-            return opened.read(wanted, use_threads=False)
-    except (pa.ArrowException, OSError) as error:
+            wanted = None if columns is None else list(dict.fromkeys(["row", *columns]))
+            held = opened.read(wanted, use_threads=False)
+        return held if wanted is None else held.select(wanted)  # which refuses an absent one
+    except (pa.ArrowException, OSError, KeyError) as error:
         first = str(error).partition("\n")[0]
-        raise BatchError(f"{path}: damaged ({first}); remove it and start the same again") from None
+        again = "remove it and start the same batch again"
+        raise BatchError(f"{path}: damaged ({first}); {again}") from None
 
 
 def _frame(path: Path, columns: Sequence[str] | None) -> pd.DataFrame:
-    table = _table(path, columns)
+    table = read_part(path, columns)
     nullable = {"int64": pd.Int64Dtype(), "bool": pd.BooleanDtype(), "string": pd.StringDtype()}
     frame: pd.DataFrame = table.to_pandas(types_mapper=lambda of: nullable.get(str(of)))
     return frame.astype({"row": "int64"})
 
 
-def told_of(source: People) -> dict[str, Any]:
+def told_of(source: Population) -> dict[str, Any]:
     """What a manifest says of an input."""
     return {
         "path": str(source.path),

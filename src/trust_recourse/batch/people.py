@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 BLOCK = 1 << 20
 
 
-class Span(NamedTuple):
+class PartSpan(NamedTuple):
     """Where one part's rows are: in a group of rows of Parquet, or from a byte of a CSV on."""
 
     number: int
@@ -72,11 +72,11 @@ class Part:
 
 
 @dataclass(frozen=True)
-class People:
+class Population:
     """An input that was gone through once: its parts, its columns and its fingerprint."""
 
     path: Path
-    spans: tuple[Span, ...]
+    spans: tuple[PartSpan, ...]
     columns: pa.Schema  # of types that hold the values of every file
     stamps: dict[Path, Stamp]
     sha256: str
@@ -148,7 +148,7 @@ def _stamp(file: Path) -> Stamp:
     return Stamp(known.st_size, known.st_mtime_ns)
 
 
-def people(path: str | os.PathLike[str], rows_per_part: int) -> People:
+def people(path: str | os.PathLike[str], rows_per_part: int) -> Population:
     """Go through an input once, and cut it into parts of at most so many rows."""
     if not isinstance(rows_per_part, int) or rows_per_part < 1:
         raise ValueError(f"rows_per_part={rows_per_part!r}; expected a whole number of at least 1")
@@ -170,10 +170,10 @@ def people(path: str | os.PathLike[str], rows_per_part: int) -> People:
 # ---------------------------------------------------------------- Parquet
 
 
-def _parquet(source: Path, files: list[Path], most: int) -> People:
+def _parquet(source: Path, files: list[Path], most: int) -> Population:
     import pyarrow as pa
 
-    spans: list[Span] = []
+    spans: list[PartSpan] = []
     types: dict[str, Any] = {}
     first, stamps, digest = 0, {file: _stamp(file) for file in files}, hashlib.sha256()
     for file in files:
@@ -189,12 +189,12 @@ def _parquet(source: Path, files: list[Path], most: int) -> People:
         for group, rows in enumerate(groups):
             for skip in range(0, rows, most):
                 many = min(most, rows - skip)
-                spans.append(Span(len(spans), file, first, many, group, skip))
+                spans.append(PartSpan(len(spans), file, first, many, group, skip))
                 first += many
         if source.is_dir():
             digest.update(f"{file.name} {stamps[file].size}\n".encode())
         _hash_into(digest, file)
-    return People(source, tuple(spans), pa.schema(types), stamps, digest.hexdigest())
+    return Population(source, tuple(spans), pa.schema(types), stamps, digest.hexdigest())
 
 
 def _hash_into(digest: Any, file: Path) -> None:
@@ -203,7 +203,9 @@ def _hash_into(digest: Any, file: Path) -> None:
             digest.update(block)
 
 
-def _parquet_parts(file: Path, group: int, spans: list[Span], columns: pa.Schema) -> Iterator[Part]:
+def _parquet_parts(
+    file: Path, group: int, spans: list[PartSpan], columns: pa.Schema
+) -> Iterator[Part]:
     """The parts of one group of rows, which is read in pieces; what is damaged has the reason."""
     import pyarrow as pa
 
@@ -231,7 +233,7 @@ def _parquet_parts(file: Path, group: int, spans: list[Span], columns: pa.Schema
         yield _lost(span, words)
 
 
-def _parquet_part(span: Span, rows: pa.Table, columns: pa.Schema) -> Part:
+def _parquet_part(span: PartSpan, rows: pa.Table, columns: pa.Schema) -> Part:
     import pyarrow as pa
 
     try:
@@ -241,7 +243,7 @@ def _parquet_part(span: Span, rows: pa.Table, columns: pa.Schema) -> Part:
     return Part(span.number, span.first, span.rows, table, {})
 
 
-def _lost(span: Span, words: str) -> Part:
+def _lost(span: PartSpan, words: str) -> Part:
     """A part of which nothing can be read."""
     problems = dict.fromkeys(range(span.rows), words)
     return Part(span.number, span.first, span.rows, None, problems)
@@ -275,11 +277,11 @@ def _first_line(error: Exception) -> str:
 # ---------------------------------------------------------------- CSV
 
 
-def _csv(path: Path, most: int) -> People:
+def _csv(path: Path, most: int) -> Population:
     import pyarrow as pa
 
     stamp, separator = _stamp(path), separator_of(path)
-    spans: list[Span] = []
+    spans: list[PartSpan] = []
     with Lines(path) as lines:
         coming = records(lines, separator)
         begin, names = first_line(path, coming)
@@ -292,16 +294,16 @@ def _csv(path: Path, most: int) -> People:
         if not spans or spans[-1].first + spans[-1].rows < row:
             spans.append(_span(path, spans, row, begin))
     kept, columns = tuple(spans if row else ()), pa.schema(dict.fromkeys(names, pa.string()))
-    return People(path, kept, columns, {path: stamp}, lines.digest.hexdigest(), separator)
+    return Population(path, kept, columns, {path: stamp}, lines.digest.hexdigest(), separator)
 
 
-def _span(path: Path, before: list[Span], row: int, begin: Record) -> Span:
+def _span(path: Path, before: list[PartSpan], row: int, begin: Record) -> PartSpan:
     """The part up to this row, which begins where the record before it ended."""
     first = before[-1].first + before[-1].rows if before else 0
-    return Span(len(before), path, first, row - first, skip=begin.end, line=begin.line)
+    return PartSpan(len(before), path, first, row - first, skip=begin.end, line=begin.line)
 
 
-def _csv_parts(source: People, spans: list[Span], columns: Sequence[str]) -> Iterator[Part]:
+def _csv_parts(source: Population, spans: list[PartSpan], columns: Sequence[str]) -> Iterator[Part]:
     for span in spans:
         with Lines(span.file, span.skip, span.line) as lines:
             coming = records(lines, source.separator, len(source.names))
@@ -309,7 +311,9 @@ def _csv_parts(source: People, spans: list[Span], columns: Sequence[str]) -> Ite
         yield _csv_part(source, span, taken, columns)
 
 
-def _csv_part(source: People, span: Span, records: list[Record], columns: Sequence[str]) -> Part:
+def _csv_part(
+    source: Population, span: PartSpan, records: list[Record], columns: Sequence[str]
+) -> Part:
     import pyarrow as pa
 
     good = [record.cells for record in records if record.problem is None]

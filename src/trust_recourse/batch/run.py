@@ -26,7 +26,7 @@ from trust_recourse.batch.folder import (
     refuse_foreign,
     told_of,
 )
-from trust_recourse.batch.people import Part, People, people
+from trust_recourse.batch.people import Part, Population, people
 from trust_recourse.certificate import cost_parts
 from trust_recourse.question import Question
 from trust_recourse.recourse import Recourse
@@ -48,7 +48,7 @@ def run(
     recourse: Recourse,
     source: str | os.PathLike[str],
     out: str | os.PathLike[str],
-    question: Question | float = 0.5,
+    question: Question | float | None = None,
     *,
     radius: bool = True,
     merge: bool = True,
@@ -90,7 +90,7 @@ def run(
     found = people(source, rows_per_part)
     kept = _kept(found, job, id, keep)
     types = found.types(list(dict.fromkeys([*recourse.schema.names, *kept])))
-    work = Work(job, found.types(kept))
+    work = PartWork(job, found.types(kept))
     told = _manifest(job, found, id, kept, rows_per_part, model)
     with Folder.held(out, told) as folder:
         missing = folder.missing(found.spans)
@@ -112,7 +112,7 @@ def _refuse_within(source: Path, out: Path) -> None:
 
 def _write_all(
     folder: Folder,
-    found: People,
+    found: Population,
     missing: set[int],
     answers: Iterator[Answered],
     tell: Callable[[int, int], None] | None,
@@ -137,7 +137,7 @@ def _jobs(n_jobs: int | None) -> int:
 
 
 def _kept(
-    found: People,
+    found: Population,
     job: Job,
     id: str | None,  # noqa: A002
     keep: Sequence[str] | str,
@@ -156,7 +156,7 @@ def _kept(
 
 def _manifest(
     job: Job,
-    found: People,
+    found: Population,
     id: str | None,  # noqa: A002
     kept: list[str],
     rows_per_part: int,
@@ -177,6 +177,7 @@ def _manifest(
         "wanted": recourse.wanted,
         "decision_threshold": recourse.decision_threshold,
         "question": job.question.to_dict(),
+        "plausible": getattr(job.question.plausible, "fingerprint", None),  # rows and settings
         "radius": job.radius,
         "merge": job.merge,
         "input": told_of(found),
@@ -198,14 +199,14 @@ def _version(name: str) -> str | None:
 # ---------------------------------------------------------------- one part
 
 
-class Work(NamedTuple):
+class PartWork(NamedTuple):
     """What a worker needs beside a part: the question, and the columns to be kept."""
 
     job: Job
     kept: pa.Schema
 
 
-def answered(part: Part, work: Work) -> bytes:
+def answered(part: Part, work: PartWork) -> bytes:
     """One part's answers, as a Parquet file."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -251,7 +252,7 @@ def _arrow(of: str) -> Any:
 # ---------------------------------------------------------------- on this machine
 
 
-def locally(work: Work, parts: Iterable[Part], n_jobs: int) -> Iterator[Answered]:
+def locally(work: PartWork, parts: Iterable[Part], n_jobs: int) -> Iterator[Answered]:
     """Answers from processes on this machine, as they come; few parts are held at a time.
 
     A worker that dies takes the others with it: what they had is given to new ones.
@@ -279,7 +280,7 @@ def locally(work: Work, parts: Iterable[Part], n_jobs: int) -> Iterator[Answered
 
 
 def _by_processes(
-    work: Work, coming: Iterator[Part], open_: dict[int, Part], n_jobs: int
+    work: PartWork, coming: Iterator[Part], open_: dict[int, Part], n_jobs: int
 ) -> Iterator[Answered]:
     """Answers by one pool of processes; `open_` are the parts that are out, for the next pool."""
     from concurrent.futures import FIRST_COMPLETED, Future, wait
@@ -307,10 +308,10 @@ def _by_processes(
         pool.shutdown(kill_workers=True)
 
 
-_HERE: list[Work] = []  # what this process, a worker, was begun with
+_HERE: list[PartWork] = []  # what this process, a worker, was begun with
 
 
-def _begin(work: Work, parent: int) -> None:
+def _begin(work: PartWork, parent: int) -> None:
     _HERE[:] = [work]
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
 

@@ -156,6 +156,9 @@ def _same_question(
     label = plain(model.classes_[theirs.wanted])
     if wanted is not None and wanted != label:
         raise CertificateError(f"its wanted class is {label!r}, not {wanted!r}")
+    if certificate.format < 3 and target is not None and not target.decides:
+        # it says no threshold, which makes no difference to a target that is not the decision
+        target = replace(target, threshold=theirs.target.threshold)
     own = theirs.action_set.own if x is None else names.action_set(x).own
     ours = Problem(
         (own_word if schema is None else schema).action_set_of(own),

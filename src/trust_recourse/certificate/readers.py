@@ -19,10 +19,12 @@ def why_not(model: Any) -> str:
     the checker has no reader for builtin_function_or_method; it reads Tsetlin machines and tables
     of points
     """
+    kind = type(model).__name__
     if str(getattr(model, "family", "")) in READERS:
-        return ""
-    read = " and ".join(reader.words for reader in READERS.values())
-    return f"the checker has no reader for {type(model).__name__}; it reads {read}"
+        named = hasattr(model, "fingerprint_")
+        return "" if named else f"{kind} has no `fingerprint_`, by which a certificate names it"
+    *others, last = (reader.words for reader in READERS.values())
+    return f"the checker has no reader for {kind}; it reads {', '.join(others)} and {last}"
 
 
 def read(model: Any, wanted: int) -> Reader:

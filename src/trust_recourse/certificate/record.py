@@ -22,8 +22,8 @@ from trust_recourse.files import write_whole
 from trust_recourse.question import Floats, Ints, Point, Problem, Status, Target
 from trust_recourse.schema import Schema, SchemaError
 
-FORMAT = 2
-READ = (1, 2)  # format 1 had no fingerprint of the question
+FORMAT = 3
+READ = (1, 2, 3)  # format 1 had no fingerprint of the question, 2 no decision threshold
 KIND = "trust-recourse certificate"
 MOST_BYTES = 1 << 30
 MOST_FEATURES = 10_000  # and as many relations
@@ -89,6 +89,7 @@ class Certificate:
     nodes: int
     proof: Proof
     given_again: tuple[str, ...] = ()
+    format: int = FORMAT  # of the file that it comes from
 
     @cached_property
     def asked(self) -> Question:
@@ -215,6 +216,7 @@ def _read_entries(given: Mapping[str, Any]) -> Certificate:
         nodes=int(_whole("nodes", [given["nodes"]])[0]),
         proof=proof,
         given_again=_read_names(given["given_again"]),
+        format=number,
     )
     if number > 1 and _sha256("question", given["question"]) != certificate.question:
         raise CertificateError("question: it is not the fingerprint of the question that is there")

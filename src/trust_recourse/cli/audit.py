@@ -10,14 +10,14 @@ import typer
 from rich.table import Table
 
 from trust_recourse.cli import page
-from trust_recourse.cli.errors import InputError, can_be_written, friendly_errors
-from trust_recourse.cli.question import Json
-from trust_recourse.cli.root import app
+from trust_recourse.cli.errors import InputError, can_be_written
+from trust_recourse.cli.question import Json, command
+from trust_recourse.cli.root import option
 
 if TYPE_CHECKING:
     from trust_recourse.audit import Audit
-    from trust_recourse.audit.gather import Part
-    from trust_recourse.audit.intervals import Estimate, Measured
+    from trust_recourse.audit.gather import GroupedPart
+    from trust_recourse.audit.intervals import Estimate, MeasuredGroup
     from trust_recourse.audit.sampled_search import Sampled, Some
 
 NAMED = 48  # characters of a group's name
@@ -29,33 +29,32 @@ ABOUT = (
 )
 
 
-@app.command()
-@friendly_errors()
+@command()
 def audit(
     folder: Annotated[
         Path, typer.Argument(metavar="DIR", help="What `trust-recourse batch` wrote.")
     ],
     by: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="A feature, also by its label, or a column that the batch kept. Repeatable. "
+        option(
+            "A feature, also by its label, or a column that the batch kept. Repeatable. "
             "[default: the schema's protected features]",
+            "COLUMN",
         ),
     ] = None,
     bands: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="EDGES",
-            help="Where bands of numbers begin: 25,35,50, or q4 for four with as many people "
+        option(
+            "Where bands of numbers begin: 25,35,50, or q4 for four with as many people "
             "each; age=25,35,50 where several columns are numbers. Repeatable. [default: q4]",
+            "EDGES",
         ),
     ] = None,
     reference: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="COLUMN=GROUP",
-            help="The group that others are compared with. Repeatable. [default: the largest]",
+        option(
+            "The group that others are compared with. Repeatable. [default: the largest]",
+            "COLUMN=GROUP",
         ),
     ] = None,
     cross: Annotated[
@@ -63,23 +62,19 @@ def audit(
     ] = False,
     model: Annotated[
         Path | None,
-        typer.Option(
-            metavar="MODEL",
-            help="The model that the batch asked: also say what several confidences cost, and "
+        option(
+            "The model that the batch asked: also say what several confidences cost, and "
             "what stands in the way of those without one.",
+            "MODEL",
         ),
     ] = None,
     sample: Annotated[
-        int, typer.Option(min=1, help="With --model: people of each group to ask it about.")
+        int, option("With --model: people of each group to ask it about.", min=1)
     ] = 50,
-    bootstrap: Annotated[int, typer.Option(min=100, help="Draws of the bootstrap.")] = 1000,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of all chance.")] = 0,
-    html: Annotated[
-        Path | None, typer.Option(metavar="FILE.html", help="Write the report, with pictures.")
-    ] = None,
-    csv: Annotated[
-        Path | None, typer.Option(metavar="FILE.csv", help="Write all numbers as one table.")
-    ] = None,
+    bootstrap: Annotated[int, option("Draws of the bootstrap.", min=100)] = 1000,
+    seed: Annotated[int, option("Seed of all chance.", min=0)] = 0,
+    html: Annotated[Path | None, option("Write the report, with pictures.", "FILE.html")] = None,
+    csv: Annotated[Path | None, option("Write all numbers as one table.", "FILE.csv")] = None,
     json: Json = False,
 ) -> None:
     r"""Say who can reach the target and at what cost, by group, with what chance alone may do.
@@ -119,7 +114,7 @@ def audit(
     if csv is not None:
         write_whole(csv, found.to_csv())
     if json:
-        page.say(page.as_json(found.to_dict()))
+        page.say_json(found.to_dict())
         return
     _show(found)
     for path in (html, csv):
@@ -135,9 +130,9 @@ def _loaded(path: Path | None) -> Any:
 
 def _name(folder: Path, given: str) -> str:
     """The column that is meant: one of the folder, or a feature by its label."""
-    from trust_recourse.audit.folder import Folder
+    from trust_recourse.audit.folder import BatchFolder
 
-    opened = Folder.read(folder)
+    opened = BatchFolder.read(folder)
     labels = {feature.title for feature in opened.schema} - {*opened.kept}
     return opened.schema.name_of(given) if given in labels else given
 
@@ -177,7 +172,7 @@ def _numbers(given: str, edges: str) -> list[float]:
 def _show(found: Audit) -> None:
     console = page.console()
     console.print(
-        f"{page.people(found.people)}. Target: a confidence of at least {found.confidence:g}. "
+        f"{page.people(found.people)}. Target: a confidence of {found.target}. "
         f"Cost: {found.cost}. In brackets: where a number lies with 95 %, chance alone considered."
     )
     if found.unknown:
@@ -205,7 +200,7 @@ def _table(*columns: str) -> Table:
     return table
 
 
-def _shares(part: Part, few: int) -> Table:
+def _shares(part: GroupedPart, few: int) -> Table:
     table = _table(shown(part.title), "people", "refused", "refused, %", "can", "no way", "open")
     for each in part.groups:
         mark = " †" if each.group.refused < few else ""
@@ -216,7 +211,7 @@ def _shares(part: Part, few: int) -> Table:
     return table
 
 
-def _costs(part: Part) -> Table:
+def _costs(part: GroupedPart) -> Table:
     table = _table("cost", "mean", "median", "90 %", "half of\nall refused", "changes")
     for each in part.groups:
         told = each.estimates
@@ -231,7 +226,7 @@ def _costs(part: Part) -> Table:
     return table
 
 
-def _half(each: Measured) -> str:
+def _half(each: MeasuredGroup) -> str:
     if not each.group.refused:
         return "–"
     return "never" if math.isinf(each.half[0]) else _number(each.half[0])

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from trust_recourse.cli import page, question
-from trust_recourse.cli.errors import InputError, friendly_errors
-from trust_recourse.cli.root import app
+from trust_recourse.cli.errors import InputError
+from trust_recourse.cli.root import option
 from trust_recourse.extras import absent
 from trust_recourse.progress import Progress
 
@@ -34,18 +34,14 @@ SENTENCES = {
 }
 
 
-@app.command()
-@friendly_errors()
-@question.expanded
+@question.command()
 def batch(
     people: Annotated[
         Path,
         typer.Argument(metavar="PEOPLE", help="A CSV or Parquet file, or a folder of Parquet."),
     ],
-    model: Annotated[
-        Path, typer.Option(metavar="MODEL", help="A model, as `trust-recourse fit` writes it.")
-    ],
-    out: Annotated[Path, typer.Option(metavar="DIR", help="The folder to write answers to.")],
+    model: Annotated[Path, option("A model, as `trust-recourse fit` writes it.", "MODEL")],
+    out: Annotated[Path, option("The folder to write answers to.", "DIR")],
     asked: question.Asked,
     schema: question.SchemaFile = None,
     wanted: question.Wanted = None,
@@ -55,27 +51,20 @@ def batch(
     ] = None,
     keep: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="A column to write beside the answers, such as a group to compare by; all for "
+        option(
+            "A column to write beside the answers, such as a group to compare by; all for "
             "every one that is not a feature. Repeatable.",
+            "COLUMN",
         ),
     ] = None,
     radius: Annotated[
-        bool, typer.Option(help="Certify how far each option is from a loss; about twice the time.")
+        bool, option("Certify how far each option is from a loss; about twice the time.")
     ] = True,
-    merge: Annotated[
-        bool, typer.Option(help="Answer people of a part with the same values once.")
-    ] = True,
-    rows_per_part: Annotated[
-        int, typer.Option(min=1, help="People in a file of answers, at most.")
-    ] = 2_000,
-    jobs: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Processes; one for each core if none.")
-    ] = None,
+    merge: Annotated[bool, option("Answer people of a part with the same values once.")] = True,
+    rows_per_part: Annotated[int, option("People in a file of answers, at most.", min=1)] = 2_000,
+    jobs: Annotated[int | None, option("Processes; one for each core if none.", "N", min=1)] = None,
     cluster: Annotated[
-        str | None,
-        typer.Option(metavar="tcp://HOST:PORT", help="The scheduler of a Dask cluster to use."),
+        str | None, option("The scheduler of a Dask cluster to use.", "tcp://HOST:PORT")
     ] = None,
 ) -> None:
     r"""Answer everybody in a file: the least that each must change to be accepted.

@@ -9,9 +9,10 @@ from typing import Annotated
 
 import typer
 
-from trust_recourse.cli.errors import InputError, can_be_written, friendly_errors, is_new
+from trust_recourse.cli.errors import InputError, can_be_written, is_new
 from trust_recourse.cli.page import say
-from trust_recourse.cli.root import app
+from trust_recourse.cli.question import command
+from trust_recourse.cli.root import option
 
 
 class Name(StrEnum):
@@ -31,16 +32,12 @@ class Name(StrEnum):
         return {"haberman": "survived", "german-credit": "good"}[self.value]
 
 
-@app.command()
-@friendly_errors()
+@command()
 def data(
     out: Annotated[Path, typer.Argument(metavar="FILE.csv", help="Where to write it.")],
-    name: Annotated[Name, typer.Option(help="Which table.")] = Name.haberman,
+    name: Annotated[Name, option("Which table.")] = Name.haberman,
     schema: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE.yaml", help="Where to write what people may change; of german-credit."
-        ),
+        Path | None, option("Where to write what people may change; of german-credit.", "FILE.yaml")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the files.")] = False,
 ) -> None:

@@ -10,11 +10,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
 from rich.console import Console
 
 from trust_recourse.cli import page
-from trust_recourse.cli.root import app
+from trust_recourse.cli.root import app, option
 from trust_recourse.cli.verify import read, said
 
 if TYPE_CHECKING:
@@ -52,8 +51,8 @@ SOURCE = (
 
 @app.command()
 def demo(
-    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of all chance.")] = 0,
-    epochs: Annotated[int, typer.Option(min=1, help="Readings of the data while learning.")] = 60,
+    seed: Annotated[int, option("Seed of all chance.", min=0, max=2**32 - 1)] = 0,
+    epochs: Annotated[int, option("Readings of the data while learning.", min=1)] = 60,
 ) -> None:
     """Let a Probabilistic Tsetlin Machine learn from Haberman's patients, and question it.
 

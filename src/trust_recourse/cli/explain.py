@@ -2,40 +2,30 @@
 
 from __future__ import annotations
 
-from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from trust_recourse.cli import page, question
-from trust_recourse.cli.errors import can_be_drawn, can_be_written, friendly_errors
+from trust_recourse.cli.errors import can_be_drawn, can_be_written
 from trust_recourse.cli.find import decision, what_is_known
-from trust_recourse.cli.root import app
+from trust_recourse.cli.root import option
 
 if TYPE_CHECKING:
     from trust_recourse import Result
 
 
-@app.command()
-@friendly_errors()
-@question.expanded
+@question.command()
 def explain(
     person: question.Person,
     asked: question.Asked,
-    option: Annotated[
-        int, typer.Option(min=1, metavar="K", help="Which option of `find` to explain, from 1.")
-    ] = 1,
+    option: Annotated[int, option("Which option of `find` to explain, from 1.", "K", min=1)] = 1,
     compare: Annotated[
-        tuple[int, int] | None,
-        typer.Option(metavar="K K", help="Set two options beside each other instead."),
+        tuple[int, int] | None, option("Set two options beside each other instead.", "K K")
     ] = None,
-    html: Annotated[
-        Path | None, typer.Option(metavar="FILE.html", help="Write it as a page.")
-    ] = None,
-    png: Annotated[
-        Path | None, typer.Option(metavar="FILE.png", help="Draw it; needs the extra `plot`.")
-    ] = None,
+    html: Annotated[Path | None, option("Write it as a page.", "FILE.html")] = None,
+    png: Annotated[Path | None, option("Draw it; needs the extra `plot`.", "FILE.png")] = None,
     json: question.Json = False,
 ) -> None:
     r"""Tell what each rule of the model adds on the way from a person to an option, exactly.
@@ -65,7 +55,7 @@ def explain(
     if not result.options:
         far = how_far(result)
         if json:
-            page.say(page.as_json(answers(result, far=far)))
+            page.say_json(answers(result, far=far))
         else:
             what_is_known(console, result, far)
         raise typer.Exit(1)
@@ -76,7 +66,7 @@ def explain(
     if png is not None:
         write_whole(png, _picture(result, places))
     if json:
-        page.say(page.as_json(told.to_dict()))
+        page.say_json(told.to_dict())
         return
     console.print(f"{decision(result)}\n")
     if compare is None:
@@ -96,11 +86,10 @@ def explain(
 
 def _picture(result: Result, asked: list[int]) -> bytes:
     from trust_recourse.plot import draw_duel, draw_waterfall, duel_info, waterfall_info
+    from trust_recourse.plot.picture import png
 
     first, *second = (result.explain(at) for at in asked)
     duel = [draw_duel(duel_info(first, other)) for other in second]
     ax = duel[0] if duel else draw_waterfall(waterfall_info(first))
-    picture = BytesIO()
-    figure: Any = ax.get_figure()
-    figure.savefig(picture, format="png")
-    return picture.getvalue()
+    figure: Any = ax.figure
+    return png(figure)

@@ -11,8 +11,8 @@ import typer
 from rich.console import Console
 
 from trust_recourse.cli import page, question
-from trust_recourse.cli.errors import InputError, can_be_written, friendly_errors
-from trust_recourse.cli.root import app
+from trust_recourse.cli.errors import InputError, can_be_written
+from trust_recourse.cli.root import option
 
 if TYPE_CHECKING:
     from trust_recourse import Option, Recourse, Result
@@ -22,22 +22,16 @@ ABOUT = "All of it is about the model: that it would say yes, not that the world
 UNANSWERED = ("infeasible", "not_found")
 
 
-@app.command()
-@friendly_errors()
-@question.expanded
+@question.command()
 def find(
     person: question.Person,
     asked: question.Asked,
     certificate: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE.json", help="Write the proof, for `trust-recourse verify`."),
+        Path | None, option("Write the proof, for `trust-recourse verify`.", "FILE.json")
     ] = None,
     save: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE.json",
-            help="Write the answers, for `letter`, `evidence` and `ledger promise`.",
-        ),
+        option("Write the answers, for `letter`, `evidence` and `ledger promise`.", "FILE.json"),
     ] = None,
     json: question.Json = False,
 ) -> None:
@@ -84,7 +78,7 @@ def find(
     if save is not None:
         result.save(save)
     if json:
-        page.say(page.as_json(answers(result, safe, far)))
+        page.say_json(answers(result, safe, far))
     else:
         console = page.console()
         _show(console, result, safe, far, asked.options)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from trust_recourse.cli import page
-from trust_recourse.cli.errors import InputError, can_be_written, friendly_errors, is_new
-from trust_recourse.cli.question import Json, either, target_class
-from trust_recourse.cli.root import app
+from trust_recourse.cli.errors import InputError, can_be_written, is_new
+from trust_recourse.cli.question import Json, command, either, target_class
+from trust_recourse.cli.root import option
 from trust_recourse.cli.schema import (
     Data,
     Force,
@@ -32,57 +32,50 @@ if TYPE_CHECKING:
 
 FEWEST = 8  # rows of the smaller class, for some of them to be held out
 
-Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of all chance.")]
+Seed = Annotated[int, option("Seed of all chance.", min=0, max=2**32 - 1)]
 
 
-@app.command()
-@friendly_errors()
+@command()
 def fit(
     data: Data,
     target: Target,
     schema: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE.yaml", help="What the columns mean; guessed if none is given."),
+        Path | None, option("What the columns mean; guessed if none is given.", "FILE.yaml")
     ] = None,
-    out: Annotated[
-        Path, typer.Option(metavar="FILE.safetensors", help="Where to write the model.")
-    ] = Path("model.safetensors"),
+    out: Annotated[Path, option("Where to write the model.", "FILE.safetensors")] = Path(
+        "model.safetensors"
+    ),
     wanted: Annotated[
         str | None,
-        typer.Option(
-            metavar="LABEL",
-            help="The class hoped for, kept in the file; the greater label if none, unless the "
+        option(
+            "The class hoped for, kept in the file; the greater label if none, unless the "
             "labels are words. The model learns both alike.",
+            "LABEL",
         ),
     ] = None,
     threshold: Annotated[
         float | None,
-        typer.Option(
-            metavar="T",
-            min=0,
-            max=1,
-            help="Who is below this confidence is refused, kept in the file; 0.5 if none.",
+        option(
+            "Who is below this confidence is refused, kept in the file; 0.5 if none.",
+            "T",
         ),
     ] = None,
     id: Ids = None,  # noqa: A002
-    clauses: Annotated[int, typer.Option(min=2, help="Rules, an even number.")] = 20,
-    epochs: Annotated[int, typer.Option(min=1, help="Readings of the table.")] = 60,
+    clauses: Annotated[int, option("Rules, an even number.", min=2)] = 20,
+    epochs: Annotated[int, option("Readings of the table.", min=1)] = 60,
     t: Annotated[float, typer.Option("--T", help="The vote at which learning rests.")] = 5,
     s: Annotated[float, typer.Option("--s", help="Above 1; larger gives longer rules.")] = 1.5,
     thresholds: Annotated[
-        str, typer.Option(help="The most for each number, or 'unique' for every value.")
+        str, option("The most for each number, or 'unique' for every value.")
     ] = "20",
-    link: Annotated[
-        Literal["margin", "vote"], typer.Option(help="How votes become a confidence.")
-    ] = "margin",
+    link: Annotated[Literal["margin", "vote"], option("How votes become a confidence.")] = "margin",
     calibration: Annotated[
         Literal["none", "isotonic", "sigmoid"],
-        typer.Option(help="Correct the confidences by rows held out; learns five times more."),
+        option("Correct the confidences by rows held out; learns five times more."),
     ] = "none",
     seed: Seed = 0,
     holdout: Annotated[
-        float,
-        typer.Option(min=0, max=0.9, help="Share of the rows to judge it on, by learning twice."),
+        float, option("Share of the rows to judge it on, by learning twice.", min=0, max=0.9)
     ] = 0.25,
     force: Force = False,
     json: Json = False,
@@ -104,10 +97,12 @@ def fit(
         trust-recourse fit loans.csv --target repaid --calibration sigmoid --seed 7
     """
     from trust_recourse import PTMClassifier, Schema
+    from trust_recourse.question import Question
     from trust_recourse.report.protected import uses
 
     can_be_written(out, data, schema)
     is_new(out, force)
+    Question(decision_threshold=threshold)  # refused before anything is learnt
     given = None if schema is None else Schema.from_yaml(schema)
     rows, labels, known = learnt_from(read(data), target, given, id or [])
     machine = PTMClassifier(
@@ -136,7 +131,7 @@ def fit(
         "protected": [use.to_dict() for use in uses(machine, known, known.encode(rows))],
     }  # fmt: skip
     if json:
-        page.say(page.as_json(told))
+        page.say_json(told)
         return
     _tell(told, data, target, schema)
 

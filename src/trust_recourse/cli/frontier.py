@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from trust_recourse.cli import page, question
-from trust_recourse.cli.errors import can_be_drawn, can_be_written, friendly_errors
+from trust_recourse.cli.errors import can_be_drawn, can_be_written
 from trust_recourse.cli.find import decision
-from trust_recourse.cli.root import app
+from trust_recourse.cli.root import option
 from trust_recourse.tables import as_csv
 
 if TYPE_CHECKING:
@@ -25,22 +24,15 @@ if TYPE_CHECKING:
 SHOWN = 20  # steps of a long list
 
 
-@app.command()
-@friendly_errors()
-@question.expanded
+@question.command()
 def frontier(
     person: question.Person,
     rules: question.Rules,
     time_limit: Annotated[
-        float | None,
-        typer.Option(metavar="SECONDS", help="End then, with the steps up to there."),
+        float | None, option("End then, with the steps up to there.", "SECONDS")
     ] = None,
-    csv: Annotated[
-        Path | None, typer.Option(metavar="FILE.csv", help="Write the steps as a table.")
-    ] = None,
-    png: Annotated[
-        Path | None, typer.Option(metavar="FILE.png", help="Draw it; needs the extra `plot`.")
-    ] = None,
+    csv: Annotated[Path | None, option("Write the steps as a table.", "FILE.csv")] = None,
+    png: Annotated[Path | None, option("Draw it; needs the extra `plot`.", "FILE.png")] = None,
     everything: Annotated[
         bool, typer.Option("--all", help=f"Print every step, not about {SHOWN}.")
     ] = False,
@@ -73,11 +65,11 @@ def frontier(
     if csv is not None:
         write_whole(csv, as_csv(stairs))
     if png is not None:
-        picture = BytesIO()
-        result.plot(time_limit=time_limit).savefig(picture, format="png")
-        write_whole(png, picture.getvalue())
+        from trust_recourse.plot.picture import png as drawn
+
+        write_whole(png, drawn(result.plot(time_limit=time_limit)))
     if json:
-        page.say(page.as_json(steps(recourse, x, stairs)))
+        page.say_json(steps(recourse, x, stairs))
         return
     _show(result, stairs, everything)
     for path in (csv, png):

@@ -6,6 +6,7 @@ import json
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
@@ -16,8 +17,7 @@ from rich.table import Table
 
 from trust_recourse.cli import page, question
 from trust_recourse.cli.errors import InputError
-from trust_recourse.cli.question import place_of
-from trust_recourse.cli.root import app
+from trust_recourse.cli.root import app, option
 
 if TYPE_CHECKING:
     from trust_recourse import Ledger
@@ -44,25 +44,38 @@ class By(StrEnum):
     target = "target"
 
 
-Where = Annotated[
-    str,
-    typer.Option(
-        "--ledger", "-l", envvar="TRUST_LEDGER", metavar="FILE|URL", help="Where the ledger is."
-    ),
-]
-KeyFile = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="The file with the key; else TRUST_LEDGER_KEY."),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
-PLACE = "promises.db"
 UNPROVEN = (
     "The seal was not tried with the key: give it by --key-file or TRUST_LEDGER_KEY. A ledger to "
     "which nothing was written since there are seals has none."
 )
 
 
-@ledger.command("promise")
+@dataclass(frozen=True)
+class Book:
+    """Which ledger is meant, and where its key is."""
+
+    where: Annotated[
+        str,
+        typer.Option(
+            "--ledger", "-l", envvar="TRUST_LEDGER", metavar="FILE|URL", help="Where the ledger is."
+        ),
+    ] = "promises.db"
+    key_file: Annotated[
+        Path | None, option("The file with the key; else TRUST_LEDGER_KEY.", "FILE")
+    ] = None
+
+    @contextmanager
+    def opened(self, create: bool = False) -> Iterator[Ledger]:
+        """The ledger; what it warns of is said."""
+        from trust_recourse import Ledger
+
+        with warnings.catch_warnings():
+            warnings.showwarning = lambda message, *_, **__: page.say(str(message), err=True)
+            with Ledger(self.where, key_file=self.key_file, create=create) as ledger:
+                yield ledger
+
+
+@question.command(ledger, "promise")
 def make(
     model: Annotated[
         Path, typer.Argument(metavar="MODEL.safetensors", help="The model that gave the result.")
@@ -70,19 +83,15 @@ def make(
     result: Annotated[
         Path, typer.Argument(metavar="RESULT.json", help="Written by `find --save RESULT.json`.")
     ],
-    subject: Annotated[str, typer.Option(help="The person's id; only its keyed hash is stored.")],
-    option: Annotated[int, typer.Option(min=1, help="Which option of the result, from 1.")] = 1,
-    days: Annotated[float, typer.Option(help="For how many days it holds.")] = 90,
+    subject: Annotated[str, option("The person's id; only its keyed hash is stored.")],
+    book: Book,
+    option: Annotated[int, option("Which option of the result, from 1.", min=1)] = 1,
+    days: Annotated[float, option("For how many days it holds.")] = 90,
     until: Annotated[
-        datetime | None,
-        typer.Option(formats=["%Y-%m-%d"], help="Its last day (UTC), in place of --days."),
+        datetime | None, option("Its last day (UTC), in place of --days.", formats=["%Y-%m-%d"])
     ] = None,
-    certificate: Annotated[
-        Path | None, typer.Option(metavar="PROOF.json", help="The option's certificate.")
-    ] = None,
-    where: Where = PLACE,
-    key_file: KeyFile = None,
-    as_json: Json = False,
+    certificate: Annotated[Path | None, option("The option's certificate.", "PROOF.json")] = None,
+    as_json: question.Json = False,
 ) -> None:
     """Promise an option to a person, and print the promise's id, which goes into their letter.
 
@@ -95,37 +104,33 @@ def make(
     from trust_recourse import Recourse, load
     from trust_recourse.ledger.pseudonyms import Key
 
-    with _bad_input():
-        read = Recourse.read(result, load(model))
-        at = place_of(read, option)
-        Key.given(None, key_file)  # or a ledger would be made, and nothing written in it
-        with _opened(where, key_file, create=True) as book:
-            promise = book.promise(
-                read,
-                at,
-                subject=subject,
-                days=days,
-                valid_until=until.date() if until else None,
-                certificate=certificate,
-            )
+    read = Recourse.read(result, load(model))
+    at = question.place_of(read, option)
+    Key.given(None, book.key_file)  # or a ledger would be made, and nothing written in it
+    with book.opened(create=True) as opened:
+        promise = opened.promise(
+            read,
+            at,
+            subject=subject,
+            days=days,
+            valid_until=until.date() if until else None,
+            certificate=certificate,
+        )
     if as_json:
-        _print_json(promise.to_dict())
+        page.say_json(promise.to_dict())
         return
     until_words = f"until {promise.valid_until:%Y-%m-%d %H:%M} UTC"
     page.say(f"Promise {promise.id}: {promise.words or 'as they are'}, {until_words}")
 
 
-@ledger.command("list")
+@question.command(ledger, "list")
 def list_(
+    book: Book,
     everything: Annotated[
         bool, typer.Option("--all", help="Also those expired, redeemed or withdrawn.")
     ] = False,
-    subject: Annotated[
-        str | None, typer.Option(help="Only those made to this person, by id.")
-    ] = None,
-    where: Where = PLACE,
-    key_file: KeyFile = None,
-    as_json: Json = False,
+    subject: Annotated[str | None, option("Only those made to this person, by id.")] = None,
+    as_json: question.Json = False,
 ) -> None:
     """Show the outstanding promises: those still valid, neither redeemed nor withdrawn.
 
@@ -133,10 +138,10 @@ def list_(
     `trust-recourse ledger list --all --json`
     """
     now = datetime.now(UTC)
-    with _bad_input(), _opened(where, key_file) as book:
-        promises = book.promises(outstanding=not everything, subject=subject)
+    with book.opened() as opened:
+        promises = opened.promises(outstanding=not everything, subject=subject)
     if as_json:
-        _print_json([{**promise.to_dict(), "state": promise.state(now)} for promise in promises])
+        page.say_json([{**promise.to_dict(), "state": promise.state(now)} for promise in promises])
         return
     rows = _table(1, "to change", "state" if everything else "target", "confidence")
     for promise in promises:
@@ -149,14 +154,11 @@ def list_(
     console.print(many + ("" if everything else " outstanding"))
 
 
-@ledger.command()
+@question.command(ledger)
 def verify(
-    head: Annotated[
-        str | None, typer.Option(metavar="NUMBER:HASH", help="A head written down earlier.")
-    ] = None,
-    where: Where = PLACE,
-    key_file: KeyFile = None,
-    as_json: Json = False,
+    book: Book,
+    head: Annotated[str | None, option("A head written down earlier.", "NUMBER:HASH")] = None,
+    as_json: question.Json = False,
 ) -> None:
     """Walk the chain of entries up to its seal, and name the first that was changed or removed.
 
@@ -170,11 +172,11 @@ def verify(
     Examples: `trust-recourse ledger verify --key-file ledger.key`, `trust-recourse ledger verify
     --head 17:5e1f…`
     """
-    with _bad_input(), _opened(where, key_file) as book:
-        found = book.verify(head)
+    with book.opened() as opened:
+        found = opened.verify(head)
     if as_json:
         told = {"holds": found.holds, "entries": found.entries, "head": str(found.head)}
-        _print_json({**told, "proven": found.proven, "fault": found.fault or None})
+        page.say_json({**told, "proven": found.proven, "fault": found.fault or None})
     elif found.holds:
         page.say(f"The chain holds up to entry {found.entries}, the last.\nhead {found.head}")
         if not found.proven:
@@ -184,23 +186,17 @@ def verify(
     raise typer.Exit(0 if found.holds else 1)
 
 
-@ledger.command()
+@question.command(ledger)
 def check(
-    model: Annotated[
-        Path, typer.Option(metavar="NEW.safetensors", help="The model to be put in use.")
-    ],
-    limit: Annotated[int, typer.Option(min=0, help="How many promises it may break.")] = 0,
+    model: Annotated[Path, option("The model to be put in use.", "NEW.safetensors")],
+    book: Book,
+    limit: Annotated[int, option("How many promises it may break.", min=0)] = 0,
     by: Annotated[
-        By,
-        typer.Option(
-            help="Broken is what loses the decision, or also what falls below its target."
-        ),
+        By, option("Broken is what loses the decision, or also what falls below its target.")
     ] = By.decision,
     threshold: question.Threshold = None,
-    time_limit: Annotated[float, typer.Option(help="Seconds for each repair.")] = 10.0,
-    where: Where = PLACE,
-    key_file: KeyFile = None,
-    as_json: Json = False,
+    time_limit: Annotated[float, option("Seconds for each repair.")] = 10.0,
+    as_json: question.Json = False,
 ) -> None:
     """Say which outstanding promises a new model would break, and how each can be mended.
 
@@ -214,10 +210,10 @@ def check(
 
     Example: `trust-recourse ledger check --model new.safetensors --limit 0 --key-file ledger.key`
     """
-    with _bad_input(), _opened(where, key_file) as book:
+    with book.opened() as opened:
         from trust_recourse import load
 
-        found = book.check(
+        found = opened.check(
             load(model),
             by=by.value,
             threshold=threshold,
@@ -226,20 +222,18 @@ def check(
         )
     stopped = len(found.broken) > limit
     if as_json:
-        _print_json({**found.to_dict(), "limit": limit, "stopped": stopped})
+        page.say_json({**found.to_dict(), "limit": limit, "stopped": stopped})
     else:
         _show_check(found, limit)
     raise typer.Exit(1 if stopped else 0)
 
 
-@ledger.command()
+@question.command(ledger)
 def redeem(
     promise: Annotated[str, typer.Argument(metavar="ID", help="The promise's id.")],
-    model: Annotated[Path, typer.Option(metavar="MODEL.safetensors", help="The model in use now.")],
-    values: question.Values = None,
-    data: question.Data = None,
-    row: question.Row = None,
-    id: question.Id = None,  # noqa: A002
+    model: Annotated[Path, option("The model in use now.", "MODEL.safetensors")],
+    now: question.Values,
+    book: Book,
     x: Annotated[
         str | None,
         typer.Option(
@@ -247,15 +241,10 @@ def redeem(
         ),
     ] = None,
     promised_by: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="OLD.safetensors", help="The model that promised, where it is another."
-        ),
+        Path | None, option("The model that promised, where it is another.", "OLD.safetensors")
     ] = None,
     threshold: question.Threshold = None,
-    where: Where = PLACE,
-    key_file: KeyFile = None,
-    as_json: Json = False,
+    as_json: question.Json = False,
 ) -> None:
     """Say whether a person who returns has done what was promised, and whether it holds.
 
@@ -271,23 +260,22 @@ def redeem(
     --set age=58`, `trust-recourse ledger redeem 5b0c4d1e8f7a2936 --model model.safetensors
     --data people.csv --row 17`
     """
-    with _bad_input(), _opened(where, key_file) as book:
+    with book.opened() as opened:
         from trust_recourse import load
 
         old = None if promised_by is None else load(promised_by)
-        made = book.read(promise)
+        made = opened.read(promise)
         if x is None:
-            if data is None and not values:
+            if now.data is None and not now.values:
                 raise InputError("say how the person is now: --set NAME=VALUE, or --data and --row")
-            who = question.Person(model, None, data, row, id, values)
-            person = who.values_by(made.schema, dict(made.option.x))
-        elif data or row or id or values:
+            person = now.values_by(made.schema, dict(made.option.x))
+        elif now.given:
             raise InputError("--x gives all values; leave out --set, --data, --row and --id")
         else:
             person = _values(x)
-        found = book.redeem(promise, person, load(model), promised_by=old, threshold=threshold)
+        found = opened.redeem(promise, person, load(model), promised_by=old, threshold=threshold)
     if as_json:
-        _print_json(found.to_dict())
+        page.say_json(found.to_dict())
     else:
         page.say("\n".join(found.lines()))
         if found.undecided:
@@ -295,29 +283,25 @@ def redeem(
     raise typer.Exit(2 if found.undecided else 0 if found.due else 1)
 
 
-@ledger.command()
+@question.command(ledger)
 def withdraw(
     promise: Annotated[str, typer.Argument(metavar="ID", help="The promise's id.")],
-    reason: Annotated[str, typer.Option(help="Why; it stays in the ledger.")],
-    where: Where = PLACE,
-    key_file: KeyFile = None,
+    reason: Annotated[str, option("Why; it stays in the ledger.")],
+    book: Book,
 ) -> None:
     """Take a promise back, such as one issued by mistake; it stays in the ledger, with the reason.
 
     Example: `trust-recourse ledger withdraw 5b0c4d1e8f7a2936 --reason "the person asked for it"`
     """
-    with _bad_input(), _opened(where, key_file) as book:
-        book.withdraw(promise, reason)
+    with book.opened() as opened:
+        opened.withdraw(promise, reason)
     page.say(f"Promise {promise} is withdrawn.")
 
 
-@ledger.command()
+@question.command(ledger)
 def seal(
-    head: Annotated[
-        str, typer.Option(metavar="NUMBER:HASH", help="The head of the ledger as it should be.")
-    ],
-    where: Where = PLACE,
-    key_file: KeyFile = None,
+    head: Annotated[str, option("The head of the ledger as it should be.", "NUMBER:HASH")],
+    book: Book,
 ) -> None:
     """Seal the ledger anew with the key, if its chain holds and ends at this head.
 
@@ -329,32 +313,12 @@ def seal(
 
     Example: `trust-recourse ledger seal --head 17:5e1f… --key-file new.key`
     """
-    with _bad_input(), _opened(where, key_file) as book:
-        sealed = book.seal(head)
+    with book.opened() as opened:
+        sealed = opened.seal(head)
     page.say(f"The ledger is sealed up to entry {sealed.number}, the last.")
 
 
 # ---------------------------------------------------------------- how they do it
-
-
-@contextmanager
-def _bad_input() -> Iterator[None]:
-    """End with 2 and the reason, where what was given is not what it should be."""
-    try:
-        yield
-    except (ValueError, IndexError, OSError, ModuleNotFoundError) as error:
-        page.say(str(error), err=True)
-        raise typer.Exit(2) from None
-
-
-@contextmanager
-def _opened(where: str, key_file: Path | None = None, create: bool = False) -> Iterator[Ledger]:
-    from trust_recourse import Ledger
-
-    with warnings.catch_warnings():
-        warnings.showwarning = lambda message, *_, **__: page.say(str(message), err=True)
-        with Ledger(where, key_file=key_file, create=create) as book:
-            yield book
 
 
 def _show_check(found: Check, limit: int) -> None:
@@ -400,7 +364,3 @@ def _values(given: str) -> dict[str, Any]:
     if not isinstance(values, dict):
         raise ValueError(f"--x {given}: expected an object, such as {{'nodes': 2}}")
     return values
-
-
-def _print_json(told: Any) -> None:
-    page.say(page.as_json(told))

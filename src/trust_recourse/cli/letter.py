@@ -11,7 +11,8 @@ import typer
 
 from trust_recourse.cli.fit import learnt_from
 from trust_recourse.cli.page import say
-from trust_recourse.cli.root import app
+from trust_recourse.cli.question import command
+from trust_recourse.cli.root import option
 from trust_recourse.tables import read
 
 if TYPE_CHECKING:
@@ -33,26 +34,23 @@ Out = Annotated[
 ]
 
 
-@app.command()
+@command()
 def letter(
     model: Model,
     result: Answers,
     out: Out,
-    organisation: Annotated[str, typer.Option(help="Who writes the letter.")],
-    contact: Annotated[str, typer.Option(help="Whom to ask: a name, a number, an address.")],
+    organisation: Annotated[str, option("Who writes the letter.")],
+    contact: Annotated[str, option("Whom to ask: a name, a number, an address.")],
     valid_until: Annotated[
-        str, typer.Option(help="The last day on which the offer holds, such as 2027-01-31.")
+        str, option("The last day on which the offer holds, such as 2027-01-31.")
     ],
-    person: Annotated[str, typer.Option(help="To whom it is written.")] = "",
-    decision: Annotated[str, typer.Option(help="What was decided on.")] = "your application",
-    promise: Annotated[
-        str, typer.Option(metavar="ID", help="The promise's id, as `ledger promise` prints it.")
-    ] = "",
+    person: Annotated[str, option("To whom it is written.")] = "",
+    decision: Annotated[str, option("What was decided on.")] = "your application",
+    promise: Annotated[str, option("The promise's id, as `ledger promise` prints it.", "ID")] = "",
     protected_reviewed: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="A protected feature whose part in this decision you have reviewed. Repeatable.",
+        option(
+            "A protected feature whose part in this decision you have reviewed. Repeatable.", "NAME"
         ),
     ] = None,
 ) -> None:
@@ -86,26 +84,22 @@ def letter(
     _write(made, model, result, out)
 
 
-@app.command()
+@command()
 def evidence(
     model: Model,
     result: Answers,
     out: Out,
-    organisation: Annotated[str, typer.Option(help="Whose evidence report it is.")] = "",
-    verify: Annotated[bool, typer.Option(help="Check the proofs, too.")] = False,
-    certificates: Annotated[bool, typer.Option(help="Make the proof of each answer.")] = True,
-    pictures: Annotated[bool, typer.Option(help="Draw, if the extra `plot` is there.")] = True,
+    organisation: Annotated[str, option("Whose evidence report it is.")] = "",
+    verify: Annotated[bool, option("Check the proofs, too.")] = False,
+    certificates: Annotated[bool, option("Make the proof of each answer.")] = True,
+    pictures: Annotated[bool, option("Draw, if the extra `plot` is there.")] = True,
     proofs: Annotated[
-        Path | None,
-        typer.Option(metavar="FOLDER", help="Write each proof there, for `verify`."),
+        Path | None, option("Write each proof there, for `verify`.", "FOLDER")
     ] = None,
     data: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Rows to judge the model on, as `report` does."),
+        Path | None, option("Rows to judge the model on, as `report` does.", "FILE")
     ] = None,
-    target: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="The column of --data to predict.")
-    ] = None,
+    target: Annotated[str | None, option("The column of --data to predict.", "COLUMN")] = None,
 ) -> None:
     """Set down all that is known of an answer, for whoever answers for the model.
 
@@ -167,16 +161,12 @@ def _write(
     result: Path,
     out: Path,
 ) -> Paper:
-    """Read the answers, make the document and write it, or say what is wrong and end with 2."""
+    """Read the answers, make the document and write it."""
     from trust_recourse import Recourse, load
 
-    try:
-        if out.suffix.lower() not in ENDINGS:  # before any work
-            raise ValueError(f"{out}: expected a name that ends in {', '.join(ENDINGS)}")
-        written = make(Recourse.read(result, load(model)))
-        written.save(out)
-    except (ValueError, TypeError, OSError, ModuleNotFoundError) as error:
-        say(str(error), err=True)
-        raise typer.Exit(2) from None
+    if out.suffix.lower() not in ENDINGS:  # before any work
+        raise ValueError(f"{out}: expected a name that ends in {', '.join(ENDINGS)}")
+    written = make(Recourse.read(result, load(model)))
+    written.save(out)
     say(f"Written: {out}")
     return written

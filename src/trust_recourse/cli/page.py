@@ -87,14 +87,14 @@ def waiting(what: str) -> Status:
     )
 
 
-def as_json(told: object) -> str:
-    """An answer for programs, in ASCII where a pipe carries no more; NaN must be null before."""
+def say_json(told: object) -> None:
+    """Print an answer for programs, in ASCII where a pipe carries no more; NaN must be null."""
     text = json.dumps(told, indent=1, allow_nan=False, ensure_ascii=False)
     try:
         text.encode(sys.stdout.encoding or "utf-8")
     except UnicodeEncodeError:
-        return json.dumps(told, indent=1)
-    return text
+        text = json.dumps(told, indent=1)
+    say(text)
 
 
 def people(count: int) -> str:

@@ -1,7 +1,8 @@
 """What commands share: whom a question is about, and what is asked, as options of the line.
 
-A command that takes a `Person`, `Rules` or an `Asked` and is `expanded` has their fields as options
-of its own. Every part of `trust_recourse.question.Question` is a field of `Asked`.
+A command that takes a dataclass, such as a `Person`, `Rules` or an `Asked`, has its fields as
+options of its own. Every part of `trust_recourse.question.Question` is a field of
+`Asked`.
 """
 
 from __future__ import annotations
@@ -9,14 +10,15 @@ from __future__ import annotations
 import inspect
 import shlex
 from collections.abc import Callable
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from trust_recourse.cli.errors import InputError
+from trust_recourse.cli.errors import InputError, friendly_errors
+from trust_recourse.cli.root import app
 from trust_recourse.search.engines import BY_TRIAL, Anywhere
 from trust_recourse.tables import read
 from trust_recourse.vocabulary import HELP, SPAN, Mode, PlausibleBy, outside
@@ -47,28 +49,8 @@ SchemaFile = Annotated[
         help="What people may change; the schema the model was fitted with if none is given.",
     ),
 ]
-Data = Annotated[
-    Path | None,
-    typer.Option("--data", metavar="FILE", help="A CSV or Parquet file that holds the person."),
-]
-Row = Annotated[
-    str | None,
-    typer.Option(
-        "--row",
-        metavar="N",
-        help="The person's row in --data: 0 is the first. With --id, what that column says.",
-    ),
-]
 Id = Annotated[
     str | None, typer.Option("--id", metavar="COLUMN", help="The column that names the rows.")
-]
-Values = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="NAME=VALUE",
-        help="One value of the person, such as age=56 or score=missing. Repeatable.",
-    ),
 ]
 Wanted = Annotated[
     str | None,
@@ -83,21 +65,35 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 
 
 @dataclass(frozen=True)
-class Person:
-    """Whom a question is about, and of which model, as given on the line."""
+class Values:
+    """How a person is, as given on the line."""
 
-    model: Model
-    schema: SchemaFile = None
-    data: Data = None
-    row: Row = None
+    data: Annotated[
+        Path | None,
+        typer.Option("--data", metavar="FILE", help="A CSV or Parquet file that holds the person."),
+    ] = None
+    row: Annotated[
+        str | None,
+        typer.Option(
+            "--row",
+            metavar="N",
+            help="The person's row in --data: 0 is the first. With --id, what that column says.",
+        ),
+    ] = None
     id: Id = None
-    values: Values = None
-    wanted: Wanted = None
+    values: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="One value of the person, such as age=56 or score=missing. Repeatable.",
+        ),
+    ] = None
 
-    def asked(self) -> tuple[Recourse, dict[str, Any]]:
-        """The model with its schema, and the person's values by name."""
-        recourse = recourse_of(self.model, self.schema, self.wanted)
-        return recourse, self.values_by(recourse.schema, {})
+    @property
+    def given(self) -> bool:
+        """Whether anything is said of them."""
+        return any(each is not None for each in (self.data, self.row, self.id, self.values))
 
     def values_by(self, schema: Schema, known: dict[str, Any]) -> dict[str, Any]:
         """The person's values by name; those that are not given are as known."""
@@ -147,6 +143,20 @@ class Person:
         return ids.index(row)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Person(Values):
+    """Whom a question is about, and of which model, as given on the line."""
+
+    model: Model
+    schema: SchemaFile = None
+    wanted: Wanted = None
+
+    def asked(self) -> tuple[Recourse, dict[str, Any]]:
+        """The model with its schema, and the person's values by name."""
+        recourse = recourse_of(self.model, self.schema, self.wanted)
+        return recourse, self.values_by(recourse.schema, {})
+
+
 @dataclass(frozen=True)
 class Rules:
     """By which rules a question is asked: what a change costs, what may change, who is refused."""
@@ -184,9 +194,7 @@ class Rules:
 class Asked(Rules):
     """What is asked, as given on the line."""
 
-    confidence: Annotated[
-        list[float] | None, _option("confidence", "C", "Repeatable. [default: 0.5]")
-    ] = None
+    confidence: Annotated[list[float] | None, _option("confidence", "C", "Repeatable.")] = None
     mode: Annotated[Mode, _option("mode")] = "at_least"
     tolerance: Annotated[float, _option("tolerance")] = 0.1
     options: Annotated[int, _whole("n_options")] = 1
@@ -208,7 +216,7 @@ class Asked(Rules):
     @property
     def levels(self) -> tuple[float, ...]:
         """The confidences asked for, each once."""
-        return tuple(dict.fromkeys(self.confidence or [0.5]))
+        return tuple(dict.fromkeys(self.confidence or ()))
 
     def question(self, schema: Schema) -> Question:
         """The question, for a model that reads rows by this schema."""
@@ -250,13 +258,20 @@ def recourse_of(model: Path, schema: Path | None, wanted: str | None) -> Recours
     return Recourse(machine, rules, wanted=yes)
 
 
+def command(
+    group: typer.Typer = app, name: str | None = None
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Add a command whose errors are told in a sentence, its groups of options `expanded`."""
+    return lambda function: group.command(name)(friendly_errors()(expanded(function)))
+
+
 def expanded(command: Callable[..., None]) -> Callable[..., None]:
-    """A command whose parameters of type `Person`, `Rules` or `Asked` are options on the line."""
+    """A command whose parameters that are dataclasses have their fields as options on the line."""
     hints = get_type_hints(command, include_extras=True)
     groups = {
         name: {f.name: f for f in fields(made)}
         for name, made in hints.items()
-        if made in (Person, Rules, Asked)
+        if is_dataclass(made)
     }
     parameters, shown = [], {}
     for name, parameter in inspect.signature(command).parameters.items():

@@ -5,13 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from trust_recourse.cli import page
-from trust_recourse.cli.errors import can_be_written, friendly_errors
+from trust_recourse.cli.errors import can_be_written
 from trust_recourse.cli.fit import Seed, learnt_from
-from trust_recourse.cli.question import Json, Wanted, target_class
-from trust_recourse.cli.root import app
+from trust_recourse.cli.question import Json, Wanted, command, target_class
+from trust_recourse.cli.root import option
 from trust_recourse.cli.schema import Data, Ids, Target
 from trust_recourse.tables import read
 
@@ -19,29 +17,24 @@ if TYPE_CHECKING:
     from trust_recourse.report import ModelReport
 
 
-@app.command()
-@friendly_errors()
+@command()
 def report(
     data: Data,
     target: Target,
     model: Annotated[
-        Path | None,
-        typer.Option(metavar="MODEL", help="Take the settings of this model, and its schema."),
+        Path | None, option("Take the settings of this model, and its schema.", "MODEL")
     ] = None,
     schema: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE.yaml",
-            help="What the columns mean; the model's schema if none is given, or guessed.",
+        option(
+            "What the columns mean; the model's schema if none is given, or guessed.", "FILE.yaml"
         ),
     ] = None,
     wanted: Wanted = None,
     id: Ids = None,  # noqa: A002
-    folds: Annotated[int, typer.Option(min=2, help="Parts that take turns to be held out.")] = 5,
+    folds: Annotated[int, option("Parts that take turns to be held out.", min=2)] = 5,
     seed: Seed = 0,
-    html: Annotated[
-        Path | None, typer.Option(metavar="FILE.html", help="Write it as a page.")
-    ] = None,
+    html: Annotated[Path | None, option("Write it as a page.", "FILE.html")] = None,
     json: Json = False,
 ) -> None:
     """Judge a model beside logistic regression, on rows held out of learning.
@@ -79,7 +72,7 @@ def report(
     if html is not None:
         write_whole(html, page.as_html(f"Model report: {target}", found._repr_html_()))
     if json:
-        page.say(page.as_json(found.to_dict()))
+        page.say_json(found.to_dict())
         return
     _show(found, target)
     if html is not None:

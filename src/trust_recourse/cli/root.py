@@ -45,6 +45,11 @@ app = typer.Typer(
 )
 
 
+def option(words: str, metavar: str | None = None, **more: Any) -> Any:
+    """An option of a command: what it is for, and what its value is called."""
+    return typer.Option(help=words, metavar=metavar, **more)
+
+
 def _print_version(asked: bool) -> None:
     if asked:
         say(f"trust-recourse {__version__}")

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from trust_recourse.cli import page
-from trust_recourse.cli.errors import InputError, can_be_written, friendly_errors, is_new
-from trust_recourse.cli.root import app
+from trust_recourse.cli.errors import InputError, can_be_written, is_new
+from trust_recourse.cli.question import command
+from trust_recourse.cli.root import option
 from trust_recourse.tables import Table, read
 
 if TYPE_CHECKING:
@@ -25,9 +26,7 @@ MANY = 30  # values of a category
 FEW = 10  # rows in which values may all differ by chance
 
 Data = Annotated[Path, typer.Argument(metavar="DATA", help="A CSV or Parquet file.")]
-Target = Annotated[
-    str, typer.Option(metavar="COLUMN", help="The column to predict; it has two different values.")
-]
+Target = Annotated[str, option("The column to predict; it has two different values.", "COLUMN")]
 
 Ids = Annotated[
     list[str] | None,
@@ -36,19 +35,16 @@ Ids = Annotated[
 Force = Annotated[bool, typer.Option("--force", help="Overwrite the file.")]
 
 
-@app.command()
-@friendly_errors()
+@command()
 def schema(
     data: Data,
     target: Target,
-    out: Annotated[Path, typer.Option(metavar="FILE.yaml", help="Where to write it.")] = Path(
-        "schema.yaml"
-    ),
+    out: Annotated[Path, option("Where to write it.", "FILE.yaml")] = Path("schema.yaml"),
     missing: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="COLUMN=CODE",
-            help="A code that means missing, or several: score=-9 or score=-7,-8,-9. Repeatable.",
+        option(
+            "A code that means missing, or several: score=-9 or score=-7,-8,-9. Repeatable.",
+            "COLUMN=CODE",
         ),
     ] = None,
     id: Ids = None,  # noqa: A002
@@ -82,7 +78,7 @@ def schema(
     if json:
         told = {"file": str(out), "target": target, "rows": len(table), "left_out": unused}
         classes = [{"label": label, "rows": n} for label, n in counts.items()]
-        page.say(page.as_json(told | {"classes": classes, "notes": notes} | found.to_dict()))
+        page.say_json(told | {"classes": classes, "notes": notes} | found.to_dict())
         return
     shares = ", ".join(f"{label} ({n} rows)" for label, n in sorted(counts.items()))
     console = page.console()

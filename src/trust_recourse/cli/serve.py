@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from trust_recourse.cli import question
-from trust_recourse.cli.errors import InputError, friendly_errors
+from trust_recourse.cli.errors import InputError
 from trust_recourse.cli.page import say
-from trust_recourse.cli.root import app
+from trust_recourse.cli.root import option
 from trust_recourse.secret import read_secret
 from trust_recourse.tables import read
 
@@ -25,130 +23,38 @@ if TYPE_CHECKING:
 KEY = "TRUST_API_KEY"
 
 
-@app.command()
-@friendly_errors()
-@question.expanded
-def serve(
-    model: question.Model,
-    rules: question.Rules,
-    schema: question.SchemaFile = None,
-    data: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="A CSV or Parquet file of people, to pick on the page."),
-    ] = None,
-    id: question.Id = None,  # noqa: A002
-    ledger: Annotated[
-        str | None,
-        typer.Option(envvar="TRUST_LEDGER", metavar="FILE|URL", help="Where promises are kept."),
-    ] = None,
-    ledger_key_file: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="The ledger's key; else TRUST_LEDGER_KEY."),
-    ] = None,
-    earlier: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="MODEL",
-            help="A model that promised, before this one. Repeatable; for --ledger.",
-        ),
-    ] = None,
-    key_file: Annotated[
-        Path | None, typer.Option(metavar="FILE", help=f"The API key; else {KEY}.")
-    ] = None,
-    host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 8000,
-    workers: Annotated[
-        int, typer.Option(min=1, help="Processes; more than one needs --no-page.")
-    ] = 1,
-    page: Annotated[bool, typer.Option(help="Show the page, beside the service.")] = True,
-    organisation: Annotated[str, typer.Option(help="Who writes the letters.")] = "",
-    contact: Annotated[str, typer.Option(help="Whom a letter tells to ask.")] = "",
-    wanted: question.Wanted = None,
-    like: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Known rows for a test of plausibility; those of --data if none."
-        ),
-    ] = None,
-) -> None:
-    r"""Serve a model: what people must change, the letter, the promise, by a page and over HTTP.
-
-    The page is at /, the service under /v1, with /docs to try it, /health, /ready and /metrics for
-    whoever watches it. Only this machine can reach it, unless another --host is named; that needs
-    an API key, from --key-file or the variable TRUST_API_KEY. A program sends it as the header
-    X-API-Key or as a Bearer token; a browser asks for it as a password, with any name.
-
-    It runs until it is told to end (Ctrl+C): open searches are called off, and a promise that is
-    being written is finished. It ends with 2 if something given is not right.
-
-    For example, for yourself, then ask it:
-
-        trust-recourse serve model.safetensors --data patients.csv
-
-        curl localhost:8000/v1/predict -H 'Content-Type: application/json' \
-            -d '{"people": [{"age": 55, "year": 69, "nodes": 22}]}'
-
-    With promises that are kept in a file, under a key of which only a hash is ever stored:
-
-        TRUST_LEDGER_KEY=... trust-recourse serve model.safetensors --ledger promises.db
-
-    After a new model went into use, beside the one whose promises people come back for:
-
-        trust-recourse serve new.safetensors --ledger promises.db --earlier model.safetensors
-
-    For others, without the page, by four processes on one database:
-
-        trust-recourse serve model.safetensors --host 0.0.0.0 --key-file api.key --no-page \
-            --workers 4 --ledger postgresql://bank@db/promises
-    """
-    from trust_recourse.web.guard import is_loopback
-    from trust_recourse.web.serving import listen
-    from trust_recourse.web.serving import serve as run
-
-    key = _key(key_file)
-    if key is None and not is_loopback(host):
-        raise InputError(
-            f"--host {host} can be reached by others, which needs an API key: give --key-file "
-            f"FILE, or set {KEY}"
-        )
-    if workers > 1 and page:
-        raise InputError("--workers: the page runs in one process; add --no-page, or leave it")
-    service = Service(
-        model, schema, data, id, ledger, ledger_key_file, tuple(earlier or ()), key, page,
-        organisation, contact, rules, wanted, like,
-    )  # fmt: skip
-    recourse = service.recourse()
-    service.check(recourse)
-    listener = listen(host, port)
-    classes = " or ".join(map(str, recourse.model.classes_.tolist()))
-    wanted_words = f"the class wanted is {recourse.wanted}, of {classes}"
-    address = f"http://{_written(host)}:{listener.getsockname()[1]}"
-    say(f"{model}: {wanted_words}" + ("" if wanted else "; --wanted names the other"))
-    say(f"{address}{'' if page else '/docs'}   (end it with Ctrl+C)")
-    run(service, listener, workers)
-
-
-@dataclass(frozen=True)
-class Service:
+@dataclass(frozen=True, kw_only=True)
+class Service(question.Rules):
     """Makes the app, in whichever process it is to run."""
 
-    model: Path
-    schema: Path | None
-    data: Path | None
-    id: str | None
-    ledger: str | None
-    ledger_key_file: Path | None
-    earlier: tuple[Path, ...]
-    key: str | None
-    page: bool
-    organisation: str
-    contact: str
-    rules: question.Rules
-    wanted: str | None
-    like: Path | None
+    model: question.Model
+    schema: question.SchemaFile = None
+    data: Annotated[
+        Path | None, option("A CSV or Parquet file of people, to pick on the page.", "FILE")
+    ] = None
+    id: question.Id = None
+    ledger: Annotated[
+        str | None, option("Where promises are kept.", "FILE|URL", envvar="TRUST_LEDGER")
+    ] = None
+    ledger_key_file: Annotated[
+        Path | None, option("The ledger's key; else TRUST_LEDGER_KEY.", "FILE")
+    ] = None
+    earlier: Annotated[
+        list[Path] | None,
+        option("A model that promised, before this one. Repeatable; for --ledger.", "MODEL"),
+    ] = None
+    key_file: Annotated[Path | None, option(f"The API key; else {KEY}.", "FILE")] = None
+    page: Annotated[bool, option("Show the page, beside the service.")] = True
+    organisation: Annotated[str, option("Who writes the letters.")] = ""
+    contact: Annotated[str, option("Whom a letter tells to ask.")] = ""
+    wanted: question.Wanted = None
+    like: Annotated[
+        Path | None,
+        option("Known rows for a test of plausibility; those of --data if none.", "FILE"),
+    ] = None
 
     def __call__(self) -> FastAPI:
-        """The app, with a desk of its own."""
+        """The app, with a state of its own."""
         from trust_recourse import Ledger
         from trust_recourse.web.service import service
         from trust_recourse.web.state import AppState
@@ -163,16 +69,25 @@ class Service:
             earlier=self.promised_by(),
             known=None if self.like is None else read(self.like).read_by(recourse.schema),
         )
-        app = service(state, key=self.key)
+        app = service(state, key=self.key())
         if self.page:
             from trust_recourse.web.page import mount
 
             mount(app, state)
         return app
 
+    def key(self) -> str | None:
+        """What a request must come with."""
+        from trust_recourse.web.guard import check_key
+
+        given = os.environ.get(KEY) or None
+        key = given if self.key_file is None else read_secret(self.key_file).decode()
+        check_key(key)
+        return key
+
     def recourse(self) -> Recourse:
         """The model with its rules."""
-        return self.rules.over(question.recourse_of(self.model, self.schema, self.wanted))
+        return self.over(question.recourse_of(self.model, self.schema, self.wanted))
 
     def promised_by(self) -> dict[str, Any]:
         """The models that promised before, by fingerprint."""
@@ -180,7 +95,7 @@ class Service:
 
         if self.earlier and self.ledger is None:
             raise InputError("--earlier names models whose promises are kept; give --ledger too")
-        return {model.fingerprint_: model for model in map(load, self.earlier)}
+        return {model.fingerprint_: model for model in map(load, self.earlier or ())}
 
     def people(self, schema: Schema) -> pd.DataFrame | None:
         """Whom to pick on the page, each by an id if a column has one."""
@@ -224,12 +139,63 @@ class Service:
                 ledger.head()  # or it is not the ledger of this key
 
 
-def _key(path: Path | None) -> str | None:
-    from trust_recourse.web.guard import check_key
+@question.command()
+def serve(
+    service: Service,
+    host: Annotated[str, option("Where to listen.")] = "127.0.0.1",
+    port: Annotated[int, option("0 takes a free one.", min=0, max=65535)] = 8000,
+    workers: Annotated[int, option("Processes; more than one needs --no-page.", min=1)] = 1,
+) -> None:
+    r"""Serve a model: what people must change, the letter, the promise, by a page and over HTTP.
 
-    key = os.environ.get(KEY) or None if path is None else read_secret(path).decode()
-    check_key(key)
-    return key
+    The page is at /, the service under /v1, with /docs to try it, /health, /ready and /metrics for
+    whoever watches it. Only this machine can reach it, unless another --host is named; that needs
+    an API key, from --key-file or the variable TRUST_API_KEY. A program sends it as the header
+    X-API-Key or as a Bearer token; a browser asks for it as a password, with any name.
+
+    It runs until it is told to end (Ctrl+C): open searches are called off, and a promise that is
+    being written is finished. It ends with 2 if something given is not right.
+
+    For example, for yourself, then ask it:
+
+        trust-recourse serve model.safetensors --data patients.csv
+
+        curl localhost:8000/v1/predict -H 'Content-Type: application/json' \
+            -d '{"people": [{"age": 55, "year": 69, "nodes": 22}]}'
+
+    With promises that are kept in a file, under a key of which only a hash is ever stored:
+
+        TRUST_LEDGER_KEY=... trust-recourse serve model.safetensors --ledger promises.db
+
+    After a new model went into use, beside the one whose promises people come back for:
+
+        trust-recourse serve new.safetensors --ledger promises.db --earlier model.safetensors
+
+    For others, without the page, by four processes on one database:
+
+        trust-recourse serve model.safetensors --host 0.0.0.0 --key-file api.key --no-page \
+            --workers 4 --ledger postgresql://bank@db/promises
+    """
+    from trust_recourse.web.guard import is_loopback
+    from trust_recourse.web.serving import listen
+    from trust_recourse.web.serving import serve as run
+
+    if service.key() is None and not is_loopback(host):
+        raise InputError(
+            f"--host {host} can be reached by others, which needs an API key: give --key-file "
+            f"FILE, or set {KEY}"
+        )
+    if workers > 1 and service.page:
+        raise InputError("--workers: the page runs in one process; add --no-page, or leave it")
+    recourse = service.recourse()
+    service.check(recourse)
+    listener = listen(host, port)
+    classes = " or ".join(map(str, recourse.model.classes_.tolist()))
+    wanted = f"the class wanted is {recourse.wanted}, of {classes}"
+    address = f"http://{_written(host)}:{listener.getsockname()[1]}"
+    say(f"{service.model}: {wanted}" + ("" if service.wanted else "; --wanted names the other"))
+    say(f"{address}{'' if service.page else '/docs'}   (end it with Ctrl+C)")
+    run(service, listener, workers)
 
 
 def _written(host: str) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Set
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,19 +12,20 @@ import typer
 from rich.table import Table
 
 from trust_recourse.cli import page, question
-from trust_recourse.cli.errors import InputError, friendly_errors
-from trust_recourse.cli.root import app
+from trust_recourse.cli.errors import InputError
+from trust_recourse.cli.root import option
 from trust_recourse.vocabulary import Mode
 
 if TYPE_CHECKING:
     from trust_recourse import Certificate, Feature, PTMClassifier, TMClassifier
     from trust_recourse.certificate import Verdict
-    from trust_recourse.question import Problem
+    from trust_recourse.question import Problem, Target
 
 PARTS = {  # of a question, and how to give each
     "x": ("the person", "--data with --row or --set"),
     "schema": ("the schema", "--schema, --lock or --limit"),
-    "target": ("the confidence", "--confidence"),
+    "confidence": ("the confidence", "--confidence"),
+    "threshold": ("the decision threshold", "--threshold"),
     "cost": ("the cost", "--cost"),
     "wanted": ("the wanted class", "--wanted"),
 }
@@ -31,31 +33,18 @@ PARTS = {  # of a question, and how to give each
 READ = ("name", "kind", "values", "missing", "unit", "label")
 
 
-@app.command()
-@friendly_errors()
-@question.expanded
+@question.command()
 def verify(
     certificate: Annotated[
         Path, typer.Argument(metavar="CERTIFICATE.json", help="Written by `find --certificate`.")
     ],
-    model: Annotated[
-        Path,
-        typer.Argument(metavar="MODEL.safetensors", help="Written by `fit`, or by model.save."),
-    ],
+    person: question.Person,
     rules: question.Rules,
-    schema: question.SchemaFile = None,
-    data: question.Data = None,
-    row: question.Row = None,
-    id: question.Id = None,  # noqa: A002
-    values: question.Values = None,
     confidence: Annotated[
-        float | None, typer.Option(metavar="C", help="What the confidence asked for must be.")
+        float | None, option("What the confidence asked for must be.", "C")
     ] = None,
-    mode: Annotated[Mode, typer.Option(help="What was asked of it.")] = "at_least",
-    tolerance: Annotated[float, typer.Option(help="Of a band.")] = 0.1,
-    wanted: Annotated[
-        str | None, typer.Option(metavar="LABEL", help="What the class hoped for must be.")
-    ] = None,
+    mode: Annotated[Mode | None, option("What was asked of it. [default: at_least]")] = None,
+    tolerance: Annotated[float | None, option("Of a band. [default: 0.1]")] = None,
 ) -> None:
     r"""Check the proof of an answer on the model it is about, without believing any of it.
 
@@ -86,9 +75,9 @@ def verify(
     from trust_recourse.certificate import CertificateError, check
 
     try:
-        proof, machine = read(certificate, model)
+        proof, machine = read(certificate, person.model)
     except (ValueError, OSError) as error:
-        if certificate.suffix == ".safetensors" or model.suffix == ".json":
+        if certificate.suffix == ".safetensors" or person.model.suffix == ".json":
             hint = "Give the certificate first, then the model."
             raise InputError(f"{error}\n{hint}") from None
         raise
@@ -97,41 +86,70 @@ def verify(
             f"{certificate}: its cost has functions of its own, which no file holds. Check it in "
             "Python: trust_recourse.verify(certificate, model, cost=cost)"
         )
-    person = question.Person(model, schema, data, row, id, values, wanted)
-    level = None if confidence is None else (confidence, mode, tolerance)
-    given = _given(person, rules, machine, level)
+    given = _given(person, rules, machine)
+    level = Level(confidence, mode, tolerance, rules.threshold)
     try:
-        verdict = check(proof, machine, **given)
+        target = level.target(proof.problem.target, machine)
+        verdict = check(proof, machine, target=target, **given)
     except CertificateError as error:
         page.say(f"Refused: {error}.")
         raise typer.Exit(1) from None
     console = page.console()
     console.print(f"The proof holds. {verdict.status.sentence}")
     console.print(said(proof, verdict, machine))
-    console.print(page.words(f"\n{_word(given)}"))
+    console.print(page.words(f"\n{_word({*given, *level.told})}"))
+
+
+@dataclass(frozen=True)
+class Level:
+    """What the target must be, as far as it is given on the line."""
+
+    confidence: float | None
+    mode: Mode | None
+    tolerance: float | None
+    threshold: float | None
+
+    def __post_init__(self) -> None:
+        for flag in ("mode", "tolerance") if self.confidence is None else ():
+            if (given := getattr(self, flag)) is not None:
+                raise InputError(f"--{flag} {given}: of which confidence? give --confidence too")
+
+    @property
+    def told(self) -> Iterator[str]:
+        """The parts that are not the certificate's own word."""
+        if self.confidence is not None:
+            yield "confidence"
+        if self.confidence is not None or self.threshold is not None:
+            yield "threshold"
+
+    def target(self, theirs: Target, machine: PTMClassifier | TMClassifier) -> Target:
+        """The target; a confidence without a threshold goes with the model's own."""
+        from trust_recourse.question import Target
+        from trust_recourse.recourse import own_threshold
+
+        if self.confidence is None:
+            return replace(theirs, threshold=self.threshold or theirs.threshold)
+        band = 0.1 if self.tolerance is None else self.tolerance
+        line = self.threshold or own_threshold(machine)
+        return Target(self.confidence, self.mode or "at_least", band, line)
 
 
 def _given(
     person: question.Person,
     rules: question.Rules,
     machine: PTMClassifier | TMClassifier,
-    level: tuple[float, Mode, float] | None,
 ) -> dict[str, Any]:
-    """What the question must be, as far as it is given on the line."""
-    from trust_recourse.question import Question, Target
-    from trust_recourse.recourse import own_threshold
+    """What the question must be but for its target, as far as it is given on the line."""
+    from trust_recourse.question import Question
     from trust_recourse.schema import Schema
 
     given: dict[str, Any] = {}
-    who = any(each is not None for each in (person.data, person.row, person.id, person.values))
     schema = machine.schema_ if person.schema is None else Schema.from_yaml(person.schema)
     asked = Question(**rules.parts(schema))
-    if who or person.schema is not None or rules.lock or rules.limits:
+    if person.given or person.schema is not None or rules.lock or rules.limits:
         given["schema"] = asked.narrowed(schema)
-    if who:
+    if person.given:
         given["x"] = person.values_by(schema, {})
-    if level is not None:
-        given["target"] = Target(*level, asked.decision_threshold or own_threshold(machine))
     if asked.cost is not None:
         given["cost"] = asked.cost
     if person.wanted is not None:
@@ -139,7 +157,7 @@ def _given(
     return given
 
 
-def _word(given: Mapping[str, Any]) -> str:
+def _word(given: Set[str]) -> str:
     """Whose word the question is."""
     believed = [PARTS[part] for part in PARTS if part not in given]
     if not believed:
@@ -180,6 +198,7 @@ def said(certificate: Certificate, verdict: Verdict, model: PTMClassifier | TMCl
         ("person", repr(problem.action_set)),
         ("rules", "\n".join(_rules(features)) or "none"),
         ("asked for", _target(problem, model)),
+        ("threshold", f"a decision for it takes {problem.target.threshold!r}"),
         ("cost", problem.cost.words),
         ("answer", told),
         ("checked", boxes if parts else "the answer; nothing is cheaper than no change"),

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import pandas as pd
 
@@ -17,6 +17,7 @@ from trust_recourse.question import SLACK, Floats, Option, Question, Status, Tar
 from trust_recourse.recourse import Recourse
 from trust_recourse.schema import Feature
 from trust_recourse.schema.scalars import same
+from trust_recourse.search.engines import Anywhere
 
 By = Literal["decision", "target"]
 
@@ -27,7 +28,7 @@ class Judged:
 
     `repair` is the least further change from the promised values; where there is none, or none is
     needed, `repair_status` says so. A model that cannot be asked about a promise (`confidence` is
-    None) breaks it; `reason` says why, or why no repair was sought.
+    None) breaks it; `reason` says why, or why no repair was sought, or what it was not asked to be.
     """
 
     promise: Promise
@@ -150,20 +151,33 @@ def _judged(
         )  # fmt: skip
     if by == "decision":
         target = _decision(recourse.decision_threshold)
-    found = recourse.ask(promise.option.x, _repair(promise, target, time_limit, recourse.exact))
+    asked, reason = _repair(promise.question, target, time_limit, recourse.exact)
+    found = recourse.ask(promise.option.x, asked)
     (status,) = found.status.values()
     repair = found.options[0] if found.options else None
-    return Judged(promise, confidence, accepted, enough, True, repair, status)
+    return Judged(promise, confidence, accepted, enough, True, repair, status, reason)
 
 
-def _repair(promise: Promise, target: Target, time_limit: float | None, exact: bool) -> Question:
-    """The question of a promise again, for its repair: what it was to keep is to be kept."""
-    asked = promise.question
-    return Question(
-        (target.confidence,), target.mode, target.tolerance,
+def _repair(
+    asked: Question, target: Target, time_limit: float | None, exact: bool
+) -> tuple[Question, str]:
+    """The question of a promise again, for its repair, and what of it cannot be asked again."""
+    engine = asked.engine if asked.engine in get_args(Anywhere) else "auto"
+    engine = "auto" if engine == "exact" and not exact else engine
+    proves = engine == "exact" or (engine == "auto" and exact)
+    lost = []
+    if asked.plausible is not None:
+        lost.append("plausible: the known rows are in no ledger")
+    if asked.min_radius is not None and not exact:
+        lost.append("kept within its radius: this model has no cells")
+    again = replace(
+        asked, confidence=(target.confidence,), mode=target.mode, tolerance=target.tolerance,
+        n_options=1, min_distance=None, plausible=None,
         min_radius=asked.min_radius if exact else None, floor=asked.floor if exact else None,
-        time_limit=time_limit if exact else None,
+        engine=engine, n_trials=None if proves else asked.n_trials,
+        node_limit=asked.node_limit if proves else None, time_limit=time_limit if proves else None,
     )  # fmt: skip
+    return again, f"it was not asked to be {' nor '.join(lost)}" if lost else ""
 
 
 def _accepted_part(target: Target, threshold: float) -> Target:
@@ -187,7 +201,7 @@ def _asked(promise: Promise, given: Any, threshold: float | None = None) -> Reco
     """The question of a promise, put to another model."""
     ours = isinstance(given, Recourse)
     model = given.model if ours else given
-    if threshold is None and ours:
+    if threshold is None and ours and given.threshold_given:
         threshold = given.decision_threshold
     elif threshold is None:
         threshold = getattr(model, "decision_threshold_", None) or promise.threshold

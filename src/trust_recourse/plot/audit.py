@@ -30,8 +30,8 @@ from trust_recourse.question import Floats
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from trust_recourse.audit.gather import Audit, Part
-    from trust_recourse.audit.intervals import Measured
+    from trust_recourse.audit.gather import Audit, GroupedPart
+    from trust_recourse.audit.intervals import MeasuredGroup
 
 TOGETHER = 3  # groups on one panel; more get a panel each, beside the reference
 ACROSS = 3  # panels in a row
@@ -40,7 +40,7 @@ NAMED = 26  # characters of a group's name
 DRAWN = 12  # groups beside the reference, of those with the most refused
 
 
-def _drawn(part: Part, most: int = DRAWN) -> tuple[list[Measured], int]:
+def _drawn(part: GroupedPart, most: int = DRAWN) -> tuple[list[MeasuredGroup], int]:
     """The groups to draw, in their order, and how many smaller ones are left out."""
     order = sorted(part.groups, key=lambda each: -each.group.refused)
     others = [each for each in order if each.group.name != part.reference]
@@ -103,14 +103,13 @@ def draw_curves(info: CurvesInfo, axes: Sequence[Axes] | None = None) -> tuple[A
         drawn[0].set_title(_curves_title(info), fontsize="medium")
     else:
         others = [name for name in names if name != info.reference]
-        drawn, shown = _small_panels(axes, len(others))
-        for ax, name in zip(shown, others, strict=True):
+        drawn = _small_panels(axes, len(others), SIZE[0] * 1.25, 2.3)
+        for ax, name in zip(drawn, others, strict=True):
             if info.reference in info.groups:
                 _draw_curve(ax, info, info.reference, (GREY, "", "--"))
             _draw_curve(ax, info, name, (BLUE, "", "-"), label="the group of the panel")
             ax.set_title(wrapped(info.labels[name], 30), fontsize=SMALL)
-        _figure_title(drawn, _curves_title(info))
-        drawn = shown
+        drawn[0].figure.suptitle(_curves_title(info), fontsize="medium")
     for ax in drawn:
         plain_frame(ax)
         ax.set_ylim(-0.02, 1.02)
@@ -140,26 +139,18 @@ def _draw_curve(ax: Axes, info: CurvesInfo, name: str, style: Any, label: str = 
     )  # fmt: skip
 
 
-def _small_panels(axes: Sequence[Axes] | None, count: int) -> tuple[list[Axes], list[Axes]]:
-    """All panels of a grid, and those in use; the others are emptied."""
+def _small_panels(axes: Sequence[Axes] | None, count: int, wide: float, tall: float) -> list[Axes]:
+    """The axes given, or a grid so wide, with rows so tall, whose other places are left empty."""
+    if axes is not None:
+        return panels(axes, 1, count)
     columns = min(ACROSS, count)
     rows = math.ceil(count / columns)
-    if axes is not None:
-        drawn = panels(axes, 1, count)
-        return drawn, drawn
-    size = (max(SIZE[0], 2.7 * columns), 2.3 * rows + 0.9)
-    drawn = list(new_axes(size, rows, columns, sharex=True, sharey=True))
+    drawn = list(new_axes((wide, tall * rows + 0.9), rows, columns, sharex=True, sharey=True))
     for ax in drawn[count:]:
         ax.set_axis_off()
     for ax in drawn[:count]:
         ax.xaxis.set_tick_params(labelbottom=True)
-    return drawn, drawn[:count]
-
-
-def _figure_title(axes: Sequence[Axes], title: str) -> None:
-    figure = axes[0].get_figure()
-    if figure is not None:
-        figure.suptitle(title, fontsize="medium")
+    return drawn[:count]
 
 
 # ---------------------------------------------------------------- differences
@@ -237,7 +228,7 @@ def draw_forest(info: ForestInfo, axes: Sequence[Axes] | None = None) -> tuple[A
         else:
             ax.axvline(0.0, color=BLACK, linewidth=1.0, zorder=1)
     words = f"Differences by {info.by}, from the group “{info.reference}”{_without(info.left_out)}"
-    _figure_title(drawn, wrapped(words, 70))
+    drawn[0].figure.suptitle(wrapped(words, 70), fontsize="medium")
     legend(drawn, own=axes is None)
     return tuple(drawn)
 
@@ -295,14 +286,8 @@ def asked_info(audit: Audit, part: int = 0) -> AskedInfo:
 
 def draw_asked(info: AskedInfo, axes: Sequence[Axes] | None = None) -> tuple[Axes, ...]:
     """Draw a panel for each group: how many of those who can are asked to change what."""
-    count = max(len(info.groups), 1)
-    columns = min(ACROSS, count)
-    rows = math.ceil(count / columns)
-    if axes is None:
-        tall = rows * (0.24 * max(len(info.features), 2) + 0.75) + 0.7
-        drawn = list(new_axes((SIZE[0] * 1.15, tall), rows, columns, sharex=True, sharey=True))
-    else:
-        drawn = panels(axes, 1, count)
+    tall = 0.24 * max(len(info.features), 2) + 0.75
+    drawn = _small_panels(axes, max(len(info.groups), 1), SIZE[0] * 1.15, tall)
     places = np.arange(len(info.features))
     for ax, (name, told) in zip(drawn, info.groups.items(), strict=False):
         plain_frame(ax)
@@ -316,14 +301,13 @@ def draw_asked(info: AskedInfo, axes: Sequence[Axes] | None = None) -> tuple[Axe
         ax.set_xticks([0.0, 0.5, 1.0])
         ax.set_title(wrapped(info.labels[name], 26), fontsize=SMALL)
         ax.xaxis.set_major_formatter(lambda x, _: f"{100 * x:.0f} %")
-        ax.xaxis.set_tick_params(labelsize=SMALL, labelbottom=True)
-    for ax in drawn[len(info.groups) :]:
-        ax.set_axis_off()
+        ax.xaxis.set_tick_params(labelsize=SMALL)
     if not info.groups:
+        drawn[0].set_axis_off()
         note(drawn[0], "nobody who is refused can reach the target")
     words = f"What those who can are asked to change, by {info.by}{_without(info.left_out)}"
-    _figure_title(drawn, words)
-    return tuple(drawn[:count])
+    drawn[0].figure.suptitle(words, fontsize="medium")
+    return tuple(drawn)
 
 
 # ---------------------------------------------------------------- several confidences
@@ -343,7 +327,7 @@ class LevelsInfo:
 
 def levels_info(audit: Audit, part: int = 0) -> LevelsInfo:
     """Gather what several confidences cost, of the people whom the model was asked about."""
-    told: Part = audit.parts[part]
+    told: GroupedPart = audit.parts[part]
     if not told.sampled:
         raise ValueError("this audit did not ask the model; give it: Audit.of(..., model=model)")
     groups, labels = {}, {}

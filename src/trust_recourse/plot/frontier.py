@@ -195,10 +195,8 @@ def _shaded(ax: Axes, info: FrontierInfo) -> None:
         cmap=SHADES, s=46, edgecolors=BLACK, linewidths=0.7, zorder=4,
     )  # fmt: skip
     ax.scatter([], [], color=GREY, s=46, edgecolors=BLACK, linewidths=0.7, label="a step")
-    figure = ax.get_figure()
-    if figure is not None:
-        endless = "max" if len(finite) < len(safety) else "neither"
-        figure.colorbar(dots, ax=ax, label=wrapped(info.safety, 24), extend=endless, pad=0.02)
+    endless = "max" if len(finite) < len(safety) else "neither"
+    ax.figure.colorbar(dots, ax=ax, label=wrapped(info.safety, 24), extend=endless, pad=0.02)
 
 
 def _decision(ax: Axes, threshold: float) -> None:

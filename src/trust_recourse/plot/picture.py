@@ -12,9 +12,14 @@ class Picture(Figure):
     """A figure that no window knows of: nothing to close, and a notebook shows it all the same."""
 
     def _repr_png_(self) -> bytes:
-        buffer = BytesIO()
-        self.savefig(buffer, format="png")
-        return buffer.getvalue()
+        return png(self)
+
+
+def png(figure: Figure) -> bytes:
+    """A figure as PNG."""
+    buffer = BytesIO()
+    figure.savefig(buffer, format="png")
+    return buffer.getvalue()
 
 
 def svg(figure: Figure) -> str:

@@ -40,32 +40,36 @@ def projection_info(methods: Methods, X: pd.DataFrame, y: ArrayLike) -> Projecti
     `methods` holds results by the name of their panel. Distances are those of the cost L2: numbers
     in units of their scale, any two categories 1 apart; a missing value counts as the mean.
     """
+    from sklearn.decomposition import PCA
+    from sklearn.impute import SimpleImputer
+    from sklearn.pipeline import make_pipeline
+
     by_name = by_method(methods)
     schema = next(iter(by_name.values()))[0].recourse.schema
     classes = np.asarray(y)
     if classes.shape != (len(X),):
         raise ValueError(f"y has shape {classes.shape} and X {len(X)} rows; expected a class a row")
     coordinates = _coordinates(schema, schema.encode(X))
-    known = (~np.isnan(coordinates)).sum(axis=0)
-    centre = np.nansum(coordinates, axis=0) / np.maximum(known, 1)
-    centred = np.nan_to_num(coordinates - centre)
-    if min(centred.shape) < 2:
+    rows, columns = coordinates.shape
+    if min(rows, columns) < 2:
         raise ValueError(
-            f"X gives {centred.shape[0]} rows of {centred.shape[1]} coordinates; expected at least "
-            "2 of each, or there is no plane to project on"
+            f"X gives {rows} rows of {columns} coordinates; expected at least 2 of each, or there "
+            "is no plane to project on"
         )
-    _, lengths, directions = np.linalg.svd(centred, full_matrices=False)
-    components = _signed(directions[:2])
+    plane = make_pipeline(SimpleImputer(keep_empty_features=True), PCA(2, svd_solver="full"))
+    with np.errstate(invalid="ignore"):  # of rows that are all the same there is no share
+        plane.fit(coordinates)
+    fitted = plane[-1]
 
     def place(codes: Floats) -> Floats:
-        placed: Floats = np.nan_to_num(_coordinates(schema, codes) - centre) @ components.T
+        placed: Floats = plane.transform(_coordinates(schema, codes))
         return placed
 
     return ProjectionInfo(
-        components,
-        centre,
-        lengths[:2] ** 2 / max(float((lengths**2).sum()), np.finfo(float).tiny),
-        centred @ components.T,
+        fitted.components_,
+        fitted.mean_,
+        np.nan_to_num(fitted.explained_variance_ratio_),
+        plane.transform(coordinates),
         classes,
         {name: Arrows.of(results, place) for name, results in by_name.items()},
     )
@@ -82,14 +86,6 @@ def _coordinates(schema: Schema, codes: Floats) -> Floats:
         else:
             parts.append(column / feature.scale)
     return np.hstack(parts)
-
-
-def _signed(components: Floats) -> Floats:
-    """Each with its largest entry positive: a decomposition leaves the signs to chance."""
-    largest = np.abs(components).argmax(axis=1)
-    signs = np.sign(components[np.arange(len(components)), largest])
-    signed: Floats = components * signs[:, None]
-    return signed
 
 
 def draw_projection(info: ProjectionInfo, axes: Sequence[Axes] | None = None) -> tuple[Axes, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -72,29 +71,12 @@ def reliability_info(
 
 
 def _curve(given: pd.DataFrame) -> pd.DataFrame:
-    ends = [tuple(map(float, str(name).split("–"))) for name in given.index]
-    chances = [_chance(*bin_) for bin_ in zip(given["confidence"], given["count"], strict=True)]
-    return given.assign(
-        low=[low for low, _ in ends],
-        high=[high for _, high in ends],
-        least=[least for least, _ in chances],
-        most=[most for _, most in chances],
-    )
+    from scipy.stats import binom
 
-
-def _chance(p: float, n: int) -> tuple[float, float]:
-    """The shares of n draws between which all but the tails of a binomial law lie.
-
-    >>> _chance(0.1, 1), _chance(0.01, 1)
-    ((0.0, 1.0), (0.0, 0.0))
-    """
-    p = min(max(p, 1e-12), 1 - 1e-12)
-    k = np.arange(n + 1)
-    log_factorial = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, n + 1)))])
-    ways = log_factorial[n] - log_factorial - log_factorial[::-1]
-    below = np.cumsum(np.exp(ways + k * math.log(p) + (n - k) * math.log1p(-p)))
-    least, most = np.searchsorted(below, [TAIL, 1 - TAIL])
-    return float(least / n), float(min(most, n) / n)
+    low, high = zip(*(map(float, str(name).split("–")) for name in given.index), strict=True)
+    p, n = given["confidence"], given["count"]
+    least, most = (binom.ppf(end, n, p) / n for end in (TAIL, 1 - TAIL))
+    return given.assign(low=low, high=high, least=least, most=most)
 
 
 def draw_reliability(info: ReliabilityInfo, axes: Sequence[Axes] | None = None) -> tuple[Axes, ...]:

@@ -89,9 +89,7 @@ def draw_rule_map(info: RuleMapInfo, axes: tuple[Axes, Axes] | None = None) -> t
     names = [shortened(name, 32) for name in info.literals]
     below.set_xticks(range(len(names)), names, rotation=90, fontsize=SMALL)
     below.set_yticks(range(len(info.rules)), list(info.rules), fontsize=SMALL)
-    figure = below.get_figure()
-    if figure is not None:
-        figure.colorbar(shades, ax=[top, below], label="belongs to the rule with probability")
+    below.figure.colorbar(shades, ax=[top, below], label="belongs to the rule with probability")
     return top, below
 
 

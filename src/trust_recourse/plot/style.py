@@ -100,8 +100,8 @@ def legend(axes: Sequence[Axes], *, own: bool) -> None:
         for ax in axes
         for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)
     }
-    figure = axes[0].get_figure()
-    if not own or figure is None:
+    figure = axes[0].figure
+    if not own:
         axes[-1].legend(entries.values(), entries.keys(), loc="best", fontsize=SMALL)
         return
     widths = [len(label) * LETTER + HANDLE for label in entries]

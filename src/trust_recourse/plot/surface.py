@@ -157,9 +157,7 @@ def draw_surface(info: SurfaceInfo, axes: Sequence[Axes] | None = None) -> tuple
         ax.set_title(wrapped(panel.name, 24) + held, fontsize="medium")
         ax.set_xlabel(_words(info.features[0]), fontsize=9)
     drawn[0].set_ylabel(_words(info.features[1]), fontsize=9)
-    figure = drawn[0].get_figure()
-    if figure is not None:
-        figure.colorbar(mesh, ax=drawn, pad=0.02, label=_wanted(info))
+    drawn[0].figure.colorbar(mesh, ax=drawn, pad=0.02, label=_wanted(info))
     legend(drawn, own=axes is None)
     return tuple(drawn)
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 from trust_recourse import __version__, plot
 from trust_recourse.plot.style import shortened
-from trust_recourse.report.content import Document, Picture, Printed, blocks, clean
+from trust_recourse.report.content import Document, PictureBlock, Printed, blocks, clean
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from trust_recourse.audit.gather import Audit, Comparison, Part
-    from trust_recourse.audit.intervals import Estimate, Measured
+    from trust_recourse.audit.gather import Audit, GroupComparison, GroupedPart
+    from trust_recourse.audit.intervals import Estimate, MeasuredGroup
     from trust_recourse.audit.sampled_search import Sampled, Some
 
 SHOWN = 12  # constraints that are told one by one
@@ -56,7 +56,7 @@ def audit_page(
     pictures = pictures and importlib.util.find_spec("matplotlib") is not None
     found = tuple(_found(audit))
 
-    def drawn(draw: Callable[[Any], Any], gathered: Any, alt: str) -> Picture | None:
+    def drawn(draw: Callable[[Any], Any], gathered: Any, alt: str) -> PictureBlock | None:
         return _picture(draw(gathered), alt) if pictures else None
 
     said = blocks(
@@ -97,14 +97,14 @@ def _found(audit: Audit) -> Iterator[str]:
         yield "There are too few people, or too few groups, to compare anything."
 
 
-def _clear(part: Part) -> list[Comparison]:
+def _clear(part: GroupedPart) -> list[GroupComparison]:
     """The clear comparisons; who has no way is not told again where who can says as much."""
     clear = {(each.group, each.measure) for each in part.comparisons if each.clear}
     again = {(group, "none") for group, measure in clear if measure == "reach"}
     return [each for each in part.comparisons if (each.group, each.measure) in clear - again]
 
 
-def _sentence(part: Part, each: Comparison) -> str:
+def _sentence(part: GroupedPart, each: GroupComparison) -> str:
     low, high = each.difference.interval
     share = each.measure in SHARES
     way = "higher" if each.difference.value > 0 else "lower"
@@ -127,15 +127,15 @@ def _many(people: int) -> str:
     return f"{people:,} {'person' if people == 1 else 'people'}"
 
 
-def _by_group(part: Part) -> dict[str, dict[str, Comparison]]:
+def _by_group(part: GroupedPart) -> dict[str, dict[str, GroupComparison]]:
     """The comparisons of each group, by measure."""
-    told: dict[str, dict[str, Comparison]] = {}
+    told: dict[str, dict[str, GroupComparison]] = {}
     for each in part.comparisons:
         told.setdefault(each.group, {})[each.measure] = each
     return told
 
 
-def _asked(audit: Audit, able: Sequence[Measured]) -> tuple[list[str], list[list[str]]]:
+def _asked(audit: Audit, able: Sequence[MeasuredGroup]) -> tuple[list[str], list[list[str]]]:
     """How many of each group are asked to change what: the head of a table, its rows."""
     rows = [
         [title, *(f"{points(each.asked[name].value)} %" for each in able)]
@@ -145,7 +145,7 @@ def _asked(audit: Audit, able: Sequence[Measured]) -> tuple[list[str], list[list
     return ["asked to change", *(_short(each.group.name) for each in able)], rows
 
 
-def _levels(part: Part) -> tuple[list[str], list[list[str]]]:
+def _levels(part: GroupedPart) -> tuple[list[str], list[list[str]]]:
     """Who can reach each confidence, and the mean cost of those: the head of a table, its rows."""
     levels = [f"{step.confidence:g}" for step in part.sampled[0].frontier]
     rows = [
@@ -180,7 +180,7 @@ def _short(name: str) -> str:
     return shortened(clean(name), NAMED)
 
 
-def _name(each: Measured, few: int) -> str:
+def _name(each: MeasuredGroup, few: int) -> str:
     return _short(each.group.name) + (FEW_MARK if each.group.refused < few else "")
 
 
@@ -189,7 +189,7 @@ def _some(told: Some) -> str:
     return f"{told.people} {_span(low, f'{high} %')}"
 
 
-def _share(each: Measured, measure: str) -> str:
+def _share(each: MeasuredGroup, measure: str) -> str:
     estimate = each.estimates[measure]
     if math.isnan(estimate.value):
         return "–"
@@ -225,7 +225,7 @@ def _number(value: float, digits: int = 3) -> str:
     return "–" if math.isnan(value) else f"{value + 0.0:.{digits}g}".replace("-", "−")
 
 
-def _cost(each: Measured, measure: str, digits: int = 3) -> str:
+def _cost(each: MeasuredGroup, measure: str, digits: int = 3) -> str:
     return _interval(each.estimates[measure], digits)
 
 
@@ -238,7 +238,7 @@ def _interval(estimate: Estimate, digits: int = 3) -> str:
     return f"{_number(estimate.value, digits)} {span}"
 
 
-def _half(each: Measured) -> str:
+def _half(each: MeasuredGroup) -> str:
     value, low, high = each.half
     if not each.group.refused:
         return "–"
@@ -246,7 +246,7 @@ def _half(each: Measured) -> str:
     return told[0] if told[0] == told[1] == told[2] else f"{told[0]} {_span(*told[1:])}"
 
 
-def _difference(each: Comparison) -> str:
+def _difference(each: GroupComparison) -> str:
     value = each.difference.value
     if math.isnan(value):
         return "–"
@@ -259,7 +259,7 @@ def _difference(each: Comparison) -> str:
     return f"{sign}{numbers[0]}{span}{mark}"
 
 
-def _ratio(each: Comparison) -> str:
+def _ratio(each: GroupComparison) -> str:
     if math.isnan(each.ratio.value):
         return "–"
     low, high = each.ratio.interval
@@ -267,7 +267,7 @@ def _ratio(each: Comparison) -> str:
     return f"{each.ratio.value:.2f}{span}{FEW_MARK if each.few else ''}"
 
 
-def _picture(axes: Sequence[Any], alt: str) -> Picture:
+def _picture(axes: Sequence[Any], alt: str) -> PictureBlock:
     from trust_recourse.plot.picture import svg
 
-    return Picture(svg(cast("Figure", axes[0].get_figure())), clean(alt))
+    return PictureBlock(svg(cast("Figure", axes[0].get_figure())), clean(alt))

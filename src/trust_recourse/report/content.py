@@ -83,7 +83,7 @@ class Text:
 
 
 @dataclass(frozen=True)
-class Points:
+class ListBlock:
     """A list of sentences."""
 
     items: tuple[str, ...]
@@ -92,7 +92,7 @@ class Points:
 
 
 @dataclass(frozen=True)
-class Grid:
+class TableBlock:
     """A table: the first column names its rows; the last row may be set apart."""
 
     head: tuple[str, ...]
@@ -133,7 +133,7 @@ class Grid:
 
 
 @dataclass(frozen=True)
-class Picture:
+class PictureBlock:
     """A drawing, as SVG, and what it shows in words."""
 
     svg: str
@@ -141,7 +141,7 @@ class Picture:
     kind: ClassVar[str] = "picture"
 
 
-Block = Heading | Text | Points | Grid | Picture
+Block = Heading | Text | ListBlock | TableBlock | PictureBlock
 
 
 # ---------------------------------------------------------------- templates
@@ -168,7 +168,7 @@ def _environment(**settings: Any) -> Environment:
 @pass_context
 def _shown(context: Context, value: object) -> str:
     """A value in the text that a template gives, or what stands there for a block."""
-    if isinstance(value, (Grid, Picture)):
+    if isinstance(value, (TableBlock, PictureBlock)):
         context["placed"].append(value)
         return f"\n\n{_PLACE}{len(context['placed']) - 1}\n\n"
     return "" if value is None else _VALUE + clean(value).replace("|", _BAR)
@@ -176,9 +176,9 @@ def _shown(context: Context, value: object) -> str:
 
 def _grid(
     head: Iterable[str], rows: Iterable[Iterable[Any]], caption: str = "", total: bool = False
-) -> Grid:
+) -> TableBlock:
     cells = (("" if pd.isna(cell) else clean(cell) for cell in row) for row in rows)
-    return Grid(tuple(map(clean, head)), tuple(map(tuple, cells)), clean(caption), total)
+    return TableBlock(tuple(map(clean, head)), tuple(map(tuple, cells)), clean(caption), total)
 
 
 _WORDS = _environment(finalize=_shown)
@@ -203,7 +203,7 @@ def _block(part: str) -> Block:
     mark, _, rest = part.partition(" ")
     if mark in ("-", "1."):
         items = re.split(rf"^{re.escape(mark)} ", part, flags=re.MULTILINE)[1:]
-        return Points(tuple(map(_joined, items)), mark == "1.")
+        return ListBlock(tuple(map(_joined, items)), mark == "1.")
     if mark[0] == "|":
         return _table(part)
     if mark == "#":
@@ -211,11 +211,11 @@ def _block(part: str) -> Block:
     return Text(_joined(rest), small=True) if mark == "~" else Text(_joined(part))
 
 
-def _table(part: str) -> Grid:
+def _table(part: str) -> TableBlock:
     lines = re.split(r"^\|", part, flags=re.MULTILINE)[1:]
     caption = _joined(lines.pop(0)[1:]) if lines[0].startswith(":") else ""
     head, *rows = (tuple(map(_joined, line.removeprefix("=").split("|"))) for line in lines)
-    return Grid(head, tuple(rows), caption, total=lines[-1].startswith("="))
+    return TableBlock(head, tuple(rows), caption, total=lines[-1].startswith("="))
 
 
 def _joined(lines: str) -> str:
@@ -268,7 +268,7 @@ _SIZES = ((62, 10.5), (74, 9.5), (88, 8.5), (110, 7.5), (140, 6.5))  # most line
 
 
 def _told(block: Block) -> dict[str, Any]:
-    sides = {"wide": block.wide, "right": block.right} if isinstance(block, Grid) else {}
+    sides = {"wide": block.wide, "right": block.right} if isinstance(block, TableBlock) else {}
     return {"kind": block.kind, **asdict(block), **sides}
 
 

@@ -9,18 +9,18 @@ from __future__ import annotations
 import datetime
 import hashlib
 import importlib.util
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from trust_recourse import __version__
 from trust_recourse.certificate import Certificate, CertificateError, check
 from trust_recourse.question import Option, Status, Target, option_name
-from trust_recourse.report.content import Document, Picture, Printed, blocks, clean
+from trust_recourse.report.content import Document, PictureBlock, Printed, blocks, clean
 from trust_recourse.report.protected import uses
 from trust_recourse.report.reasons import reasons
 from trust_recourse.report.titles import titled
+from trust_recourse.vocabulary import HELP, SPAN, outside
 from trust_recourse.wording import distance, floored, percent
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def evidence(
     """
     proofs = _Proofs(result, certificates, verify)
     result = titled(result, clean)
-    told = _Told(result, sigma, time_limit)
+    told = _EvidenceFacts(result, sigma, time_limit)
     recourse = result.recourse
     said = blocks(
         "evidence.jinja", told=told, result=result, recourse=recourse, model=recourse.model,
@@ -97,7 +97,7 @@ def evidence(
     return Evidence(document, proofs.made, proofs.verdicts)
 
 
-class _Told:
+class _EvidenceFacts:
     """What takes some working out, in the order of the report."""
 
     def __init__(self, result: Result, sigma: float, time_limit: float) -> None:
@@ -109,6 +109,18 @@ class _Told:
         changed = [at for at, option in enumerate(result.options) if option.changes]
         self.explained = {at: result.explain(at) for at in changed if ruled}
 
+    @property
+    def more(self) -> Iterator[tuple[str, str, str]]:
+        """Each part of the question that is not the default: its name, what was asked, what it is.
+
+        The target, the cost and the engine are told by themselves.
+        """
+        asked = self.result.question.to_dict()
+        for part, meaning in HELP.items():
+            name = outside(part)
+            if name in asked and name not in ("confidence", "mode", "tolerance", "cost", "engine"):
+                yield name, _asked_for(asked[name]), meaning
+
     def sure(self, confidence: float) -> str:
         """A confidence rounded down, told from what a yes takes and from what was asked for."""
         levels = (target.interval[0] for target in self.result.status)
@@ -118,7 +130,7 @@ class _Told:
         """The first option for a target that changes anything."""
         return next((o for o in self.result.options if o.target == target and o.changes), None)
 
-    def pictures(self) -> Iterator[Picture]:
+    def pictures(self) -> Iterator[PictureBlock]:
         """The frontier and the waterfall, where there is a package to draw them."""
         if importlib.util.find_spec("matplotlib") is None:
             return
@@ -128,11 +140,11 @@ class _Told:
         if self.recourse.exact:
             figure = self.result.plot(sigma=self.sigma, time_limit=self.time_limit)
             told = "What each cost buys in confidence, and where the options lie."
-            yield Picture(svg(figure), told)
+            yield PictureBlock(svg(figure), told)
         for at, why in [*self.explained.items()][:1]:
             ax = draw_waterfall(waterfall_info(why))
             told = f"From the person to {option_name(at)}, rule by rule."
-            yield Picture(svg(cast("Figure", ax.figure)), told)
+            yield PictureBlock(svg(cast("Figure", ax.figure)), told)
 
     def shares(self, why: Explanation) -> tuple[pd.DataFrame, int, float]:
         """The shares of rules that are told one by one, and how many others have which share."""
@@ -159,6 +171,14 @@ class _Told:
             if verdict.startswith(REFUSED):
                 said = f"{target.words}: {self.result.status[target].sentence}"
                 yield f"{said} That is what the search says; a check refused its proof."
+
+
+def _asked_for(value: Any) -> str:
+    """A part of a question as people write it."""
+    if isinstance(value, dict):
+        ends = {name: ["" if end is None else end for end in each] for name, each in value.items()}
+        return "; ".join(f"{name}={low}{SPAN}{high}" for name, (low, high) in ends.items())
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _kept(feature: Feature, free: bool) -> str:
@@ -207,5 +227,4 @@ def _verdict(certificate: Certificate, result: Result, target: Target) -> str:
 
 def digest(certificate: Certificate) -> str:
     """SHA-256 of the file that `Certificate.save` writes."""
-    text = json.dumps(certificate.to_dict(), allow_nan=False, ensure_ascii=False)
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(certificate.to_json().encode()).hexdigest()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from trust_recourse.question import Option, Status, Target
@@ -23,7 +23,6 @@ from trust_recourse.wording import some
 if TYPE_CHECKING:
     from trust_recourse.result import Result
     from trust_recourse.schema import Feature, Schema
-    from trust_recourse.search.engines import Engine
 
 MOST_OFFERS = 3
 MOST_NAMES = 8  # of values that may not change, named one by one
@@ -135,7 +134,7 @@ def letter(
             f"{written.isoformat()}; expected a day from then on"
         )
     reviewed = _reviewed(protected_reviewed, result.recourse.schema)
-    told = _Told(result, time_limit)
+    told = _LetterFacts(result, time_limit)
     if new := [each for each in told.protected if each.name not in reviewed]:
         raise ProtectedReasonError(new)
     about, answer = words["decision"], "yes" if told.accepted else "no"
@@ -160,7 +159,7 @@ class _Limit(NamedTuple):
     then: float  # the confidence within reach without it
 
 
-class _Told:
+class _LetterFacts:
     """What there is to tell of a result."""
 
     def __init__(self, result: Result, time_limit: float) -> None:
@@ -264,19 +263,19 @@ class _Told:
 
     def _look_further(self) -> None:
         """Where nothing asked for is a yes: the cheapest yes, and the furthest within reach."""
-        exact, line = self.recourse.exact, self.threshold
+        result, line = self.result, self.threshold
+        exact = result.engine == "exact"
         known = any(
             target.confidence <= line and (proved or not exact) for target, proved in self.unmet
         )
         yes: Sequence[Option] = ()
         if not known:
-            yes = self.recourse.find(
-                self.result.factual,
-                line,
-                engine="exact" if exact else cast("Engine", self.result.engine),
-                time_limit=self.time_limit if exact else None,
-            ).options
-        if exact and (self.unmet or not self._chosen(yes)):
+            asked = replace(
+                result.question.without_rules, confidence=(line,), mode="at_least", n_options=1,
+                engine=result.engine, time_limit=self.time_limit if exact else None,
+            )  # fmt: skip
+            yes = self.recourse.ask(result.factual, asked).options
+        if self.recourse.exact and (self.unmet or not self._chosen(yes)):
             self.furthest = self.result.max_confidence
             yes = (*yes, self.furthest)
         self.chosen = self._chosen(yes)

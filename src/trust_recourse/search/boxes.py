@@ -32,7 +32,7 @@ from trust_recourse.search.arrays import (
 
 @inline
 def _before(store: Any, a: int, b: int) -> bool:
-    """Cheaper first; of equals the younger, which is sampled_search."""
+    """Cheaper first; of equals the younger, which is deeper."""
     key = store.key
     return bool(key[a] < key[b] or (key[a] == key[b] and store.node[a] > store.node[b]))
 

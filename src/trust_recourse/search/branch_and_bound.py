@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trust_recourse import cancel
-from trust_recourse.cells import Candidates, Condition, Floats, Ints, Kernel
+from trust_recourse.cells import Candidates, Condition, Floats, Handed, Ints, Kernel
 from trust_recourse.search import arrays, loop
 
 NODES_A_CALL = 256  # between two looks at the clock
@@ -73,6 +73,10 @@ class BranchAndBound:
         # compiled on first use, which is not to count
         first = kernels[0]
         self.functions = first.interval, first.relaxation, first.errors, first.narrow
+        for name, made in zip(("interval", "relaxation", "errors"), self.functions, strict=False):
+            if not isinstance(made, Handed):
+                given = f"the kernel's {name} is a {type(made).__name__}"
+                raise TypeError(f"{given}; expected cells.Handed({name.upper()}, function)")
         if any(kernel.interval is not first.interval for kernel in kernels):
             raise ValueError("conditions on kernels of several families; expected one family")
         if any(condition.around for condition in conditions[:-1]):

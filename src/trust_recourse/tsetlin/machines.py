@@ -111,6 +111,8 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         codes, target = self._training_data(X, y, classes=None)
         self._rng = rng = _generator(self.random_state)
         self.calibrator_ = None
+        self.decision_threshold_: float | None = None
+        self.wanted_: Any = None
         if self.calibration is not None:
             self.calibrator_ = self._calibrate(self.calibration, X, y, target, rng)
         self._begin(codes, rng)
@@ -575,7 +577,7 @@ class PTMClassifier(_Machine):
 
     Examples
     --------
-    >>> from trust_recourse import model_file, PTMClassifier, haberman
+    >>> from trust_recourse import PTMClassifier, haberman
     >>> X, y = haberman()
     >>> model = PTMClassifier(epochs=20, random_state=0).fit(X, y)
     >>> model.predict_proba(X.head(2)).shape

@@ -118,7 +118,8 @@ class Terms(RequestBody):
     def question(self) -> question.Question:
         """The question that is asked, as far as it says."""
         parts = {outside(part.name) for part in fields(question.Question)}
-        return question.Question.from_dict(self.model_dump(include=parts))
+        told = self.model_dump(include=parts)
+        return question.Question.from_dict({**told, "confidence": told.get("confidence") or ()})
 
 
 class Rules(Terms):
@@ -132,7 +133,9 @@ class Rules(Terms):
 class Question(Rules):
     """What a person must change to be accepted with these confidences."""
 
-    confidence: Levels = Field([0.5], description="One level of confidence, or several.")
+    confidence: Levels | None = Field(
+        None, description="One level of confidence, or several; the decision threshold if null."
+    )
     mode: Mode = _part("at_least", "mode")
     tolerance: Annotated[float, Field(ge=0, lt=1)] = _part(0.1, "tolerance")
     options: Count = _part(1, "n_options")
@@ -174,7 +177,7 @@ class Comparing(Question):
 class Proof(Terms):
     """A certificate, and the question that it must answer.
 
-    Schema, cost and wanted class are the server's, with the locks and the cost given here, as for
+    Schema, cost, threshold and wanted class are the server's, but for what is given here, as for
     /v1/recourse; a person or a confidence that is null is taken from the certificate.
     """
 
@@ -183,6 +186,13 @@ class Proof(Terms):
     confidence: Level | None = None
     mode: Mode = Field("at_least", description="Of the confidence, if that is given.")
     tolerance: Annotated[float, Field(ge=0, lt=1)] = Field(0.1, description="Of a band.")
+
+    @model_validator(mode="after")
+    def _of_a_level(self) -> Proof:
+        for name in sorted({"mode", "tolerance"} & self.model_fields_set):
+            if self.confidence is None:
+                raise ValueError(f"{name}: of which confidence? give confidence too")
+        return self
 
     def terms(self) -> question.Question:
         """The rules of the question; what else is asked may be the certificate's own word."""
@@ -464,7 +474,9 @@ class Held(ResponseBody):
     repair_cost: float | None
     repair_confidence: float | None
     repair_status: str
-    reason: str = Field(description="Why the model cannot be asked, or no repair was sought.")
+    reason: str = Field(
+        description="Why the model cannot be asked, no repair was sought, or what it need not be."
+    )
 
 
 class Checked(ResponseBody):

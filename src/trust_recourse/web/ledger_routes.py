@@ -38,7 +38,7 @@ Id = Annotated[
 
 
 def ledger_routes(state: AppState) -> APIRouter:
-    """The routes to the ledger of a desk."""
+    """The routes to the ledger."""
     routes = APIRouter(prefix="/v1/ledger", route_class=StrictRoute, tags=["ledger"])
     limits = state.limits
 

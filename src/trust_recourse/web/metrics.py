@@ -25,7 +25,7 @@ BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 
 
 
 class Counts(CollectorRegistry):
-    """Requests answered, how long that took, and what is on the desk now."""
+    """Requests answered, how long that took, and what the server is at now."""
 
     def __init__(self, state: AppState, ready: Callable[[], bool]) -> None:
         super().__init__()
@@ -35,14 +35,14 @@ class Counts(CollectorRegistry):
             "trust_request_seconds", "To an answer.", ("route",), registry=self, buckets=BUCKETS
         )
         self.in_flight = Gauge("trust_requests_in_flight", "Not answered yet.", registry=self)
-        self.register(_Desk(state, ready))
+        self.register(_Traffic(state, ready))
 
     def text(self) -> bytes:
         """All of it, in the format that Prometheus reads."""
         return generate_latest(self)
 
 
-class _Desk(Collector):
+class _Traffic(Collector):
     """What is counted elsewhere, as it is when it is asked for."""
 
     def __init__(self, state: AppState, ready: Callable[[], bool]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from typing import Any, TypeVar
 
@@ -39,7 +40,7 @@ MEDIA = {"html": "text/html", "text": "text/plain", "pdf": "application/pdf"}
 
 
 def question_routes(state: AppState) -> APIRouter:
-    """The routes that put questions to the model of a desk."""
+    """The routes that put questions to the served model."""
     routes = APIRouter(prefix="/v1", route_class=StrictRoute, tags=["questions"])
     limits = state.limits
 
@@ -144,21 +145,22 @@ def found(state: AppState, asked: bodies.Finding) -> dict[str, Any]:
 
 def _certifiable(model: Any, asked: bodies.Finding) -> None:
     more = "min_radius" if asked.min_radius else "plausible" if asked.plausible else ""
-    reason = unproved(model, asked.engine, more, len(set(asked.confidence)))
+    reason = unproved(model, asked.engine, more, len(set(asked.confidence or ())))
     if asked.certificate and reason:
         raise Problem("not-valid", f"certificate: {reason}")
 
 
 def verdict(state: AppState, asked: bodies.Proof) -> bodies.Verdict:
-    """What the checker says of a certificate as an answer to the desk's own question."""
+    """What the checker says of a certificate as an answer to the server's own question."""
     model = state.recourse.model
     if reason := why_not(model):
         raise Problem("not-valid", f"no certificate can be about the served model: {reason}")
     proof = Certificate.from_dict(asked.certificate)
     by = state.recourse.under(asked.terms())
-    x, level = asked.person and values(by.schema, asked.person), asked.confidence
-    line = by.decision_threshold
-    target = None if level is None else Target(level, asked.mode, asked.tolerance, line)
+    x, line = asked.person and values(by.schema, asked.person), by.decision_threshold
+    target = replace(proof.problem.target, threshold=line)
+    if asked.confidence is not None:
+        target = Target(asked.confidence, asked.mode, asked.tolerance, line)
     try:
         if proof.given_again and not by.cost.functions:
             raise CertificateError("its cost has functions of its own, which no file holds")

@@ -1,4 +1,4 @@
-"""Questions put to the model of a desk: within its limits, and each a job for a thread."""
+"""Questions put to the served model: within the limits, and each a job for a thread."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from trust_recourse import question
 from trust_recourse.ledger import Ledger
 from trust_recourse.question import Option
 from trust_recourse.recourse import Recourse
@@ -20,27 +21,33 @@ from trust_recourse.web.state import AppState, Limits
 
 
 def book(state: AppState) -> Ledger:
-    """The ledger of a desk, if it keeps one."""
+    """The ledger of the server, if it keeps one."""
     if state.ledger is None:
         raise Problem("no-ledger", "Start it with --ledger, or ask one that was")
     return state.ledger
 
 
-def within(limits: Limits, question: Rules) -> None:
+def within(limits: Limits, asked: Rules | question.Question) -> None:
     """Refuse a question that asks for more than the limits."""
-    asked: dict[str, tuple[float | None, float]] = {
-        "time_limit": (question.time_limit, limits.seconds),
-        "lock": (len(question.lock), limits.rows),
-        "limits": (len(question.limits), limits.rows),
-    }
-    if isinstance(question, Question):
-        asked |= {
-            "confidence": (len(question.confidence), limits.levels),
-            "options": (question.options, limits.options),
-            "trials": (question.trials, limits.trials),
-        }
-    for name, (given, most) in asked.items():
-        at_most(name, given, most)
+    told = asked.to_dict() if isinstance(asked, question.Question) else vars(asked)
+    for name, most in {
+        "time_limit": limits.seconds,
+        "lock": limits.rows,
+        "limits": limits.rows,
+        "confidence": limits.levels,
+        "options": limits.options,
+        "trials": limits.trials,
+    }.items():
+        given = told.get(name)
+        at_most(name, len(given) if isinstance(given, (list, dict)) else given, most)
+
+
+def bounded(recourse: Recourse, asked: question.Question, limits: Limits) -> question.Question:
+    """The question, its search ended by the limits where it has none of its own."""
+    if asked.engine == "exact" or (asked.engine == "auto" and recourse.exact):
+        return replace(asked, time_limit=min(asked.time_limit or limits.seconds, limits.seconds))
+    by_itself = BY_TRIAL["tpe" if asked.engine == "auto" else asked.engine].trials
+    return replace(asked, n_trials=asked.n_trials or min(by_itself, limits.trials))
 
 
 def at_most(name: str, given: float | None, most: float) -> None:
@@ -56,10 +63,7 @@ def put(state: AppState, body: Question, *, certify: bool = False) -> Result:
     person = values(state.recourse.schema, body.person)
     if isinstance(asked.plausible, str):
         asked = replace(asked, plausible=state.plausible(asked.plausible))
-    if asked.engine == "exact" or (asked.engine == "auto" and state.recourse.exact):
-        asked = replace(asked, time_limit=seconds(state, body))
-    else:
-        asked = replace(asked, n_trials=asked.n_trials or _trials(state, body))
+    asked = bounded(state.recourse, asked, state.limits)
     return state.recourse.ask(person, asked, certify=certify)
 
 
@@ -75,12 +79,6 @@ def chosen(result: Result, at: int) -> Option:
 def seconds(state: AppState, rules: Rules) -> float:
     """How long to search for one confidence."""
     return state.limits.seconds if rules.time_limit is None else rules.time_limit
-
-
-def _trials(state: AppState, question: Question) -> int:
-    """As many as the engine makes by itself, if the limits allow."""
-    engine = "tpe" if question.engine == "auto" else question.engine
-    return min(BY_TRIAL[engine].trials, state.limits.trials)
 
 
 def values(schema: Schema, person: Person) -> dict[str, Any]:

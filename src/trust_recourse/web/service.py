@@ -1,4 +1,4 @@
-"""The service: a desk's model over HTTP, with the ledger, health, metrics and documentation."""
+"""The service: a model over HTTP, with the ledger, health, metrics and documentation."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ log = logging.getLogger(__name__)
 
 
 def service(state: AppState, *, key: str | None = None) -> FastAPI:
-    """An app that answers for the model of a desk; it closes the desk when it ends.
+    """An app that answers for the model of an app state, which it closes when it ends.
 
     With a key, every request but for `/health` and `/ready` must come with it. Without one, only
     requests to the loopback address are answered. `/` is left free, for a page.

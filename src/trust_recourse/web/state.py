@@ -36,11 +36,11 @@ RECORD = 4  # threads for the ledger
 
 
 class Busy(Exception):  # noqa: N818  nothing is wrong with what was asked
-    """More wait for an answer than the desk lets wait."""
+    """More wait for an answer than the server lets wait."""
 
 
 class TooLong(Exception):  # noqa: N818  nothing went wrong
-    """The answer took longer than the desk allows, so it was called off."""
+    """The answer took longer than the server allows, so it was called off."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Limits:
 
 @dataclass
 class Traffic:
-    """What is on a desk now, and how often a job that had begun was called off."""
+    """What the server is at now, and how often a job that had begun was called off."""
 
     searches: int = 0  # that run or wait
     briefs: int = 0
@@ -103,7 +103,7 @@ class AppState:
         """What the job gives, from a thread; cancelling this calls the job off.
 
         Raises `Busy` if too many wait, `TooLong` if it took longer than the limits allow, and
-        `Cancelled` if the desk closes meanwhile.
+        `Cancelled` if the server closes meanwhile.
         """
         called_off = threading.Event()
 
@@ -163,7 +163,7 @@ class AppState:
 
     @contextmanager
     def _place(self, kind: str, at_once: int) -> Iterator[None]:
-        """One of the places at the desk, while a job runs or waits."""
+        """One of the places in the queue, while a job runs or waits."""
         if self._closing.is_set():
             raise Cancelled("the server is shutting down")
         inside = getattr(self.traffic, kind)

@@ -29,7 +29,7 @@ class ByHand:
                 heading("Values" if session.people is None else "Values: see, correct or enter", 3)
             self.said = note("")
             self.form = Form(session.state.recourse.schema, self._changed)
-        session.on_person.append(self._person)
+        session.on(self._person, "person")
         self._words()
 
     def _person(self) -> None:

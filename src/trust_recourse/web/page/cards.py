@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 FEWER = "No other way was found that leaves some of this as it is. "
 GLOSSARY = (
     "Cost adds up how far each value moves, in units of its scale. Safe radius: a yes stays a yes "
-    "while every number is off by less than that share of its scale. A yes under noise: how likely "
-    f"it stays one if every number is off by chance, by {SIGMA:.0%} of its scale or so. "
+    "while every number is off by less than that share of its scale. Robustness under noise: how "
+    f"likely it stays one if every number is off by chance, by {SIGMA:.0%} of its scale or so. "
     "Both move whole numbers by fractions, too."
 )
 
@@ -43,9 +43,9 @@ class Cards:
         self.place.props["aria-live"] = "polite"
         self.more = Latest(lambda _: None, self._unsafe)
         self.safety: dict[int, tuple[ui.label, ui.label]] = {}
-        session.on_person.append(self._empty)
-        session.on_question.append(self._ask)
-        session.on_answer.append(self._show)
+        session.on(self._empty, "person")
+        session.on(self._ask, "question")
+        session.on(self._show, "answer")
         self._empty()
 
     def _empty(self) -> None:
@@ -109,7 +109,7 @@ class Cards:
             with ui.element("dl").classes("facts"):
                 _fact("Confidence", percent(option.confidence))
                 _fact("Cost", cost(option.cost))
-                kept = _fact("A yes under noise", "…")
+                kept = _fact("Robustness under noise", "…")
                 radius = _fact("Safe radius", "…")
             self.safety[at] = (radius, kept)
             ui.label(known.sentence).classes("muted note")

@@ -37,13 +37,9 @@ class Compare:
         for select in (self.first, self.second):
             select.on_value_change(self._ask)
         self.said = note("")
-        waiting, failed = status_line("Comparing…")
-        self.latest = Latest(waiting, failed)
+        self.latest = Latest(*status_line("Comparing…"))
         self.place = ui.element("div").classes("stack")
-        session.on_person.append(self._show)
-        session.on_question.append(self._show)
-        session.on_answer.append(self._show)
-        session.on_kept.append(self._show)
+        session.on(self._show, "person", "question", "answer", "kept")
         self._show()
 
     def shown(self, is_open: bool) -> None:

@@ -10,6 +10,7 @@ from trust_recourse.web.page.parts import heading, note
 from trust_recourse.web.page.words import percent
 
 if TYPE_CHECKING:
+    from trust_recourse.question import Question
     from trust_recourse.web.page.session import Session
 
 THROTTLE = 0.05  # seconds between two moves of the slider that are told to the server
@@ -21,8 +22,7 @@ class Decision:
     def __init__(self, session: Session) -> None:
         self.session = session
         self.place = ui.element("div").classes("decision")
-        session.on_person.append(self._show)
-        session.on_threshold.append(self._show)
+        session.on(self._show, "person", "threshold")
         self._show()
 
     def _show(self) -> None:
@@ -52,7 +52,7 @@ class Decision:
                 ui.element("div").classes("line").style(f"left: {line:.2%}")
 
 
-class Asking:
+class AskingPanel:
     """The confidence asked for, by a slider that is answered as it moves, and how many options."""
 
     def __init__(self, session: Session) -> None:
@@ -78,8 +78,8 @@ class Asking:
             many = ui.select(counts, label="Options", value=session.settings.n_options)
             many.props("outlined dense").classes("short")
             many.on_value_change(lambda e: session.ask(n_options=int(e.value)))
-        session.on_question.append(self._show)
-        self.label.text = _words(session.confidence)
+        session.on(self._show, "question")
+        self.label.text = _words(session.settings)
 
     def _moved(self, confidence: float) -> None:
         self._by_hand = True
@@ -89,11 +89,12 @@ class Asking:
 
     def _show(self) -> None:
         confidence = self.session.confidence
-        self.label.text = _words(confidence)
+        self.label.text = _words(self.session.settings)
         if not self._by_hand:  # else it stands there already, or further on by now
             place = f"getHtmlElement({self.slider.id}).value = {100 * confidence:.0f}"
             ui.run_javascript(place)
 
 
-def _words(confidence: float) -> str:
-    return f"at least {percent(confidence)}"
+def _words(asked: Question) -> str:
+    level = percent(asked.confidence[0])
+    return f"{level} ± {percent(asked.tolerance)}" if asked.mode == "band" else f"at least {level}"

@@ -34,11 +34,9 @@ class Exports:
                 self._letter()
             with ui.element("div").classes("stack"):
                 self._promise()
-        session.on_meeting.append(self._another)
-        session.on_person.append(self._unreviewed)
-        session.on_person.append(self._show)
-        session.on_question.append(self._show)
-        session.on_answer.append(self._show)
+        session.on(self._another, "meeting")
+        session.on(self._unreviewed, "person")
+        session.on(self._show, "person", "question", "answer")
         self._show()
 
     # ------------------------------------------------------------ letter and evidence report
@@ -66,8 +64,7 @@ class Exports:
                 partial(self._make, self._evidence),
                 icon="download",
             )
-        waiting, failed = status_line("Writing…")
-        self.writing = Latest(waiting, failed)
+        self.writing = Latest(*status_line("Writing…"))
         self.review = ui.element("div").classes("stack")
         self.reviewed: dict[str, ui.checkbox] = {}
         for field in (self.person, self.organisation, self.contact, self.until):
@@ -138,8 +135,7 @@ class Exports:
         self.option = ui.select({}, label="Option").props("outlined dense")
         self.last_day = _day("Valid until")
         self.issue = press("Issue the promise", self._issued, icon="handshake", main=True)
-        waiting, failed = status_line("Writing to the ledger…")
-        self.promising = Latest(waiting, failed)
+        self.promising = Latest(*status_line("Writing to the ledger…"))
         self.made = ui.element("div").classes("stack")
         self.made.props["role"] = "status"
         for field in (self.subject, self.option, self.last_day):

@@ -29,8 +29,7 @@ class FrontierChart:
         self.locks: Any = None
         heading("What each cost buys")
         self.said = note("")
-        waiting, failed = status_line("Working out the stairs…")
-        self.latest = Latest(waiting, failed)
+        self.latest = Latest(*status_line("Working out the stairs…"))
         self.chart = ui.echart(
             picture([], [], 0.5, 0.5), on_point_click=self._clicked, renderer="svg"
         ).classes("chart")
@@ -38,9 +37,9 @@ class FrontierChart:
         with ui.element("div").classes("line-up") as self.buttons:
             press("A step down", lambda: self._walk(-1), icon="south_west")
             press("A step up", lambda: self._walk(1), icon="north_east")
-        session.on_person.append(self._empty)
-        session.on_question.append(self._question)
-        session.on_answer.append(self._draw)
+        session.on(self._empty, "person")
+        session.on(self._question, "question")
+        session.on(self._draw, "answer")
         self._empty()
 
     def _empty(self) -> None:

@@ -31,17 +31,15 @@ class Locks:
             "Switch off what this person cannot or does not want to change. Beside each is what "
             "the cheapest answer would cost with that switch turned."
         )
-        waiting, failed = status_line("Pricing the locks…")
-        self.latest = Latest(waiting, failed)
+        self.latest = Latest(*status_line("Pricing the locks…"))
         self.freed = ui.label().classes("warning")
         self.freed.visible = False
         with ui.element("ul").classes("locks") as self.list:
             for feature in session.state.recourse.schema:
                 self._row(feature)
-        session.on_person.append(self._show)
-        session.on_locks.append(self._show)
-        session.on_question.append(self._outdated)
-        session.on_answer.append(self._price)
+        session.on(self._show, "person", "locks")
+        session.on(self._outdated, "question")
+        session.on(self._price, "answer")
         self._show()
 
     def _row(self, feature: Feature) -> None:
@@ -107,7 +105,7 @@ class Locks:
             if not question.fixed(feature):
                 found = await state.work(
                     lambda f=feature: price(  # type: ignore[misc]
-                        state.recourse, question, f, result, state.limits.seconds
+                        state.recourse, question, f, result, state.limits
                     )
                 )
                 self.prices[feature.name].text = price_words(found, question.may_change(feature))

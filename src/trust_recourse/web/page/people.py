@@ -27,7 +27,7 @@ class Listed(NamedTuple):
     refused: bool
 
 
-class Found(NamedTuple):
+class FoundPage(NamedTuple):
     """A page of those who fit a search."""
 
     listed: Sequence[Listed]
@@ -37,7 +37,7 @@ class Found(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class People:
+class PeopleTable:
     """A table of people and what the model says of each.
 
     What is shown of them is worked out on first use, column by column, so that ten thousand rows
@@ -94,7 +94,7 @@ class People:
         refused: bool = False,
         page: int = 0,
         threshold: float | None = None,
-    ) -> Found:
+    ) -> FoundPage:
         """A page of those whose name or values hold every word of the text, the refused first."""
         said_no = self.confidences < (threshold or self.recourse.decision_threshold)
         fits = said_no.copy() if refused else np.ones(len(self.table), dtype=bool)
@@ -111,4 +111,4 @@ class People:
             )
             for i in chosen
         ]
-        return Found(listed, len(at), page, pages)
+        return FoundPage(listed, len(at), page, pages)

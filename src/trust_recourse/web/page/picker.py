@@ -11,7 +11,7 @@ from trust_recourse.web.page.parts import heading, note, press, status_line
 from trust_recourse.web.page.words import percent
 
 if TYPE_CHECKING:
-    from trust_recourse.web.page.people import Found, Listed, People
+    from trust_recourse.web.page.people import FoundPage, Listed, PeopleTable
     from trust_recourse.web.page.session import Session
 
 ON_A_PHONE = (  # the answer is below the list, so go there
@@ -22,7 +22,7 @@ ON_A_PHONE = (  # the answer is below the list, so go there
 class Picker:
     """A search field, a filter, and a page of people, each a button."""
 
-    def __init__(self, session: Session, people: People) -> None:
+    def __init__(self, session: Session, people: PeopleTable) -> None:
         self.session, self.people, self.page = session, people, 0
         heading("Who")
         self.text = ui.input("Search a name or a value", on_change=self._again)
@@ -34,10 +34,9 @@ class Picker:
             self.back = press("", self._back, icon="chevron_left", told="Previous page of people")
             self.where = ui.label().classes("muted numbers")
             self.on = press("", self._on, icon="chevron_right", told="Next page of people")
-        waiting, failed = status_line("Reading the table…")
-        self.latest = Latest(waiting, failed)
-        session.on_person.append(self._mark)
-        session.on_threshold.append(self._again)
+        self.latest = Latest(*status_line("Reading the table…"))
+        session.on(self._mark, "person")
+        session.on(self._again, "threshold")
         self._again()
 
     def _again(self) -> None:
@@ -60,7 +59,7 @@ class Picker:
         )
         self._show(found)
 
-    def _show(self, found: Found) -> None:
+    def _show(self, found: FoundPage) -> None:
         self.page = found.page
         self.list.clear()
         with self.list:

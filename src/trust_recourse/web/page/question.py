@@ -10,17 +10,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from trust_recourse import Recourse, Status
 from trust_recourse.explain import Explanation, explain, places
 from trust_recourse.question import Question
+from trust_recourse.web.questions import bounded
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from trust_recourse import Feature, Option, Result
+    from trust_recourse.web.state import Limits
 
 EACH = 2.0  # seconds, at most, for each limit that is lifted to see what it holds back
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class PersonQuestion:
     """One person, what is asked for them, and what is freed of what the rules lock."""
 
     person: pd.Series[Any]
@@ -52,7 +54,7 @@ class Asked:
         """Whether no lock matters: it is protected, or this person's value must stay missing."""
         return feature.protected or must_stay_missing(feature, self.person[feature.name])
 
-    def turned(self, feature: Feature) -> Asked:
+    def turned(self, feature: Feature) -> PersonQuestion:
         """The same question with one feature locked that may change, or freed that may not."""
         name = frozenset([feature.name])
         if self.may_change(feature):
@@ -60,7 +62,7 @@ class Asked:
             return self._with(locked, self.freed - name)
         return self._with(self.locked - name, self.freed if feature.mutable else self.freed | name)
 
-    def _with(self, locked: frozenset[str], freed: frozenset[str]) -> Asked:
+    def _with(self, locked: frozenset[str], freed: frozenset[str]) -> PersonQuestion:
         asked = replace(self.question, lock=tuple(sorted(locked)))
         return replace(self, question=asked, freed=freed)
 
@@ -73,13 +75,9 @@ def must_stay_missing(feature: Feature, value: Any) -> bool:
     )
 
 
-def find(recourse: Recourse, asked: Asked, seconds: float) -> Result:
-    """The answers, within so many seconds where the engine takes a limit."""
-    question = asked.question
-    if question.engine == "exact" or (question.engine == "auto" and recourse.exact):
-        limit = min(question.time_limit or seconds, seconds)
-        question = replace(question, time_limit=limit)
-    return asked.over(recourse).ask(asked.person, question)
+def find(recourse: Recourse, asked: PersonQuestion, limits: Limits) -> Result:
+    """The answers, within the limits."""
+    return asked.over(recourse).ask(asked.person, bounded(recourse, asked.question, limits))
 
 
 # ---------------------------------------------------------------- the price of a lock
@@ -93,7 +91,9 @@ class Price(NamedTuple):
     proved: bool
 
 
-def price(recourse: Recourse, asked: Asked, feature: Feature, now: Result, limit: float) -> Price:
+def price(
+    recourse: Recourse, asked: PersonQuestion, feature: Feature, now: Result, limits: Limits
+) -> Price:
     """What turning one lock would do to the cost of the cheapest answer.
 
     A lock on what the proved cheapest answer leaves alone costs nothing: the answer stays allowed.
@@ -104,7 +104,7 @@ def price(recourse: Recourse, asked: Asked, feature: Feature, now: Result, limit
         return Price(cost, cost, True)
     turned = asked.turned(feature)
     turned = replace(turned, question=replace(turned.question, n_options=1))
-    then, sure = _cost(find(recourse, turned, limit))
+    then, sure = _cost(find(recourse, turned, limits))
     return Price(cost, then, proved and sure)
 
 

@@ -10,11 +10,11 @@ from nicegui import ui
 from trust_recourse.web.page.by_hand import ByHand
 from trust_recourse.web.page.cards import Cards
 from trust_recourse.web.page.compare import Compare
-from trust_recourse.web.page.decision import Asking, Decision
+from trust_recourse.web.page.decision import AskingPanel, Decision
 from trust_recourse.web.page.exports import Exports
 from trust_recourse.web.page.frontier_chart import FrontierChart
 from trust_recourse.web.page.locks import Locks
-from trust_recourse.web.page.people import People
+from trust_recourse.web.page.people import PeopleTable
 from trust_recourse.web.page.picker import Picker
 from trust_recourse.web.page.session import Session
 from trust_recourse.web.page.settings import Settings
@@ -34,8 +34,8 @@ LIGHTS = {"Auto": None, "Light": False, "Dark": True}
 
 
 def show(state: AppState, path: str) -> None:
-    """Have the page shown at a path, for one desk."""
-    people = None if state.people is None else People(state.recourse, state.people)
+    """Have the page shown at a path, for one app state."""
+    people = None if state.people is None else PeopleTable(state.recourse, state.people)
 
     @ui.page(path, title=f"{state.organisation or 'Recourse'}")
     def page() -> None:
@@ -72,7 +72,7 @@ class Screen:
         session = self.session
         with ui.element("section").classes("panel"):
             Decision(session)
-            Asking(session)
+            AskingPanel(session)
         with ui.element("section").classes("answers"):
             Cards(session, self._try)
         with ui.element("section").classes("panel"):

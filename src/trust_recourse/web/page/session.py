@@ -2,48 +2,57 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from trust_recourse.question import Question
-from trust_recourse.web.page.question import Asked, find
+from trust_recourse.web.page.question import PersonQuestion, find
+from trust_recourse.web.problems import Problem
+from trust_recourse.web.questions import within
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from trust_recourse import Feature, Option, Recourse, Result
-    from trust_recourse.web.page.people import People
+    from trust_recourse.web.page.people import PeopleTable
     from trust_recourse.web.state import AppState
 
 MOST = 1 - 1e-9  # a target lies below 1
 
+Event = Literal["meeting", "person", "locks", "threshold", "question", "answer", "kept"]
+
 
 class Session:
-    """What one tab asks and was told; tabs share the desk and the people, nothing else.
+    """What one tab asks and was told; tabs share the app state and the people, nothing else.
 
-    Parts of the page add themselves to what happens: `on_meeting` (another person, or none),
-    `on_person` (that, or other values of the person at hand), `on_locks` (what may change is
-    another), `on_threshold` (others are refused), `on_question` (anything asked changed; the answer
-    is not there yet), `on_answer`, `on_kept` (another option is kept). `result` answers
-    the question that stands, or is None: nothing is made of an answer to an earlier one.
+    Parts of the page listen to what happens: a "meeting" (another person, or none), a "person"
+    (that, or other values of the person at hand), "locks" (what may change is another), a
+    "threshold" (others are refused), a "question" (anything asked changed; the answer is not there
+    yet), an "answer", "kept" (another option is kept). `result` answers the question that stands,
+    or is None: nothing is made of an answer to an earlier one.
     """
 
-    def __init__(self, state: AppState, people: People | None) -> None:
+    def __init__(self, state: AppState, people: PeopleTable | None) -> None:
         self.state, self.people = state, people
         self.name = self.id = ""
-        self.question: Asked | None = None
+        self.question: PersonQuestion | None = None
         level = min(max(state.recourse.decision_threshold + 0.2, 0.5), 0.95)
         self.settings = Question((level,), n_options=min(3, state.limits.options))  # of everybody
         self.result: Result | None = None
         self.kept: tuple[Option, ...] = ()
-        self.on_meeting: list[Callable[[], None]] = []
-        self.on_person: list[Callable[[], None]] = []
-        self.on_locks: list[Callable[[], None]] = []
-        self.on_threshold: list[Callable[[], None]] = []
-        self.on_question: list[Callable[[], None]] = []
-        self.on_answer: list[Callable[[], None]] = []
-        self.on_kept: list[Callable[[], None]] = []
+        self._listeners: dict[Event, list[Callable[[], None]]] = defaultdict(list)
+
+    def on(self, then: Callable[[], None], *events: Event) -> None:
+        """Have a part of the page do this when any of these happens."""
+        for event in events:
+            self._listeners[event].append(then)
+
+    def _tell(self, *events: Event) -> None:
+        for event in events:
+            for each in self._listeners[event]:
+                each()
 
     @property
     def confidence(self) -> float:
@@ -66,10 +75,8 @@ class Session:
         self.name, self.id, self.result, self.kept = name, id, None, ()
         self.question = None
         if person is not None:
-            self.question = Asked(person, self.settings)
-        _tell(self.on_meeting)
-        _tell(self.on_person)
-        _tell(self.on_question)
+            self.question = PersonQuestion(person, self.settings)
+        self._tell("meeting", "person", "question")
 
     def correct(self, name: str, person: pd.Series[Any]) -> None:
         """Take other values for the person at hand; locks stay."""
@@ -78,8 +85,7 @@ class Session:
             return
         self.name, self.result, self.kept = name, None, ()
         self.question = replace(self.question, person=person)
-        _tell(self.on_person)
-        _tell(self.on_question)
+        self._tell("person", "question")
 
     def ask(self, confidence: float | None = None, **parts: Any) -> None:
         """Ask otherwise: for another confidence, or with other parts of the question.
@@ -88,24 +94,38 @@ class Session:
         """
         if confidence is not None:
             parts["confidence"] = (min(max(confidence, 0.01), MOST),)
-        settings = replace(self.settings, **parts)
-        self.state.recourse.answerable(settings)
+        settings = self._checked(replace(self.settings, **parts))
         before, self.settings = self.threshold, settings
         if self.threshold != before:
-            _tell(self.on_threshold)
+            self._tell("threshold")
         if self.question is not None:
             self.result = None
             asked = replace(settings, lock=self.question.question.lock)
             self.question = replace(self.question, question=asked)
-            _tell(self.on_question)
+        self._tell("question")
+
+    def _checked(self, settings: Question) -> Question:
+        """What is to be asked, once the model and the server's limits allow all of it.
+
+        A level below a threshold that was raised goes up with it.
+        """
+        try:
+            within(self.state.limits, settings)
+        except Problem as error:
+            raise ValueError(error.detail) from None
+        ours = self.state.recourse.under(settings)
+        ours.answerable(settings)
+        if ours.decision_threshold <= self.threshold:
+            return settings
+        levels = (max(level, ours.decision_threshold) for level in settings.confidence)
+        return replace(settings, confidence=tuple(levels))
 
     def turn(self, feature: Feature) -> None:
         """Lock a feature that may change, or free one that may not."""
         if self.question is not None:
             self.question = self.question.turned(feature)
             self.result, self.kept = None, ()  # what was kept may be out of reach now
-            _tell(self.on_locks)
-            _tell(self.on_question)
+            self._tell("locks", "question")
 
     async def answer(self) -> None:
         """Search, and tell the parts that the answer is there."""
@@ -113,18 +133,13 @@ class Session:
         if question is None:
             return
         state = self.state
-        found = await state.work(lambda: find(state.recourse, question, state.limits.seconds))
+        found = await state.work(lambda: find(state.recourse, question, state.limits))
         if question is self.question:
             self.result = found
-            _tell(self.on_answer)
+            self._tell("answer")
 
     def keep(self, option: Option) -> None:
         """Keep an option of the answer beside those of later ones, to compare it with them."""
         if self.result is not None:
             self.kept = (*self.kept, option)
-            _tell(self.on_kept)
-
-
-def _tell(listeners: list[Callable[[], None]]) -> None:
-    for each in listeners:
-        each()
+            self._tell("kept")

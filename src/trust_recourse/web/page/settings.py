@@ -2,87 +2,116 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, get_args
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 from nicegui import ui
 
 from trust_recourse.cost import Cost
-from trust_recourse.question import read_limit
+from trust_recourse.question import Question, read_limit
 from trust_recourse.search.engines import Anywhere
-from trust_recourse.vocabulary import HELP, Mode, PlausibleBy
+from trust_recourse.vocabulary import HELP
 from trust_recourse.web.page.parts import note, status_line
 
 if TYPE_CHECKING:
     from trust_recourse.web.page.session import Session
+    from trust_recourse.web.state import AppState
 
-OWN = "as the model has it"
-NUMBERS = {
-    "tolerance": "Tolerance of the band", "decision_threshold": "Decision threshold",
-    "min_distance": "Distance of options", "min_radius": "Radius to stay accepted in",
-    "floor": "Confidence within the radius", "gap": "Gap that is enough",
-    "time_limit": "Seconds of search", "node_limit": "Boxes to open", "n_trials": "Trials",
-    "random_state": "Seed",
-}  # fmt: skip
-WHOLE = ("node_limit", "n_trials", "random_state")
-KEEP = {"tolerance": 0.1, "gap": 0.0, "random_state": 0}  # what an empty field means, if not None
+STANDS = "Until that is put right, the question stands as it was."
+
+
+def _number(_: AppState, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"given {text!r}, expected a number") from None
+
+
+def _whole(_: AppState, text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError(f"given {text!r}, expected a whole number") from None
+
+
+def _limits(state: AppState, text: str) -> dict[str, Any]:
+    given = filter(None, map(str.strip, text.split(";")))
+    return dict(read_limit(each, state.recourse.schema) for each in given)
+
+
+class Field(NamedTuple):
+    """How a part of the question is given: what it is called, and what is made of its text."""
+
+    label: str
+    read: Callable[[AppState, str], Any]
+    choices: Mapping[str, str] = {}  # each with its words; "" is the default
+    example: str = ""
+
+
+def _same(_: AppState, text: str) -> str:
+    return text
+
+
+MODES = {"at_least": "at least that much", "band": "a band around it"}
+ROWS = {"": "any", "neighbours": "by near neighbours", "isolation": "by isolation"}
+FIELDS = {
+    "mode": Field("Asked for", _same, MODES),
+    "tolerance": Field("Tolerance of the band", _number),
+    "decision_threshold": Field("Decision threshold", _number),
+    "cost": Field("Cost", lambda _, text: Cost.read(text), example="such as l2, or l0=0.1,l1=1"),
+    "min_radius": Field("Radius to stay accepted in", _number, example="such as 0.05"),
+    "floor": Field("Confidence within the radius", _number),
+    "plausible": Field("Plausible rows", lambda state, name: state.plausible(name), ROWS),
+    "min_distance": Field("Distance of options", _number),
+    "engine": Field("Engine", _same, {name: name for name in get_args(Anywhere)}),
+    "gap": Field("Gap that is enough", _number),
+    "time_limit": Field("Seconds of search", _number),
+    "node_limit": Field("Boxes to open", _whole),
+    "n_trials": Field("Trials", _whole),
+    "random_state": Field("Seed", _whole),
+    "limits": Field("Limits", _limits, example="such as loan=..5000; age=18..65"),
+}
+
+
+def parts(state: AppState, texts: Mapping[str, str]) -> dict[str, Any]:
+    """The parts of a question that texts say, by their names; an empty one is the default."""
+    default, found = Question(), {}
+    for part, text in texts.items():
+        given = text.strip()
+        try:
+            found[part] = FIELDS[part].read(state, given) if given else getattr(default, part)
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"{FIELDS[part].label}: {error}") from None
+    return found
 
 
 class Settings:
-    """A field for each part of the question; what makes no question is told and not asked."""
+    """A field for each part of the question, all read at every edit: what they say is asked."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
         note("What is asked beside the confidence. Empty is as the model and its rules have it.")
         self.waiting, self.failed = status_line("")
         with ui.element("div").classes("settings"):
-            self._choice("mode", "Asked for", get_args(Mode), str)
-            self._choice("cost", "Cost", ("l0", "l1", "l2"), Cost.named)
-            self._choice("engine", "Engine", get_args(Anywhere), str)
-            self._choice(
-                "plausible", "Plausible rows", get_args(PlausibleBy), session.state.plausible
-            )
-            for part, label in NUMBERS.items():
-                self._number(part, label)
-            self._limits()
+            self.fields = {part: self._field(part, field) for part, field in FIELDS.items()}
 
-    def _choice(
-        self, part: str, label: str, known: tuple[str, ...], made: Callable[[str], Any]
-    ) -> None:
-        default = getattr(self.session.settings, part)
-        values = [*known] if isinstance(default, str) else [OWN, *known]
-        field = ui.select(values, label=label, value=default or OWN).props("outlined dense")
-        field.tooltip(HELP[part])
-        field.on_value_change(
-            lambda e: self._ask(part, lambda: None if e.value == OWN else made(str(e.value)))
-        )
+    def _field(self, part: str, field: Field) -> ui.select | ui.input:
+        made: ui.select | ui.input
+        if field.choices:
+            value = getattr(self.session.settings, part) or ""
+            made = ui.select(dict(field.choices), label=field.label, value=value)
+        else:
+            made = ui.input(field.label).props("debounce=400")
+            made.props["placeholder"] = field.example or str(getattr(Question(), part) or "")
+        made.props("outlined dense stack-label").props["hint"] = HELP[part]
+        made.on_value_change(self._ask)
+        return made
 
-    def _number(self, part: str, label: str) -> None:
-        kind = int if part in WHOLE else float
-        field = ui.input(label, value=str(KEEP.get(part, ""))).props("outlined dense debounce=400")
-        field.props("inputmode=decimal").tooltip(HELP[part])
-
-        def read() -> Any:
-            text = str(field.value or "").strip()
-            return kind(text) if text else KEEP.get(part)
-
-        field.on_value_change(lambda: self._ask(part, read))
-
-    def _limits(self) -> None:
-        field = ui.input("Limits").props("outlined dense debounce=600").classes("wide")
-        field.props["placeholder"] = "loan=..5000; age=18..65"
-        field.tooltip(HELP["limits"])
-
-        def read() -> Any:
-            given = [text.strip() for text in str(field.value or "").split(";") if text.strip()]
-            return dict(read_limit(text, self.session.state.recourse.schema) for text in given)
-
-        field.on_value_change(lambda: self._ask("limits", read))
-
-    def _ask(self, part: str, read: Callable[[], Any]) -> None:
+    def _ask(self) -> None:
+        texts = {part: str(field.value or "") for part, field in self.fields.items()}
         try:
-            self.session.ask(**{part: read()})
+            self.session.ask(**parts(self.session.state, texts))
         except (ValueError, TypeError) as error:
-            self.failed(str(error))
+            self.failed(f"{str(error).rstrip('.')}. {STANDS}")
             return
         self.waiting(False)

@@ -38,8 +38,8 @@ class WhatIf:
                 self.latest = Latest(waiting, self._none)
                 self.place = ui.element("div").classes("stack answer")
                 self.place.props["aria-live"] = "polite"
-        session.on_person.append(self._restart)
-        session.on_locks.append(self._ask)
+        session.on(self._restart, "person")
+        session.on(self._ask, "locks")
         self._restart()
 
     def start(self, option: Option) -> None:
