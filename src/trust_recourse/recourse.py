@@ -515,8 +515,8 @@ class Recourse:
         if not self.exact:
             why = f" ({self.unread})" if self.unread else ""
             raise TypeError(
-                f"{what} needs a model with cells, such as PTMClassifier or boosted trees; this one "
-                f"is {type(self.model).__name__}, which only find() with engine 'tpe' or 'gp' can "
+                f"{what} needs a model with cells, such as PTMClassifier; this one is "
+                f"{type(self.model).__name__}, which only find() with engine 'tpe' or 'gp' can "
                 f"ask{why}"
             )
 

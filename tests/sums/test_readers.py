@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
 
 from trust_recourse import Feature, Schema
-from trust_recourse.sums import adopt
+from trust_recourse.sums import UnreadableError, adopt
 from trust_recourse.sums.columns import last_left
 
 N = 120
