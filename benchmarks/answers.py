@@ -35,8 +35,8 @@ from trust_recourse import (
     german_credit,
     german_credit_schema,
     haberman,
+    verify,
 )
-from trust_recourse.certificate import verify
 from trust_recourse.measure import NearNeighbours
 
 FILE = Path(__file__).parent / "results" / "answers.json"
