@@ -35,8 +35,8 @@ from trust_recourse import (
     german_credit,
     german_credit_schema,
     haberman,
+    verify,
 )
-from trust_recourse.certificate import verify
 from trust_recourse.measure import NearNeighbours
 
 FILE = Path(__file__).parent / "results" / "answers.json"
@@ -169,7 +169,9 @@ def near(schema):
 def with_function(recourse):
     """The same, with a function as the cost of the last feature."""
     name = recourse.schema.names[-1]
-    if recourse.schema[name].actions(0.0).count() > 1000:
+    feature = recourse.schema[name]
+    where = getattr(feature, "actions", None) or feature.moves  # what it was called before
+    if where(0.0).count() > 1000:
         return recourse
     cost = Cost.named(recourse.cost, {name: lambda a, b: 0.25 + 0.5 * (str(a) < str(b))})
     return Recourse(recourse.model, recourse.schema, cost, wanted=recourse.wanted)

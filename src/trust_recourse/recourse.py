@@ -520,6 +520,10 @@ class Recourse:
                 f"ask{why}"
             )
 
+    def proves(self, engine: str) -> bool:
+        """Whether an engine, by its name or "auto", gives proofs of this model."""
+        return engine == "exact" or (engine == "auto" and self.exact)
+
     def answerable(self, question: Question) -> Question:
         """The question with its engine by name, once this model can be asked it."""
         engine, robust = question.engine, question.min_radius is not None
@@ -532,7 +536,7 @@ class Recourse:
         if engine in BY_TRIAL:
             BY_TRIAL[engine].made(self.model, 0)  # refuses a model it cannot ask, needed or not
         if engine == "auto":
-            engine = "exact" if self.exact else "tpe"
+            engine = "exact" if self.proves(engine) else "tpe"
         other = ("n_trials",) if engine == "exact" else ("node_limit", "time_limit")
         if ignored := [name for name in other if getattr(question, name) is not None]:
             hint = "it has no trials" if engine == "exact" else "limit it by n_trials"

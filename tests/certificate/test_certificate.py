@@ -889,7 +889,7 @@ def test_a_certificate_of_format_1_kept_for_good():
     assert verdict.status is Status.OPTIMAL
     old = json.loads((data / "certificate-1.json").read_text())
     again = Certificate.from_dict(old).to_dict()
-    assert again["format"] == 2
+    assert again["format"] == 3
     assert {k: v for k, v in again.items() if k not in ("format", "question")} == {
         k: v for k, v in old.items() if k != "format"
     }
@@ -1326,8 +1326,8 @@ def test_functions_of_a_cost_are_given_again(tmp_path):
     ("entry", "value", "match"),
     [
         ("kind", "a letter", "not a trust-recourse certificate"),
-        ("format", 3, "format 3; this version reads up to format 2"),
-        ("format", True, "format True; this version reads up to format 2"),
+        ("format", 4, "format 4; this version reads up to format 3"),
+        ("format", True, "format True; this version reads up to format 3"),
         ("question", "0" * 64, "not the fingerprint of the question that is there"),
         ("extra", 1, "entry 'extra': unknown"),
         ("price", None, "price: expected a list of numbers"),

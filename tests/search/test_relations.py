@@ -133,14 +133,15 @@ def test_exact_equals_enumeration_under_it_and_its_certificate_is_confirmed(text
         assert option.cost == pytest.approx(costs[Target(level).interval[0] <= p].min(), abs=1e-9)
         free = Recourse(recourse.model, replace(recourse.schema, relations=()), "l1")
         judged["dearer"] += option.cost > free.find(x, level).options[0].cost + 1e-9
-        if option.status is Status.OPTIMAL and judged["certified"] < 5:
+        enough = judged["certified"] >= 5 and judged["by relation"]
+        if option.status is Status.OPTIMAL and not enough:
             certificate = result.certificate()
             found = verify(certificate, recourse.model, schema=recourse.schema, x=x)
             judged["by relation"] += found.leaves["relation"]
             judged["certified"] += 1
 
     check_one()
-    assert judged["certified"] == 5
+    assert judged["certified"] >= 5
     assert judged["dearer"] > 0, "the relation forbade an answer"
     if "!=" not in text:  # which gives the search nothing to discard by
         assert judged["by relation"] > 0, "boxes were discarded by the relation"

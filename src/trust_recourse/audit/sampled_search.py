@@ -99,7 +99,7 @@ class Asking:
                 f"{folder.path}: its answers passed a plausibility test, whose rows no batch "
                 "holds, so the model cannot be asked again by it; audit without the model"
             )
-        if asked.engine in ("auto", "exact"):
+        if recourse.proves(asked.engine):
             asked = replace(asked, node_limit=asked.node_limit or NODES)
         return cls(recourse, asked)
 

@@ -151,7 +151,7 @@ def _judged(
         )  # fmt: skip
     if by == "decision":
         target = _decision(recourse.decision_threshold)
-    asked, reason = _repair(promise.question, target, time_limit, recourse.exact)
+    asked, reason = _repair(promise.question, target, time_limit, recourse)
     found = recourse.ask(promise.option.x, asked)
     (status,) = found.status.values()
     repair = found.options[0] if found.options else None
@@ -159,12 +159,13 @@ def _judged(
 
 
 def _repair(
-    asked: Question, target: Target, time_limit: float | None, exact: bool
+    asked: Question, target: Target, time_limit: float | None, recourse: Recourse
 ) -> tuple[Question, str]:
     """The question of a promise again, for its repair, and what of it cannot be asked again."""
+    exact = recourse.exact
     engine = asked.engine if asked.engine in get_args(Anywhere) else "auto"
     engine = "auto" if engine == "exact" and not exact else engine
-    proves = engine == "exact" or (engine == "auto" and exact)
+    proves = recourse.proves(engine)
     lost = []
     if asked.plausible is not None:
         lost.append("plausible: the known rows are in no ledger")

@@ -1,8 +1,8 @@
 """Relations between features: what a change of some asks of others.
 
 Each kind is one class, a subclass of `Relation`, that says when a row keeps it, how it is written
-and read, and what a search may know of it. Nothing else tells kinds apart: one that is defined
-anywhere is read from files and honoured by every engine.
+and read, and what a search may know of it. Nothing else tells kinds apart: a direct subclass that
+is defined before a file is read is read from it, and honoured by every engine.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 # all of a relation's own features, in the order of its `names`
 Row: TypeAlias = Sequence[float]  # a code of each
-Box: TypeAlias = Sequence[Floats]  # the codes that each may take
+Box: TypeAlias = Sequence[Floats]  # the codes that each may take, ascending, a missing one last
 Way: TypeAlias = Sequence[Floats]  # a gain for each of these codes
 
 NAME = r"(`(?:[^`]|``)+`|[\w.-]+)"  # of a feature, in the text of a relation
@@ -38,7 +38,9 @@ NAME = r"(`(?:[^`]|``)+`|[\w.-]+)"  # of a feature, in the text of a relation
 class Relation(ABC):
     """What whoever changes anything must keep between some features.
 
-    Its text, which `str` writes and `read` reads, stands for it in files.
+    Its text, which `str` writes and `read` reads, stands for it in files; `forms` and `pattern` are
+    compulsory. Codes of numbers are in the columns' own units, those of ordinals count levels, and
+    NaN is missing; add and subtract them by `steps.plus`, as people do: 0.8 − 0.7 is 0.1.
     """
 
     forms: ClassVar[tuple[str, ...]]  # its text, by example
@@ -81,8 +83,9 @@ class Relation(ABC):
 
         A way gives a gain to each code of each feature; it is open to a row whose gains add up to
         at least 0, and −∞ closes it. A box in which no way is open, not even to the best code of
-        each feature, is discarded: so a way may be open too often, never too seldom. A kind that
-        gives none is asked about point by point.
+        each feature, is discarded: so a way may be open too often, never too seldom. Conditions
+        that must all hold are no one way: give one for each value, or run of values, of a feature,
+        with what it leaves the others. A kind that gives none is asked about point by point.
         """
         return iter(())
 

@@ -44,7 +44,7 @@ def within(limits: Limits, asked: Rules | question.Question) -> None:
 
 def bounded(recourse: Recourse, asked: question.Question, limits: Limits) -> question.Question:
     """The question, its search ended by the limits where it has none of its own."""
-    if asked.engine == "exact" or (asked.engine == "auto" and recourse.exact):
+    if recourse.proves(asked.engine):
         return replace(asked, time_limit=min(asked.time_limit or limits.seconds, limits.seconds))
     by_itself = BY_TRIAL["tpe" if asked.engine == "auto" else asked.engine].trials
     return replace(asked, n_trials=asked.n_trials or min(by_itself, limits.trials))
