@@ -262,33 +262,54 @@ def compare():
     return 1 if differ or more else 0
 
 
-def searched():
-    """CPU seconds of the searches alone, each asked twice and the second time counted."""
-    spent = 0.0
-    for key, ask in questions():
-        if any(word in key for word in ("tpe", "gp", "spheres", "network")):
-            continue
-        ask()
+def searches():
+    """The questions that are searched with proof, by name."""
+    by_trial = ("tpe", "gp", "spheres", "network")
+    return {key: ask for key, ask in questions() if not any(word in key for word in by_trial)}
+
+
+def timed():
+    """Answer each name that is read by the CPU seconds of its search."""
+    known = searches()
+    for line in sys.stdin:
         start = time.process_time()
-        ask()
-        spent += time.process_time() - start
-    return spent
+        known[line.rstrip("\n")]()
+        print(time.process_time() - start, flush=True)
+    return 0
+
+
+def asked(process, key):
+    process.stdin.write(f"{key}\n")
+    process.stdin.flush()
+    return float(process.stdout.readline())
 
 
 def speed(other):
-    """CPU of this checkout by that of another, taken in turns; the median of several rounds."""
-    here, times = Path(__file__).parent.parent, {"this": [], "other": []}
-    for _ in range(ROUNDS):
-        for name, checkout in (("other", Path(other).resolve()), ("this", here)):
-            environment = os.environ | {"PYTHONPATH": str(checkout / "src")}
-            ran = subprocess.run(
-                [sys.executable, str(Path(__file__)), "searched"],
-                env=environment, capture_output=True, text=True, check=True,
-            )  # fmt: skip
-            times[name].append(float(ran.stdout))
-        ratio = times["this"][-1] / times["other"][-1]
-        print(f"this {times['this'][-1]:.2f} s, other {times['other'][-1]:.2f} s: {ratio:.3f}")
-    ratios = [a / b for a, b in zip(times["this"], times["other"], strict=True)]
+    """CPU of this checkout by that of another, question by question in turns, for some rounds.
+
+    Each side runs in a process of its own and answers everything once before it is timed.
+    """
+    here, keys, ratios = Path(__file__).parent.parent, [*searches()], []
+    sides = [
+        subprocess.Popen(
+            [sys.executable, str(Path(__file__)), "timed"],
+            env=os.environ | {"PYTHONPATH": str(Path(checkout).resolve() / "src")},
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        )
+        for checkout in (here, other)
+    ]  # fmt: skip
+    for at in range(-1, ROUNDS):
+        spent = dict.fromkeys(sides, 0.0)
+        for turn, key in enumerate(keys):
+            for side in sides if turn % 2 else sides[::-1]:
+                spent[side] += asked(side, key)
+        this, that = spent.values()
+        if at >= 0:
+            ratios.append(this / that)
+            print(f"this {this:.2f} s, other {that:.2f} s: {ratios[-1]:.3f}", flush=True)
+    for side in sides:
+        side.stdin.close()
+        side.wait()
     print(f"median of {ROUNDS}: {statistics.median(ratios):.3f}")
     return 0
 
@@ -300,9 +321,8 @@ def main():
         return 0
     if command == "compare":
         return compare()
-    if command == "searched":
-        print(searched())
-        return 0
+    if command == "timed":
+        return timed()
     if command == "speed" and rest:
         return speed(rest[0])
     print(__doc__)

@@ -25,7 +25,8 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numba import njit, types
-from numba.extending import typeof_impl
+from numba.core.cgutils import create_struct_proxy
+from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from trust_recourse.floats import first_float, last_float_before
@@ -92,34 +93,43 @@ kernel = compiled()
 inline = compiled(forceinline=True)
 
 
-class Handed(types.WrapperAddressProtocol):
-    """A compiled function that other compiled code can be handed, its address looked up once.
+class Handed:
+    """A compiled function that other compiled code is handed by its address, looked up once.
 
     numba only prints an error raised inside it and goes on, so nothing there may raise: a division
     by 0 gives ∞ or NaN, and a bound that is NaN says nothing.
     """
 
     def __init__(self, signature: Any, function: Callable[..., Any], **options: Any) -> None:
-        self.type = types.FunctionType(signature)
         self._compiled = compiled(signature, error_model="numpy", **options)(function)
         made = self._compiled.get_compile_result(signature)
         wrapper = made.fndesc.llvm_cfunc_wrapper_name
-        self._address = int(made.library.get_pointer_to_function(wrapper))
+        self.address = int(made.library.get_pointer_to_function(wrapper))
 
     def __call__(self, *arguments: Any) -> Any:  # noqa: D102
         return self._compiled(*arguments)
 
-    def __wrapper_address__(self) -> int:
-        return self._address
 
-    def signature(self) -> Any:
-        """The types it takes and gives."""
-        return self.type.signature
+def _at(signature: Any) -> Any:
+    """Inside compiled code, the function of a signature at an address.
+
+    numba can be handed functions themselves, but looks up their types anew at every call.
+    """
+    kind = types.FunctionType(signature)
+
+    def typed(_: Any, address: Any) -> Any:
+        def built(context: Any, builder: Any, _: Any, given: Any) -> Any:
+            made = create_struct_proxy(kind)(context, builder)
+            made.c_addr = builder.inttoptr(given[0], made.c_addr.type)
+            return made._getvalue()
+
+        return kind(address), built
+
+    return intrinsic(typed)
 
 
-@typeof_impl.register(Handed)
-def _type_of(handed: Handed, _: Any) -> Any:
-    return handed.type  # made once: numba would make it anew at every call
+interval_at, relaxation_at = _at(INTERVAL), _at(RELAXATION)
+errors_at, narrow_at = _at(ERRORS), _at(NARROW)
 
 
 # ---------------------------------------------------------------- the grid
@@ -245,7 +255,7 @@ class Kernel(ABC):
         n, d = first.shape
         out = np.empty((n, 2 + d))
         _intervals()(
-            self.interval, self.numbers, self.layout, first.astype(np.int64),
+            self.interval.address, self.numbers, self.layout, first.astype(np.int64),
             last.astype(np.int64), np.empty(2 * d, np.int64), np.empty(2 + d),
             self.scratch.copy(), self.memory, out,
         )  # fmt: skip
@@ -287,10 +297,10 @@ def _silent_errors() -> Handed:
 
 
 def _each_interval(
-    interval: Any, numbers: Any, layout: Any, first: Any, last: Any, span: Any, one: Any,
+    address: int, numbers: Any, layout: Any, first: Any, last: Any, span: Any, one: Any,
     scratch: Any, memory: Any, out: Any,
 ) -> None:  # fmt: skip
-    d = first.shape[1]
+    d, interval = first.shape[1], interval_at(address)
     for i in range(first.shape[0]):
         for f in range(d):
             span[f], span[d + f] = first[i, f], last[i, f]
@@ -302,7 +312,7 @@ def _each_interval(
 @cache
 def _intervals() -> Any:
     table, rows = types.float64[:, ::1], types.int64[:, ::1]
-    taken = (types.FunctionType(INTERVAL), _floats, _ints, rows, rows, _ints, _floats, _floats)
+    taken = (types.int64, _floats, _ints, rows, rows, _ints, _floats, _floats)
     return compiled(types.void(*taken, _floats, table))(_each_interval)
 
 

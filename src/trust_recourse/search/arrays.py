@@ -20,8 +20,6 @@ from typing import Any, NamedTuple
 
 from numba import types
 
-from trust_recourse.cells import ERRORS, INTERVAL, NARROW, RELAXATION
-
 # why a leaf was discarded; the first five are those of a certificate
 COST, CONFIDENCE, LAGRANGIAN, RELATION, POINT, FLOOR, OPEN = 0, 1, 2, 3, 4, 5, 6
 # the numbers in `counters`
@@ -126,7 +124,6 @@ _floats, _ints, _small, _marks = (
 
 def signature() -> Any:
     """What the loop takes, in order, and gives."""
-    functions = (types.FunctionType(kind) for kind in (INTERVAL, RELAXATION, ERRORS, NARROW))
     task = [_floats, _ints, _ints, _ints, _floats, _floats, *[_ints] * 6, _floats]
     asked = [_floats, _floats, _ints, _ints]
     store = [_small, _floats, _small, _small, _marks, *[_small] * 5, _floats]
@@ -136,4 +133,4 @@ def signature() -> Any:
         types.NamedTuple(kinds, of)
         for kinds, of in ((task, Task), (asked, Asked), (store, Store), (tree, Tree), (work, Work))
     ]
-    return types.int64(*functions, types.NamedTuple(parts, Run))
+    return types.int64(_ints, types.NamedTuple(parts, Run))

@@ -72,8 +72,8 @@ class BranchAndBound:
         self.node_limit = math.inf if node_limit is None else node_limit
         # compiled on first use, which is not to count
         first = kernels[0]
-        self.functions = first.interval, first.relaxation, first.errors, first.narrow
-        for name, made in zip(("interval", "relaxation", "errors"), self.functions, strict=False):
+        functions = first.interval, first.relaxation, first.errors, first.narrow
+        for name, made in zip(("interval", "relaxation", "errors"), functions, strict=False):
             if not isinstance(made, Handed):
                 given = f"the kernel's {name} is a {type(made).__name__}"
                 raise TypeError(f"{given}; expected cells.Handed({name.upper()}, function)")
@@ -81,6 +81,7 @@ class BranchAndBound:
             raise ValueError("conditions on kernels of several families; expected one family")
         if any(condition.around for condition in conditions[:-1]):
             raise ValueError("only the last condition may ask around a point")
+        self.functions = np.array([function.address for function in functions])
         self.advance = loop.advance()
         self.deadline = math.inf if time_limit is None else time.monotonic() + time_limit
         self.stopped = False
@@ -260,7 +261,7 @@ class BranchAndBound:
             cancel.check()
             self.asked.switches[arrays.PAUSE] = int(min(NODES_A_CALL, self.node_limit - self.nodes))
             run = arrays.Run(self.task, self.asked, self.store, self.tree, self.work)
-            said = self.advance(*self.functions, run)
+            said = self.advance(self.functions, run)
             if said < loop.PAUSED:
                 return int(said)
             full = said == loop.FULL and not self._grow()
@@ -292,12 +293,12 @@ def _joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
 
 def _parts(kernels: Sequence[Kernel], sides: Sequence[int]) -> Ints:
     """The side of each condition and where its kernel's arrays begin, and where the last ends."""
-    sizes = [
-        [len(kernel.numbers), len(kernel.layout), len(kernel.scratch), len(kernel.memory)]
-        for kernel in kernels
-    ]
-    starts = np.cumsum([[0] * 4, *sizes], axis=0)
-    return np.column_stack([[*sides, 0], starts]).astype(np.int64).ravel()
+    rows, starts = [], [0, 0, 0, 0]
+    for kernel, side in zip(kernels, sides, strict=True):
+        rows += [side, *starts]
+        held = kernel.numbers, kernel.layout, kernel.scratch, kernel.memory
+        starts = [start + len(array) for start, array in zip(starts, held, strict=True)]
+    return np.array([*rows, 0, *starts], np.int64)
 
 
 def _doubled(array: NDArray[np.generic]) -> NDArray[np.generic]:

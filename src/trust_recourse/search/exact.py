@@ -206,14 +206,14 @@ class Exact:
     @property
     def _whole(self) -> tuple[BranchAndBound, float, float, int]:
         """A search, the target as an interval of its numbers, and the side to get there from."""
-        return self._search, *self._interval(self.score)
+        return self._search, *self._asked
 
     @property
     def _reduced(self) -> tuple[BranchAndBound, float, float, int]:
         """The same where nothing but the cost and the target looks at values, so less may do."""
         if self.robust is not None or self.problem.action_set.relations:
             return self._whole
-        low, high, side = self._interval(self.score)
+        low, high, side = self._asked
         asked = _about(self.score, self.features)._replace(low=low, high=high, side=side)
         found = self.score.reduce(self.features, asked, math.inf)
         if found is None:
@@ -224,6 +224,10 @@ class Exact:
         search = BranchAndBound(features, [_about(score, features)], **self.limits)  # type: ignore[arg-type]
         search.cutoff = incumbent * (1.0 + ROUNDING)
         return search, *self._interval(score)
+
+    @cached_property
+    def _asked(self) -> tuple[float, float, int]:
+        return self._interval(self.score)
 
     def _interval(self, score: Score) -> tuple[float, float, int]:
         own = self._at(self.problem.action_set.own, 0.0).confidence

@@ -1,9 +1,9 @@
 """The loop of branch and bound, compiled; `branch_and_bound` says what it means and asks it.
 
 Notation as in `arrays`. The models come as four compiled functions, `interval`, `relaxation`,
-`errors` and `narrow`, and arrays that only they read. A box is bounded twice: by the numbers over
-it and the cost of its corner when it is made, and by multipliers, which is dear, when its turn
-comes.
+`errors` and `narrow`, by their addresses, and arrays that only they read. A box is bounded twice:
+by the numbers over it and the cost of its corner when it is made, and by multipliers, which is
+dear, when its turn comes.
 """
 
 from __future__ import annotations
@@ -13,7 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from trust_recourse.cells import compiled, inline
+from trust_recourse.cells import (
+    compiled,
+    errors_at,
+    inline,
+    interval_at,
+    narrow_at,
+    relaxation_at,
+)
 from trust_recourse.search.arrays import (
     AROUND,
     BOUND,
@@ -472,8 +479,10 @@ def _where_to_cut(run: Any, slot: int, corner: Any, around: bool) -> tuple[int, 
     return f, min(max(cut, a), b - 1)
 
 
-def _advance(interval: Any, relaxation: Any, errors: Any, narrow: Any, run: Any) -> int:
+def _advance(functions: Any, run: Any) -> int:
     """Open boxes until a corner may be an answer, the heap is empty, or it is time to pause."""
+    interval, relaxation = interval_at(functions[0]), relaxation_at(functions[1])
+    errors, narrow = errors_at(functions[2]), narrow_at(functions[3])
     store, counters, corner = run.store, run.asked.counters, run.work.corner
     d = run.task.offset.shape[0] - 1
     stop_at = counters[NODES] + run.asked.switches[PAUSE]
