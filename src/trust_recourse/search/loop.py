@@ -35,7 +35,6 @@ from trust_recourse.search.arrays import (
     HEAP,
     HELD,
     HIGH,
-    LAGRANGIAN,
     LAYOUT,
     LOST,
     LOW,
@@ -52,6 +51,7 @@ from trust_recourse.search.arrays import (
     REACHED,
     RELATION,
     RELAXED,
+    ROWS,
     SAFE,
     SCRATCH,
     SIDE,
@@ -64,8 +64,10 @@ from trust_recourse.search.boxes import (
     corner_of,
     leaf,
     may_relate,
+    memory_of,
     narrowed,
     pop,
+    priced_leaf,
     push,
     record_cut,
     release,
@@ -234,11 +236,11 @@ def _priced(
     `costs` is what the candidates cost after other conditions, which are `paid` for.
     """
     task, store, work, params = run.task, run.store, run.work, run.asked.params
-    d, node = task.offset.shape[0] - 1, store.node[slot]
+    d = task.offset.shape[0] - 1
     side, level = _side_and_level(run, k)
     needed, most, enough = relaxed(relaxation, run, slot, k, cells, base, side, level)
     if not enough:
-        leaf(run, node, LAGRANGIAN, np.inf)
+        priced_leaf(run, slot, np.inf)
         return False
     at = best_multiplier(
         task, run.asked, costs, store, slot, k, cells, base, work.gains, needed, work.point
@@ -246,7 +248,7 @@ def _priced(
     params[NEEDED] = needed
     params[BOUND] += paid - SAFE * abs(paid)
     if not params[BOUND] <= params[CUTOFF]:  # nor if there is no bound: all is beyond the budget
-        leaf(run, node, LAGRANGIAN, at)
+        priced_leaf(run, slot, at)
         return False
     store.key[slot] = max(store.key[slot], params[BOUND])
     if params[BOUND] >= store.key[slot]:
@@ -414,7 +416,10 @@ def _opened(
             return DONE, -1
         if counters[NODES] >= stop_at:
             return PAUSED, -1
-        full = switches[PROVE] == 1 and counters[MADE] + 8 * d + 8 > run.tree.feature.shape[0]
+        full = switches[PROVE] == 1 and (
+            counters[MADE] + 8 * d + 8 > run.tree.feature.shape[0]
+            or (counters[ROWS] + 1) * memory_of(run) > run.tree.memory.shape[0]
+        )
         if full or counters[SPARE] < 4 * d + 4:
             return FULL, -1
         slot = pop(store, counters)

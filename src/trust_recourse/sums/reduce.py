@@ -35,7 +35,6 @@ from trust_recourse.sums.layout import (
     TERM_ENTRY,
     TERM_LEAF,
     C,
-    D,
     E,
     H,
     L,
@@ -111,9 +110,9 @@ def reduced(whole: Sum, costs: Floats, asked: Asked, incumbent: float) -> Reduce
         bound, excess = problem.bound(cells, multiplier, h)
         gone = cells & (bound + excess > incumbent + MARGIN * (1.0 + abs(incumbent)))
         steps.append(Step(multiplier, h, gone))
+        if not np.logical_or.reduceat(cells & ~gone, problem.first).all():
+            break  # nothing costs so little, as the bound of this step shows
         cells = cells & ~gone
-        if not np.logical_or.reduceat(cells, problem.first).all():  # nothing costs so little
-            return None
         if gone.sum() <= FEW * cells.sum():
             break
     return problem.rebuilt(cells, steps, point) if steps else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -91,6 +92,8 @@ def _reduction(
     kernel, side = score.kernel, condition.side
     low, high = kernel.score(np.array([condition.low, condition.high])).tolist()
     need, most = (low, high) if side > 0 else (-high, -low)
+    if not math.isfinite(need):  # no number is what is asked for
+        return None
     asked = Asked(side, need, most, 2.0 * kernel.rounding * kernel.width)
     costs, chosen = _on_cells(features, whole.sizes)
     found = reduced(whole, costs, asked, incumbent)
@@ -105,7 +108,8 @@ def _reduction(
         first = np.cumsum(whole.sizes) - whole.sizes
         places = zip(features, chosen, found.point - first, strict=True)
         codes = np.array([each.codes[at[c]] for each, at, c in places])
-    return Reduction(fewer, _Less(score, found), codes)
+    steps = [(step.multiplier, step.h) for step in found.steps]
+    return Reduction(fewer, _Less(score, found), codes, steps)
 
 
 def _on_cells(features: Sequence[Candidates], sizes: Ints) -> tuple[Floats, list[Ints]]:
