@@ -55,8 +55,8 @@ from trust_recourse.sums.layout import (
 )
 
 PASSES = 4  # of min-marginal averaging, for each box
-STEPS = 8  # of the search for the best multiplier between passes
-LEAST = 1e-12  # multipliers below it are none
+STEPS = 24  # of the search for the best multiplier between passes
+LEAST, MOST = 1e-12, 1e9  # multipliers below it are none, those above it too many
 
 
 class Terms(Kernel):
@@ -351,18 +351,38 @@ def _gains(layout: Any, span: Any, memory: Any, at: int, gains: Any) -> None:
 def _best_price(
     layout: Any, span: Any, spend: Any, gains: Any, needed: float, price: float
 ) -> float:
-    """The multiplier at which λ · needed + Σ min (spend − λ · gain), which is concave, is most."""
-    low, high, at = 0.0, np.inf, max(price, LEAST)
+    """The multiplier at which λ · needed + Σ min (spend − λ · gain) is most.
+
+    It is concave and made of lines: those at two multipliers, one on either side of the most, meet
+    at one between them, which is tried next.
+    """
+    total, gain = _priced(layout, span, spend, gains, 0.0)
+    left, left_value, left_slope = 0.0, total, needed - gain
+    right, right_value, right_slope = np.inf, 0.0, 0.0
+    best, found, at = total, 0.0, max(price, LEAST)
+    if left_slope <= 0.0:
+        return 0.0
     for _ in range(STEPS):
-        _, gain = _priced(layout, span, spend, gains, at)
-        if needed > gain:
-            low = at
+        total, gain = _priced(layout, span, spend, gains, at)
+        value, slope = at * needed + total, needed - gain
+        if value > best:
+            best, found = value, at
+        if slope > 0.0:
+            left, left_value, left_slope = at, value, slope
         else:
-            high = at
-        at = at * 4.0 if high == np.inf else 0.5 * (low + high)
-        if at > 1e9:
-            return 0.0
-    return at
+            right, right_value, right_slope = at, value, slope
+        if right == np.inf:
+            at *= 4.0
+            if at > MOST:
+                return found
+            continue
+        if slope == 0.0 or left_slope <= right_slope:
+            break
+        lines = left_value - left_slope * left - right_value + right_slope * right
+        at = -lines / (left_slope - right_slope)
+        if not left < at < right:
+            break
+    return found
 
 
 def _relaxation(
@@ -385,7 +405,7 @@ def _relaxation(
         if k == -np.inf:
             break
         best = _best_price(layout, span, spend, gains, level - base - k, price)
-        price = max(best, 0.25 * price)
+        price = best if best > LEAST else 0.25 * price
         if price <= LEAST:
             break
         for f in range(d):
