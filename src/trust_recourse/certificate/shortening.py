@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 
 from trust_recourse import cancel
+from trust_recourse.certificate import readers
 from trust_recourse.certificate.checker import Case, case_of, priced
 from trust_recourse.certificate.cover import PRICED, Boxes, leaves
+from trust_recourse.certificate.reader import Bools
 from trust_recourse.certificate.record import (
     Certificate,
     CertificateError,
@@ -24,7 +26,7 @@ from trust_recourse.certificate.record import (
 )
 from trust_recourse.question import Floats, Ints
 
-BITS = (8, 12, 16, 24, 32, 43)  # of the greatest number, that are tried
+BITS = (8, 12, 16, 24, 32, 60)  # of the greatest number, that are tried
 
 
 def shortened(
@@ -38,24 +40,22 @@ def shortened(
 
     `functions[rows[k]]` is that of node k, in floats, where there is one.
     """
-    proof = certificate.proof
+    problem, proof = certificate.problem, certificate.proof
+    finest = readers.read(model, problem.wanted).finest
     for bits in BITS:
-        rounded_steps = tuple(Step(price, rounded(h, bits)) for price, h in steps)
-        tried = replace(certificate, proof=replace(proof, steps=rounded_steps))
+        few = tuple(Step(price, rounded(h, bits, finest)) for price, h in steps)
+        tried = replace(certificate, proof=replace(proof, steps=few))
         try:
-            case = case_of(tried, certificate.problem, model)
-            break
+            return _shared(tried.proof, case_of(tried, problem, model), rows, functions)
         except CertificateError as error:
-            last = error
-    else:
-        raise last
-    return _shared(tried.proof, case, rows, functions)
+            refused = error
+    raise refused
 
 
-def rounded(h: Floats, bits: int) -> Function:
-    """A function with so many digits."""
+def rounded(h: Floats, bits: int, finest: int) -> Function:
+    """A function with so many digits, of units of no less than 2^finest."""
     most = float(np.abs(h).max(initial=0.0))
-    unit = int(np.frexp(most)[1]) - bits if most > 0 else 0
+    unit = max(int(np.frexp(most)[1]) - bits, finest)
     return Function(unit, np.round(h / 2.0**unit).astype(np.int64))
 
 
@@ -64,17 +64,39 @@ def _shared(proof: Proof, case: Case, rows: Ints, functions: Floats) -> Proof:
     found = [boxes for reason, boxes in leaves(proof, len(proof.feature)) if reason == PRICED]
     if not found or functions.shape[1] == 0:
         return proof
-    boxes, cut = found[0], proof.cut.copy()
+    boxes, cut, finest = found[0], proof.cut.copy(), case.candidates.reader.finest
     chosen: list[Function] = []
+    left = np.flatnonzero(~_served(case, boxes, None))
+    if len(left) == 0:
+        return proof
     left = np.arange(len(boxes.node))
     while len(left):
         cancel.check()
         own = functions[rows[boxes.node[left[0]]]]
-        for bits in BITS:
-            function = rounded(own, bits)
-            if _served(case, boxes.at(left[:1]), function)[0]:
-                break
+        tries = (rounded(own, bits, finest) for bits in BITS)
+        function = next((f for f in tries if _served(case, boxes.at(left[:1]), f)[0]), None)
+        function = rounded(np.zeros_like(own), 1, finest) if function is None else function
         served = _served(case, boxes.at(left), function)
+        if not served[0]:
+            import os
+
+            if os.environ.get("LOUD"):
+                print(
+                    "NOT SERVED",
+                    boxes.at(left[:1]),
+                    priced(
+                        replace(
+                            case,
+                            candidates=replace(
+                                case.candidates, functions=(rounded(own, 60, finest),)
+                            ),
+                        ),
+                        boxes.at(left[:1])._replace(function=np.zeros(1, int)),
+                    ),
+                    case.enough,
+                    abs(own).max(),
+                    finest,
+                )
         served[0] = True
         cut[boxes.node[left[served]]] = len(chosen)
         chosen.append(function)
@@ -82,8 +104,12 @@ def _shared(proof: Proof, case: Case, rows: Ints, functions: Floats) -> Proof:
     return replace(proof, cut=cut, functions=tuple(chosen))
 
 
-def _served(case: Case, boxes: Boxes, function: Function) -> Any:
-    """Which boxes a function discards."""
-    with_it = replace(case, candidates=replace(case.candidates, functions=(function,)))
+def _served(case: Case, boxes: Boxes, function: Function | None) -> Bools:
+    """Which boxes a function discards, or none at all."""
+    given = () if function is None else (function,)
+    with_it = replace(case, candidates=replace(case.candidates, functions=given))
     first = boxes._replace(function=np.zeros_like(boxes.function))
-    return priced(with_it, first) >= case.enough
+    try:
+        return np.asarray(priced(with_it, first) >= case.enough)
+    except CertificateError:
+        return np.zeros(len(boxes.node), dtype=bool)

@@ -9,8 +9,7 @@ function h of the atoms
 
 with K_t = max over leaves of (value − Σ over entries of the least h of the atoms that it takes):
 the condition that a proof's functions make. Their numbers come tree by tree, feature by feature,
-atom by atom in the order of their first candidates; leaves and atoms are those that the candidates
-reach.
+atom by atom in the order of their first cells; leaves and atoms are those that the candidates reach.
 
 Values are rounded outwards, once, to a unit of 2^−44 of the greatest sum or less; functions are
 whole multiples of it. Sums of such numbers are exact in floats as long as they stay below 2^53
@@ -129,9 +128,14 @@ class Ensemble(Reader):
         return math.fsum([abs(self.base), *most.tolist()])
 
     @cached_property
+    def finest(self) -> int:  # type: ignore[override]
+        """The power of 2 that all numbers are multiples of."""
+        return max(math.frexp(self._most)[1], -500) - BITS
+
+    @property
     def unit(self) -> float:
-        """A power of 2 of which all numbers are multiples."""
-        return 2.0 ** (max(math.frexp(self._most)[1], -500) - BITS)
+        """The same as a number."""
+        return 2.0**self.finest
 
     def up(self, value: Any) -> Any:
         """Rounded up to the unit."""
@@ -322,6 +326,12 @@ class _Atoms(NamedTuple):
     takes: Ints
     has: Floats  # (candidates, atoms) 1.0 where a candidate lies in an atom
     entry: Ints  # the first atom of each entry
+    tree: Ints  # of each atom, among those that have several leaves
+
+
+def _each_tree(which: np.ufunc, values: Any, atoms: _Atoms) -> Any:
+    """Of the leaves of each tree, by box."""
+    return which.reduceat(values, atoms.term, axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -352,28 +362,36 @@ class Terms(Bounds):
         if len(atoms.term):
             least = np.where(reached, atoms.bottom, math.inf)
             most = np.where(reached, atoms.top, -math.inf)
-            low = low + np.minimum.reduceat(least, atoms.term, axis=1).sum(axis=1)
-            high = high + np.maximum.reduceat(most, atoms.term, axis=1).sum(axis=1)
+            low = low + _each_tree(np.minimum, least, atoms).sum(axis=1)
+            high = high + _each_tree(np.maximum, most, atoms).sum(axis=1)
         n = np.zeros(len(inside))
         return n + low - model.rounding, n + high + model.rounding
 
     def relaxed(self, choices: Choices, level: float, steps: int) -> tuple[Bools, list[Relaxation]]:
-        """By the trees at their best, and by the function of each box."""
+        """By the trees at their best, and by the function of each box.
+
+        A tree of which a box reaches one leaf has its value there, and no part in the function.
+        """
         del steps
         atoms, n = self._atoms, len(choices.budget)
         base = self.ensemble.base_ends[1] + atoms.constant[1]
         inside = np.zeros((n, len(atoms.has)), dtype=bool)
         inside[choices.box, choices.candidate] = True
-        best, most = np.zeros(n), np.zeros(n)
-        if len(atoms.term):
-            under = self._under(inside, self._h[choices.function])
-            best = np.maximum.reduceat(atoms.top - under, atoms.term, axis=1).sum(axis=1)
-            top = np.where(under < math.inf, atoms.top, -math.inf)
-            most = np.maximum.reduceat(top, atoms.term, axis=1).sum(axis=1)
-        out = base + most < level
-        needed = level - base - np.where(out, 0.0, best)
-        gains = self._gains[choices.function[choices.box], choices.candidate]
-        return out, [Relaxation(needed, gains, np.zeros(len(gains)))]
+        if not len(atoms.term):
+            gains = np.zeros(len(choices.box))
+            return np.full(n, base < level), [Relaxation(np.full(n, level - base), gains, gains)]
+        h = self._h[choices.function]
+        under = self._under(inside, h)
+        reached = under < math.inf
+        most = _each_tree(np.maximum, np.where(reached, atoms.top, -math.inf), atoms)
+        best = _each_tree(np.maximum, atoms.top - under, atoms)
+        one = _each_tree(np.add, reached.astype(np.int64), atoms) == 1
+        out = base + most.sum(axis=1) < level
+        needed = level - base - np.where(out[:, None] | one, most, best).sum(axis=1)
+        gains = np.where(one[:, atoms.tree], 0.0, h) @ atoms.has.T
+        told = gains[choices.box, choices.candidate]
+        needed = np.where(out, 0.0, needed)
+        return out, [Relaxation(needed, told, np.zeros(len(told)))]
 
     def looseness(self, first: Ints, last: Ints) -> Floats:
         """How many atoms each feature's range holds, over the trees."""
@@ -403,7 +421,7 @@ class Terms(Bounds):
             if len(numbers) != h.shape[1]:
                 given = f"function {k}: given {len(numbers)} numbers"
                 raise CertificateError(f"{given}, expected one for each of {h.shape[1]} atoms")
-            if 2.0**power < unit or (np.abs(numbers) >= 2**53).any():
+            if power < self.ensemble.finest or (np.abs(numbers) >= 2**53).any():
                 raise CertificateError(f"function {k}: it has more digits than are counted with")
             h[k] = numbers * 2.0**power
         if len(atoms.entry):
@@ -413,19 +431,16 @@ class Terms(Bounds):
         return h
 
     @cached_property
-    def _gains(self) -> Floats:
-        """What each candidate gains by each function."""
-        return np.asarray(self._h @ self._atoms.has.T)
-
-    @cached_property
     def _atoms(self) -> _Atoms:
         model = self.ensemble
         alive = model.reached(self.cells)
         each = zip(model.first_cell.tolist(), self.cells, strict=True)
         columns = np.concatenate([a + of for a, of in each])
+        order = np.argsort(columns, kind="stable")  # feature by feature, and by cells
         ends = np.cumsum([0, *map(len, self.cells)])
         top, bottom, constant, term = [], [], [0.0, 0.0], [0]
         leaf: list[int] = []
+        many: list[int] = []
         pair, takes, placed, entry, n = [0], [np.empty(0, int)], [], [], 0
         for a, b in pairwise([*model.starts.tolist(), len(alive)]):
             rows = a + np.flatnonzero(alive[a:b])
@@ -436,12 +451,12 @@ class Terms(Bounds):
             allowed, own = model.allowed[rows][:, columns], []
             names = _names(allowed)
             for start, stop in pairwise(ends.tolist()):
+                at = order[start:stop]
                 seen: dict[bytes, int] = {}
-                of = np.array([seen.setdefault(name, len(seen)) for name in names[start:stop]])
+                of = np.array([seen.setdefault(names[c], len(seen)) for c in at.tolist()])
                 if len(seen) > 1:
-                    first = start + np.unique(of, return_index=True)[1]
-                    own.append((n, allowed[:, first]))
-                    placed.append((np.arange(start, stop), n + of))
+                    own.append((n, allowed[:, at[np.unique(of, return_index=True)[1]]]))
+                    placed.append((at, n + of))
                     entry.append(n)
                     n += len(seen)
             for i in range(len(rows)):
@@ -449,6 +464,7 @@ class Terms(Bounds):
                 for begin, taken in own:
                     takes.append(begin + np.flatnonzero(taken[i]))
                     pair.append(pair[-1] + len(takes[-1]))
+            many.append(n - sum(many))
             top.append(model.top[rows])
             bottom.append(model.bottom[rows])
             term.append(term[-1] + len(rows))
@@ -459,4 +475,5 @@ class Terms(Bounds):
             np.concatenate([*top, np.empty(0)]), np.concatenate([*bottom, np.empty(0)]),
             (constant[0], constant[1]), np.array(term[:-1], int), np.array(leaf, int),
             np.array(pair[:-1], int), np.concatenate(takes), has, np.array(entry, int),
+            np.repeat(np.arange(len(many)), many),
         )  # fmt: skip

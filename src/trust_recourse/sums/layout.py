@@ -9,6 +9,7 @@ an entry of its term, and lists the atoms that the leaf takes there.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -123,13 +124,19 @@ def _pairs(
     return leaf_pair, pair, takes[:k]
 
 
-@_arrays
-def atoms_of(lay: Any, cells: Any, offset: Any) -> Any:
+def atoms_of(lay: Ints, cells: Sequence[Ints]) -> Ints:
     """The atoms of the layout of some cells of each feature alone, by their number in the whole's.
 
     There a term has no leaf that none of these cells reaches, and no two atoms with the same leaves
     of those that are left; each goes by its first cell.
     """
+    ascending = [np.unique(of) for of in cells]
+    found: Ints = _atoms_of(lay, np.concatenate(ascending), np.cumsum([0, *map(len, ascending)]))
+    return found
+
+
+@_arrays
+def _atoms_of(lay: Any, cells: Any, offset: Any) -> Any:
     found = np.empty(lay[H], np.int64)
     n = 0
     for t in range(lay[T]):

@@ -10,6 +10,7 @@ import numpy as np
 from trust_recourse.cells import Candidates, Cells, Condition, Floats, Grid, Ints, Reduction, Score
 from trust_recourse.schema import Feature, Schema
 from trust_recourse.sums.ensemble import SumModel
+from trust_recourse.sums.layout import atoms_of
 from trust_recourse.sums.reduce import Asked, Reduced, Sum, reduced
 from trust_recourse.sums.terms import Terms
 
@@ -108,7 +109,8 @@ def _reduction(
         first = np.cumsum(whole.sizes) - whole.sizes
         places = zip(features, chosen, found.point - first, strict=True)
         codes = np.array([each.codes[at[c]] for each, at, c in places])
-    steps = [(step.multiplier, step.h) for step in found.steps]
+    atoms = atoms_of(whole.layout, [each.cells for each in features])
+    steps = [(step.multiplier, step.h[atoms]) for step in found.steps]
     return Reduction(fewer, _Less(score, found), codes, steps)
 
 

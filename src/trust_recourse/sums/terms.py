@@ -121,8 +121,7 @@ class Terms(Kernel):
 
     def told(self, price: Floats, memory: Floats, cells: Sequence[Ints]) -> tuple[Floats, Floats]:
         """Prices per unit of the sum, and the h of the atoms that these cells tell apart."""
-        atoms = atoms_of(self.layout, np.concatenate(cells), np.cumsum([0, *map(len, cells)]))
-        return price / self.width, memory[:, 1 + atoms] * self.width
+        return price / self.width, memory[:, 1 + atoms_of(self.layout, cells)] * self.width
 
 
 @cache
