@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +29,7 @@ from trust_recourse.certificate.record import (
     REASONS,
     Certificate,
     CertificateError,
+    Function,
     Proof,
 )
 from trust_recourse.cost import Cost
@@ -205,9 +205,13 @@ class Case:
     problem: Problem
     model: Any
     codes: tuple[Floats, ...]  # of the candidates of each feature
-    candidates: Candidates
-    levels: list[Level]  # that a point of the target reaches
+    asked: list[tuple[Candidates, float]]  # about either class, and the score that is needed
     goal: float  # the lower bound, before the root
+
+    @property
+    def candidates(self) -> Candidates:
+        """The candidates, asked about the wanted class."""
+        return self.asked[0][0]
 
     def predicted(self, rows: Floats) -> Floats:
         """What `predict_proba` says of the wanted class at rows of codes.
@@ -222,7 +226,7 @@ class Case:
         reader, each = self.candidates.reader, enumerate(self.problem.action_set.schema)
         cells = tuple(reader.cells(f, feature, rows[:, f]) for f, feature in each)
         at = np.tile(np.arange(len(rows))[:, None], len(cells))
-        low, high = replace(self.candidates, cells=cells, functions=()).confidence(at, at)
+        low, high = Candidates(reader, cells, np.empty(0)).confidence(at, at)
         if not ((said >= low - RELATIVE) & (said <= high + RELATIVE)).all():
             raise CertificateError("the model's predictions are not those of the numbers it holds")
         return said
@@ -237,10 +241,9 @@ class Case:
         """The lower bound, before the root and less what rounding may take."""
         return _enough(self.goal)
 
-    @cached_property
-    def asked(self) -> list[tuple[Candidates, float]]:
-        """The candidates, and the score that they must reach, asked about either class."""
-        return [(replace(self.candidates, reader=reader), level) for reader, level in self.levels]
+    def using(self, functions: tuple[Function, ...]) -> Case:
+        """The same with other functions."""
+        return replace(self, asked=[(each.using(functions), level) for each, level in self.asked])
 
 
 def _enough(goal: float) -> float:
@@ -330,8 +333,9 @@ def case_of(certificate: Certificate, problem: Problem, model: Any) -> Case:
     _check_cover(certificate.proof, offers, levels, _enough(goal))
     costs = np.concatenate([offered.costs(offered.codes) for offered in offers])
     cells = tuple(offered.cells(offered.codes) for offered in offers)
-    candidates = Candidates(reader, cells, costs, certificate.proof.functions)
-    return Case(problem, model, codes, candidates, levels, goal)
+    functions = certificate.proof.functions
+    asked = [(Candidates(each, cells, costs, functions), level) for each, level in levels]
+    return Case(problem, model, codes, asked, goal)
 
 
 def _check_cover(proof: Proof, offers: list[Offered], levels: list[Level], goal: float) -> None:

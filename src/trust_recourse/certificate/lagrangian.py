@@ -50,10 +50,15 @@ class Candidates:
     cells: tuple[Ints, ...]
     costs: Floats
     functions: tuple[Function, ...] = ()
+    made: Bounds | None = None
+
+    def using(self, functions: tuple[Function, ...]) -> Candidates:
+        """The same candidates, judged by other functions."""
+        return replace(self, functions=functions, made=self._bounds.using(functions))
 
     def turned(self) -> Candidates:
         """The same candidates, asked about the other class."""
-        return replace(self, reader=self.reader.turned())
+        return replace(self, reader=self.reader.turned(), made=None)
 
     @cached_property
     def sizes(self) -> Ints:
@@ -93,7 +98,8 @@ class Candidates:
         function = np.zeros(len(first), np.int64) if function is None else function
         found = self.cheapest(first, last) if math.isfinite(level) else np.full(len(first), goal)
         at_once = max(AT_ONCE // self.work, 1)
-        for effort in EFFORTS if goal < math.inf else EFFORTS[:1]:
+        efforts = EFFORTS[:: 2 if self.reader.functional else 1] if goal < math.inf else EFFORTS[:1]
+        for effort in efforts:
             left = np.flatnonzero(found < goal)
             for start in range(0, len(left), at_once):
                 cancel.check()
@@ -137,7 +143,7 @@ class Candidates:
 
     @cached_property
     def _bounds(self) -> Bounds:
-        return self.reader.bounds(self.cells, self.functions)
+        return self.made or self.reader.bounds(self.cells, self.functions)
 
     @cached_property
     def _start(self) -> Ints:

@@ -124,6 +124,11 @@ class Bounds(ABC):
     def work(self) -> int:
         """How many numbers there are to a box."""
 
+    def using(self, functions: tuple[Function, ...]) -> Bounds:
+        """The same, made with other functions of a proof."""
+        del functions
+        return self
+
     @abstractmethod
     def scores(self, first: Ints, last: Ints) -> tuple[Floats, Floats]:
         """Between what the score lies on each box."""

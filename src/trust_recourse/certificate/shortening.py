@@ -26,7 +26,7 @@ from trust_recourse.certificate.record import (
 )
 from trust_recourse.question import Floats, Ints
 
-BITS = (8, 12, 16, 24, 32, 60)  # of the greatest number, that are tried
+BITS = (10, 16, 24, 60)  # of the greatest number, that are tried
 
 
 def shortened(
@@ -62,54 +62,30 @@ def rounded(h: Floats, bits: int, finest: int) -> Function:
 def _shared(proof: Proof, case: Case, rows: Ints, functions: Floats) -> Proof:
     """A function for each priced leaf, as few as it takes: each serves all that it can."""
     found = [boxes for reason, boxes in leaves(proof, len(proof.feature)) if reason == PRICED]
-    if not found or functions.shape[1] == 0:
+    if not found or functions.shape[1] == 0 or _served(case, found[0], ()).all():
         return proof
     boxes, cut, finest = found[0], proof.cut.copy(), case.candidates.reader.finest
     chosen: list[Function] = []
-    left = np.flatnonzero(~_served(case, boxes, None))
-    if len(left) == 0:
-        return proof
     left = np.arange(len(boxes.node))
     while len(left):
         cancel.check()
         own = functions[rows[boxes.node[left[0]]]]
-        tries = (rounded(own, bits, finest) for bits in BITS)
-        function = next((f for f in tries if _served(case, boxes.at(left[:1]), f)[0]), None)
-        function = rounded(np.zeros_like(own), 1, finest) if function is None else function
-        served = _served(case, boxes.at(left), function)
-        if not served[0]:
-            import os
-
-            if os.environ.get("LOUD"):
-                print(
-                    "NOT SERVED",
-                    boxes.at(left[:1]),
-                    priced(
-                        replace(
-                            case,
-                            candidates=replace(
-                                case.candidates, functions=(rounded(own, 60, finest),)
-                            ),
-                        ),
-                        boxes.at(left[:1])._replace(function=np.zeros(1, int)),
-                    ),
-                    case.enough,
-                    abs(own).max(),
-                    finest,
-                )
-        served[0] = True
+        for bits in BITS:
+            function = rounded(own, bits, finest)
+            if _served(case, boxes.at(left[:1]), (function,))[0]:
+                break
+        served = _served(case, boxes.at(left), (function,))
+        served[0] = True  # if it is not, the checker may find it so in parts
         cut[boxes.node[left[served]]] = len(chosen)
         chosen.append(function)
         left = left[~served]
     return replace(proof, cut=cut, functions=tuple(chosen))
 
 
-def _served(case: Case, boxes: Boxes, function: Function | None) -> Bools:
+def _served(case: Case, boxes: Boxes, functions: tuple[Function, ...]) -> Bools:
     """Which boxes a function discards, or none at all."""
-    given = () if function is None else (function,)
-    with_it = replace(case, candidates=replace(case.candidates, functions=given))
     first = boxes._replace(function=np.zeros_like(boxes.function))
     try:
-        return np.asarray(priced(with_it, first) >= case.enough)
+        return np.asarray(priced(case.using(functions), first) >= case.enough)
     except CertificateError:
         return np.zeros(len(boxes.node), dtype=bool)

@@ -9,7 +9,7 @@ function h of the atoms
 
 with K_t = max over leaves of (value − Σ over entries of the least h of the atoms that it takes):
 the condition that a proof's functions make. Their numbers come tree by tree, feature by feature,
-atom by atom in the order of their first cells; leaves and atoms are those that the candidates reach.
+atom by atom in the order of their first cells; leaves and atoms are those that candidates reach.
 
 Values are rounded outwards, once, to a unit of 2^−44 of the greatest sum or less; functions are
 whole multiples of it. Sums of such numbers are exact in floats as long as they stay below 2^53
@@ -228,7 +228,7 @@ class Ensemble(Reader):
 
     def bounds(self, cells: Sequence[Ints], functions: Sequence[Function] = ()) -> Terms:
         """The trees on candidates in these cells."""
-        return Terms(self, tuple(cells), tuple(functions))
+        return Terms(self, _atoms(self, cells), tuple(functions))
 
 
 # ---------------------------------------------------------------- reading
@@ -324,7 +324,12 @@ class _Atoms(NamedTuple):
     leaf: Ints
     pair: Ints
     takes: Ints
-    has: Floats  # (candidates, atoms) 1.0 where a candidate lies in an atom
+    atom: Ints  # that candidates lie in, candidate by candidate; the last of each is none
+    of_candidate: Ints  # where those of each begin
+    candidate: Ints  # that lie in atoms, atom by atom
+    of_atom: Ints
+    feature: Ints  # of each candidate
+    place: Ints  # among those of its feature
     entry: Ints  # the first atom of each entry
     tree: Ints  # of each atom, among those that have several leaves
 
@@ -339,25 +344,24 @@ class Terms(Bounds):
     """The trees on boxes of candidates."""
 
     ensemble: Ensemble
-    cells: tuple[Ints, ...]
+    atoms: _Atoms
     functions: tuple[Function, ...]
+
+    def using(self, functions: tuple[Function, ...]) -> Terms:
+        """The same with other functions."""
+        return replace(self, functions=functions)
 
     @property
     def work(self) -> int:
         """A number for each atom that a leaf takes."""
-        return len(self._atoms.takes) + len(self._atoms.has) + 1
+        return len(self.atoms.takes) + len(self.atoms.atom)
 
     def scores(self, first: Ints, last: Ints) -> tuple[Floats, Floats]:
         """The sums of each tree's least leaf that can be reached, and of its greatest."""
-        inside = np.concatenate(
-            [
-                (np.arange(len(of)) >= first[:, [f]]) & (np.arange(len(of)) <= last[:, [f]])
-                for f, of in enumerate(self.cells)
-            ],
-            axis=1,
-        )
-        atoms, model = self._atoms, self.ensemble
-        reached = self._under(inside, np.zeros((len(inside), atoms.has.shape[1]))) < math.inf
+        atoms, model = self.atoms, self.ensemble
+        f, at = atoms.feature, atoms.place
+        inside = (at >= first[:, f]) & (at <= last[:, f])
+        reached = self._under(inside, np.zeros((len(inside), len(atoms.of_atom)))) < math.inf
         low, high = (end + same for end, same in zip(model.base_ends, atoms.constant, strict=True))
         if len(atoms.term):
             least = np.where(reached, atoms.bottom, math.inf)
@@ -373,9 +377,9 @@ class Terms(Bounds):
         A tree of which a box reaches one leaf has its value there, and no part in the function.
         """
         del steps
-        atoms, n = self._atoms, len(choices.budget)
+        atoms, n = self.atoms, len(choices.budget)
         base = self.ensemble.base_ends[1] + atoms.constant[1]
-        inside = np.zeros((n, len(atoms.has)), dtype=bool)
+        inside = np.zeros((n, len(atoms.place)), dtype=bool)
         inside[choices.box, choices.candidate] = True
         if not len(atoms.term):
             gains = np.zeros(len(choices.box))
@@ -388,35 +392,39 @@ class Terms(Bounds):
         one = _each_tree(np.add, reached.astype(np.int64), atoms) == 1
         out = base + most.sum(axis=1) < level
         needed = level - base - np.where(out[:, None] | one, most, best).sum(axis=1)
-        gains = np.where(one[:, atoms.tree], 0.0, h) @ atoms.has.T
+        counted = np.column_stack([np.where(one[:, atoms.tree], 0.0, h), np.zeros(n)])
+        gains = np.add.reduceat(counted[:, atoms.atom], atoms.of_candidate, axis=1)
         told = gains[choices.box, choices.candidate]
         needed = np.where(out, 0.0, needed)
         return out, [Relaxation(needed, told, np.zeros(len(told)))]
 
     def looseness(self, first: Ints, last: Ints) -> Floats:
         """How many atoms each feature's range holds, over the trees."""
-        ends, held = np.cumsum([0, *map(len, self.cells)]), []
-        for f in range(len(self.cells)):
-            rows = self._atoms.has[ends[f] + first[0, f] : ends[f] + last[0, f] + 1]
-            held.append(rows.any(axis=0).sum() - rows.all(axis=0).sum())
+        f, at = self.atoms.feature, self.atoms.place
+        inside, held = (at >= first[0, f]) & (at <= last[0, f]), []
+        many = np.diff(self.atoms.of_atom, append=len(self.atoms.candidate))
+        order = np.repeat(np.arange(len(many)), many)
+        for each in range(first.shape[1]):
+            mine = np.isin(self.atoms.candidate, np.flatnonzero(inside & (f == each)))
+            held.append(len(np.unique(order[mine])))
         return np.array(held, dtype=float)
 
     # ------------------------------------------------------------ functions
 
     def _under(self, inside: Bools, h: Floats) -> Floats:
         """Σ over the entries of each leaf of the least h that it takes; ∞ if it is not reached."""
-        atoms = self._atoms
+        atoms = self.atoms
         if not len(atoms.term):
             return np.zeros((len(inside), 0))
-        there = inside.astype(np.float64) @ atoms.has > 0
+        there = np.logical_or.reduceat(inside[:, atoms.candidate], atoms.of_atom, axis=1)
         least = np.where(there, h, math.inf)[:, atoms.takes]
         return np.add.reduceat(np.minimum.reduceat(least, atoms.pair, axis=1), atoms.leaf, axis=1)
 
     @cached_property
     def _h(self) -> Floats:
         """The functions, (k, atoms): at least one, which may be 0."""
-        atoms, unit = self._atoms, self.ensemble.unit
-        h = np.zeros((max(len(self.functions), 1), atoms.has.shape[1]))
+        atoms, unit = self.atoms, self.ensemble.unit
+        h = np.zeros((max(len(self.functions), 1), len(atoms.of_atom)))
         for k, (power, numbers) in enumerate(self.functions):
             if len(numbers) != h.shape[1]:
                 given = f"function {k}: given {len(numbers)} numbers"
@@ -430,50 +438,56 @@ class Terms(Bounds):
                 raise CertificateError("a function is much greater than any sum of the model")
         return h
 
-    @cached_property
-    def _atoms(self) -> _Atoms:
-        model = self.ensemble
-        alive = model.reached(self.cells)
-        each = zip(model.first_cell.tolist(), self.cells, strict=True)
-        columns = np.concatenate([a + of for a, of in each])
-        order = np.argsort(columns, kind="stable")  # feature by feature, and by cells
-        ends = np.cumsum([0, *map(len, self.cells)])
-        top, bottom, constant, term = [], [], [0.0, 0.0], [0]
-        leaf: list[int] = []
-        many: list[int] = []
-        pair, takes, placed, entry, n = [0], [np.empty(0, int)], [], [], 0
-        for a, b in pairwise([*model.starts.tolist(), len(alive)]):
-            rows = a + np.flatnonzero(alive[a:b])
-            if len(rows) == 1:
-                constant[0] += float(model.bottom[rows[0]])
-                constant[1] += float(model.top[rows[0]])
-                continue
-            allowed, own = model.allowed[rows][:, columns], []
-            names = _names(allowed)
-            for start, stop in pairwise(ends.tolist()):
-                at = order[start:stop]
-                seen: dict[bytes, int] = {}
-                of = np.array([seen.setdefault(names[c], len(seen)) for c in at.tolist()])
-                if len(seen) > 1:
-                    own.append((n, allowed[:, at[np.unique(of, return_index=True)[1]]]))
-                    placed.append((at, n + of))
-                    entry.append(n)
-                    n += len(seen)
-            for i in range(len(rows)):
-                leaf.append(len(pair) - 1)
-                for begin, taken in own:
-                    takes.append(begin + np.flatnonzero(taken[i]))
-                    pair.append(pair[-1] + len(takes[-1]))
-            many.append(n - sum(many))
-            top.append(model.top[rows])
-            bottom.append(model.bottom[rows])
-            term.append(term[-1] + len(rows))
-        has = np.zeros((len(columns), n))
-        for at, atoms in placed:
-            has[at, atoms] = 1.0
-        return _Atoms(
-            np.concatenate([*top, np.empty(0)]), np.concatenate([*bottom, np.empty(0)]),
-            (constant[0], constant[1]), np.array(term[:-1], int), np.array(leaf, int),
-            np.array(pair[:-1], int), np.concatenate(takes), has, np.array(entry, int),
-            np.repeat(np.arange(len(many)), many),
-        )  # fmt: skip
+
+def _atoms(model: Ensemble, cells: Sequence[Ints]) -> _Atoms:
+    """The trees on candidates in these cells."""
+    alive = model.reached(cells)
+    each = zip(model.first_cell.tolist(), cells, strict=True)
+    columns = np.concatenate([a + of for a, of in each])
+    order = np.argsort(columns, kind="stable")  # feature by feature, and by cells
+    sizes = [len(of) for of in cells]
+    ends = np.cumsum([0, *sizes])
+    top, bottom, constant, term = [], [], [0.0, 0.0], [0]
+    leaf: list[int] = []
+    many: list[int] = []
+    pair, takes, placed, entry, n = [0], [np.empty(0, int)], [], [], 0
+    for a, b in pairwise([*model.starts.tolist(), len(alive)]):
+        rows = a + np.flatnonzero(alive[a:b])
+        if len(rows) == 1:
+            constant[0] += float(model.bottom[rows[0]])
+            constant[1] += float(model.top[rows[0]])
+            continue
+        allowed, own = model.allowed[rows][:, columns], []
+        names = _names(allowed)
+        for start, stop in pairwise(ends.tolist()):
+            at = order[start:stop]
+            seen: dict[bytes, int] = {}
+            of = np.array([seen.setdefault(names[c], len(seen)) for c in at.tolist()])
+            if len(seen) > 1:
+                own.append((n, allowed[:, at[np.unique(of, return_index=True)[1]]]))
+                placed.append((at, n + of))
+                entry.append(n)
+                n += len(seen)
+        for i in range(len(rows)):
+            leaf.append(len(pair) - 1)
+            for begin, taken in own:
+                takes.append(begin + np.flatnonzero(taken[i]))
+                pair.append(pair[-1] + len(takes[-1]))
+        many.append(n - sum(many))
+        top.append(model.top[rows])
+        bottom.append(model.bottom[rows])
+        term.append(term[-1] + len(rows))
+    none = np.arange(len(columns)), np.full(len(columns), n)
+    candidate, atom = (np.concatenate(part) for part in zip(*placed, none, strict=True))
+    by_candidate, by_atom = (np.lexsort(keys) for keys in ((atom, candidate), (candidate, atom)))
+    by_atom = by_atom[: len(atom) - len(columns)]
+    return _Atoms(
+        np.concatenate([*top, np.empty(0)]), np.concatenate([*bottom, np.empty(0)]),
+        (constant[0], constant[1]), np.array(term[:-1], int), np.array(leaf, int),
+        np.array(pair[:-1], int), np.concatenate(takes),
+        atom[by_candidate], np.searchsorted(candidate[by_candidate], np.arange(len(columns))),
+        candidate[by_atom], np.searchsorted(atom[by_atom], np.arange(n)),
+        np.repeat(np.arange(len(cells)), sizes), np.concatenate([*map(np.arange, sizes)]),
+        np.array(entry, int),
+        np.repeat(np.arange(len(many)), many),
+    )  # fmt: skip

@@ -109,7 +109,7 @@ def _reduction(
         first = np.cumsum(whole.sizes) - whole.sizes
         places = zip(features, chosen, found.point - first, strict=True)
         codes = np.array([each.codes[at[c]] for each, at, c in places])
-    atoms = atoms_of(whole.layout, [each.cells for each in features])
+    atoms = atoms_of(whole.layout, [each.cells.astype(np.int64) for each in features])
     steps = [(step.multiplier, step.h[atoms]) for step in found.steps]
     return Reduction(fewer, _Less(score, found), codes, steps)
 
