@@ -14,7 +14,6 @@ import math
 import time
 from collections import Counter
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
@@ -27,6 +26,7 @@ from hypothesis import strategies as st
 
 import mutations
 import trust_recourse
+from claims import is_true
 from trust_recourse import Feature, PTMClassifier, Recourse, Schema, TMClassifier
 from trust_recourse.cancel import Cancelled, cancellable
 from trust_recourse.cells import Grid
@@ -944,74 +944,16 @@ def test_no_cost_that_overflows_proves_that_nothing_is_within_reach(change, cost
 def test_a_cost_leaf_never_proves_against_infinity():
     """Nor where a sum of finite costs would overflow."""
     asked = ask(1, "l1")
-    case = checker._case(asked.certificate(), asked.problem, asked.model)
+    case = checker.case_of(asked.certificate(), asked.problem, asked.model)
     ends = np.zeros((1, 4), np.int64), case.candidates.sizes[None] - 1
     costly = replace(case.candidates, costs=np.full_like(case.candidates.costs, math.inf))
-    endless = replace(case, candidates=costly, goal=math.inf)
-    true, _ = checker._by_cost(endless, cover.Boxes(np.array([0]), *ends, np.array([0.0])))
+    endless = replace(case, asked=[(costly, 0.5)], goal=math.inf)
+    none = np.array([0])
+    true, _ = checker._by_cost(endless, cover.Boxes(none, *ends, np.array([0.0]), none))
     assert not true.any()
 
 
 # ---------------------------------------------------------------- mutations
-
-
-def paid(problem, row):
-    """What a row costs before the root, as an exact fraction, which nothing can overflow."""
-    cost, total = problem.cost, Fraction(0)
-    for feature, a, b in zip(problem.action_set.schema, problem.action_set.own, row, strict=True):
-        if a == b or (math.isnan(a) and math.isnan(b)):
-            continue
-        moved = weight = Fraction(feature.weight)
-        if feature.kind != "category" and not math.isnan(a):
-            moved *= abs(Fraction(b) - Fraction(a)) / Fraction(feature.scale)
-        total += sum(Fraction(part) * by for part, by in (
-            (cost.l0, weight), (cost.l1, moved), (cost.l2, moved**2)))  # fmt: skip
-    return total
-
-
-def some_values(actions, thresholds):
-    """All that a feature may become; where that has no end, what is nearest in each cell."""
-    try:
-        return actions.values(200).tolist()
-    except SchemaError:
-        cells = itertools.pairwise([-math.inf, *thresholds.tolist(), math.inf])
-        nearest = {actions.nearest(*cell) for cell in cells} - {None, actions.own}
-        return [actions.own, *nearest]
-
-
-def readings(schema):
-    parts = ("name", "kind", "values", "missing")
-    return [[getattr(feature, part) for part in parts] for feature in schema]
-
-
-def is_true(certificate, model):
-    """Whether enumeration finds nothing against what a certificate claims of its own question."""
-    problem, answer = certificate.problem, certificate.answer
-    action_set, target = problem.action_set, problem.target
-    if readings(action_set.schema) != readings(model.schema_):
-        return False
-    values = map(some_values, action_set.actions, readers.read(model, 1).edges)
-    rows = [row for row in itertools.product(*values) if action_set.allows(row)]
-    if answer is not None and len(answer.codes) == len(action_set.actions):
-        rows += [answer.codes] * action_set.allows(answer.codes)
-    p = model.predict_proba(action_set.schema.decode(np.array(rows)))[:, problem.wanted]
-    met = [row for row, c in zip(rows, p, strict=True) if target.met(c)]
-    if certificate.status is Status.INFEASIBLE:
-        return not met
-    if answer is None or not any(np.array_equal(answer.codes, row, equal_nan=True) for row in met):
-        return False
-    if not (math.isfinite(certificate.lower_bound) and math.isfinite(answer.cost)):
-        return False
-
-    def added(bound):
-        return Fraction(bound) ** 2 if problem.cost.root else Fraction(bound)
-
-    least, close = min(paid(problem, row) for row in met), 1 + Fraction(1, 10**8)
-    best = certificate.status is not Status.OPTIMAL or added(answer.cost) <= least * close
-    dearest = paid(problem, answer.codes) * close
-    return (
-        best and added(certificate.lower_bound) <= least * close and added(answer.cost) <= dearest
-    )
 
 
 ARRAYS = {(name,) for name in ("candidates", "feature", "cut", "price")}

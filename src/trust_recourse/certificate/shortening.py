@@ -26,7 +26,9 @@ from trust_recourse.certificate.record import (
 )
 from trust_recourse.question import Floats, Ints
 
-BITS = (10, 16, 24, 60)  # of the greatest number, that are tried
+BITS = (8, 12, 16, 24, 60)  # of the greatest number, that are tried
+CHAIN = 32  # boxes that are tried together, next to each other in the tree
+SHARE = 0.2  # of them that a function must serve to be tried on the next
 
 
 def shortened(
@@ -74,12 +76,23 @@ def _shared(proof: Proof, case: Case, rows: Ints, functions: Floats) -> Proof:
             function = rounded(own, bits, finest)
             if _served(case, boxes.at(left[:1]), (function,))[0]:
                 break
-        served = _served(case, boxes.at(left), (function,))
-        served[0] = True  # if it is not, the checker may find it so in parts
+        served = _chain(case, boxes, left, function)
         cut[boxes.node[left[served]]] = len(chosen)
         chosen.append(function)
         left = left[~served]
     return replace(proof, cut=cut, functions=tuple(chosen))
+
+
+def _chain(case: Case, boxes: Boxes, left: Ints, function: Function) -> Bools:
+    """Which of the boxes that are left a function discards: looked for while it discards many."""
+    served = np.zeros(len(left), dtype=bool)
+    for start in range(0, len(left), CHAIN):
+        part = left[start : start + CHAIN]
+        served[start : start + CHAIN] = here = _served(case, boxes.at(part), (function,))
+        if here.mean() < SHARE:
+            break
+    served[0] = True  # if it does not, the checker may still find it so in parts
+    return served
 
 
 def _served(case: Case, boxes: Boxes, functions: tuple[Function, ...]) -> Bools:

@@ -102,16 +102,21 @@ def leaf(run: Any, node: int, reason: int, multiplier: float) -> None:
 
 
 @inline
-def priced_leaf(run: Any, slot: int, multiplier: float) -> None:
-    """Note that a multiplier discards a box, with what the kernels remember of it."""
+def priced_leaf(run: Any, node: int, multiplier: float, slot: int, row: int) -> int:
+    """Note that a multiplier discards a node, with what the kernels remember of a box.
+
+    That is a row of the tree's memory, or a new one if it is −1; which is given back.
+    """
     store, tree, counters, size = run.store, run.tree, run.asked.counters, memory_of(run)
-    leaf(run, store.node[slot], LAGRANGIAN, multiplier)
+    leaf(run, node, LAGRANGIAN, multiplier)
     if run.asked.switches[PROVE] == 1 and size > 0:
-        row = counters[ROWS]
-        counters[ROWS] += 1
-        tree.row[store.node[slot]] = row
-        for k in range(size):
-            tree.memory[row * size + k] = store.memory[slot * size + k]
+        if row < 0:
+            row = counters[ROWS]
+            counters[ROWS] += 1
+            for k in range(size):
+                tree.memory[row * size + k] = store.memory[slot * size + k]
+        tree.row[node] = row
+    return int(row)
 
 
 @inline

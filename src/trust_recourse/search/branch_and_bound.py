@@ -305,7 +305,7 @@ class BranchAndBound:
             nodes, memory = self.tree[:-1], self.tree.memory
             if self.asked.counters[arrays.MADE] + 8 * self.d + 8 > len(self.tree.cut):
                 nodes = tuple(_doubled(array) for array in nodes)
-            if (self.asked.counters[arrays.ROWS] + 1) * len(self.memory) > len(memory):
+            if (self.asked.counters[arrays.ROWS] + 2) * len(self.memory) > len(memory):
                 memory = _doubled(memory)
             self.tree = arrays.Tree(*nodes, memory)
         return True
