@@ -222,7 +222,7 @@ class Exact:
         if not all(len(each.codes) for each in features):
             raise ValueError("the score's reduce() left a feature without any value")
         search = BranchAndBound(features, [_about(score, features)], **self.limits)  # type: ignore[arg-type]
-        search.cutoff = incumbent * (1.0 + ROUNDING)
+        search.cutoff = math.nextafter(incumbent * (1.0 + ROUNDING), math.inf)
         return search, *self._interval(score)
 
     @cached_property
@@ -429,7 +429,8 @@ def _pieces(grid: Grid, problem: Problem, radius: float) -> list[Piece]:
         missing, r = np.isnan(codes), radius * feature.scale
         ends = finer.ends(f)
         left, right = (ends[np.where(missing, 0, piece) + k] for k in (0, 1))
-        middle = np.where(np.isinf(right - left), codes, (left + right) / 2.0)
+        with np.errstate(invalid="ignore"):  # a feature without any edge has no middle
+            middle = np.where(np.isinf(right - left), codes, (left + right) / 2.0)
         cells, lows, highs = (
             grid.cells_in(f, np.where(missing, math.nan, where))
             for where in (codes, middle - r, middle + r)

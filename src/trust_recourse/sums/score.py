@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -47,6 +48,8 @@ class SumScore(Score):
         kernel, side = self.kernel, condition.side
         low, high = kernel.score(np.array([condition.low, condition.high])).tolist()
         need, most = (low, high) if side > 0 else (-high, -low)
+        if not math.isfinite(need):  # no sum has such a confidence
+            return None
         slack = 2.0 * kernel.rounding * kernel.width
         costs, chosen = _on_cells(features, self.grid.sizes)
         found = reduced(self.model.leaves, self.grid.sizes, costs, Asked(side, need, most, slack))
