@@ -89,11 +89,11 @@ def check_noise(court) -> None:
     for f, code in around.noisy(codes):
         low, high = around.moved(f, code)
         away.append(np.maximum(np.maximum(low - code, code - high), 0.0) / around.features[f].scale)
-    for norm, power in (("linf", math.inf), ("l1", 1), ("l2", 2)):
-        far = reduce(np.add.outer if power < math.inf else np.maximum.outer,
-                     [each**power if power < math.inf else each for each in away], np.zeros(()))  # fmt: skip
-        least = float(far[lost].min()) if lost.any() else math.inf
-        least = least if power == math.inf else least ** (1 / power)
+    for norm, outer, power in (
+        ("linf", np.maximum.outer, 1), ("l1", np.add.outer, 1), ("l2", np.add.outer, 2)
+    ):  # fmt: skip
+        far = reduce(outer, [each**power for each in away], np.zeros(()))
+        least = float(far[lost].min()) ** (1 / power) if lost.any() else math.inf
         told = result.radius(norm=norm)
         alike = math.isclose(told, least, rel_tol=NEAR) or told == least
         court.law(alike, f"radius {norm}: {told!r}, by enumeration {least!r}")
@@ -155,7 +155,7 @@ def check_room(court) -> None:
 
 
 def _worst(around, codes, radius, way):
-    """The least confidence around a row; `way` is where what may be rounding counts: 1 in, −1 out."""
+    """The least confidence around a row; what may be rounding is room if `way` is 1, none if −1."""
     picked = []
     for f, code in enumerate(codes.tolist()):
         ends = around.moved(f, code)

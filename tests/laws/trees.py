@@ -41,17 +41,32 @@ class Library:
 
     family = "library"
 
-    def __init__(self, kind: str, given: Any, schema: Schema, columns: list[str] | None) -> None:
-        self.kind, self.given, self.schema, self.columns = kind, given, schema, columns
-        self.classes_ = given.classes_
+    def __init__(
+        self, kind: str, given: Any, schema: Schema, columns: list[str] | None, categories: set[str]
+    ) -> None:
+        self.kind, self.given, self.schema = kind, given, schema
+        self.columns, self.categories = columns, categories  # no columns: a bare array
 
-    def seen(self, table: pd.DataFrame) -> Any:
-        """What the library is given: text and such as categories, all else as floats."""
-        return seen(self.schema, table, self.columns, self.categories)
+    def learnt(self, table: pd.DataFrame, y: np.ndarray) -> Library:
+        self.given.fit(self.seen(table), y)
+        return self
 
     @property
-    def categories(self) -> set[str]:
-        return getattr(self.given, "laws_categories", set())
+    def classes_(self) -> Any:
+        return self.given.classes_
+
+    def seen(self, table: pd.DataFrame) -> Any:
+        """What the library is given: pandas categories, and all else as floats."""
+        found = {}
+        for feature in self.schema:
+            values = table[feature.name].tolist()
+            if feature.name in self.categories:
+                known = [None if is_blank(v) or v not in labels(feature) else v for v in values]
+                found[feature.name] = pd.Categorical(known, list(labels(feature)))
+            else:
+                found[feature.name] = [math.nan if is_blank(v) else float(v) for v in values]
+        made = pd.DataFrame(found)
+        return made.to_numpy() if self.columns is None else made[self.columns]
 
     def predict_proba(self, table: pd.DataFrame) -> np.ndarray:
         """The library's own word."""
@@ -65,20 +80,6 @@ class Library:
         for column, threshold in splits(self.kind, self.given):
             found[column if isinstance(column, str) else names[column]].append(threshold)
         return [near(np.array(found[name], float)) for name in self.schema.names]
-
-
-def seen(schema, table, columns, categories):
-    found = {}
-    for feature in schema:
-        values = table[feature.name].tolist()
-        if feature.name in categories:
-            known = [None if is_blank(v) or v not in labels(feature) else v for v in values]
-            ordered = feature.kind == "ordinal"
-            found[feature.name] = pd.Categorical(known, list(labels(feature)), ordered=ordered)
-        else:
-            found[feature.name] = [math.nan if is_blank(v) else float(v) for v in values]
-    made = pd.DataFrame(found)
-    return made.to_numpy() if columns is None else made[columns]
 
 
 def near(edges):
@@ -161,25 +162,26 @@ def _a_feature(rng, kind, name, room):
 
 def _taken(kind, feature):
     """Whether a library can be given such a column, and told apart from others by its schema."""
-    text = bool(feature.values) and isinstance(feature.values[0], str)
-    if (text and kind not in NATIVE) or (None in feature.missing and kind in NO_BLANKS):
+    if (text(feature) and kind not in NATIVE) or (None in feature.missing and kind in NO_BLANKS):
         return False
     apart = len(feature.missing) > 1  # codes that a model may tell apart, which are one to a schema
-    strange = kind == "xgboost" and text and any(code is not None for code in feature.missing)
+    strange = kind == "xgboost" and not numeric(feature) and feature.missing not in ((), (None,))
     return not (apart or strange)
+
+
+def text(feature):
+    return any(isinstance(label, str) for label in labels(feature))
 
 
 def a_model(rng, kind, schema, table, trees, leaves):
     """A fitted model, on named columns in any order or on a bare array."""
-    text = {f.name for f in schema if f.values and isinstance(f.values[0], str)}
-    columns = list(rng.permutation(schema.names))
-    columns = None if not text and chance(rng, 0.3) else [str(name) for name in columns]
-    X = seen(schema, table, columns, text)
+    more = kind in ("histogram", "lightgbm") and chance(rng, 0.5)  # of numbers too
+    known = {f.name for f in schema if text(f) or (more and f.kind in ("ordinal", "category"))}
+    columns = [str(name) for name in rng.permutation(schema.names)]
+    columns = None if not known and chance(rng, 0.3) else columns
+    given = _unfitted(rng, kind, trees, int(rng.integers(leaves[0], leaves[1] + 1)))
     y = _labels(rng, schema, table)
-    made = _unfitted(rng, kind, trees, int(rng.integers(leaves[0], leaves[1] + 1)))
-    given = made.fit(X, y)
-    given.laws_categories = text
-    return Library(kind, given, schema, columns)
+    return Library(kind, given, schema, columns, known).learnt(table, y)
 
 
 def _labels(rng, schema, table):
@@ -219,7 +221,8 @@ def _unfitted(rng, kind, n, leaves):
         return XGBClassifier(
             n_estimators=n, max_leaves=leaves, max_depth=4, enable_categorical=True, n_jobs=1,
             learning_rate=rate, tree_method=one_of(rng, "hist", "approx"), random_state=seed,
-            max_cat_to_onehot=one_of(rng, 1, 10), min_child_weight=0.1, base_score=one_of(rng, None, 0.3),
+            max_cat_to_onehot=one_of(rng, 1, 10), min_child_weight=0.1,
+            base_score=one_of(rng, None, 0.3),
         )  # fmt: skip
     from sklearn import ensemble, tree
 

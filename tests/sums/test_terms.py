@@ -95,7 +95,7 @@ def test_what_costs_nothing_is_found_in_a_reduced_question_too(monkeypatch):
     monkeypatch.setattr(score, "FEWEST", 0)
     model = DecisionTreeClassifier().fit([[1.0], [2.0]], [0, 1])
     schema = Schema((Feature("years", "integer", lower=0, upper=3),))
-    recourse = Recourse(model, schema, Cost.named("l1", {"years": lambda old, new: 0.0}))
+    recourse = Recourse(model, schema, Cost.named("l1", {"years": lambda *_: 0.0}))
     (option,) = recourse.find({"years": 1}, 0.7).options
     assert (option.x["years"], option.cost, str(option.status)) == (2, 0.0, "optimal")
 
@@ -113,6 +113,16 @@ def test_room_is_asked_for_where_a_number_is_never_split():
     schema = Schema((Feature("years"), Feature("age")))
     (option,) = Recourse(model, schema).find({"years": 1, "age": 30}, min_radius=0.5).options
     assert option.x["years"] == pytest.approx(2.5, abs=1e-6)
+
+
+@pytest.mark.parametrize("radius", [0.1, 0.2, 0.3, 0.7])
+@pytest.mark.parametrize("wanted", [0, 1])
+def test_room_is_found_before_the_first_threshold_and_after_the_last(radius, wanted):
+    model = DecisionTreeClassifier().fit([[0.0], [0.06]], [0, 1])
+    recourse = Recourse(model, Schema((Feature("years"),)), wanted=wanted)
+    (edge,) = recourse.score.grid.edges[0]
+    (option,) = recourse.find({"years": 0.06 * (1 - wanted)}, min_radius=radius).options
+    assert abs(option.x["years"] - edge) == pytest.approx(radius)
 
 
 @pytest.mark.parametrize("kind", KINDS)

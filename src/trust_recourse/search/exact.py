@@ -462,7 +462,8 @@ def _pieces(grid: Grid, problem: Problem, radius: float) -> list[Piece]:
         ends = finer.ends(f)
         left, right = (ends[np.where(missing, 0, piece) + k] for k in (0, 1))
         with np.errstate(invalid="ignore"):  # a feature without any edge has no middle
-            middle = np.where(np.isinf(right - left), codes, (left + right) / 2.0)
+            middle = np.where(np.isinf(right), codes + r, (left + right) / 2.0)
+        middle = np.where(np.isinf(left), codes - r, middle)  # an outer piece has none: further out
         cells, lows, highs = (
             grid.cells_in(f, np.where(missing, math.nan, where))
             for where in (codes, middle - r, middle + r)
