@@ -179,8 +179,8 @@ def a_model(rng, kind, schema, table, trees, leaves):
     known = {f.name for f in schema if text(f) or (more and f.kind in ("ordinal", "category"))}
     columns = [str(name) for name in rng.permutation(schema.names)]
     columns = None if not known and chance(rng, 0.3) else columns
-    given = _unfitted(rng, kind, trees, int(rng.integers(leaves[0], leaves[1] + 1)))
     y = _labels(rng, schema, table)
+    given = _unfitted(rng, kind, trees, int(rng.integers(leaves[0], leaves[1] + 1)))
     return Library(kind, given, schema, columns, known).learnt(table, y)
 
 

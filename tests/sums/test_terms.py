@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from trust_recourse import Cost, Feature, Recourse, Schema
 from trust_recourse.sums import adopt, score
-from trust_recourse.testing import check_cell_model
+from trust_recourse.testing import _check_box, check_cell_model
 
 pytest.importorskip("lightgbm", reason="LightGBM is not installed")
 pytest.importorskip("xgboost", reason="XGBoost is not installed")
@@ -64,6 +64,21 @@ def test_the_conformance_kit_passes(kind):
     X, y = table(1)
     model = adopt(learnt(kind, X, y), Schema.infer(X, missing={"years": float("nan")}), X)
     assert check_cell_model(model, n_boxes=60).questions
+
+
+@pytest.mark.parametrize("power", [0, 4, 8, 12])
+def test_conditions_hold_from_any_h_on_however_large(power):
+    """Where terms take back from each other what they hand out, their rounding stays."""
+    X, y = table(2)
+    model = adopt(learnt("lightgbm", X, y), Schema.infer(X, missing={"years": float("nan")}))
+    rng = np.random.default_rng(power)
+    score, judged = model.score_of(1), 0
+    atoms = len(score.kernel.memory) - 1 - len(model.leaves.value)
+    for _ in range(200):
+        score.kernel.memory[0] = 10.0**-power
+        score.kernel.memory[1 : 1 + atoms] = rng.normal(size=atoms) * 10.0**power
+        judged += _check_box(score, rng)
+    assert judged > 50
 
 
 @settings(max_examples=6)
