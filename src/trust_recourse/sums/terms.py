@@ -55,8 +55,8 @@ from trust_recourse.sums.layout import (
 )
 
 PASSES = 4  # of min-marginal averaging, for each box
-STEPS = 8  # of the search for the best multiplier between passes
-LEAST = 1e-12  # multipliers below it are none
+STEPS = 24  # of the search for the best multiplier between passes
+LEAST, MOST = 1e-12, 1e9  # multipliers below it are none, those above it too many
 
 
 class Terms(Kernel):
@@ -84,10 +84,10 @@ class Terms(Kernel):
         self.rounding = 1e-12 + exact + error / self.width
         self.numbers = np.concatenate([[self.rounding], scaled])
         self.layout = layout(leaves, sizes) if arrays is None else arrays
-        n_atoms, n_leaves, n_terms = (int(self.layout[k]) for k in (H, L, T))
+        n_atoms, n_leaves = int(self.layout[H]), int(self.layout[L])
         start = np.zeros(n_atoms) if h is None else h / self.width
         self.memory = np.concatenate([[multiplier * self.width], start, np.ones(n_leaves)])
-        self.scratch = np.zeros(4 * n_atoms + n_terms + int(sizes.sum()) + 1)
+        self.scratch = np.zeros(_ints_at(self.layout) + _many_ints(self.layout))
 
     def number(self, score: float) -> float:
         """The kernel's number for a score."""
@@ -217,107 +217,194 @@ def _narrow(numbers: Any, layout: Any, span: Any, memory: Any, at: int) -> None:
                     break
 
 
-@inline
-def _least_atoms(layout: Any, e: int, span: Any, theta: Any, out: Any, base: int) -> None:
-    """out[base + atom of entry e]: the least theta of its cells in the span."""
-    d, f = layout[D], layout[layout[FEATURE] + e]
-    cells, first = layout[CELL_ATOM] + layout[layout[MAP] + e], layout[layout[FIRST] + f]
-    atom = layout[layout[ATOM] + e]
-    for a in range(atom, layout[layout[ATOM] + e + 1]):
-        out[base + a] = np.inf
-    for c in range(span[f], span[d + f] + 1):
-        a = base + atom + layout[cells + c]
-        out[a] = min(out[a], theta[first + c])
+# what a relaxation works with, in `scratch`: numbers of atoms, terms, cells and features, then whole
+# numbers, the **gathered** part of the layout that matters on a box: terms that are not constant
+# there, their entries with more than one atom, and the leaves that can be paid
+#
+#   a term   its number, its entries from … to, its leaves from … to
+#   an entry its atoms from … to, its cells from … to, its feature
+#   a leaf   its number, its first pair
+#   a pair   its atoms from … to, none if it takes all of the entry
+#
+# and the lists of atoms, of (cell, atom), and of atoms that pairs take
 
 
 @inline
-def _hand(layout: Any, e: int, span: Any, h: Any, base: int, factor: float, theta: Any) -> None:
-    """Add factor · h of an entry to theta of the cells of its feature in the span."""
-    d, f = layout[D], layout[layout[FEATURE] + e]
-    cells, first = layout[CELL_ATOM] + layout[layout[MAP] + e], layout[layout[FIRST] + f]
-    atom = base + layout[layout[ATOM] + e]
-    for c in range(span[f], span[d + f] + 1):
-        theta[first + c] += factor * h[atom + layout[cells + c]]
+def _ints_at(layout: Any) -> int:
+    return 3 * layout[H] + layout[T] + layout[C] + 3 * layout[D] + 2
 
 
 @inline
-def _leaf_sum(layout: Any, leaf: int, entry: int, many: int, least: Any, base: int) -> float:
-    """Σ over the entries of a leaf's term of the least of its atoms."""
-    pair, total = layout[layout[LEAF_PAIR] + leaf], 0.0
-    for j in range(many):
-        atom, best = base + layout[layout[ATOM] + entry + j], np.inf
-        for k in range(layout[layout[PAIR] + pair + j], layout[layout[PAIR] + pair + j + 1]):
-            best = min(best, least[atom + layout[layout[TAKES] + k]])
-        total += best
+def _many_ints(layout: Any) -> int:
+    cells, pairs = layout[LEAF_PAIR] - layout[CELL_ATOM], layout[TAKES] - layout[PAIR]
+    lists = layout[H] + 2 * cells + layout[FIRST] - layout[TAKES]
+    return 5 * layout[T] + 5 * layout[E] + 2 * layout[L] + 2 * pairs + lists
+
+
+@inline
+def _gather(
+    layout: Any, span: Any, spend: Any, memory: Any, at: int, alive: Any, ints: Any
+) -> tuple[int, bool]:
+    """The part of the layout that matters; how many terms it has, False if one has no leaf."""
+    d, many = layout[D], 0
+    entries = 5 * layout[T]
+    atoms = entries + 5 * layout[E]
+    cells = atoms + layout[H]
+    leaves = cells + 2 * (layout[LEAF_PAIR] - layout[CELL_ATOM])
+    pairs = leaves + 2 * layout[L]
+    takes = pairs + 2 * (layout[TAKES] - layout[PAIR])
+    dead = at + 1 + layout[H]
+    _alive_atoms(layout, span, spend, 1, alive, 0)
+    for t in range(layout[T]):
+        entry, end = layout[layout[TERM_ENTRY] + t], layout[layout[TERM_ENTRY] + t + 1]
+        first_leaf, living = leaves, 0
+        for leaf in range(layout[layout[TERM_LEAF] + t], layout[layout[TERM_LEAF] + t + 1]):
+            if memory[dead + leaf] > 0.0 and _reached(layout, leaf, entry, end - entry, alive, 0):
+                ints[leaves] = leaf
+                leaves += 2
+                living += 1
+        if living == 0:
+            return many, False
+        row = 5 * many
+        ints[row], ints[row + 1], ints[row + 3], ints[row + 4] = t, entries, first_leaf, leaves
+        if living > 1:
+            for e in range(entry, end):
+                begin, a, b = atoms, layout[layout[ATOM] + e], layout[layout[ATOM] + e + 1]
+                for i in range(a, b):
+                    if alive[i] > 0.0:
+                        ints[atoms] = i
+                        atoms += 1
+                if atoms - begin < 2:
+                    atoms = begin
+                    continue
+                f = layout[layout[FEATURE] + e]
+                first, here = layout[layout[FIRST] + f], layout[CELL_ATOM] + layout[layout[MAP] + e]
+                ints[entries], ints[entries + 1], ints[entries + 2] = begin, atoms, cells
+                for c in range(span[f], span[d + f] + 1):
+                    if spend[first + c] < np.inf:
+                        ints[cells], ints[cells + 1] = first + c, a + layout[here + c]
+                        cells += 2
+                ints[entries + 3], ints[entries + 4] = cells, e
+                entries += 5
+            for at_leaf in range(first_leaf, leaves, 2):
+                ints[at_leaf + 1] = pairs
+                pair = layout[layout[LEAF_PAIR] + ints[at_leaf]]
+                for k in range(ints[row + 1], entries, 5):
+                    e, begin = ints[k + 4], takes
+                    mine, a = layout[PAIR] + pair + e - entry, layout[layout[ATOM] + e]
+                    for i in range(layout[mine], layout[mine + 1]):
+                        if alive[a + layout[layout[TAKES] + i]] > 0.0:
+                            ints[takes] = a + layout[layout[TAKES] + i]
+                            takes += 1
+                    if takes - begin == ints[k + 1] - ints[k]:
+                        takes = begin
+                    ints[pairs], ints[pairs + 1] = begin, takes
+                    pairs += 2
+        ints[row + 2] = entries
+        many += 1
+    return many, True
+
+
+@inline
+def _under(ints: Any, row: int, leaf: int, values: Any, base: int, mins: Any, each: Any) -> float:
+    """Σ over the entries of a gathered term of the least of a leaf's atoms, and each of them."""
+    pair, total, j = ints[leaf + 1], 0.0, 0
+    for _ in range(ints[row + 1], ints[row + 2], 5):
+        if ints[pair] == ints[pair + 1]:
+            each[j] = mins[j]
+        else:
+            best = np.inf
+            for k in range(ints[pair], ints[pair + 1]):
+                best = min(best, values[base + ints[k]])
+            each[j] = best
+        total += each[j]
+        pair += 2
+        j += 1
     return total
 
 
 @inline
 def _one_pass(
-    numbers: Any, layout: Any, span: Any, side: int, price: float, theta: Any, memory: Any,
-    at: int, least: Any, marginal: Any,
+    numbers: Any, ints: Any, many: int, side: int, price: float, theta: Any, memory: Any, h: int,
+    least: Any, marginal: Any, mins: Any, each: Any, alls: Any,
 ) -> None:  # fmt: skip
     """Min-marginal averaging over all terms at a multiplier; theta is cost − Σ λh of the cells."""
-    h, dead = at + 1, at + 1 + layout[H]
-    for t in range(layout[T]):
-        entry = layout[layout[TERM_ENTRY] + t]
-        many = layout[layout[TERM_ENTRY] + t + 1] - entry
-        if many == 0:
-            continue
-        for j in range(many):
-            _hand(layout, entry + j, span, memory, h, price, theta)
-            _least_atoms(layout, entry + j, span, theta, least, 0)
-            for a in range(layout[layout[ATOM] + entry + j], layout[layout[ATOM] + entry + j + 1]):
-                marginal[a] = np.inf
-        for leaf in range(layout[layout[TERM_LEAF] + t], layout[layout[TERM_LEAF] + t + 1]):
-            if memory[dead + leaf] == 0.0:
-                continue
-            total = _leaf_sum(layout, leaf, entry, many, least, 0)
-            if total == np.inf:
-                continue
-            total -= price * side * numbers[1 + leaf]
-            pair = layout[layout[LEAF_PAIR] + leaf]
-            for j in range(many):
-                atom, best = layout[layout[ATOM] + entry + j], np.inf
-                a, b = layout[layout[PAIR] + pair + j], layout[layout[PAIR] + pair + j + 1]
-                for k in range(a, b):
-                    best = min(best, least[atom + layout[layout[TAKES] + k]])
-                for k in range(a, b):
-                    i = atom + layout[layout[TAKES] + k]
-                    if least[i] < np.inf:
-                        marginal[i] = min(marginal[i], total - best + least[i])
-        for j in range(many):
-            for a in range(layout[layout[ATOM] + entry + j], layout[layout[ATOM] + entry + j + 1]):
-                if least[a] < np.inf and marginal[a] < np.inf:
-                    memory[h + a] = (least[a] - marginal[a] / many) / price
+    for row in range(0, 5 * many, 5):
+        j = 0
+        for e in range(ints[row + 1], ints[row + 2], 5):
+            for k in range(ints[e], ints[e + 1]):
+                least[ints[k]] = marginal[ints[k]] = np.inf
+            for k in range(ints[e + 2], ints[e + 3], 2):
+                cell, atom = ints[k], ints[k + 1]
+                theta[cell] += price * memory[h + atom]
+                least[atom] = min(least[atom], theta[cell])
+            mins[j], alls[j] = np.inf, np.inf
+            for k in range(ints[e], ints[e + 1]):
+                mins[j] = min(mins[j], least[ints[k]])
+            j += 1
+        entries = j
+        for leaf in range(ints[row + 3], ints[row + 4], 2):
+            total = _under(ints, row, leaf, least, 0, mins, each)
+            total -= price * side * numbers[1 + ints[leaf]]
+            pair = ints[leaf + 1]
+            for j in range(entries):
+                rest = total - each[j]
+                if ints[pair] == ints[pair + 1]:
+                    alls[j] = min(alls[j], rest)
                 else:
-                    memory[h + a] = 0.0
-            _hand(layout, entry + j, span, memory, h, -price, theta)
+                    for k in range(ints[pair], ints[pair + 1]):
+                        a = ints[k]
+                        marginal[a] = min(marginal[a], rest + least[a])
+                pair += 2
+        j = 0
+        for e in range(ints[row + 1], ints[row + 2], 5):
+            for k in range(ints[e], ints[e + 1]):
+                a = ints[k]
+                shared = min(marginal[a], alls[j] + least[a])
+                memory[h + a] = (least[a] - shared / entries) / price if shared < np.inf else 0.0
+            for k in range(ints[e + 2], ints[e + 3], 2):
+                theta[ints[k]] -= price * memory[h + ints[k + 1]]
+            j += 1
 
 
 @inline
 def _constants(
-    numbers: Any, layout: Any, side: int, alive: Any, memory: Any, at: int, least: Any, out: Any
-) -> tuple[float, float]:
-    """Σ_t K_t, with each in out, and Σ_t of the greatest value, of leaves with alive atoms."""
-    h, dead = at + 1, at + 1 + layout[H]
-    for a in range(layout[H]):
-        least[a] = memory[h + a] if alive[a] > 0.0 else np.inf
+    numbers: Any, ints: Any, many: int, side: int, memory: Any, h: int, mins: Any, each: Any,
+    out: Any,
+) -> tuple[float, float]:  # fmt: skip
+    """Σ_t K_t, with each in out, and Σ_t of the greatest value."""
     total, most_sum = 0.0, 0.0
-    for t in range(layout[T]):
-        entry = layout[layout[TERM_ENTRY] + t]
-        many = layout[layout[TERM_ENTRY] + t + 1] - entry
+    for row in range(0, 5 * many, 5):
+        j = 0
+        for e in range(ints[row + 1], ints[row + 2], 5):
+            mins[j] = np.inf
+            for k in range(ints[e], ints[e + 1]):
+                mins[j] = min(mins[j], memory[h + ints[k]])
+            j += 1
         best, most = -np.inf, -np.inf
-        for leaf in range(layout[layout[TERM_LEAF] + t], layout[layout[TERM_LEAF] + t + 1]):
-            if memory[dead + leaf] > 0.0:
-                under = _leaf_sum(layout, leaf, entry, many, least, 0)
-                if under < np.inf:
-                    v = side * numbers[1 + leaf]
-                    best, most = max(best, v - under), max(most, v)
-        out[t] = best
+        for leaf in range(ints[row + 3], ints[row + 4], 2):
+            v = side * numbers[1 + ints[leaf]]
+            under = 0.0
+            if ints[row + 2] > ints[row + 1]:
+                under = _under(ints, row, leaf, memory, h, mins, each)
+            best, most = max(best, v - under), max(most, v)
+        out[ints[row]] = best
         total += best
         most_sum += most
     return total, most_sum
+
+
+@inline
+def _gains(layout: Any, span: Any, ints: Any, many: int, memory: Any, h: int, gains: Any) -> None:
+    d = layout[D]
+    for f in range(d):
+        first = layout[layout[FIRST] + f]
+        for c in range(first + span[f], first + span[d + f] + 1):
+            gains[c] = 0.0
+    for row in range(0, 5 * many, 5):
+        for e in range(ints[row + 1], ints[row + 2], 5):
+            for k in range(ints[e + 2], ints[e + 3], 2):
+                gains[ints[k]] += memory[h + ints[k + 1]]
 
 
 @inline
@@ -337,55 +424,68 @@ def _priced(layout: Any, span: Any, spend: Any, gains: Any, price: float) -> tup
 
 
 @inline
-def _gains(layout: Any, span: Any, memory: Any, at: int, gains: Any) -> None:
-    d = layout[D]
-    for f in range(d):
-        first = layout[layout[FIRST] + f]
-        for c in range(first + span[f], first + span[d + f] + 1):
-            gains[c] = 0.0
-    for e in range(layout[E]):
-        _hand(layout, e, span, memory, at + 1, 1.0, gains)
-
-
-@inline
 def _best_price(
     layout: Any, span: Any, spend: Any, gains: Any, needed: float, price: float
 ) -> float:
-    """The multiplier at which λ · needed + Σ min (spend − λ · gain), which is concave, is most."""
-    low, high, at = 0.0, np.inf, max(price, LEAST)
+    """The multiplier at which λ · needed + Σ min (spend − λ · gain) is most.
+
+    It is concave and made of lines: those at two multipliers, one on either side of the most, meet
+    at one between them, which is tried next.
+    """
+    total, gain = _priced(layout, span, spend, gains, 0.0)
+    left, left_value, left_slope = 0.0, total, needed - gain
+    right, right_value, right_slope = np.inf, 0.0, 0.0
+    best, found, at = total, 0.0, max(price, LEAST)
+    if left_slope <= 0.0:
+        return 0.0
     for _ in range(STEPS):
-        _, gain = _priced(layout, span, spend, gains, at)
-        if needed > gain:
-            low = at
+        total, gain = _priced(layout, span, spend, gains, at)
+        value, slope = at * needed + total, needed - gain
+        if value > best:
+            best, found = value, at
+        if slope > 0.0:
+            left, left_value, left_slope = at, value, slope
         else:
-            high = at
-        at = at * 4.0 if high == np.inf else 0.5 * (low + high)
-        if at > 1e9:
-            return 0.0
-    return at
+            right, right_value, right_slope = at, value, slope
+        if right == np.inf:
+            at *= 4.0
+            if at > MOST:
+                return found
+            continue
+        if slope == 0.0 or left_slope <= right_slope:
+            break
+        lines = left_value - left_slope * left - right_value + right_slope * right
+        at = -lines / (left_slope - right_slope)
+        if not left < at < right:
+            break
+    return found
 
 
 def _relaxation(
     numbers: Any, layout: Any, span: Any, side: int, level: float, spend: Any, budget: float,
     gains: Any, scratch: Any, memory: Any, at: int,
 ) -> float:  # fmt: skip
-    d, atoms, terms, n_cells = layout[D], layout[H], layout[T], layout[C]
-    last = gains.shape[0] - 1
-    alive = scratch[:atoms]
-    least = scratch[atoms : 2 * atoms]
-    marginal = scratch[2 * atoms : 3 * atoms]
-    constants = scratch[3 * atoms : 3 * atoms + terms]
-    theta = scratch[3 * atoms + terms : 3 * atoms + terms + n_cells]
+    d, n, terms, n_cells = layout[D], layout[H], layout[T], layout[C]
+    last, h = gains.shape[0] - 1, at + 1
+    least, marginal, kept = scratch[:n], scratch[n : 2 * n], scratch[2 * n : 3 * n]
+    constants = scratch[3 * n : 3 * n + terms]
+    theta = scratch[3 * n + terms : 3 * n + terms + n_cells]
+    each = scratch[3 * n + terms + n_cells : _ints_at(layout) - 2]
+    mins, alls = each[d : 2 * d], each[2 * d :]
+    ints = scratch[_ints_at(layout) :].view(np.int64)
     base = 0.25 if side > 0 else 0.75
-    _alive_atoms(layout, span, spend, 1, alive, 0)
+    many, living = _gather(layout, span, spend, memory, at, least, ints)
+    scratch[_ints_at(layout) - 2], scratch[_ints_at(layout) - 1] = float(side), float(many)
+    if not living:  # no leaf of some term can be paid
+        _gains(layout, span, ints, 0, memory, h, gains)
+        gains[last] = -1.0
+        return np.inf
     price = memory[at]
     for _ in range(2):
-        _gains(layout, span, memory, at, gains)
-        k, _ = _constants(numbers, layout, side, alive, memory, at, least, constants)
-        if k == -np.inf:
-            break
+        _gains(layout, span, ints, many, memory, h, gains)
+        k, _ = _constants(numbers, ints, many, side, memory, h, mins, each, constants)
         best = _best_price(layout, span, spend, gains, level - base - k, price)
-        price = max(best, 0.25 * price)
+        price = best if best > LEAST else 0.25 * price
         if price <= LEAST:
             break
         for f in range(d):
@@ -393,65 +493,62 @@ def _relaxation(
             for c in range(first + span[f], first + span[d + f] + 1):
                 theta[c] = spend[c] - price * gains[c] if spend[c] < np.inf else np.inf
         for _ in range(PASSES // 2):
-            _one_pass(numbers, layout, span, side, price, theta, memory, at, least, marginal)
+            _one_pass(
+                numbers, ints, many, side, price, theta, memory, h, least, marginal, mins, each,
+                alls,
+            )  # fmt: skip
     memory[at] = price
-    _gains(layout, span, memory, at, gains)
-    k, most = _constants(numbers, layout, side, alive, memory, at, least, constants)
-    size = abs(k)
+    _gains(layout, span, ints, many, memory, h, gains)
+    k, most = _constants(numbers, ints, many, side, memory, h, mins, each, constants)
+    size, reach = abs(k), k
     for f in range(d):
-        first = layout[layout[FIRST] + f]
+        first, top = layout[layout[FIRST] + f], -np.inf
         for c in range(first + span[f], first + span[d + f] + 1):
             if spend[c] == np.inf:
                 gains[c] = -np.inf
             else:
-                size = max(size, abs(gains[c]))
-    for a in range(atoms):  # what `_errors` asks for
-        scratch[3 * atoms + terms + n_cells + a] = memory[at + 1 + a]
-    scratch[4 * atoms + terms + n_cells] = float(side)
-    gains[last] = base + most + numbers[0]
-    if k == -np.inf:  # no leaf of some term can be paid
-        gains[last] = -1.0
-        return np.inf
+                size, top = max(size, abs(gains[c])), max(top, gains[c])
+        reach += top
+    for a in range(n):  # what `_errors` asks for
+        kept[a] = memory[h + a]
+    gains[last] = base + min(most, reach) + numbers[0] * (1.0 + size)
     return float(level - base - k - numbers[0] * (1.0 + size))
 
 
 def _errors(numbers: Any, layout: Any, span: Any, point: Any, out: Any, scratch: Any) -> None:
-    d, atoms, terms, n_cells = layout[D], layout[H], layout[T], layout[C]
+    d, n = layout[D], layout[H]
     for f in range(d):
         out[f] = 0.0
-    last = layout[CELL_ATOM]
-    h = 3 * atoms + terms + n_cells
-    side = scratch[4 * atoms + terms + n_cells]
-    for t in range(terms):
-        entry = layout[layout[TERM_ENTRY] + t]
-        many = layout[layout[TERM_ENTRY] + t + 1] - entry
-        bound, wide = scratch[3 * atoms + t], 0
-        for j in range(many):
-            f = layout[layout[FEATURE] + entry + j]
-            cell = last + layout[layout[MAP] + entry + j] + point[f]
-            bound += scratch[h + layout[layout[ATOM] + entry + j] + layout[cell]]
-            wide += 1 if span[d + f] > span[f] else 0
-        if wide == 0:
-            continue
-        for leaf in range(layout[layout[TERM_LEAF] + t], layout[layout[TERM_LEAF] + t + 1]):
-            pair, inside = layout[layout[LEAF_PAIR] + leaf], True
-            for j in range(many):
-                f = layout[layout[FEATURE] + entry + j]
-                atom = layout[last + layout[layout[MAP] + entry + j] + point[f]]
-                found = False
-                for k in range(
-                    layout[layout[PAIR] + pair + j], layout[layout[PAIR] + pair + j + 1]
-                ):
-                    if layout[layout[TAKES] + k] == atom:
+    kept, constants = scratch[2 * n : 3 * n], scratch[3 * n : 3 * n + layout[T]]
+    ints = scratch[_ints_at(layout) :].view(np.int64)
+    side, many = scratch[_ints_at(layout) - 2], int(scratch[_ints_at(layout) - 1])
+    for row in range(0, 5 * many, 5):
+        bound, entries = constants[ints[row]], 0
+        for e in range(ints[row + 1], ints[row + 2], 5):
+            bound += kept[_atom_at(layout, ints[e + 4], point)]
+            entries += 1
+        for leaf in range(ints[row + 3], ints[row + 4], 2):
+            pair, inside = ints[leaf + 1], entries > 0
+            for e in range(ints[row + 1], ints[row + 2], 5):
+                found = ints[pair] == ints[pair + 1]
+                atom = _atom_at(layout, ints[e + 4], point)
+                for k in range(ints[pair], ints[pair + 1]):
+                    if ints[k] == atom:
                         found = True
                         break
                 if not found:
                     inside = False
                     break
+                pair += 2
             if inside:
-                error = bound - side * numbers[1 + leaf]
-                for j in range(many):
-                    f = layout[layout[FEATURE] + entry + j]
-                    if span[d + f] > span[f]:
-                        out[f] += error / wide
+                error = bound - side * numbers[1 + ints[leaf]]
+                for e in range(ints[row + 1], ints[row + 2], 5):
+                    out[layout[layout[FEATURE] + ints[e + 4]]] += error / entries
                 break
+
+
+@inline
+def _atom_at(layout: Any, e: int, point: Any) -> int:
+    """The atom of an entry that a point lies in."""
+    cell = layout[layout[MAP] + e] + point[layout[layout[FEATURE] + e]]
+    return int(layout[layout[ATOM] + e] + layout[layout[CELL_ATOM] + cell])
