@@ -500,17 +500,18 @@ def _relaxation(
     memory[at] = price
     _gains(layout, span, ints, many, memory, h, gains)
     k, most = _constants(numbers, ints, many, side, memory, h, mins, each, constants)
-    size, reach = abs(k), k
+    size, reach = abs(k), k  # of all that is added up, which may cancel out
     for f in range(d):
         first, top = layout[layout[FIRST] + f], -np.inf
         for c in range(first + span[f], first + span[d + f] + 1):
             if spend[c] == np.inf:
                 gains[c] = -np.inf
             else:
-                size, top = max(size, abs(gains[c])), max(top, gains[c])
+                top = max(top, gains[c])
         reach += top
     for a in range(n):  # what `_errors` asks for
         kept[a] = memory[h + a]
+        size += abs(kept[a])
     gains[last] = base + min(most, reach) + numbers[0] * (1.0 + size)
     return float(level - base - k - numbers[0] * (1.0 + size))
 
