@@ -25,9 +25,11 @@ quick: .venv/.dev
 	$(BIN)/lint-imports
 	$(BIN)/pytest -n 2 -m 'not slow' tests $(SLOW:%=--ignore=tests/%)
 
-# Random questions against enumeration, for so many SECONDS; SEED=7 asks one of them again.
+# Random questions against enumeration, for so many SECONDS; SEED=7 asks one of them again, LAW=trees
+# those of one law.
 laws: .venv/.dev
-	PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m laws $(if $(SEED),--seed $(SEED),--seconds $(SECONDS))
+	PYTHONPATH=$(CURDIR):$(CURDIR)/tests $(BIN)/python -m laws $(LAW:%=--law %) \
+		$(if $(SEED),--seed $(SEED),--seconds $(SECONDS))
 
 bench: .venv/.bench .venv/.tables .venv/.dev chromium
 	PYTHONPATH=$(CURDIR):$(CURDIR)/tests $(BIN)/python benchmarks/machine.py

@@ -138,10 +138,16 @@ def _below(node, children):
 # ---------------------------------------------------------------- random ones
 
 
-def a_place(rng, kind, room=ROOM, features=(1, 5), trees=(1, 8), leaves=(2, 6)):
-    """Columns to learn from, each with its feature and an odd value, a model, and a cost."""
+def a_place(rng, kind, *, rows=None, room=ROOM, features=(1, 5), trees=(1, 8), leaves=(2, 6)):
+    """Columns to learn from, each with its feature and an odd value, a model, a cost, a threshold.
+
+    With a number of rows each column's values are drawn anew.
+    """
     n = int(rng.integers(features[0], features[1] + 1))
     drawn = [_a_feature(rng, kind, f"f{k}", max(2, round(room ** (1 / n)))) for k in range(n)]
+    if rows:
+        again = ((f, column[rng.integers(0, len(column), rows)], odd) for f, column, odd in drawn)
+        drawn = list(again)
     schema = with_relations(rng, Schema(tuple(feature for feature, _, _ in drawn)))
     table = pd.DataFrame({feature.name: column for feature, column, _ in drawn})
     model = a_model(rng, kind, schema, table, int(rng.integers(trees[0], trees[1] + 1)), leaves)
