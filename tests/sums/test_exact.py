@@ -13,6 +13,8 @@ from laws.checks import Findings
 from trust_recourse.sums import ensemble, reduce, score, sklearn
 from trust_recourse.sums.terms import Terms
 
+pytestmark = pytest.mark.slow
+
 SEEDS = range(6)  # of each library
 MIDDLE = range(12)
 ORDINARY = range(8)
