@@ -35,7 +35,6 @@ from trust_recourse.sums.layout import (
     TERM_ENTRY,
     TERM_LEAF,
     C,
-    D,
     E,
     H,
     L,
@@ -48,6 +47,7 @@ Bools = NDArray[np.bool_]
 ROUNDS = 4  # of LP and fixing
 FEW = 0.05  # of the cells: less than that fixed in a round ends it
 MARGIN = 1e-9  # of a cost, which rounding may bring
+HUGE = 1e6  # a multiplier, where nothing is enough
 
 _arrays = compiled(_nrt=True)
 
@@ -136,31 +136,38 @@ class _Problem:
     # ------------------------------------------------------------ the root LP
 
     def relaxed(self, cells: Bools) -> tuple[Floats, float, Floats] | None:
-        """The weights of the cells in the LP, its multiplier, and its h of all atoms."""
-        n_cells, atoms, leaf = len(self.costs), *self._alive(cells)
+        """The weights of the cells in the LP, its multiplier, and its h of all atoms.
+
+        Where nothing is enough even there, those of the LP for the greatest sum.
+        """
+        found = self._solved(cells, self.costs)
+        return self._solved(cells, None) if found is None else found
+
+    def _solved(self, cells: Bools, costs: Floats | None) -> tuple[Floats, float, Floats] | None:
+        n_cells, d, terms = len(self.costs), len(self.sizes), int(self.layout[T])
+        atoms, leaf = self._alive(cells)
         rows, columns, signs, entry, sets = _coupled(self.layout, cells, atoms, leaf)
-        many, living = len(entry), np.flatnonzero(leaf)
-        rows = np.concatenate([rows, np.full(len(living), many)])
-        columns = np.concatenate([columns, n_cells + living])
-        signs = np.concatenate([signs, -self.values[living]])
-        here, d = np.flatnonzero(cells), len(self.sizes)
+        many, living, here = len(entry), np.flatnonzero(leaf), np.flatnonzero(cells)
         used = np.concatenate([here, n_cells + living])  # only these are variables
         place = np.full(n_cells + len(leaf), -1)
         place[used] = np.arange(len(used))
-        above = coo_array((signs, (rows, place[columns])), shape=(many + 1, len(used)))
+        columns, values = place[columns], self.values[living]
+        cost, above = np.zeros(len(used)), np.zeros(many)
+        if costs is None:
+            cost[len(here) :] = -values
+        else:
+            cost[: len(here)] = costs[here]
+            above = np.append(above, self.asked.slack - self.asked.need)
+            rows = np.concatenate([rows, np.full(len(living), many)])
+            columns = np.concatenate([columns, len(here) + np.arange(len(living))])
+            signs = np.concatenate([signs, -values])
         feature = np.repeat(np.arange(d), self.sizes)[here]
-        terms = int(self.layout[T])
-        one = coo_array(
-            (
-                np.ones(len(used)),
-                (np.concatenate([feature, d + self.leaves.term[living]]), np.arange(len(used))),
-            ),
-            shape=(d + terms, len(used)),
-        )
+        part = np.concatenate([feature, d + self.leaves.term[living]])
+        one = coo_array((np.ones(len(used)), (part, np.arange(len(used)))), (d + terms, len(used)))
         found = linprog(
-            np.concatenate([self.costs[here], np.zeros(len(living))]),
-            A_ub=above.tocsr(),
-            b_ub=np.append(np.zeros(many), self.asked.slack - self.asked.need),
+            cost,
+            A_ub=coo_array((signs, (rows, columns)), (len(above), len(used))).tocsr(),
+            b_ub=above,
             A_eq=one.tocsr(),
             b_eq=np.ones(d + terms),
             bounds=(0, None),
@@ -171,6 +178,8 @@ class _Problem:
         weights = np.full(n_cells, -1.0)
         weights[here] = found.x[: len(here)]
         duals = np.maximum(-found.ineqlin.marginals, 0.0)
+        if costs is None:
+            return weights, HUGE, _priced(self.layout, entry, sets, duals)
         multiplier = float(duals[-1])
         if multiplier <= 0.0:
             return weights, 0.0, np.zeros(int(self.layout[H]))

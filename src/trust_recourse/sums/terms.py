@@ -1,14 +1,14 @@
 """Bounds on a sum of small terms over boxes of cells: intervals, and dual decomposition.
 
-Terms, leaves, atoms, entries and pairs are those of `layout`. On a box R(x) = Σ_t f_t(x), and for any functions h_e of the atoms of the entries of term t
+Terms, leaves, atoms, entries and pairs are those of `layout`. On a box R(x) = Σ_t f_t(x), and for
+any functions h_e of the atoms of the entries e of term t
 
     f_t(x) ≤ K_t + Σ_e h_e(x),   K_t = max over leaves ℓ of (v_ℓ − Σ_e min over ℓ's atoms of h_e),
 
 so R(x) ≤ K + Σ_f g_f(x_f), the separable form that the engine prices. Any h is sound; good ones are
-found by passes over the terms (min-marginal averaging): at a multiplier λ take a term's λh back
-from the costs of its features, work out for each atom what its cheapest point costs at least, and
-hand each feature its share of that. No pass makes the bound at λ worse. A part of a box goes on
-from the h of the whole.
+found by sweeps over the features at a multiplier λ (Kolmogorov, "A new look at reweighted message
+passing", 2015). No sweep makes the bound at λ worse. A part of a box goes on from the h of the
+whole.
 
 The numbers are those of the model on a scale where they go from ¼ to ¾, so that there is room.
 """
@@ -54,7 +54,7 @@ from trust_recourse.sums.layout import (
     term_starts,
 )
 
-SWEEPS = 2  # up and down the features, for each box
+SWEEPS = 4  # up and down the features, for each box
 STEPS = 24  # of the search for the best multiplier between passes
 LEAST, MOST = 1e-12, 1e9  # multipliers below it are none, those above it too many
 
