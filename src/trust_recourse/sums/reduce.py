@@ -13,6 +13,7 @@ is a point whose sum was added up.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -72,6 +73,7 @@ class Reduced(NamedTuple):
     multiplier: float
     point: Ints | None  # the cells of the best point that was found
     bound: float
+    room: Floats  # how much dearer than its cheapest a candidate of each cell that stays may be
     steps: list[Step]
 
 
@@ -92,11 +94,19 @@ class Sum(NamedTuple):
     sizes: Ints
 
 
-def reduced(whole: Sum, costs: Floats, asked: Asked, incumbent: float) -> Reduced | None:
+def reduced(
+    whole: Sum,
+    costs: Floats,
+    asked: Asked,
+    incumbent: float,
+    related: frozenset[int],
+    accept: Callable[[Ints], bool],
+) -> Reduced | None:
     """Fewer cells, with the same cheapest points that may be what is asked for.
 
     `costs` are those of the cells in one row, ∞ where there is no candidate; what costs more than
-    the incumbent does not matter. None if there is nothing to gain.
+    the incumbent does not matter. Cells of related features are not merged. None if there is
+    nothing to gain.
     """
     problem = _Problem(whole, costs, asked)
     cells, steps, point = np.isfinite(costs), [], None
@@ -107,16 +117,20 @@ def reduced(whole: Sum, costs: Floats, asked: Asked, incumbent: float) -> Reduce
         weights, multiplier, h = found
         better = problem.mended(cells, weights, point)
         if better is not None and (cost := float(costs[better].sum())) < incumbent:
-            point, incumbent = better, cost
+            point, incumbent = (better, cost) if accept(better) else (point, incumbent)
         bound, excess = problem.bound(cells, multiplier, h)
-        gone = cells & (bound + excess > incumbent + MARGIN * (1.0 + abs(incumbent)))
+        limit = incumbent + MARGIN * (1.0 + abs(incumbent))
+        gone = cells & (bound + excess > limit)
         steps.append(Step(multiplier, h, gone))
         cells = cells & ~gone
         if not np.logical_or.reduceat(cells, problem.first).all():  # nothing costs so little
             return None
         if gone.sum() <= FEW * cells.sum():
             break
-    return problem.rebuilt(cells, steps, point) if steps else None
+    if not steps:
+        return None
+    room = np.where(cells, limit - bound - excess, -np.inf)
+    return problem.rebuilt(cells, steps, point, room, related)
 
 
 class _Problem:
@@ -222,15 +236,23 @@ class _Problem:
 
     # ------------------------------------------------------------ what is left
 
-    def rebuilt(self, cells: Bools, steps: list[Step], point: Ints | None) -> Reduced:
+    def rebuilt(
+        self,
+        cells: Bools,
+        steps: list[Step],
+        point: Ints | None,
+        room: Floats,
+        related: frozenset[int],
+    ) -> Reduced:
         """The sum on the cells that stay: those that no leaf tells apart become the cheapest."""
         _, alive = self._alive(cells)
         allowed = self.allowed[alive]
         kept, merged = [], []
-        for a, n in zip(self.first.tolist(), self.sizes.tolist(), strict=True):
+        for f, (a, n) in enumerate(zip(self.first.tolist(), self.sizes.tolist(), strict=True)):
             here = a + np.flatnonzero(cells[a : a + n])
             columns = allowed[:, here]
             fresh = np.append(True, (columns[:, 1:] != columns[:, :-1]).any(axis=0))
+            fresh |= f in related
             group = np.cumsum(fresh) - 1
             order = np.lexsort((np.arange(len(here)), self.costs[here], group))
             first = order[np.diff(group[order], prepend=-1) > 0]
@@ -249,7 +271,9 @@ class _Problem:
         carried = np.zeros(int(made[H]))
         if len(fewer.value):
             _carry(self.layout, made, names, left, h, carried)
-        return Reduced(kept, fewer, made, sizes, base, carried, multiplier, point, bound, steps)
+        return Reduced(
+            kept, fewer, made, sizes, base, carried, multiplier, point, bound, room[left], steps
+        )
 
 
 # ---------------------------------------------------------------- compiled
