@@ -333,8 +333,8 @@ class Recourse:
         limits: dict[str, Any] = {"node_limit": node_limit, "time_limit": time_limit}
         best, stopped = Exact(self.score, problem, **limits).max_confidence()
         target = Target(min(max(best.confidence, 1e-12), 1 - 1e-12))
-        cheapest = Exact(self.score, replace(problem, target=target), **limits)
-        found = cheapest.cheapest(lambda point: point.confidence >= best.confidence)
+        no_less = replace(target, threshold=target.confidence)  # which has no slack
+        found = Exact(self.score, replace(problem, target=no_less), **limits).cheapest()
         point, bound = found.point or best, found.lower_bound
         proved = not (stopped or found.stopped or found.point is None)
         status = Status.OPTIMAL if proved else Status.FEASIBLE
@@ -601,6 +601,7 @@ class Recourse:
         """Boxes opened, and the answers after the first that do not merely add to another."""
         assert first.point is not None
         action_set, question, nodes = engine.problem.action_set, kept.question, first.nodes
+        keep = kept.take if question.plausible else None
 
         def ask(locked: frozenset[int]) -> Answer:
             nonlocal nodes
@@ -608,7 +609,7 @@ class Recourse:
                 return Answer(None, 0.0, True, 0)
             schema = action_set.schema.lock(*(action_set.schema.names[f] for f in sorted(locked)))
             problem = replace(engine.problem, action_set=schema.action_set_of(action_set.own))
-            answer = engine.about(problem, nodes).cheapest(kept.take, question.gap)
+            answer = engine.about(problem, nodes).cheapest(keep, question.gap)
             nodes += answer.nodes
             return answer
 
