@@ -102,7 +102,7 @@ class Sum(Score):
         if related:
             return None
         assert condition.score is self
-        assert incumbent == np.inf
+        assert incumbent > 0
         assert callable(accept)
         Sum.reductions += 1
         d = len(features)
