@@ -123,6 +123,13 @@ def test_a_confidence_that_no_sum_has_is_proved_out_of_reach(monkeypatch, wanted
     assert [*recourse.find({"years": 2 - wanted}, 0.99).status.values()] == ["infeasible"]
 
 
+def test_who_can_get_no_further_is_proved_to_be_there():
+    model = DecisionTreeClassifier().fit([[1.0], [2.0]], [0, 1])
+    schema = Schema((Feature("years", mutable=False),))
+    furthest = Recourse(model, schema).reachable({"years": 1})
+    assert (furthest.confidence, furthest.cost, str(furthest.status)) == (0.0, 0.0, "optimal")
+
+
 def test_room_is_asked_for_where_a_number_is_never_split():
     model = DecisionTreeClassifier().fit([[1.0, 0.0], [3.0, 0.0]], [0, 1])
     schema = Schema((Feature("years"), Feature("age")))
