@@ -199,15 +199,15 @@ class TreeCF:
         self.integer = {feature.name: "integer" for feature in schema if feature.step == 1}
 
     def ask(self, x, level, seconds):
-        from treecf import Counterfactual, Target
+        from treecf import Counterfactual
 
         own, explainer = self.schema.action_set(x).own, self.explainer(x)
         begun = time.perf_counter()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that it ran out of time
             found = explainer.explain(
-                own, Target.probability(op=">=", value=level), backend="exact", seed=0,
-                time_budget_s=seconds, node_budget=NO_LIMIT,
+                own, self.target(level), backend="exact", seed=0, time_budget_s=seconds,
+                node_budget=NO_LIMIT,
             )  # fmt: skip
         spent = time.perf_counter() - begun
         if isinstance(found, Counterfactual):
@@ -215,6 +215,14 @@ class TreeCF:
             return Told(np.asarray(found.x_cf), found.proof == "optimal", bound, spent)
         proved = found.proof == "certified"
         return Told(None, proved, math.inf if proved else 0.0, spent)
+
+    def target(self, level):
+        """A forest's sum is a probability already."""
+        from treecf import Target
+        from treecf.ir.model import Link
+
+        named = Target.probability if self.read.link is Link.SIGMOID else Target.raw
+        return named(op=">=", value=level)
 
     def explainer(self, x):
         """Its explainer under what this person may do."""

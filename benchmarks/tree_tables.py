@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from trust_recourse.plot.style import LINES, plain_frame
 
 PROVED = ("optimal", "infeasible")
+NO_ANSWER = ("misses", "not_allowed", "failed")
 FOUND = ("optimal", "feasible")  # allowed, and the library says that it meets the target
 SAME = 1e-7  # relatively: costs this close are one
 NAMES = {"ours": "TRUST", "mip": "HiGHS MIP", "treecf": "treecf exact", "ocean": "OCEAN CP"}
@@ -113,7 +114,11 @@ def ratio(theirs, ours):
 
     Where a limit ended its median search, it is at least so much.
     """
-    pairs = [(line, ours[key]) for key, line in theirs.items() if key in ours]
+    pairs = [
+        (line, ours[key])
+        for key, line in theirs.items()
+        if key in ours and line["status"] != "failed"
+    ]
     if not pairs:
         return math.nan, "–"
     long, short = (median(spent(each)) for each in zip(*pairs, strict=True))
@@ -223,7 +228,7 @@ def _rivals(answers):
                 line["cost"] / ours[key]["cost"] for key, line in theirs.items()
                 if line["status"] in FOUND and ours[key]["status"] in FOUND
             ]  # fmt: skip
-            no_answer = sum(line["status"] in ("misses", "not_allowed") for line in theirs.values())
+            no_answer = sum(line["status"] in NO_ANSWER for line in theirs.values())
             rows.append(
                 [
                     NAMES[who], model.replace("x", " × "), schema,
@@ -237,7 +242,7 @@ def _rivals(answers):
             )  # fmt: skip
     header = ["who", "model", "schema", "we prove", "they prove", "of these refuted",
               "our median s", "their median s", "they take", "their cost / ours (median, worst)",
-              "answers that miss or break the schema"]  # fmt: skip
+              "missed, not allowed or failed"]  # fmt: skip
     return table(header, rows) if rows else ""
 
 

@@ -191,7 +191,7 @@ class Door:
             told = self._rival(who, x, level, seconds)
         except Exception as error:  # whatever a rival raises is its answer
             spent, note = time.perf_counter() - begun, f"{type(error).__name__}: {error}"
-            told = rivals.Told(None, False, 0.0, spent, note)
+            return {"seconds": spent, "bound": 0.0, "note": note, "status": "failed"}
         return self.judged(x, level, told)
 
     def _rival(self, who, x, level, seconds):
@@ -291,15 +291,12 @@ def many(asked, options):
         return {"seconds": seconds, "rows": len(people), "proved": int(proved)}
 
     def theirs():
-        from treecf import Target
-
-        rows = people.head(options.batch_rows)
-        explainer = rivals.TreeCF(door.model, door.schema).explainer_of_all()
+        rows, treecf = people.head(options.batch_rows), rivals.TreeCF(door.model, door.schema)
+        explainer = treecf.explainer_of_all()
         begun = time.perf_counter()
         found = explainer.explain_batch(
-            rows.to_numpy(float), Target.probability(op=">=", value=0.5), backend="exact",
+            rows.to_numpy(float), treecf.target(0.5), backend="exact", allow_exact_batch=True,
             time_budget_s=options.batch_seconds, node_budget=rivals.NO_LIMIT,
-            allow_exact_batch=True,
         )  # fmt: skip
         seconds = time.perf_counter() - begun
         proved = sum(each.proof in ("optimal", "certified") for each in found)
