@@ -95,10 +95,11 @@ class Recourse:
         wanted: Any = None,
         decision_threshold: float | None = None,
     ) -> None:
-        self.library, self.unread = None, ""
+        self.library: sums.Library | None = None
+        self.unread = ""
         if not hasattr(model, "score_of") and schema is not None and sums.readable(model):
             try:
-                model, self.library = sums.adopt(model, schema), model
+                model, self.library = sums.known(model, schema)
             except sums.UnreadableError as error:
                 self.unread = str(error)
         self.exact = hasattr(model, "score_of")
@@ -486,8 +487,7 @@ class Recourse:
             values[f] = value
         cost = self.cost.between(self.schema.features, own, codes)
         confidence = self.confidence_of(codes)
-        if self.library is not None:
-            self._confirm(codes, confidence)
+        self._confirm(codes, confidence)
         return Option(
             x=pd.Series(values, index=factual.index, name=factual.name, dtype=object),
             codes=codes,
@@ -503,8 +503,9 @@ class Recourse:
 
     def _confirm(self, codes: Floats, confidence: float) -> None:
         """Ask the library itself about an option: it must say what is told."""
-        row = noisy_table(codes[None], self.schema)
-        said = float(sums.by_library(self.library, row)[0, self.wanted_at])
+        if self.library is None:
+            return
+        said = float(self.library.predict_proba(codes[None])[0, self.wanted_at])
         if said != confidence:
             raise RuntimeError(
                 f"the library says {said!r} of an option where its model as read says "
