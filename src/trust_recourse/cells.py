@@ -352,12 +352,12 @@ class Condition(NamedTuple):
 class Reduction(NamedTuple):
     """A smaller question: fewer candidates, and a score of them on a grid of its own.
 
-    `incumbent` is what an answer among them surely costs at most, before the root; ∞ if unknown.
+    `codes` are those of a good answer, if one was found on the way.
     """
 
     features: Sequence[Candidates]
     score: Score
-    incumbent: float = math.inf
+    codes: Floats | None = None
 
 
 # ---------------------------------------------------------------- the score

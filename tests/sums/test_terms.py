@@ -7,8 +7,10 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.ensemble import GradientBoostingClassifier
+from sklearn.tree import DecisionTreeClassifier
 
-from trust_recourse import Recourse, Schema
+from trust_recourse import Cost, Feature, Recourse, Schema
 from trust_recourse.sums import adopt, score
 from trust_recourse.testing import check_cell_model
 
@@ -87,6 +89,30 @@ def test_reductions_change_no_answer(seed, kind, cost):
     assert list(less.status.values()) == list(more.status.values())
     assert [o.cost for o in less.options] == pytest.approx([o.cost for o in more.options])
     assert whole.exact
+
+
+def test_what_costs_nothing_is_found_in_a_reduced_question_too(monkeypatch):
+    monkeypatch.setattr(score, "FEWEST", 0)
+    model = DecisionTreeClassifier().fit([[1.0], [2.0]], [0, 1])
+    schema = Schema((Feature("years", "integer", lower=0, upper=3),))
+    recourse = Recourse(model, schema, Cost.named("l1", {"years": lambda old, new: 0.0}))
+    (option,) = recourse.find({"years": 1}, 0.7).options
+    assert (option.x["years"], option.cost, str(option.status)) == (2, 0.0, "optimal")
+
+
+@pytest.mark.parametrize("wanted", [0, 1])
+def test_a_confidence_that_no_sum_has_is_proved_out_of_reach(monkeypatch, wanted):
+    monkeypatch.setattr(score, "FEWEST", 0)
+    model = GradientBoostingClassifier(n_estimators=2).fit([[1.0], [2.0]] * 3, [0, 1] * 3)
+    recourse = Recourse(model, Schema((Feature("years"),)), wanted=wanted)
+    assert [*recourse.find({"years": 2 - wanted}, 0.99).status.values()] == ["infeasible"]
+
+
+def test_room_is_asked_for_where_a_number_is_never_split():
+    model = DecisionTreeClassifier().fit([[1.0, 0.0], [3.0, 0.0]], [0, 1])
+    schema = Schema((Feature("years"), Feature("age")))
+    (option,) = Recourse(model, schema).find({"years": 1, "age": 30}, min_radius=0.5).options
+    assert option.x["years"] == pytest.approx(2.5, abs=1e-6)
 
 
 @pytest.mark.parametrize("kind", KINDS)

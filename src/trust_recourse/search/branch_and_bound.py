@@ -41,6 +41,7 @@ class Found(NamedTuple):
     point: Ints | None  # the candidate of each feature
     bound: float  # what every other answer costs at least; ∞ if there is none
     stopped: bool  # whether a limit ended it before it was complete
+    early: bool = False  # whether an answer that is good enough did
 
 
 class Splits(NamedTuple):
@@ -139,8 +140,19 @@ class BranchAndBound:
 
     # ------------------------------------------------------------ the questions
 
-    def best(self, low: float, high: float, side: int, accept: Accept, gap: float = 1.0) -> Found:
-        """The cheapest point of [low, high] that the caller accepts; at most `gap` times dearer."""
+    def best(
+        self,
+        low: float,
+        high: float,
+        side: int,
+        accept: Accept,
+        gap: float = 1.0,
+        enough: float = -math.inf,
+    ) -> Found:
+        """The cheapest point of [low, high] that the caller accepts; at most `gap` times dearer.
+
+        It ends early with one that was met by chance and costs no more than is `enough`.
+        """
         self._begin(low, high, side, dive=DIVE_FROM)
         self.asked.params[arrays.CUTOFF] = self.cutoff
         best: Ints | None = None
@@ -151,7 +163,10 @@ class BranchAndBound:
             best = point
             if said == loop.FOUND:
                 break
-            self.asked.params[arrays.CUTOFF] = self.cost_of(point) / gap
+            cost = self.cost_of(point)
+            self.asked.params[arrays.CUTOFF] = cost / gap
+            if cost <= enough:
+                return Found(best, self.bound, False, early=True)
         return Found(best, self.bound, self.stopped)
 
     def stream(self, low: float, high: float, side: int) -> Iterator[Ints]:

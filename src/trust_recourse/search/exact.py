@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from trust_recourse.cells import Candidates, Condition, Floats, Grid, Ints, Score
+from trust_recourse.cells import Candidates, Condition, Floats, Grid, Ints, Reduction, Score
 from trust_recourse.cost import theirs
 from trust_recourse.question import SLACK, Point, Problem
 from trust_recourse.schema import ActionSet, Feature, Schema
@@ -36,7 +36,7 @@ FEW = 256  # cells of a box that are looked at one by one
 FEW_GAINS = 32  # of a relation's values, likewise
 TIED = 1e-14  # costs this close, relatively, differ by the rounding of their sums
 MOST_AWAY = 1e100  # of a distance: squares of such, and sums of them, are still finite
-ROUNDING = 1e-9  # of the cost of a known answer
+AGAIN = 0.98  # of the cost of a known answer: one that costs less is worth to reduce by again
 CLOSE = 1e-12  # edges closer than this, of the scale, are one
 
 # arithmetic that leaves the numbers ends a search, before it proves anything by infinity
@@ -75,6 +75,7 @@ class Exact:
         self.score, self.problem, self.robust = score, problem, robust
         self.side = 1 if score.rises else -1  # which way the kernel's number goes with confidence
         self.limits = {"node_limit": node_limit, "time_limit": time_limit}
+        self._intervals: dict[Score, tuple[float, float, int]] = {}
         self._held: dict[
             tuple[tuple[int, int], ...], bool
         ] = {}  # boxes that keep the floor, or not
@@ -99,25 +100,43 @@ class Exact:
         Only the cheapest points of the model's cells are asked about. With a gap the answer may
         cost up to that share more than the least.
         """
-        cost = self.problem.cost
-        search, low, high, side = self._reduced if keep is None else self._whole
+        cost, alone = self.problem.cost, keep is None and self._alone
         factor = cost.before_root(1.0 + gap)
         point: Point | None = None
+        nodes, features, score, until = 0, self.features, self.score, self._deadline
+        most = self.limits["node_limit"]
+        while True:
+            known = math.inf if point is None else cost.before_root(point.cost)
+            fewer = self._reduced(features, score, known) if alone else None
+            if fewer is not None:
+                features, score, codes = fewer
+                if codes is not None and self._improves(at := self._told(codes), point):
+                    point, known = at, cost.before_root(at.cost)
+            search = self._search
+            if score is not self.score:
+                search = BranchAndBound(features, [_about(score, features)])
+                search.deadline = until
+                search.node_limit = math.inf if most is None else most - nodes
 
-        def accept(at: Ints) -> bool:
-            nonlocal point
-            here = self._point(search, at)
-            accepted = self._accepts(here, at)
-            if accepted and keep is not None:
-                with theirs():
-                    accepted = keep(here)
-            point = here if accepted else point
-            return accepted
+            def accept(at: Ints, search: BranchAndBound = search) -> bool:
+                nonlocal point
+                here = self._point(search, at)
+                accepted = self._accepts(here, at)
+                if accepted and keep is not None:
+                    with theirs():
+                        accepted = keep(here)
+                point = here if accepted else point
+                return accepted
 
-        found = search.best(low, high, side, accept, factor)
+            search.cutoff = known / factor
+            much = -math.inf if fewer is None else known * AGAIN
+            found = search.best(*self._interval(score), accept, factor, much)
+            nodes += search.nodes
+            if not found.early:
+                break
         bound = cost.total(found.bound)
         return Answer(
-            point, bound if point is None else min(bound, point.cost), found.stopped, search.nodes
+            point, bound if point is None else min(bound, point.cost), found.stopped, nodes
         )
 
     @strict
@@ -206,33 +225,46 @@ class Exact:
     @property
     def _whole(self) -> tuple[BranchAndBound, float, float, int]:
         """A search, the target as an interval of its numbers, and the side to get there from."""
-        return self._search, *self._asked
+        return self._search, *self._interval(self.score)
 
     @property
-    def _reduced(self) -> tuple[BranchAndBound, float, float, int]:
-        """The same where nothing but the cost and the target looks at values, so less may do."""
-        if self.robust is not None or self.problem.action_set.relations:
-            return self._whole
-        low, high, side = self._asked
-        asked = _about(self.score, self.features)._replace(low=low, high=high, side=side)
-        found = self.score.reduce(self.features, asked, math.inf)
-        if found is None:
-            return self._whole
-        features, score, incumbent = found
-        if not all(len(each.codes) for each in features):
+    def _alone(self) -> bool:
+        """Whether nothing but the cost and the target looks at values, so that less may do."""
+        return self.robust is None and not self.problem.action_set.relations
+
+    def _reduced(
+        self, features: Sequence[Candidates], score: Score, incumbent: float
+    ) -> Reduction | None:
+        """A smaller question with the same answers that cost no more than the incumbent."""
+        low, high, side = self._interval(score)
+        asked = _about(score, features)._replace(low=low, high=high, side=side)
+        found = score.reduce(features, asked, incumbent)
+        if found is not None and not all(len(each.codes) for each in found.features):
             raise ValueError("the score's reduce() left a feature without any value")
-        search = BranchAndBound(features, [_about(score, features)], **self.limits)  # type: ignore[arg-type]
-        search.cutoff = incumbent * (1.0 + ROUNDING)
-        return search, *self._interval(score)
+        return found
 
     @cached_property
-    def _asked(self) -> tuple[float, float, int]:
-        return self._interval(self.score)
+    def _deadline(self) -> float:
+        limit = self.limits["time_limit"]
+        return math.inf if limit is None else time.monotonic() + limit
+
+    def _told(self, codes: Floats) -> Point:
+        """A point that was found elsewhere."""
+        own, schema = self.problem.action_set.own, self.problem.action_set.schema
+        return self._at(codes, self.problem.cost.between(schema.features, own, codes))
+
+    def _improves(self, point: Point, known: Point | None) -> bool:
+        cheaper = known is None or point.cost < known.cost
+        return cheaper and self._accepts(point, np.empty(0, np.int64))
 
     def _interval(self, score: Score) -> tuple[float, float, int]:
-        own = self._at(self.problem.action_set.own, 0.0).confidence
-        rises = own < self.problem.target.interval[0]
-        return *score.interval(*self.problem.target.interval), 1 if rises == score.rises else -1
+        """The target as an interval of a score's numbers, and the side to get there from."""
+        if score not in self._intervals:
+            own = self._at(self.problem.action_set.own, 0.0).confidence
+            rises = own < self.problem.target.interval[0]
+            ends = score.interval(*self.problem.target.interval)
+            self._intervals[score] = *ends, 1 if rises == score.rises else -1
+        return self._intervals[score]
 
     def _beyond(self, confidence: float) -> float:
         """What goes beyond a confidence goes beyond this on the model's own scale.
@@ -429,7 +461,8 @@ def _pieces(grid: Grid, problem: Problem, radius: float) -> list[Piece]:
         missing, r = np.isnan(codes), radius * feature.scale
         ends = finer.ends(f)
         left, right = (ends[np.where(missing, 0, piece) + k] for k in (0, 1))
-        middle = np.where(np.isinf(right - left), codes, (left + right) / 2.0)
+        with np.errstate(invalid="ignore"):  # a feature without any edge has no middle
+            middle = np.where(np.isinf(right - left), codes, (left + right) / 2.0)
         cells, lows, highs = (
             grid.cells_in(f, np.where(missing, math.nan, where))
             for where in (codes, middle - r, middle + r)

@@ -86,7 +86,8 @@ class Columns:
             found[gone] = seen[size]  # the first code that means missing stands for all
         if (known := self.categories.get(column)) is None:
             return found
-        return pd.Categorical.from_codes(np.where(np.isnan(found), -1, found).astype(int), known)
+        places = np.where(np.isnan(found), -1, found).astype(int)
+        return pd.Categorical.from_codes(places, pd.Index(known))
 
     def tree(self, nodes: Nodes) -> Tree:
         """The same tree in the schema's terms, each node before its children."""

@@ -1,7 +1,7 @@
 """A smaller sum with the same cheapest answers: incumbents, reduced-cost fixing, and a rebuilt sum.
 
 The root LP, solved by HiGHS, has a variable for each cell and each leaf: for each term, feature and
-run of its atoms, the leaves inside the run weigh no more than the cells of the run. Its duals are
+set of its atoms, the leaves inside the set weigh no more than the cells of the set. Its duals are
 good h and λ for the bound of `terms`; its solution, rounded and mended, is an incumbent. A cell
 whose reduced cost lifts that bound above the incumbent is in no cheaper answer, so it goes; with
 fewer cells the LP is solved again. Last, neighbouring cells that no leaf tells apart become one.
@@ -12,20 +12,52 @@ is a point whose sum was added up.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import math
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 from scipy.sparse import coo_array
 
-from trust_recourse.cells import Floats, Ints
+from trust_recourse.cells import Floats, Ints, compiled
 from trust_recourse.sums.ensemble import Leaves
-from trust_recourse.sums.terms import Entry, entries
+from trust_recourse.sums.layout import (
+    ATOM,
+    CELL_ATOM,
+    FEATURE,
+    FIRST,
+    LEAF_PAIR,
+    MAP,
+    PAIR,
+    TAKES,
+    TERM_ENTRY,
+    TERM_LEAF,
+    C,
+    D,
+    E,
+    H,
+    L,
+    T,
+    layout,
+)
+
+Bools = NDArray[np.bool_]
 
 ROUNDS = 4  # of LP and fixing
 FEW = 0.05  # of the cells: less than that fixed in a round ends it
 MARGIN = 1e-9  # of a cost, which rounding may bring
+
+_arrays = compiled(_nrt=True)
+
+
+class Step(NamedTuple):
+    """A multiplier and h, of all atoms of the whole sum, by which these cells go."""
+
+    multiplier: float
+    h: Floats
+    gone: Bools
 
 
 class Reduced(NamedTuple):
@@ -33,12 +65,14 @@ class Reduced(NamedTuple):
 
     kept: list[Ints]  # positions among the cells that were given, of each feature
     leaves: Leaves
+    layout: Ints
     sizes: Ints
     base: float  # of the terms that became constant
     h: Floats
     multiplier: float
-    incumbent: float  # the cost of the best point that was found; ∞ if none
+    point: Ints | None  # the cells of the best point that was found
     bound: float
+    steps: list[Step]
 
 
 class Asked(NamedTuple):
@@ -50,224 +84,139 @@ class Asked(NamedTuple):
     slack: float
 
 
-def reduced(leaves: Leaves, sizes: Ints, costs: Floats, asked: Asked) -> Reduced | None:
+class Sum(NamedTuple):
+    """A sum of terms on cells, and its layout."""
+
+    leaves: Leaves
+    layout: Ints
+    sizes: Ints
+
+
+def reduced(whole: Sum, costs: Floats, asked: Asked, incumbent: float) -> Reduced | None:
     """Fewer cells, with the same cheapest points that may be what is asked for.
 
-    `costs` are those of the cells in one row, ∞ where there is no candidate. None if the LP has no
-    solution.
+    `costs` are those of the cells in one row, ∞ where there is no candidate; what costs more than
+    the incumbent does not matter. None if there is nothing to gain.
     """
-    problem = _Problem(leaves, sizes, costs, asked)
-    cells = np.isfinite(costs)
-    incumbent, best = np.inf, (0.0, np.empty(0), -np.inf)
+    problem = _Problem(whole, costs, asked)
+    cells, steps, point = np.isfinite(costs), [], None
     for _ in range(ROUNDS):
         found = problem.relaxed(cells)
         if found is None:
-            if np.isfinite(incumbent):
-                break
-            return None
+            break
         weights, multiplier, h = found
-        incumbent = min(incumbent, problem.mended(cells, weights))
+        better = problem.mended(cells, weights, point)
+        if better is not None and (cost := float(costs[better].sum())) < incumbent:
+            point, incumbent = better, cost
         bound, excess = problem.bound(cells, multiplier, h)
-        best = (multiplier, h, bound)
-        limit = incumbent + MARGIN * (1.0 + abs(incumbent))
-        gone = cells & (bound + excess > limit)
+        gone = cells & (bound + excess > incumbent + MARGIN * (1.0 + abs(incumbent)))
+        steps.append(Step(multiplier, h, gone))
         cells = cells & ~gone
+        if not np.logical_or.reduceat(cells, problem.first).all():  # nothing costs so little
+            return None
         if gone.sum() <= FEW * cells.sum():
             break
-    return problem.rebuilt(cells, best, incumbent)
+    return problem.rebuilt(cells, steps, point) if steps else None
 
 
 class _Problem:
     """The sum with costs and a target, on all cells."""
 
-    def __init__(self, leaves: Leaves, sizes: Ints, costs: Floats, asked: Asked) -> None:
-        self.leaves, self.sizes, self.costs, self.asked = leaves, sizes, costs, asked
-        self.need = asked.need - asked.slack
-        self.first = np.cumsum(sizes) - sizes
-        self.starts = np.flatnonzero(np.diff(leaves.term, prepend=-1))
-        self.ends = np.append(self.starts[1:], len(leaves.value))
-        self.values = asked.side * leaves.value
-        self.entries: list[list[Entry]] = entries(leaves, sizes, self.starts)
+    def __init__(self, whole: Sum, costs: Floats, asked: Asked) -> None:
+        self.leaves, self.layout, self.sizes = whole
+        self.costs, self.asked = costs, asked
+        self.first = np.cumsum(self.sizes) - self.sizes
+        self.values = asked.side * self.leaves.value
+        self.low, self.high = asked.need + asked.slack, asked.most - asked.slack
+
+    @cached_property
+    def allowed(self) -> Bools:
+        return np.ascontiguousarray(self.leaves.allowed)
 
     # ------------------------------------------------------------ the root LP
 
-    def relaxed(self, cells: NDArray[np.bool_]) -> tuple[Floats, float, Floats] | None:
+    def relaxed(self, cells: Bools) -> tuple[Floats, float, Floats] | None:
         """The weights of the cells in the LP, its multiplier, and its h of all atoms."""
-        n_cells, alive = len(self.costs), self._alive(cells)
-        rows, columns, signs, atoms_of = self._runs(cells, alive)
-        many = len(atoms_of)
-        leaf = np.flatnonzero(alive)
-        rows = np.concatenate([rows, np.full(len(leaf), many)])
-        columns = np.concatenate([columns, n_cells + leaf])
-        signs = np.concatenate([signs, -self.values[leaf]])
-        shape = (many + 1, n_cells + len(alive))
-        above = coo_array((signs, (rows, columns)), shape=shape)
-        at = np.arange(n_cells)
-        feature = np.repeat(np.arange(len(self.sizes)), self.sizes)
-        d = len(self.sizes)
+        n_cells, atoms, leaf = len(self.costs), *self._alive(cells)
+        rows, columns, signs, entry, sets = _coupled(self.layout, cells, atoms, leaf)
+        many, living = len(entry), np.flatnonzero(leaf)
+        rows = np.concatenate([rows, np.full(len(living), many)])
+        columns = np.concatenate([columns, n_cells + living])
+        signs = np.concatenate([signs, -self.values[living]])
+        here, d = np.flatnonzero(cells), len(self.sizes)
+        used = np.concatenate([here, n_cells + living])  # only these are variables
+        place = np.full(n_cells + len(leaf), -1)
+        place[used] = np.arange(len(used))
+        above = coo_array((signs, (rows, place[columns])), shape=(many + 1, len(used)))
+        feature = np.repeat(np.arange(d), self.sizes)[here]
+        terms = int(self.layout[T])
         one = coo_array(
             (
-                np.ones(n_cells + len(alive)),
-                (
-                    np.concatenate([feature, d + self.leaves.term]),
-                    np.concatenate([at, n_cells + np.arange(len(alive))]),
-                ),
+                np.ones(len(used)),
+                (np.concatenate([feature, d + self.leaves.term[living]]), np.arange(len(used))),
             ),
-            shape=(d + len(self.starts), n_cells + len(alive)),
+            shape=(d + terms, len(used)),
         )
-        top = np.concatenate([cells, alive]).astype(float)
-        cost = np.concatenate([np.where(cells, self.costs, 0.0), np.zeros(len(alive))])
         found = linprog(
-            cost,
+            np.concatenate([self.costs[here], np.zeros(len(living))]),
             A_ub=above.tocsr(),
-            b_ub=np.append(np.zeros(many), -self.need),
+            b_ub=np.append(np.zeros(many), self.asked.slack - self.asked.need),
             A_eq=one.tocsr(),
-            b_eq=np.ones(d + len(self.starts)),
-            bounds=np.column_stack([np.zeros(len(top)), top]),
+            b_eq=np.ones(d + terms),
+            bounds=(0, None),
             method="highs",
         )
         if found.x is None:
             return None
+        weights = np.full(n_cells, -1.0)
+        weights[here] = found.x[: len(here)]
         duals = np.maximum(-found.ineqlin.marginals, 0.0)
-        h = np.zeros(sum(e.taken.shape[1] for of in self.entries for e in of))
         multiplier = float(duals[-1])
-        for run, dual in zip(atoms_of, duals[:-1].tolist(), strict=True):
-            if dual > 0.0:
-                h[run] += dual
-        return found.x[:n_cells], multiplier, h / multiplier if multiplier > 0 else 0.0 * h
+        if multiplier <= 0.0:
+            return weights, 0.0, np.zeros(int(self.layout[H]))
+        return weights, multiplier, _priced(self.layout, entry, sets, duals / multiplier)
 
-    def _alive(self, cells: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """The leaves that have a cell left in every feature."""
-        held = self.leaves.allowed & cells
-        return np.asarray(np.logical_or.reduceat(held, self.first, axis=1).all(axis=1), dtype=bool)
-
-    def _runs(
-        self, cells: NDArray[np.bool_], alive: NDArray[np.bool_]
-    ) -> tuple[Ints, Ints, Floats, list[Ints]]:
-        """Rows of the LP: a run of atoms of an entry, its leaves, less the cells in it."""
-        rows: list[Ints] = []
-        columns: list[Ints] = []
-        signs: list[Floats] = []
-        atoms_of: list[Ints] = []
-        at = 0
-        for of_term, a, b in zip(
-            self.entries, self.starts.tolist(), self.ends.tolist(), strict=True
-        ):
-            living = np.flatnonzero(alive[a:b])
-            for entry in of_term:
-                n = entry.taken.shape[1]
-                begin = self.first[entry.feature]
-                own = cells[begin : begin + self.sizes[entry.feature]]
-                for run in _sets(entry.taken[living]):
-                    inside = living[~(entry.taken[living] & ~run).any(axis=1)]
-                    if len(inside) == 0 or len(inside) == len(living):
-                        continue
-                    here = begin + np.flatnonzero(run[entry.atoms] & own)
-                    rows.append(np.full(len(inside) + len(here), len(atoms_of)))
-                    columns += [len(self.costs) + a + inside, here]
-                    signs += [np.ones(len(inside)), -np.ones(len(here))]
-                    atoms_of.append(at + np.flatnonzero(run))
-                at += n
-        if not rows:
-            return np.empty(0, int), np.empty(0, int), np.empty(0), []
-        return np.concatenate(rows), np.concatenate(columns), np.concatenate(signs), atoms_of
+    def _alive(self, cells: Bools) -> tuple[Bools, Bools]:
+        """The atoms that have a cell left, and the leaves that have one in every feature."""
+        atoms, leaves = np.zeros(int(self.layout[H]), bool), np.empty(int(self.layout[L]), bool)
+        _living(self.layout, cells, atoms, leaves)
+        return atoms, leaves
 
     # ------------------------------------------------------------ bounds and incumbents
 
-    def bound(self, cells: NDArray[np.bool_], multiplier: float, h: Floats) -> tuple[float, Floats]:
+    def bound(self, cells: Bools, multiplier: float, h: Floats) -> tuple[float, Floats]:
         """What every answer costs at least, and how much more with each cell."""
-        gains, total = np.zeros(len(self.costs)), 0.0
-        alive, at = self._alive(cells), 0
-        for of_term, a, b in zip(
-            self.entries, self.starts.tolist(), self.ends.tolist(), strict=True
-        ):
-            under = np.zeros(b - a)
-            for entry in of_term:
-                n, begin = entry.taken.shape[1], self.first[entry.feature]
-                own = cells[begin : begin + self.sizes[entry.feature]]
-                here = h[at : at + n]
-                gains[begin : begin + len(entry.atoms)] += here[entry.atoms]
-                left = np.zeros(n, bool)
-                left[entry.atoms[own]] = True
-                under += np.where(entry.taken & left, here, np.inf).min(axis=1)
-                at += n
-            living = alive[a:b]
-            total += float((self.values[a:b] - under)[living].max())
+        gains = np.zeros(len(self.costs))
+        total = _separated(self.layout, self.values, *self._alive(cells), h, gains)
+        need = self.asked.need - self.asked.slack
         priced = np.where(cells, self.costs - multiplier * gains, np.inf)
         least = np.minimum.reduceat(priced, self.first)
-        size = abs(total) + abs(self.need) + float(np.abs(gains).max())
-        bound = multiplier * (self.need - total) + float(least.sum())
+        size = abs(total) + abs(need) + float(np.abs(gains).max())
+        bound = multiplier * (need - total) + float(least.sum())
         bound -= 1e-10 * (1.0 + multiplier * size + float(np.abs(least).sum()))
         return bound, np.where(cells, priced - least.repeat(self.sizes), 0.0)
 
-    def mended(self, cells: NDArray[np.bool_], weights: Floats) -> float:
-        """The cost of a point near the LP's that is enough; ∞ if none was found."""
-        masked = np.where(cells, weights, -1.0)
+    def mended(self, cells: Bools, weights: Floats, known: Ints | None) -> Ints | None:
+        """A cheap point near the LP's that is enough, or near one that is known; None if none."""
         ends = zip(self.first.tolist(), self.sizes.tolist(), strict=True)
-        start = np.array([a + int(masked[a : a + n].argmax()) for a, n in ends])
-        raised = self._raised(cells, start)
-        if raised is None:
-            return np.inf
-        return float(self.costs[self._walked_back(cells, raised)].sum())
-
-    def _sums(self, point: Ints, f: int) -> Floats:
-        """Side · the sum for each cell of one feature, the others as they are."""
-        others = self.leaves.allowed[:, np.delete(point, f)].all(axis=1)
-        a = self.first[f]
-        here = self.leaves.allowed[others, a : a + self.sizes[f]]
-        return np.asarray(self.values[others] @ here)
-
-    def _enough(self, total: Floats) -> NDArray[np.bool_]:
-        low, high = self.asked.need + self.asked.slack, self.asked.most - self.asked.slack
-        return (total >= low) & (total <= high)
-
-    def _raised(self, cells: NDArray[np.bool_], point: Ints) -> Ints | None:
-        """Change one feature at a time, the most gain for the cost first, until it is enough."""
-        d = len(self.sizes)
-        for _ in range(3 * d):
-            if self._enough(self._sums(point, 0)[point[0] - self.first[0]]):
-                return point
-            best, move = 0.0, None
-            for f in range(d):
-                total, a = self._sums(point, f), self.first[f]
-                enough = self.asked.need + self.asked.slack
-                gain = np.minimum(total, enough) - total[point[f] - a]
-                more = self.costs[a : a + self.sizes[f]] - self.costs[point[f]]
-                own = cells[a : a + self.sizes[f]] & (gain > 1e-12)
-                rate = np.where(own, gain / np.maximum(more, 1e-9), 0.0)
-                c = int(rate.argmax())
-                if rate[c] > best:
-                    best, move = float(rate[c]), (f, a + c)
-            if move is None:
-                return None
-            point = point.copy()
-            point[move[0]] = move[1]
-        return None
-
-    def _walked_back(self, cells: NDArray[np.bool_], point: Ints) -> Ints:
-        """Make a point that is enough cheaper, a feature at a time, the dearest first."""
-        point = point.copy()
-        for _ in range(3):
-            before = self.costs[point].sum()
-            for f in np.argsort(-self.costs[point]).tolist():
-                a = self.first[f]
-                fits = self._enough(self._sums(point, f)) & cells[a : a + self.sizes[f]]
-                cost = np.where(fits, self.costs[a : a + self.sizes[f]], np.inf)
-                c = int(cost.argmin())
-                if cost[c] < self.costs[point[f]]:
-                    point[f] = a + c
-            if self.costs[point].sum() >= before:
-                break
-        return point
+        start = np.array([a + int(weights[a : a + n].argmax()) for a, n in ends])
+        cost, best = math.inf, None
+        for point in (start,) if known is None else (start, known):
+            here = point.copy()
+            found = _mend(
+                self.allowed, self.values, self.costs, cells, self.first, self.sizes, here,
+                self.low, self.high,
+            )  # fmt: skip
+            if found < cost:
+                cost, best = found, here
+        return best
 
     # ------------------------------------------------------------ what is left
 
-    def rebuilt(
-        self, cells: NDArray[np.bool_], best: tuple[float, Floats, float], incumbent: float
-    ) -> Reduced:
+    def rebuilt(self, cells: Bools, steps: list[Step], point: Ints | None) -> Reduced:
         """The sum on the cells that stay: those that no leaf tells apart become the cheapest."""
-        alive = self._alive(cells)
-        allowed = self.leaves.allowed[alive]
+        _, alive = self._alive(cells)
+        allowed = self.allowed[alive]
         kept, merged = [], []
         for a, n in zip(self.first.tolist(), self.sizes.tolist(), strict=True):
             here = a + np.flatnonzero(cells[a : a + n])
@@ -279,67 +228,360 @@ class _Problem:
             kept.append(here[first] - a)
             merged.append(here[first])
         left = np.concatenate(merged)
-        term, value, allowed = (
-            self.leaves.term[alive],
-            self.leaves.value[alive],
-            allowed[:, left],
-        )
-        many = np.bincount(term)
-        constant = many[term] == 1
-        base = float(value[constant].sum())
-        stay = ~constant
-        term = np.unique(term[stay], return_inverse=True)[1].ravel()
+        term, value, allowed = self.leaves.term[alive], self.leaves.value[alive], allowed[:, left]
+        constant = np.bincount(term)[term] == 1
+        base = math.fsum(value[constant].tolist())
+        names, term = np.unique(term[~constant], return_inverse=True)
         sizes = np.array([len(each) for each in kept])
-        multiplier, h, bound = best
-        fewer = Leaves(term, value[stay], allowed[stay])
-        return Reduced(
-            kept, fewer, sizes, base, self._carried(h, left, alive, fewer, sizes),
-            multiplier, incumbent, bound,
-        )  # fmt: skip
-
-    def _carried(
-        self, h: Floats, columns: Ints, alive: NDArray[np.bool_], fewer: Leaves, sizes: Ints
-    ) -> Floats:
-        """H of the atoms of the smaller sum: those of their cells."""
-        if len(fewer.value) == 0:
-            return np.empty(0)
-        by_cell: dict[tuple[int, int], Floats] = {}
-        at = 0
-        for t, of_term in enumerate(self.entries):
-            for entry in of_term:
-                n = entry.taken.shape[1]
-                by_cell[t, entry.feature] = h[at : at + n][entry.atoms]
-                at += n
-        old = self.leaves.term[alive]
-        old = old[np.bincount(old)[old] > 1]
-        names = old[np.flatnonzero(np.diff(fewer.term, prepend=-1))]
-        starts = np.flatnonzero(np.diff(fewer.term, prepend=-1))
-        begin = np.cumsum(sizes) - sizes
-        carried = []
-        for t, of_term in zip(names.tolist(), entries(fewer, sizes, starts), strict=True):
-            for entry in of_term:
-                f = entry.feature
-                cells = columns[begin[f] : begin[f] + sizes[f]] - self.first[f]
-                values = by_cell[t, f][cells]
-                one = np.empty(entry.taken.shape[1])
-                one[entry.atoms[::-1]] = values[::-1]
-                carried.append(one)
-        return np.concatenate([np.empty(0), *carried])
+        fewer = Leaves(term.ravel(), value[~constant], allowed[~constant])
+        multiplier, h, _ = steps[-1]
+        bound, _ = self.bound(cells, multiplier, h)
+        made = layout(fewer, sizes) if len(fewer.value) else self.layout
+        carried = np.zeros(int(made[H]))
+        if len(fewer.value):
+            _carry(self.layout, made, names, left, h, carried)
+        return Reduced(kept, fewer, made, sizes, base, carried, multiplier, point, bound, steps)
 
 
-def _sets(taken: NDArray[np.bool_]) -> list[NDArray[np.bool_]]:
-    """Sets of atoms to couple leaves and cells by: all runs, where each leaf's atoms are one."""
-    n = taken.shape[1]
-    if len(taken) == 0:
-        return []
-    first = taken.argmax(axis=1)
-    last = n - 1 - taken[:, ::-1].argmax(axis=1)
-    if (taken.sum(axis=1) == last - first + 1).all():
-        at = np.arange(n)
-        return [
-            (at >= i) & (at <= j)
-            for i in np.unique(first).tolist()
-            for j in np.unique(last[first >= i]).tolist()
-            if j >= i and not (i == 0 and j == n - 1)
-        ]
-    return [each for each in np.unique(taken, axis=0) if not each.all()]
+# ---------------------------------------------------------------- compiled
+
+
+@_arrays
+def _living(lay: Any, cells: Any, atoms: Any, leaves: Any) -> None:
+    """Which atoms have a cell left, and which leaves an atom in each entry of their term."""
+    for e in range(lay[E]):
+        first = lay[lay[FIRST] + lay[lay[FEATURE] + e]]
+        for c in range(lay[lay[MAP] + e + 1] - lay[lay[MAP] + e]):
+            if cells[first + c]:
+                a = lay[lay[CELL_ATOM] + lay[lay[MAP] + e] + c]
+                atoms[lay[lay[ATOM] + e] + a] = True
+    for t in range(lay[T]):
+        entry, end = lay[lay[TERM_ENTRY] + t], lay[lay[TERM_ENTRY] + t + 1]
+        for leaf in range(lay[lay[TERM_LEAF] + t], lay[lay[TERM_LEAF] + t + 1]):
+            pair, leaves[leaf] = lay[lay[LEAF_PAIR] + leaf], True
+            for e in range(entry, end):
+                found = False
+                for k in range(lay[lay[PAIR] + pair], lay[lay[PAIR] + pair + 1]):
+                    if atoms[lay[lay[ATOM] + e] + lay[lay[TAKES] + k]]:
+                        found = True
+                        break
+                pair += 1
+                if not found:
+                    leaves[leaf] = False
+                    break
+
+
+@_arrays
+def _coupled(lay: Any, cells: Any, atoms: Any, leaves: Any) -> Any:
+    """Rows of the LP: the leaves inside a set of atoms of an entry, less the cells of the set.
+
+    Sets are all runs from a leaf's first atom to a leaf's last where each leaf's atoms are one, and
+    else those of the leaves themselves; those that another with the same leaves lies in say more.
+    """
+    one = np.uint64(1)
+    room, used = 4096, 0
+    rows, columns = np.empty(room, np.int64), np.empty(room, np.int64)
+    signs = np.empty(room)
+    n, most = 0, 1024
+    entry_of, set_of = np.empty(most, np.int64), np.empty(most, np.uint64)
+    for t in range(lay[T]):
+        a, b = lay[lay[TERM_LEAF] + t], lay[lay[TERM_LEAF] + t + 1]
+        masks = np.zeros(b - a, np.uint64)
+        sets = np.zeros((b - a) * (b - a) + 1, np.uint64)
+        first_entry = lay[lay[TERM_ENTRY] + t]
+        for e in range(first_entry, lay[lay[TERM_ENTRY] + t + 1]):
+            atom = lay[lay[ATOM] + e]
+            many = lay[lay[ATOM] + e + 1] - atom
+            if many > 64:
+                continue
+            # atoms left, numbered anew; a mask of them for each leaf
+            bit = np.full(many, -1)
+            alive = 0
+            for i in range(many):
+                if atoms[atom + i]:
+                    bit[i] = alive
+                    alive += 1
+            if alive < 2:
+                continue
+            lows, highs, runs, living = np.zeros(64, np.bool_), np.zeros(64, np.bool_), True, 0
+            for leaf in range(a, b):
+                masks[leaf - a] = 0
+                if not leaves[leaf]:
+                    continue
+                living += 1
+                pair = lay[lay[LEAF_PAIR] + leaf] + e - first_entry
+                low, high, count = 64, -1, 0
+                for k in range(lay[lay[PAIR] + pair], lay[lay[PAIR] + pair + 1]):
+                    i = bit[lay[lay[TAKES] + k]]
+                    if i >= 0:
+                        masks[leaf - a] |= one << np.uint64(i)
+                        low, high, count = min(low, i), max(high, i), count + 1
+                lows[low], highs[high] = True, True
+                runs = runs and count == high - low + 1
+            n_sets = 0
+            if runs:
+                for i in range(alive):
+                    for j in range(i, alive):
+                        if lows[i] and highs[j] and j - i + 1 < alive:
+                            mask = np.uint64(0)
+                            for k in range(i, j + 1):
+                                mask |= one << np.uint64(k)
+                            sets[n_sets] = mask
+                            n_sets += 1
+            else:
+                for leaf in range(b - a):
+                    known = masks[leaf] == 0
+                    for k in range(n_sets):
+                        known = known or sets[k] == masks[leaf]
+                    if not known:
+                        sets[n_sets] = masks[leaf]
+                        n_sets += 1
+            for s in range(n_sets):
+                union, inside = np.uint64(0), 0
+                for leaf in range(b - a):
+                    if masks[leaf] != 0 and masks[leaf] & ~sets[s] == 0:
+                        union |= masks[leaf]
+                        inside += 1
+                if union != sets[s] or inside == living:
+                    continue
+                size = lay[lay[MAP] + e + 1] - lay[lay[MAP] + e]
+                if used + inside + size > room:
+                    room = 2 * (room + inside + size)
+                    rows, columns = _longer(rows, room), _longer(columns, room)
+                    signs = _longer(signs, room)
+                if n == most:
+                    most *= 2
+                    entry_of, set_of = _longer(entry_of, most), _longer(set_of, most)
+                for leaf in range(b - a):
+                    if masks[leaf] != 0 and masks[leaf] & ~sets[s] == 0:
+                        rows[used], columns[used], signs[used] = n, lay[C] + a + leaf, 1.0
+                        used += 1
+                first = lay[lay[FIRST] + lay[lay[FEATURE] + e]]
+                whole = np.uint64(0)
+                for i in range(many):
+                    if bit[i] >= 0 and (sets[s] >> np.uint64(bit[i])) & one:
+                        whole |= one << np.uint64(i)
+                for c in range(size):
+                    i = lay[lay[CELL_ATOM] + lay[lay[MAP] + e] + c]
+                    if cells[first + c] and (whole >> np.uint64(i)) & one:
+                        rows[used], columns[used], signs[used] = n, first + c, -1.0
+                        used += 1
+                entry_of[n], set_of[n] = e, whole
+                n += 1
+    return rows[:used], columns[:used], signs[:used], entry_of[:n], set_of[:n]
+
+
+@_arrays
+def _longer(array: Any, size: int) -> Any:
+    made = np.empty(size, array.dtype)
+    made[: len(array)] = array
+    return made
+
+
+@_arrays
+def _priced(lay: Any, entry: Any, sets: Any, duals: Any) -> Any:
+    """H of all atoms from the duals of the sets they are in."""
+    h = np.zeros(lay[H])
+    for row in range(len(entry)):
+        if duals[row] > 0.0:
+            atom = lay[lay[ATOM] + entry[row]]
+            for i in range(lay[lay[ATOM] + entry[row] + 1] - atom):
+                if (sets[row] >> np.uint64(i)) & np.uint64(1):
+                    h[atom + i] += duals[row]
+    return h
+
+
+@_arrays
+def _separated(lay: Any, values: Any, atoms: Any, leaves: Any, h: Any, gains: Any) -> float:
+    """K = Σ_t max over the leaves that are left of (value − Σ min h), and the gain of each cell."""
+    total = 0.0
+    for t in range(lay[T]):
+        entry, end = lay[lay[TERM_ENTRY] + t], lay[lay[TERM_ENTRY] + t + 1]
+        best = -np.inf
+        for leaf in range(lay[lay[TERM_LEAF] + t], lay[lay[TERM_LEAF] + t + 1]):
+            if not leaves[leaf]:
+                continue
+            pair, under = lay[lay[LEAF_PAIR] + leaf], 0.0
+            for e in range(entry, end):
+                least = np.inf
+                for k in range(lay[lay[PAIR] + pair], lay[lay[PAIR] + pair + 1]):
+                    a = lay[lay[ATOM] + e] + lay[lay[TAKES] + k]
+                    if atoms[a]:
+                        least = min(least, h[a])
+                under += least
+                pair += 1
+            best = max(best, values[leaf] - under)
+        total += best
+        for e in range(entry, end):
+            first = lay[lay[FIRST] + lay[lay[FEATURE] + e]]
+            for c in range(lay[lay[MAP] + e + 1] - lay[lay[MAP] + e]):
+                a = lay[lay[ATOM] + e] + lay[lay[CELL_ATOM] + lay[lay[MAP] + e] + c]
+                gains[first + c] += h[a]
+    return total
+
+
+@_arrays
+def _carry(lay: Any, fewer: Any, names: Any, columns: Any, h: Any, out: Any) -> None:
+    """H of the atoms of the smaller sum: those of their first cells in the larger one."""
+    for t in range(fewer[T]):
+        old, last = lay[lay[TERM_ENTRY] + names[t]], lay[lay[TERM_ENTRY] + names[t] + 1]
+        for e in range(fewer[fewer[TERM_ENTRY] + t], fewer[fewer[TERM_ENTRY] + t + 1]):
+            f = fewer[fewer[FEATURE] + e]
+            while old < last and lay[lay[FEATURE] + old] != f:
+                old += 1
+            begin, seen = lay[lay[FIRST] + f], -1
+            for c in range(fewer[fewer[MAP] + e + 1] - fewer[fewer[MAP] + e]):
+                a = fewer[fewer[CELL_ATOM] + fewer[fewer[MAP] + e] + c]
+                if a > seen:
+                    seen = a
+                    cell = columns[fewer[fewer[FIRST] + f] + c] - begin
+                    was = lay[lay[CELL_ATOM] + lay[lay[MAP] + old] + cell]
+                    out[fewer[fewer[ATOM] + e] + a] = h[lay[lay[ATOM] + old] + was]
+
+
+# ---------------------------------------------------------------- incumbents, compiled
+
+
+@_arrays
+def _sums(
+    allowed: Any, values: Any, misses: Any, point: Any, f: int, first: int, size: int, out: Any
+) -> None:
+    """The sum for each cell of one feature, the others as they are.
+
+    `misses` is how many features of the point each leaf does not take.
+    """
+    for c in range(size):
+        out[c] = 0.0
+    for leaf in range(len(values)):
+        if misses[leaf] - (0 if allowed[leaf, point[f]] else 1) == 0:
+            for c in range(size):
+                if allowed[leaf, first + c]:
+                    out[c] += values[leaf]
+
+
+@_arrays
+def _move(allowed: Any, misses: Any, point: Any, f: int, cell: int) -> None:
+    for leaf in range(allowed.shape[0]):
+        misses[leaf] += (0 if allowed[leaf, cell] else 1) - (0 if allowed[leaf, point[f]] else 1)
+    point[f] = cell
+
+
+@_arrays
+def _raise(
+    allowed: Any, values: Any, costs: Any, cells: Any, first: Any, sizes: Any, point: Any,
+    misses: Any, low: float, high: float, locked: int, sums: Any,
+) -> bool:  # fmt: skip
+    """Change one feature at a time, the most gain for the cost first, until it is enough."""
+    d = len(sizes)
+    for _ in range(3 * d):
+        best, feature, cell = 0.0, -1, -1
+        for f in range(d):
+            _sums(allowed, values, misses, point, f, first[f], sizes[f], sums)
+            now = sums[point[f] - first[f]]
+            if low <= now <= high:
+                return True
+            if f == locked:
+                continue
+            for c in range(sizes[f]):
+                gain = min(sums[c], low) - now
+                if cells[first[f] + c] and gain > 1e-12 and sums[c] <= high:
+                    more = costs[first[f] + c] - costs[point[f]]
+                    rate = gain / max(more, 1e-9)
+                    if rate > best:
+                        best, feature, cell = rate, f, first[f] + c
+        if feature < 0:
+            return False
+        _move(allowed, misses, point, feature, cell)
+    return False
+
+
+@_arrays
+def _walk_back(
+    allowed: Any, values: Any, costs: Any, cells: Any, first: Any, sizes: Any, point: Any,
+    misses: Any, low: float, high: float, sums: Any,
+) -> None:  # fmt: skip
+    """Make a point that is enough cheaper, a feature at a time, the dearest first."""
+    moved = True
+    while moved:
+        moved = False
+        for f in np.argsort(-costs[point]):
+            if costs[point[f]] <= 0.0:
+                break
+            _sums(allowed, values, misses, point, f, first[f], sizes[f], sums)
+            best, cell = costs[point[f]] - 1e-12, -1
+            for c in range(sizes[f]):
+                fits = cells[first[f] + c] and low <= sums[c] <= high
+                if fits and costs[first[f] + c] < best:
+                    best, cell = costs[first[f] + c], first[f] + c
+            if cell >= 0:
+                _move(allowed, misses, point, f, cell)
+                moved = True
+
+
+@_arrays
+def _exchange(
+    allowed: Any, values: Any, costs: Any, cells: Any, first: Any, sizes: Any, point: Any,
+    misses: Any, low: float, high: float, sums: Any,
+) -> bool:  # fmt: skip
+    """Make one feature cheaper and another dearer, if that is cheaper together and enough."""
+    d = len(sizes)
+    for f in range(d):
+        own = point[f]
+        for c in range(first[f], first[f] + sizes[f]):
+            if not cells[c] or costs[c] >= costs[own] - 1e-12:
+                continue
+            _move(allowed, misses, point, f, c)
+            saved, feature, cell = costs[own] - costs[c] - 1e-12, -1, -1
+            for g in range(d):
+                if g == f:
+                    continue
+                _sums(allowed, values, misses, point, g, first[g], sizes[g], sums)
+                for k in range(sizes[g]):
+                    more = costs[first[g] + k] - costs[point[g]]
+                    if cells[first[g] + k] and more < saved and low <= sums[k] <= high:
+                        saved, feature, cell = more, g, first[g] + k
+            if feature >= 0:
+                _move(allowed, misses, point, feature, cell)
+                return True
+            _move(allowed, misses, point, f, own)
+    return False
+
+
+@_arrays
+def _mend(
+    allowed: Any, values: Any, costs: Any, cells: Any, first: Any, sizes: Any, point: Any,
+    low: float, high: float,
+) -> float:  # fmt: skip
+    """Make of a point a cheap one that is enough, and tell its cost; ∞ if that failed."""
+    n, d = allowed.shape[0], len(sizes)
+    misses, sums = np.zeros(n, np.int64), np.empty(sizes.max())
+    for leaf in range(n):
+        for f in range(d):
+            misses[leaf] += 0 if allowed[leaf, point[f]] else 1
+    if not _raise(allowed, values, costs, cells, first, sizes, point, misses, low, high, -1, sums):
+        return np.inf
+    settle = True
+    while settle:
+        settle = False
+        _walk_back(allowed, values, costs, cells, first, sizes, point, misses, low, high, sums)
+        if _exchange(allowed, values, costs, cells, first, sizes, point, misses, low, high, sums):
+            settle = True
+            continue
+        # without one of the changes, what else would do
+        for f in range(d):
+            own = first[f] + int(np.argmin(costs[first[f] : first[f] + sizes[f]]))
+            if point[f] == own or not cells[own]:
+                continue
+            other, missed = point.copy(), misses.copy()
+            _move(allowed, missed, other, f, own)
+            if _raise(
+                allowed, values, costs, cells, first, sizes, other, missed, low, high, f, sums
+            ):
+                _walk_back(
+                    allowed, values, costs, cells, first, sizes, other, missed, low, high, sums
+                )
+                if costs[other].sum() < costs[point].sum() - 1e-12:
+                    point[:], misses[:] = other, missed
+                    settle = True
+                    break
+    return float(costs[point].sum())

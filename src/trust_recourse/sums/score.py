@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from trust_recourse.cells import Candidates, Cells, Condition, Floats, Grid, Ints, Reduction, Score
 from trust_recourse.schema import Feature, Schema
 from trust_recourse.sums.ensemble import SumModel
-from trust_recourse.sums.reduce import Asked, Reduced, reduced
+from trust_recourse.sums.reduce import Asked, Reduced, Sum, reduced
 from trust_recourse.sums.terms import Terms
 
 FEWEST = 64  # leaves from which on a question is reduced before it is searched
@@ -26,7 +27,7 @@ class SumScore(Score):
     def __init__(self, model: SumModel, wanted: int) -> None:
         own = model.flipped if wanted == 0 else None
         self.model, self.wanted = (model, wanted) if own is None else (own, 1)
-        self.grid, self.rises = self.model.grid, self.wanted == 1
+        self.grid, self.rises, self.base = self.model.grid, self.wanted == 1, self.model.base
         self.kernel = Terms(self.model.leaves, self.grid.sizes, error=self.model.rounding)
 
     def at(self, cells: Cells) -> Floats:
@@ -35,28 +36,17 @@ class SumScore(Score):
 
     def confidence(self, number: Floats) -> Floats:
         """The confidence that stands for a number of the kernel."""
-        return self.model.confidence(self.model.base + self.kernel.score(number), self.wanted)
+        return self.model.confidence(self.base + self.kernel.score(number), self.wanted)
 
     def reduce(
         self, features: Sequence[Candidates], condition: Condition, incumbent: float
     ) -> Reduction | None:
         """Fewer cells and leaves, by the root LP."""
-        del incumbent
-        if len(self.model.leaves.value) < FEWEST:
-            return None
-        kernel, side = self.kernel, condition.side
-        low, high = kernel.score(np.array([condition.low, condition.high])).tolist()
-        need, most = (low, high) if side > 0 else (-high, -low)
-        slack = 2.0 * kernel.rounding * kernel.width
-        costs, chosen = _on_cells(features, self.grid.sizes)
-        found = reduced(self.model.leaves, self.grid.sizes, costs, Asked(side, need, most, slack))
-        if found is None or len(found.leaves.value) == 0:
-            return None
-        fewer = []
-        for each, kept, at in zip(features, found.kept, chosen, strict=True):
-            cells = np.arange(len(kept), dtype=np.int32)
-            fewer.append(Candidates(each.codes[at[kept]], cells, each.costs[at[kept]]))
-        return Reduction(fewer, _Less(self, found), found.incumbent)
+        return _reduction(self, self._sum, features, condition, incumbent)
+
+    @property
+    def _sum(self) -> Sum:
+        return Sum(self.model.leaves, self.kernel.layout, self.grid.sizes)
 
 
 class _Less(Score):
@@ -64,14 +54,16 @@ class _Less(Score):
 
     kernel: Terms
 
-    def __init__(self, whole: SumScore, found: Reduced) -> None:
-        self.whole, self.rises, self.base = whole, whole.rises, found.base
+    def __init__(self, whole: SumScore | _Less, found: Reduced) -> None:
+        self.rises, self.base = whole.rises, whole.base + found.base
+        self.model, self.wanted = whole.model, whole.wanted
         schema = Schema(tuple(Feature(f"feature {f}") for f in range(len(found.sizes))))
         self.grid = Grid(schema, tuple(np.arange(n - 1.0) for n in found.sizes.tolist()))
-        error = whole.kernel.rounding * whole.kernel.width
         self.kernel = Terms(
-            found.leaves, found.sizes, error=error, h=found.h, multiplier=found.multiplier
-        )
+            found.leaves, found.sizes, error=whole.kernel.rounding * whole.kernel.width,
+            h=found.h, multiplier=found.multiplier, arrays=found.layout,
+        )  # fmt: skip
+        self._sum = Sum(found.leaves, found.layout, found.sizes)
 
     def at(self, cells: Cells) -> Floats:
         """It is the whole that judges points."""
@@ -79,9 +71,44 @@ class _Less(Score):
 
     def confidence(self, number: Floats) -> Floats:
         """The confidence that stands for a number of the kernel."""
-        model = self.whole.model
-        score = model.base + self.base + self.kernel.score(number)
-        return model.confidence(score, self.whole.wanted)
+        return self.model.confidence(self.base + self.kernel.score(number), self.wanted)
+
+    def reduce(
+        self, features: Sequence[Candidates], condition: Condition, incumbent: float
+    ) -> Reduction | None:
+        """Fewer still."""
+        return _reduction(self, self._sum, features, condition, incumbent)
+
+
+def _reduction(
+    score: SumScore | _Less,
+    whole: Sum,
+    features: Sequence[Candidates],
+    condition: Condition,
+    incumbent: float,
+) -> Reduction | None:
+    if len(whole.leaves.value) < FEWEST:
+        return None
+    kernel, side = score.kernel, condition.side
+    low, high = kernel.score(np.array([condition.low, condition.high])).tolist()
+    need, most = (low, high) if side > 0 else (-high, -low)
+    if not math.isfinite(need):  # no sum has such a confidence
+        return None
+    asked = Asked(side, need, most, 2.0 * kernel.rounding * kernel.width)
+    costs, chosen = _on_cells(features, whole.sizes)
+    found = reduced(whole, costs, asked, incumbent)
+    if found is None or len(found.leaves.value) == 0:
+        return None
+    fewer = []
+    for each, kept, at in zip(features, found.kept, chosen, strict=True):
+        cells = np.arange(len(kept), dtype=np.int32)
+        fewer.append(Candidates(each.codes[at[kept]], cells, each.costs[at[kept]]))
+    codes = None
+    if found.point is not None:
+        first = np.cumsum(whole.sizes) - whole.sizes
+        places = zip(features, chosen, found.point - first, strict=True)
+        codes = np.array([each.codes[at[c]] for each, at, c in places])
+    return Reduction(fewer, _Less(score, found), codes)
 
 
 def _on_cells(features: Sequence[Candidates], sizes: Ints) -> tuple[Floats, list[Ints]]:

@@ -1,11 +1,6 @@
 """Bounds on a sum of small terms over boxes of cells: intervals, and dual decomposition.
 
-A term takes the value of the one of its **leaves** that a point lies in; a leaf is a product of
-sets of cells. Cells of a feature that no leaf of a term tells apart are one **atom** of that term.
-An **entry** is a term with one of its features, and has atoms; a **pair** is a leaf with an entry
-of its term, and lists the atoms that the leaf takes there.
-
-On a box R(x) = Σ_t f_t(x), and for any functions h_e of the atoms of the entries of term t
+Terms, leaves, atoms, entries and pairs are those of `layout`. On a box R(x) = Σ_t f_t(x), and for any functions h_e of the atoms of the entries of term t
 
     f_t(x) ≤ K_t + Σ_e h_e(x),   K_t = max over leaves ℓ of (v_ℓ − Σ_e min over ℓ's atoms of h_e),
 
@@ -22,10 +17,9 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from trust_recourse.cells import (
     ERRORS,
@@ -39,15 +33,30 @@ from trust_recourse.cells import (
     inline,
 )
 from trust_recourse.sums.ensemble import Leaves
+from trust_recourse.sums.layout import (
+    ATOM,
+    CELL_ATOM,
+    FEATURE,
+    FIRST,
+    LEAF_PAIR,
+    MAP,
+    PAIR,
+    TAKES,
+    TERM_ENTRY,
+    TERM_LEAF,
+    C,
+    D,
+    E,
+    H,
+    L,
+    T,
+    layout,
+    term_starts,
+)
 
 PASSES = 4  # of min-marginal averaging, for each box
 STEPS = 8  # of the search for the best multiplier between passes
 LEAST = 1e-12  # multipliers below it are none
-
-# where the parts of `layout` begin
-D, T, E, H, L, C, TERM_ENTRY, TERM_LEAF, FEATURE, ATOM, MAP, CELL_ATOM = range(12)
-LEAF_PAIR, PAIR, TAKES, FIRST = range(12, 16)
-HEAD = 16
 
 
 class Terms(Kernel):
@@ -61,9 +70,9 @@ class Terms(Kernel):
         error: float = 0.0,  # of the model's own sum
         h: Floats | None = None,  # to begin with, and its multiplier, on the scale of values
         multiplier: float = 0.0,
+        arrays: Ints | None = None,  # its layout, if that is known
     ) -> None:
-        self.leaves, self.sizes = leaves, sizes
-        starts = np.flatnonzero(np.diff(leaves.term, prepend=-1))
+        starts = term_starts(leaves)
         low = np.minimum.reduceat(leaves.value, starts)
         high = np.maximum.reduceat(leaves.value, starts)
         self.lowest = math.fsum(low.tolist())
@@ -74,7 +83,7 @@ class Terms(Kernel):
         exact = 8 * (len(starts) + 3) * 2.0**-53 * (1.0 + size / self.width)
         self.rounding = 1e-12 + exact + error / self.width
         self.numbers = np.concatenate([[self.rounding], scaled])
-        self.layout = _layout(leaves, sizes, starts)
+        self.layout = layout(leaves, sizes) if arrays is None else arrays
         n_atoms, n_leaves, n_terms = (int(self.layout[k]) for k in (H, L, T))
         start = np.zeros(n_atoms) if h is None else h / self.width
         self.memory = np.concatenate([[multiplier * self.width], start, np.ones(n_leaves)])
@@ -112,76 +121,6 @@ class Terms(Kernel):
 @cache
 def _handed(signature: Any, function: Any) -> Handed:
     return Handed(signature, function)
-
-
-# ---------------------------------------------------------------- the layout
-
-
-class Entry(NamedTuple):
-    """A term with one of its features: the atom of each cell, and which atoms each leaf takes."""
-
-    feature: int
-    atoms: Ints  # of each cell
-    taken: NDArray[np.bool_]  # (leaves of the term, atoms)
-
-
-def entries(leaves: Leaves, sizes: Ints, starts: Ints) -> list[list[Entry]]:
-    """The entries of each term, features ascending; those it tells no cells apart of are none."""
-    first = np.cumsum(sizes) - sizes
-    ends = np.append(starts[1:], len(leaves.value))
-    found = []
-    for a, b in zip(starts.tolist(), ends.tolist(), strict=True):
-        allowed, of_term = leaves.allowed[a:b], []
-        split = np.asarray((~allowed).any(axis=0))
-        for f, (at, size) in enumerate(zip(first.tolist(), sizes.tolist(), strict=True)):
-            if split[at : at + size].any():
-                columns, atoms = np.unique(allowed[:, at : at + size], axis=1, return_inverse=True)
-                order, atoms = _in_order(atoms.ravel())
-                of_term.append(Entry(f, atoms, columns[:, order]))
-        found.append(of_term)
-    return found
-
-
-def _in_order(atoms: Ints) -> tuple[Ints, Ints]:
-    """Atoms numbered as they first come, so that those of an ordered feature lie in a row."""
-    _, first = np.unique(atoms, return_index=True)
-    order = np.argsort(first)
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    return order, rank[atoms]
-
-
-def _layout(leaves: Leaves, sizes: Ints, starts: Ints) -> Ints:
-    every = entries(leaves, sizes, starts)
-    flat = [entry for of_term in every for entry in of_term]
-    ends = np.append(starts[1:], len(leaves.value))
-    pairs: list[Ints] = []
-    leaf_pair = [0]
-    for of_term, a, b in zip(every, starts.tolist(), ends.tolist(), strict=True):
-        for leaf in range(b - a):
-            pairs += [np.flatnonzero(entry.taken[leaf]) for entry in of_term]
-            leaf_pair.append(len(pairs))
-    parts = {
-        TERM_ENTRY: np.cumsum([0, *map(len, every)]),
-        TERM_LEAF: np.append(starts, len(leaves.value)),
-        FEATURE: np.array([entry.feature for entry in flat]),
-        ATOM: np.cumsum([0, *(entry.taken.shape[1] for entry in flat)]),
-        MAP: np.cumsum([0, *(len(entry.atoms) for entry in flat)]),
-        CELL_ATOM: np.concatenate([np.empty(0, int), *(entry.atoms for entry in flat)]),
-        LEAF_PAIR: np.array(leaf_pair),
-        PAIR: np.cumsum([0, *map(len, pairs)]),
-        TAKES: np.concatenate([np.empty(0, int), *pairs]),
-        FIRST: np.cumsum(sizes) - sizes,
-    }
-    head = np.zeros(HEAD, np.int64)
-    head[[D, T, E, H, L, C]] = (
-        len(sizes), len(starts), len(flat), parts[ATOM][-1], len(leaves.value), sizes.sum()
-    )  # fmt: skip
-    at = HEAD
-    for part, values in parts.items():
-        head[part] = at
-        at += len(values)
-    return np.concatenate([head, *(v.astype(np.int64) for v in parts.values())])
 
 
 # ---------------------------------------------------------------- compiled

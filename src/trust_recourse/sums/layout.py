@@ -1,0 +1,123 @@
+"""The arrays that compiled bounds on a sum of terms read: terms, entries, atoms, leaves.
+
+A term takes the value of the one of its **leaves** that a point lies in; a leaf is a product of
+sets of cells. Cells of a feature that no leaf of a term tells apart are one **atom** of that term;
+atoms are numbered as their first cells come, so that those of an ordered feature lie in a row. An
+**entry** is a term with one of the features that it tells cells apart of; a **pair** is a leaf with
+an entry of its term, and lists the atoms that the leaf takes there.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from trust_recourse.cells import Ints, compiled
+from trust_recourse.sums.ensemble import Leaves
+
+# how many there are: features, terms, entries, atoms, leaves, cells
+D, T, E, H, L, C = range(6)
+# where the parts begin: entries and leaves of each term, feature and atoms of each entry, the map
+# from cells to atoms of each entry, pairs of each leaf, atoms of each pair, first cell of a feature
+TERM_ENTRY, TERM_LEAF, FEATURE, ATOM, MAP, CELL_ATOM, LEAF_PAIR, PAIR, TAKES, FIRST = range(6, 16)
+HEAD = 16
+
+_arrays = compiled(_nrt=True)
+
+
+def layout(leaves: Leaves, sizes: Ints) -> Ints:
+    """All of it in one array, with where each part begins at its head."""
+    starts = np.append(term_starts(leaves), len(leaves.value))
+    first = np.cumsum(sizes) - sizes
+    allowed = np.ascontiguousarray(leaves.allowed)
+    term_entry, feature, atom, cells, cell_atom = _entries(allowed, starts, first, sizes)
+    leaf_pair, pair, takes = _pairs(
+        allowed, starts, first, term_entry, feature, atom, cells, cell_atom
+    )
+    parts = {
+        TERM_ENTRY: term_entry, TERM_LEAF: starts, FEATURE: feature, ATOM: atom, MAP: cells,
+        CELL_ATOM: cell_atom, LEAF_PAIR: leaf_pair, PAIR: pair, TAKES: takes, FIRST: first,
+    }  # fmt: skip
+    head = np.zeros(HEAD, np.int64)
+    many = len(sizes), len(starts) - 1, len(feature), atom[-1], len(leaves.value), sizes.sum()
+    head[[D, T, E, H, L, C]] = many
+    at = HEAD
+    for part, values in parts.items():
+        head[part] = at
+        at += len(values)
+    return np.concatenate([head, *(each.astype(np.int64) for each in parts.values())])
+
+
+def term_starts(leaves: Leaves) -> Ints:
+    """Where the leaves of each term begin."""
+    return np.flatnonzero(np.diff(leaves.term, prepend=-1))
+
+
+@_arrays
+def _entries(allowed: Any, starts: Any, first: Any, sizes: Any) -> Any:
+    """Entries of each term; feature, first atom and first place in the map of each; the map."""
+    terms, d = len(starts) - 1, len(sizes)
+    term_entry = np.zeros(terms + 1, np.int64)
+    feature = np.empty(terms * d, np.int64)
+    atom = np.zeros(terms * d + 1, np.int64)
+    cells = np.zeros(terms * d + 1, np.int64)
+    cell_atom = np.empty(terms * allowed.shape[1], np.int64)
+    kind = np.empty(allowed.shape[1], np.int64)  # the first cell of each atom of an entry
+    n = 0
+    for t in range(terms):
+        for f in range(d):
+            many, at = 0, cells[n]
+            for c in range(first[f], first[f] + sizes[f]):
+                found = many
+                for a in range(many):
+                    same = True
+                    for leaf in range(starts[t], starts[t + 1]):
+                        if allowed[leaf, c] != allowed[leaf, kind[a]]:
+                            same = False
+                            break
+                    if same:
+                        found = a
+                        break
+                if found == many:
+                    kind[many] = c
+                    many += 1
+                cell_atom[at + c - first[f]] = found
+            if many > 1:
+                feature[n] = f
+                atom[n + 1], cells[n + 1] = atom[n] + many, at + sizes[f]
+                n += 1
+        term_entry[t + 1] = n
+    return term_entry, feature[:n], atom[: n + 1], cells[: n + 1], cell_atom[: cells[n]]
+
+
+@_arrays
+def _pairs(
+    allowed: Any, starts: Any, first: Any, term_entry: Any, feature: Any, atom: Any, cells: Any,
+    cell_atom: Any,
+) -> Any:  # fmt: skip
+    """The first pair of each leaf, the first atom of each pair, and the atoms."""
+    n_leaves, n_pairs, n_atoms = allowed.shape[0], 0, 0
+    for t in range(len(starts) - 1):
+        many = starts[t + 1] - starts[t]
+        n_pairs += many * (term_entry[t + 1] - term_entry[t])
+        n_atoms += many * (atom[term_entry[t + 1]] - atom[term_entry[t]])
+    leaf_pair = np.zeros(n_leaves + 1, np.int64)
+    pair = np.zeros(n_pairs + 1, np.int64)
+    takes = np.empty(n_atoms, np.int64)
+    p, k = 0, 0
+    for t in range(len(starts) - 1):
+        for leaf in range(starts[t], starts[t + 1]):
+            for e in range(term_entry[t], term_entry[t + 1]):
+                seen = -1
+                for c in range(cells[e + 1] - cells[e]):
+                    a = cell_atom[cells[e] + c]
+                    if a > seen:  # the first cell of an atom
+                        seen = a
+                        if allowed[leaf, first[feature[e]] + c]:
+                            takes[k] = a
+                            k += 1
+                p += 1
+                pair[p] = k
+            leaf_pair[leaf + 1] = p
+    return leaf_pair, pair, takes[:k]
