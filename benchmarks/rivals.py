@@ -7,8 +7,8 @@
   no limit but the seconds: its own 2,000,000 boxes would end it within some.
 - `by_ocean`: constraint programming (CP-SAT, both cores) of oceanpy, in an environment of its own
   (`make peers`; it needs Python 3.12). It knows targets of one half only, so XGBoost's base is
-  moved to put the target there; random forests are asked at 0.5 alone, LightGBM not at all. It
-  prices the edge of an interval, not the nearest whole number in it.
+  moved to put the target there; random forests are asked at 0.5 alone, LightGBM not at all. Its
+  prices of intervals are replaced by ours, or whole numbers would cost too little.
 
 Whatever comes back is told in codes of the schema, and judged by the caller: what a rival says of
 its own answer is kept as its word.
@@ -20,13 +20,15 @@ import json
 import math
 import time
 import warnings
-from functools import cache
+from base64 import b64encode
 from itertools import product
 from typing import NamedTuple
 
+import cloudpickle
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array
+from scipy.special import expit
 
 from experiments.peers import BUILT, SCRIPTS, START_SECONDS, built_of, converse
 from trust_recourse.question import Problem, Target
@@ -34,6 +36,7 @@ from trust_recourse.schema.relations import AtMost
 from trust_recourse.search.exact import Exact
 
 NO_LIMIT = 2**62  # boxes
+NOT_ALLOWED = 1e3  # a cost that nobody pays
 
 
 class Told(NamedTuple):
@@ -273,3 +276,47 @@ class TreeCF:
 
 def ocean_built():
     return bool(built_of("ocean"))
+
+
+def by_ocean(recourse, model, x, level, seconds):
+    """One question to oceanpy, at our prices of the intervals between edges."""
+    schema, forest = recourse.schema, hasattr(model, "estimators_")
+    problem = Problem(schema.action_set(x), Target(level), recourse.cost, recourse.wanted_at)
+    cheapest = [_cheapest(each) for each in Exact(recourse.score, problem).features]
+    sizes = recourse.model.grid.sizes.tolist()
+    costs = [
+        [cells[c][0] if c in cells else NOT_ALLOWED for c in range(size)]
+        for cells, size in zip(cheapest, sizes, strict=True)
+    ]
+    ends = np.array([[feature.lower, feature.upper] for feature in schema]).T
+    trees = cloudpickle.dumps(model) if forest else _at_one_half(recourse, model, level)
+    request = {
+        "library": "sklearn" if forest else "xgboost", "trees": b64encode(trees).decode(),
+        "names": list(schema.names), "rows": [*ends.tolist(), ends.mean(axis=0).tolist()],
+        "costs": costs, "queries": [problem.action_set.own.tolist()], "seconds": seconds,
+        "most_seconds": 2 * seconds + START_SECONDS, "seed": 0,
+    }  # fmt: skip
+    command = [BUILT / "ocean" / "bin" / "python", SCRIPTS / "ask_ocean.py"]
+    reply = converse(command, request, None, 3 * START_SECONDS + 2 * seconds)
+    (answer,) = reply.answers or [{"found": [], "note": reply.trouble}]
+    if not answer["found"]:
+        raise RuntimeError(answer["note"])
+    proved, bound, *cells = answer["found"][0]
+    codes = [of[at][1] for of, at in zip(cheapest, cells, strict=True)] if cells else None
+    return Told(codes and np.array(codes), bool(proved), bound, answer["seconds"])
+
+
+def _cheapest(candidates):
+    """Of each cell the least cost, and the value that has it."""
+    order = np.argsort(-candidates.costs, kind="stable")
+    cells, costs, codes = (np.asarray(each)[order].tolist() for each in (
+        candidates.cells, candidates.costs, candidates.codes))  # fmt: skip
+    return dict(zip(cells, zip(costs, codes, strict=True), strict=True))
+
+
+def _at_one_half(recourse, model, level):
+    """The same XGBoost model with its base moved so that the level becomes one half."""
+    whole = json.loads(model.get_booster().save_raw("json"))
+    away = recourse.model.base - recourse.model.needed(level)
+    whole["learner"]["learner_model_param"]["base_score"] = f"[{expit(away):.9E}]"
+    return json.dumps(whole).encode()
