@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os.path
 from collections import defaultdict
 from statistics import median
 from typing import NamedTuple
@@ -276,19 +277,27 @@ def _about(lines):
     return " ".join(said)
 
 
-def write_into(page, lines):
-    """The tables between the two marks of a page."""
+def write_into(page, lines, picture):
+    """The tables, and the picture if there is one, between the two marks of a page."""
     text = page.read_text(encoding="utf-8")
     before, _, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not end:
         raise SystemExit(f"{page}: expected the lines {BEGIN} and {END}")
-    page.write_text(f"{before}{BEGIN}\n\n{markdown(lines)}\n\n{END}{after}", encoding="utf-8")
+    shown = markdown(lines)
+    if picture.exists():
+        path = os.path.relpath(picture, page.parent)
+        shown += f"\n\n![Boxes and seconds by the size of a model]({path})"
+    page.write_text(f"{before}{BEGIN}\n\n{shown}\n\n{END}{after}", encoding="utf-8")
 
 
 # ---------------------------------------------------------------- growth
 
-TITLES = {"trees": "trees of 8 leaves", "leaves": "leaves of 100 trees", "free": "free features"}
+TITLES = {
+    "trees": "trees of 8 leaves",
+    "leaves": "leaves of 100 trees",
+    "free": "free features, 100 × 8",
+}
 NODES, SECONDS = "boxes opened", "seconds"
 
 

@@ -386,7 +386,7 @@ def main(arguments):
     if "draw" in wanted and any(line["section"] == "growth" for line in lines):
         tree_tables.draw_growth(lines, PICTURE, AXES)
     if options.write:
-        tree_tables.write_into(PAGE, lines)
+        tree_tables.write_into(PAGE, lines, PICTURE)
     return 1 if tree_tables.beaten(lines) else 0
 
 
