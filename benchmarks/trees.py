@@ -6,7 +6,8 @@
 
 Sections: `questions`, `many`, `growth`; `table` shows what was measured, and `draw` draws growth.
 Every answer is a line of benchmarks/results/trees.jsonl, written as it comes; a killed run goes on
-where it was. Lines of another commit stay, and the tables say so; `--fresh` begins anew.
+where it was. Lines of another commit, or of other seconds, stay, and the tables say so; `--fresh`
+begins anew.
 
 - questions: LightGBM and XGBoost of so many trees x leaves, learning rate 0.1, and a forest of 100
   trees of depth 5; seed 0, else the library's own settings. Asked about are refused rows, drawn by
@@ -214,6 +215,7 @@ class Door:
     def judged(self, x, level, told):
         """A status of ours, with cost and confidence counted again from the values told."""
         line = {"seconds": told.seconds, "bound": told.bound, "note": told.note}
+        line |= {"writing": told.writing} if told.writing else {}
         if told.codes is None:
             return line | {"status": "infeasible" if told.proved else "not_found"}
         action_set = self.schema.action_set(x)
