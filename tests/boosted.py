@@ -97,10 +97,13 @@ class Sum(Score):
     def confidence(self, number):
         return of_class(number, self.wanted)
 
-    def reduce(self, features, condition, incumbent):
+    def reduce(self, features, condition, incumbent, related, accept):
         """Cells that no leaf tells apart become one, of which the cheapest candidate stays."""
+        if related:
+            return None
         assert condition.score is self
-        assert incumbent == np.inf
+        assert incumbent > 0
+        assert callable(accept)
         Sum.reductions += 1
         d = len(features)
         fewer, boxes, edges = [], self.boxes.copy(), []

@@ -2,8 +2,9 @@
 
 import numpy as np
 from treecf import Counterfactual, Explainer, Freeze, Range, Target
-from trees import boosted
 from wire import Wire
+
+from trees import boosted
 
 wire = Wire()
 asked = wire.request

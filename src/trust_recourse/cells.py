@@ -406,14 +406,21 @@ class Score(ABC):
         return (math.inf if least is None else least), most
 
     def reduce(
-        self, features: Sequence[Candidates], condition: Condition, incumbent: float
+        self,
+        features: Sequence[Candidates],
+        condition: Condition,
+        incumbent: float,
+        related: frozenset[int],
+        accept: Callable[[Floats], bool],
     ) -> Reduction | None:
-        """A smaller question with the same cheapest answers.
+        """A smaller question with the same cheapest answers; None if there is nothing to gain.
 
-        It is asked where nothing but cost and this one condition looks at values: for answers
-        that cost no more than the incumbent, before the root. None if there is nothing to gain.
+        It is asked where only cost, this one condition and the schema's relations look at values:
+        for answers that cost no more than the incumbent, before the root. Something else looks at
+        the values of features that are related, so of these only what is too dear may go. Whether
+        codes are an answer to the whole question, `accept` says.
         """
-        del features, condition, incumbent
+        del features, condition, incumbent, related, accept
         return None
 
     def bounds(self, first: Ints, last: Ints) -> tuple[Floats, Floats, Floats]:

@@ -95,10 +95,11 @@ class Recourse:
         wanted: Any = None,
         decision_threshold: float | None = None,
     ) -> None:
-        self.library, self.unread = None, ""
+        self.library: sums.Library | None = None
+        self.unread = ""
         if not hasattr(model, "score_of") and schema is not None and sums.readable(model):
             try:
-                model, self.library = sums.adopt(model, schema), model
+                model, self.library = sums.known(model, schema)
             except sums.UnreadableError as error:
                 self.unread = str(error)
         self.exact = hasattr(model, "score_of")
@@ -332,8 +333,10 @@ class Recourse:
         limits: dict[str, Any] = {"node_limit": node_limit, "time_limit": time_limit}
         best, stopped = Exact(self.score, problem, **limits).max_confidence()
         target = Target(min(max(best.confidence, 1e-12), 1 - 1e-12))
-        cheapest = Exact(self.score, replace(problem, target=target), **limits)
-        found = cheapest.cheapest(lambda point: point.confidence >= best.confidence)
+        found = Answer(best, 0.0, False, 0)  # where nothing is better than what there is
+        if best.confidence > self.confidence_of(action_set.own):
+            no_less = replace(target, threshold=target.confidence)  # which has no slack
+            found = Exact(self.score, replace(problem, target=no_less), **limits).cheapest()
         point, bound = found.point or best, found.lower_bound
         proved = not (stopped or found.stopped or found.point is None)
         status = Status.OPTIMAL if proved else Status.FEASIBLE
@@ -486,8 +489,7 @@ class Recourse:
             values[f] = value
         cost = self.cost.between(self.schema.features, own, codes)
         confidence = self.confidence_of(codes)
-        if self.library is not None:
-            self._confirm(codes, confidence)
+        self._confirm(codes, confidence)
         return Option(
             x=pd.Series(values, index=factual.index, name=factual.name, dtype=object),
             codes=codes,
@@ -503,8 +505,9 @@ class Recourse:
 
     def _confirm(self, codes: Floats, confidence: float) -> None:
         """Ask the library itself about an option: it must say what is told."""
-        row = noisy_table(codes[None], self.schema)
-        said = float(sums.by_library(self.library, row)[0, self.wanted_at])
+        if self.library is None:
+            return
+        said = float(self.library.predict_proba(codes[None])[0, self.wanted_at])
         if said != confidence:
             raise RuntimeError(
                 f"the library says {said!r} of an option where its model as read says "
@@ -600,6 +603,7 @@ class Recourse:
         """Boxes opened, and the answers after the first that do not merely add to another."""
         assert first.point is not None
         action_set, question, nodes = engine.problem.action_set, kept.question, first.nodes
+        keep = kept.take if question.plausible else None
 
         def ask(locked: frozenset[int]) -> Answer:
             nonlocal nodes
@@ -607,7 +611,7 @@ class Recourse:
                 return Answer(None, 0.0, True, 0)
             schema = action_set.schema.lock(*(action_set.schema.names[f] for f in sorted(locked)))
             problem = replace(engine.problem, action_set=schema.action_set_of(action_set.own))
-            answer = engine.about(problem, nodes).cheapest(kept.take, question.gap)
+            answer = engine.about(problem, nodes).cheapest(keep, question.gap)
             nodes += answer.nodes
             return answer
 

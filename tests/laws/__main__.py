@@ -1,7 +1,10 @@
 """Random questions against enumeration: `make laws SECONDS=3600`, or `make laws SEED=7` for one.
 
-Every seed is judged in a process of its own, forked from one that has loaded the compiled code and
-then emptied every cache: what a cache holds can hide a fault.
+`--law trees`, once or more, asks for some of the laws alone: `machines` and `trees` are small ones
+against enumeration, `mip` trees of middle size against HiGHS, `answers` many of ordinary size that
+are shown to their library again. Every seed of a law is judged in a process of its own, forked from
+one that has loaded the compiled code and then emptied every cache: what a cache holds can hide a
+fault.
 """
 
 from __future__ import annotations
@@ -17,14 +20,27 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from importlib import import_module
 from multiprocessing.connection import Connection, wait
+from typing import NamedTuple
 
-from laws.checks import Findings, judge
+from laws.checks import Findings
 
 PATIENCE = 300.0  # seconds without a word, after which what still runs is given up
 NEWS = 30.0  # seconds between two lines of progress
 WARMING = range(12)  # seeds that between them call all there is to compile
 FORK = multiprocessing.get_context("fork")
+LAWS = {"machines": "checks", "trees": "trees", "mip": "mip", "answers": "answers"}  # and modules
+
+
+class Task(NamedTuple):
+    """A seed of a law."""
+
+    law: str
+    seed: int
+
+    def __str__(self) -> str:
+        return f"{self.law} {self.seed}"
 
 
 def main() -> int:
@@ -32,8 +48,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m laws", description=__doc__)
     parser.add_argument("--seconds", type=float, default=600.0, help="how long to ask")
     parser.add_argument("--seed", help="one seed or a range, such as 0-99, in place of fresh ones")
+    parser.add_argument("--law", action="append", choices=LAWS, help="not all of them but this one")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     given = parser.parse_args()
+    laws = given.law or list(LAWS)
     seeds: Iterable[int]
     if given.seed is None:
         first = random.SystemRandom().randrange(10**9)
@@ -43,24 +61,26 @@ def main() -> int:
     else:
         ends = [int(end) for end in given.seed.split("-")]
         seeds = range(ends[0], ends[-1] + 1)
-    warm()
-    counts, failing = tally(judged(seeds, given.processes))
+    warm(laws)
+    tasks = (Task(law, seed) for seed in seeds for law in laws)
+    counts, failing = tally(judged(tasks, given.processes))
     for kind, n in sorted(counts.items()):
         print(f"{kind}: {n}")
-    print(f"{len(failing)} seeds broke a law: {failing}" if failing else "nothing found")
+    print(f"{len(failing)} broke a law: {', '.join(failing)}" if failing else "nothing found")
     return 1 if failing else 0
 
 
-def tally(findings: Iterable[tuple[int, Findings]]) -> tuple[Counter[str], list[int]]:
+def tally(findings: Iterable[tuple[Task, Findings]]) -> tuple[Counter[str], list[str]]:
     """All counts together, and the seeds that broke a law, each told as it comes."""
     counts: Counter[str] = Counter()
     failing = []
     began = told = time.monotonic()
-    for seed, found in findings:
+    for task, found in findings:
         counts.update(found.counts, seeds=1)
         if found.broken:
-            failing.append(seed)
-            print(f"\nbroken; again by: make laws SEED={seed}", *found.broken, sep="\n", flush=True)
+            failing.append(str(task))
+            again = f"make laws SEED={task.seed} LAW={task.law}"
+            print(f"\nbroken; again by: {again}", *found.broken, sep="\n", flush=True)
         if (now := time.monotonic()) - told > NEWS:
             told = now
             done = f"{counts['seeds']} seeds, {counts['people']} people"
@@ -68,10 +88,17 @@ def tally(findings: Iterable[tuple[int, Findings]]) -> tuple[Counter[str], list[
     return counts, failing
 
 
-def warm() -> None:
+def judge(task: Task) -> Findings:
+    """What a law finds by a seed."""
+    found: Findings = import_module(f"laws.{LAWS[task.law]}").judge(task.seed)
+    return found
+
+
+def warm(laws: Iterable[str]) -> None:
     """Load all compiled code, then forget all that was worked out with it."""
-    for seed in WARMING:
-        judge(seed)
+    for law in laws:
+        for seed in WARMING:
+            judge(Task(law, seed))
     for each in gc.get_objects():
         if isinstance(each, functools._lru_cache_wrapper):
             each.cache_clear()
@@ -81,25 +108,25 @@ def warm() -> None:
 # ---------------------------------------------------------------- one process a seed
 
 
-def judged(seeds: Iterable[int], processes: int) -> Iterator[tuple[int, Findings]]:
-    """The findings of each seed, in the order in which they come."""
-    running: dict[Connection, tuple[int, multiprocessing.process.BaseProcess]] = {}
-    for seed in seeds:
+def judged(tasks: Iterable[Task], processes: int) -> Iterator[tuple[Task, Findings]]:
+    """The findings of each, in the order in which they come."""
+    running: dict[Connection, tuple[Task, multiprocessing.process.BaseProcess]] = {}
+    for task in tasks:
         here, there = FORK.Pipe(duplex=False)
-        process = FORK.Process(target=report, args=(seed, there))
+        process = FORK.Process(target=report, args=(task, there))
         process.start()
         there.close()
-        running[here] = seed, process
+        running[here] = task, process
         if len(running) == processes:
             yield from ended(running)
     while running:
         yield from ended(running)
 
 
-def ended(running) -> Iterator[tuple[int, Findings]]:
+def ended(running) -> Iterator[tuple[Task, Findings]]:
     """Wait until some have something to say; if none has for long, end them all."""
     for ready in wait(running, PATIENCE) or list(running):
-        seed, process = running.pop(ready)
+        task, process = running.pop(ready)
         try:
             findings = ready.recv() if ready.poll() else Findings(broken=["it does not end"])
         except EOFError:
@@ -108,11 +135,11 @@ def ended(running) -> Iterator[tuple[int, Findings]]:
         process.kill()
         process.join()
         ready.close()
-        yield seed, findings
+        yield task, findings
 
 
-def report(seed: int, there: Connection) -> None:
-    there.send(judge(seed))
+def report(task: Task, there: Connection) -> None:
+    there.send(judge(task))
 
 
 if __name__ == "__main__":

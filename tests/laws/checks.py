@@ -6,19 +6,21 @@ import json
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import pairwise
+from typing import Any
 from unittest import mock
 
 import numpy as np
 
 from laws.enumeration import SLACK, Rows, TooManyRowsError, before_root, code_of, met, said
-from laws.questions import Case, a_target, chance, one_of, some_cases
+from laws.questions import Case, a_place, a_target, chance, one_of, some_cases
 from mutations import mutated
 from trust_recourse import Certificate, CertificateError, Recourse, verify
-from trust_recourse.question import Status
+from trust_recourse.certificate import why_not
+from trust_recourse.question import Status, Target
 from trust_recourse.schema import SchemaError
 from trust_recourse.search import branch_and_bound
 
@@ -53,11 +55,20 @@ class Court:
     def rows(self) -> Rows:
         return self.case.rows
 
+    @property
+    def provable(self) -> bool:
+        return not why_not(self.recourse.model)
+
     def law(self, holds, words):
         self.findings.law(holds, words)
 
     def count(self, kind, n=1):
         self.findings.counts[kind] += int(n)
+
+    def a_target(self) -> Target:
+        """A level to ask for, and what the decision is."""
+        target = a_target(self.rng, self.rows.confidence)
+        return replace(target, threshold=self.recourse.decision_threshold)
 
     def codes(self, values):
         """A row of values, as codes."""
@@ -74,8 +85,10 @@ class Court:
         return exact
 
 
-def judge(seed: int) -> Findings:
-    """Ask all that a seed says, of one person or of a few."""
+def judge(
+    seed: int, a_place: Callable[..., Any] = a_place, more: Sequence[Callable[[Court], None]] = ()
+) -> Findings:
+    """Ask all that a seed says, of one person or of a few, and what is to be asked beside."""
     rng, findings = np.random.default_rng(seed), Findings()
     # half of the searches look for cheaper points from the first box on, as large ones do
     early = mock.patch.object(
@@ -83,22 +96,23 @@ def judge(seed: int) -> Findings:
     )
     with early, warnings.catch_warnings():
         warnings.simplefilter("error")
-        for case in some_cases(rng):
+        for case in some_cases(rng, a_place):
             before = len(findings.broken)
-            _judge(case, rng, findings)
+            _judge(case, rng, findings, more)
             if len(findings.broken) > before:
                 findings.broken.append(case.words)
     return findings
 
 
-def _judge(case: Case, rng: np.random.Generator, findings: Findings) -> None:
+def _judge(case: Case, rng: np.random.Generator, findings: Findings, more: Any) -> None:
     findings.counts.update(_kinds(case))
     try:
-        label = case.model.classes_[case.wanted]
-        court = Court(
-            case, Recourse(case.model, case.schema, case.cost, wanted=label), rng, findings
-        )
-        asked = [_find, _find, _find, _limited, _frontier, _reachable]
+        recourse = Recourse(
+            getattr(case.model, "given", case.model), case.schema, case.cost,
+            wanted=case.model.classes_[case.wanted], decision_threshold=case.decision_threshold,
+        )  # fmt: skip
+        court = Court(case, recourse, rng, findings)
+        asked = [_find, _find, _find, _limited, _frontier, _reachable, *more]
         for k in rng.permutation(len(asked)).tolist():
             asked[k](court)
     except Exception:
@@ -142,12 +156,12 @@ def no_dearer(cost: Fraction, than: Fraction) -> bool:
 def _find(court: Court) -> None:
     """The cheapest at one level or more, and other ways."""
     rng = court.rng
-    first, *others = (a_target(rng, court.rows.confidence) for _ in range(one_of(rng, 1, 1, 3)))
+    first, *others = (court.a_target() for _ in range(one_of(rng, 1, 1, 3)))
     levels = [first.confidence, *(t.confidence for t in others)]
     most = one_of(rng, 1, 1, 4)
     result = court.recourse.find(
         court.case.person, levels, mode=first.mode, tolerance=first.tolerance, n_options=most,
-        certify=chance(rng, 0.5),
+        certify=chance(rng, 0.5) and court.provable,
     )  # fmt: skip
     court.law(len(result.status) == len(set(levels)), f"asked {levels}, told {result.status}")
     for target, status in result.status.items():
@@ -198,10 +212,10 @@ def _check_answer(court: Court, result, target, most: int) -> None:
 def _limited(court: Court) -> None:
     """A search that may end early claims no more than it knows."""
     rng = court.rng
-    target, gap = a_target(rng, court.rows.confidence), one_of(rng, 0.0, 0.0, 0.01, 0.5)
+    target, gap = court.a_target(), one_of(rng, 0.0, 0.0, 0.01, 0.5)
     result = court.recourse.find(
         court.case.person, target.confidence, mode=target.mode, tolerance=target.tolerance,
-        gap=gap, node_limit=int(rng.integers(1, 12)), certify=chance(rng, 0.5),
+        gap=gap, node_limit=int(rng.integers(1, 12)), certify=chance(rng, 0.5) and court.provable,
     )  # fmt: skip
     (status,) = result.status.values()
     court.count(f"{status}, limited")
@@ -226,10 +240,13 @@ def _limited(court: Court) -> None:
 
 def _check_certificate(court: Court, result, target) -> None:
     """It holds for the question that was asked, and what is made of it holds only if it is true."""
-    case, text = court.case, result.certificate(target).to_json()
+    if not court.provable:
+        return
+    case, model = court.case, court.recourse.model
+    text = result.certificate(target).to_json()
     try:
         verdict = verify(
-            Certificate.from_dict(json.loads(text)), case.model, schema=case.schema, cost=case.cost,
+            Certificate.from_dict(json.loads(text)), model, schema=case.schema, cost=case.cost,
             x=case.person, target=target, wanted=case.model.classes_[case.wanted],
         )  # fmt: skip
     except CertificateError as error:
@@ -249,7 +266,7 @@ def _check_mutation(court: Court, given) -> None:
     try:
         certificate = Certificate.from_dict(given)
         cost = case.cost if certificate.given_again else certificate.problem.cost
-        verify(certificate, case.model, cost=cost)
+        verify(certificate, court.recourse.model, cost=cost)
     except (CertificateError, SchemaError):
         court.count("mutations refused")
         return

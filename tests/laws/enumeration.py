@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 MOST = 50_000  # rows
-SLACK = 1e-9  # by which a target may be missed, unless it is at least one half
+SLACK = 1e-9  # by which a target may be missed, unless it is the decision itself
 INF = math.inf
 
 
@@ -184,7 +184,7 @@ def met(target, confidence):
     level, tolerance = target.confidence, target.tolerance
     if target.mode == "band":
         return (confidence >= level - tolerance - SLACK) & (confidence <= level + tolerance + SLACK)
-    return confidence >= (level if level == 0.5 else level - SLACK)
+    return confidence >= (level if level == target.threshold else level - SLACK)
 
 
 # ---------------------------------------------------------------- all of it

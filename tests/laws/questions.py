@@ -7,7 +7,7 @@ values off the lattice and outside the bounds, codes for missing within the rang
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +24,7 @@ from trust_recourse.tsetlin.calibration import Calibrator
 
 STEPS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 10.0, 1 / 3, 0.3, 0.001, 1e-6, 1e6, 7.0)
 ROWS = 40  # to learn from
-WORTH_READING = ("link", "T", "calibrator_", "base", "points")
+WORTH_READING = ("link", "T", "calibrator_", "base", "points", "given", "columns")
 ROOM = 5_000  # rows that a person may become, about, or ten times as many
 
 
@@ -38,6 +38,7 @@ class Case:
     wanted: int
     person: Any  # a dict, a Series or a table of one row
     rows: Rows
+    decision_threshold: float | None = None
 
     @property
     def words(self) -> str:
@@ -48,14 +49,14 @@ class Case:
         lines = (
             *self.schema,
             f"relations {self.schema.relations}",
-            f"{self.cost}, wanted {self.wanted}",
+            f"{self.cost}, wanted {self.wanted}, decided at {self.decision_threshold}",
             f"{type(model).__name__}, edges {edges}, {numbers}",
             f"{type(self.person).__name__} of codes {self.rows.own.tolist()}",
         )
         return "\n".join(f"  {line}" for line in lines)
 
 
-def some_cases(rng: np.random.Generator) -> Iterator[Case]:
+def some_cases(rng: np.random.Generator, a_place: Callable[..., Any]) -> Iterator[Case]:
     """One case, or a few that share a process and its caches: other machines, or other people."""
     left, place = one_of(rng, 1, 1, 1, 6), None
     while left:
@@ -78,7 +79,7 @@ def a_place(rng):
     return drawn, schema, table, model, a_cost(rng, schema)
 
 
-def a_case(rng, drawn, schema, table, model, cost) -> Case:
+def a_case(rng, drawn, schema, table, model, cost, decision_threshold=None) -> Case:
     """A person of the table, most often the one with most to ask for, perhaps with odd values."""
     wanted = int(rng.integers(2))
     worst = int(np.argmin(model.predict_proba(table)[:, wanted]))
@@ -86,7 +87,8 @@ def a_case(rng, drawn, schema, table, model, cost) -> Case:
     values = [odd if chance(rng, 0.2) else column[row] for _, column, odd in drawn]
     own = [code_of(feature, value) for feature, value in zip(schema, values, strict=True)]
     rows = Rows.of(schema, own, cost, model, wanted, rng)
-    return Case(model, schema, cost, wanted, dressed(rng, schema, values), rows)
+    person = dressed(rng, schema, values)
+    return Case(model, schema, cost, wanted, person, rows, decision_threshold)
 
 
 def chance(rng: np.random.Generator, share: float) -> bool:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
 
 from trust_recourse import Feature, Schema
-from trust_recourse.sums import UnreadableError, adopt
+from trust_recourse.sums import UnreadableError, adopt, known
 from trust_recourse.sums.columns import last_left
 
 N = 120
@@ -397,6 +397,26 @@ def test_an_edge_is_the_last_double_that_rounds_down(low):
     edge = float(last_left(low))
     assert np.float32(edge) == np.float32(low)
     assert np.float32(np.nextafter(edge, np.inf)) > np.float32(low)
+
+
+@every_kind
+@few
+@given(seed=seeds)
+def test_the_library_is_asked_by_codes_as_it_takes_rows(kind, seed):
+    made = world(kind, seed)
+    _, library = known(made.given, made.read.schema_)
+    rows = made.read.schema_.encode(made.X)
+    assert (library.predict_proba(rows) == made.given.predict_proba(made.X)).all()
+
+
+@every_kind
+def test_a_library_that_learnt_on_a_bare_array_is_asked_by_one(kind):
+    X, y = table()
+    seed = np.random.default_rng(3)
+    with threadpool_limits(1):
+        given = fitted(kind, X.to_numpy(), y, seed)
+    _, library = known(given, Schema((Feature("a"), Feature("b", "integer"), Feature("c"))))
+    assert (library.predict_proba(X.to_numpy()) == given.predict_proba(X.to_numpy())).all()
 
 
 # ---------------------------------------------------------------- forms of a model

@@ -7,10 +7,12 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.ensemble import GradientBoostingClassifier
+from sklearn.tree import DecisionTreeClassifier
 
-from trust_recourse import Recourse, Schema
+from trust_recourse import Cost, Feature, Recourse, Schema
 from trust_recourse.sums import adopt, score
-from trust_recourse.testing import check_cell_model
+from trust_recourse.testing import _check_box, check_cell_model
 
 pytest.importorskip("lightgbm", reason="LightGBM is not installed")
 pytest.importorskip("xgboost", reason="XGBoost is not installed")
@@ -64,6 +66,21 @@ def test_the_conformance_kit_passes(kind):
     assert check_cell_model(model, n_boxes=60).questions
 
 
+@pytest.mark.parametrize("power", [0, 4, 8, 12])
+def test_conditions_hold_from_any_h_on_however_large(power):
+    """Where terms take back from each other what they hand out, their rounding stays."""
+    X, y = table(2)
+    model = adopt(learnt("lightgbm", X, y), Schema.infer(X, missing={"years": float("nan")}))
+    rng = np.random.default_rng(power)
+    score, judged = model.score_of(1), 0
+    atoms = len(score.kernel.memory) - 1 - len(model.leaves.value)
+    for _ in range(200):
+        score.kernel.memory[0] = 10.0**-power
+        score.kernel.memory[1 : 1 + atoms] = rng.normal(size=atoms) * 10.0**power
+        judged += _check_box(score, rng)
+    assert judged > 50
+
+
 @settings(max_examples=6)
 @given(st.integers(0, 10_000), st.sampled_from(KINDS), st.sampled_from(["l0", "l1", "l2"]))
 def test_reductions_change_no_answer(seed, kind, cost):
@@ -87,6 +104,47 @@ def test_reductions_change_no_answer(seed, kind, cost):
     assert list(less.status.values()) == list(more.status.values())
     assert [o.cost for o in less.options] == pytest.approx([o.cost for o in more.options])
     assert whole.exact
+
+
+def test_what_costs_nothing_is_found_in_a_reduced_question_too(monkeypatch):
+    monkeypatch.setattr(score, "FEWEST", 0)
+    model = DecisionTreeClassifier().fit([[1.0], [2.0]], [0, 1])
+    schema = Schema((Feature("years", "integer", lower=0, upper=3),))
+    recourse = Recourse(model, schema, Cost.named("l1", {"years": lambda *_: 0.0}))
+    (option,) = recourse.find({"years": 1}, 0.7).options
+    assert (option.x["years"], option.cost, str(option.status)) == (2, 0.0, "optimal")
+
+
+@pytest.mark.parametrize("wanted", [0, 1])
+def test_a_confidence_that_no_sum_has_is_proved_out_of_reach(monkeypatch, wanted):
+    monkeypatch.setattr(score, "FEWEST", 0)
+    model = GradientBoostingClassifier(n_estimators=2).fit([[1.0], [2.0]] * 3, [0, 1] * 3)
+    recourse = Recourse(model, Schema((Feature("years"),)), wanted=wanted)
+    assert [*recourse.find({"years": 2 - wanted}, 0.99).status.values()] == ["infeasible"]
+
+
+def test_who_can_get_no_further_is_proved_to_be_there():
+    model = DecisionTreeClassifier().fit([[1.0], [2.0]], [0, 1])
+    schema = Schema((Feature("years", mutable=False),))
+    furthest = Recourse(model, schema).reachable({"years": 1})
+    assert (furthest.confidence, furthest.cost, str(furthest.status)) == (0.0, 0.0, "optimal")
+
+
+def test_room_is_asked_for_where_a_number_is_never_split():
+    model = DecisionTreeClassifier().fit([[1.0, 0.0], [3.0, 0.0]], [0, 1])
+    schema = Schema((Feature("years"), Feature("age")))
+    (option,) = Recourse(model, schema).find({"years": 1, "age": 30}, min_radius=0.5).options
+    assert option.x["years"] == pytest.approx(2.5, abs=1e-6)
+
+
+@pytest.mark.parametrize("radius", [0.1, 0.2, 0.3, 0.7])
+@pytest.mark.parametrize("wanted", [0, 1])
+def test_room_is_found_before_the_first_threshold_and_after_the_last(radius, wanted):
+    model = DecisionTreeClassifier().fit([[0.0], [0.06]], [0, 1])
+    recourse = Recourse(model, Schema((Feature("years"),)), wanted=wanted)
+    (edge,) = recourse.score.grid.edges[0]
+    (option,) = recourse.find({"years": 0.06 * (1 - wanted)}, min_radius=radius).options
+    assert abs(option.x["years"] - edge) == pytest.approx(radius)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -46,11 +46,11 @@ class Offered:
         To the model those of cells with the same number in `alike` are one. A relation tells all
         values apart.
         """
+        values = self.every[left]
         if self.related:
-            values = self._every_value()
-            self._expect(values, np.isin(values, self.codes) | np.isnan(values))
+            self._expect(values, same(values[:, None], self.codes).any(axis=1))
             return
-        values, least = self.every[left], np.full(alike.max() + 1, math.inf)
+        least = np.full(alike.max() + 1, math.inf)
         np.minimum.at(least, alike[self.cells(self.codes)], self.costs(self.codes))
         served = least[alike[self.cells(values)]]
         self._expect(values, served * (1.0 - RELATIVE) <= self.costs(values))
@@ -61,9 +61,8 @@ class Offered:
 
         The nearest value of a cell is its cheapest, unless the feature has a cost function.
         """
-        if self.related or self.feature.name in self.cost.functions:
-            return self._every_value()
-        return np.append(self._nearest(), self.actions.own)
+        listed = self.related or self.feature.name in self.cost.functions
+        return np.append(self._every_value() if listed else self._nearest(), self.actions.own)
 
     def costs(self, codes: Floats) -> Floats:
         """What each costs before the root: by one that is infinite anything could be proved."""
@@ -105,8 +104,8 @@ class Offered:
                 raise CertificateError(
                     f"{self.feature.title}: its candidate {code!r} is not allowed to this person"
                 )
-        merged = self.reader.functional and not self.related
-        if not merged and not same(self.codes, self.actions.own).any():
+        served = self.reader.functional or same(self.codes, self.actions.own).any()
+        if not served:  # by another one, that is
             raise CertificateError(f"{self.feature.title}: the person's own value is no candidate")
 
     def _expect(self, values: Floats, served: Bools) -> None:

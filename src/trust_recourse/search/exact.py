@@ -108,7 +108,7 @@ class Exact:
         Only the cheapest points of the model's cells are asked about. With a gap the answer may
         cost up to that share more than the least.
         """
-        cost, alone = self.problem.cost, keep is None and self._alone
+        cost, alone = self.problem.cost, keep is None and self.robust is None
         factor = cost.before_root(1.0 + gap)
         point: Point | None = None
         nodes, score, until = 0, self.score, self._deadline
@@ -119,11 +119,13 @@ class Exact:
             fewer = self._reduced(features, score, known) if alone else None
             if fewer is not None:
                 features, score, codes, _ = fewer
-                if codes is not None and self._improves(at := self._told(codes), point):
-                    point, known = at, cost.before_root(at.cost)
+                if codes is not None and (point is None or self._told(codes).cost < point.cost):
+                    point = self._told(codes)
+                    known = cost.before_root(point.cost)
             search = self._search
             if score is not self.score:
-                search = BranchAndBound(features, [_about(score, features)])
+                relations = self._relations(features)
+                search = BranchAndBound(features, [_about(score, features)], relations=relations)
                 search.deadline = until
                 search.node_limit = math.inf if most is None else most - nodes
 
@@ -197,11 +199,11 @@ class Exact:
         search, score = self._search, self.score
         features: Sequence[Candidates] = self.features
         steps: Sequence[tuple[float, Floats]] = ()
-        if self._alone and added > 0:
-            fewer = self._reduced(features, score, added)
-            if fewer is not None:
-                features, score, _, steps = fewer
-                search = BranchAndBound(features, [_about(score, features)], **self.limits)  # type: ignore[arg-type]
+        fewer = self._reduced(features, score, added) if added > 0 else None
+        if fewer is not None:
+            features, score, _, steps = fewer
+            relations = self._relations(features)
+            search = BranchAndBound(features, [_about(score, features)], relations=relations)
         accept = lambda at: self._accepts(self._point(search, at), at)  # noqa: E731
         tree = search.prove(*self._interval(score), added, accept)
         cells = [each.cells.astype(np.int64) for each in features]
@@ -237,15 +239,14 @@ class Exact:
         return BranchAndBound(
             self.features,
             conditions,
-            relations=_relations(action_set, self.features) if action_set.relations else None,
+            relations=self._relations(self.features),
             mine=mine,
             **self.limits,  # type: ignore[arg-type]
         )
 
-    @property
-    def _alone(self) -> bool:
-        """Whether nothing but the cost and the target looks at values, so that less may do."""
-        return self.robust is None and not self.problem.action_set.relations
+    def _relations(self, features: Sequence[Candidates]) -> tuple[Ints, Floats] | None:
+        action_set = self.problem.action_set
+        return _relations(action_set, features) if action_set.relations else None
 
     def _reduced(
         self, features: Sequence[Candidates], score: Score, incumbent: float
@@ -253,10 +254,16 @@ class Exact:
         """A smaller question with the same answers that cost no more than the incumbent."""
         low, high, side = self._interval(score)
         asked = _about(score, features)._replace(low=low, high=high, side=side)
-        found = score.reduce(features, asked, incumbent)
+        schema = self.problem.action_set.schema
+        related = frozenset(map(schema.position, schema.related))
+        found = score.reduce(features, asked, incumbent, related, self._answers)
         if found is not None and not all(len(each.codes) for each in found.features):
             raise ValueError("the score's reduce() left a feature without any value")
         return found
+
+    def _answers(self, codes: Floats) -> bool:
+        """Whether a point is an answer, by the model's own word."""
+        return self._accepts(self._at(codes, 0.0), np.empty(0, np.int64))
 
     @cached_property
     def _deadline(self) -> float:
@@ -267,10 +274,6 @@ class Exact:
         """A point that was found elsewhere."""
         own, schema = self.problem.action_set.own, self.problem.action_set.schema
         return self._at(codes, self.problem.cost.between(schema.features, own, codes))
-
-    def _improves(self, point: Point, known: Point | None) -> bool:
-        cheaper = known is None or point.cost < known.cost
-        return cheaper and self._accepts(point, np.empty(0, np.int64))
 
     def _interval(self, score: Score) -> tuple[float, float, int]:
         """The target as an interval of a score's numbers, and the side to get there from."""
@@ -476,7 +479,9 @@ def _pieces(grid: Grid, problem: Problem, radius: float) -> list[Piece]:
         missing, r = np.isnan(codes), radius * feature.scale
         ends = finer.ends(f)
         left, right = (ends[np.where(missing, 0, piece) + k] for k in (0, 1))
-        middle = np.where(np.isinf(right - left), codes, (left + right) / 2.0)
+        with np.errstate(invalid="ignore"):  # a feature without any edge has no middle
+            middle = np.where(np.isinf(right), codes + r, (left + right) / 2.0)
+        middle = np.where(np.isinf(left), codes - r, middle)  # an outer piece has none: further out
         cells, lows, highs = (
             grid.cells_in(f, np.where(missing, math.nan, where))
             for where in (codes, middle - r, middle + r)

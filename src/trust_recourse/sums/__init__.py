@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from trust_recourse.cells import Floats
 from trust_recourse.schema import Schema
 from trust_recourse.sums.additive import Additive
-from trust_recourse.sums.columns import UnreadableError
+from trust_recourse.sums.columns import Columns, UnreadableError
 from trust_recourse.sums.ensemble import SumModel
 
 __all__ = ["Additive", "SumModel", "UnreadableError", "adopt"]
@@ -37,6 +38,31 @@ def adopt(model: Any, schema: Schema, X: Any = None) -> SumModel:
     >>> read.grid.edges[0].tolist()  # it splits at 1.5, and in float32 this is no more
     [1.5000000596046448]
     """
+    read, library = known(model, schema)
+    if X is not None:
+        _compare(read.predict_proba(X), library.reader.predict_proba(model, X), X)
+    return read
+
+
+class Library(NamedTuple):
+    """A model of a library, to be asked by rows of codes of a schema."""
+
+    model: Any
+    columns: Columns
+
+    @property
+    def reader(self) -> Any:
+        """The module that reads it."""
+        return _reader(self.model)
+
+    def predict_proba(self, codes: Floats) -> Floats:
+        """What the library itself says, (n, 2)."""
+        said: Floats = self.reader.predict_proba(self.model, self.columns.rows(codes))
+        return said
+
+
+def known(model: Any, schema: Schema) -> tuple[SumModel, Library]:
+    """The same model as a sum of trees, and the library's own to ask again."""
     reader = _reader(model)
     if reader is None:
         raise UnreadableError(
@@ -45,20 +71,13 @@ def adopt(model: Any, schema: Schema, X: Any = None) -> SumModel:
         )
     if type(model).__name__ != "Booster" and not hasattr(model, "classes_"):
         raise UnreadableError(f"{type(model).__name__}: it has not learnt yet; call fit first")
-    read: SumModel = reader.read(model, schema)
-    if X is not None:
-        _compare(read.predict_proba(X), reader.predict_proba(model, X), X)
-    return read
+    read, columns = reader.read(model, schema)
+    return read, Library(model, columns)
 
 
 def readable(model: Any) -> bool:
     """Whether `adopt` knows this kind of model, whatever it may find in it."""
     return _reader(model) is not None
-
-
-def by_library(model: Any, rows: Any) -> Any:
-    """What the library itself says of rows, (n, 2)."""
-    return _reader(model).predict_proba(model, rows)
 
 
 def _reader(model: Any) -> Any:

@@ -53,17 +53,41 @@ class Columns:
     """The schema's feature of each column of a model, and what the model sees of its values."""
 
     schema: Schema
+    names: Sequence[str] | None  # of the columns, where the model has any
     order: tuple[int, ...]
+    categories: Mapping[int, Sequence[Any]]  # of each column known by places in a list, that list
     seen: tuple[Floats, ...]  # of each feature: of the values it lists, then of its missing codes
 
     @classmethod
     def of(
-        cls, schema: Schema, order: Sequence[int], categories: Mapping[int, Sequence[Any]]
-    ) -> Columns:
-        """With the values of each column that the model knows by their places in a list."""
+        cls, schema: Schema, names: Sequence[str] | None, n: int,
+        categories: Mapping[int, Sequence[Any]],
+    ) -> Columns:  # fmt: skip
+        """Of a model of n columns."""
+        order = order_of(schema, names, n)
         known = {order[column]: values for column, values in categories.items()}
         seen = (_seen(schema, f, known.get(f)) for f in range(len(schema)))
-        return cls(schema, tuple(order), tuple(seen))
+        return cls(schema, names, order, categories, tuple(seen))
+
+    def rows(self, codes: Floats) -> Any:
+        """Rows of codes as the library takes them: doubles, places in its lists as categories."""
+        columns = [self._column(column, codes[:, f]) for column, f in enumerate(self.order)]
+        if self.names is None and not self.categories:
+            return np.column_stack(columns)
+        names = self.names or range(len(columns))
+        return pd.DataFrame(dict(zip(names, columns, strict=True)))
+
+    def _column(self, column: int, codes: Floats) -> Any:
+        f = self.order[column]
+        seen, size = self.seen[f], len(labels(self.schema[f])) if listed(self.schema[f]) else 0
+        gone = np.isnan(codes)
+        found = seen[np.where(gone, 0, codes).astype(int)] if size else codes.copy()
+        if gone.any():
+            found[gone] = seen[size]  # the first code that means missing stands for all
+        if (known := self.categories.get(column)) is None:
+            return found
+        places = np.where(np.isnan(found), -1, found).astype(int)
+        return pd.Categorical.from_codes(places, pd.Index(known))
 
     def tree(self, nodes: Nodes) -> Tree:
         """The same tree in the schema's terms, each node before its children."""

@@ -30,8 +30,8 @@ _CATEGORY, _DEFAULT_LEFT = 1, 2  # bits of a decision; the next two are what is 
 _NOTHING, _ZEROS = 0, 1
 
 
-def read(model: Any, schema: Schema) -> SumModel:
-    """The same model as a sum of trees."""
+def read(model: Any, schema: Schema) -> tuple[SumModel, Columns]:
+    """The same model as a sum of trees, and what the library sees of rows."""
     booster = getattr(model, "booster_", model)
     classes = two_classes(getattr(model, "classes_", (0, 1)))
     head, _, rest = booster.model_to_string().partition("\nTree=")
@@ -45,14 +45,12 @@ def read(model: Any, schema: Schema) -> SumModel:
         raise UnreadableError("LightGBM: the model has no trees")
     if any(tree.get("is_linear") == "1" for tree in trees):
         raise UnreadableError("LightGBM: linear trees have no value for a leaf, so are not read")
-    order = order_of(schema, _names(booster, schema.names), int(told["max_feature_idx"]) + 1)
-    columns = Columns.of(
-        schema, order, _categories(booster.pandas_categorical or [], schema, order)
-    )
-    return SumModel(
-        schema, classes, tuple(columns.tree(_nodes(tree)) for tree in trees), 0.0,
-        Link(True, len(trees) if "average_output" in told else 1, float(found[1])),
-    )  # fmt: skip
+    names, n = _names(booster, schema.names), int(told["max_feature_idx"]) + 1
+    lists = _categories(booster.pandas_categorical or [], schema, order_of(schema, names, n))
+    columns = Columns.of(schema, names, n, lists)
+    link = Link(True, len(trees) if "average_output" in told else 1, float(found[1]))
+    sums = tuple(columns.tree(_nodes(tree)) for tree in trees)
+    return SumModel(schema, classes, sums, 0.0, link), columns
 
 
 def predict_proba(model: Any, X: Any) -> Floats:

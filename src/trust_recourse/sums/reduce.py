@@ -13,6 +13,7 @@ is a point whose sum was added up.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -47,6 +48,7 @@ Bools = NDArray[np.bool_]
 ROUNDS = 4  # of LP and fixing
 FEW = 0.05  # of the cells: less than that fixed in a round ends it
 MARGIN = 1e-9  # of a cost, which rounding may bring
+HUGE = 1e6  # a multiplier, where nothing is enough
 
 _arrays = compiled(_nrt=True)
 
@@ -71,6 +73,7 @@ class Reduced(NamedTuple):
     multiplier: float
     point: Ints | None  # the cells of the best point that was found
     bound: float
+    room: Floats  # how much dearer than its cheapest a candidate of each cell that stays may be
     steps: list[Step]
 
 
@@ -91,11 +94,19 @@ class Sum(NamedTuple):
     sizes: Ints
 
 
-def reduced(whole: Sum, costs: Floats, asked: Asked, incumbent: float) -> Reduced | None:
+def reduced(
+    whole: Sum,
+    costs: Floats,
+    asked: Asked,
+    incumbent: float,
+    related: frozenset[int],
+    accept: Callable[[Ints], bool],
+) -> Reduced | None:
     """Fewer cells, with the same cheapest points that may be what is asked for.
 
     `costs` are those of the cells in one row, ∞ where there is no candidate; what costs more than
-    the incumbent does not matter. None if there is nothing to gain.
+    the incumbent does not matter. Cells of related features are not merged. None if there is
+    nothing to gain.
     """
     problem = _Problem(whole, costs, asked)
     cells, steps, point = np.isfinite(costs), [], None
@@ -106,16 +117,21 @@ def reduced(whole: Sum, costs: Floats, asked: Asked, incumbent: float) -> Reduce
         weights, multiplier, h = found
         better = problem.mended(cells, weights, point)
         if better is not None and (cost := float(costs[better].sum())) < incumbent:
-            point, incumbent = better, cost
+            point, incumbent = (better, cost) if accept(better) else (point, incumbent)
         bound, excess = problem.bound(cells, multiplier, h)
-        gone = cells & (bound + excess > incumbent + MARGIN * (1.0 + abs(incumbent)))
+        limit = incumbent + MARGIN * (1.0 + abs(incumbent))
+        gone = cells & (bound + excess > limit)
         steps.append(Step(multiplier, h, gone))
         if not np.logical_or.reduceat(cells & ~gone, problem.first).all():
-            break  # nothing costs so little, as the bound of this step shows
+            bound = -np.inf  # nothing costs so little, as this step shows: none of them goes
+            break
         cells = cells & ~gone
         if gone.sum() <= FEW * cells.sum():
             break
-    return problem.rebuilt(cells, steps, point) if steps else None
+    if not steps:
+        return None
+    room = np.where(cells, limit - bound - excess, -np.inf)
+    return problem.rebuilt(cells, steps, point, room, related)
 
 
 class _Problem:
@@ -135,31 +151,38 @@ class _Problem:
     # ------------------------------------------------------------ the root LP
 
     def relaxed(self, cells: Bools) -> tuple[Floats, float, Floats] | None:
-        """The weights of the cells in the LP, its multiplier, and its h of all atoms."""
-        n_cells, atoms, leaf = len(self.costs), *self._alive(cells)
+        """The weights of the cells in the LP, its multiplier, and its h of all atoms.
+
+        Where nothing is enough even there, those of the LP for the greatest sum.
+        """
+        found = self._solved(cells, self.costs)
+        return self._solved(cells, None) if found is None else found
+
+    def _solved(self, cells: Bools, costs: Floats | None) -> tuple[Floats, float, Floats] | None:
+        n_cells, d, terms = len(self.costs), len(self.sizes), int(self.layout[T])
+        atoms, leaf = self._alive(cells)
         rows, columns, signs, entry, sets = _coupled(self.layout, cells, atoms, leaf)
-        many, living = len(entry), np.flatnonzero(leaf)
-        rows = np.concatenate([rows, np.full(len(living), many)])
-        columns = np.concatenate([columns, n_cells + living])
-        signs = np.concatenate([signs, -self.values[living]])
-        here, d = np.flatnonzero(cells), len(self.sizes)
+        many, living, here = len(entry), np.flatnonzero(leaf), np.flatnonzero(cells)
         used = np.concatenate([here, n_cells + living])  # only these are variables
         place = np.full(n_cells + len(leaf), -1)
         place[used] = np.arange(len(used))
-        above = coo_array((signs, (rows, place[columns])), shape=(many + 1, len(used)))
+        columns, values = place[columns], self.values[living]
+        cost, above = np.zeros(len(used)), np.zeros(many)
+        if costs is None:
+            cost[len(here) :] = -values
+        else:
+            cost[: len(here)] = costs[here]
+            above = np.append(above, self.asked.slack - self.asked.need)
+            rows = np.concatenate([rows, np.full(len(living), many)])
+            columns = np.concatenate([columns, len(here) + np.arange(len(living))])
+            signs = np.concatenate([signs, -values])
         feature = np.repeat(np.arange(d), self.sizes)[here]
-        terms = int(self.layout[T])
-        one = coo_array(
-            (
-                np.ones(len(used)),
-                (np.concatenate([feature, d + self.leaves.term[living]]), np.arange(len(used))),
-            ),
-            shape=(d + terms, len(used)),
-        )
+        part = np.concatenate([feature, d + self.leaves.term[living]])
+        one = coo_array((np.ones(len(used)), (part, np.arange(len(used)))), (d + terms, len(used)))
         found = linprog(
-            np.concatenate([self.costs[here], np.zeros(len(living))]),
-            A_ub=above.tocsr(),
-            b_ub=np.append(np.zeros(many), self.asked.slack - self.asked.need),
+            cost,
+            A_ub=coo_array((signs, (rows, columns)), (len(above), len(used))).tocsr(),
+            b_ub=above,
             A_eq=one.tocsr(),
             b_eq=np.ones(d + terms),
             bounds=(0, None),
@@ -170,6 +193,8 @@ class _Problem:
         weights = np.full(n_cells, -1.0)
         weights[here] = found.x[: len(here)]
         duals = np.maximum(-found.ineqlin.marginals, 0.0)
+        if costs is None:
+            return weights, HUGE, _priced(self.layout, entry, sets, duals)
         multiplier = float(duals[-1])
         if multiplier <= 0.0:
             return weights, 0.0, np.zeros(int(self.layout[H]))
@@ -212,15 +237,23 @@ class _Problem:
 
     # ------------------------------------------------------------ what is left
 
-    def rebuilt(self, cells: Bools, steps: list[Step], point: Ints | None) -> Reduced:
+    def rebuilt(
+        self,
+        cells: Bools,
+        steps: list[Step],
+        point: Ints | None,
+        room: Floats,
+        related: frozenset[int],
+    ) -> Reduced:
         """The sum on the cells that stay: those that no leaf tells apart become the cheapest."""
         _, alive = self._alive(cells)
         allowed = self.allowed[alive]
         kept, merged = [], []
-        for a, n in zip(self.first.tolist(), self.sizes.tolist(), strict=True):
+        for f, (a, n) in enumerate(zip(self.first.tolist(), self.sizes.tolist(), strict=True)):
             here = a + np.flatnonzero(cells[a : a + n])
             columns = allowed[:, here]
             fresh = np.append(True, (columns[:, 1:] != columns[:, :-1]).any(axis=0))
+            fresh |= f in related
             group = np.cumsum(fresh) - 1
             order = np.lexsort((np.arange(len(here)), self.costs[here], group))
             first = order[np.diff(group[order], prepend=-1) > 0]
@@ -239,7 +272,9 @@ class _Problem:
         carried = np.zeros(int(made[H]))
         if len(fewer.value):
             _carry(self.layout, made, names, left, h, carried)
-        return Reduced(kept, fewer, made, sizes, base, carried, multiplier, point, bound, steps)
+        return Reduced(
+            kept, fewer, made, sizes, base, carried, multiplier, point, bound, room[left], steps
+        )
 
 
 # ---------------------------------------------------------------- compiled

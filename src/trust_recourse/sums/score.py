@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -40,10 +40,15 @@ class SumScore(Score):
         return self.model.confidence(self.base + self.kernel.score(number), self.wanted)
 
     def reduce(
-        self, features: Sequence[Candidates], condition: Condition, incumbent: float
+        self,
+        features: Sequence[Candidates],
+        condition: Condition,
+        incumbent: float,
+        related: frozenset[int],
+        accept: Callable[[Floats], bool],
     ) -> Reduction | None:
         """Fewer cells and leaves, by the root LP."""
-        return _reduction(self, self._sum, features, condition, incumbent)
+        return _reduction(self, self._sum, features, condition, incumbent, related, accept)
 
     @property
     def _sum(self) -> Sum:
@@ -75,10 +80,15 @@ class _Less(Score):
         return self.model.confidence(self.base + self.kernel.score(number), self.wanted)
 
     def reduce(
-        self, features: Sequence[Candidates], condition: Condition, incumbent: float
+        self,
+        features: Sequence[Candidates],
+        condition: Condition,
+        incumbent: float,
+        related: frozenset[int],
+        accept: Callable[[Floats], bool],
     ) -> Reduction | None:
         """Fewer still."""
-        return _reduction(self, self._sum, features, condition, incumbent)
+        return _reduction(self, self._sum, features, condition, incumbent, related, accept)
 
 
 def _reduction(
@@ -87,31 +97,55 @@ def _reduction(
     features: Sequence[Candidates],
     condition: Condition,
     incumbent: float,
+    related: frozenset[int],
+    accept: Callable[[Floats], bool],
 ) -> Reduction | None:
     if len(whole.leaves.value) < FEWEST:
         return None
     kernel, side = score.kernel, condition.side
     low, high = kernel.score(np.array([condition.low, condition.high])).tolist()
     need, most = (low, high) if side > 0 else (-high, -low)
-    if not math.isfinite(need):  # no number is what is asked for
+    if not math.isfinite(need):  # no sum has such a confidence
         return None
     asked = Asked(side, need, most, 2.0 * kernel.rounding * kernel.width)
     costs, chosen = _on_cells(features, whole.sizes)
-    found = reduced(whole, costs, asked, incumbent)
+    first = np.cumsum(whole.sizes) - whole.sizes
+
+    def codes_at(point: Ints) -> Floats:
+        places = zip(features, chosen, point - first, strict=True)
+        return np.array([each.codes[at[c]] for each, at, c in places])
+
+    found = reduced(whole, costs, asked, incumbent, related, lambda point: accept(codes_at(point)))
     if found is None or len(found.leaves.value) == 0:
         return None
-    fewer = []
-    for each, kept, at in zip(features, found.kept, chosen, strict=True):
-        cells = np.arange(len(kept), dtype=np.int32)
-        fewer.append(Candidates(each.codes[at[kept]], cells, each.costs[at[kept]]))
-    codes = None
-    if found.point is not None:
-        first = np.cumsum(whole.sizes) - whole.sizes
-        places = zip(features, chosen, found.point - first, strict=True)
-        codes = np.array([each.codes[at[c]] for each, at, c in places])
+    rooms = np.split(found.room, np.cumsum(found.sizes)[:-1])
+    fewer = [
+        _left(each, kept, room)
+        if f in related
+        else each.at(at[kept])._replace(cells=_numbered(kept))
+        for f, (each, kept, at, room) in enumerate(
+            zip(features, found.kept, chosen, rooms, strict=True)
+        )
+    ]
+    codes = None if found.point is None else codes_at(found.point)
     atoms = atoms_of(whole.layout, [each.cells.astype(np.int64) for each in features])
     steps = [(step.multiplier, step.h[atoms]) for step in found.steps]
     return Reduction(fewer, _Less(score, found), codes, steps)
+
+
+def _numbered(kept: Ints) -> Cells:
+    return np.arange(len(kept), dtype=np.int32)
+
+
+def _left(each: Candidates, kept: Ints, room: Floats) -> Candidates:
+    """The candidates in cells that stay, but those that are too dear beside their cheapest."""
+    place = np.full(int(each.cells.max()) + 1, -1)
+    place[kept] = _numbered(kept)
+    cells = place[each.cells]
+    least = np.full(len(kept), np.inf)
+    np.minimum.at(least, cells[cells >= 0], each.costs[cells >= 0])
+    stay = np.flatnonzero((cells >= 0) & (each.costs - least[cells] <= room[cells]))
+    return Candidates(each.codes[stay], cells[stay].astype(np.int32), each.costs[stay])
 
 
 def _on_cells(features: Sequence[Candidates], sizes: Ints) -> tuple[Floats, list[Ints]]:

@@ -23,7 +23,6 @@ from trust_recourse.sums.columns import (
     UnreadableError,
     bits,
     last_left,
-    order_of,
     rows,
     two_classes,
 )
@@ -35,8 +34,8 @@ _BOOSTED, _HISTOGRAM = "GradientBoostingClassifier", "HistGradientBoostingClassi
 NAMES = (*_TREES, *_FORESTS, _BOOSTED, _HISTOGRAM)
 
 
-def read(model: Any, schema: Schema) -> SumModel:
-    """The same model as a sum of trees."""
+def read(model: Any, schema: Schema) -> tuple[SumModel, Columns]:
+    """The same model as a sum of trees, and what the library sees of rows."""
     if getattr(model, "n_outputs_", 1) != 1:
         raise UnreadableError(f"the model has {model.n_outputs_} outputs; only one can be read")
     classes = two_classes(model.classes_)
@@ -48,7 +47,7 @@ def read(model: Any, schema: Schema) -> SumModel:
     estimators = model.estimators_ if name in _FORESTS else [model]
     columns = _columns(model, schema)
     trees = (columns.tree(_nodes(each.tree_, each.tree_.value[:, 0, :])) for each in estimators)
-    return SumModel(schema, classes, tuple(trees), 0.0, Link(False, len(estimators)))
+    return SumModel(schema, classes, tuple(trees), 0.0, Link(False, len(estimators))), columns
 
 
 def predict_proba(model: Any, X: Any) -> Floats:
@@ -61,8 +60,7 @@ def predict_proba(model: Any, X: Any) -> Floats:
 def _columns(
     model: Any, schema: Schema, categories: Mapping[int, Sequence[Any]] | None = None
 ) -> Columns:
-    order = order_of(schema, _names(model), model.n_features_in_)
-    return Columns.of(schema, order, categories or {})
+    return Columns.of(schema, _names(model), model.n_features_in_, categories or {})
 
 
 def _names(model: Any) -> list[str] | None:
@@ -80,7 +78,7 @@ def _nodes(tree: Any, value: Floats) -> Nodes:
     return Nodes(tree.feature, edge, missing, tree.children_left, tree.children_right, value)
 
 
-def _boosted(model: Any, schema: Schema, classes: Any) -> SumModel:
+def _boosted(model: Any, schema: Schema, classes: Any) -> tuple[SumModel, Columns]:
     start = model.init_
     if not (isinstance(start, str) or type(start).__name__ == "DummyClassifier"):
         raise UnreadableError(
@@ -95,13 +93,13 @@ def _boosted(model: Any, schema: Schema, classes: Any) -> SumModel:
     steps = tuple(columns.tree(_nodes(t, model.learning_rate * t.value[:, 0, :])) for t in trees)
     base = float(model._raw_predict_init(np.zeros((1, model.n_features_in_)))[0, 0])
     link = Link(True, scale=2.0 if model.loss == "exponential" else 1.0)
-    return SumModel(schema, classes, steps, base, link)
+    return SumModel(schema, classes, steps, base, link), columns
 
 
 # ---------------------------------------------------------------- histogram gradient boosting
 
 
-def _histogram(model: Any, schema: Schema, classes: Any) -> SumModel:
+def _histogram(model: Any, schema: Schema, classes: Any) -> tuple[SumModel, Columns]:
     order, categories = np.arange(model.n_features_in_), {}
     if model._preprocessor is not None:  # puts the columns of categories first, as numbers
         order = np.argsort(~model.is_categorical_, kind="stable")
@@ -111,7 +109,8 @@ def _histogram(model: Any, schema: Schema, classes: Any) -> SumModel:
     trees = tuple(
         columns.tree(_histogram_nodes(predictor, order)) for (predictor,) in model._predictors
     )
-    return SumModel(schema, classes, trees, float(model._baseline_prediction.item()), Link(True))
+    base = float(model._baseline_prediction.item())
+    return SumModel(schema, classes, trees, base, Link(True)), columns
 
 
 def _labels(categories: Any) -> Sequence[Any]:

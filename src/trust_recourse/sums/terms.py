@@ -1,14 +1,14 @@
 """Bounds on a sum of small terms over boxes of cells: intervals, and dual decomposition.
 
-Terms, leaves, atoms, entries and pairs are those of `layout`. On a box R(x) = Σ_t f_t(x), and for any functions h_e of the atoms of the entries of term t
+Terms, leaves, atoms, entries and pairs are those of `layout`. On a box R(x) = Σ_t f_t(x), and for
+any functions h_e of the atoms of the entries e of term t
 
     f_t(x) ≤ K_t + Σ_e h_e(x),   K_t = max over leaves ℓ of (v_ℓ − Σ_e min over ℓ's atoms of h_e),
 
 so R(x) ≤ K + Σ_f g_f(x_f), the separable form that the engine prices. Any h is sound; good ones are
-found by passes over the terms (min-marginal averaging): at a multiplier λ take a term's λh back
-from the costs of its features, work out for each atom what its cheapest point costs at least, and
-hand each feature its share of that. No pass makes the bound at λ worse. A part of a box goes on
-from the h of the whole.
+found by sweeps over the features at a multiplier λ (Kolmogorov, "A new look at reweighted message
+passing", 2015). No sweep makes the bound at λ worse. A part of a box goes on from the h of the
+whole.
 
 The numbers are those of the model on a scale where they go from ¼ to ¾, so that there is room.
 """
@@ -56,7 +56,7 @@ from trust_recourse.sums.layout import (
     term_starts,
 )
 
-PASSES = 4  # of min-marginal averaging, for each box
+SWEEPS = 4  # up and down the features, for each box
 STEPS = 24  # of the search for the best multiplier between passes
 LEAST, MOST = 1e-12, 1e9  # multipliers below it are none, those above it too many
 
@@ -223,28 +223,47 @@ def _narrow(numbers: Any, layout: Any, span: Any, memory: Any, at: int) -> None:
                     break
 
 
-# what a relaxation works with, in `scratch`: numbers of atoms, terms, cells and features, then whole
-# numbers, the **gathered** part of the layout that matters on a box: terms that are not constant
-# there, their entries with more than one atom, and the leaves that can be paid
+# what a relaxation works with, in `scratch`: numbers of atoms, terms, cells, leaves and pairs, then
+# whole numbers, the **gathered** part of the layout that matters on a box: terms that are not
+# constant there, their entries with more than one atom, and the leaves that can be paid
 #
 #   a term   its number, its entries from … to, its leaves from … to
-#   an entry its atoms from … to, its cells from … to, its feature
+#   an entry its atoms from … to, its cells from … to, its number
 #   a leaf   its number, its first pair
 #   a pair   its atoms from … to, none if it takes all of the entry
 #
-# and the lists of atoms, of (cell, atom), and of atoms that pairs take
+# and the lists of atoms, of (cell, atom), of atoms that pairs take, and for each feature of the
+# entries that it has, each with its term
+
+
+@inline
+def _pairs_in(layout: Any) -> int:
+    return int(layout[TAKES] - layout[PAIR])
 
 
 @inline
 def _ints_at(layout: Any) -> int:
-    return 3 * layout[H] + layout[T] + layout[C] + 3 * layout[D] + 2
+    shared = layout[T] + layout[C] + layout[L] + _pairs_in(layout)
+    return int(3 * layout[H] + shared + 2)
+
+
+@inline
+def _pairs_at(layout: Any) -> int:
+    """Where the pairs begin among the whole numbers."""
+    cells = layout[LEAF_PAIR] - layout[CELL_ATOM]
+    return int(5 * layout[T] + 5 * layout[E] + layout[H] + 2 * cells + 2 * layout[L])
+
+
+@inline
+def _by_feature(layout: Any) -> int:
+    """Where the entries of each feature begin among the whole numbers."""
+    takes = layout[FIRST] - layout[TAKES]
+    return int(_pairs_at(layout) + 2 * _pairs_in(layout) + takes)
 
 
 @inline
 def _many_ints(layout: Any) -> int:
-    cells, pairs = layout[LEAF_PAIR] - layout[CELL_ATOM], layout[TAKES] - layout[PAIR]
-    lists = layout[H] + 2 * cells + layout[FIRST] - layout[TAKES]
-    return 5 * layout[T] + 5 * layout[E] + 2 * layout[L] + 2 * pairs + lists
+    return int(_by_feature(layout) + layout[D] + 1 + 2 * layout[E])
 
 
 @inline
@@ -258,7 +277,7 @@ def _gather(
     cells = atoms + layout[H]
     leaves = cells + 2 * (layout[LEAF_PAIR] - layout[CELL_ATOM])
     pairs = leaves + 2 * layout[L]
-    takes = pairs + 2 * (layout[TAKES] - layout[PAIR])
+    takes = pairs + 2 * _pairs_in(layout)
     dead = at + 1 + layout[H]
     _alive_atoms(layout, span, spend, 1, alive, 0)
     for t in range(layout[T]):
@@ -308,92 +327,131 @@ def _gather(
                     pairs += 2
         ints[row + 2] = entries
         many += 1
+    _sort_entries(layout, ints, many)
     return many, True
 
 
 @inline
-def _under(ints: Any, row: int, leaf: int, values: Any, base: int, mins: Any, each: Any) -> float:
-    """Σ over the entries of a gathered term of the least of a leaf's atoms, and each of them."""
-    pair, total, j = ints[leaf + 1], 0.0, 0
-    for _ in range(ints[row + 1], ints[row + 2], 5):
-        if ints[pair] == ints[pair + 1]:
-            each[j] = mins[j]
-        else:
-            best = np.inf
-            for k in range(ints[pair], ints[pair + 1]):
-                best = min(best, values[base + ints[k]])
-            each[j] = best
-        total += each[j]
-        pair += 2
-        j += 1
-    return total
+def _sort_entries(layout: Any, ints: Any, many: int) -> None:
+    """List the entries of each feature, with their terms."""
+    d, starts = layout[D], _by_feature(layout)
+    for f in range(d + 1):
+        ints[starts + f] = 0
+    for row in range(0, 5 * many, 5):
+        for e in range(ints[row + 1], ints[row + 2], 5):
+            ints[starts + layout[layout[FEATURE] + ints[e + 4]] + 1] += 1
+    for f in range(d):
+        ints[starts + f + 1] += ints[starts + f]
+    for row in range(5 * many - 5, -1, -5):
+        for e in range(ints[row + 1], ints[row + 2], 5):
+            f = layout[layout[FEATURE] + ints[e + 4]]
+            ints[starts + f + 1] -= 1
+            place = starts + d + 1 + 2 * ints[starts + f + 1]
+            ints[place], ints[place + 1] = row, e
+    # each count was taken down to where its feature begins
+    total = 0
+    for row in range(0, 5 * many, 5):
+        total += (ints[row + 2] - ints[row + 1]) // 5
+    for f in range(d):
+        ints[starts + f] = ints[starts + f + 1]
+    ints[starts + d] = total
 
 
 @inline
-def _one_pass(
-    numbers: Any, ints: Any, many: int, side: int, price: float, theta: Any, memory: Any, h: int,
-    least: Any, marginal: Any, mins: Any, each: Any, alls: Any,
-) -> None:  # fmt: skip
-    """Min-marginal averaging over all terms at a multiplier; theta is cost − Σ λh of the cells."""
+def _least_of(ints: Any, e: int, pair: int, values: Any, base: int) -> float:
+    """The least value of the atoms that a pair takes of its entry."""
+    first, end = ints[pair], ints[pair + 1]
+    if first == end:
+        first, end = ints[e], ints[e + 1]
+    least = np.inf
+    for k in range(first, end):
+        least = min(least, values[base + ints[k]])
+    return float(least)
+
+
+@inline
+def _leaf_sums(
+    ints: Any, many: int, memory: Any, h: int, offset: int, sums: Any, each: Any
+) -> None:
+    """Of each leaf Σ over its entries of the least h of its atoms, and each of them."""
     for row in range(0, 5 * many, 5):
-        j = 0
-        for e in range(ints[row + 1], ints[row + 2], 5):
-            for k in range(ints[e], ints[e + 1]):
-                least[ints[k]] = marginal[ints[k]] = np.inf
-            for k in range(ints[e + 2], ints[e + 3], 2):
-                cell, atom = ints[k], ints[k + 1]
-                theta[cell] += price * memory[h + atom]
-                least[atom] = min(least[atom], theta[cell])
-            mins[j], alls[j] = np.inf, np.inf
-            for k in range(ints[e], ints[e + 1]):
-                mins[j] = min(mins[j], least[ints[k]])
-            j += 1
-        entries = j
         for leaf in range(ints[row + 3], ints[row + 4], 2):
-            total = _under(ints, row, leaf, least, 0, mins, each)
-            total -= price * side * numbers[1 + ints[leaf]]
-            pair = ints[leaf + 1]
-            for j in range(entries):
-                rest = total - each[j]
+            pair, total = ints[leaf + 1], 0.0
+            for e in range(ints[row + 1], ints[row + 2], 5):
+                each[(pair - offset) >> 1] = _least_of(ints, e, pair, memory, h)
+                total += each[(pair - offset) >> 1]
+                pair += 2
+            sums[ints[leaf]] = total
+
+
+@inline
+def _sweep(
+    numbers: Any, layout: Any, ints: Any, side: int, price: float, spend: Any, forward: bool,
+    memory: Any, h: int, offset: int, theta: Any, marginal: Any, best: Any, sums: Any, each: Any,
+) -> None:  # fmt: skip
+    """Pass costs through the terms, a feature after another, up or down (Kolmogorov's SRMP).
+
+    A feature collects from each of its terms what the term's cheapest leaf costs with each atom,
+    and hands an equal share of all to those terms that have a feature still to come.
+    """
+    d, starts = layout[D], _by_feature(layout)
+    lists = starts + d + 1
+    for turn in range(d):
+        f = turn if forward else d - 1 - turn
+        n_out, n_in = 0, 0
+        for q in range(ints[starts + f], ints[starts + f + 1]):
+            row, e = ints[lists + 2 * q], ints[lists + 2 * q + 1]
+            for k in range(ints[e], ints[e + 1]):
+                marginal[ints[k]], best[ints[k]] = np.inf, np.inf
+            if q == ints[starts + f]:
+                for k in range(ints[e + 2], ints[e + 3], 2):
+                    theta[ints[k]] = spend[ints[k]]
+            whole, step = np.inf, 2 * ((e - ints[row + 1]) // 5)
+            for leaf in range(ints[row + 3], ints[row + 4], 2):
+                pair = ints[leaf + 1] + step
+                rest = sums[ints[leaf]] - each[(pair - offset) >> 1]
+                rest = price * (rest - side * numbers[1 + ints[leaf]])
                 if ints[pair] == ints[pair + 1]:
-                    alls[j] = min(alls[j], rest)
+                    whole = min(whole, rest)
                 else:
                     for k in range(ints[pair], ints[pair + 1]):
-                        a = ints[k]
-                        marginal[a] = min(marginal[a], rest + least[a])
-                pair += 2
-        j = 0
-        for e in range(ints[row + 1], ints[row + 2], 5):
+                        marginal[ints[k]] = min(marginal[ints[k]], rest)
+            for k in range(ints[e], ints[e + 1]):
+                marginal[ints[k]] = min(marginal[ints[k]], whole)
+            for k in range(ints[e + 2], ints[e + 3], 2):
+                theta[ints[k]] += marginal[ints[k + 1]]
+            n_in += 1 if e > ints[row + 1] else 0
+            n_out += 1 if e < ints[row + 2] - 5 else 0
+        share = 1.0 / max(n_out, n_in, 1)
+        for q in range(ints[starts + f], ints[starts + f + 1]):
+            row, e = ints[lists + 2 * q], ints[lists + 2 * q + 1]
+            goes_on = e < ints[row + 2] - 5 if forward else e > ints[row + 1]
+            if goes_on:
+                for k in range(ints[e + 2], ints[e + 3], 2):
+                    best[ints[k + 1]] = min(best[ints[k + 1]], theta[ints[k]])
             for k in range(ints[e], ints[e + 1]):
                 a = ints[k]
-                shared = min(marginal[a], alls[j] + least[a])
-                memory[h + a] = (least[a] - shared / entries) / price if shared < np.inf else 0.0
-            for k in range(ints[e + 2], ints[e + 3], 2):
-                theta[ints[k]] -= price * memory[h + ints[k + 1]]
-            j += 1
+                given = share * best[a] if goes_on else 0.0
+                memory[h + a] = (given - marginal[a]) / price if marginal[a] < np.inf else 0.0
+            step = 2 * ((e - ints[row + 1]) // 5)
+            for leaf in range(ints[row + 3], ints[row + 4], 2):
+                pair = ints[leaf + 1] + step
+                least = _least_of(ints, e, pair, memory, h)
+                sums[ints[leaf]] += least - each[(pair - offset) >> 1]
+                each[(pair - offset) >> 1] = least
 
 
 @inline
 def _constants(
-    numbers: Any, ints: Any, many: int, side: int, memory: Any, h: int, mins: Any, each: Any,
-    out: Any,
-) -> tuple[float, float]:  # fmt: skip
+    numbers: Any, ints: Any, many: int, side: int, sums: Any, out: Any
+) -> tuple[float, float]:
     """Σ_t K_t, with each in out, and Σ_t of the greatest value."""
     total, most_sum = 0.0, 0.0
     for row in range(0, 5 * many, 5):
-        j = 0
-        for e in range(ints[row + 1], ints[row + 2], 5):
-            mins[j] = np.inf
-            for k in range(ints[e], ints[e + 1]):
-                mins[j] = min(mins[j], memory[h + ints[k]])
-            j += 1
         best, most = -np.inf, -np.inf
         for leaf in range(ints[row + 3], ints[row + 4], 2):
             v = side * numbers[1 + ints[leaf]]
-            under = 0.0
-            if ints[row + 2] > ints[row + 1]:
-                under = _under(ints, row, leaf, memory, h, mins, each)
-            best, most = max(best, v - under), max(most, v)
+            best, most = max(best, v - sums[ints[leaf]]), max(most, v)
         out[ints[row]] = best
         total += best
         most_sum += most
@@ -472,12 +530,11 @@ def _relaxation(
     gains: Any, scratch: Any, memory: Any, at: int,
 ) -> float:  # fmt: skip
     d, n, terms, n_cells = layout[D], layout[H], layout[T], layout[C]
-    last, h = gains.shape[0] - 1, at + 1
+    last, h, own = gains.shape[0] - 1, at + 1, 3 * n + terms
     least, marginal, kept = scratch[:n], scratch[n : 2 * n], scratch[2 * n : 3 * n]
-    constants = scratch[3 * n : 3 * n + terms]
-    theta = scratch[3 * n + terms : 3 * n + terms + n_cells]
-    each = scratch[3 * n + terms + n_cells : _ints_at(layout) - 2]
-    mins, alls = each[d : 2 * d], each[2 * d :]
+    constants, theta = scratch[3 * n : own], scratch[own : own + n_cells]
+    sums = scratch[own + n_cells : own + n_cells + layout[L]]
+    each = scratch[own + n_cells + layout[L] : _ints_at(layout) - 2]
     ints = scratch[_ints_at(layout) :].view(np.int64)
     base = 0.25 if side > 0 else 0.75
     many, living = _gather(layout, span, spend, memory, at, least, ints)
@@ -486,37 +543,36 @@ def _relaxation(
         _gains(layout, span, ints, 0, memory, h, gains)
         gains[last] = -1.0
         return np.inf
+    offset = _pairs_at(layout)
     price = memory[at]
-    for _ in range(2):
+    for sweep in range(SWEEPS):
+        _leaf_sums(ints, many, memory, h, offset, sums, each)
         _gains(layout, span, ints, many, memory, h, gains)
-        k, _ = _constants(numbers, ints, many, side, memory, h, mins, each, constants)
+        k, _ = _constants(numbers, ints, many, side, sums, constants)
         best = _best_price(layout, span, spend, gains, level - base - k, price)
         price = best if best > LEAST else 0.25 * price
         if price <= LEAST:
             break
-        for f in range(d):
-            first = layout[layout[FIRST] + f]
-            for c in range(first + span[f], first + span[d + f] + 1):
-                theta[c] = spend[c] - price * gains[c] if spend[c] < np.inf else np.inf
-        for _ in range(PASSES // 2):
-            _one_pass(
-                numbers, ints, many, side, price, theta, memory, h, least, marginal, mins, each,
-                alls,
-            )  # fmt: skip
+        _sweep(
+            numbers, layout, ints, side, price, spend, sweep % 2 == 0, memory, h, offset, theta,
+            marginal, least, sums, each,
+        )  # fmt: skip
     memory[at] = price
     _gains(layout, span, ints, many, memory, h, gains)
-    k, most = _constants(numbers, ints, many, side, memory, h, mins, each, constants)
-    size, reach = abs(k), k
+    _leaf_sums(ints, many, memory, h, offset, sums, each)
+    k, most = _constants(numbers, ints, many, side, sums, constants)
+    size, reach = abs(k), k  # of all that is added up, which may cancel out
     for f in range(d):
         first, top = layout[layout[FIRST] + f], -np.inf
         for c in range(first + span[f], first + span[d + f] + 1):
             if spend[c] == np.inf:
                 gains[c] = -np.inf
             else:
-                size, top = max(size, abs(gains[c])), max(top, gains[c])
+                top = max(top, gains[c])
         reach += top
     for a in range(n):  # what `_errors` asks for
         kept[a] = memory[h + a]
+        size += abs(kept[a])
     gains[last] = base + min(most, reach) + numbers[0] * (1.0 + size)
     return float(level - base - k - numbers[0] * (1.0 + size))
 

@@ -21,7 +21,6 @@ from trust_recourse.sums.columns import (
     Nodes,
     UnreadableError,
     last_left,
-    order_of,
     rows,
     two_classes,
 )
@@ -32,8 +31,8 @@ NAMES = ("XGBClassifier", "XGBRFClassifier", "Booster")
 _LEAST = float(np.float32(-88.7))  # its logistic function takes no sum below
 
 
-def read(model: Any, schema: Schema) -> SumModel:
-    """The same model as a sum of trees."""
+def read(model: Any, schema: Schema) -> tuple[SumModel, Columns]:
+    """The same model as a sum of trees, and what the library sees of rows."""
     booster = _booster(model)
     whole = json.loads(booster.save_raw("json"))
     learner = whole["learner"]
@@ -45,16 +44,15 @@ def read(model: Any, schema: Schema) -> SumModel:
     if not trees:
         raise UnreadableError("XGBoost: the model has no trees")
     n = int(learner["learner_model_param"]["num_feature"])
-    order = order_of(schema, learner["feature_names"] or None, n)
-    categories = _categories(ensemble.get("cats"))
-    for column, known in categories.items():
-        _refuse_unknown(schema[order[column]], known)
-    columns = Columns.of(schema, order, categories)
+    columns = Columns.of(
+        schema, learner["feature_names"] or None, n, _categories(ensemble.get("cats"))
+    )
+    for column, known in columns.categories.items():
+        _refuse_unknown(schema[columns.order[column]], known)
     classes = getattr(model, "classes_", (0, 1))
-    return SumModel(
-        schema, two_classes(classes), tuple(columns.tree(_nodes(tree)) for tree in trees),
-        _base_margin(booster, whole, n), Link(True, least=_LEAST), "float32",
-    )  # fmt: skip
+    sums = tuple(columns.tree(_nodes(tree)) for tree in trees)
+    base, link = _base_margin(booster, whole, n), Link(True, least=_LEAST)
+    return SumModel(schema, two_classes(classes), sums, base, link, "float32"), columns
 
 
 def predict_proba(model: Any, X: Any) -> Floats:
