@@ -44,6 +44,7 @@ from trust_recourse.certificate import (
     verify,
 )
 from trust_recourse.certificate.lagrangian import Candidates
+from trust_recourse.certificate.reader import ONE_BIT
 from trust_recourse.cost import Cost
 from trust_recourse.question import Point, Problem, Status, Target
 from trust_recourse.report.evidence import evidence
@@ -363,7 +364,7 @@ class Own:
 
 def test_a_model_without_a_reader_is_told_before_any_search():
     model, X, _ = made(1)
-    own, said = Own(model), "the checker has no reader for Own; it reads Tsetlin machines and"
+    own, said = Own(model), "the checker has no reader for Own; it reads Tsetlin machines, "
     recourse = Recourse(own, model.schema_)
     with pytest.raises(ValueError, match=f"certify=True: .*{said}"):
         recourse.find(X.iloc[0], 0.6, certify=True)
@@ -1170,7 +1171,7 @@ def test_bounds_of_a_table_of_points_hold_on_random_boxes(seed, wanted, price, r
     (bound,) = found.priced(first, last, np.array([price]), reader.least_score(p.max() + 1e-6))
     assert bound == math.inf or p.max() > 1 - 1e-6
     back = found.turned()
-    fallen = back.reader.least_score(1.0 - least - checker.ONE_BIT)
+    fallen = back.reader.least_score(1.0 - least - ONE_BIT)
     (bound,) = back.priced(first, last, np.array([price]), fallen, goal)
     assert bound <= added[p <= least].min() + 1e-12
 
@@ -1268,8 +1269,8 @@ def test_functions_of_a_cost_are_given_again(tmp_path):
     ("entry", "value", "match"),
     [
         ("kind", "a letter", "not a trust-recourse certificate"),
-        ("format", 4, "format 4; this version reads up to format 3"),
-        ("format", True, "format True; this version reads up to format 3"),
+        ("format", 4, "format 5; this version reads up to format 4"),
+        ("format", True, "format True; this version reads up to format 4"),
         ("question", "0" * 64, "not the fingerprint of the question that is there"),
         ("extra", 1, "entry 'extra': unknown"),
         ("price", None, "price: expected a list of numbers"),

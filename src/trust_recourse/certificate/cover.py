@@ -48,7 +48,8 @@ class Offered:
         """
         values = self.every[left]
         if self.related:
-            self._expect(values, same(values[:, None], self.codes).any(axis=1))
+            blank = np.isnan(values) & np.isnan(self.codes).any()
+            self._expect(values, np.isin(values, self.codes) | blank)
             return
         least = np.full(alike.max() + 1, math.inf)
         np.minimum.at(least, alike[self.cells(self.codes)], self.costs(self.codes))
@@ -97,15 +98,13 @@ class Offered:
 
     def _check_allowed(self) -> None:
         """Each candidate may be chosen, and so may staying: that is allowed to everyone."""
-        if len(self.codes) == 0:
-            raise CertificateError(f"{self.feature.title}: it has no candidate")
         for code in self.codes.tolist():
             if not self.actions.allows(code):
                 raise CertificateError(
                     f"{self.feature.title}: its candidate {code!r} is not allowed to this person"
                 )
-        served = self.reader.functional or same(self.codes, self.actions.own).any()
-        if not served:  # by another one, that is
+        merged = self.reader.functional and len(self.codes) > 0  # another one may stand for it
+        if not merged and not same(self.codes, self.actions.own).any():
             raise CertificateError(f"{self.feature.title}: the person's own value is no candidate")
 
     def _expect(self, values: Floats, served: Bools) -> None:

@@ -302,12 +302,13 @@ class BranchAndBound:
             self.store.spare[free : free + held] = np.arange(2 * held - 1, held - 1, -1)
             self.asked.counters[arrays.SPARE] += held
         if self.asked.switches[arrays.PROVE]:
-            nodes, memory = self.tree[:-1], self.tree.memory
-            if self.asked.counters[arrays.MADE] + 8 * self.d + 8 > len(self.tree.cut):
-                nodes = tuple(_doubled(array) for array in nodes)
-            if (self.asked.counters[arrays.ROWS] + 2) * len(self.memory) > len(memory):
-                memory = _doubled(memory)
-            self.tree = arrays.Tree(*nodes, memory)
+            tree = self.tree
+            if self.asked.counters[arrays.MADE] + 8 * self.d + 8 > len(tree.cut):
+                longer = {name: _doubled(getattr(tree, name)) for name in tree._fields[:-1]}
+                tree = tree._replace(**longer)
+            if (self.asked.counters[arrays.ROWS] + 2) * len(self.memory) > len(tree.memory):
+                tree = tree._replace(memory=_doubled(tree.memory))
+            self.tree = tree
         return True
 
 

@@ -59,6 +59,9 @@ class _Less(Score):
     """The same confidence of a sum of fewer terms, on a grid of the cells that are left."""
 
     kernel: Terms
+    model: SumModel
+    wanted: int
+    base: float
 
     def __init__(self, whole: SumScore | _Less, found: Reduced) -> None:
         self.rises, self.base = whole.rises, whole.base + found.base
