@@ -47,12 +47,9 @@ class SumScore(Score):
         related: frozenset[int],
         accept: Callable[[Floats], bool],
     ) -> Reduction | None:
-        """Fewer cells and leaves, by the root LP."""
-        return _reduction(self, self._sum, features, condition, incumbent, related, accept)
-
-    @property
-    def _sum(self) -> Sum:
-        return Sum(self.model.leaves, self.kernel.layout, self.grid.sizes)
+        """Fewer cells and leaves."""
+        whole = Sum(self.model.leaves, self.kernel, self.grid.sizes)
+        return _reduction(self, whole, features, condition, incumbent, related, accept)
 
 
 class _Less(Score):
@@ -72,7 +69,7 @@ class _Less(Score):
             found.leaves, found.sizes, error=whole.kernel.rounding * whole.kernel.width,
             h=found.h, multiplier=found.multiplier, arrays=found.layout,
         )  # fmt: skip
-        self._sum = Sum(found.leaves, found.layout, found.sizes)
+        self.leaves = found.leaves
 
     def at(self, cells: Cells) -> Floats:
         """It is the whole that judges points."""
@@ -91,7 +88,8 @@ class _Less(Score):
         accept: Callable[[Floats], bool],
     ) -> Reduction | None:
         """Fewer still."""
-        return _reduction(self, self._sum, features, condition, incumbent, related, accept)
+        whole = Sum(self.leaves, self.kernel, self.grid.sizes)
+        return _reduction(self, whole, features, condition, incumbent, related, accept)
 
 
 def _reduction(
@@ -110,7 +108,8 @@ def _reduction(
     need, most = (low, high) if side > 0 else (-high, -low)
     if not math.isfinite(need):  # no sum has such a confidence
         return None
-    asked = Asked(side, need, most, 2.0 * kernel.rounding * kernel.width)
+    level = condition.low if side > 0 else 1.0 - condition.high
+    asked = Asked(side, need, most, 2.0 * kernel.rounding * kernel.width, level)
     costs, chosen = _on_cells(features, whole.sizes)
     first = np.cumsum(whole.sizes) - whole.sizes
 
@@ -131,7 +130,7 @@ def _reduction(
         )
     ]
     codes = None if found.point is None else codes_at(found.point)
-    atoms = atoms_of(whole.layout, [each.cells.astype(np.int64) for each in features])
+    atoms = atoms_of(whole.kernel.layout, [each.cells.astype(np.int64) for each in features])
     steps = [(step.multiplier, step.h[atoms]) for step in found.steps]
     return Reduction(fewer, _Less(score, found), codes, steps)
 
