@@ -128,7 +128,7 @@ def confirmed(told, model):
 # ---------------------------------------------------------------- what is true is confirmed
 
 
-@settings(max_examples=80)
+@settings(max_examples=50)
 @given(asked)
 def test_every_certificate_of_the_engine_is_confirmed_and_true(asked):
     certificate = Certificate.from_dict(asked.honest)
@@ -192,7 +192,7 @@ def test_a_check_loads_no_library_of_trees(tmp_path):
 # ---------------------------------------------------------------- what is false is refused
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(asked, st.integers(0, 10**6))
 def test_no_mutated_certificate_is_believed_in_what_is_false(asked, seed):
     rng = np.random.default_rng(seed)
@@ -222,7 +222,7 @@ def test_no_proof_of_too_high_a_bound_is_confirmed(asked, by):
 def test_steps_that_are_wrong_leave_values_unserved():
     """Whose price or function is not what made the cells go."""
     fates = Counter()
-    for kind, seed in itertools.product(KINDS, range(3)):
+    for kind, seed in itertools.product(KINDS, range(2)):
         asked = Asked(kind, seed, rank=0.9)
         proof = asked.certificate.proof
         for k, (price, (unit, numbers)) in enumerate(proof.steps):
