@@ -219,6 +219,14 @@ def test_no_proof_of_too_high_a_bound_is_confirmed(asked, by):
     assert not confirmed(asked.honest | nothing, asked.model)
 
 
+@pytest.mark.parametrize("bound", [-1.0, "nan", "-inf"])
+def test_a_bound_that_is_none_is_refused(bound):
+    asked = Asked("lightgbm", 0)
+    assert asked.certificate.proof.steps
+    with pytest.raises(CertificateError, match="its lower bound is"):
+        check(Certificate.from_dict(asked.honest | {"lower_bound": bound}), asked.model)
+
+
 def test_steps_that_are_wrong_leave_values_unserved():
     """Whose price or function is not what made the cells go."""
     fates = Counter()

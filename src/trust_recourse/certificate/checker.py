@@ -267,8 +267,6 @@ def _check_claim(certificate: Certificate, case: Case) -> None:
     status, answer, bound = certificate.status, certificate.answer, certificate.lower_bound
     if status not in CERTIFIED:
         raise CertificateError(f"it says {status}, which is nothing that can be proved")
-    if not bound >= 0:
-        raise CertificateError(f"its lower bound is {bound!r}, expected a number from 0 up")
     if status is Status.INFEASIBLE:
         if answer is not None or bound != math.inf:
             raise CertificateError("it says infeasible, but has an answer or a finite lower bound")
@@ -326,6 +324,8 @@ def case_of(certificate: Certificate, problem: Problem, model: Any) -> Case:
         given = f"it has {many:,} candidates of {width:,} numbers each"
         raise CertificateError(f"{given}; expected at most {MOST_NUMBERS // width:,}")
     bound = certificate.lower_bound
+    if not bound >= 0:
+        raise CertificateError(f"its lower bound is {bound!r}, expected a number from 0 up")
     goal = bound * bound if problem.cost.root else bound
     if math.isinf(goal) and not math.isinf(bound):
         raise CertificateError(f"the square of its lower bound, {bound!r}, is beyond all floats")
