@@ -42,11 +42,14 @@ from trust_recourse.sums.layout import (
     T,
     layout,
 )
+from trust_recourse.sums.terms import Terms
 
 Bools = NDArray[np.bool_]
 
-ROUNDS = 4  # of LP and fixing
+ROUNDS = 3  # of sweeps or the LP, and fixing
+TIMES = 4  # that the kernel sweeps in a round
 FEW = 0.05  # of the cells: less than that fixed in a round ends it
+SMALL = 250  # cells, with so many or fewer no further round pays
 MARGIN = 1e-9  # of a cost, which rounding may bring
 HUGE = 1e6  # a multiplier, where nothing is enough
 
@@ -84,13 +87,14 @@ class Asked(NamedTuple):
     need: float
     most: float
     slack: float
+    level: float  # `need` as a number of the kernel
 
 
 class Sum(NamedTuple):
-    """A sum of terms on cells, and its layout."""
+    """A sum of terms on cells, and bounds on it."""
 
     leaves: Leaves
-    layout: Ints
+    kernel: Terms
     sizes: Ints
 
 
@@ -105,17 +109,17 @@ def reduced(
     """Fewer cells, with the same cheapest points that may be what is asked for.
 
     `costs` are those of the cells in one row, ∞ where there is no candidate; what costs more than
-    the incumbent does not matter. Cells of related features are not merged. None if there is
-    nothing to gain.
+    the incumbent does not matter. Cells of related features are not merged. Sweeps of the kernel
+    come first, which leave the LP less to do. None if there is nothing to gain.
     """
     problem = _Problem(whole, costs, asked)
     cells, steps, point = np.isfinite(costs), [], None
-    for _ in range(ROUNDS):
-        found = problem.relaxed(cells)
+    for turn in range(ROUNDS):
+        found = problem.relaxed(cells) if turn else problem.swept(cells)
         if found is None:
             break
         weights, multiplier, h = found
-        better = problem.mended(cells, weights, point)
+        better = problem.mended(cells, weights)
         if better is not None and (cost := float(costs[better].sum())) < incumbent:
             point, incumbent = (better, cost) if accept(better) else (point, incumbent)
         bound, excess = problem.bound(cells, multiplier, h)
@@ -125,7 +129,8 @@ def reduced(
         cells = cells & ~gone
         if not np.logical_or.reduceat(cells, problem.first).all():  # nothing costs so little
             return None
-        if gone.sum() <= FEW * cells.sum():
+        little = gone.sum() <= FEW * cells.sum() or cells.sum() <= SMALL
+        if problem.hopeless or (turn and little):
             break
     if not steps:
         return None
@@ -137,7 +142,9 @@ class _Problem:
     """The sum with costs and a target, on all cells."""
 
     def __init__(self, whole: Sum, costs: Floats, asked: Asked) -> None:
-        self.leaves, self.layout, self.sizes = whole
+        self.leaves, self.kernel, self.sizes = whole
+        self.layout, self.memory = self.kernel.layout, self.kernel.memory.copy()
+        self.hopeless = False  # whether nothing is enough, as it seems
         self.costs, self.asked = costs, asked
         self.first = np.cumsum(self.sizes) - self.sizes
         self.values = asked.side * self.leaves.value
@@ -147,7 +154,23 @@ class _Problem:
     def allowed(self) -> Bools:
         return np.ascontiguousarray(self.leaves.allowed)
 
-    # ------------------------------------------------------------ the root LP
+    # ------------------------------------------------------------ good h and multipliers
+
+    def swept(self, cells: Bools) -> tuple[Floats, float, Floats]:
+        """Minus what each cell is priced, a multiplier and h by sweeps, from those before."""
+        kernel, n, atoms = self.kernel, len(self.costs), int(self.layout[H])
+        gains, scratch = np.empty(n + 1), kernel.scratch.copy()
+        spend = np.where(cells, self.costs, np.inf)
+        span = np.concatenate([np.zeros_like(self.sizes), self.sizes - 1])
+        for _ in range(TIMES):
+            needed = kernel.relaxation(
+                kernel.numbers, kernel.layout, span, self.asked.side, self.asked.level, spend,
+                np.inf, gains, scratch, self.memory, 0,
+            )  # fmt: skip
+        best = np.maximum.reduceat(gains[:n], self.first).sum()
+        self.hopeless = bool(needed > best)
+        weights = np.where(cells, self.memory[0] * gains[:n] - self.costs, -np.inf)
+        return weights, self.memory[0] / kernel.width, self.memory[1 : 1 + atoms] * kernel.width
 
     def relaxed(self, cells: Bools) -> tuple[Floats, float, Floats] | None:
         """The weights of the cells in the LP, its multiplier, and its h of all atoms.
@@ -219,20 +242,18 @@ class _Problem:
         bound -= 1e-10 * (1.0 + multiplier * size + float(np.abs(least).sum()))
         return bound, np.where(cells, priced - least.repeat(self.sizes), 0.0)
 
-    def mended(self, cells: Bools, weights: Floats, known: Ints | None) -> Ints | None:
-        """A cheap point near the LP's that is enough, or near one that is known; None if none."""
+    def mended(self, cells: Bools, weights: Floats) -> Ints | None:
+        """A cheap point that is enough, near that of the greatest weights; None if none found."""
         ends = zip(self.first.tolist(), self.sizes.tolist(), strict=True)
-        start = np.array([a + int(weights[a : a + n].argmax()) for a, n in ends])
-        cost, best = math.inf, None
-        for point in (start,) if known is None else (start, known):
-            here = point.copy()
-            found = _mend(
-                self.allowed, self.values, self.costs, cells, self.first, self.sizes, here,
-                self.low, self.high,
-            )  # fmt: skip
-            if found < cost:
-                cost, best = found, here
-        return best
+        if self.hopeless:
+            return None
+        point = np.array([a + int(weights[a : a + n].argmax()) for a, n in ends])
+        _, alive = self._alive(cells)
+        found = _mend(
+            self.allowed[alive], self.values[alive], self.costs, cells, self.first, self.sizes,
+            point, self.low, self.high,
+        )  # fmt: skip
+        return point if found < math.inf else None
 
     # ------------------------------------------------------------ what is left
 

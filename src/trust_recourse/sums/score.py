@@ -46,12 +46,9 @@ class SumScore(Score):
         related: frozenset[int],
         accept: Callable[[Floats], bool],
     ) -> Reduction | None:
-        """Fewer cells and leaves, by the root LP."""
-        return _reduction(self, self._sum, features, condition, incumbent, related, accept)
-
-    @property
-    def _sum(self) -> Sum:
-        return Sum(self.model.leaves, self.kernel.layout, self.grid.sizes)
+        """Fewer cells and leaves."""
+        whole = Sum(self.model.leaves, self.kernel, self.grid.sizes)
+        return _reduction(self, whole, features, condition, incumbent, related, accept)
 
 
 class _Less(Score):
@@ -68,7 +65,7 @@ class _Less(Score):
             found.leaves, found.sizes, error=whole.kernel.rounding * whole.kernel.width,
             h=found.h, multiplier=found.multiplier, arrays=found.layout,
         )  # fmt: skip
-        self._sum = Sum(found.leaves, found.layout, found.sizes)
+        self.leaves = found.leaves
 
     def at(self, cells: Cells) -> Floats:
         """It is the whole that judges points."""
@@ -87,7 +84,8 @@ class _Less(Score):
         accept: Callable[[Floats], bool],
     ) -> Reduction | None:
         """Fewer still."""
-        return _reduction(self, self._sum, features, condition, incumbent, related, accept)
+        whole = Sum(self.leaves, self.kernel, self.grid.sizes)
+        return _reduction(self, whole, features, condition, incumbent, related, accept)
 
 
 def _reduction(
@@ -106,7 +104,8 @@ def _reduction(
     need, most = (low, high) if side > 0 else (-high, -low)
     if not math.isfinite(need):  # no sum has such a confidence
         return None
-    asked = Asked(side, need, most, 2.0 * kernel.rounding * kernel.width)
+    level = condition.low if side > 0 else 1.0 - condition.high
+    asked = Asked(side, need, most, 2.0 * kernel.rounding * kernel.width, level)
     costs, chosen = _on_cells(features, whole.sizes)
     first = np.cumsum(whole.sizes) - whole.sizes
 

@@ -493,7 +493,7 @@ def _best_price(
     total, gain = _priced(layout, span, spend, gains, 0.0)
     left, left_value, left_slope = 0.0, total, needed - gain
     right, right_value, right_slope = np.inf, 0.0, 0.0
-    best, found, at = total, 0.0, max(price, LEAST)
+    best, found, at = total, 0.0, price
     if left_slope <= 0.0:
         return 0.0
     for _ in range(STEPS):
@@ -538,15 +538,13 @@ def _relaxation(
         gains[last] = -1.0
         return np.inf
     offset = _pairs_at(layout)
-    price = memory[at]
+    price = memory[at] if memory[at] > LEAST else 1.0
     for sweep in range(SWEEPS):
         _leaf_sums(ints, many, memory, h, offset, sums, each)
         _gains(layout, span, ints, many, memory, h, gains)
         k, _ = _constants(numbers, ints, many, side, sums, constants)
         best = _best_price(layout, span, spend, gains, level - base - k, price)
-        price = best if best > LEAST else 0.25 * price
-        if price <= LEAST:
-            break
+        price = best if best > LEAST else max(0.5 * price, 2.0 * LEAST)
         _sweep(
             numbers, layout, ints, side, price, spend, sweep % 2 == 0, memory, h, offset, theta,
             marginal, least, sums, each,
