@@ -250,6 +250,14 @@ class Kernel(ABC):
         """What a part of a box remembers, of the type `NARROW`; by default what the whole does."""
         return _silent_narrow()
 
+    def told(self, price: Floats, memory: Floats, cells: Sequence[Ints]) -> tuple[Floats, Floats]:
+        """Prices, and the memory of the boxes they discard, as the model's reader takes them.
+
+        `memory` has a row for each box; `cells` are those of the candidates of each feature.
+        """
+        del cells
+        return price, memory
+
     def intervals(self, first: Ints, last: Ints) -> Floats:
         """`interval` of many boxes: (n, 2 + d)."""
         n, d = first.shape
@@ -352,12 +360,14 @@ class Condition(NamedTuple):
 class Reduction(NamedTuple):
     """A smaller question: fewer candidates, and a score of them on a grid of its own.
 
-    `codes` are those of a good answer, if one was found on the way.
+    `codes` are those of a good answer, if one was found on the way. `steps` are a multiplier and a
+    function each, of the kind that the model's reader of certificates takes, by which cells went.
     """
 
     features: Sequence[Candidates]
     score: Score
     codes: Floats | None = None
+    steps: Sequence[tuple[float, Floats]] = ()
 
 
 # ---------------------------------------------------------------- the score

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from trust_recourse import strict_json
-from trust_recourse.certificate import Certificate, Proof, cost_parts, why_not
+from trust_recourse.certificate import Certificate, Proof, cost_parts, shortened, why_not
 from trust_recourse.explain import (
     FRAGILE,
     Comparison,
@@ -185,13 +185,18 @@ class Result:
         bound = math.inf if first is None else first.lower_bound
         if status is Status.OPTIMAL and first is not None:
             bound = first.cost
-        proof = self.proofs.get(at) or _proof(Exact(recourse.score, problem), bound)
         answer = None
         if first is not None:
             answer = Point(first.codes, first.cost, first.confidence)
-        return Certificate(
-            recourse.model.fingerprint_, problem, status, answer, bound, self.nodes[at], proof
-        )
+        told = recourse.model.fingerprint_, problem, status, answer, bound, self.nodes[at]
+        if at in self.proofs:
+            return Certificate(*told, self.proofs[at])
+        codes, tree, steps = Exact(recourse.score, problem).proof(bound)
+        found = Certificate(*told, Proof(codes, tree.feature, tree.cut, tree.price))
+        if not steps and not len(tree.memory):
+            return found
+        shorter = shortened(found, recourse.model, steps, tree.row, tree.memory)
+        return replace(found, proof=shorter)
 
     def proved(self) -> Result:
         """The same with the proof of all that is said for each target, as `certify` asks for it."""
@@ -518,12 +523,6 @@ def _held(told: dict[str, Any], name: str, *kinds: type) -> Any:
     if type(value) not in kinds or not (kinds == (str,) or 0 <= value < math.inf):
         raise TypeError(f"{name}: given {value!r}")
     return value
-
-
-def _proof(engine: Exact, lower_bound: float) -> Proof:
-    """That nothing which meets an engine's target costs less than a bound."""
-    tree = engine.proof(lower_bound)
-    return Proof(tuple(feature.codes for feature in engine.features), *tree)
 
 
 def unproved(model: Any, engine: str, more: str = "", levels: int = 1) -> str:

@@ -14,7 +14,6 @@ import math
 import time
 from collections import Counter
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
@@ -27,6 +26,7 @@ from hypothesis import strategies as st
 
 import mutations
 import trust_recourse
+from claims import is_true
 from trust_recourse import Feature, PTMClassifier, Recourse, Schema, TMClassifier
 from trust_recourse.cancel import Cancelled, cancellable
 from trust_recourse.cells import Grid
@@ -44,6 +44,7 @@ from trust_recourse.certificate import (
     verify,
 )
 from trust_recourse.certificate.lagrangian import Candidates
+from trust_recourse.certificate.reader import ONE_BIT
 from trust_recourse.cost import Cost
 from trust_recourse.question import Point, Problem, Status, Target
 from trust_recourse.report.evidence import evidence
@@ -363,7 +364,7 @@ class Own:
 
 def test_a_model_without_a_reader_is_told_before_any_search():
     model, X, _ = made(1)
-    own, said = Own(model), "the checker has no reader for Own; it reads Tsetlin machines and"
+    own, said = Own(model), "the checker has no reader for Own; it reads Tsetlin machines, "
     recourse = Recourse(own, model.schema_)
     with pytest.raises(ValueError, match=f"certify=True: .*{said}"):
         recourse.find(X.iloc[0], 0.6, certify=True)
@@ -944,74 +945,16 @@ def test_no_cost_that_overflows_proves_that_nothing_is_within_reach(change, cost
 def test_a_cost_leaf_never_proves_against_infinity():
     """Nor where a sum of finite costs would overflow."""
     asked = ask(1, "l1")
-    case = checker._case(asked.certificate(), asked.problem, asked.model)
+    case = checker.case_of(asked.certificate(), asked.problem, asked.model)
     ends = np.zeros((1, 4), np.int64), case.candidates.sizes[None] - 1
     costly = replace(case.candidates, costs=np.full_like(case.candidates.costs, math.inf))
-    endless = replace(case, candidates=costly, goal=math.inf)
-    true, _ = checker._by_cost(endless, cover.Boxes(np.array([0]), *ends, np.array([0.0])))
+    endless = replace(case, asked=[(costly, 0.5)], goal=math.inf)
+    none = np.array([0])
+    true, _ = checker._by_cost(endless, cover.Boxes(none, *ends, np.array([0.0]), none))
     assert not true.any()
 
 
 # ---------------------------------------------------------------- mutations
-
-
-def paid(problem, row):
-    """What a row costs before the root, as an exact fraction, which nothing can overflow."""
-    cost, total = problem.cost, Fraction(0)
-    for feature, a, b in zip(problem.action_set.schema, problem.action_set.own, row, strict=True):
-        if a == b or (math.isnan(a) and math.isnan(b)):
-            continue
-        moved = weight = Fraction(feature.weight)
-        if feature.kind != "category" and not math.isnan(a):
-            moved *= abs(Fraction(b) - Fraction(a)) / Fraction(feature.scale)
-        total += sum(Fraction(part) * by for part, by in (
-            (cost.l0, weight), (cost.l1, moved), (cost.l2, moved**2)))  # fmt: skip
-    return total
-
-
-def some_values(actions, thresholds):
-    """All that a feature may become; where that has no end, what is nearest in each cell."""
-    try:
-        return actions.values(200).tolist()
-    except SchemaError:
-        cells = itertools.pairwise([-math.inf, *thresholds.tolist(), math.inf])
-        nearest = {actions.nearest(*cell) for cell in cells} - {None, actions.own}
-        return [actions.own, *nearest]
-
-
-def readings(schema):
-    parts = ("name", "kind", "values", "missing")
-    return [[getattr(feature, part) for part in parts] for feature in schema]
-
-
-def is_true(certificate, model):
-    """Whether enumeration finds nothing against what a certificate claims of its own question."""
-    problem, answer = certificate.problem, certificate.answer
-    action_set, target = problem.action_set, problem.target
-    if readings(action_set.schema) != readings(model.schema_):
-        return False
-    values = map(some_values, action_set.actions, readers.read(model, 1).edges)
-    rows = [row for row in itertools.product(*values) if action_set.allows(row)]
-    if answer is not None and len(answer.codes) == len(action_set.actions):
-        rows += [answer.codes] * action_set.allows(answer.codes)
-    p = model.predict_proba(action_set.schema.decode(np.array(rows)))[:, problem.wanted]
-    met = [row for row, c in zip(rows, p, strict=True) if target.met(c)]
-    if certificate.status is Status.INFEASIBLE:
-        return not met
-    if answer is None or not any(np.array_equal(answer.codes, row, equal_nan=True) for row in met):
-        return False
-    if not (math.isfinite(certificate.lower_bound) and math.isfinite(answer.cost)):
-        return False
-
-    def added(bound):
-        return Fraction(bound) ** 2 if problem.cost.root else Fraction(bound)
-
-    least, close = min(paid(problem, row) for row in met), 1 + Fraction(1, 10**8)
-    best = certificate.status is not Status.OPTIMAL or added(answer.cost) <= least * close
-    dearest = paid(problem, answer.codes) * close
-    return (
-        best and added(certificate.lower_bound) <= least * close and added(answer.cost) <= dearest
-    )
 
 
 ARRAYS = {(name,) for name in ("candidates", "feature", "cut", "price")}
@@ -1228,7 +1171,7 @@ def test_bounds_of_a_table_of_points_hold_on_random_boxes(seed, wanted, price, r
     (bound,) = found.priced(first, last, np.array([price]), reader.least_score(p.max() + 1e-6))
     assert bound == math.inf or p.max() > 1 - 1e-6
     back = found.turned()
-    fallen = back.reader.least_score(1.0 - least - checker.ONE_BIT)
+    fallen = back.reader.least_score(1.0 - least - ONE_BIT)
     (bound,) = back.priced(first, last, np.array([price]), fallen, goal)
     assert bound <= added[p <= least].min() + 1e-12
 
@@ -1326,8 +1269,8 @@ def test_functions_of_a_cost_are_given_again(tmp_path):
     ("entry", "value", "match"),
     [
         ("kind", "a letter", "not a trust-recourse certificate"),
-        ("format", 4, "format 4; this version reads up to format 3"),
-        ("format", True, "format True; this version reads up to format 3"),
+        ("format", 4, "format 5; this version reads up to format 4"),
+        ("format", True, "format True; this version reads up to format 4"),
         ("question", "0" * 64, "not the fingerprint of the question that is there"),
         ("extra", 1, "entry 'extra': unknown"),
         ("price", None, "price: expected a list of numbers"),

@@ -19,6 +19,7 @@ from trust_recourse.certificate.checker import Verdict, check, verify
 from trust_recourse.certificate.question import asked, cost_parts, fingerprint
 from trust_recourse.certificate.readers import why_not
 from trust_recourse.certificate.record import REASONS, Certificate, CertificateError, Proof
+from trust_recourse.certificate.shortening import shortened
 
 __all__ = [
     "REASONS",
@@ -30,6 +31,7 @@ __all__ = [
     "check",
     "cost_parts",
     "fingerprint",
+    "shortened",
     "verify",
     "why_not",
 ]

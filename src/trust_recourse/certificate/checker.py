@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,17 +12,31 @@ import numpy as np
 
 from trust_recourse import cancel
 from trust_recourse.certificate import readers
-from trust_recourse.certificate.cover import RELATIVE, Boxes, Offered, leaves, same
+from trust_recourse.certificate.cover import (
+    RELATIVE,
+    Boxes,
+    Level,
+    Offered,
+    leaves,
+    left_after,
+    same,
+)
 from trust_recourse.certificate.lagrangian import Candidates
 from trust_recourse.certificate.question import asked, differences, fingerprint
-from trust_recourse.certificate.reader import ROUNDING, Bools
-from trust_recourse.certificate.record import CERTIFIED, REASONS, Certificate, CertificateError
+from trust_recourse.certificate.reader import ROUNDING, Bools, Reader
+from trust_recourse.certificate.record import (
+    CERTIFIED,
+    REASONS,
+    Certificate,
+    CertificateError,
+    Function,
+    Proof,
+)
 from trust_recourse.cost import Cost
 from trust_recourse.question import Floats, Point, Problem, Status, Target
 from trust_recourse.schema import Schema
 from trust_recourse.schema.scalars import plain
 
-ONE_BIT = 4e-16  # that the other class's confidence may be off by, by subtraction
 AT_ONCE = 256  # boxes judged together, so that what is worked out of them stays in fast memory
 MOST_NUMBERS = 1 << 25  # of all candidates: 256 MB
 NAMED = 5  # differences that an error names
@@ -95,7 +108,7 @@ def check(
 
 def _check_proof(certificate: Certificate, problem: Problem, model: Any) -> dict[str, int]:
     """Confirm the claim and every leaf; how many leaves there are of each reason."""
-    case = _case(certificate, problem, model)
+    case = case_of(certificate, problem, model)
     _check_claim(certificate, case)
     found = dict.fromkeys(REASONS, 0)
     for reason, boxes in leaves(certificate.proof, case.at_once):
@@ -186,14 +199,19 @@ def _reading(schema: Schema) -> list[tuple[Any, ...]]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Case:
+class Case:
     """All that the claim and the leaves are judged by."""
 
     problem: Problem
     model: Any
     codes: tuple[Floats, ...]  # of the candidates of each feature
-    candidates: Candidates
+    asked: list[tuple[Candidates, float]]  # about either class, and the score that is needed
     goal: float  # the lower bound, before the root
+
+    @property
+    def candidates(self) -> Candidates:
+        """The candidates, asked about the wanted class."""
+        return self.asked[0][0]
 
     def predicted(self, rows: Floats) -> Floats:
         """What `predict_proba` says of the wanted class at rows of codes.
@@ -208,7 +226,7 @@ class _Case:
         reader, each = self.candidates.reader, enumerate(self.problem.action_set.schema)
         cells = tuple(reader.cells(f, feature, rows[:, f]) for f, feature in each)
         at = np.tile(np.arange(len(rows))[:, None], len(cells))
-        low, high = replace(self.candidates, cells=cells).confidence(at, at)
+        low, high = Candidates(reader, cells, np.empty(0)).confidence(at, at)
         if not ((said >= low - RELATIVE) & (said <= high + RELATIVE)).all():
             raise CertificateError("the model's predictions are not those of the numbers it holds")
         return said
@@ -221,22 +239,30 @@ class _Case:
     @property
     def enough(self) -> float:
         """The lower bound, before the root and less what rounding may take."""
-        return self.goal - RELATIVE * self.goal if math.isfinite(self.goal) else self.goal
+        return _enough(self.goal)
 
-    @cached_property
-    def levels(self) -> list[tuple[Candidates, float]]:
-        """The scores that a point of the target has at least, asked about either class.
-
-        It has the least confidence of the target and, in a band, no more than the greatest.
-        """
-        least, most = self.problem.target.interval
-        asked_about = [(self.candidates, least)]
-        if most < 1.0:
-            asked_about.append((self.candidates.turned(), 1.0 - most - ONE_BIT))
-        return [(each, each.reader.least_score(confidence)) for each, confidence in asked_about]
+    def using(self, functions: tuple[Function, ...]) -> Case:
+        """The same with other functions."""
+        return replace(self, asked=[(each.using(functions), level) for each, level in self.asked])
 
 
-def _check_claim(certificate: Certificate, case: _Case) -> None:
+def _enough(goal: float) -> float:
+    return goal - RELATIVE * goal if math.isfinite(goal) else goal
+
+
+def _levels(reader: Reader, target: Target) -> list[Level]:
+    """The scores that a point of the target has at least, asked about either class.
+
+    It has the least confidence of the target and, in a band, no more than the greatest.
+    """
+    least, most = target.interval
+    levels = [(reader, reader.least_score(least))]
+    if most < 1.0:
+        levels.append((reader.turned(), reader.least_turned(most)))
+    return levels
+
+
+def _check_claim(certificate: Certificate, case: Case) -> None:
     """What the certificate says of its answer, and whether its status follows."""
     status, answer, bound = certificate.status, certificate.answer, certificate.lower_bound
     if status not in CERTIFIED:
@@ -259,7 +285,7 @@ def _check_claim(certificate: Certificate, case: _Case) -> None:
         raise CertificateError("it says already met, but its answer changes something")
 
 
-def _check_answer(answer: Point, case: _Case) -> None:
+def _check_answer(answer: Point, case: Case) -> None:
     """The answer lies in Ω(x), costs what it says, and meets the target by the model's own word."""
     action_set, target = case.problem.action_set, case.problem.target
     if len(answer.codes) != len(action_set.actions):
@@ -284,21 +310,18 @@ def _check_answer(answer: Point, case: _Case) -> None:
 # ---------------------------------------------------------------- the candidates
 
 
-def _case(certificate: Certificate, problem: Problem, model: Any) -> _Case:
+def case_of(certificate: Certificate, problem: Problem, model: Any) -> Case:
     """What everything is judged by, once the candidates are allowed and enough."""
     action_set, codes = problem.action_set, certificate.proof.candidates
     if len(codes) != len(action_set.schema):
         given = f"it has candidates for {len(codes)} features"
         raise CertificateError(f"{given}, the schema has {len(action_set.schema)}")
-    reader, related = readers.read(model, problem.wanted), action_set.schema.related
-    costs, cells = [], []
-    for f, feature in enumerate(action_set.schema):
+    reader = readers.read(model, problem.wanted)
+    offers = [Offered(f, problem, reader, of) for f, of in enumerate(codes)]
+    for offered in offers:
         cancel.check()
-        offered = Offered(f, problem, reader, codes[f])
-        offered.check(feature.name in related)
-        costs.append(offered.costs(codes[f]))
-        cells.append(offered.cells(codes[f]))
-    many, width = sum(map(len, cells)), reader.width
+        offered.check()
+    many, width = sum(map(len, codes)), reader.width
     if many * width > MOST_NUMBERS:
         given = f"it has {many:,} candidates of {width:,} numbers each"
         raise CertificateError(f"{given}; expected at most {MOST_NUMBERS // width:,}")
@@ -306,8 +329,29 @@ def _case(certificate: Certificate, problem: Problem, model: Any) -> _Case:
     goal = bound * bound if problem.cost.root else bound
     if math.isinf(goal) and not math.isinf(bound):
         raise CertificateError(f"the square of its lower bound, {bound!r}, is beyond all floats")
-    candidates = Candidates(reader, tuple(cells), np.concatenate(costs))
-    return _Case(problem, model, codes, candidates, goal)
+    levels = _levels(reader, problem.target)
+    _check_cover(certificate.proof, offers, levels, _enough(goal))
+    costs = np.concatenate([offered.costs(offered.codes) for offered in offers])
+    cells = tuple(offered.cells(offered.codes) for offered in offers)
+    functions = certificate.proof.functions
+    asked = [(Candidates(each, cells, costs, functions), level) for each, level in levels]
+    return Case(problem, model, codes, asked, goal)
+
+
+def _check_cover(proof: Proof, offers: list[Offered], levels: list[Level], goal: float) -> None:
+    """What the steps of a proof leave of each feature's values is served by its candidates."""
+    reader, _ = levels[0]
+    if not reader.functional and (proof.steps or proof.functions):
+        raise CertificateError(f"it has functions, which no proof about {reader.words} has")
+    left = left_after(proof.steps, offers, levels, goal) if proof.steps else None
+    cells = [
+        offered.cells(offered.every if left is None else offered.every[left[f]])
+        for f, offered in enumerate(offers)
+    ]
+    for f, (offered, alike) in enumerate(zip(offers, reader.alike(cells), strict=True)):
+        cancel.check()
+        every = np.ones(len(offered.every), dtype=bool)
+        offered.check_cover(alike, every if left is None else left[f])
 
 
 # ---------------------------------------------------------------- the leaves
@@ -315,7 +359,7 @@ def _case(certificate: Certificate, problem: Problem, model: Any) -> _Case:
 Judgement = tuple[Bools, Callable[[int], str]]  # whether each reason is true, and why it is not
 
 
-def _by_cost(case: _Case, boxes: Boxes) -> Judgement:
+def _by_cost(case: Case, boxes: Boxes) -> Judgement:
     """By what its cheapest point costs; that nothing is within reach is never proved by a cost."""
     added = case.candidates.cheapest(boxes.first, boxes.last)
     total = case.problem.cost.total
@@ -323,15 +367,15 @@ def _by_cost(case: _Case, boxes: Boxes) -> Judgement:
     return enough, lambda i: f"it may cost only {total(float(added[i])):.6g}"
 
 
-def _by_confidence(case: _Case, boxes: Boxes) -> Judgement:
+def _by_confidence(case: Case, boxes: Boxes) -> Judgement:
     low, high = case.candidates.confidence(boxes.first, boxes.last)
     least, most = case.problem.target.interval
     return (high < least) | (low > most), lambda i: f"its confidence may reach {high[i]:.6g}"
 
 
-def _by_price(case: _Case, boxes: Boxes) -> Judgement:
+def _by_price(case: Case, boxes: Boxes) -> Judgement:
     """By what it costs to reach the target; a box that it leaves is looked at in parts."""
-    added = _priced(case, boxes)
+    added = priced(case, boxes)
     for i in np.flatnonzero(added < case.enough):
         added[i] = max(added[i], _priced_in_parts(case, boxes.at(np.array([i]))))
         if added[i] < case.enough:
@@ -343,18 +387,20 @@ def _by_price(case: _Case, boxes: Boxes) -> Judgement:
     return added >= case.enough, why
 
 
-def _priced(case: _Case, boxes: Boxes) -> Floats:
+def priced(case: Case, boxes: Boxes) -> Floats:
     """What a point that meets the target costs in each box, up to the lower bound."""
     found = np.full(len(boxes.node), -math.inf)
-    for candidates, level in case.levels:
+    for candidates, level in case.asked:
         left = np.flatnonzero(found < case.enough)
         part = boxes.at(left)
-        costs = candidates.priced(part.first, part.last, part.price, level, case.enough)
+        costs = candidates.priced(
+            part.first, part.last, part.price, level, case.enough, part.function
+        )
         found[left] = np.maximum(found[left], costs)
     return found
 
 
-def _priced_in_parts(case: _Case, box: Boxes) -> float:
+def _priced_in_parts(case: Case, box: Boxes) -> float:
     """The same for one box, by halves of it: its bounds are no looser than the whole one's.
 
     A search may have had a bound that is a little better than ours on just this box.
@@ -362,7 +408,7 @@ def _priced_in_parts(case: _Case, box: Boxes) -> float:
     waiting = [box]
     for _ in range(PARTS):
         part = waiting.pop()
-        (cost,) = _priced(case, part)
+        (cost,) = priced(case, part)
         if cost < case.enough:
             if (part.first == part.last).all():
                 return float(cost)
@@ -375,7 +421,7 @@ def _priced_in_parts(case: _Case, box: Boxes) -> float:
     return -math.inf
 
 
-def _by_relation(case: _Case, boxes: Boxes) -> Judgement:
+def _by_relation(case: Case, boxes: Boxes) -> Judgement:
     action_set = case.problem.action_set
     broken = np.zeros(len(boxes.node), dtype=bool)
     for relation in action_set.relations:
@@ -389,7 +435,7 @@ def _by_relation(case: _Case, boxes: Boxes) -> Judgement:
     return broken, lambda _: "each relation may be kept in it"
 
 
-def _by_point(case: _Case, boxes: Boxes) -> Judgement:
+def _by_point(case: Case, boxes: Boxes) -> Judgement:
     single = (boxes.first == boxes.last).all(axis=1)
     rows = np.column_stack([codes[boxes.first[:, f]] for f, codes in enumerate(case.codes)])
     said = case.predicted(rows)
@@ -406,6 +452,6 @@ def _by_point(case: _Case, boxes: Boxes) -> Judgement:
     )
 
 
-_JUDGES: tuple[Callable[[_Case, Boxes], Judgement], ...] = (
+_JUDGES: tuple[Callable[[Case, Boxes], Judgement], ...] = (
     _by_cost, _by_confidence, _by_price, _by_relation, _by_point,
 )  # fmt: skip

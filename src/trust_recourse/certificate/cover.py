@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
+from trust_recourse import cancel
+from trust_recourse.certificate.lagrangian import Candidates
 from trust_recourse.certificate.reader import Bools, Reader
-from trust_recourse.certificate.record import REASONS, CertificateError, Proof
+from trust_recourse.certificate.record import REASONS, CertificateError, Proof, Step
 from trust_recourse.question import Floats, Ints, Problem
 from trust_recourse.schema import SchemaError
 from trust_recourse.schema.actions import MOST_LISTED
 
 RELATIVE = 1e-9  # costs that differ by less, relatively, are the same
 PRICED = REASONS.index("priced")
+
+Level = tuple[Reader, float]  # that a point's score reaches, by a model turned some way
 
 # ---------------------------------------------------------------- the candidates
 
@@ -28,15 +33,37 @@ class Offered:
         self.feature, self.actions = problem.action_set.schema[f], problem.action_set.actions[f]
         self.f, self.cost, self.reader, self.codes = f, problem.cost, reader, codes
         self.n_cells = int(reader.sizes[f])
+        self.related = self.feature.name in problem.action_set.schema.related
 
-    def check(self, related: bool) -> None:
-        """The candidates are allowed, no more than needed, and leave out nothing that matters."""
-        self._check_sizes(related)
+    def check(self) -> None:
+        """The candidates are allowed, and no more than needed."""
+        self._check_sizes(self.related)
         self._check_allowed()
-        if related:
-            self._check_every_value()
-        else:
-            self._check_every_cell()
+
+    def check_cover(self, alike: Ints, left: Bools) -> None:
+        """They leave out nothing that matters: none of the values that are left, see `every`.
+
+        To the model those of cells with the same number in `alike` are one. A relation tells all
+        values apart.
+        """
+        values = self.every[left]
+        if self.related:
+            blank = np.isnan(values) & np.isnan(self.codes).any()
+            self._expect(values, np.isin(values, self.codes) | blank)
+            return
+        least = np.full(alike.max() + 1, math.inf)
+        np.minimum.at(least, alike[self.cells(self.codes)], self.costs(self.codes))
+        served = least[alike[self.cells(values)]]
+        self._expect(values, served * (1.0 - RELATIVE) <= self.costs(values))
+
+    @cached_property
+    def every(self) -> Floats:
+        """Allowed values among which is a cheapest one of each cell that has any.
+
+        The nearest value of a cell is its cheapest, unless the feature has a cost function.
+        """
+        listed = self.related or self.feature.name in self.cost.functions
+        return np.append(self._every_value() if listed else self._nearest(), self.actions.own)
 
     def costs(self, codes: Floats) -> Floats:
         """What each costs before the root: by one that is infinite anything could be proved."""
@@ -76,25 +103,9 @@ class Offered:
                 raise CertificateError(
                     f"{self.feature.title}: its candidate {code!r} is not allowed to this person"
                 )
-        if not same(self.codes, self.actions.own).any():
+        merged = self.reader.functional and len(self.codes) > 0  # another one may stand for it
+        if not merged and not same(self.codes, self.actions.own).any():
             raise CertificateError(f"{self.feature.title}: the person's own value is no candidate")
-
-    def _check_every_value(self) -> None:
-        """A relation tells the values of a cell apart, so all of them must be candidates."""
-        values = self._every_value()
-        self._expect(values, np.isin(values, self.codes) | np.isnan(values))
-
-    def _check_every_cell(self) -> None:
-        """To the model the values of a cell are one, so each needs a candidate that is no dearer.
-
-        The nearest value of a cell is its cheapest, unless the feature has a cost function.
-        """
-        values = (
-            self._every_value() if self.feature.name in self.cost.functions else self._nearest()
-        )
-        least = np.full(self.n_cells, math.inf)
-        np.minimum.at(least, self.cells(self.codes), self.costs(self.codes))
-        self._expect(values, least[self.cells(values)] * (1.0 - RELATIVE) <= self.costs(values))
 
     def _expect(self, values: Floats, served: Bools) -> None:
         for value in values[~served].tolist():
@@ -118,6 +129,26 @@ class Offered:
         return np.array([value for value in found if value is not None], dtype=np.float64)
 
 
+def left_after(
+    steps: Sequence[Step], offers: Sequence[Offered], levels: Sequence[Level], goal: float
+) -> list[Bools]:
+    """Which of the values of each feature some answer cheaper than the goal may have."""
+    cells = tuple(offered.cells(offered.every) for offered in offers)
+    costs = np.concatenate([offered.costs(offered.every) for offered in offers])
+    ends = np.cumsum([len(of) for of in cells])
+    left = np.ones(ends[-1], dtype=bool)
+    functions = tuple(step.function for step in steps)
+    asked = [(Candidates(reader, cells, costs, functions), level) for reader, level in levels]
+    for k, step in enumerate(steps):
+        if not 0 <= step.price < math.inf:
+            raise CertificateError(f"step {k}: its price is {step.price!r}")
+        for candidates, level in asked:
+            cancel.check()
+            if all(part.any() for part in np.split(left, ends[:-1])):
+                left &= ~candidates.beyond(left, step.price, k, level, goal)
+    return np.split(left, ends[:-1])
+
+
 def same(a: Floats, b: Floats | float) -> Bools:
     """Which are the same, missing ones too."""
     return np.asarray((a == b) | (np.isnan(a) & np.isnan(b)))
@@ -133,10 +164,14 @@ class Boxes(NamedTuple):
     first: Ints  # (n, features)
     last: Ints
     price: Floats
+    function: Ints  # which one a priced leaf is judged by
 
     def at(self, rows: Ints) -> Boxes:
         """Some of them."""
-        return Boxes(self.node[rows], self.first[rows], self.last[rows], self.price[rows])
+        return Boxes(
+            self.node[rows], self.first[rows], self.last[rows], self.price[rows],
+            self.function[rows],
+        )  # fmt: skip
 
 
 def leaves(proof: Proof, at_once: int) -> Iterator[tuple[int, Boxes]]:
@@ -171,7 +206,7 @@ def leaves(proof: Proof, at_once: int) -> Iterator[tuple[int, Boxes]]:
 
 def _boxes(proof: Proof, found: list[tuple[int, Ints, Ints]]) -> Boxes:
     node, first, last = (np.array(part) for part in zip(*found, strict=True))
-    return Boxes(node, first, last, proof.price[node])
+    return Boxes(node, first, last, proof.price[node], proof.cut[node])
 
 
 def _check_labels(proof: Proof) -> None:
@@ -179,7 +214,8 @@ def _check_labels(proof: Proof) -> None:
     priced = proof.feature == -1 - PRICED
     sound = proof.feature >= -len(REASONS)
     sound &= np.where(priced, proof.price > 0, proof.price == 0)
-    sound &= (proof.feature >= 0) | (proof.cut == 0)
+    functions = np.where(priced, max(len(proof.functions), 1), 1)
+    sound &= (proof.feature >= 0) | ((proof.cut >= 0) & (proof.cut < functions))
     if not sound.all():
         node = int(np.argmin(sound))
         given = f"feature {proof.feature[node]}, cut {proof.cut[node]}, price {proof.price[node]}"

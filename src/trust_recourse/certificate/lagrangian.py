@@ -26,6 +26,7 @@ from trust_recourse.certificate.reader import (
     Reader,
     Relaxation,
 )
+from trust_recourse.certificate.record import Function
 from trust_recourse.question import Floats, Ints
 
 AT_ONCE = 1 << 22  # numbers of boxes judged together, or pairs of those of a candidate
@@ -48,10 +49,16 @@ class Candidates:
     reader: Reader
     cells: tuple[Ints, ...]
     costs: Floats
+    functions: tuple[Function, ...] = ()
+    made: Bounds | None = None
+
+    def using(self, functions: tuple[Function, ...]) -> Candidates:
+        """The same candidates, judged by other functions."""
+        return replace(self, functions=functions, made=self._bounds.using(functions))
 
     def turned(self) -> Candidates:
         """The same candidates, asked about the other class."""
-        return replace(self, reader=self.reader.turned())
+        return replace(self, reader=self.reader.turned(), made=None)
 
     @cached_property
     def sizes(self) -> Ints:
@@ -61,7 +68,7 @@ class Candidates:
     @property
     def work(self) -> int:
         """How many numbers there are to a box."""
-        return self.reader.width * max(len(self.costs), self.reader.width)
+        return self._bounds.work
 
     def cheapest(self, first: Ints, last: Ints) -> Floats:
         """What each box costs at least: its cheapest candidates together."""
@@ -75,23 +82,53 @@ class Candidates:
         return self.reader.confidence(low), self.reader.confidence(high)
 
     def priced(
-        self, first: Ints, last: Ints, price: Floats, level: float, goal: float = math.inf
+        self,
+        first: Ints,
+        last: Ints,
+        price: Floats,
+        level: float,
+        goal: float = math.inf,
+        function: Ints | None = None,
     ) -> Floats:
         """What a point of each box whose score reaches a level costs, up to the goal.
 
         The best price is looked for from the given one on. Bounds that take more work are tried on
         the boxes that others leave below the goal.
         """
+        function = np.zeros(len(first), np.int64) if function is None else function
         found = self.cheapest(first, last) if math.isfinite(level) else np.full(len(first), goal)
         at_once = max(AT_ONCE // self.work, 1)
-        for effort in EFFORTS if goal < math.inf else EFFORTS[:1]:
+        efforts = EFFORTS[:: 2 if self.reader.functional else 1] if goal < math.inf else EFFORTS[:1]
+        for effort in efforts:
             left = np.flatnonzero(found < goal)
             for start in range(0, len(left), at_once):
                 cancel.check()
                 at = left[start : start + at_once]
-                choices = self._choices(first[at], last[at], price[at], goal)
+                inside = self._inside(first[at], last[at])
+                choices = self._choices(inside, price[at], function[at], goal)
                 found[at] = np.maximum(found[at], self._dearest(choices, level, effort))
         return np.minimum(found, goal)
+
+    def beyond(self, here: Bools, price: float, function: int, level: float, goal: float) -> Bools:
+        """Which of the candidates here no point has that reaches a level and costs less.
+
+        It is what every point costs at a price and, in place of the cheapest candidate of its
+        feature at that price, the candidate itself.
+        """
+        at = np.array([price]), np.array([function])
+        choices = self._choices(here[None], *at, goal)
+        left = np.zeros_like(here)
+        left[choices.candidate] = True
+        out, relaxations = self._bounds.relaxed(choices, level, 0)
+        costs, feature = self.costs[choices.candidate], self._feature[choices.candidate]
+        for needed, gains, size in relaxations:
+            priced = costs - price * gains
+            least = choices.each(np.minimum, priced[None])[0, 0]
+            terms = choices.each(np.maximum, (costs + price * (np.abs(gains) + size))[None]).sum()
+            off = SHARE * max(1.0, len(least) / 32) * (price * abs(float(needed[0])) + terms)
+            bound = price * (needed[0] - ROUNDING) + least.sum() - off
+            left[choices.candidate] &= bound + (priced - least[feature]) < goal
+        return np.asarray(here & (~left | out[0]))
 
     def halves(self, first: Ints, last: Ints) -> list[tuple[Ints, Ints]]:
         """One box, (1, features), cut in the middle of the feature that moves its score most."""
@@ -106,7 +143,7 @@ class Candidates:
 
     @cached_property
     def _bounds(self) -> Bounds:
-        return self.reader.bounds(self.cells)
+        return self.made or self.reader.bounds(self.cells, self.functions)
 
     @cached_property
     def _start(self) -> Ints:
@@ -126,9 +163,8 @@ class Candidates:
         costs = np.where(inside, self.costs, math.inf)
         return np.asarray(np.minimum.reduceat(costs, self._start, axis=1))
 
-    def _choices(self, first: Ints, last: Ints, price: Floats, goal: float) -> Choices:
+    def _choices(self, inside: Bools, price: Floats, function: Ints, goal: float) -> Choices:
         """The candidates of each box that a point cheaper than the goal may have."""
-        inside = self._inside(first, last)
         least = self._least_costs(inside)
         budget = goal - least.sum(axis=1)
         if goal < math.inf:
@@ -136,8 +172,8 @@ class Candidates:
         spend = self.costs - least[:, self._feature]
         box, candidate = np.nonzero(inside & (spend <= budget[:, None]))
         d = len(self.sizes)
-        start = np.searchsorted(box * d + self._feature[candidate], np.arange(len(first) * d))
-        return Choices(box, candidate, start, spend[box, candidate], budget, price)
+        start = np.searchsorted(box * d + self._feature[candidate], np.arange(len(inside) * d))
+        return Choices(box, candidate, start, spend[box, candidate], budget, price, function)
 
     # ------------------------------------------------------------ the cost of a level
 

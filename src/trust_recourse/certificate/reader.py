@@ -7,26 +7,28 @@ reader gives **bounds**: on the score over whole boxes, and linear conditions on
 reach a score, of which the generic part, `lagrangian`, makes bounds on their cost. Everything is
 rounded outwards: a bound may say too little, never too much.
 
-What a proof stores for a box comes to the reader with the box, in its `Choices`: today the price λ.
-A family whose conditions need more than the box, such as functions of each cell, gets it likewise.
+What a proof stores for a box comes to the reader with the box, in its `Choices`: the price λ and,
+of a family whose conditions are made with functions, which one.
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from trust_recourse.certificate.record import Function
 from trust_recourse.question import Floats, Ints
 from trust_recourse.schema import Feature
 
 Bools = NDArray[np.bool_]
 
 ROUNDING = 1e-12  # scores and logarithms computed in another order differ by no more
+ONE_BIT = 4e-16  # that the other class's confidence may be off by, by subtraction
 SHARE = 1e-14  # of the size of its terms: what a sum computed in another order differs by at most
 
 
@@ -34,6 +36,8 @@ class Reader(ABC):
     """A fitted model, turned towards one class."""
 
     words: ClassVar[str]  # what it reads, in the plural
+    functional: ClassVar[bool] = False  # whether its conditions are made with functions of a proof
+    finest: int = 0  # of what power of 2 their numbers are multiples
     edges: tuple[Floats, ...]  # the last value of each ordered feature's cells but the last
 
     @property
@@ -65,8 +69,20 @@ class Reader(ABC):
         """The confidence that a score stands for; it never falls."""
 
     @abstractmethod
-    def bounds(self, cells: Sequence[Ints]) -> Bounds:
+    def bounds(self, cells: Sequence[Ints], functions: Sequence[Function] = ()) -> Bounds:
         """Bounds on boxes of candidates, which lie in these cells of each feature."""
+
+    def of_class(self, wanted: int) -> Self:
+        """The model as read, or turned towards class 0."""
+        return self if wanted == 1 else self.turned()
+
+    def alike(self, cells: Sequence[Ints]) -> tuple[Ints, ...]:
+        """A number for each cell of each feature; those with the same serve in each other's place.
+
+        They do so at points that have one of the given cells of each feature.
+        """
+        del cells
+        return tuple(np.arange(size) for size in self.sizes.tolist())
 
     def cells(self, f: int, feature: Feature, codes: Floats) -> Ints:
         """The cell of each code: edges below it, or the category; missing comes last."""
@@ -82,18 +98,36 @@ class Reader(ABC):
         def enough(score: float) -> bool:
             return bool(self.confidence(np.array(score)) >= confidence)
 
-        below, above = self.ends
-        if enough(below):
-            return below
-        if not enough(above):
-            return math.inf
-        while below < (middle := (below + above) / 2) < above:
-            below, above = (below, middle) if enough(middle) else (middle, above)
-        return above
+        return first_score(enough, *self.ends)
+
+    def least_turned(self, confidence: float) -> float:
+        """The least score, turned round, of what has at most this confidence."""
+        return self.turned().least_score(1.0 - confidence - ONE_BIT)
+
+
+def first_score(enough: Callable[[float], bool], below: float, above: float) -> float:
+    """The least float between two from which on something holds; infinite if it nowhere does."""
+    if enough(below):
+        return below
+    if not enough(above):
+        return math.inf
+    while below < (middle := (below + above) / 2) < above:
+        below, above = (below, middle) if enough(middle) else (middle, above)
+    return above
 
 
 class Bounds(ABC):
     """A model on boxes of candidates: ranges of them for each feature, (n, features) both ends."""
+
+    @property
+    @abstractmethod
+    def work(self) -> int:
+        """How many numbers there are to a box."""
+
+    def using(self, functions: tuple[Function, ...]) -> Bounds:
+        """The same, made with other functions of a proof."""
+        del functions
+        return self
 
     @abstractmethod
     def scores(self, first: Ints, last: Ints) -> tuple[Floats, Floats]:
@@ -127,6 +161,7 @@ class Choices(NamedTuple):
     spend: Floats  # (P,)
     budget: Floats  # (n,)
     price: Floats  # (n,) λ, as the proof has it
+    function: Ints  # (n,) which of the proof's functions
 
     def each(self, which: np.ufunc, values: Floats) -> Floats:
         """The least or the greatest of each feature in each box: (k, P) to (k, n, features)."""

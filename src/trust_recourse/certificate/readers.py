@@ -7,17 +7,18 @@ from typing import Any
 from trust_recourse.certificate.reader import Reader
 from trust_recourse.certificate.record import CertificateError
 from trust_recourse.certificate.sums import Card
+from trust_recourse.certificate.trees import Ensemble
 from trust_recourse.certificate.tsetlin import Machine
 
-READERS: dict[str, type[Reader]] = {"tsetlin": Machine, "points": Card}
+READERS: dict[str, type[Reader]] = {"tsetlin": Machine, "points": Card, "sums": Ensemble}
 
 
 def why_not(model: Any) -> str:
     """Why no certificate can be about a model; '' if one can.
 
     >>> print(why_not(len))
-    the checker has no reader for builtin_function_or_method; it reads Tsetlin machines and tables
-    of points
+    the checker has no reader for builtin_function_or_method; it reads Tsetlin machines, tables of
+    points and sums of trees
     """
     kind = type(model).__name__
     if str(getattr(model, "family", "")) in READERS:
@@ -31,5 +32,4 @@ def read(model: Any, wanted: int) -> Reader:
     """A fitted model as its family's reader reads it, for the class at this position."""
     if reason := why_not(model):
         raise CertificateError(reason)
-    reader = READERS[model.family].read(model)
-    return reader if wanted == 1 else reader.turned()
+    return READERS[model.family].read(model).of_class(wanted)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from reprlib import repr as short  # of a stranger's values, which may be of any size
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,10 +23,12 @@ from trust_recourse.question import Floats, Ints, Point, Problem, Status, Target
 from trust_recourse.schema import Schema, SchemaError
 
 FORMAT = 3
-READ = (1, 2, 3)  # format 1 had no fingerprint of the question, 2 no decision threshold
+SUMS = 4  # what proofs of sums have more: steps and functions
+READ = (1, 2, 3, 4)  # format 1 had no fingerprint of the question, 2 no decision threshold
 KIND = "trust-recourse certificate"
 MOST_BYTES = 1 << 30
 MOST_FEATURES = 10_000  # and as many relations
+MOST_EXPONENT = 900  # of a unit, a power of 2
 
 REASONS = ("cost", "confidence", "priced", "relation", "point")
 CERTIFIED = (Status.OPTIMAL, Status.FEASIBLE, Status.INFEASIBLE, Status.ALREADY_MET)
@@ -34,6 +36,20 @@ CERTIFIED = (Status.OPTIMAL, Status.FEASIBLE, Status.INFEASIBLE, Status.ALREADY_
 
 class CertificateError(ValueError):
     """A certificate that cannot be read, or that does not prove what it says, with the reason."""
+
+
+class Function(NamedTuple):
+    """Numbers that a bound is made with, in an order that the reader knows: numbers · 2^unit."""
+
+    unit: int
+    numbers: Ints
+
+
+class Step(NamedTuple):
+    """A price and a function by which values are left out that no cheaper answer has."""
+
+    price: float
+    function: Function
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,12 +62,17 @@ class Proof:
     leaf `feature[k]` is −1 − the position of its reason in `REASONS`, and for a priced leaf
     `price[k]` is λ, in cost (before the root) per unit of the reader's score (of a machine its
     uncalibrated confidence), or infinite. What means nothing is 0.
+
+    A proof of a sum of terms begins with `steps`, after which the candidates need only serve what
+    is left, and has `functions`: which of them a priced leaf is judged by is its `cut[k]`.
     """
 
     candidates: tuple[Floats, ...]
     feature: Ints
     cut: Ints
     price: Floats
+    steps: tuple[Step, ...] = ()
+    functions: tuple[Function, ...] = ()
 
     def __post_init__(self) -> None:
         codes = tuple(_frozen(codes, np.float64) for codes in self.candidates)
@@ -105,9 +126,13 @@ class Certificate:
         """Write the certificate in lists, texts and numbers that JSON can hold."""
         problem, answer, proof = self.problem, self.answer, self.proof
         told, untold = cost_parts(problem.cost)
+        more: dict[str, Any] = {}
+        if proof.steps or proof.functions:
+            steps = [{"price": float(price), **_written(of)} for price, of in proof.steps]
+            more = {"steps": steps, "functions": [*map(_written, proof.functions)]}
         return {
             "kind": KIND,
-            "format": FORMAT,
+            "format": SUMS if more else FORMAT,
             "question": self.question,
             "fingerprint": self.fingerprint,
             "schema": problem.action_set.schema.to_dict(),
@@ -129,6 +154,7 @@ class Certificate:
             "feature": proof.feature.tolist(),
             "cut": proof.cut.tolist(),
             "price": _told(proof.price),
+            **more,
         }
 
     @classmethod
@@ -168,6 +194,10 @@ def _told(numbers: Any) -> list[float | str]:
     return [n if math.isfinite(n) else str(n) for n in np.asarray(numbers, np.float64).tolist()]
 
 
+def _written(function: Function) -> dict[str, Any]:
+    return {"unit": int(function.unit), "numbers": function.numbers.tolist()}
+
+
 _ENTRIES = {
     "kind", "format", "question", "fingerprint", "schema", "cost", "given_again", "factual",
     "wanted", "target", "status", "answer", "lower_bound", "nodes", "candidates", "feature", "cut",
@@ -192,10 +222,11 @@ def _read_entries(given: Mapping[str, Any]) -> Certificate:
     number = given.get("format")
     if type(number) is not int or number not in READ:
         raise CertificateError(
-            f"format {short(number)}; this version reads up to format {FORMAT}. "
+            f"format {short(number)}; this version reads up to format {SUMS}. "
             "Update trust-recourse, or make the certificate with this version"
         )
     entries = _ENTRIES - ({"question"} if number == 1 else set())
+    entries |= {"steps", "functions"} if number >= SUMS else set()
     if differing := sorted(map(str, set(given) ^ entries)):
         word = "unknown" if differing[0] in map(str, given) else "absent"
         raise CertificateError(f"entry {short(differing[0])}: {word}")
@@ -206,6 +237,8 @@ def _read_entries(given: Mapping[str, Any]) -> Certificate:
         _whole("feature", given["feature"]),
         _whole("cut", given["cut"]),
         _numbers("price", given["price"]),
+        tuple(_steps(given.get("steps", []))),
+        tuple(_functions(given.get("functions", []))),
     )
     certificate = Certificate(
         fingerprint=_sha256("fingerprint", given["fingerprint"]),
@@ -264,6 +297,22 @@ def _read_answer(given: Any) -> Point | None:
     return Point(**each)
 
 
+def _steps(given: Any) -> Iterator[Step]:
+    if not isinstance(given, list):
+        raise CertificateError("steps: expected a list")
+    for k, each in enumerate(given):
+        entry = f"step {k}"
+        read = _read_parts(entry, each, price=_number, unit=_exponent, numbers=_whole)
+        yield Step(read["price"], Function(read["unit"], read["numbers"]))
+
+
+def _functions(given: Any) -> Iterator[Function]:
+    if not isinstance(given, list):
+        raise CertificateError("functions: expected a list")
+    for k, each in enumerate(given):
+        yield Function(**_read_parts(f"function {k}", each, unit=_exponent, numbers=_whole))
+
+
 def _read_names(given: Any) -> tuple[str, ...]:
     if given not in ([], ["functions"]):
         raise CertificateError(f"given_again: given {short(given)}, expected [] or ['functions']")
@@ -307,6 +356,12 @@ def _numbers(entry: str, given: Any) -> Floats:
         if all(type(n) in (int, float) for n in numbers):
             return np.array(numbers, dtype=np.float64)
     raise CertificateError(f"{entry}: expected a list of numbers, 'inf', '-inf' or 'nan'")
+
+
+def _exponent(entry: str, given: Any) -> int:
+    if type(given) is not int or abs(given) > MOST_EXPONENT:
+        raise CertificateError(f"{entry}: given {short(given)}, expected a power of 2")
+    return given
 
 
 def _whole(entry: str, given: Any) -> Ints:

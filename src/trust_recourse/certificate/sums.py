@@ -26,7 +26,7 @@ from trust_recourse.certificate.reader import (
     logistic,
     other_class,
 )
-from trust_recourse.certificate.record import CertificateError
+from trust_recourse.certificate.record import CertificateError, Function
 from trust_recourse.question import Floats, Ints
 
 
@@ -94,8 +94,9 @@ class Card(Reader):
         yes = logistic(score * self.unit)
         return yes if self.unit > 0 else other_class(yes)
 
-    def bounds(self, cells: Sequence[Ints]) -> Points:
+    def bounds(self, cells: Sequence[Ints], functions: Sequence[Function] = ()) -> Points:
         """The points of candidates in these cells."""
+        del functions
         return Points(self, tuple(each[of] for each, of in zip(self.points, cells, strict=True)))
 
 
@@ -105,6 +106,11 @@ class Points(Bounds):
 
     card: Card
     tables: tuple[Floats, ...]  # per feature (candidates,)
+
+    @property
+    def work(self) -> int:
+        """A number for each candidate."""
+        return sum(map(len, self.tables))
 
     def scores(self, first: Ints, last: Ints) -> tuple[Floats, Floats]:
         """The sums of the least points and of the greatest."""

@@ -29,7 +29,7 @@ from trust_recourse.certificate.reader import (
     logistic,
     other_class,
 )
-from trust_recourse.certificate.record import CertificateError
+from trust_recourse.certificate.record import CertificateError, Function
 from trust_recourse.question import Floats, Ints
 from trust_recourse.schema import Feature
 
@@ -97,8 +97,9 @@ class Machine(Reader):
         """The score is the raw confidence."""
         return self.calibrated(score)
 
-    def bounds(self, cells: Sequence[Ints]) -> Factors:
+    def bounds(self, cells: Sequence[Ints], functions: Sequence[Function] = ()) -> Factors:
         """The factors of candidates in these cells."""
+        del functions
         return Factors(self, tuple(table[of] for table, of in zip(self.tables, cells, strict=True)))
 
     def mean(self, q: Floats) -> Floats:
@@ -183,6 +184,12 @@ class Factors(Bounds):
 
     machine: Machine
     tables: tuple[Floats, ...]  # per feature (candidates, C): F
+
+    @property
+    def work(self) -> int:
+        """A number for each clause with each candidate or other clause."""
+        clauses = self.machine.width
+        return clauses * max(sum(map(len, self.tables)), clauses)
 
     def scores(self, first: Ints, last: Ints) -> tuple[Floats, Floats]:
         """Each clause lies between the products of its least and of its greatest factors."""

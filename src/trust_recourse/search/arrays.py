@@ -11,7 +11,8 @@ of a box's `memory` that is theirs. The first one is what the search is about; t
 **around** a point, for every cell that lies between `lows` and `highs` of its candidates.
 
 When a proof is wanted all boxes ever made are kept as a binary tree: node i was cut at feature[i]
-after candidate cut[i] into left[i] and left[i] + 1, or is a leaf, −1 − its reason.
+after candidate cut[i] into left[i] and left[i] + 1, or is a leaf, −1 − its reason. What the kernels
+remembered of a box that a multiplier discarded is row[i] of the tree's own `memory`.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from numba import types
 # why a leaf was discarded; the first five are those of a certificate
 COST, CONFIDENCE, LAGRANGIAN, RELATION, POINT, FLOOR, OPEN = 0, 1, 2, 3, 4, 5, 6
 # the numbers in `counters`
-HEAP, SPARE, NODES, MADE, HELD = 0, 1, 2, 3, 4
+HEAP, SPARE, NODES, MADE, HELD, ROWS = 0, 1, 2, 3, 4, 5
 # in `params`
 CUTOFF, BOUND, REACHED, ENOUGH, NEEDED = range(5)
 # in `switches`; AROUND is the condition that asks around, −1 if none does
@@ -90,6 +91,8 @@ class Tree(NamedTuple):
     cut: Any
     left: Any
     multiplier: Any
+    row: Any  # −1 where nothing was remembered
+    memory: Any
 
 
 class Work(NamedTuple):
@@ -127,7 +130,7 @@ def signature() -> Any:
     task = [_floats, _ints, _ints, _ints, _floats, _floats, *[_ints] * 6, _floats]
     asked = [_floats, _floats, _ints, _ints]
     store = [_small, _floats, _small, _small, _marks, *[_small] * 5, _floats]
-    tree = [_small, _small, _small, _floats]
+    tree = [_small, _small, _small, _floats, _small, _floats]
     work = [_ints, _floats, _floats, _floats, _floats, _ints, _ints, _ints, _ints, _floats]
     parts = [
         types.NamedTuple(kinds, of)

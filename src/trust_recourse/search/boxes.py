@@ -14,6 +14,7 @@ from trust_recourse.cells import inline, kernel
 from trust_recourse.search.arrays import (
     AROUND,
     HEAP,
+    LAGRANGIAN,
     LAYOUT,
     MADE,
     MEMORY,
@@ -21,6 +22,7 @@ from trust_recourse.search.arrays import (
     OFF,
     OPEN,
     PROVE,
+    ROWS,
     SCRATCH,
     SPARE,
     TERM,
@@ -83,12 +85,38 @@ def release(store: Any, counters: Any, slot: int) -> None:
 
 
 @inline
+def memory_of(run: Any) -> int:
+    """How many numbers the kernels keep of a box, all conditions together."""
+    parts = run.task.parts
+    return int(parts[parts.shape[0] - 1])
+
+
+@inline
 def leaf(run: Any, node: int, reason: int, multiplier: float) -> None:
     """Note why a node is not cut, with the multiplier that shows it."""
     if run.asked.switches[PROVE] == 1:
         run.tree.feature[node] = -1 - reason
         run.tree.cut[node] = 0
         run.tree.multiplier[node] = multiplier
+        run.tree.row[node] = -1
+
+
+@inline
+def priced_leaf(run: Any, node: int, multiplier: float, slot: int, row: int) -> int:
+    """Note that a multiplier discards a node, with what the kernels remember of a box.
+
+    That is a row of the tree's memory, or a new one if it is −1; which is given back.
+    """
+    store, tree, counters, size = run.store, run.tree, run.asked.counters, memory_of(run)
+    leaf(run, node, LAGRANGIAN, multiplier)
+    if run.asked.switches[PROVE] == 1 and size > 0:
+        if row < 0:
+            row = counters[ROWS]
+            counters[ROWS] += 1
+            for k in range(size):
+                tree.memory[row * size + k] = store.memory[slot * size + k]
+        tree.row[node] = row
+    return int(row)
 
 
 @inline
@@ -102,6 +130,7 @@ def record_cut(run: Any, node: int, f: int, cut: int) -> int:
         tree.cut[node] = cut
         tree.left[node] = left
         tree.multiplier[node] = 0.0
+        tree.row[node] = -1
     return int(left)
 
 
@@ -192,13 +221,6 @@ def span_of_point(task: Any, point: Any, k: int, span: Any) -> None:
 
 
 # ---------------------------------------------------------------- a condition's kernel on a span
-
-
-@inline
-def memory_of(run: Any) -> int:
-    """How many numbers the kernels keep of a box, all conditions together."""
-    parts = run.task.parts
-    return int(parts[parts.shape[0] - 1])
 
 
 @inline

@@ -45,11 +45,16 @@ class Found(NamedTuple):
 
 
 class Splits(NamedTuple):
-    """The tree of a finished search, in preorder: see `certificate.Proof`."""
+    """The tree of a finished search, in preorder: see `certificate.Proof`.
+
+    Of boxes that a price discarded, `memory[row]` is what the kernels remembered, if anything.
+    """
 
     feature: Ints
     cut: Ints
     price: Floats
+    row: Ints
+    memory: Floats  # (rows, numbers)
 
 
 class BranchAndBound:
@@ -110,7 +115,7 @@ class BranchAndBound:
             gains,
         )
         self.asked = arrays.Asked(
-            np.empty(3 * len(kernels)), np.zeros(5), np.zeros(5, np.int64), np.zeros(5, np.int64)
+            np.empty(3 * len(kernels)), np.zeros(5), np.zeros(5, np.int64), np.zeros(6, np.int64)
         )
         cells = int(max(grid.sizes.sum() for grid in grids))
         self.work = arrays.Work(
@@ -217,7 +222,8 @@ class BranchAndBound:
                 f"the proof needs more than {MOST_BOXES:,} boxes at once; ask with a gap, which "
                 "needs fewer"
             )
-        return _preorder(self.tree)
+        many = int(self.asked.counters[arrays.ROWS])
+        return _preorder(self.tree, many, len(self.memory))
 
     # ------------------------------------------------------------ the arrays of the loop
 
@@ -250,8 +256,9 @@ class BranchAndBound:
         )  # fmt: skip
         m = 4 * n if prove else 1
         self.tree = arrays.Tree(
-            np.empty(m, np.int32), np.zeros(m, np.int32), np.empty(m, np.int32), np.zeros(m)
-        )
+            np.empty(m, np.int32), np.zeros(m, np.int32), np.empty(m, np.int32), np.zeros(m),
+            np.empty(m, np.int32), np.empty(n * len(self.memory) if prove else 0),
+        )  # fmt: skip
         self.store.box[: 2 * d] = np.concatenate([first, last])
         self.store.memory[: len(self.memory)] = self.memory
         ends = task.cells[task.offset[:-1]], task.cells[task.offset[1:] - 1]
@@ -265,7 +272,7 @@ class BranchAndBound:
             self.store.worst[:d] = self.mine
         self.store.node[0] = self.store.heap[0] = 0
         self.tree.feature[0] = -1 - arrays.OPEN
-        self.asked.counters[:] = [1, n - 1, 0, 1, -1]
+        self.asked.counters[:] = [1, n - 1, 0, 1, -1, 0]
 
     def _run(self) -> int:
         """Go on with the loop until it has something to say, or a limit ends it."""
@@ -294,10 +301,14 @@ class BranchAndBound:
             free = self.asked.counters[arrays.SPARE]
             self.store.spare[free : free + held] = np.arange(2 * held - 1, held - 1, -1)
             self.asked.counters[arrays.SPARE] += held
-        if self.asked.switches[arrays.PROVE] and self.asked.counters[
-            arrays.MADE
-        ] + 8 * self.d + 8 > len(self.tree.cut):
-            self.tree = arrays.Tree(*(_doubled(array) for array in self.tree))
+        if self.asked.switches[arrays.PROVE]:
+            tree = self.tree
+            if self.asked.counters[arrays.MADE] + 8 * self.d + 8 > len(tree.cut):
+                longer = {name: _doubled(getattr(tree, name)) for name in tree._fields[:-1]}
+                tree = tree._replace(**longer)
+            if (self.asked.counters[arrays.ROWS] + 2) * len(self.memory) > len(tree.memory):
+                tree = tree._replace(memory=_doubled(tree.memory))
+            self.tree = tree
         return True
 
 
@@ -332,7 +343,7 @@ def _valleys(costs: Floats, offset: Ints) -> Ints:
     return np.where(fall < rise, fall + 1 - first, -1)
 
 
-def _preorder(tree: arrays.Tree) -> Splits:
+def _preorder(tree: arrays.Tree, rows: int, size: int) -> Splits:
     """A tree of numbered nodes as one that is read from the root, left part first."""
     order, waiting = [], [0]
     while waiting:
@@ -344,4 +355,6 @@ def _preorder(tree: arrays.Tree) -> Splits:
         tree.feature[order].astype(np.int64),
         tree.cut[order].astype(np.int64),
         tree.multiplier[order],
+        tree.row[order].astype(np.int64),
+        tree.memory[: rows * size].reshape(rows, size),
     )

@@ -52,6 +52,14 @@ class Answer(NamedTuple):
     nodes: int
 
 
+class Traced(NamedTuple):
+    """How a search ruled out all that is cheaper: see `certificate.Proof`."""
+
+    candidates: tuple[Floats, ...]
+    tree: Splits  # its memory are the functions of the model's reader of certificates
+    steps: tuple[tuple[float, Floats], ...]  # a multiplier and a function each, by which cells go
+
+
 @dataclass(frozen=True)
 class Robust:
     """Ask for the floor, a confidence of the wanted class, on the whole box of a radius."""
@@ -103,13 +111,14 @@ class Exact:
         cost, alone = self.problem.cost, keep is None and self.robust is None
         factor = cost.before_root(1.0 + gap)
         point: Point | None = None
-        nodes, features, score, until = 0, self.features, self.score, self._deadline
+        nodes, score, until = 0, self.score, self._deadline
+        features: Sequence[Candidates] = self.features
         most = self.limits["node_limit"]
         while True:
             known = math.inf if point is None else cost.before_root(point.cost)
             fewer = self._reduced(features, score, known) if alone else None
             if fewer is not None:
-                features, score, codes = fewer
+                features, score, codes, _ = fewer
                 if codes is not None and (point is None or self._told(codes).cost < point.cost):
                     point = self._told(codes)
                     known = cost.before_root(point.cost)
@@ -184,12 +193,23 @@ class Exact:
         return best, found.stopped
 
     @strict
-    def proof(self, lower_bound: float) -> Splits:
-        """The tree of discarded boxes that shows that nothing cheaper meets the target."""
+    def proof(self, lower_bound: float) -> Traced:
+        """How it is shown that nothing cheaper meets the target: of less, where less may do."""
         added = self.problem.cost.before_root(lower_bound)
-        search, low, high, side = self._whole
+        search, score = self._search, self.score
+        features: Sequence[Candidates] = self.features
+        steps: Sequence[tuple[float, Floats]] = ()
+        fewer = self._reduced(features, score, added) if added > 0 else None
+        if fewer is not None:
+            features, score, _, steps = fewer
+            relations = self._relations(features)
+            search = BranchAndBound(features, [_about(score, features)], relations=relations)
         accept = lambda at: self._accepts(self._point(search, at), at)  # noqa: E731
-        return search.prove(low, high, side, added, accept)
+        tree = search.prove(*self._interval(score), added, accept)
+        cells = [each.cells.astype(np.int64) for each in features]
+        price, functions = score.kernel.told(tree.price, tree.memory, cells)
+        tree = tree._replace(price=price, memory=functions)
+        return Traced(tuple(each.codes for each in features), tree, tuple(steps))
 
     # ------------------------------------------------------------ between codes and the search
 
@@ -227,11 +247,6 @@ class Exact:
     def _relations(self, features: Sequence[Candidates]) -> tuple[Ints, Floats] | None:
         action_set = self.problem.action_set
         return _relations(action_set, features) if action_set.relations else None
-
-    @property
-    def _whole(self) -> tuple[BranchAndBound, float, float, int]:
-        """A search, the target as an interval of its numbers, and the side to get there from."""
-        return self._search, *self._interval(self.score)
 
     def _reduced(
         self, features: Sequence[Candidates], score: Score, incumbent: float

@@ -213,6 +213,24 @@ def fixed(
     return taken
 
 
+@inline
+def dearer(
+    task: Any, costs: Any, store: Any, slot: int, k: int, cells: Any, base: int, gains: Any, f: int,
+    first: int, last: int, multiplier: float, room: float,
+) -> bool:  # fmt: skip
+    """Whether all of a range of a feature's candidates cost too much at the multiplier."""
+    d = task.offset.shape[0] - 1
+    cell, least = task.first_cell[k * d + f], np.inf
+    for c in range(store.box[slot * 2 * d + f], store.box[slot * 2 * d + d + f] + 1):
+        at = task.offset[f] + c
+        least = min(least, costs[at] - multiplier * gains[cell + cells[base + at]])
+    for c in range(first, last + 1):
+        at = task.offset[f] + c
+        if not costs[at] - multiplier * gains[cell + cells[base + at]] > room + least:
+            return False
+    return True
+
+
 # ---------------------------------------------------------------- points bought
 
 

@@ -35,7 +35,6 @@ from trust_recourse.search.arrays import (
     HEAP,
     HELD,
     HIGH,
-    LAGRANGIAN,
     LAYOUT,
     LOST,
     LOW,
@@ -52,6 +51,7 @@ from trust_recourse.search.arrays import (
     REACHED,
     RELATION,
     RELAXED,
+    ROWS,
     SAFE,
     SCRATCH,
     SIDE,
@@ -64,8 +64,10 @@ from trust_recourse.search.boxes import (
     corner_of,
     leaf,
     may_relate,
+    memory_of,
     narrowed,
     pop,
+    priced_leaf,
     push,
     record_cut,
     release,
@@ -73,7 +75,14 @@ from trust_recourse.search.boxes import (
     span_of_point,
     widest,
 )
-from trust_recourse.search.lagrangian import best_multiplier, bought, fixed, heuristic, relaxed
+from trust_recourse.search.lagrangian import (
+    best_multiplier,
+    bought,
+    dearer,
+    fixed,
+    heuristic,
+    relaxed,
+)
 from trust_recourse.search.robust import (
     above_floor,
     clamped,
@@ -153,13 +162,14 @@ def _trim(
 ) -> int:  # fmt: skip
     """Take candidates off the ends of a box that no better answer can use; how many.
 
-    For a proof what is taken off is a box of its own, to be discarded for reasons of its own.
+    For a proof what is taken off is a box of its own. The multiplier discards it, or else it is to
+    be discarded for reasons of its own.
     """
     task, store, params = run.task, run.store, run.asked.params
     d = task.offset.shape[0] - 1
     room = params[CUTOFF] - params[BOUND]
     needed = needed - SAFE * (1.0 + abs(needed) + abs(most))
-    total = 0
+    total, row = 0, -1
     for f in range(d):
         for end in range(2):
             taken = fixed(
@@ -174,12 +184,19 @@ def _trim(
             if run.asked.switches[PROVE] == 1:
                 left = record_cut(run, store.node[slot], f, cut)
                 first, last = (a, cut) if end == 0 else (cut + 1, b)
-                off = child(run, slot, f, first, last, left if end == 0 else left + 1)
+                node = left if end == 0 else left + 1
                 store.node[slot] = left + 1 if end == 0 else left
                 leaf(run, store.node[slot], OPEN, 0.0)
-                store.key[off] = 0.0
-                store.mark[off] = OFF
-                _admit(interval, narrow, run, off)
+                if dearer(
+                    task, costs, store, slot, k, cells, base, run.work.gains, f, first, last,
+                    multiplier, room,
+                ):  # fmt: skip
+                    row = priced_leaf(run, node, multiplier, slot, row)
+                else:
+                    off = child(run, slot, f, first, last, node)
+                    store.key[off] = 0.0
+                    store.mark[off] = OFF
+                    _admit(interval, narrow, run, off)
             if end == 0:
                 store.box[slot * 2 * d + f] = cut + 1
             else:
@@ -234,11 +251,11 @@ def _priced(
     `costs` is what the candidates cost after other conditions, which are `paid` for.
     """
     task, store, work, params = run.task, run.store, run.work, run.asked.params
-    d, node = task.offset.shape[0] - 1, store.node[slot]
+    d = task.offset.shape[0] - 1
     side, level = _side_and_level(run, k)
     needed, most, enough = relaxed(relaxation, run, slot, k, cells, base, side, level)
     if not enough:
-        leaf(run, node, LAGRANGIAN, np.inf)
+        priced_leaf(run, store.node[slot], np.inf, slot, -1)
         return False
     at = best_multiplier(
         task, run.asked, costs, store, slot, k, cells, base, work.gains, needed, work.point
@@ -246,7 +263,7 @@ def _priced(
     params[NEEDED] = needed
     params[BOUND] += paid - SAFE * abs(paid)
     if not params[BOUND] <= params[CUTOFF]:  # nor if there is no bound: all is beyond the budget
-        leaf(run, node, LAGRANGIAN, at)
+        priced_leaf(run, store.node[slot], at, slot, -1)
         return False
     store.key[slot] = max(store.key[slot], params[BOUND])
     if params[BOUND] >= store.key[slot]:
@@ -414,7 +431,10 @@ def _opened(
             return DONE, -1
         if counters[NODES] >= stop_at:
             return PAUSED, -1
-        full = switches[PROVE] == 1 and counters[MADE] + 8 * d + 8 > run.tree.feature.shape[0]
+        full = switches[PROVE] == 1 and (
+            counters[MADE] + 8 * d + 8 > run.tree.feature.shape[0]
+            or (counters[ROWS] + 2) * memory_of(run) > run.tree.memory.shape[0]
+        )
         if full or counters[SPARE] < 4 * d + 4:
             return FULL, -1
         slot = pop(store, counters)

@@ -9,6 +9,7 @@ an entry of its term, and lists the atoms that the leaf takes there.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -121,3 +122,57 @@ def _pairs(
                 pair[p] = k
             leaf_pair[leaf + 1] = p
     return leaf_pair, pair, takes[:k]
+
+
+def atoms_of(lay: Ints, cells: Sequence[Ints]) -> Ints:
+    """The atoms of the layout of some cells of each feature alone, by their number in the whole's.
+
+    There a term has no leaf that none of these cells reaches, and no two atoms with the same leaves
+    of those that are left; each goes by its first cell.
+    """
+    ascending = [np.unique(of) for of in cells]
+    found: Ints = _atoms_of(lay, np.concatenate(ascending), np.cumsum([0, *map(len, ascending)]))
+    return found
+
+
+@_arrays
+def _atoms_of(lay: Any, cells: Any, offset: Any) -> Any:
+    found = np.empty(lay[H], np.int64)
+    n = 0
+    for t in range(lay[T]):
+        begin, end = lay[lay[TERM_ENTRY] + t], lay[lay[TERM_ENTRY] + t + 1]
+        a, b = lay[lay[TERM_LEAF] + t], lay[lay[TERM_LEAF] + t + 1]
+        size = lay[lay[ATOM] + end] - lay[lay[ATOM] + begin] if end > begin else 0
+        taken = np.zeros((b - a, size), np.bool_)
+        alive = np.ones(b - a, np.bool_)
+        for e in range(begin, end):
+            f, first = lay[lay[FEATURE] + e], lay[lay[ATOM] + e] - lay[lay[ATOM] + begin]
+            for leaf in range(a, b):
+                pair, reached = lay[lay[LEAF_PAIR] + leaf] + e - begin, False
+                for k in range(lay[lay[PAIR] + pair], lay[lay[PAIR] + pair + 1]):
+                    taken[leaf - a, first + lay[lay[TAKES] + k]] = True
+                for c in range(offset[f], offset[f + 1]):
+                    atom = lay[lay[CELL_ATOM] + lay[lay[MAP] + e] + cells[c]]
+                    reached = reached or taken[leaf - a, first + atom]
+                alive[leaf - a] = alive[leaf - a] and reached
+        for e in range(begin, end):
+            f, first = lay[lay[FEATURE] + e], lay[lay[ATOM] + e] - lay[lay[ATOM] + begin]
+            start = n
+            for c in range(offset[f], offset[f + 1]):
+                atom = first + lay[lay[CELL_ATOM] + lay[lay[MAP] + e] + cells[c]]
+                fresh = True
+                for k in range(start, n):
+                    other, same = found[k] - lay[lay[ATOM] + begin], True
+                    for leaf in range(b - a):
+                        if alive[leaf] and taken[leaf, atom] != taken[leaf, other]:
+                            same = False
+                            break
+                    if same:
+                        fresh = False
+                        break
+                if fresh:
+                    found[n] = lay[lay[ATOM] + begin] + atom
+                    n += 1
+            if n == start + 1:  # they are not told apart
+                n = start
+    return found[:n]

@@ -126,9 +126,10 @@ def reduced(
         limit = incumbent + MARGIN * (1.0 + abs(incumbent))
         gone = cells & (bound + excess > limit)
         steps.append(Step(multiplier, h, gone))
+        if not np.logical_or.reduceat(cells & ~gone, problem.first).all():
+            bound = -np.inf  # nothing costs so little, as this step shows: none of them goes
+            break
         cells = cells & ~gone
-        if not np.logical_or.reduceat(cells, problem.first).all():  # nothing costs so little
-            return None
         little = gone.sum() <= FEW * cells.sum() or cells.sum() <= SMALL
         if problem.hopeless or (turn and little):
             break

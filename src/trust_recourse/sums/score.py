@@ -10,6 +10,7 @@ import numpy as np
 from trust_recourse.cells import Candidates, Cells, Condition, Floats, Grid, Ints, Reduction, Score
 from trust_recourse.schema import Feature, Schema
 from trust_recourse.sums.ensemble import SumModel
+from trust_recourse.sums.layout import atoms_of
 from trust_recourse.sums.reduce import Asked, Reduced, Sum, compile_all, reduced
 from trust_recourse.sums.terms import Terms
 
@@ -56,6 +57,9 @@ class _Less(Score):
     """The same confidence of a sum of fewer terms, on a grid of the cells that are left."""
 
     kernel: Terms
+    model: SumModel
+    wanted: int
+    base: float
 
     def __init__(self, whole: SumScore | _Less, found: Reduced) -> None:
         self.rises, self.base = whole.rises, whole.base + found.base
@@ -127,7 +131,9 @@ def _reduction(
         )
     ]
     codes = None if found.point is None else codes_at(found.point)
-    return Reduction(fewer, _Less(score, found), codes)
+    atoms = atoms_of(whole.kernel.layout, [each.cells.astype(np.int64) for each in features])
+    steps = [(step.multiplier, step.h[atoms]) for step in found.steps]
+    return Reduction(fewer, _Less(score, found), codes, steps)
 
 
 def _numbered(kept: Ints) -> Cells:

@@ -16,6 +16,7 @@ The numbers are those of the model on a scale where they go from ¼ to ¾, so th
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -50,6 +51,7 @@ from trust_recourse.sums.layout import (
     H,
     L,
     T,
+    atoms_of,
     layout,
     term_starts,
 )
@@ -116,6 +118,10 @@ class Terms(Kernel):
     def narrow(self) -> Any:
         """Which leaves a part of a box can still reach."""
         return _handed(NARROW, _narrow)
+
+    def told(self, price: Floats, memory: Floats, cells: Sequence[Ints]) -> tuple[Floats, Floats]:
+        """Prices per unit of the sum, and the h of the atoms that these cells tell apart."""
+        return price / self.width, memory[:, 1 + atoms_of(self.layout, cells)] * self.width
 
 
 @cache
