@@ -187,7 +187,8 @@ def _trim(
                 node = left if end == 0 else left + 1
                 store.node[slot] = left + 1 if end == 0 else left
                 leaf(run, store.node[slot], OPEN, 0.0)
-                if dearer(
+                # a kernel that remembers made its condition of the whole box with what is noted
+                if memory_of(run) > 0 and dearer(
                     task, costs, store, slot, k, cells, base, run.work.gains, f, first, last,
                     multiplier, room,
                 ):  # fmt: skip
