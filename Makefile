@@ -19,8 +19,8 @@ test: .venv/.dev postgres chromium nginx
 	$(BIN)/pytest -n 2
 
 # Under 90 s on two cores, once the kernels are compiled: no slow tests, and not the rooms of surfaces.
-SLOW := audit batch cli experiments laws ledger report web schema/test_schema_abuse.py test_docs.py \
-	test_surfaces.py
+SLOW := audit batch cli experiments laws ledger plot report web schema/test_schema_abuse.py \
+	search/test_bayes.py sums certificate/test_sums.py test_docs.py test_measure.py test_surfaces.py
 quick: .venv/.dev
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports

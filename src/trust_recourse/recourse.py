@@ -333,10 +333,11 @@ class Recourse:
         limits: dict[str, Any] = {"node_limit": node_limit, "time_limit": time_limit}
         best, stopped = Exact(self.score, problem, **limits).max_confidence()
         target = Target(min(max(best.confidence, 1e-12), 1 - 1e-12))
-        found = Answer(best, 0.0, False, 0)  # where nothing is better than what there is
-        if best.confidence > self.confidence_of(action_set.own):
-            no_less = replace(target, threshold=target.confidence)  # which has no slack
-            found = Exact(self.score, replace(problem, target=no_less), **limits).cheapest()
+        exactly = best.confidence >= target.confidence  # else it is less than any target
+        asked = replace(target, threshold=target.confidence) if exactly else target  # no slack
+        keep = None if exactly else lambda point: point.confidence >= best.confidence
+        problem = replace(problem, target=asked)
+        found = Exact(self.score, problem, **limits).cheapest(keep)
         point, bound = found.point or best, found.lower_bound
         proved = not (stopped or found.stopped or found.point is None)
         status = Status.OPTIMAL if proved else Status.FEASIBLE

@@ -11,7 +11,7 @@ from trust_recourse.cells import Candidates, Cells, Condition, Floats, Grid, Int
 from trust_recourse.schema import Feature, Schema
 from trust_recourse.sums.ensemble import SumModel
 from trust_recourse.sums.layout import atoms_of
-from trust_recourse.sums.reduce import Asked, Reduced, Sum, reduced
+from trust_recourse.sums.reduce import Asked, Reduced, Sum, compile_all, reduced
 from trust_recourse.sums.terms import Terms
 
 FEWEST = 64  # leaves from which on a question is reduced before it is searched
@@ -30,6 +30,7 @@ class SumScore(Score):
         self.model, self.wanted = (model, wanted) if own is None else (own, 1)
         self.grid, self.rises, self.base = self.model.grid, self.wanted == 1, self.model.base
         self.kernel = Terms(self.model.leaves, self.grid.sizes, error=self.model.rounding)
+        compile_all()
 
     def at(self, cells: Cells) -> Floats:
         """Confidence at rows of cells: the very floats of the library."""
