@@ -50,7 +50,7 @@ def reduced(monkeypatch):
 
 
 @lru_cache
-def learnt(kind, seed):
+def learnt(kind, seed, trees=6):
     """A small ensemble, and the rows that it was learnt on."""
     rng, n = np.random.default_rng(seed), 160
     X = pd.DataFrame(
@@ -64,26 +64,26 @@ def learnt(kind, seed):
     X.loc[rng.random(n) < 0.15, "debt"] = np.nan
     risk = X["income"] - 8 * X["debt"].fillna(0.3) + 2 * (X["home"] == 1) + X["grade"]
     y = (risk + rng.normal(0, 2, n) > risk.median()).astype(int)
-    return adopt(_model(kind).fit(X, y), SCHEMA, X), X
+    return adopt(_model(kind, trees).fit(X, y), SCHEMA, X), X
 
 
-def _model(kind):
+def _model(kind, trees):
     if kind == "lightgbm":
         from lightgbm import LGBMClassifier
 
-        return LGBMClassifier(n_estimators=8, num_leaves=5, min_child_samples=5, verbose=-1)
+        return LGBMClassifier(n_estimators=trees, num_leaves=5, min_child_samples=5, verbose=-1)
     if kind == "xgboost":
         from xgboost import XGBClassifier
 
-        return XGBClassifier(n_estimators=6, max_depth=3)
+        return XGBClassifier(n_estimators=trees, max_depth=3)
     from sklearn import ensemble
 
     if kind == "forest":
-        return ensemble.RandomForestClassifier(7, max_depth=3, random_state=0)
+        return ensemble.RandomForestClassifier(trees, max_depth=3, random_state=0)
     if kind == "boosting":
-        return ensemble.HistGradientBoostingClassifier(max_iter=6, max_leaf_nodes=6)
+        return ensemble.HistGradientBoostingClassifier(max_iter=trees, max_leaf_nodes=6)
     return ensemble.HistGradientBoostingClassifier(
-        max_iter=6, max_leaf_nodes=5, categorical_features=["home"]
+        max_iter=trees, max_leaf_nodes=5, categorical_features=["home"]
     )
 
 
@@ -270,8 +270,8 @@ def test_a_leaf_rests_on_its_function(monkeypatch):
     ("change", "match"),
     [
         ({"numbers": [1]}, "expected one for each of"),
-        ({"unit": -800}, "more digits than are counted with"),
-        ({"unit": 40}, "much greater than any sum"),
+        ({"unit": -800}, "serves in its place"),
+        ({"unit": 600}, "serves in its place|beyond what floats can hold"),
         ({"unit": 0.5}, "expected a power of 2"),
         ({"numbers": [0.5]}, "whole numbers"),
     ],
@@ -309,10 +309,17 @@ def test_bounds_hold_on_random_boxes_for_any_function(kind, seed, wanted, chance
     model, _ = learnt(kind, seed % 3)
     reader, rng = readers.read(model, wanted), np.random.default_rng(chance)
     cells = tuple(np.arange(n) for n in reader.sizes)
-    first = np.array([[rng.integers(0, n) for n in reader.sizes]])
-    last = np.array([[rng.integers(a, n) for a, n in zip(first[0], reader.sizes, strict=True)]])
+    first = np.array([[rng.integers(0, n) * (chance % 2) for n in reader.sizes]])
+    last = np.array(
+        [
+            [
+                rng.integers(a, n) if chance % 2 else n - 1
+                for a, n in zip(first[0], reader.sizes, strict=True)
+            ]
+        ]
+    )
     atoms = len(reader.bounds(cells).atoms.of_atom)
-    h = Function(reader.finest + 38, rng.integers(-9, 10, atoms))
+    h = Function(int(rng.integers(-60, 30)), rng.integers(-(2**20), 2**20, atoms))
     bounds = reader.bounds(cells, (h,))
     ranges = [np.arange(a, b + 1) for a, b in zip(first[0], last[0], strict=True)]
     points = np.array(list(itertools.product(*ranges)), np.int32)
@@ -342,15 +349,16 @@ def _all_of(first, last, cells):
     return found._choices(found._inside(first, last), *one, math.inf)
 
 
-@settings(max_examples=25)
-@given(st.sampled_from(KINDS), st.integers(0, 2), st.integers(0, 1), st.floats(0.02, 0.98))
-def test_levels_leave_out_no_point_that_the_library_accepts(kind, seed, wanted, confidence):
-    model, X = learnt(kind, seed)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("wanted", [0, 1])
+def test_levels_leave_out_no_point_that_the_library_accepts(kind, wanted):
+    """Nor by the library's own rounding, which with some confidence of a row decides."""
+    model, X = learnt(kind, 1, 80)
     reader = readers.read(model, wanted)
     cells = model.grid.cells(SCHEMA.encode(X))
     own = model if wanted == 1 or model.flipped is None else model.flipped
     side = 1 if own is not model or wanted == 1 else -1
     exact, said = side * own.exact_at(cells), model.predict_proba(X)[:, wanted]
-    confidence = float(said[np.argmin(np.abs(said - confidence))])  # just what a row has
-    assert (exact[said >= confidence] >= reader.least_score(confidence)).all()
-    assert (-exact[said <= confidence] >= reader.least_turned(confidence)).all()
+    for confidence in np.unique(said).tolist():  # just what a row has
+        assert (exact[said >= confidence] >= reader.least_score(confidence)).all()
+        assert (-exact[said <= confidence] >= reader.least_turned(confidence)).all()

@@ -37,7 +37,6 @@ class Reader(ABC):
 
     words: ClassVar[str]  # what it reads, in the plural
     functional: ClassVar[bool] = False  # whether its conditions are made with functions of a proof
-    finest: int = 0  # of what power of 2 their numbers are multiples
     edges: tuple[Floats, ...]  # the last value of each ordered feature's cells but the last
 
     @property

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from trust_recourse import cancel
-from trust_recourse.certificate import readers
 from trust_recourse.certificate.checker import Case, case_of, priced
 from trust_recourse.certificate.cover import PRICED, Boxes, leaves
 from trust_recourse.certificate.reader import Bools
@@ -26,7 +25,7 @@ from trust_recourse.certificate.record import (
 )
 from trust_recourse.question import Floats, Ints
 
-BITS = (8, 12, 16, 24, 60)  # of the greatest number, that are tried
+BITS = (8, 12, 16, 24, 52)  # of the greatest number, that are tried
 CHAIN = 32  # boxes that are tried together, next to each other in the tree
 SHARE = 0.2  # of them that a function must serve to be tried on the next
 
@@ -43,9 +42,8 @@ def shortened(
     `functions[rows[k]]` is that of node k, in floats, where there is one.
     """
     problem, proof = certificate.problem, certificate.proof
-    finest = readers.read(model, problem.wanted).finest
     for bits in BITS:
-        few = tuple(Step(price, rounded(h, bits, finest)) for price, h in steps)
+        few = tuple(Step(price, rounded(h, bits)) for price, h in steps)
         tried = replace(certificate, proof=replace(proof, steps=few))
         try:
             return _shared(tried.proof, case_of(tried, problem, model), rows, functions)
@@ -54,10 +52,9 @@ def shortened(
     raise refused
 
 
-def rounded(h: Floats, bits: int, finest: int) -> Function:
-    """A function with so many digits, of units of no less than 2^finest."""
-    most = float(np.abs(h).max(initial=0.0))
-    unit = max(int(np.frexp(most)[1]) - bits, finest)
+def rounded(h: Floats, bits: int) -> Function:
+    """A function with so many digits."""
+    unit = int(np.frexp(np.abs(h).max(initial=0.0))[1]) - bits
     return Function(unit, np.round(h / 2.0**unit).astype(np.int64))
 
 
@@ -66,14 +63,14 @@ def _shared(proof: Proof, case: Case, rows: Ints, functions: Floats) -> Proof:
     found = [boxes for reason, boxes in leaves(proof, len(proof.feature)) if reason == PRICED]
     if not found or functions.shape[1] == 0 or _served(case, found[0], ()).all():
         return proof
-    boxes, cut, finest = found[0], proof.cut.copy(), case.candidates.reader.finest
+    boxes, cut = found[0], proof.cut.copy()
     chosen: list[Function] = []
     left = np.arange(len(boxes.node))
     while len(left):
         cancel.check()
         own = functions[rows[boxes.node[left[0]]]]
         for bits in BITS:
-            function = rounded(own, bits, finest)
+            function = rounded(own, bits)
             if _served(case, boxes.at(left[:1]), (function,))[0]:
                 break
         served = _chain(case, boxes, left, function)

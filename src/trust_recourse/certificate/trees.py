@@ -11,10 +11,11 @@ with K_t = max over leaves of (value − Σ over entries of the least h of the a
 the condition that a proof's functions make. Their numbers come tree by tree, feature by feature,
 atom by atom in the order of their first cells; leaves and atoms are those that candidates reach.
 
-Values are rounded outwards, once, to a unit of 2^−44 of the greatest sum or less; functions are
-whole multiples of it. Sums of such numbers are exact in floats as long as they stay below 2^53
-units, which is checked. What the library's own sum may be off by is known (`rounding`): whatever
-has a confidence by the library has an exact sum of at least the library's score less that.
+Values are rounded outwards, once, to a unit of 2^−44 of the greatest sum or less; functions, of
+which any is sound, to the same unit, or to a greater one if they are much greater, which is then
+that of the values too. Sums of such numbers stay below 2^53 units, so floats add them exactly.
+What the library's own sum may be off by is known (`rounding`): whatever has a confidence by the
+library has an exact sum of at least the library's score less that.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ from trust_recourse.question import Floats, Ints
 from trust_recourse.schema import Feature, Schema
 
 BITS = 44  # of the greatest sum, in units
-ROOM = 7  # bits that functions may be greater
+MOST_BITS = 51  # of a sum of a function's numbers, in units
 ZERO = float(np.float32(1e-35))  # numbers up to this may be read as 0
 BEFORE_ZERO = math.nextafter(-ZERO, -math.inf)
 
@@ -128,22 +129,17 @@ class Ensemble(Reader):
         return math.fsum([abs(self.base), *most.tolist()])
 
     @cached_property
-    def finest(self) -> int:  # type: ignore[override]
-        """The power of 2 that all numbers are multiples of."""
-        return max(math.frexp(self._most)[1], -500) - BITS
-
-    @property
     def unit(self) -> float:
-        """The same as a number."""
-        return 2.0**self.finest
+        """A power of 2 that all numbers are multiples of."""
+        return 2.0 ** (max(math.frexp(self._most)[1], -500) - BITS)
 
     def up(self, value: Any) -> Any:
         """Rounded up to the unit."""
-        return np.ceil(np.asarray(value) / self.unit) * self.unit
+        return _up(np.asarray(value), self.unit)
 
     def down(self, value: Any) -> Any:
         """Rounded down to the unit."""
-        return np.floor(np.asarray(value) / self.unit) * self.unit
+        return -_up(-np.asarray(value), self.unit)
 
     @cached_property
     def top(self) -> Floats:
@@ -229,6 +225,10 @@ class Ensemble(Reader):
     def bounds(self, cells: Sequence[Ints], functions: Sequence[Function] = ()) -> Terms:
         """The trees on candidates in these cells."""
         return Terms(self, _atoms(self, cells), tuple(functions))
+
+
+def _up(value: Any, unit: Any) -> Any:
+    return np.ceil(value / unit) * unit
 
 
 # ---------------------------------------------------------------- reading
@@ -384,11 +384,12 @@ class Terms(Bounds):
         if not len(atoms.term):
             gains = np.zeros(len(choices.box))
             return np.full(n, base < level), [Relaxation(np.full(n, level - base), gains, gains)]
-        h = self._h[choices.function]
+        h, top, unit = (part[choices.function] for part in self._made)
+        base, level = _up(base, unit), -_up(-level, unit)
         under = self._under(inside, h)
         reached = under < math.inf
-        most = _each_tree(np.maximum, np.where(reached, atoms.top, -math.inf), atoms)
-        best = _each_tree(np.maximum, atoms.top - under, atoms)
+        most = _each_tree(np.maximum, np.where(reached, top, -math.inf), atoms)
+        best = _each_tree(np.maximum, top - under, atoms)
         one = _each_tree(np.add, reached.astype(np.int64), atoms) == 1
         out = base + most.sum(axis=1) < level
         needed = level - base - np.where(out[:, None] | one, most, best).sum(axis=1)
@@ -421,22 +422,18 @@ class Terms(Bounds):
         return np.add.reduceat(np.minimum.reduceat(least, atoms.pair, axis=1), atoms.leaf, axis=1)
 
     @cached_property
-    def _h(self) -> Floats:
-        """The functions, (k, atoms): at least one, which may be 0."""
-        atoms, unit = self.atoms, self.ensemble.unit
+    def _made(self) -> tuple[Floats, Floats, Floats]:
+        """The functions, (k, atoms), at least one, which may be 0; the leaves' values; the unit."""
+        atoms = self.atoms
         h = np.zeros((max(len(self.functions), 1), len(atoms.of_atom)))
         for k, (power, numbers) in enumerate(self.functions):
             if len(numbers) != h.shape[1]:
                 given = f"function {k}: given {len(numbers)} numbers"
                 raise CertificateError(f"{given}, expected one for each of {h.shape[1]} atoms")
-            if power < self.ensemble.finest or (np.abs(numbers) >= 2**53).any():
-                raise CertificateError(f"function {k}: it has more digits than are counted with")
-            h[k] = numbers * 2.0**power
-        if len(atoms.entry):
-            size = np.maximum.reduceat(np.abs(h), atoms.entry, axis=1).sum(axis=1)
-            if not (size <= unit * 2.0 ** (BITS + ROOM)).all():
-                raise CertificateError("a function is much greater than any sum of the model")
-        return h
+            h[k] = np.ldexp(numbers.astype(np.float64), power)
+        size = np.maximum.reduceat(np.abs(h), atoms.entry, axis=1).sum(axis=1)
+        unit = np.maximum(self.ensemble.unit, np.ldexp(1.0, np.frexp(size)[1] - MOST_BITS))
+        return np.round(h / unit[:, None]) * unit[:, None], _up(atoms.top, unit[:, None]), unit
 
 
 def _atoms(model: Ensemble, cells: Sequence[Ints]) -> _Atoms:
