@@ -333,7 +333,7 @@ class Recourse:
         limits: dict[str, Any] = {"node_limit": node_limit, "time_limit": time_limit}
         best, stopped = Exact(self.score, problem, **limits).max_confidence()
         target = Target(min(max(best.confidence, 1e-12), 1 - 1e-12))
-        exactly = best.confidence >= target.confidence  # else it is less than any target
+        exactly = best.confidence == target.confidence  # else it is beyond all targets
         asked = replace(target, threshold=target.confidence) if exactly else target  # no slack
         keep = None if exactly else lambda point: point.confidence >= best.confidence
         problem = replace(problem, target=asked)

@@ -11,7 +11,7 @@ from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from trust_recourse import Cost, Feature, Recourse, Schema
-from trust_recourse.sums import adopt, score
+from trust_recourse.sums import Additive, adopt, score
 from trust_recourse.testing import _check_box, check_cell_model
 
 pytest.importorskip("lightgbm", reason="LightGBM is not installed")
@@ -173,3 +173,12 @@ def test_a_model_that_cannot_be_read_is_asked_by_trial_and_says_why():
     three = LGBMClassifier(n_estimators=3, verbose=-1).fit(X, y + (X["debt"] > 9))
     with pytest.raises(ValueError, match="3 classes"):
         Recourse(three, Schema.infer(X, missing={"years": float("nan")}))
+
+
+def test_the_furthest_reach_is_told_apart_next_to_one():
+    schema = Schema((Feature("years", "integer", lower=0, upper=3, step=1, scale=1.0),))
+    points = np.array([-1.0, 29.0, 30.0, 31.0])  # logistic: 1 less some 1e-13
+    model = Additive(schema, (np.array([0.0, 1.0, 2.0]),), (points,))
+    furthest = Recourse(model, schema, "l1").reachable({"years": 0})
+    assert (furthest.cost, str(furthest.status)) == (3.0, "optimal")
+    assert furthest.confidence == model.predict_proba(pd.DataFrame({"years": [3]}))[0, 1] < 1
