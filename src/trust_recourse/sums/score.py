@@ -29,7 +29,8 @@ class SumScore(Score):
         own = model.flipped if wanted == 0 else None
         self.model, self.wanted = (model, wanted) if own is None else (own, 1)
         self.grid, self.rises, self.base = self.model.grid, self.wanted == 1, self.model.base
-        self.kernel = Terms(self.model.leaves, self.grid.sizes, error=self.model.rounding)
+        self.leaves = self.model.leaves
+        self.kernel = Terms(self.leaves, self.grid.sizes, error=self.model.rounding)
         compile_all()
 
     def at(self, cells: Cells) -> Floats:
@@ -49,19 +50,14 @@ class SumScore(Score):
         accept: Callable[[Floats], bool],
     ) -> Reduction | None:
         """Fewer cells and leaves."""
-        whole = Sum(self.model.leaves, self.kernel, self.grid.sizes)
+        whole = Sum(self.leaves, self.kernel, self.grid.sizes)
         return _reduction(self, whole, features, condition, incumbent, related, accept)
 
 
-class _Less(Score):
+class _Less(SumScore):
     """The same confidence of a sum of fewer terms, on a grid of the cells that are left."""
 
-    kernel: Terms
-    model: SumModel
-    wanted: int
-    base: float
-
-    def __init__(self, whole: SumScore | _Less, found: Reduced) -> None:
+    def __init__(self, whole: SumScore, found: Reduced) -> None:
         self.rises, self.base = whole.rises, whole.base + found.base
         self.model, self.wanted = whole.model, whole.wanted
         schema = Schema(tuple(Feature(f"feature {f}") for f in range(len(found.sizes))))
@@ -76,25 +72,9 @@ class _Less(Score):
         """It is the whole that judges points."""
         raise NotImplementedError
 
-    def confidence(self, number: Floats) -> Floats:
-        """The confidence that stands for a number of the kernel."""
-        return self.model.confidence(self.base + self.kernel.score(number), self.wanted)
-
-    def reduce(
-        self,
-        features: Sequence[Candidates],
-        condition: Condition,
-        incumbent: float,
-        related: frozenset[int],
-        accept: Callable[[Floats], bool],
-    ) -> Reduction | None:
-        """Fewer still."""
-        whole = Sum(self.leaves, self.kernel, self.grid.sizes)
-        return _reduction(self, whole, features, condition, incumbent, related, accept)
-
 
 def _reduction(
-    score: SumScore | _Less,
+    score: SumScore,
     whole: Sum,
     features: Sequence[Candidates],
     condition: Condition,
