@@ -62,7 +62,9 @@ RELAXATION = types.float64(
 ERRORS = types.void(_floats, _ints, _ints, _ints, _floats, _floats)
 
 
-_KERNELS = re.compile(r"^@(inline|kernel|lanes|compiled)|Handed\(|compiled\(", re.MULTILINE)
+_KERNELS = re.compile(r"^@(inline|kernel|making|lanes|compiled)|anded\(|compiled\(", re.MULTILINE)
+    r"^@(inline|kernel|making|lanes|compiled)|[Hh]anded\(|compiled\(", re.MULTILINE
+)
 
 
 @cache
@@ -91,6 +93,7 @@ def compiled(*signature: Any, **options: Any) -> Callable[[Callable[..., Any]], 
 
 kernel = compiled()
 inline = compiled(forceinline=True)
+making = compiled(_nrt=True)  # a function that makes arrays
 
 
 class Handed:
@@ -108,6 +111,12 @@ class Handed:
 
     def __call__(self, *arguments: Any) -> Any:  # noqa: D102
         return self._compiled(*arguments)
+
+
+@cache
+def handed(signature: Any, function: Callable[..., Any]) -> Handed:
+    """The one `Handed` of a function, compiled when it is first asked for."""
+    return Handed(signature, function)
 
 
 def _at(signature: Any) -> Any:
@@ -393,16 +402,12 @@ class Score(ABC):
 
     def interval(self, low: float, high: float) -> tuple[float, float]:
         """The kernel's numbers whose confidence lies in [low, high]; empty if the first is more."""
-
-        def one(number: float) -> float:
-            return float(self.confidence(np.array([number]))[0])
-
         if self.rises:
-            least = first_float(lambda number: one(number) >= low)
-            most = last_float_before(lambda number: one(number) > high)
+            least = first_float(lambda numbers: self.confidence(numbers) >= low)
+            most = last_float_before(lambda numbers: self.confidence(numbers) > high)
         else:
-            least = first_float(lambda number: one(number) <= high)
-            most = last_float_before(lambda number: one(number) < low)
+            least = first_float(lambda numbers: self.confidence(numbers) <= high)
+            most = last_float_before(lambda numbers: self.confidence(numbers) < low)
         return (math.inf if least is None else least), most
 
     def reduce(
@@ -471,12 +476,8 @@ def yes_interval(low: float, high: float, wanted: int) -> tuple[float, float]:
     """
     if wanted == 1:
         return low, high
-
-    def other(yes: float) -> float:
-        return math.nextafter(0.5, 0.0) if yes == 0.5 else 1.0 - yes
-
-    least = first_float(lambda yes: other(yes) <= high)
+    least = first_float(lambda yes: of_class(yes, 0) <= high)
     return (
         math.inf if least is None else least,
-        last_float_before(lambda yes: other(yes) < low),
+        last_float_before(lambda yes: of_class(yes, 0) < low),
     )

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import math
-import struct
 from collections.abc import Callable
+from typing import Any
 
-_FORMATS = {"float64": ("<d", "<q"), "float32": ("<f", "<i")}
+import numpy as np
+from numpy.typing import NDArray
+
+Holds = Callable[[NDArray[Any]], Any]  # of floats in ascending order: where a condition holds
+
+WAYS = 256  # that a range is cut into, each time
+_BITS = {"float64": np.int64, "float32": np.int32}
 
 
 def first_float(
-    holds: Callable[[float], bool], least: float = 0.0, most: float = 1.0, kind: str = "float64"
+    holds: Holds, least: float = 0.0, most: float = 1.0, kind: str = "float64"
 ) -> float | None:
-    """The least float of a kind in [least, most] where an increasing condition holds, by bisection.
+    """The least float of a kind in [least, most] where an increasing condition holds.
 
-    The bits of non-negative floats, read as integers, are in the order of the floats.
+    The bits of non-negative floats, read as integers, are in the order of the floats. A range of
+    them is cut into many, of which the condition leaves one.
 
     >>> first_float(lambda m: 3 * m >= 1), first_float(lambda m: m > 1)
     (0.3333333333333333, None)
@@ -22,18 +29,22 @@ def first_float(
     -0.09999999403953552
     """
     low, high = _place(least, kind), _place(most, kind)
-    if not holds(most):
+    if not holds(np.array([most], kind))[0]:
         return None
-    while low < high:
-        middle = (low + high) // 2
-        if holds(_float(middle, kind)):
-            high = middle
-        else:
-            low = middle + 1
-    return _float(low, kind)
+    if low < 0 < high:  # so that no count of places is beyond an integer
+        low, high = (low, 0) if holds(np.array([0.0], kind))[0] else (1, high)
+    while low < high:  # the least place where it holds lies in [low, high]
+        step = max((high - low) // WAYS, 1)
+        places = low + step * np.arange(min(WAYS, high - low))
+        found = np.asarray(holds(_floats(places, kind)))
+        at = int(found.argmax()) if found.any() else len(places)
+        if at < len(places):
+            high = int(places[at])
+        low = int(places[at - 1]) + 1 if at else low
+    return float(_floats(np.array([low]), kind)[0])
 
 
-def last_float_before(holds: Callable[[float], bool]) -> float:
+def last_float_before(holds: Holds) -> float:
     """The greatest float in [0, 1] where an increasing condition does not hold; −∞ if none is.
 
     >>> last_float_before(lambda m: m > 0.5), last_float_before(lambda m: m >= 0)
@@ -47,12 +58,10 @@ def last_float_before(holds: Callable[[float], bool]) -> float:
 
 def _place(value: float, kind: str) -> int:
     """The place of a float in their order, counted from 0."""
-    number, bits = _FORMATS[kind]
-    place: int = struct.unpack(bits, struct.pack(number, abs(value)))[0]
+    place = int(np.array([abs(value)], kind).view(_BITS[kind])[0])
     return place if value >= 0 else -place
 
 
-def _float(place: int, kind: str) -> float:
-    number, bits = _FORMATS[kind]
-    value: float = struct.unpack(number, struct.pack(bits, abs(place)))[0]
-    return value if place >= 0 else -value
+def _floats(places: NDArray[np.int64], kind: str) -> NDArray[Any]:
+    size = np.abs(places).astype(_BITS[kind]).view(kind)
+    return np.where(places >= 0, size, -size)

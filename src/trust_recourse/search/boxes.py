@@ -278,3 +278,48 @@ def may_relate(task: Any, store: Any, slot: int) -> bool:
                 return False
             open_ = False
     return True
+
+
+@kernel
+def broken(task: Any, point: Any) -> int:
+    """The first term of the first relation that one candidate for each feature breaks, or −1."""
+    total, open_, first = 0.0, False, 0
+    for t in range(0, task.relations.shape[0], 4):
+        total += task.gains[task.relations[t + 1] + point[task.relations[t]]]
+        if task.relations[t + 3] > TERM:
+            open_ = open_ or total >= 0.0
+            total = 0.0
+        if task.relations[t + 3] > WAY:
+            if not open_:
+                return first
+            open_, first = False, t + 4
+    return -1
+
+
+@kernel
+def mending(task: Any, store: Any, slot: int, corner: Any, start: int) -> tuple[int, int]:
+    """Where to cut a box whose corner breaks the relation that starts there: feature and candidate.
+
+    What lies beyond the cut begins with the cheapest candidate that keeps it, the other features at
+    the corner. Without any such, the feature is −1.
+    """
+    d = corner.shape[0]
+    least, feature, cut, t = np.inf, -1, 0, start
+    while True:
+        last = t
+        while task.relations[last + 3] == TERM:
+            last += 4
+        for k in range(t, last + 4, 4):
+            f, first, rest = task.relations[k], task.relations[k + 1], 0.0
+            for other in range(t, last + 4, 4):
+                if other != k:
+                    gains = task.relations[other + 1]
+                    rest += task.gains[gains + corner[task.relations[other]]]
+            for c in range(store.box[slot * 2 * d + f], store.box[slot * 2 * d + d + f] + 1):
+                more = task.costs[task.offset[f] + c] - task.costs[task.offset[f] + corner[f]]
+                if more < least and c != corner[f] and rest + task.gains[first + c] >= 0.0:
+                    least, feature, cut = more, f, c - 1 if c > corner[f] else c
+        if task.relations[last + 3] > WAY:
+            break
+        t = last + 4
+    return feature, cut

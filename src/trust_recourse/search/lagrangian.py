@@ -32,6 +32,7 @@ from trust_recourse.search.arrays import (
 )
 from trust_recourse.search.boxes import (
     bounded,
+    broken,
     cheapest,
     corner_of,
     memory_of,
@@ -236,8 +237,10 @@ def dearer(
 
 @inline
 def meets(interval: Any, run: Any, slot: int, point: Any) -> bool:
-    """Whether every condition on the point itself surely holds at a point of a box."""
+    """Whether every condition on the point itself, and every relation, surely holds there."""
     levels, out = run.asked.levels, run.work.out
+    if broken(run.task, point) >= 0:
+        return False
     for k in range(levels.shape[0] // 3):
         if k != run.asked.switches[AROUND]:
             span_of_point(run.task, point, k, run.work.span)

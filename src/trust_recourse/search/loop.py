@@ -60,11 +60,13 @@ from trust_recourse.search.arrays import (
 )
 from trust_recourse.search.boxes import (
     bounded,
+    broken,
     child,
     corner_of,
     leaf,
     may_relate,
     memory_of,
+    mending,
     narrowed,
     pop,
     priced_leaf,
@@ -401,6 +403,8 @@ def _tried(interval: Any, run: Any, slot: int) -> int:
     """Look at the corner of a box: FOUND or BETTER if it may be an answer, else CUT."""
     store, work, asked, corner = run.store, run.work, run.asked, run.work.corner
     store.mark[slot] |= FAILED
+    if broken(run.task, corner) >= 0:
+        return CUT
     if asked.switches[FURTHEST] == 1:
         span_of_point(run.task, corner, 0, work.span)
         bounded(interval, run, slot, 0)
@@ -475,6 +479,11 @@ def _where_to_cut(run: Any, slot: int, corner: Any, around: bool) -> tuple[int, 
     """The feature and the candidate after which a box is cut, or −1 − why it is a leaf."""
     store, counters = run.store, run.asked.counters
     d = corner.shape[0]
+    wrong = -1 if around else broken(run.task, corner)
+    if wrong >= 0:
+        f, cut = mending(run.task, store, slot, corner, wrong)
+        if f >= 0:
+            return f, cut
     f, out = widest(store, slot, d) if around else store.split[slot], -1
     if (store.mark[slot] & LOST) != 0 and (store.where[slot] < 0 or counters[NODES] & 1 == 0):
         # this cut and that of the multiplier are each far better at times, so they take turns

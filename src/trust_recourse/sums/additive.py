@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import cache
 from hashlib import sha256
 from typing import Any, ClassVar
 
@@ -17,9 +16,9 @@ from trust_recourse.cells import (
     Cells,
     Floats,
     Grid,
-    Handed,
     Kernel,
     Score,
+    handed,
     of_class,
 )
 from trust_recourse.schema import Schema
@@ -140,22 +139,17 @@ class Points(Kernel):
     @property
     def interval(self) -> Any:
         """The least and the greatest sum."""
-        return _handed(INTERVAL, _interval)
+        return handed(INTERVAL, _interval)
 
     @property
     def relaxation(self) -> Any:
         """The sum itself: what it must be is what is needed."""
-        return _handed(RELAXATION, _relaxation)
+        return handed(RELAXATION, _relaxation)
 
     @property
     def errors(self) -> Any:
         """None: the relaxation is the model."""
-        return _handed(ERRORS, _errors)
-
-
-@cache
-def _handed(signature: Any, function: Any) -> Handed:
-    return Handed(signature, function)
+        return handed(ERRORS, _errors)
 
 
 def _interval(

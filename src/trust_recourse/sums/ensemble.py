@@ -237,8 +237,8 @@ class SumModel:
         sign = 1.0 if wanted == 1 else -1.0
         most = float(np.finfo(self.arithmetic).max)
 
-        def enough(score: float) -> bool:
-            return float(self.confidence(np.array([sign * score]), wanted)[0]) >= confidence
+        def enough(scores: Floats) -> Bools:
+            return self.confidence(sign * scores, wanted) >= confidence
 
         found = first_float(enough, -most, most, self.arithmetic)
         return sign * (math.inf if found is None else found)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from trust_recourse.cells import Ints, compiled
+from trust_recourse.cells import Ints, making
 from trust_recourse.sums.ensemble import Leaves
 
 # how many there are: features, terms, entries, atoms, leaves, cells
@@ -23,8 +23,6 @@ D, T, E, H, L, C = range(6)
 # from cells to atoms of each entry, pairs of each leaf, atoms of each pair, first cell of a feature
 TERM_ENTRY, TERM_LEAF, FEATURE, ATOM, MAP, CELL_ATOM, LEAF_PAIR, PAIR, TAKES, FIRST = range(6, 16)
 HEAD = 16
-
-_arrays = compiled(_nrt=True)
 
 
 def layout(leaves: Leaves, sizes: Ints) -> Ints:
@@ -55,7 +53,7 @@ def term_starts(leaves: Leaves) -> Ints:
     return np.flatnonzero(np.diff(leaves.term, prepend=-1))
 
 
-@_arrays
+@making
 def _entries(allowed: Any, starts: Any, first: Any, sizes: Any) -> Any:
     """Entries of each term; feature, first atom and first place in the map of each; the map."""
     terms, d = len(starts) - 1, len(sizes)
@@ -92,7 +90,7 @@ def _entries(allowed: Any, starts: Any, first: Any, sizes: Any) -> Any:
     return term_entry, feature[:n], atom[: n + 1], cells[: n + 1], cell_atom[: cells[n]]
 
 
-@_arrays
+@making
 def _pairs(
     allowed: Any, starts: Any, first: Any, term_entry: Any, feature: Any, atom: Any, cells: Any,
     cell_atom: Any,
@@ -135,7 +133,7 @@ def atoms_of(lay: Ints, cells: Sequence[Ints]) -> Ints:
     return found
 
 
-@_arrays
+@making
 def _atoms_of(lay: Any, cells: Any, offset: Any) -> Any:
     found = np.empty(lay[H], np.int64)
     n = 0

@@ -30,6 +30,9 @@ _CATEGORY, _DEFAULT_LEFT = 1, 2  # bits of a decision; the next two are what is 
 _NOTHING, _ZEROS = 0, 1
 
 
+THREADS = 1000  # rows, from which on starting threads pays
+
+
 def read(model: Any, schema: Schema) -> tuple[SumModel, Columns]:
     """The same model as a sum of trees, and what the library sees of rows."""
     booster = getattr(model, "booster_", model)
@@ -57,9 +60,7 @@ def predict_proba(model: Any, X: Any) -> Floats:
     """What the library says of rows."""
     booster = getattr(model, "booster_", model)
     X = rows(X, _names(booster, getattr(X, "columns", ())))
-    if booster is not model:
-        return np.asarray(model.predict_proba(X))
-    yes = booster.predict(X)
+    yes = booster.predict(X, num_threads=1 if len(X) < THREADS else 0)
     return np.column_stack([1.0 - yes, yes])
 
 

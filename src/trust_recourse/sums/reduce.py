@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 from scipy.sparse import coo_array
 
-from trust_recourse.cells import Floats, Ints, compiled
+from trust_recourse.cells import Floats, Ints, making
 from trust_recourse.sums.ensemble import Leaves
+from trust_recourse.sums.incumbents import mend
 from trust_recourse.sums.layout import (
     ATOM,
     CELL_ATOM,
@@ -52,8 +53,6 @@ FEW = 0.05  # of the cells: less than that fixed in a round ends it
 SMALL = 250  # cells, with so many or fewer no further round pays
 MARGIN = 1e-9  # of a cost, which rounding may bring
 HUGE = 1e6  # a multiplier, where nothing is enough
-
-_arrays = compiled(_nrt=True)
 
 
 class Step(NamedTuple):
@@ -255,16 +254,19 @@ class _Problem:
 
     def mended(self, cells: Bools, weights: Floats) -> Ints | None:
         """A cheap point that is enough, near that of the greatest weights; None if none found."""
-        ends = zip(self.first.tolist(), self.sizes.tolist(), strict=True)
         if self.hopeless:
             return None
-        point = np.array([a + int(weights[a : a + n].argmax()) for a, n in ends])
         _, alive = self._alive(cells)
-        found = _mend(
-            self.allowed[alive], self.values[alive], self.costs, cells, self.first, self.sizes,
+        here = np.flatnonzero(cells)
+        sizes = np.add.reduceat(cells, self.first, dtype=np.int64)
+        first = np.cumsum(sizes) - sizes
+        ends, chances = zip(first.tolist(), sizes.tolist(), strict=True), weights[here]
+        point = np.array([a + int(chances[a : a + n].argmax()) for a, n in ends])
+        found = mend(
+            self.allowed[np.ix_(alive, here)], self.values[alive], self.costs[here], first, sizes,
             point, self.low, self.high,
         )  # fmt: skip
-        return point if found < math.inf else None
+        return here[point] if found < math.inf else None
 
     # ------------------------------------------------------------ what is left
 
@@ -311,7 +313,7 @@ class _Problem:
 # ---------------------------------------------------------------- compiled
 
 
-@_arrays
+@making
 def _living(lay: Any, cells: Any, atoms: Any, leaves: Any) -> None:
     """Which atoms have a cell left, and which leaves an atom in each entry of their term."""
     for e in range(lay[E]):
@@ -336,7 +338,7 @@ def _living(lay: Any, cells: Any, atoms: Any, leaves: Any) -> None:
                     break
 
 
-@_arrays
+@making
 def _coupled(lay: Any, cells: Any, atoms: Any, leaves: Any) -> Any:
     """Rows of the LP: the leaves inside a set of atoms of an entry, less the cells of the set.
 
@@ -436,14 +438,14 @@ def _coupled(lay: Any, cells: Any, atoms: Any, leaves: Any) -> Any:
     return rows[:used], columns[:used], signs[:used], entry_of[:n], set_of[:n]
 
 
-@_arrays
+@making
 def _longer(array: Any, size: int) -> Any:
     made = np.empty(size, array.dtype)
     made[: len(array)] = array
     return made
 
 
-@_arrays
+@making
 def _priced(lay: Any, entry: Any, sets: Any, duals: Any) -> Any:
     """H of all atoms from the duals of the sets they are in."""
     h = np.zeros(lay[H])
@@ -456,7 +458,7 @@ def _priced(lay: Any, entry: Any, sets: Any, duals: Any) -> Any:
     return h
 
 
-@_arrays
+@making
 def _separated(lay: Any, values: Any, atoms: Any, leaves: Any, h: Any, gains: Any) -> float:
     """K = Σ_t max over the leaves that are left of (value − Σ min h), and the gain of each cell."""
     total = 0.0
@@ -485,7 +487,7 @@ def _separated(lay: Any, values: Any, atoms: Any, leaves: Any, h: Any, gains: An
     return total
 
 
-@_arrays
+@making
 def _carry(lay: Any, fewer: Any, names: Any, columns: Any, h: Any, out: Any) -> None:
     """H of the atoms of the smaller sum: those of their first cells in the larger one."""
     for t in range(fewer[T]):
@@ -502,151 +504,3 @@ def _carry(lay: Any, fewer: Any, names: Any, columns: Any, h: Any, out: Any) -> 
                     cell = columns[fewer[fewer[FIRST] + f] + c] - begin
                     was = lay[lay[CELL_ATOM] + lay[lay[MAP] + old] + cell]
                     out[fewer[fewer[ATOM] + e] + a] = h[lay[lay[ATOM] + old] + was]
-
-
-# ---------------------------------------------------------------- incumbents, compiled
-
-
-@_arrays
-def _sums(
-    allowed: Any, values: Any, misses: Any, point: Any, f: int, first: int, size: int, out: Any
-) -> None:
-    """The sum for each cell of one feature, the others as they are.
-
-    `misses` is how many features of the point each leaf does not take.
-    """
-    for c in range(size):
-        out[c] = 0.0
-    for leaf in range(len(values)):
-        if misses[leaf] - (0 if allowed[leaf, point[f]] else 1) == 0:
-            for c in range(size):
-                if allowed[leaf, first + c]:
-                    out[c] += values[leaf]
-
-
-@_arrays
-def _move(allowed: Any, misses: Any, point: Any, f: int, cell: int) -> None:
-    for leaf in range(allowed.shape[0]):
-        misses[leaf] += (0 if allowed[leaf, cell] else 1) - (0 if allowed[leaf, point[f]] else 1)
-    point[f] = cell
-
-
-@_arrays
-def _raise(
-    allowed: Any, values: Any, costs: Any, cells: Any, first: Any, sizes: Any, point: Any,
-    misses: Any, low: float, high: float, locked: int, sums: Any,
-) -> bool:  # fmt: skip
-    """Change one feature at a time, the most gain for the cost first, until it is enough."""
-    d = len(sizes)
-    for _ in range(3 * d):
-        best, feature, cell = 0.0, -1, -1
-        for f in range(d):
-            _sums(allowed, values, misses, point, f, first[f], sizes[f], sums)
-            now = sums[point[f] - first[f]]
-            if low <= now <= high:
-                return True
-            if f == locked:
-                continue
-            for c in range(sizes[f]):
-                gain = min(sums[c], low) - now
-                if cells[first[f] + c] and gain > 1e-12 and sums[c] <= high:
-                    more = costs[first[f] + c] - costs[point[f]]
-                    rate = gain / max(more, 1e-9)
-                    if rate > best:
-                        best, feature, cell = rate, f, first[f] + c
-        if feature < 0:
-            return False
-        _move(allowed, misses, point, feature, cell)
-    return False
-
-
-@_arrays
-def _walk_back(
-    allowed: Any, values: Any, costs: Any, cells: Any, first: Any, sizes: Any, point: Any,
-    misses: Any, low: float, high: float, sums: Any,
-) -> None:  # fmt: skip
-    """Make a point that is enough cheaper, a feature at a time, the dearest first."""
-    moved = True
-    while moved:
-        moved = False
-        for f in np.argsort(-costs[point]):
-            if costs[point[f]] <= 0.0:
-                break
-            _sums(allowed, values, misses, point, f, first[f], sizes[f], sums)
-            best, cell = costs[point[f]] - 1e-12, -1
-            for c in range(sizes[f]):
-                fits = cells[first[f] + c] and low <= sums[c] <= high
-                if fits and costs[first[f] + c] < best:
-                    best, cell = costs[first[f] + c], first[f] + c
-            if cell >= 0:
-                _move(allowed, misses, point, f, cell)
-                moved = True
-
-
-@_arrays
-def _exchange(
-    allowed: Any, values: Any, costs: Any, cells: Any, first: Any, sizes: Any, point: Any,
-    misses: Any, low: float, high: float, sums: Any,
-) -> bool:  # fmt: skip
-    """Make one feature cheaper and another dearer, if that is cheaper together and enough."""
-    d = len(sizes)
-    for f in range(d):
-        own = point[f]
-        for c in range(first[f], first[f] + sizes[f]):
-            if not cells[c] or costs[c] >= costs[own] - 1e-12:
-                continue
-            _move(allowed, misses, point, f, c)
-            saved, feature, cell = costs[own] - costs[c] - 1e-12, -1, -1
-            for g in range(d):
-                if g == f:
-                    continue
-                _sums(allowed, values, misses, point, g, first[g], sizes[g], sums)
-                for k in range(sizes[g]):
-                    more = costs[first[g] + k] - costs[point[g]]
-                    if cells[first[g] + k] and more < saved and low <= sums[k] <= high:
-                        saved, feature, cell = more, g, first[g] + k
-            if feature >= 0:
-                _move(allowed, misses, point, feature, cell)
-                return True
-            _move(allowed, misses, point, f, own)
-    return False
-
-
-@_arrays
-def _mend(
-    allowed: Any, values: Any, costs: Any, cells: Any, first: Any, sizes: Any, point: Any,
-    low: float, high: float,
-) -> float:  # fmt: skip
-    """Make of a point a cheap one that is enough, and tell its cost; ∞ if that failed."""
-    n, d = allowed.shape[0], len(sizes)
-    misses, sums = np.zeros(n, np.int64), np.empty(sizes.max())
-    for leaf in range(n):
-        for f in range(d):
-            misses[leaf] += 0 if allowed[leaf, point[f]] else 1
-    if not _raise(allowed, values, costs, cells, first, sizes, point, misses, low, high, -1, sums):
-        return np.inf
-    settle = True
-    while settle:
-        settle = False
-        _walk_back(allowed, values, costs, cells, first, sizes, point, misses, low, high, sums)
-        if _exchange(allowed, values, costs, cells, first, sizes, point, misses, low, high, sums):
-            settle = True
-            continue
-        # without one of the changes, what else would do
-        for f in range(d):
-            own = first[f] + int(np.argmin(costs[first[f] : first[f] + sizes[f]]))
-            if point[f] == own or not cells[own]:
-                continue
-            other, missed = point.copy(), misses.copy()
-            _move(allowed, missed, other, f, own)
-            if _raise(
-                allowed, values, costs, cells, first, sizes, other, missed, low, high, f, sums
-            ):
-                _walk_back(
-                    allowed, values, costs, cells, first, sizes, other, missed, low, high, sums
-                )
-                if costs[other].sum() < costs[point].sum() - 1e-12:
-                    point[:], misses[:] = other, missed
-                    settle = True
-                    break
-    return float(costs[point].sum())

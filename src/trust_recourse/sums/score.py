@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import cache
 
 import numpy as np
 
@@ -60,8 +61,9 @@ class _Less(SumScore):
     def __init__(self, whole: SumScore, found: Reduced) -> None:
         self.rises, self.base = whole.rises, whole.base + found.base
         self.model, self.wanted = whole.model, whole.wanted
-        schema = Schema(tuple(Feature(f"feature {f}") for f in range(len(found.sizes))))
-        self.grid = Grid(schema, tuple(np.arange(n - 1.0) for n in found.sizes.tolist()))
+        self.grid = Grid(
+            _numbers(len(found.sizes)), tuple(np.arange(n - 1.0) for n in found.sizes.tolist())
+        )
         self.kernel = Terms(
             found.leaves, found.sizes, error=whole.kernel.rounding * whole.kernel.width,
             h=found.h, multiplier=found.multiplier, arrays=found.layout,
@@ -71,6 +73,11 @@ class _Less(SumScore):
     def at(self, cells: Cells) -> Floats:
         """It is the whole that judges points."""
         raise NotImplementedError
+
+
+@cache
+def _numbers(d: int) -> Schema:
+    return Schema(tuple(Feature(f"feature {f}") for f in range(d)))
 
 
 def _reduction(
@@ -92,7 +99,7 @@ def _reduction(
     level = condition.low if side > 0 else 1.0 - condition.high
     asked = Asked(side, need, most, 2.0 * kernel.rounding * kernel.width, level)
     costs, chosen = _on_cells(features, whole.sizes)
-    first = np.cumsum(whole.sizes) - whole.sizes
+    first = _starts(whole.sizes)
 
     def codes_at(point: Ints) -> Floats:
         places = zip(features, chosen, point - first, strict=True)
@@ -133,11 +140,15 @@ def _left(each: Candidates, kept: Ints, room: Floats) -> Candidates:
 
 def _on_cells(features: Sequence[Candidates], sizes: Ints) -> tuple[Floats, list[Ints]]:
     """What the cheapest candidate of each cell costs, in one row, and which one it is."""
-    costs, chosen = [], []
-    for each, size in zip(features, sizes.tolist(), strict=True):
-        cost, which = np.full(size, np.inf), np.full(size, -1)
-        order = np.argsort(-each.costs, kind="stable")
-        cost[each.cells[order]], which[each.cells[order]] = each.costs[order], order
-        costs.append(cost)
-        chosen.append(which)
-    return np.concatenate(costs), chosen
+    many = [len(each.codes) for each in features]
+    cells = np.concatenate([each.cells for each in features]) + np.repeat(_starts(sizes), many)
+    price = np.concatenate([each.costs for each in features])
+    order = np.argsort(-price, kind="stable")  # of several in a cell the cheapest is written last
+    costs, chosen = np.full(int(sizes.sum()), np.inf), np.full(int(sizes.sum()), -1)
+    costs[cells[order]] = price[order]
+    chosen[cells[order]] = order - np.repeat(_starts(many), many)[order]
+    return costs, np.split(chosen, np.cumsum(sizes)[:-1])
+
+
+def _starts(sizes: Ints | list[int]) -> Ints:
+    return np.cumsum(sizes) - np.asarray(sizes, np.int64)

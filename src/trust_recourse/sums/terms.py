@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -28,9 +27,9 @@ from trust_recourse.cells import (
     NARROW,
     RELAXATION,
     Floats,
-    Handed,
     Ints,
     Kernel,
+    handed,
     inline,
 )
 from trust_recourse.sums.ensemble import Leaves
@@ -102,31 +101,26 @@ class Terms(Kernel):
     @property
     def interval(self) -> Any:
         """The sum over the terms of the least and of the greatest leaf that can be reached."""
-        return _handed(INTERVAL, _interval)
+        return handed(INTERVAL, _interval)
 
     @property
     def relaxation(self) -> Any:
         """K + Σ g by dual decomposition."""
-        return _handed(RELAXATION, _relaxation)
+        return handed(RELAXATION, _relaxation)
 
     @property
     def errors(self) -> Any:
         """What the last relaxation adds to the terms at a point."""
-        return _handed(ERRORS, _errors)
+        return handed(ERRORS, _errors)
 
     @property
     def narrow(self) -> Any:
         """Which leaves a part of a box can still reach."""
-        return _handed(NARROW, _narrow)
+        return handed(NARROW, _narrow)
 
     def told(self, price: Floats, memory: Floats, cells: Sequence[Ints]) -> tuple[Floats, Floats]:
         """Prices per unit of the sum, and the h of the atoms that these cells tell apart."""
         return price / self.width, memory[:, 1 + atoms_of(self.layout, cells)] * self.width
-
-
-@cache
-def _handed(signature: Any, function: Any) -> Handed:
-    return Handed(signature, function)
 
 
 # ---------------------------------------------------------------- compiled

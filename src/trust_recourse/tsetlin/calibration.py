@@ -63,9 +63,9 @@ class Calibrator:
 
     def least_raw(self, target: float) -> float | None:
         """The least raw confidence whose calibrated value is at least the target; None if none."""
-        return first_float(lambda m: bool(self(np.array(m)) >= target))
+        return first_float(lambda m: self(m) >= target)
 
     def greatest_raw(self, target: float) -> float | None:
         """The greatest raw confidence whose calibrated value is at most the target."""
-        found = last_float_before(lambda m: bool(self(np.array(m)) > target))
+        found = last_float_before(lambda m: self(m) > target)
         return None if math.isinf(found) else found

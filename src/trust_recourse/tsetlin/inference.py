@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from trust_recourse.cells import compiled
+from trust_recourse.cells import making
 from trust_recourse.tsetlin.kernels import kernel, literal_row
 
 
@@ -63,7 +63,7 @@ def expectation(law: Any, g: Any, out: Any) -> None:
         out[i] = m
 
 
-@compiled(_nrt=True)  # it makes arrays of its own
+@making
 def slopes(q: Any, g: Any, out: Any) -> None:
     """∂M/∂q_j for each row of q: what E[g(v)] gains when clause j fires for sure.
 
@@ -108,7 +108,7 @@ def literal_rows(rows: Any, layout: tuple[Any, Any, Any, Any, int], out: Any) ->
         literal_row(rows, i, layout, out[i])
 
 
-@compiled(_nrt=True)  # it makes arrays of its own
+@making
 def monte_carlo(
     rows: Any,
     layout: tuple[Any, Any, Any, Any, int],

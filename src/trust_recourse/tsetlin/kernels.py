@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from trust_recourse.cells import compiled
+from trust_recourse.cells import compiled, making
 
 BLOCK = 16  # steps between two settlements: the history of one automaton fills 32 bits
 LANES = 32  # automata that share a tile of the window
@@ -514,7 +514,7 @@ def learn_plain(
                     shift(states, base, 1, _f(1), 0, N - 1 if still else S - 2)
 
 
-@compiled(_nrt=True)  # it makes arrays of its own
+@making
 def learn_integer(
     rows: Any,
     y: Any,
