@@ -63,8 +63,6 @@ ERRORS = types.void(_floats, _ints, _ints, _ints, _floats, _floats)
 
 
 _KERNELS = re.compile(r"^@(inline|kernel|making|lanes|compiled)|anded\(|compiled\(", re.MULTILINE)
-    r"^@(inline|kernel|making|lanes|compiled)|[Hh]anded\(|compiled\(", re.MULTILINE
-)
 
 
 @cache
