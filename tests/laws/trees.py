@@ -24,15 +24,15 @@ from laws.safety import check_noise, check_room
 from trust_recourse import Schema
 from trust_recourse.sums import score
 
-NEEDS = {"lightgbm": "lightgbm", "xgboost": "xgboost"}  # and the others scikit-learn
+OTHERS = ("lightgbm", "xgboost", "catboost")  # than scikit-learn
 KINDS = tuple(
     kind
     for kind in ("tree", "extra tree", "forest", "extra trees", "gradient boosting", "histogram",
-                 "lightgbm", "xgboost")
-    if find_spec(NEEDS.get(kind, "sklearn"))
+                 *OTHERS)
+    if kind not in OTHERS or find_spec(kind)
 )  # fmt: skip
-NATIVE = ("histogram", "lightgbm", "xgboost")  # those that know categories
-NO_BLANKS = ("gradient boosting",)
+NATIVE = ("histogram", *OTHERS)  # those that know categories
+NO_BLANKS = ("gradient boosting", "catboost")
 ROOM = 3_000  # rows that a person may become, about
 
 
@@ -109,6 +109,9 @@ def splits(kind, given):
                 if not isinstance(node.get("split_condition", []), list):
                     name = node["split"]
                     yield (name if named else int(name[1:])), float(node["split_condition"])
+    elif kind == "catboost":
+        for place, borders in given.get_borders().items():
+            yield from ((place, border) for border in borders)
     elif kind == "histogram":
         order = np.arange(given.n_features_in_)
         if given._preprocessor is not None:
@@ -171,7 +174,11 @@ def _taken(kind, feature):
     if (text(feature) and kind not in NATIVE) or (None in feature.missing and kind in NO_BLANKS):
         return False
     apart = len(feature.missing) > 1  # codes that a model may tell apart, which are one to a schema
-    strange = kind == "xgboost" and not numeric(feature) and feature.missing not in ((), (None,))
+    strange = (
+        kind in ("xgboost", "catboost")
+        and not numeric(feature)
+        and feature.missing not in ((), (None,))
+    )
     return not (apart or strange)
 
 
@@ -187,6 +194,8 @@ def a_model(rng, kind, schema, table, trees, leaves):
     columns = None if not known and chance(rng, 0.3) else columns
     y = _labels(rng, schema, table)
     given = _unfitted(rng, kind, trees, int(rng.integers(leaves[0], leaves[1] + 1)))
+    if kind == "catboost":
+        given.set_params(cat_features=sorted(known))
     return Library(kind, given, schema, columns, known).learnt(table, y)
 
 
@@ -229,6 +238,13 @@ def _unfitted(rng, kind, n, leaves):
             learning_rate=rate, tree_method=one_of(rng, "hist", "approx"), random_state=seed,
             max_cat_to_onehot=one_of(rng, 1, 10), min_child_weight=0.1,
             base_score=one_of(rng, None, 0.3),
+        )  # fmt: skip
+    if kind == "catboost":
+        from catboost import CatBoostClassifier
+
+        return CatBoostClassifier(
+            iterations=n, depth=int(math.log2(leaves)) or 1, learning_rate=rate, thread_count=1,
+            one_hot_max_size=99, random_seed=seed, verbose=0, allow_writing_files=False,
         )  # fmt: skip
     from sklearn import ensemble, tree
 

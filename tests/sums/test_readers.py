@@ -32,12 +32,13 @@ def library(name):
     )
 
 
-KINDS = ["tree", "forest", "extra trees", "gradient boosting", "histogram", "lightgbm", "xgboost"]
-THERE = [kind for kind in KINDS if kind not in ("lightgbm", "xgboost") or find_spec(kind)]
+OTHERS = ("lightgbm", "xgboost", "catboost")  # than scikit-learn
+KINDS = ["tree", "forest", "extra trees", "gradient boosting", "histogram", *OTHERS]
+THERE = [kind for kind in KINDS if kind not in OTHERS or find_spec(kind)]
 every_kind = pytest.mark.parametrize(
     "kind", [pytest.param(k, marks=() if k in THERE else library(k)) for k in KINDS]
 )
-NATIVE = ("histogram", "lightgbm", "xgboost")  # those that know categories, and blanks in them
+NATIVE = ("histogram", *OTHERS)  # those that know categories
 
 
 # ---------------------------------------------------------------- random models
@@ -46,6 +47,7 @@ NATIVE = ("histogram", "lightgbm", "xgboost")  # those that know categories, and
 def features(kind, rng):
     """Columns of every kind that a library takes, in the schema's own order."""
     blank = {} if kind == "gradient boosting" else {"missing": (None,)}
+    jobless = () if kind == "catboost" else (None,)  # it takes no blanks among categories
     found = [
         Feature("real", **blank),
         Feature("rounded", missing=(1.0,)),
@@ -56,7 +58,7 @@ def features(kind, rng):
     ]
     if kind in NATIVE:
         found += [
-            Feature("job", "category", values=("a", "b", "c", "d", "e", "f"), missing=(None,)),
+            Feature("job", "category", values=("a", "b", "c", "d", "e", "f"), missing=jobless),
             Feature("grade", "ordinal", values=("low", "mid", "high", "top")),
         ]
     return Schema(tuple(found[j] for j in rng.permutation(len(found))))
@@ -106,6 +108,8 @@ def fitted(kind, X, y, rng):
         return lightgbm_model(rng, n).fit(X, y)
     if kind == "xgboost":
         return xgboost_model(rng, n, depth).fit(X, y)
+    if kind == "catboost":
+        return catboost_model(rng, n, depth, X).fit(X, y)
     from sklearn import ensemble, tree
 
     if kind == "histogram":
@@ -151,6 +155,19 @@ def xgboost_model(rng, n, depth):
         n_estimators=n, max_depth=depth, enable_categorical=True, n_jobs=1, **start,
         tree_method=rng.choice(["hist", "approx"]), num_parallel_tree=int(rng.choice([1, 3])),
         max_cat_to_onehot=int(rng.choice([1, 10])), subsample=0.8, min_child_weight=0.1,
+    )  # fmt: skip
+
+
+def catboost_model(rng, n, depth, X):
+    from catboost import CatBoostClassifier
+
+    words = [*X.select_dtypes("category")] if isinstance(X, pd.DataFrame) else []
+    grow = "SymmetricTree" if words else str(rng.choice(["SymmetricTree", "Lossguide"]))
+    return CatBoostClassifier(
+        iterations=n, depth=depth, cat_features=words, one_hot_max_size=20, grow_policy=grow,
+        nan_mode=str(rng.choice(["Min", "Max"])), learning_rate=0.3, thread_count=1, verbose=0,
+        boost_from_average=bool(rng.random() < 0.5), random_seed=int(rng.integers(1000)),
+        allow_writing_files=False,
     )  # fmt: skip
 
 
@@ -210,6 +227,8 @@ def raw(kind, given, X):
         return given.predict(X, raw_score=True)
     if kind == "xgboost":
         return given.predict(X, output_margin=True)
+    if kind == "catboost":
+        return given.predict(X, prediction_type="RawFormulaVal")
     if kind in ("gradient boosting", "histogram"):
         return given.decision_function(X)
     return None  # of forests only the mean is told
@@ -290,7 +309,17 @@ def told_by_library(made, scores):
         return np.column_stack([np.float32(1) - yes, yes]).astype(float)
     if kind in ("gradient boosting", "histogram"):
         return given._loss.predict_proba(np.array(scores))
+    if kind == "catboost":
+        row = made.frame(np.zeros((1, 8)))[given.feature_names_]
+        return np.array([shifted(given, score).predict_proba(row)[0] for score in scores])
     return np.column_stack([np.zeros(len(scores)), np.array(scores) / len(made.read.trees)])
+
+
+def shifted(given, score):
+    """CatBoost's model with nothing left of its trees, and a bias."""
+    other = given.copy()
+    other.set_scale_and_bias(0.0, float(score))
+    return other
 
 
 def constant(given, n, score):
@@ -372,6 +401,10 @@ def test_long_sums_are_the_library_s_too(kind):
         from xgboost import XGBClassifier
 
         given = XGBClassifier(**n, max_depth=2, n_jobs=1).fit(X, y)
+    elif kind == "catboost":
+        from catboost import CatBoostClassifier
+
+        given = CatBoostClassifier(**n, depth=2, verbose=0, allow_writing_files=False).fit(X, y)
     else:
         from sklearn import ensemble, tree
 
@@ -603,3 +636,48 @@ def test_xgboost_s_models_that_cannot_be_read_are_told():
     assert "the value 9, which the model was not" in told(
         model, Schema((Feature("a"), wider, Feature("c")))
     )
+
+
+# ---------------------------------------------------------------- CatBoost
+
+
+def catboost_of(X, y, **more):
+    from catboost import CatBoostClassifier
+
+    made = CatBoostClassifier(iterations=5, depth=2, verbose=0, allow_writing_files=False, **more)
+    return made.fit(X, y)
+
+
+@library("catboost")
+@pytest.mark.parametrize(
+    ("settings_", "missing", "says"),
+    [
+        ({}, (), "target statistics"),
+        ({"one_hot_max_size": 9, "grow_policy": "Lossguide"}, (), "not symmetric"),
+        ({"one_hot_max_size": 9}, (None,), "no blanks among categories"),
+    ],
+)
+def test_what_cannot_be_read_of_catboost_gets_a_sentence(settings_, missing, says):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(
+        {"real": rng.normal(size=80), "job": pd.Categorical(rng.choice([*"abcd"], 80))}
+    )
+    y = ((X["job"] == "a") | (X["job"] == "c")).astype(int)
+    schema = Schema(
+        (Feature("real"), Feature("job", "category", values=[*"abcd"], missing=missing))
+    )
+    with pytest.raises(UnreadableError, match=says):
+        adopt(catboost_of(X, y, cat_features=["job"], **settings_), schema)
+
+
+@library("catboost")
+def test_a_bias_of_catboost_comes_last():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 2))
+    given = catboost_of(X, (X.sum(axis=1) > 0).astype(int))
+    given.set_scale_and_bias(1.0, 0.1)
+    read = adopt(given, Schema((Feature("a"), Feature("b"))), X)
+    assert read.base == 0.0
+    given.set_scale_and_bias(2.0, 0.1)
+    with pytest.raises(UnreadableError, match="scaled by 2"):
+        adopt(given, Schema((Feature("a"), Feature("b"))))

@@ -15,16 +15,16 @@ from trust_recourse.sums.ensemble import SumModel
 
 __all__ = ["Additive", "SumModel", "UnreadableError", "adopt"]
 
-_LIBRARIES = ("lightgbm", "sklearn", "xgboost")
+_LIBRARIES = ("catboost", "lightgbm", "sklearn", "xgboost")
 
 
 def adopt(model: Any, schema: Schema, X: Any = None) -> SumModel:
     """The same model as a sum of trees, with the library's very numbers.
 
-    It takes a `LGBMClassifier`, `XGBClassifier` or `Booster` of either library, and a decision
-    tree, forest, gradient or histogram gradient boosting of scikit-learn, of two classes. The
-    schema's columns are the model's, in any order. With rows `X`, as the library takes them, the
-    library is asked again, and what differs in one bit is refused.
+    It takes a `LGBMClassifier`, `XGBClassifier` or `Booster` of either library, a
+    `CatBoostClassifier`, and a decision tree, forest, gradient or histogram gradient boosting of
+    scikit-learn, of two classes. The schema's columns are the model's, in any order. With rows `X`,
+    as the library takes them, the library is asked again, and what differs in one bit is refused.
 
     The library sees people's own values: a missing code such as -9 as that number, a blank as NaN;
     of a category or ordinal the number it is, or its place among the model's pandas categories.
@@ -67,7 +67,7 @@ def known(model: Any, schema: Schema) -> tuple[SumModel, Library]:
     if reader is None:
         raise UnreadableError(
             f"given {type(model).__module__}.{type(model).__name__}; expected a tree, forest or "
-            "boosted trees of scikit-learn, LightGBM or XGBoost"
+            "boosted trees of scikit-learn, LightGBM, XGBoost or CatBoost"
         )
     if type(model).__name__ != "Booster" and not hasattr(model, "classes_"):
         raise UnreadableError(f"{type(model).__name__}: it has not learnt yet; call fit first")
