@@ -97,6 +97,11 @@ class Recourse:
     ) -> None:
         self.library: sums.Library | None = None
         self.unread = ""
+        if schema is not None and not isinstance(schema, Schema):
+            raise TypeError(
+                f"schema is a {type(schema).__name__}; expected a Schema, such as Schema.infer(X) "
+                "with X the rows, or Schema.from_yaml(path)"
+            )
         if not hasattr(model, "score_of") and schema is not None and sums.readable(model):
             try:
                 model, self.library = sums.known(model, schema)
@@ -105,8 +110,9 @@ class Recourse:
         self.exact = hasattr(model, "score_of")
         if not (self.exact or hasattr(model, "predict_proba") or callable(model)):
             raise TypeError(
-                f"model is {type(model).__name__}; expected a fitted PTMClassifier or "
-                "TMClassifier, a classifier with predict_proba, or a function of a table that "
+                f"model is {type(model).__name__}{self._why_unread}; expected a fitted "
+                "PTMClassifier or TMClassifier, trees of LightGBM, XGBoost, CatBoost or "
+                "scikit-learn, a classifier with predict_proba, or a function of a table that "
                 "gives the probability of the wanted class"
             )
         if schema is None and not hasattr(model, "schema_"):
@@ -515,13 +521,17 @@ class Recourse:
                 f"{confidence!r}; please report this"
             )
 
+    @property
+    def _why_unread(self) -> str:
+        """Why a model of trees is not asked as such, to end a sentence with."""
+        return f" ({self.unread})" if self.unread else ""
+
     def _need_cells(self, what: str) -> None:
         if not self.exact:
-            why = f" ({self.unread})" if self.unread else ""
             raise TypeError(
                 f"{what} needs a model with cells, such as PTMClassifier; this one is "
                 f"{type(self.model).__name__}, which only find() with engine 'tpe' or 'gp' can "
-                f"ask{why}"
+                f"ask{self._why_unread}"
             )
 
     def proves(self, engine: str) -> bool:
@@ -544,7 +554,7 @@ class Recourse:
         other = ("n_trials",) if engine == "exact" else ("node_limit", "time_limit")
         if ignored := [name for name in other if getattr(question, name) is not None]:
             hint = "it has no trials" if engine == "exact" else "limit it by n_trials"
-            raise ValueError(f"{ignored[0]} with engine {engine!r}: {hint}")
+            raise ValueError(f"{ignored[0]} with engine {engine!r}: {hint}{self._why_unread}")
         if isinstance(question.plausible, str):
             raise ValueError(
                 f"plausible={question.plausible!r} is the name of a test of rows; give the test "

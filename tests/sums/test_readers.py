@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
 
-from trust_recourse import Feature, Schema
+from trust_recourse import Feature, Recourse, Schema
 from trust_recourse.sums import UnreadableError, adopt, known
 from trust_recourse.sums.columns import last_left
 
@@ -584,7 +584,7 @@ def test_a_schema_that_is_not_the_model_s_is_told():
 
     X, y = table()
     model = DecisionTreeClassifier(random_state=0).fit(X, y)
-    assert "the columns 'a', 'b', 'c', the schema 1: 'a'" in told(model, Schema((Feature("a"),)))
+    assert "the model alone has the columns 'b', 'c'" in told(model, Schema((Feature("a"),)))
     bare = DecisionTreeClassifier(random_state=0).fit(X.to_numpy(), y)
     assert "has 3 columns" in told(bare, Schema((Feature("a"),)))
     renamed = Feature("b", "category", values=("0", "1", "2", "3", "4"))
@@ -681,3 +681,52 @@ def test_a_bias_of_catboost_comes_last():
     given.set_scale_and_bias(2.0, 0.1)
     with pytest.raises(UnreadableError, match="scaled by 2"):
         adopt(given, Schema((Feature("a"), Feature("b"))))
+
+
+# ---------------------------------------------------------------- what a newcomer gives
+
+
+@library("lightgbm")
+def test_a_code_is_refused_where_the_model_learnt_of_blanks():
+    X = np.arange(80.0).reshape(-1, 1) % 8
+    y = (X[:, 0] > 3).astype(int)
+    X[::5] = math.nan
+    given = lightgbm_model(np.random.default_rng(0), 3, random_state=0)
+    given.set_params(boosting_type="gbdt", use_missing=True, zero_as_missing=False)
+    given.fit(X, y)
+    with pytest.raises(
+        UnreadableError, match=r"missing code -9 a number; declare missing=\(None,\)"
+    ):
+        adopt(given, Schema((Feature("a", missing=(-9,)),)))
+    adopt(given, Schema((Feature("a", missing=(None,)),)), X)
+
+
+@library("xgboost")
+def test_labels_that_xgboost_cuts_off_are_named():
+    from xgboost import XGBClassifier
+
+    X = pd.DataFrame({"a": pd.Categorical(["≥ 200", "none"] * 20)})
+    given = XGBClassifier(n_estimators=2, enable_categorical=True).fit(X, [0, 1] * 20)
+    with pytest.raises(UnreadableError, match="beyond ASCII .* '≥ 200'; write it in ASCII"):
+        adopt(given, Schema((Feature("a", "category", values=("≥ 200", "none")),)))
+
+
+def test_only_the_columns_that_differ_are_named():
+    from sklearn.tree import DecisionTreeClassifier
+
+    X = pd.DataFrame(np.eye(12), columns=[f"column {at}" for at in range(12)])
+    given = DecisionTreeClassifier().fit(X, [0, 1] * 6)
+    schema = Schema(tuple(Feature(name) for name in [*X.columns[:-1], "Column 11"]))
+    says = (
+        "the model alone has the columns 'column 11' and the schema alone has the columns 'Column"
+    )
+    with pytest.raises(UnreadableError, match=says):
+        adopt(given, schema)
+    with pytest.raises(ValueError, match="limit it by n_trials .*'Column 11'"):
+        Recourse(given, schema).find(pd.Series(0.0, schema.names), 0.5, time_limit=1)
+
+
+def test_a_table_is_no_schema():
+    X = pd.DataFrame({"a": [0.0, 1.0]})
+    with pytest.raises(TypeError, match=r"schema is a DataFrame; expected a Schema, .*infer\(X\)"):
+        Recourse(lambda rows: rows["a"], X)

@@ -18,14 +18,15 @@ def why_not(model: Any) -> str:
 
     >>> print(why_not(len))
     the checker has no reader for builtin_function_or_method; it reads Tsetlin machines, tables of
-    points and sums of trees
+    points and sums of trees, and a library's own trees as adopt(model, schema)
     """
     kind = type(model).__name__
     if str(getattr(model, "family", "")) in READERS:
         named = hasattr(model, "fingerprint_")
         return "" if named else f"{kind} has no `fingerprint_`, by which a certificate names it"
     *others, last = (reader.words for reader in READERS.values())
-    return f"the checker has no reader for {kind}; it reads {', '.join(others)} and {last}"
+    known = f"{', '.join(others)} and {last}, and a library's own trees as adopt(model, schema)"
+    return f"the checker has no reader for {kind}; it reads {known}"
 
 
 def read(model: Any, wanted: int) -> Reader:

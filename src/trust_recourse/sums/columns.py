@@ -141,7 +141,8 @@ class Columns:
             raise UnreadableError(
                 f"column {feature.name!r}: the model tells its missing codes apart "
                 f"({some(feature.missing)}), which are one to the schema; declare them as values, "
-                "or learn the model with blanks in their place"
+                "or learn the model with blanks in their place, with missing=(None,) in the schema "
+                "and blanks in the rows that are asked about"
             )
         return bool(goes.any())
 
@@ -149,11 +150,17 @@ class Columns:
 def order_of(schema: Schema, names: Sequence[str] | None, n: int) -> tuple[int, ...]:
     """The schema's feature of each column: by name, or by place where the model has no names."""
     if n != len(schema) or (names is not None and set(names) != set(schema.names)):
-        told = f"{n} columns" if names is None else f"the columns {some(names)}"
-        raise UnreadableError(
-            f"the model has {told}, the schema {len(schema)}: {some(schema.names)}; expected the "
-            "same ones"
-        )
+        if names is None:
+            told = f"the model has {n} columns, the schema {len(schema)}: {some(schema.names)}"
+        else:
+            apart = [[c for c in names if c not in schema.names]]
+            apart.append([c for c in schema.names if c not in names])
+            told = " and ".join(
+                f"{who} alone has the columns {some(those)}"
+                for who, those in zip(("the model", "the schema"), apart, strict=True)
+                if those
+            )
+        raise UnreadableError(f"{told}; expected the same ones")
     return tuple(range(n) if names is None else map(schema.position, names))
 
 

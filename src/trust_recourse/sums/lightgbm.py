@@ -27,9 +27,7 @@ from trust_recourse.sums.ensemble import BEFORE_ZERO, ZERO, Link, SumModel, list
 
 NAMES = ("LGBMClassifier", "Booster")
 _CATEGORY, _DEFAULT_LEFT = 1, 2  # bits of a decision; the next two are what is missing
-_NOTHING, _ZEROS = 0, 1
-
-
+_NOTHING, _ZEROS, _BLANKS = 0, 1, 2
 THREADS = 1000  # rows, from which on starting threads pays
 
 
@@ -51,9 +49,27 @@ def read(model: Any, schema: Schema) -> tuple[SumModel, Columns]:
     names, n = _names(booster, schema.names), int(told["max_feature_idx"]) + 1
     lists = _categories(booster.pandas_categorical or [], schema, order_of(schema, names, n))
     columns = Columns.of(schema, names, n, lists)
+    _refuse_codes(trees, columns)
     link = Link(True, len(trees) if "average_output" in told else 1, float(found[1]))
     sums = tuple(columns.tree(_nodes(tree)) for tree in trees)
     return SumModel(schema, classes, sums, 0.0, link), columns
+
+
+def _refuse_codes(trees: Sequence[dict[str, str]], columns: Columns) -> None:
+    """A model that learnt of blanks sees in a code such as -9 a number, not a blank."""
+    learnt = set()
+    for tree in trees:
+        kinds = [int(each) for each in tree.get("decision_type", "").split()]
+        places = [int(each) for each in tree.get("split_feature", "").split()]
+        learnt |= {c for c, k in zip(places, kinds, strict=True) if k >> 2 & 3 == _BLANKS}
+    for feature in (columns.schema[columns.order[c]] for c in sorted(learnt)):
+        codes = [code for code in feature.missing if code is not None and code == code]
+        if codes and not listed(feature):
+            raise UnreadableError(
+                f"column {feature.name!r}: the model learnt of blanks there, and would see in the "
+                f"schema's missing code {codes[0]!r} a number; declare missing=(None,) in the "
+                "schema, and leave it blank in the rows that are asked about"
+            )
 
 
 def predict_proba(model: Any, X: Any) -> Floats:

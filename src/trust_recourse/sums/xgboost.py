@@ -100,6 +100,12 @@ def _categories(cats: dict[str, Any] | None) -> dict[int, Sequence[Any]]:
 def _refuse_unknown(feature: Feature, known: Sequence[Any]) -> None:
     """The library itself refuses rows with such a value."""
     strange = [each for each in (*feature.values, *feature.missing) if each not in (None, *known)]
+    if listed(feature) and any(not str(label).isascii() for label in feature.values):
+        raise UnreadableError(
+            f"XGBoost, column {feature.name!r}: it cuts labels beyond ASCII when it stores them, "
+            f"and the schema has {next(v for v in feature.values if not str(v).isascii())!r}; "
+            "write it in ASCII, in the rows that the model learns from and in the schema"
+        )
     if listed(feature) and strange:
         raise UnreadableError(
             f"XGBoost, column {feature.name!r}: the schema has the value {strange[0]!r}, which the "
