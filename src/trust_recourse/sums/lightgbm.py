@@ -67,7 +67,7 @@ def _refuse_codes(trees: Sequence[dict[str, str]], columns: Columns) -> None:
         if codes and not listed(feature):
             raise UnreadableError(
                 f"column {feature.name!r}: the model learnt of blanks there, and would see in the "
-                f"schema's missing code {codes[0]!r} a number; declare missing=(None,) in the "
+                f"schema's missing code {codes[0]:g} a number; declare missing=(None,) in the "
                 "schema, and leave it blank in the rows that are asked about"
             )
 
