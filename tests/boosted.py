@@ -97,7 +97,7 @@ class Sum(Score):
     def confidence(self, number):
         return of_class(number, self.wanted)
 
-    def reduce(self, features, condition, incumbent, related, accept):
+    def reduce(self, features, condition, incumbent, related, accept, deadline):
         """Cells that no leaf tells apart become one, of which the cheapest candidate stays."""
         if related:
             return None

@@ -369,12 +369,14 @@ class Reduction(NamedTuple):
 
     `codes` are those of a good answer, if one was found on the way. `steps` are a multiplier and a
     function each, of the kind that the model's reader of certificates takes, by which cells went.
+    No answer that the incumbent leaves costs less than the bound, before the root.
     """
 
     features: Sequence[Candidates]
     score: Score
     codes: Floats | None = None
     steps: Sequence[tuple[float, Floats]] = ()
+    bound: float = 0.0
 
 
 # ---------------------------------------------------------------- the score
@@ -415,15 +417,17 @@ class Score(ABC):
         incumbent: float,
         related: frozenset[int],
         accept: Callable[[Floats], bool],
+        deadline: float = math.inf,
     ) -> Reduction | None:
         """A smaller question with the same cheapest answers; None if there is nothing to gain.
 
         It is asked where only cost, this one condition and the schema's relations look at values:
         for answers that cost no more than the incumbent, before the root. Something else looks at
         the values of features that are related, so of these only what is too dear may go. Whether
-        codes are an answer to the whole question, `accept` says.
+        codes are an answer to the whole question, `accept` says. What takes long looks at the clock
+        (`time.monotonic`) for the deadline.
         """
-        del features, condition, incumbent, related, accept
+        del features, condition, incumbent, related, accept, deadline
         return None
 
     def bounds(self, first: Ints, last: Ints) -> tuple[Floats, Floats, Floats]:

@@ -730,3 +730,39 @@ def test_a_table_is_no_schema():
     X = pd.DataFrame({"a": [0.0, 1.0]})
     with pytest.raises(TypeError, match=r"schema is a DataFrame; expected a Schema, .*infer\(X\)"):
         Recourse(lambda rows: rows["a"], X)
+
+
+@library("lightgbm")
+def test_lists_of_categories_go_to_the_columns_that_have_them():
+    from lightgbm import LGBMClassifier
+
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(
+        {
+            "job": pd.Categorical(rng.choice(["clerk", "nurse", "cook"], 300)),
+            "grade": rng.integers(1, 5, 300).astype(float),
+            "owner": rng.integers(0, 2, 300).astype(bool),
+        }
+    )
+    y = ((X["grade"] > 2) ^ (X["owner"] & (X["job"] == "cook"))).astype(int)
+    X["owner"] = X["owner"].astype("category")
+    given = LGBMClassifier(n_estimators=9, num_leaves=6, verbose=-1).fit(X, y)
+    job = Feature("job", "category", values=("clerk", "cook", "nurse"))
+    grade = Feature("grade", "ordinal", values=(1, 2, 3, 4))
+    read = adopt(given, Schema((job, grade, Feature("owner", "boolean"))), X)
+    assert (read.predict_proba(X) == given.predict_proba(X)).all()
+    other = Feature("more", "ordinal", values=(1, 2, 3, 4))
+    X = X[["job", "grade"]].assign(more=X["grade"].astype("category"))
+    given = LGBMClassifier(n_estimators=9, num_leaves=6, verbose=-1).fit(X, y)
+    with pytest.raises(UnreadableError, match="which are which, and there are several"):
+        adopt(given, Schema((job, grade, other)))
+
+
+@library("lightgbm")
+def test_what_changes_predictions_alone_is_refused():
+    from lightgbm import LGBMClassifier
+
+    X = np.arange(60.0).reshape(-1, 1)
+    given = LGBMClassifier(n_estimators=9, pred_early_stop=True, verbose=-1)
+    with pytest.raises(UnreadableError, match="pred_early_stop: it changes what is predicted"):
+        adopt(given.fit(X, X[:, 0] > 30), Schema((Feature("a"),)))

@@ -111,14 +111,15 @@ class Exact:
         cost, alone = self.problem.cost, keep is None and self.robust is None
         factor = cost.before_root(1.0 + gap)
         point: Point | None = None
-        nodes, score, until = 0, self.score, self._deadline
+        nodes, score, until, shown = 0, self.score, self._deadline, 0.0
         features: Sequence[Candidates] = self.features
         most = self.limits["node_limit"]
         while True:
             known = math.inf if point is None else cost.before_root(point.cost)
             fewer = self._reduced(features, score, known) if alone else None
             if fewer is not None:
-                features, score, codes, _ = fewer
+                features, score, codes, _, bound = fewer
+                shown = max(shown, bound)
                 if codes is not None and (point is None or self._told(codes).cost < point.cost):
                     point = self._told(codes)
                     known = cost.before_root(point.cost)
@@ -145,7 +146,7 @@ class Exact:
             nodes += search.nodes
             if not found.early:
                 break
-        bound = cost.total(found.bound)
+        bound = cost.total(max(found.bound, shown))
         return Answer(
             point, bound if point is None else min(bound, point.cost), found.stopped, nodes
         )
@@ -201,7 +202,7 @@ class Exact:
         steps: Sequence[tuple[float, Floats]] = ()
         fewer = self._reduced(features, score, added) if added > 0 else None
         if fewer is not None:
-            features, score, _, steps = fewer
+            features, score, steps = fewer.features, fewer.score, fewer.steps
             relations = self._relations(features)
             search = BranchAndBound(features, [_about(score, features)], relations=relations)
         accept = lambda at: self._accepts(self._point(search, at), at)  # noqa: E731
@@ -256,7 +257,7 @@ class Exact:
         asked = _about(score, features)._replace(low=low, high=high, side=side)
         schema = self.problem.action_set.schema
         related = frozenset(map(schema.position, schema.related))
-        found = score.reduce(features, asked, incumbent, related, self._answers)
+        found = score.reduce(features, asked, incumbent, related, self._answers, self._deadline)
         if found is not None and not all(len(each.codes) for each in found.features):
             raise ValueError("the score's reduce() left a feature without any value")
         return found

@@ -408,8 +408,9 @@ def _tried(interval: Any, run: Any, slot: int) -> int:
     if asked.switches[FURTHEST] == 1:
         span_of_point(run.task, corner, 0, work.span)
         bounded(interval, run, slot, 0)
+        # it may be further by the model's own word, which alone counts within what is rounded
         rises = run.task.parts[SIDE] > 0
-        if not (work.out[0] if rises else 1.0 - work.out[1]) <= asked.params[REACHED]:
+        if not (work.out[1] if rises else 1.0 - work.out[0]) <= asked.params[REACHED]:
             push(store, asked.counters, slot)
             return BETTER
         return CUT

@@ -222,7 +222,8 @@ class SumModel:
         """How far the library's score may lie from the sum of the stored numbers."""
         most = (np.abs(tree.value[tree.feature < 0, -1]).max() for tree in self.trees)
         unit = float(np.finfo(self.arithmetic).epsneg)  # half of what sets 1 apart from the next
-        return (len(self.trees) + 1) * unit * math.fsum([abs(self.base), *most])
+        many = (len(self.trees) + 1) * unit
+        return many / (1.0 - many) * math.fsum([abs(self.base), *most])
 
     def confidence(self, score: Floats, wanted: int = 1) -> Floats:
         """The library's probability of class 1, or of class 0 as 1 less that, at a score."""

@@ -6,7 +6,8 @@ It adds in doubles, tree by tree, and splits by x ≤ threshold, where all withi
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -23,11 +24,16 @@ from trust_recourse.sums.columns import (
     rows,
     two_classes,
 )
-from trust_recourse.sums.ensemble import BEFORE_ZERO, ZERO, Link, SumModel, listed
+from trust_recourse.sums.ensemble import BEFORE_ZERO, ZERO, Link, SumModel, labels, listed
+from trust_recourse.wording import some
 
 NAMES = ("LGBMClassifier", "Booster")
 _CATEGORY, _DEFAULT_LEFT = 1, 2  # bits of a decision; the next two are what is missing
 _NOTHING, _ZEROS, _BLANKS = 0, 1, 2
+AT_PREDICTION = {
+    "pred_early_stop", "start_iteration_predict", "num_iteration_predict", "predict_raw_score",
+    "raw_score", "is_predict_raw_score", "predict_rawscore",
+}  # fmt: skip
 THREADS = 1000  # rows, from which on starting threads pays
 
 
@@ -46,6 +52,11 @@ def read(model: Any, schema: Schema) -> tuple[SumModel, Columns]:
         raise UnreadableError("LightGBM: the model has no trees")
     if any(tree.get("is_linear") == "1" for tree in trees):
         raise UnreadableError("LightGBM: linear trees have no value for a leaf, so are not read")
+    for name in AT_PREDICTION & {*getattr(model, "get_params", dict)()}:
+        raise UnreadableError(
+            f"LightGBM, {name}: it changes what is predicted, not what was learnt, so is not read; "
+            "leave it out"
+        )
     names, n = _names(booster, schema.names), int(told["max_feature_idx"]) + 1
     lists = _categories(booster.pandas_categorical or [], schema, order_of(schema, names, n))
     columns = Columns.of(schema, names, n, lists)
@@ -76,7 +87,10 @@ def predict_proba(model: Any, X: Any) -> Floats:
     """What the library says of rows."""
     booster = getattr(model, "booster_", model)
     X = rows(X, _names(booster, getattr(X, "columns", ())))
-    yes = booster.predict(X, num_threads=1 if len(X) < THREADS else 0)
+    threads = {"num_threads": 1} if len(X) < THREADS else {}
+    if booster is not model:
+        return np.asarray(model.predict_proba(X, **threads))
+    yes = booster.predict(X, **threads)
     return np.column_stack([1.0 - yes, yes])
 
 
@@ -99,18 +113,40 @@ def _categories(
 ) -> dict[int, Sequence[Any]]:
     """The columns of its lists of pandas categories, which it keeps in order, but unnamed.
 
-    Text can be nothing else; numbers, and then booleans, may be where there are more lists.
+    They are the only ones of the schema's columns of listed values that have all of these values,
+    or at least some, in that order, with all columns of text among them.
     """
-    booleans = [column for column, f in enumerate(order) if listed(schema[f])]
-    values = [column for column in booleans if schema[order[column]].kind != "boolean"]
-    texts = [column for column in values if isinstance(schema[order[column]].values[0], str)]
-    for columns in (texts, values, booleans):
-        if len(columns) == len(lists):
-            return dict(zip(columns, lists, strict=True))
+    known = [(c, labels(schema[f])) for c, f in enumerate(order) if listed(schema[f])]
+    told = [{(type(v) is bool, v) for v in each} for each in lists]
+    for fits in (set.issubset, lambda mine, its: not mine.isdisjoint(its)):
+        found = list(islice(_places(known, told, fits), 2))
+        if len(found) == 1:
+            return dict(zip(found[0], lists, strict=True))
+        if found:
+            break
+    texts = sum(isinstance(values[0], str) for _, values in known)
     raise UnreadableError(
         f"LightGBM: the model has {len(lists)} columns of pandas categories, the schema "
-        f"{len(values)} categories and ordinals, {len(texts)} of them of text; expected as many"
+        f"{len(known)} columns of listed values, {texts} of them of text; expected one way to tell "
+        f"which are which, and there {'are several' if found else 'is none'}: the model has the "
+        f"categories {', then '.join(map(some, lists))}"
     )
+
+
+def _places(
+    known: Sequence[tuple[int, Sequence[Any]]], lists: Sequence[set[Any]], fits: Any
+) -> Iterator[tuple[int, ...]]:
+    """Every way to give the lists, in order, to columns that they fit; text has to have one."""
+    if len(lists) > len(known):
+        return
+    if not known:
+        yield ()
+        return
+    (column, values), *others = known
+    if lists and fits({(type(v) is bool, v) for v in values}, lists[0]):
+        yield from ((column, *rest) for rest in _places(others, lists[1:], fits))
+    if not isinstance(values[0], str):
+        yield from _places(others, lists, fits)
 
 
 def _nodes(tree: dict[str, str]) -> Nodes:

@@ -13,6 +13,7 @@ is a point whose sum was added up.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable
 from functools import cache, cached_property
 from typing import Any, NamedTuple
@@ -52,6 +53,7 @@ TIMES = 4  # that the kernel sweeps in a round
 FEW = 0.05  # of the cells: less than that fixed in a round ends it
 SMALL = 250  # cells, with so many or fewer no further round pays
 MARGIN = 1e-9  # of a cost, which rounding may bring
+LONGEST = 1e9  # seconds
 HUGE = 1e6  # a multiplier, where nothing is enough
 
 
@@ -104,6 +106,7 @@ def reduced(
     incumbent: float,
     related: frozenset[int],
     accept: Callable[[Ints], bool],
+    deadline: float = math.inf,
 ) -> Reduced | None:
     """Fewer cells, with the same cheapest points that may be what is asked for.
 
@@ -114,7 +117,10 @@ def reduced(
     problem = _Problem(whole, costs, asked)
     cells, steps, point = np.isfinite(costs), [], None
     for turn in range(ROUNDS):
-        found = problem.relaxed(cells) if turn else problem.swept(cells)
+        left = deadline - time.monotonic()
+        if turn and left <= 0.0:
+            break
+        found = problem.relaxed(cells, left) if turn else problem.swept(cells)
         if found is None:
             break
         weights, multiplier, h = found
@@ -182,15 +188,18 @@ class _Problem:
         weights = np.where(cells, self.memory[0] * gains[:n] - self.costs, -np.inf)
         return weights, self.memory[0] / kernel.width, self.memory[1 : 1 + atoms] * kernel.width
 
-    def relaxed(self, cells: Bools) -> tuple[Floats, float, Floats] | None:
+    def relaxed(self, cells: Bools, seconds: float) -> tuple[Floats, float, Floats] | None:
         """The weights of the cells in the LP, its multiplier, and its h of all atoms.
 
-        Where nothing is enough even there, those of the LP for the greatest sum.
+        Where nothing is enough even there, those of the LP for the greatest sum. None if the
+        seconds are too few for either.
         """
-        found = self._solved(cells, self.costs)
-        return self._solved(cells, None) if found is None else found
+        found = self._solved(cells, self.costs, seconds)
+        return self._solved(cells, None, seconds) if found is None else found
 
-    def _solved(self, cells: Bools, costs: Floats | None) -> tuple[Floats, float, Floats] | None:
+    def _solved(
+        self, cells: Bools, costs: Floats | None, seconds: float
+    ) -> tuple[Floats, float, Floats] | None:
         n_cells, d, terms = len(self.costs), len(self.sizes), int(self.layout[T])
         atoms, leaf = self._alive(cells)
         rows, columns, signs, entry, sets = _coupled(self.layout, cells, atoms, leaf)
@@ -219,8 +228,9 @@ class _Problem:
             b_eq=np.ones(d + terms),
             bounds=(0, None),
             method="highs",
+            options={"time_limit": min(seconds, LONGEST)},
         )
-        if found.x is None:
+        if found.status != 0:
             return None
         weights = np.full(n_cells, -1.0)
         weights[here] = found.x[: len(here)]
@@ -247,7 +257,7 @@ class _Problem:
         need = self.asked.need - self.asked.slack
         priced = np.where(cells, self.costs - multiplier * gains, np.inf)
         least = np.minimum.reduceat(priced, self.first)
-        size = abs(total) + abs(need) + float(np.abs(gains).max())
+        size = abs(total) + abs(need) + float(np.abs(h).sum())  # they may cancel out
         bound = multiplier * (need - total) + float(least.sum())
         bound -= 1e-10 * (1.0 + multiplier * size + float(np.abs(least).sum()))
         return bound, np.where(cells, priced - least.repeat(self.sizes), 0.0)

@@ -49,10 +49,11 @@ class SumScore(Score):
         incumbent: float,
         related: frozenset[int],
         accept: Callable[[Floats], bool],
+        deadline: float = math.inf,
     ) -> Reduction | None:
         """Fewer cells and leaves."""
         whole = Sum(self.leaves, self.kernel, self.grid.sizes)
-        return _reduction(self, whole, features, condition, incumbent, related, accept)
+        return _reduction(self, whole, features, condition, incumbent, related, accept, deadline)
 
 
 class _Less(SumScore):
@@ -88,6 +89,7 @@ def _reduction(
     incumbent: float,
     related: frozenset[int],
     accept: Callable[[Floats], bool],
+    deadline: float,
 ) -> Reduction | None:
     if len(whole.leaves.value) < FEWEST:
         return None
@@ -105,7 +107,9 @@ def _reduction(
         places = zip(features, chosen, point - first, strict=True)
         return np.array([each.codes[at[c]] for each, at, c in places])
 
-    found = reduced(whole, costs, asked, incumbent, related, lambda point: accept(codes_at(point)))
+    found = reduced(
+        whole, costs, asked, incumbent, related, lambda point: accept(codes_at(point)), deadline
+    )
     if found is None or len(found.leaves.value) == 0:
         return None
     rooms = np.split(found.room, np.cumsum(found.sizes)[:-1])
@@ -120,7 +124,7 @@ def _reduction(
     codes = None if found.point is None else codes_at(found.point)
     atoms = atoms_of(whole.kernel.layout, [each.cells.astype(np.int64) for each in features])
     steps = [(step.multiplier, step.h[atoms]) for step in found.steps]
-    return Reduction(fewer, _Less(score, found), codes, steps)
+    return Reduction(fewer, _Less(score, found), codes, steps, max(found.bound, 0.0))
 
 
 def _numbered(kept: Ints) -> Cells:

@@ -78,7 +78,8 @@ class Terms(Kernel):
         high = np.maximum.reduceat(leaves.value, starts)
         self.lowest = math.fsum(low.tolist())
         spread = math.fsum((high - low).tolist())
-        self.width = 2.0 * spread if spread > 0 else 1.0
+        # so that what rounding may do to a sum stays within the room around the scale
+        self.width = max(2.0 * spread, 16.0 * error) or 1.0
         scaled = (leaves.value - low.repeat(np.diff(starts, append=len(leaves.value)))) / self.width
         size = math.fsum(np.maximum(np.abs(low), np.abs(high)).tolist())
         exact = 8 * (len(starts) + 3) * 2.0**-53 * (1.0 + size / self.width)
