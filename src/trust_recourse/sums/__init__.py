@@ -2,29 +2,42 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
+from dataclasses import replace
 from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from trust_recourse.cells import Floats
 from trust_recourse.schema import Schema
+from trust_recourse.sums import store
 from trust_recourse.sums.additive import Additive
-from trust_recourse.sums.columns import Columns, UnreadableError
+from trust_recourse.sums.columns import Columns, UnreadableError, two_classes
 from trust_recourse.sums.ensemble import SumModel
+from trust_recourse.sums.formats import Opened, opened, told_of
 
 __all__ = ["Additive", "SumModel", "UnreadableError", "adopt"]
 
 _LIBRARIES = ("lightgbm", "sklearn", "xgboost")
 
 
-def adopt(model: Any, schema: Schema, X: Any = None) -> SumModel:
+def adopt(
+    model: Any, schema: Schema, X: Any = None, *, classes: Sequence[Any] | None = None
+) -> SumModel:
     """The same model as a sum of trees, with the library's very numbers.
 
     It takes a `LGBMClassifier`, `XGBClassifier` or `Booster` of either library, and a decision
     tree, forest, gradient or histogram gradient boosting of scikit-learn, of two classes. The
     schema's columns are the model's, in any order. With rows `X`, as the library takes them, the
-    library is asked again, and what differs in one bit is refused.
+    library is asked again, and what differs in one bit is refused. `classes` are other labels for
+    the model's two, in the order of its own: LightGBM's and XGBoost's files know only 0 and 1.
+
+    Or it takes the path of a file in the library's own safe format: LightGBM's text, XGBoost's JSON
+    or UBJSON, or one of skops for scikit-learn; `X` is then rows as any table has them. A pickle is
+    never opened.
 
     The library sees people's own values: a missing code such as -9 as that number, a blank as NaN;
     of a category or ordinal the number it is, or its place among the model's pandas categories.
@@ -38,10 +51,15 @@ def adopt(model: Any, schema: Schema, X: Any = None) -> SumModel:
     >>> read.grid.edges[0].tolist()  # it splits at 1.5, and in float32 this is no more
     [1.5000000596046448]
     """
-    read, library = known(model, schema)
-    if X is not None:
-        _compare(read.predict_proba(X), library.reader.predict_proba(model, X), X)
-    return read
+    if not isinstance(model, (str, os.PathLike)):
+        read, library = known(model, schema)
+        if X is not None:
+            _compare(read.predict_proba(X), library.reader.predict_proba(model, X), X)
+    else:
+        read, library = imported(opened(model), schema)
+        if X is not None:
+            compare(read, library, X)
+    return read if classes is None else renamed(read, classes)
 
 
 class Library(NamedTuple):
@@ -49,11 +67,7 @@ class Library(NamedTuple):
 
     model: Any
     columns: Columns
-
-    @property
-    def reader(self) -> Any:
-        """The module that reads it."""
-        return _reader(self.model)
+    reader: Any
 
     def predict_proba(self, codes: Floats) -> Floats:
         """What the library itself says, (n, 2)."""
@@ -72,7 +86,29 @@ def known(model: Any, schema: Schema) -> tuple[SumModel, Library]:
     if type(model).__name__ != "Booster" and not hasattr(model, "classes_"):
         raise UnreadableError(f"{type(model).__name__}: it has not learnt yet; call fit first")
     read, columns = reader.read(model, schema)
-    return read, Library(model, columns)
+    return read, Library(model, columns, reader)
+
+
+def imported(given: Opened, schema: Schema) -> tuple[SumModel, Library]:
+    """The model of a library's file as a sum of trees, every part of it checked."""
+    with told_of(given.source, given.name):
+        read, library = known(given.model, schema)
+        store.check(read)
+    return read, library
+
+
+def compare(read: SumModel, library: Library, X: pd.DataFrame) -> None:
+    """Refuse a model as read that says other than the library of rows as a table has them."""
+    theirs = library.reader.predict_proba(library.model, library.columns.table(X))
+    _compare(read.predict_proba(X), theirs, X)
+
+
+def renamed(read: SumModel, classes: Sequence[Any]) -> SumModel:
+    """The same model with other labels for its two classes, in their order."""
+    found = two_classes(list(classes))
+    if found[0] == found[1]:
+        raise ValueError(f"classes={list(classes)}; expected two different labels")
+    return replace(read, classes_=found)
 
 
 def readable(model: Any) -> bool:
@@ -82,7 +118,7 @@ def readable(model: Any) -> bool:
 
 def _reader(model: Any) -> Any:
     """The module that reads it, known by its class's own name, so that no library is loaded."""
-    library = type(model).__module__.partition(".")[0]
+    library = type(model).__module__.removeprefix(f"{__name__}.").partition(".")[0]
     if library not in _LIBRARIES:
         return None
     reader = import_module(f"{__name__}.{library}")

@@ -5,13 +5,15 @@ It adds in doubles, tree by tree, and splits by x ≤ threshold, where all withi
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from trust_recourse.cells import Floats
+from trust_recourse.extras import needed
 from trust_recourse.schema import Schema
 from trust_recourse.sums.columns import (
     Chosen,
@@ -30,11 +32,33 @@ _CATEGORY, _DEFAULT_LEFT = 1, 2  # bits of a decision; the next two are what is 
 _NOTHING, _ZEROS = 0, 1
 
 
+class Booster(NamedTuple):
+    """A model as the text of its file has it; the library is needed only to predict."""
+
+    text: str
+
+    def model_to_string(self) -> str:
+        """The text."""
+        return self.text
+
+    def predict(self, X: Any) -> Any:
+        """What the library says of rows."""
+        with needed("Comparing with LightGBM", "lightgbm", "trees"):
+            import lightgbm
+
+        return lightgbm.Booster(model_str=self.text).predict(X)
+
+
+def opened(data: bytes) -> Booster:
+    """The model of a file, of which the library reads nothing: it may crash on what is damaged."""
+    return Booster(data.decode())
+
+
 def read(model: Any, schema: Schema) -> tuple[SumModel, Columns]:
     """The same model as a sum of trees, and what the library sees of rows."""
-    booster = getattr(model, "booster_", model)
+    text = getattr(model, "booster_", model).model_to_string()
     classes = two_classes(getattr(model, "classes_", (0, 1)))
-    head, _, rest = booster.model_to_string().partition("\nTree=")
+    head, _, rest = text.partition("\nTree=")
     texts = rest.partition("\nend of trees")[0].split("\nTree=") if rest else []
     told, trees = _fields(head), [_fields(text) for text in texts]
     objective = told.get("objective", "one of your own")
@@ -45,8 +69,8 @@ def read(model: Any, schema: Schema) -> tuple[SumModel, Columns]:
         raise UnreadableError("LightGBM: the model has no trees")
     if any(tree.get("is_linear") == "1" for tree in trees):
         raise UnreadableError("LightGBM: linear trees have no value for a leaf, so are not read")
-    names, n = _names(booster, schema.names), int(told["max_feature_idx"]) + 1
-    lists = _categories(booster.pandas_categorical or [], schema, order_of(schema, names, n))
+    names, n = _names(text, schema.names), int(told["max_feature_idx"]) + 1
+    lists = _categories(_lists(text), schema, order_of(schema, names, n))
     columns = Columns.of(schema, names, n, lists)
     link = Link(True, len(trees) if "average_output" in told else 1, float(found[1]))
     sums = tuple(columns.tree(_nodes(tree)) for tree in trees)
@@ -56,7 +80,7 @@ def read(model: Any, schema: Schema) -> tuple[SumModel, Columns]:
 def predict_proba(model: Any, X: Any) -> Floats:
     """What the library says of rows."""
     booster = getattr(model, "booster_", model)
-    X = rows(X, _names(booster, getattr(X, "columns", ())))
+    X = rows(X, _names(booster.model_to_string(), getattr(X, "columns", ())))
     if booster is not model:
         return np.asarray(model.predict_proba(X))
     yes = booster.predict(X)
@@ -68,9 +92,15 @@ def _fields(text: str) -> dict[str, str]:
     return {name: value for name, _, value in pairs}
 
 
-def _names(booster: Any, known: Sequence[str]) -> list[str] | None:
+def _lists(text: str) -> list[list[Any]]:
+    """Its lists of pandas categories, which are the last line of its text."""
+    _, found, listed = text.rpartition("\npandas_categorical:")
+    return (json.loads(listed) or []) if found else []
+
+
+def _names(text: str, known: Sequence[str]) -> list[str] | None:
     """The names of its columns, where it wrote `_` for blanks; none where it made them up."""
-    names = booster.feature_name()
+    names = _fields(text.partition("\nTree=")[0])["feature_names"].split(" ")
     if names == [f"Column_{j}" for j in range(len(names))] and not set(names) <= set(known):
         return None
     plain = {re.sub(r"\s", "_", name): name for name in known}
