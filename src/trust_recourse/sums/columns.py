@@ -163,9 +163,13 @@ def order_of(schema: Schema, names: Sequence[str] | None, n: int) -> tuple[int, 
     """The schema's feature of each column: by name, or by place where the model has no names."""
     if n != len(schema) or (names is not None and set(names) != set(schema.names)):
         told = f"{n} columns" if names is None else f"the columns {some(names)}"
+        lacks = [name for name in names or () if name not in schema]
+        more = [name for name in schema.names if name not in (names or schema.names)]
+        apart = f"; the schema lacks {some(lacks)}" * bool(lacks)
+        apart += f"; the model has no {some(more)}" * bool(more)
         raise UnreadableError(
             f"the model has {told}, the schema {len(schema)}: {some(schema.names)}; expected the "
-            "same ones"
+            f"same ones{apart}"
         )
     return tuple(range(n) if names is None else map(schema.position, names))
 

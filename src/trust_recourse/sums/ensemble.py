@@ -93,7 +93,7 @@ class _Nodes(NamedTuple):
     goes_left: Bools
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SumModel:
     """A model that is the sum of its trees: a base, then tree by tree, in the type of `arithmetic`.
 
@@ -111,6 +111,10 @@ class SumModel:
     arithmetic: Literal["float32", "float64"] = "float64"
     decision_threshold_: float | None = None
     wanted_: Any = None
+
+    def __repr__(self) -> str:
+        leaves = sum(int((tree.feature < 0).sum()) for tree in self.trees)
+        return f"SumModel({len(self.trees)} trees, {leaves} leaves, {len(self.schema_)} features)"
 
     @cached_property
     def grid(self) -> Grid:
