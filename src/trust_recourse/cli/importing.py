@@ -78,21 +78,16 @@ def import_(
     """
     from trust_recourse.question import Question
     from trust_recourse.report.protected import uses
-    from trust_recourse.sums import compare, imported, renamed
-    from trust_recourse.sums.formats import opened
+    from trust_recourse.sums import imported, renamed
 
     can_be_written(out, file, schema, data)
     is_new(out, force)
     Question(decision_threshold=threshold)  # refused before anything is read
     rules = _schema(schema, data)
-    given = opened(file)
-    model, library = imported(given, rules)
     rows = None if data is None else read(data).read_by(rules)
-    if rows is not None:
-        with page.waiting("Asking the library about the rows"):
-            compare(model, library, rows)
-    if classes is not None:
-        model = renamed(model, _labels(classes))
+    with page.waiting("Reading the model"):
+        given = imported(file, rules, rows)
+    model = given.model if classes is None else renamed(given.model, _labels(classes))
     labels = model.classes_.tolist()
     unnamed = wanted is None and isinstance(labels[1], str)
     yes = None if unnamed else target_class(wanted, labels)
@@ -101,11 +96,11 @@ def import_(
     no = None if unnamed or rows is None else refused(model, rows, yes)
     used = sorted({int(f) for tree in model.trees for f in tree.feature if f >= 0})
     told = {
-        "model": str(out), "fingerprint": model.fingerprint_, "format": given.name,
+        "model": str(out), "fingerprint": model.fingerprint_, "format": given.format,
         "trees": len(model.trees),
         "leaves": sum(int((tree.feature < 0).sum()) for tree in model.trees),
         "features": list(rules.names), "used": [rules.names[f] for f in used],
-        "by_name": library.columns.names is not None, "classes": labels, "wanted": yes,
+        "by_name": given.named, "classes": labels, "wanted": yes,
         "decision_threshold": threshold or 0.5, "compared": 0 if rows is None else len(rows),
         "refused": None if no is None else len(no), "first_refused": no[0] if no else None,
         "protected": [] if rows is None else [

@@ -6,18 +6,22 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from joblib.externals.loky import ProcessPoolExecutor
+from joblib.externals.loky.process_executor import BrokenProcessPool
 
 from trust_recourse.cells import Floats
+from trust_recourse.files import FileError
 from trust_recourse.schema import Schema
 from trust_recourse.sums import store
 from trust_recourse.sums.additive import Additive
 from trust_recourse.sums.columns import Columns, UnreadableError, two_classes
 from trust_recourse.sums.ensemble import SumModel
-from trust_recourse.sums.formats import Opened, opened, told_of
+from trust_recourse.sums.formats import opened
 
 __all__ = ["Additive", "SumModel", "UnreadableError", "adopt"]
 
@@ -51,15 +55,21 @@ def adopt(
     >>> read.grid.edges[0].tolist()  # it splits at 1.5, and in float32 this is no more
     [1.5000000596046448]
     """
-    if not isinstance(model, (str, os.PathLike)):
+    if isinstance(model, (str, os.PathLike)):
+        read = imported(model, schema, X).model
+    else:
         read, library = known(model, schema)
         if X is not None:
             _compare(read.predict_proba(X), library.reader.predict_proba(model, X), X)
-    else:
-        read, library = imported(opened(model), schema)
-        if X is not None:
-            compare(read, library, X)
     return read if classes is None else renamed(read, classes)
+
+
+def renamed(read: SumModel, classes: Sequence[Any]) -> SumModel:
+    """The same model with other labels for its two classes, in their order."""
+    found = two_classes(list(classes))
+    if found[0] == found[1]:
+        raise ValueError(f"classes={list(classes)}; expected two different labels")
+    return replace(read, classes_=found)
 
 
 class Library(NamedTuple):
@@ -72,6 +82,11 @@ class Library(NamedTuple):
     def predict_proba(self, codes: Floats) -> Floats:
         """What the library itself says, (n, 2)."""
         said: Floats = self.reader.predict_proba(self.model, self.columns.rows(codes))
+        return said
+
+    def told(self, X: pd.DataFrame) -> Floats:
+        """What the library itself says of rows as any table has them, (n, 2)."""
+        said: Floats = self.reader.predict_proba(self.model, self.columns.table(X))
         return said
 
 
@@ -87,28 +102,6 @@ def known(model: Any, schema: Schema) -> tuple[SumModel, Library]:
         raise UnreadableError(f"{type(model).__name__}: it has not learnt yet; call fit first")
     read, columns = reader.read(model, schema)
     return read, Library(model, columns, reader)
-
-
-def imported(given: Opened, schema: Schema) -> tuple[SumModel, Library]:
-    """The model of a library's file as a sum of trees, every part of it checked."""
-    with told_of(given.source, given.name):
-        read, library = known(given.model, schema)
-        store.check(read)
-    return read, library
-
-
-def compare(read: SumModel, library: Library, X: pd.DataFrame) -> None:
-    """Refuse a model as read that says other than the library of rows as a table has them."""
-    theirs = library.reader.predict_proba(library.model, library.columns.table(X))
-    _compare(read.predict_proba(X), theirs, X)
-
-
-def renamed(read: SumModel, classes: Sequence[Any]) -> SumModel:
-    """The same model with other labels for its two classes, in their order."""
-    found = two_classes(list(classes))
-    if found[0] == found[1]:
-        raise ValueError(f"classes={list(classes)}; expected two different labels")
-    return replace(read, classes_=found)
 
 
 def readable(model: Any) -> bool:
@@ -135,3 +128,48 @@ def _compare(ours: Any, theirs: Any, X: Any) -> None:
             f"{ours[row].tolist()}; {len(apart)} of {len(ours)} rows differ. Are the columns, "
             "values and missing codes of the schema those that the model was learnt on?"
         )
+
+
+# ---------------------------------------------------------------- files
+
+
+class Imported(NamedTuple):
+    """A model out of a library's file."""
+
+    format: str
+    model: SumModel
+    named: bool  # whether its columns have names, and not only an order
+
+
+def imported(
+    path: str | os.PathLike[str], schema: Schema, X: pd.DataFrame | None = None
+) -> Imported:
+    """Read a library's file and compare, in a process of its own: libraries crash on damaged ones.
+
+    `X` are rows as any table has them.
+    """
+    with ProcessPoolExecutor(1) as other:
+        try:
+            found: Imported = other.submit(read_file, Path(path), schema, X).result()
+        except BrokenProcessPool:
+            raise UnreadableError(f"{path}: damaged: its library crashes on it") from None
+    return found
+
+
+def read_file(source: Path, schema: Schema, X: pd.DataFrame | None = None) -> Imported:
+    """The same in this process."""
+    try:
+        form, given = opened(source)
+        read, library = known(given, schema)
+        store.check(read)
+        theirs = None if X is None else library.told(X)
+    except (FileError, ModuleNotFoundError):
+        raise
+    except UnreadableError as error:
+        raise UnreadableError(f"{source}: {error}") from None
+    except Exception as error:  # the libraries have no common word for what they trip over
+        told = f"{type(error).__name__}: {error}".partition("\n")[0]
+        raise UnreadableError(f"{source}: damaged, or of no known version ({told})") from error
+    if X is not None:
+        _compare(read.predict_proba(X), theirs, X)
+    return Imported(form.name, read, library.columns.names is not None)

@@ -104,10 +104,12 @@ class Columns:
 
     def tree(self, nodes: Nodes) -> Tree:
         """The same tree in the schema's terms, each node before its children."""
-        kept = preorder(nodes)
+        kept = _preorder(nodes)
         place = np.full(len(nodes.left), -1)
         place[kept] = np.arange(len(kept))
         split = nodes.left[kept] >= 0
+        if not np.isin(nodes.column[kept][split], np.arange(len(self.order))).all():
+            raise UnreadableError("a tree splits on a column that the model has not")
         feature = np.where(
             split, np.asarray(self.order)[np.where(split, nodes.column[kept], 0)], -1
         )
@@ -205,7 +207,7 @@ def _number(name: str, value: Any, places: Mapping[Any, float] | None) -> float:
     return float(value)
 
 
-def preorder(nodes: Nodes) -> Ints:
+def _preorder(nodes: Nodes) -> Ints:
     """The nodes that can be reached from the root, each before its children, and each once."""
     found, open_, met = [], [0], set()
     while open_:

@@ -5,17 +5,13 @@ No file is unpickled. Of a file's bytes a reader's `opened` makes what its `read
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from trust_recourse.files import FileError
 from trust_recourse.model_file import KIND
-from trust_recourse.sums.columns import UnreadableError
 
 MOST_BYTES = 2 << 30
 HEAD = 400  # bytes that a file is known by
@@ -48,18 +44,8 @@ CONVERT = (
 )
 
 
-class Opened(NamedTuple):
-    """A model out of a file, as its reader takes it."""
-
-    source: Path
-    name: str  # of the format
-    model: Any
-    reader: Any
-
-
-def opened(path: str | os.PathLike[str]) -> Opened:
-    """The model in a file of its library; nothing of what the file says is run."""
-    source = Path(path)
+def opened(source: Path) -> tuple[Format, Any]:
+    """The model in a file, as its reader takes it; nothing of what the file says is run."""
     if not source.is_file():
         raise FileError(f"{source}: there is no such file")
     with source.open("rb") as stream:
@@ -68,8 +54,7 @@ def opened(path: str | os.PathLike[str]) -> Opened:
         raise FileError(f"{source}: more than {MOST_BYTES:,} bytes, the most that is read")
     known = _known(source, data[:HEAD])
     reader = import_module(f"{__package__}.{known.reader}")
-    with told_of(source, known.name):
-        return Opened(source, known.name, reader.opened(data), reader)
+    return known, reader.opened(data)
 
 
 def _known(source: Path, head: bytes) -> Format:
@@ -82,19 +67,3 @@ def _known(source: Path, head: bytes) -> Format:
         raise FileError(f"{source}: a {KIND} already; use it as it is")
     *names, last = (each.name for each in FORMATS)
     raise FileError(f"{source}: no file that is known; expected {', '.join(names)} or {last}")
-
-
-@contextmanager
-def told_of(source: Path, name: str) -> Iterator[None]:
-    """Around reading a stranger's file: whatever a library trips over is told of the file."""
-    try:
-        yield
-    except ModuleNotFoundError:
-        raise
-    except UnreadableError as error:
-        raise UnreadableError(f"{source}: {error}") from None
-    except Exception as error:  # the libraries have no common word for it
-        told = f"{type(error).__name__}: {error}".partition("\n")[0]
-        raise UnreadableError(f"{source}: damaged, or not {name} as it is written ({told})") from (
-            error
-        )

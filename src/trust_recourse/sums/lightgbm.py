@@ -50,7 +50,7 @@ class Booster(NamedTuple):
 
 
 def opened(data: bytes) -> Booster:
-    """The model of a file, of which the library reads nothing: it may crash on what is damaged."""
+    """The model of a file."""
     return Booster(data.decode())
 
 
