@@ -55,7 +55,7 @@ def write(path: str | os.PathLike[str], arrays: Arrays, header: Mapping[str, Any
         "kind": KIND,
         "format": str(FORMAT),
         "header": json.dumps(header, sort_keys=True, allow_nan=False),
-        "fingerprint": fingerprint(arrays, header),
+        "fingerprint": fingerprint(arrays, {**header, "format": FORMAT}),
     }
     data = save_tensors({k: np.ascontiguousarray(v) for k, v in arrays.items()}, metadata=body)
     write_whole(path, data)
@@ -78,8 +78,10 @@ def read(path: str | os.PathLike[str]) -> tuple[Arrays, Header]:
             f"{source}: damaged or cut short ({error}); save the model again"
         ) from error
     header = _parse(source, meta.get("header", ""))
+    number = int(meta["format"])
     try:
-        expected = fingerprint(arrays, header)
+        bound = header if number < 3 else {**header, "format": number}  # which it was not before
+        expected = fingerprint(arrays, bound)
     except ValueError as error:
         raise ModelFileError(f"{source}: its header holds {error}") from error
     if meta.get("fingerprint") != expected:

@@ -158,6 +158,9 @@ def imported(
 
 def read_file(source: Path, schema: Schema, X: pd.DataFrame | None = None) -> Imported:
     """The same in this process."""
+    if X is not None:  # a table may have other columns, too
+        X = X.drop(columns=[name for name in X.columns if name not in schema])
+        schema.encode(X)
     try:
         form, given = opened(source)
         read, library = known(given, schema)
