@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from trust_recourse.files import FileError
-from trust_recourse.model_file import KIND
 
 MOST_BYTES = 2 << 30
-HEAD = 400  # bytes that a file is known by
+HEAD = 64  # bytes that a file is known by
 
 
 class Format(NamedTuple):
@@ -63,7 +62,7 @@ def _known(source: Path, head: bytes) -> Format:
             return each
     if re.match(PICKLE, head):
         raise FileError(f"{source}: {CONVERT}")
-    if KIND.encode() in head:
-        raise FileError(f"{source}: a {KIND} already; use it as it is")
+    if re.match(rb'.{8}\{"__metadata__"', head, re.DOTALL):
+        raise FileError(f"{source}: a file as `import` writes it; every command takes it as it is")
     *names, last = (each.name for each in FORMATS)
     raise FileError(f"{source}: no file that is known; expected {', '.join(names)} or {last}")
