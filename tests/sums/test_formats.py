@@ -102,8 +102,10 @@ def test_columns_without_names_are_in_the_order_of_the_schema(tmp_path):
     X, y = table()
     model = lightgbm_model(np.random.default_rng(0), 3).fit(X.to_numpy(), y)
     path = saved("lightgbm", model, tmp_path)
-    found = read_file(path, Schema(tuple(Feature(name) for name in X)), X)
+    schema = Schema(tuple(Feature(name) for name in X))
+    found = read_file(path, schema, X)
     assert not found.named
+    assert adopt(path, schema, X.to_numpy()).fingerprint_ == found.model.fingerprint_
 
 
 def test_a_file_of_lightgbm_is_read_without_lightgbm(monkeypatch):

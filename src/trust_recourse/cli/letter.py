@@ -25,7 +25,7 @@ Paper = TypeVar("Paper", "Letter", "Evidence")
 ENDINGS = (".pdf", ".html", ".txt")
 
 Model = Annotated[
-    Path, typer.Argument(metavar="MODEL.safetensors", help="Written by `fit`, or by model.save.")
+    Path, typer.Argument(metavar="MODEL.safetensors", help="Written by `fit` or `import`.")
 ]
 Answers = Annotated[
     Path, typer.Argument(metavar="RESULT.json", help="Written by `find --save RESULT.json`.")

@@ -40,8 +40,8 @@ def adopt(
     the model's two, in the order of its own: LightGBM's and XGBoost's files know only 0 and 1.
 
     Or it takes the path of a file in the library's own safe format: LightGBM's text, XGBoost's JSON
-    or UBJSON, or one of skops for scikit-learn; `X` is then rows as any table has them. A pickle is
-    never opened.
+    or UBJSON, or one of skops for scikit-learn; `X` is then rows as any table has them, or an
+    array in the schema's order. A pickle is never opened.
 
     The library sees people's own values: a missing code such as -9 as that number, a blank as NaN;
     of a category or ordinal the number it is, or its place among the model's pandas categories.
@@ -56,7 +56,8 @@ def adopt(
     [1.5000000596046448]
     """
     if isinstance(model, (str, os.PathLike)):
-        read = imported(model, schema, X).model
+        named = X is None or isinstance(X, pd.DataFrame)
+        read = imported(model, schema, X if named else pd.DataFrame(X, None, schema.names)).model
     else:
         read, library = known(model, schema)
         if X is not None:
