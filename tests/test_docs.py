@@ -79,6 +79,7 @@ def test_the_pages_are_there_and_have_something_to_run():
     assert len(commands("".join(blocks("sh", README)))) >= 4
     assert len(commands("".join(blocks("sh", DOCS / "tutorial.md")))) >= 10
     assert len(blocks("text", DOCS / "tutorial.md")) >= 5
+    assert len(commands("".join(blocks("sh", DOCS / "from-a-file.md")))) == 6, "as it says"
 
 
 def test_every_picture_is_shown_once_and_drawn():

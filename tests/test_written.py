@@ -9,13 +9,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from trust_recourse import PTMClassifier, Recourse, Schema, TMClassifier
+from trust_recourse import PTMClassifier, Recourse, Schema, TMClassifier, load
 from trust_recourse.audit.folder import BatchFolder
 from trust_recourse.batch.folder import read
 from trust_recourse.certificate import Certificate, verify
 from trust_recourse.question import Status
 
 WRITTEN = Path(__file__).parent / "data" / "written"
+LIBRARIES = WRITTEN.parent / "libraries"
 
 
 @pytest.fixture(scope="module")
@@ -33,6 +34,19 @@ def test_models_predict_as_they_did(model):
     ordinary = TMClassifier.load(WRITTEN / "ordinary.safetensors")
     assert ordinary.link == "vote"
     assert ordinary.predict_proba(people).shape == (len(people), 2)
+
+
+def test_sums_predict_as_they_did():
+    told = json.loads((WRITTEN / "sums.json").read_text())
+    rows = pd.read_csv(LIBRARIES / "rows.csv").drop(columns="granted")
+    for name in ("sums", "card"):
+        model = load(WRITTEN / f"{name}.safetensors")
+        assert model.fingerprint_ == told[name]["fingerprint"]
+        np.testing.assert_allclose(
+            model.predict_proba(rows)[:, 1], told[name]["confidence"], rtol=0, atol=1e-15
+        )
+    ours = Recourse(load(WRITTEN / "sums.safetensors"))
+    assert (ours.wanted, ours.decision_threshold) == ("granted", 0.6)
 
 
 def test_results_are_read_and_asked_again(model):

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from trust_recourse.data import german_credit_schema as german_credit_schema
     from trust_recourse.data import haberman as haberman
     from trust_recourse.ledger import Ledger as Ledger
+    from trust_recourse.loading import load as load
     from trust_recourse.measure import EachRow as EachRow
     from trust_recourse.measure import Isolation as Isolation
     from trust_recourse.measure import NearNeighbours as NearNeighbours
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from trust_recourse.sums import adopt as adopt
     from trust_recourse.tsetlin.machines import PTMClassifier as PTMClassifier
     from trust_recourse.tsetlin.machines import TMClassifier as TMClassifier
-    from trust_recourse.tsetlin.machines import load as load
 
 __version__ = "0.1.0"
 
@@ -74,7 +74,7 @@ _HOMES = {
     "german_credit_schema": "data",
     "haberman": "data",
     "letter": "report.letter",
-    "load": "tsetlin.machines",
+    "load": "loading",
     "model_report": "report",
     "verify": "certificate",
 }

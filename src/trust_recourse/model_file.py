@@ -9,9 +9,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,13 +22,17 @@ from safetensors.numpy import save as save_tensors
 
 from trust_recourse import strict_json
 from trust_recourse.files import FileError, write_whole
+from trust_recourse.schema.scalars import plain
 
-FORMAT = 2
-READ = ("1", "2")  # format 1 knew no dominance of clauses
+FORMAT = 3
+READ = ("1", "2", "3")  # format 1 knew no dominance of clauses, 2 nothing but Tsetlin machines
 KIND = "trust-recourse model"
 MOST_BYTES = 4 << 30
 
+Model = TypeVar("Model")
 Arrays = dict[str, NDArray[Any]]
+Header = dict[str, Any]
+Makers = Mapping[str, Callable[[Arrays, Header], Model]]  # of each kind of model, by its name
 
 
 class ModelFileError(FileError):
@@ -50,13 +55,13 @@ def write(path: str | os.PathLike[str], arrays: Arrays, header: Mapping[str, Any
         "kind": KIND,
         "format": str(FORMAT),
         "header": json.dumps(header, sort_keys=True, allow_nan=False),
-        "fingerprint": fingerprint(arrays, header),
+        "fingerprint": fingerprint(arrays, {**header, "format": FORMAT}),
     }
     data = save_tensors({k: np.ascontiguousarray(v) for k, v in arrays.items()}, metadata=body)
     write_whole(path, data)
 
 
-def read(path: str | os.PathLike[str]) -> tuple[Arrays, dict[str, Any]]:
+def read(path: str | os.PathLike[str]) -> tuple[Arrays, Header]:
     """The arrays and the header of a model file that passed every check."""
     source = Path(path)
     if not source.is_file():
@@ -73,8 +78,10 @@ def read(path: str | os.PathLike[str]) -> tuple[Arrays, dict[str, Any]]:
             f"{source}: damaged or cut short ({error}); save the model again"
         ) from error
     header = _parse(source, meta.get("header", ""))
+    number = int(meta["format"])
     try:
-        expected = fingerprint(arrays, header)
+        bound = header if number < 3 else {**header, "format": number}  # which it was not before
+        expected = fingerprint(arrays, bound)
     except ValueError as error:
         raise ModelFileError(f"{source}: its header holds {error}") from error
     if meta.get("fingerprint") != expected:
@@ -83,6 +90,23 @@ def read(path: str | os.PathLike[str]) -> tuple[Arrays, dict[str, Any]]:
             "was saved"
         )
     return arrays, header
+
+
+def restored(path: str | os.PathLike[str], makers: Makers[Model]) -> Model:
+    """The model of a file that passed every check, made by whichever of these makes its kind."""
+    arrays, header = read(path)
+    kind = header.get("machine")
+    if not isinstance(kind, str) or kind not in makers:
+        raise ModelFileError(
+            f"{path}: its contents do not make a model: it holds a {kind}, expected a "
+            f"{' or a '.join(makers)}"
+        )
+    try:
+        return makers[kind](arrays, header)
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        raise ModelFileError(
+            f"{path}: its contents do not make a model ({type(error).__name__}: {error})"
+        ) from error
 
 
 def _metadata(source: Path, data: bytes) -> dict[str, str]:
@@ -96,7 +120,7 @@ def _metadata(source: Path, data: bytes) -> dict[str, str]:
     if not isinstance(meta, dict) or meta.get("kind") != KIND:
         raise ModelFileError(
             f"{source}: not a {KIND} file, or cut short; expected one written by `trust-recourse "
-            "fit`, or in Python by model.save(path)"
+            "fit` or `import`, or in Python by model.save(path)"
         )
     number = meta.get("format")
     if number not in READ:
@@ -107,7 +131,7 @@ def _metadata(source: Path, data: bytes) -> dict[str, str]:
     return meta
 
 
-def _parse(source: Path, text: str) -> dict[str, Any]:
+def _parse(source: Path, text: str) -> Header:
     try:
         header = _json(text)
     except (ValueError, RecursionError) as error:
@@ -120,3 +144,35 @@ def _parse(source: Path, text: str) -> dict[str, Any]:
 def _json(text: str | bytes) -> Any:
     """JSON in which every name says one thing: of two values readers may take either."""
     return json.loads(text, object_pairs_hook=strict_json.once)
+
+
+# ---------------------------------------------------------------- what every kind of model has
+
+DECISION = frozenset(("decision_threshold", "wanted"))  # where they are known
+
+
+def require(holds: Any, name: str, expected: str) -> None:
+    """Refuse a part of a file that is not what it should be."""
+    if not holds:
+        raise ValueError(f"'{name}': expected {expected}")
+
+
+def decision(model: Any) -> Header:
+    """How it is decided by the model, as far as that was said: no part of what it predicts."""
+    known = {name: getattr(model, f"{name}_", None) for name in sorted(DECISION)}
+    return {name: plain(value) for name, value in known.items() if value is not None}
+
+
+def labels(classes: Any, kind: Any) -> NDArray[Any]:
+    """The two classes, in the type that holds them just so."""
+    known = isinstance(classes, list) and len(classes) == 2
+    known = known and all(isinstance(c, (bool, int, float, str)) for c in classes)
+    known = known and len({type(c) for c in classes}) == 1 and classes[0] != classes[1]
+    require(known, "classes", "two plain labels of one type")
+    text = isinstance(classes[0], str)
+    fits = re.fullmatch(r"\|O|<U\d+" if text else r"\|b1|[<|][iuf][1248]", str(kind))
+    require(fits, "classes_dtype", "one that fits the labels")
+    held = np.array(classes, dtype=object if kind == "|O" else str if text else kind)
+    kept = [(type(c), c) for c in held.tolist()] == [(type(c), c) for c in classes]
+    require(kept, "classes_dtype", "one that fits the labels")
+    return held

@@ -281,6 +281,15 @@ def read_limit(text: str, schema: Schema) -> tuple[str, Limit]:
     return feature.name, (lower, upper)
 
 
+def decided(model: Any, decision_threshold: float | None, wanted: Any) -> tuple[float | None, Any]:
+    """How it is decided by a model, once it can be: the threshold, and the class hoped for."""
+    classes = model.classes_.tolist()
+    if wanted is not None and plain(wanted) not in classes:
+        raise ValueError(f"wanted={wanted!r}; the model's classes are {classes}")
+    asked = Question(decision_threshold=decision_threshold)
+    return asked.decision_threshold, None if wanted is None else plain(wanted)
+
+
 def _expect(
     question: Question, name: str, what: str, between: tuple[float, float], whole: bool = False
 ) -> None:

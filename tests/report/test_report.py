@@ -16,8 +16,9 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from trust_recourse import PTMClassifier, Schema, TMClassifier, model_report
+from trust_recourse import Feature, PTMClassifier, Schema, TMClassifier, haberman, model_report
 from trust_recourse.report import BASELINE, expected_calibration_error, reliability_curve
+from trust_recourse.sums import Additive
 
 SCORES = ["accuracy", "log_loss", "brier", "ece"]
 
@@ -215,3 +216,25 @@ def test_any_classifier_with_probabilities_can_be_reported(patients):
 def test_wrong_questions_are_refused_in_words(small, labels, folds, message):
     with pytest.raises(ValueError, match=message):
         model_report(small, np.arange(6.0)[:, None], labels, folds=folds)
+
+
+def test_a_model_that_cannot_learn_here_is_judged_as_it_is():
+    card = Additive(
+        Schema((Feature("nodes", "integer", lower=0, upper=52),)), edges=[[2]],
+        points=[[-1.5, 0.5]], classes=("survived", "died"),
+    )  # fmt: skip
+    X, y = haberman()
+    rows, labels = X[["nodes"]], np.where(y == 1, "survived", "died")
+    for wanted in ("survived", "died"):
+        report = model_report(card, rows, labels, wanted=wanted, folds=3)
+        p = card.predict_proba(rows)[:, card.classes_.tolist().index(wanted)]
+        came, shares = labels == wanted, report.reliability.loc["Additive"]
+        assert not report.anew
+        assert shares["count"].sum() == len(X)
+        assert (shares.confidence * shares["count"]).sum() == pytest.approx(p.sum())
+        assert report.scores.loc["Additive", ("brier", "mean")] == pytest.approx(
+            ((p - came) ** 2).mean(), abs=2e-3
+        )
+    assert "of a model from elsewhere as it is" in str(report)
+    with pytest.raises(ValueError, match=r"classes \[0, 1\], the model has \['survived', 'died'\]"):
+        model_report(card, rows, y)

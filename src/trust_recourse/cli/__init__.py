@@ -11,6 +11,7 @@ from trust_recourse.cli import explain as explain
 from trust_recourse.cli import find as find
 from trust_recourse.cli import fit as fit
 from trust_recourse.cli import frontier as frontier
+from trust_recourse.cli import importing as importing
 from trust_recourse.cli import ledger as ledger
 from trust_recourse.cli import letter as letter
 from trust_recourse.cli import report as report

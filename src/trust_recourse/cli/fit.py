@@ -33,6 +33,19 @@ if TYPE_CHECKING:
 FEWEST = 8  # rows of the smaller class, for some of them to be held out
 
 Seed = Annotated[int, option("Seed of all chance.", min=0, max=2**32 - 1)]
+Out = Annotated[Path, option("Where to write the model.", "FILE.safetensors")]
+KeptWanted = Annotated[
+    str | None,
+    option(
+        "The class hoped for, kept in the file; the second label if none, unless the labels are "
+        "words. The model itself takes both alike.",
+        "LABEL",
+    ),
+]
+KeptThreshold = Annotated[
+    float | None,
+    option("Who is below this confidence is refused, kept in the file; 0.5 if none.", "T"),
+]
 
 
 @command()
@@ -42,24 +55,9 @@ def fit(
     schema: Annotated[
         Path | None, option("What the columns mean; guessed if none is given.", "FILE.yaml")
     ] = None,
-    out: Annotated[Path, option("Where to write the model.", "FILE.safetensors")] = Path(
-        "model.safetensors"
-    ),
-    wanted: Annotated[
-        str | None,
-        option(
-            "The class hoped for, kept in the file; the greater label if none, unless the "
-            "labels are words. The model learns both alike.",
-            "LABEL",
-        ),
-    ] = None,
-    threshold: Annotated[
-        float | None,
-        option(
-            "Who is below this confidence is refused, kept in the file; 0.5 if none.",
-            "T",
-        ),
-    ] = None,
+    out: Out = Path("model.safetensors"),
+    wanted: KeptWanted = None,
+    threshold: KeptThreshold = None,
     id: Ids = None,  # noqa: A002
     clauses: Annotated[int, option("Rules, an even number.", min=2)] = 20,
     epochs: Annotated[int, option("Readings of the table.", min=1)] = 60,
@@ -121,13 +119,12 @@ def fit(
     }  # fmt: skip
     machine.decide(decision_threshold=threshold, wanted=yes if wanted else None)
     machine.save(out, states=False)
-    refused = [] if unnamed else _refused(machine, rows, yes)
+    no = [] if unnamed else refused(machine, rows, yes)
     told = {
         "model": str(out), "fingerprint": machine.fingerprint_, "rows": len(rows),
         "features": list(known.names), "classes": classes, "wanted": yes,
         "decision_threshold": threshold or 0.5, "accuracy": judged,
-        "refused": None if unnamed else len(refused),
-        "first_refused": refused[0] if refused else None,
+        "refused": None if unnamed else len(no), "first_refused": no[0] if no else None,
         "protected": [use.to_dict() for use in uses(machine, known, known.encode(rows))],
     }  # fmt: skip
     if json:
@@ -136,13 +133,13 @@ def fit(
     _tell(told, data, target, schema)
 
 
-def _refused(machine: Any, rows: Any, yes: Any) -> list[int]:
+def refused(machine: Any, rows: Any, yes: Any) -> list[int]:
     """The rows that the model refuses, by number."""
     from trust_recourse import Recourse
 
     by = Recourse(machine, wanted=yes)
-    refused = by.confidences(by.schema.encode(rows)) < by.decision_threshold
-    found: list[int] = refused.nonzero()[0].tolist()
+    below = by.confidences(by.schema.encode(rows)) < by.decision_threshold
+    found: list[int] = below.nonzero()[0].tolist()
     return found
 
 

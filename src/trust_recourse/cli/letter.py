@@ -12,6 +12,7 @@ import typer
 from trust_recourse.cli.fit import learnt_from
 from trust_recourse.cli.page import say
 from trust_recourse.cli.question import command
+from trust_recourse.cli.report import to_judge
 from trust_recourse.cli.root import option
 from trust_recourse.tables import read
 
@@ -24,7 +25,7 @@ Paper = TypeVar("Paper", "Letter", "Evidence")
 ENDINGS = (".pdf", ".html", ".txt")
 
 Model = Annotated[
-    Path, typer.Argument(metavar="MODEL.safetensors", help="Written by `fit`, or by model.save.")
+    Path, typer.Argument(metavar="MODEL.safetensors", help="Written by `fit` or `import`.")
 ]
 Answers = Annotated[
     Path, typer.Argument(metavar="RESULT.json", help="Written by `find --save RESULT.json`.")
@@ -141,8 +142,6 @@ def _judged(
     answers: Result, model: Path, data: Path | None, target: str | None
 ) -> ModelReport | None:
     """The report on a model's settings, if there are rows to judge them on."""
-    from sklearn.base import clone
-
     from trust_recourse import load, model_report
 
     if data is None or target is None:
@@ -151,8 +150,7 @@ def _judged(
         return None
     fitted = load(model)
     rows, labels, schema = learnt_from(read(data), target, fitted.schema_, [])
-    anew = clone(fitted).set_params(schema=schema, verbose=False)
-    return model_report(anew, rows, labels, wanted=answers.recourse.wanted)
+    return model_report(to_judge(fitted, schema), rows, labels, wanted=answers.recourse.wanted)
 
 
 def _write(

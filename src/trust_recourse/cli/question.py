@@ -39,7 +39,7 @@ def _whole(part: str, least: int = 1) -> Any:
 
 
 Model = Annotated[
-    Path, typer.Argument(metavar="MODEL", help="A model, as `trust-recourse fit` writes it.")
+    Path, typer.Argument(metavar="MODEL", help="A model, as `fit` or `import` writes it.")
 ]
 SchemaFile = Annotated[
     Path | None,

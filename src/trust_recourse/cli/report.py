@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from trust_recourse.cli import page
 from trust_recourse.cli.errors import can_be_written
@@ -14,6 +14,7 @@ from trust_recourse.cli.schema import Data, Ids, Target
 from trust_recourse.tables import read
 
 if TYPE_CHECKING:
+    from trust_recourse import Schema
     from trust_recourse.report import ModelReport
 
 
@@ -41,7 +42,9 @@ def report(
 
     Models with the given settings (the usual ones without --model) learn anew in turns, each time
     without a part of the rows, and are judged on that part. It is these that the numbers are about.
-    It is said, too, whether they use what the schema calls protected, and how far that moves them.
+    A model that `import` read cannot learn anew, so it is judged as it is: give rows that it did
+    not learn from. It is said, too, whether they use what the schema calls protected, and how far
+    that moves them.
 
     It ends with 0 when the report is made, and with 2 if something given is not right.
 
@@ -51,22 +54,18 @@ def report(
 
         trust-recourse report patients.csv --target survived --model model.safetensors
     """
-    from sklearn.base import clone
-
-    from trust_recourse import PTMClassifier, Schema, TMClassifier, load, model_report
+    from trust_recourse import PTMClassifier, Schema, load, model_report
     from trust_recourse.files import write_whole
 
     can_be_written(html, data, schema, model)
-    machine: PTMClassifier | TMClassifier = PTMClassifier(random_state=seed)
-    known = None
-    if model is not None:
-        fitted = load(model)
-        machine, known = clone(fitted), fitted.schema_
+    judged = PTMClassifier(random_state=seed) if model is None else load(model)
+    known = None if model is None else judged.schema_
     if schema is not None:
         known = Schema.from_yaml(schema)
     rows, labels, known = learnt_from(read(data), target, known, id or [])
-    label = target_class(wanted, sorted(set(labels.tolist())))
-    machine.set_params(schema=known, verbose=False)
+    classes, own = sorted(set(labels.tolist())), getattr(judged, "wanted_", None)
+    label = target_class(wanted, classes, own if own in classes else None)
+    machine = to_judge(judged, known)
     with page.waiting(f"Learning {folds} times, each time without the rows to be judged"):
         found = model_report(machine, rows, labels, wanted=label, folds=folds, random_state=seed)
     if html is not None:
@@ -79,12 +78,19 @@ def report(
         page.say(f"\n{html}: written.")
 
 
+def to_judge(model: Any, schema: Schema) -> Any:
+    """A model of the same settings that is yet to learn; one that cannot learn here, itself."""
+    from sklearn.base import clone
+
+    if not hasattr(model, "fit"):
+        return model
+    return clone(model).set_params(schema=schema, verbose=False)
+
+
 def _show(found: ModelReport, target: str) -> None:
     console = page.console()
-    console.print(
-        f"Class {found.label} of {target}: {found.rows} rows, held out of learning in "
-        f"{found.folds} turns. Mean ± standard deviation:"
-    )
+    rows = f"{found.rows} rows, {found.held}"
+    console.print(f"Class {found.label} of {target}: {rows}. Mean ± standard deviation:")
     summary = found.summary()
     scores = page.table("", *summary.columns)
     for name in summary.index:

@@ -12,8 +12,8 @@ from trust_recourse import __version__
 from trust_recourse.cli.page import STEERING, say
 
 ORDER = (
-    "demo", "data", "schema", "fit", "report", "find", "frontier", "explain", "letter", "verify",
-    "batch", "audit", "ledger", "serve",
+    "demo", "data", "schema", "fit", "import", "report", "find", "frontier", "explain", "letter",
+    "verify", "batch", "audit", "ledger", "serve",
 )  # fmt: skip
 
 
@@ -38,7 +38,8 @@ app = typer.Typer(
     "Begin with a short story, told by a small model about real patients: "
     "`trust-recourse demo`\n\n"
     "From a table to an answer: `trust-recourse schema`, then `fit`, then `find`; "
-    "`trust-recourse data` writes a table to try them on.",
+    "`trust-recourse data` writes a table to try them on. In place of `fit`, `import` takes a "
+    "model of LightGBM, XGBoost or scikit-learn that you already run.",
     add_completion=False,
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},

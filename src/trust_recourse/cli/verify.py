@@ -17,8 +17,9 @@ from trust_recourse.cli.root import option
 from trust_recourse.vocabulary import Mode
 
 if TYPE_CHECKING:
-    from trust_recourse import Certificate, Feature, PTMClassifier, TMClassifier
+    from trust_recourse import Certificate, Feature
     from trust_recourse.certificate import Verdict
+    from trust_recourse.loading import Model
     from trust_recourse.question import Problem, Target
 
 PARTS = {  # of a question, and how to give each
@@ -122,7 +123,7 @@ class Level:
         if self.confidence is not None or self.threshold is not None:
             yield "threshold"
 
-    def target(self, theirs: Target, machine: PTMClassifier | TMClassifier) -> Target:
+    def target(self, theirs: Target, machine: Model) -> Target:
         """The target; a confidence without a threshold goes with the model's own."""
         from trust_recourse.question import Target
         from trust_recourse.recourse import own_threshold
@@ -137,7 +138,7 @@ class Level:
 def _given(
     person: question.Person,
     rules: question.Rules,
-    machine: PTMClassifier | TMClassifier,
+    machine: Model,
 ) -> dict[str, Any]:
     """What the question must be but for its target, as far as it is given on the line."""
     from trust_recourse.question import Question
@@ -168,14 +169,14 @@ def _word(given: Set[str]) -> str:
     return f"{head}. Compare it with what you asked, or give yours to be compared: {ways}."
 
 
-def read(certificate: Path, model: Path) -> tuple[Certificate, PTMClassifier | TMClassifier]:
+def read(certificate: Path, model: Path) -> tuple[Certificate, Model]:
     """A certificate and the model it is about, from their files."""
     from trust_recourse import Certificate, load
 
     return Certificate.load(certificate), load(model)
 
 
-def said(certificate: Certificate, verdict: Verdict, model: PTMClassifier | TMClassifier) -> Table:
+def said(certificate: Certificate, verdict: Verdict, model: Model) -> Table:
     """The question and the answer of a certificate that was checked, in the verifier's names."""
     problem, answer = verdict.problem, certificate.answer
     features = problem.action_set.schema.features
@@ -222,7 +223,7 @@ def _yaml(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _target(problem: Problem, model: PTMClassifier | TMClassifier) -> str:
+def _target(problem: Problem, model: Model) -> str:
     """The target, to the last digit."""
     target, label = problem.target, model.classes_[problem.wanted]
     within = f"{target.confidence!r} ± {target.tolerance!r}"

@@ -31,7 +31,11 @@ Splits = list[tuple[Ints, Ints]]
 
 BASELINE = "logistic regression"
 TITLES = {"accuracy": "accuracy", "log_loss": "log-loss", "brier": "Brier", "ece": "ECE"}
-SCORES = """Class {0.label}: probabilities of {0.rows} rows held out of learning in {0.folds} folds.
+HELD_OUT = "held out of learning in {0.folds} folds"
+AS_IT_IS = (
+    "in {0.folds} folds, of a model from elsewhere as it is (those it learnt from flatter it)"
+)
+SCORES = """Class {0.label}: probabilities of {0.rows} rows {0.held}.
 Mean ± standard deviation over the folds; accuracy is better high, the others low."""
 CURVES = "Reliability: the mean probability in a bin, and the share that was of the class."
 
@@ -88,7 +92,8 @@ class ModelReport:
     `scores.loc["logistic regression", ("brier", "mean")]`. `reliability` has a row per model and
     bin, all folds together. `label` is the class that the probabilities are of. `protected` says of
     each protected feature of the model's schema how many of the folds' models use it, and what it
-    does to the confidence of the rows held out.
+    does to the confidence of the rows held out. `anew` is whether models learnt anew for it: one
+    that came from elsewhere is judged as it is.
     """
 
     scores: pd.DataFrame
@@ -97,6 +102,12 @@ class ModelReport:
     folds: int
     label: Any
     protected: tuple[Use, ...] = ()
+    anew: bool = True
+
+    @property
+    def held(self) -> str:
+        """Whether its rows were held out of learning, in words."""
+        return (HELD_OUT if self.anew else AS_IT_IS).format(self)
 
     def summary(self) -> pd.DataFrame:
         """Write the scores as text, `mean ± std`."""
@@ -108,7 +119,7 @@ class ModelReport:
     def to_dict(self) -> dict[str, Any]:
         """Write everything in lists, texts and numbers that JSON can hold."""
         scores, curves = self.scores, self.reliability.reset_index("bin")
-        return {"rows": self.rows, "folds": self.folds, "label": self.label} | {
+        return {"rows": self.rows, "folds": self.folds, "label": self.label, "anew": self.anew} | {
             "scores": {m: {s: scores.loc[m, s].to_dict() for s in TITLES} for m in scores.index},
             "reliability": {m: curves.loc[[m]].to_dict("records") for m in scores.index},
             "protected": [use.to_dict() for use in self.protected],
@@ -132,7 +143,8 @@ def model_report(
     """Score a clone of `model` and logistic regression on the same stratified folds.
 
     X is a DataFrame or a numeric array, y holds two classes, and the model is any scikit-learn
-    classifier with `predict_proba`, fitted or not. Its schema, inferred where it has none, says
+    classifier with `predict_proba`, fitted or not; a model that cannot learn here, such as a
+    `SumModel`, is judged as it is. Its schema, inferred where it has none, says
     which columns are numbers and which values are missing: for the regression numbers are
     standardised (missing ones replaced by the median, and marked), all else is one-hot.
 
@@ -153,10 +165,14 @@ def model_report(
         raise ValueError(f"wanted={wanted!r}; expected one of the classes {labels}")
     at = 1 if wanted is None else labels.index(wanted)
     came = (target == at).astype(np.intp)
-    given = model.get_params(deep=False)
+    anew = hasattr(model, "fit")
+    given = model.get_params(deep=False) if anew else {"schema": model.schema_}
     schema = given.get("schema") or Schema.infer(rows)
-    machine = clone(model)
-    if "schema" in given:  # of all rows: a fold may lack a rare category
+    if not anew and set(model.classes_.tolist()) != set(labels):
+        theirs = model.classes_.tolist()
+        raise ValueError(f"y holds the classes {labels}, the model has {theirs}; expected the same")
+    machine = clone(model) if anew else model
+    if anew and "schema" in given:  # of all rows: a fold may lack a rare category
         machine.set_params(schema=schema)
     if given.get("random_state", 0) is None:
         machine.set_params(random_state=random_state)
@@ -167,14 +183,16 @@ def model_report(
     for name, (learner, x) in learners.items():
         p, take = np.empty(len(target)), x.iloc if isinstance(x, pd.DataFrame) else x
         for learnt, held in splits:
-            fitted = clone(learner).fit(take[learnt], classes[target[learnt]])
-            p[held] = fitted.predict_proba(take[held])[:, at]
+            fixed = learner is model and not anew
+            fitted = model if fixed else clone(learner).fit(take[learnt], classes[target[learnt]])
+            place = fitted.classes_.tolist().index(labels[at])
+            p[held] = fitted.predict_proba(take[held])[:, place]
             if name != BASELINE:
                 used.append(uses(fitted, schema, codes[held]))
         scores[name], curves[name] = _scores(came, p, splits), reliability_curve(came, p)
     table = pd.DataFrame.from_dict(scores, orient="index").rename_axis("model")
     curve = pd.concat(curves, names=["model"])
-    return ModelReport(table, curve, len(target), folds, labels[at], together(used))
+    return ModelReport(table, curve, len(target), folds, labels[at], together(used), anew)
 
 
 def _folded(y: Any, rows: int, folds: int, seed: int) -> tuple[NDArray[Any], Ints, Splits]:

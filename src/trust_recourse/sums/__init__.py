@@ -2,29 +2,47 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
+from dataclasses import replace
 from importlib import import_module
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
+from joblib.externals.loky import ProcessPoolExecutor
+from joblib.externals.loky.process_executor import BrokenProcessPool
 
 from trust_recourse.cells import Floats
+from trust_recourse.files import FileError
 from trust_recourse.schema import Schema
+from trust_recourse.sums import store
 from trust_recourse.sums.additive import Additive
-from trust_recourse.sums.columns import Columns, UnreadableError
+from trust_recourse.sums.columns import Columns, UnreadableError, two_classes
 from trust_recourse.sums.ensemble import SumModel
+from trust_recourse.sums.formats import opened
 
 __all__ = ["Additive", "SumModel", "UnreadableError", "adopt"]
 
 _LIBRARIES = ("catboost", "lightgbm", "sklearn", "xgboost")
 
 
-def adopt(model: Any, schema: Schema, X: Any = None) -> SumModel:
+def adopt(
+    model: Any, schema: Schema, X: Any = None, *, classes: Sequence[Any] | None = None
+) -> SumModel:
     """The same model as a sum of trees, with the library's very numbers.
 
     It takes a `LGBMClassifier`, `XGBClassifier` or `Booster` of either library, a
     `CatBoostClassifier`, and a decision tree, forest, gradient or histogram gradient boosting of
     scikit-learn, of two classes. The schema's columns are the model's, in any order. With rows `X`,
     as the library takes them, the library is asked again, and what differs in one bit is refused.
+    `classes` are other labels for the model's two, in the order of its own: LightGBM's and
+    XGBoost's files know only 0 and 1.
+
+    Or it takes the path of a file in the library's own safe format: LightGBM's text, XGBoost's JSON
+    or UBJSON, or one of skops for scikit-learn; `X` is then rows as any table has them, or an
+    array in the schema's order. A pickle is never opened.
 
     The library sees people's own values: a missing code such as -9 as that number, a blank as NaN;
     of a category or ordinal the number it is, or its place among the model's pandas categories.
@@ -38,10 +56,22 @@ def adopt(model: Any, schema: Schema, X: Any = None) -> SumModel:
     >>> read.grid.edges[0].tolist()  # it splits at 1.5, and in float32 this is no more
     [1.5000000596046448]
     """
-    read, library = known(model, schema)
-    if X is not None:
-        _compare(read.predict_proba(X), library.reader.predict_proba(model, X), X)
-    return read
+    if isinstance(model, (str, os.PathLike)):
+        named = X is None or isinstance(X, pd.DataFrame)
+        read = imported(model, schema, X if named else pd.DataFrame(X, None, schema.names)).model
+    else:
+        read, library = known(model, schema)
+        if X is not None:
+            _compare(read.predict_proba(X), library.reader.predict_proba(model, X), X)
+    return read if classes is None else renamed(read, classes)
+
+
+def renamed(read: SumModel, classes: Sequence[Any]) -> SumModel:
+    """The same model with other labels for its two classes, in their order."""
+    found = two_classes(list(classes))
+    if found[0] == found[1]:
+        raise ValueError(f"classes={list(classes)}; expected two different labels")
+    return replace(read, classes_=found)
 
 
 class Library(NamedTuple):
@@ -49,15 +79,16 @@ class Library(NamedTuple):
 
     model: Any
     columns: Columns
-
-    @property
-    def reader(self) -> Any:
-        """The module that reads it."""
-        return _reader(self.model)
+    reader: Any
 
     def predict_proba(self, codes: Floats) -> Floats:
         """What the library itself says, (n, 2)."""
         said: Floats = self.reader.predict_proba(self.model, self.columns.rows(codes))
+        return said
+
+    def told(self, X: pd.DataFrame) -> Floats:
+        """What the library itself says of rows as any table has them, (n, 2)."""
+        said: Floats = self.reader.predict_proba(self.model, self.columns.table(X))
         return said
 
 
@@ -72,7 +103,7 @@ def known(model: Any, schema: Schema) -> tuple[SumModel, Library]:
     if type(model).__name__ != "Booster" and not hasattr(model, "classes_"):
         raise UnreadableError(f"{type(model).__name__}: it has not learnt yet; call fit first")
     read, columns = reader.read(model, schema)
-    return read, Library(model, columns)
+    return read, Library(model, columns, reader)
 
 
 def readable(model: Any) -> bool:
@@ -82,7 +113,7 @@ def readable(model: Any) -> bool:
 
 def _reader(model: Any) -> Any:
     """The module that reads it, known by its class's own name, so that no library is loaded."""
-    library = type(model).__module__.partition(".")[0]
+    library = type(model).__module__.removeprefix(f"{__name__}.").partition(".")[0]
     if library not in _LIBRARIES:
         return None
     reader = import_module(f"{__name__}.{library}")
@@ -99,3 +130,51 @@ def _compare(ours: Any, theirs: Any, X: Any) -> None:
             f"{ours[row].tolist()}; {len(apart)} of {len(ours)} rows differ. Are the columns, "
             "values and missing codes of the schema those that the model was learnt on?"
         )
+
+
+# ---------------------------------------------------------------- files
+
+
+class Imported(NamedTuple):
+    """A model out of a library's file."""
+
+    format: str
+    model: SumModel
+    named: bool  # whether its columns have names, and not only an order
+
+
+def imported(
+    path: str | os.PathLike[str], schema: Schema, X: pd.DataFrame | None = None
+) -> Imported:
+    """Read a library's file and compare, in a process of its own: libraries crash on damaged ones.
+
+    `X` are rows as any table has them.
+    """
+    with ProcessPoolExecutor(1) as other:
+        try:
+            found: Imported = other.submit(read_file, Path(path), schema, X).result()
+        except BrokenProcessPool:
+            raise UnreadableError(f"{path}: damaged: its library crashes on it") from None
+    return found
+
+
+def read_file(source: Path, schema: Schema, X: pd.DataFrame | None = None) -> Imported:
+    """The same in this process."""
+    if X is not None:  # a table may have other columns, too
+        X = X.drop(columns=[name for name in X.columns if name not in schema])
+        schema.encode(X)
+    try:
+        form, given = opened(source)
+        read, library = known(given, schema)
+        store.check(read)
+        theirs = None if X is None else library.told(X)
+    except (FileError, ModuleNotFoundError):
+        raise
+    except UnreadableError as error:
+        raise UnreadableError(f"{source}: {error}") from None
+    except Exception as error:  # the libraries have no common word for what they trip over
+        told = f"{type(error).__name__}: {error}".partition("\n")[0]
+        raise UnreadableError(f"{source}: damaged, or of no known version ({told})") from error
+    if X is not None:
+        _compare(read.predict_proba(X), theirs, X)
+    return Imported(form.name, read, library.columns.names is not None)

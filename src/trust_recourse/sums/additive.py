@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Sequence
 from hashlib import sha256
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from trust_recourse import model_file
 from trust_recourse.cells import (
     ERRORS,
     INTERVAL,
@@ -21,6 +23,7 @@ from trust_recourse.cells import (
     handed,
     of_class,
 )
+from trust_recourse.question import decided
 from trust_recourse.schema import Schema
 
 
@@ -50,6 +53,8 @@ class Additive:
         classes: Sequence[Any] = (0, 1),
     ) -> None:
         self.schema_, self.classes_, self.base = schema, np.asarray(classes), float(base)
+        self.decision_threshold_: float | None = None
+        self.wanted_: Any = None
         self.grid = Grid(schema, tuple(np.asarray(each, float) for each in edges))
         self.points = tuple(np.asarray(each, float) for each in points)
         self._check()
@@ -75,6 +80,28 @@ class Additive:
         parts += [repr([value.hex() for value in each.tolist()]) for each in self.grid.edges]
         parts += [repr([value.hex() for value in each.tolist()]) for each in self.points]
         return sha256("\n".join(parts).encode()).hexdigest()
+
+    def decide(self, *, decision_threshold: float | None = None, wanted: Any = None) -> Self:
+        """Say how it is decided by this card, for all who ask it and in its file.
+
+        Whoever's confidence in the wanted class lies below the threshold is refused. None is as if
+        nothing was said: one half, and `classes_[1]`.
+        """
+        self.decision_threshold_, self.wanted_ = decided(self, decision_threshold, wanted)
+        return self
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the card to one file."""
+        from trust_recourse.sums import store
+
+        model_file.write(path, *store.content(self))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Additive:
+        """Read a model file; one of another kind is refused."""
+        from trust_recourse.sums import store
+
+        return model_file.restored(path, {cls.__name__: store.points})
 
     def predict_proba(self, X: Any) -> Floats:
         """Class probabilities, (n, 2)."""

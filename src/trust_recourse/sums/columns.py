@@ -17,7 +17,8 @@ import pandas as pd
 
 from trust_recourse.cells import Floats, Ints
 from trust_recourse.schema import Schema
-from trust_recourse.sums.ensemble import ZERO, Bools, Tree, labels, listed
+from trust_recourse.schema.scalars import plain
+from trust_recourse.sums.ensemble import ZERO, Bools, Tree, labels, listed, longest
 from trust_recourse.wording import shortened, some
 
 
@@ -77,6 +78,18 @@ class Columns:
         names = self.names or range(len(columns))
         return pd.DataFrame(dict(zip(names, columns, strict=True)))
 
+    def table(self, X: pd.DataFrame) -> Any:
+        """People's own values, as tables have them, as the library takes them."""
+        found = {}
+        for column, f in enumerate(self.order):
+            name, values = self.schema[f].name, [plain(each) for each in X[self.schema[f].name]]
+            known = self.categories.get(column)
+            found[name] = (
+                np.array(values, float) if known is None else pd.Categorical(values, known)
+            )
+        table = pd.DataFrame(found)
+        return table.to_numpy() if self.names is None and not self.categories else table
+
     def _column(self, column: int, codes: Floats) -> Any:
         f = self.order[column]
         seen, size = self.seen[f], len(labels(self.schema[f])) if listed(self.schema[f]) else 0
@@ -95,14 +108,16 @@ class Columns:
         place = np.full(len(nodes.left), -1)
         place[kept] = np.arange(len(kept))
         split = nodes.left[kept] >= 0
+        if not np.isin(nodes.column[kept][split], np.arange(len(self.order))).all():
+            raise UnreadableError("a tree splits on a column that the model has not")
         feature = np.where(
             split, np.asarray(self.order)[np.where(split, nodes.column[kept], 0)], -1
         )
         zero = np.zeros(len(place), bool) if nodes.zero_missing is None else nodes.zero_missing
         edge = np.where(np.abs(nodes.edge) >= np.finfo(float).max, np.inf, nodes.edge)
         edge = np.copysign(edge, nodes.edge)
-        widest = max((len(labels(each)) for each in self.schema if listed(each)), default=0)
-        categories, missing = np.zeros((len(kept), widest), bool), np.zeros(len(kept), bool)
+        categories = np.zeros((len(kept), longest(self.schema)), bool)
+        missing = np.zeros(len(kept), bool)
         for at in np.flatnonzero(split).tolist():
             f, node = int(feature[at]), int(kept[at])
             size = len(labels(self.schema[f])) if listed(self.schema[f]) else 0
@@ -196,10 +211,13 @@ def _number(name: str, value: Any, places: Mapping[Any, float] | None) -> float:
 
 
 def _preorder(nodes: Nodes) -> Ints:
-    """The nodes that can be reached from the root, each before its children."""
-    found, open_ = [], [0]
+    """The nodes that can be reached from the root, each before its children, and each once."""
+    found, open_, met = [], [0], set()
     while open_:
         node = open_.pop()
+        if node in met or not 0 <= node < len(nodes.left):
+            raise UnreadableError(f"a tree comes to its node {node} twice, or has none such")
+        met.add(node)
         found.append(node)
         if nodes.left[node] >= 0:
             open_ += [int(nodes.right[node]), int(nodes.left[node])]

@@ -7,6 +7,7 @@ into the probability of the second class. Edges are in double, whatever a librar
 from __future__ import annotations
 
 import math
+import os
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal, NamedTuple
@@ -15,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from trust_recourse import model_file
 from trust_recourse.cells import Cells, Floats, Grid, Ints, Score, kernel
 from trust_recourse.floats import first_float
-from trust_recourse.model_file import fingerprint
+from trust_recourse.question import decided
 from trust_recourse.schema import Feature, Schema
 
 Bools = NDArray[np.bool_]
@@ -91,7 +93,7 @@ class _Nodes(NamedTuple):
     goes_left: Bools
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SumModel:
     """A model that is the sum of its trees: a base, then tree by tree, in the type of `arithmetic`.
 
@@ -107,6 +109,12 @@ class SumModel:
     base: float
     link: Link
     arithmetic: Literal["float32", "float64"] = "float64"
+    decision_threshold_: float | None = None
+    wanted_: Any = None
+
+    def __repr__(self) -> str:
+        leaves = sum(int((tree.feature < 0).sum()) for tree in self.trees)
+        return f"SumModel({len(self.trees)} trees, {leaves} leaves, {len(self.schema_)} features)"
 
     @cached_property
     def grid(self) -> Grid:
@@ -164,7 +172,7 @@ class SumModel:
     def _nodes(self) -> _Nodes:
         sizes = [len(tree.feature) for tree in self.trees]
         root = np.cumsum([0, *sizes[:-1]])
-        every = _together(self.trees)
+        every = together(self.trees)
         feature, edge, shift = every["feature"], every["edge"], np.repeat(root, sizes)
         cut, odd = np.full(len(edge), -1), every["zero_left"] >= 0
         for f, kind in enumerate(self.schema_):
@@ -258,6 +266,28 @@ class SumModel:
         trees = tuple(replace(tree, value=tree.value[:, ::-1]) for tree in self.trees)
         return replace(self, classes_=self.classes_[::-1], trees=trees)
 
+    def decide(self, *, decision_threshold: float | None = None, wanted: Any = None) -> SumModel:
+        """The same model, with how it is decided by it: for all who ask it, and in its file.
+
+        Whoever's confidence in the wanted class lies below the threshold is refused. None is as if
+        nothing was said: one half, and `classes_[1]`.
+        """
+        threshold, label = decided(self, decision_threshold, wanted)
+        return replace(self, decision_threshold_=threshold, wanted_=label)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to one file, which is read with none of the libraries."""
+        from trust_recourse.sums import store
+
+        model_file.write(path, *store.content(self))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> SumModel:
+        """Read a model file; one of another kind is refused."""
+        from trust_recourse.sums import store
+
+        return model_file.restored(path, {cls.__name__: store.trees})
+
     def predict_proba(self, X: Any) -> Floats:
         """Class probabilities, (n, 2): the very numbers of the library."""
         cells = self.grid.cells(self.schema_.encode(X))
@@ -273,7 +303,7 @@ class SumModel:
             "base": self.base.hex(), "link": [float(each).hex() for each in self.link],
             "arithmetic": self.arithmetic, "nodes": [len(tree.edge) for tree in self.trees],
         }  # fmt: skip
-        return fingerprint(_together(self.trees), header)
+        return model_file.fingerprint(together(self.trees), header)
 
 
 def listed(feature: Feature) -> bool:
@@ -286,7 +316,12 @@ def labels(feature: Feature) -> tuple[Any, ...]:
     return feature.values or (False, True)
 
 
-def _together(trees: tuple[Tree, ...]) -> dict[str, NDArray[Any]]:
+def longest(schema: Schema) -> int:
+    """How many codes the longest such feature has."""
+    return max((len(labels(each)) for each in schema if listed(each)), default=0)
+
+
+def together(trees: tuple[Tree, ...]) -> dict[str, NDArray[Any]]:
     """The arrays of all trees, one after another."""
     return {
         each.name: np.concatenate([getattr(tree, each.name) for tree in trees])

@@ -5,14 +5,16 @@ It adds in doubles, tree by tree, and splits by x ≤ threshold, where all withi
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from trust_recourse.cells import Floats
+from trust_recourse.extras import needed
 from trust_recourse.schema import Schema
 from trust_recourse.sums.columns import (
     Chosen,
@@ -37,11 +39,37 @@ AT_PREDICTION = {
 THREADS = 1000  # rows, from which on starting threads pays
 
 
+class Booster(NamedTuple):
+    """A model as the text of its file has it; the library is needed only to predict."""
+
+    text: str
+
+    def model_to_string(self) -> str:
+        """The text."""
+        return self.text
+
+    def feature_name(self) -> list[str]:
+        """The names of its columns."""
+        return _columns(self.text)
+
+    def predict(self, X: Any, **more: Any) -> Any:
+        """What the library says of rows."""
+        with needed("Comparing with LightGBM", "lightgbm", "trees"):
+            import lightgbm
+
+        return lightgbm.Booster(model_str=self.text).predict(X, **more)
+
+
+def opened(data: bytes) -> Booster:
+    """The model of a file."""
+    return Booster(data.decode())
+
+
 def read(model: Any, schema: Schema) -> tuple[SumModel, Columns]:
     """The same model as a sum of trees, and what the library sees of rows."""
-    booster = getattr(model, "booster_", model)
+    text = getattr(model, "booster_", model).model_to_string()
     classes = two_classes(getattr(model, "classes_", (0, 1)))
-    head, _, rest = booster.model_to_string().partition("\nTree=")
+    head, _, rest = text.partition("\nTree=")
     texts = rest.partition("\nend of trees")[0].split("\nTree=") if rest else []
     told, trees = _fields(head), [_fields(text) for text in texts]
     objective = told.get("objective", "one of your own")
@@ -57,8 +85,8 @@ def read(model: Any, schema: Schema) -> tuple[SumModel, Columns]:
             f"LightGBM, {name}: it changes what is predicted, not what was learnt, so is not read; "
             "leave it out"
         )
-    names, n = _names(booster, schema.names), int(told["max_feature_idx"]) + 1
-    lists = _categories(booster.pandas_categorical or [], schema, order_of(schema, names, n))
+    names, n = _names(_columns(text), schema.names), int(told["max_feature_idx"]) + 1
+    lists = _categories(_lists(text), schema, order_of(schema, names, n))
     columns = Columns.of(schema, names, n, lists)
     _refuse_codes(trees, columns)
     link = Link(True, len(trees) if "average_output" in told else 1, float(found[1]))
@@ -86,7 +114,7 @@ def _refuse_codes(trees: Sequence[dict[str, str]], columns: Columns) -> None:
 def predict_proba(model: Any, X: Any) -> Floats:
     """What the library says of rows."""
     booster = getattr(model, "booster_", model)
-    X = rows(X, _names(booster, getattr(X, "columns", ())))
+    X = rows(X, _names(booster.feature_name(), getattr(X, "columns", ())))
     threads = {"num_threads": 1} if len(X) < THREADS else {}
     if booster is not model:
         return np.asarray(model.predict_proba(X, **threads))
@@ -99,9 +127,18 @@ def _fields(text: str) -> dict[str, str]:
     return {name: value for name, _, value in pairs}
 
 
-def _names(booster: Any, known: Sequence[str]) -> list[str] | None:
+def _lists(text: str) -> list[list[Any]]:
+    """Its lists of pandas categories, which are the last line of its text."""
+    _, found, listed = text.rpartition("\npandas_categorical:")
+    return (json.loads(listed) or []) if found else []
+
+
+def _columns(text: str) -> list[str]:
+    return _fields(text.partition("\nTree=")[0])["feature_names"].split(" ")
+
+
+def _names(names: list[str], known: Sequence[str]) -> list[str] | None:
     """The names of its columns, where it wrote `_` for blanks; none where it made them up."""
-    names = booster.feature_name()
     if names == [f"Column_{j}" for j in range(len(names))] and not set(names) <= set(known):
         return None
     plain = {re.sub(r"\s", "_", name): name for name in known}

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import copy
+from io import BytesIO
 from typing import Any
+from zipfile import ZipFile
 
 import numpy as np
 import pandas as pd
 
 from trust_recourse.cells import Floats
+from trust_recourse.extras import needed
 from trust_recourse.schema import Schema
 from trust_recourse.sums.columns import (
     Chosen,
@@ -27,11 +30,35 @@ from trust_recourse.sums.columns import (
     two_classes,
 )
 from trust_recourse.sums.ensemble import Link, SumModel
+from trust_recourse.wording import some
 
 _TREES = ("DecisionTreeClassifier", "ExtraTreeClassifier")
 _FORESTS = ("RandomForestClassifier", "ExtraTreesClassifier")
 _BOOSTED, _HISTOGRAM = "GradientBoostingClassifier", "HistGradientBoostingClassifier"
 NAMES = (*_TREES, *_FORESTS, _BOOSTED, _HISTOGRAM)
+_PRIVATE = (  # types that such models are made of, beside those that skops trusts by itself
+    "functools.partial",
+    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+    "sklearn.tree._tree.Tree",
+    "sklearn.utils.validation.check_array",
+)
+_MOST_BYTES = 4 << 30  # of all that a file of skops has packed
+
+
+def opened(data: bytes) -> Any:
+    """The model of a file of skops that holds known types alone."""
+    with needed("A file of skops", "skops", "trees"):
+        from skops import io
+    with ZipFile(BytesIO(data)) as packed:
+        size = sum(each.file_size for each in packed.infolist())
+    if size > _MOST_BYTES:
+        raise UnreadableError(f"it unpacks to {size:,} bytes; at most {_MOST_BYTES:,} are read")
+    if strange := sorted(set(io.get_untrusted_types(data=data)) - {*_PRIVATE}):
+        raise UnreadableError(
+            f"it holds {some(strange)}; expected types of scikit-learn and NumPy alone. A model of "
+            "another library is saved as that one does"
+        )
+    return io.loads(data, trusted=list(_PRIVATE))
 
 
 def read(model: Any, schema: Schema) -> tuple[SumModel, Columns]:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from trust_recourse.cells import Floats
+from trust_recourse.extras import needed
 from trust_recourse.schema import Feature, Schema
 from trust_recourse.sums.columns import (
     Chosen,
@@ -29,6 +30,18 @@ from trust_recourse.wording import some
 
 NAMES = ("XGBClassifier", "XGBRFClassifier", "Booster")
 _LEAST = float(np.float32(-88.7))  # its logistic function takes no sum below
+
+
+def opened(data: bytes) -> Any:
+    """The model of a file; a classifier's is one again, which ends with its best round."""
+    with needed("An XGBoost file", "xgboost", "trees"):
+        import xgboost
+    booster = xgboost.Booster(model_file=bytearray(data))
+    if booster.attr("scikit_learn") is None:
+        return booster
+    model = xgboost.XGBClassifier()
+    model.load_model(bytearray(data))
+    return model
 
 
 def read(model: Any, schema: Schema) -> tuple[SumModel, Columns]:

@@ -22,8 +22,8 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from trust_recourse import model_file
 from trust_recourse.progress import Progress
+from trust_recourse.question import decided
 from trust_recourse.schema import Schema
-from trust_recourse.schema.scalars import is_number, plain
 from trust_recourse.tsetlin import inference, store
 from trust_recourse.tsetlin.calibration import Calibrator, Method
 from trust_recourse.tsetlin.clauses import Clauses
@@ -420,7 +420,7 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
             )
         labels = labels.astype(labels.dtype.newbyteorder("<"))
         try:
-            self.classes_ = store.labels(labels.tolist(), labels.dtype.str)
+            self.classes_ = model_file.labels(labels.tolist(), labels.dtype.str)
         except ValueError:
             raise ValueError(
                 f"y holds labels of type {labels.dtype}; expected texts, booleans or numbers of at "
@@ -505,16 +505,7 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         nothing was said: one half, and `classes_[1]`. `predict` stays at one half.
         """
         check_is_fitted(self)
-        if decision_threshold is not None and not (
-            is_number(decision_threshold) and 0 < decision_threshold < 1
-        ):
-            given = f"decision_threshold={decision_threshold!r}"
-            raise ValueError(f"{given}; expected a number between 0 and 1")
-        classes = self.classes_.tolist()
-        if wanted is not None and plain(wanted) not in classes:
-            raise ValueError(f"wanted={wanted!r}; the model's classes are {classes}")
-        self.decision_threshold_ = decision_threshold
-        self.wanted_ = None if wanted is None else plain(wanted)
+        self.decision_threshold_, self.wanted_ = decided(self, decision_threshold, wanted)
         return self
 
     def save(self, path: str | os.PathLike[str], *, states: bool = True) -> None:
@@ -528,11 +519,13 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a model file; one of another class of machine is refused."""
-        model = load(path)
-        if not isinstance(model, cls):
-            raise model_file.ModelFileError(
-                f"{path}: holds a {type(model).__name__}; load it with {type(model).__name__}.load"
-            )
+        return model_file.restored(path, {cls.__name__: cls._made})
+
+    @classmethod
+    def _made(cls, arrays: model_file.Arrays, header: model_file.Header) -> Self:
+        model = cls(**header["settings"])
+        model._check_settings()
+        store.restore(model, arrays, header)
         return model
 
     @property
@@ -709,19 +702,6 @@ def _entropy(p: Floats) -> Floats:
     return np.asarray(-(p * np.log(q) + (1.0 - p) * np.log(r)))
 
 
-def load(path: str | os.PathLike[str]) -> PTMClassifier | TMClassifier:
-    """Read a model file written by `save`; every part of it is checked before it is used."""
-    arrays, header = model_file.read(path)
-    machines: dict[str, type[PTMClassifier | TMClassifier]] = {
-        "PTMClassifier": PTMClassifier,
-        "TMClassifier": TMClassifier,
-    }
-    try:
-        model = machines[header["machine"]](**header["settings"])
-        model._check_settings()
-        store.restore(model, arrays, header)
-    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
-        raise model_file.ModelFileError(
-            f"{path}: its contents do not make a model ({type(error).__name__}: {error})"
-        ) from error
-    return model
+MAKERS: model_file.Makers[PTMClassifier | TMClassifier] = {
+    each.__name__: each._made for each in (PTMClassifier, TMClassifier)
+}

@@ -7,14 +7,12 @@ an error names the part.
 from __future__ import annotations
 
 import numbers
-import re
 from typing import Any
 
 import numpy as np
 
-from trust_recourse.model_file import Arrays
+from trust_recourse.model_file import DECISION, Arrays, decision, labels, require
 from trust_recourse.schema import Schema
-from trust_recourse.schema.scalars import plain
 from trust_recourse.tsetlin.calibration import Calibrator
 from trust_recourse.tsetlin.literals import Literals
 
@@ -48,12 +46,6 @@ def content(model: Any) -> tuple[Arrays, dict[str, Any]]:
     return arrays, header
 
 
-def decision(model: Any) -> dict[str, Any]:
-    """How it is decided by the model, as far as that was said: no part of what it predicts."""
-    known = {name: getattr(model, f"{name}_", None) for name in sorted(DECISION)}
-    return {name: plain(value) for name, value in known.items() if value is not None}
-
-
 def identity(model: Any) -> tuple[Arrays, dict[str, Any]]:
     """All that prediction depends on and nothing else: how values are read, and the machine."""
     arrays, header = content(model)
@@ -69,7 +61,6 @@ HEADER = {
     "machine", "settings", "schema", "own_schema", "columns", "classes", "classes_dtype", "n_iter",
     "calibration",
 }  # fmt: skip
-DECISION = {"decision_threshold", "wanted"}  # where they are known
 ARRAYS = {"inclusion", "thresholds", "n_thresholds"}
 CALIBRATION = {"calibration_x", "calibration_y"}
 
@@ -77,9 +68,9 @@ CALIBRATION = {"calibration_x", "calibration_y"}
 def restore(model: Any, arrays: Arrays, header: dict[str, Any]) -> None:
     """Make a machine with the header's settings the one that was saved."""
     known = set(header) - DECISION == HEADER
-    _require(known, "header", f"just {', '.join(sorted(HEADER))}")
+    require(known, "header", f"just {', '.join(sorted(HEADER))}")
     wanted = ARRAYS | (set() if header["calibration"] is None else CALIBRATION)
-    _require(
+    require(
         set(arrays) - {"states", "dominance"} == wanted,
         "arrays",
         f"just {', '.join(sorted(wanted))}",
@@ -91,10 +82,10 @@ def restore(model: Any, arrays: Arrays, header: dict[str, Any]) -> None:
 
     shape = (model.n_clauses, 2 * model._literals.n_literals)
     inclusion = arrays["inclusion"]
-    _require(
+    require(
         inclusion.dtype == np.float64 and inclusion.shape == shape, "inclusion", f"float64 {shape}"
     )
-    _require(bool(((inclusion >= 0) & (inclusion <= 1)).all()), "inclusion", "numbers from 0 to 1")
+    require(bool(((inclusion >= 0) & (inclusion <= 1)).all()), "inclusion", "numbers from 0 to 1")
     model.states_ = _states(model, arrays["states"], inclusion) if "states" in arrays else None
     model.dominance_ = _dominance(arrays, len(inclusion))
     _restore_decision(model, header)
@@ -106,21 +97,21 @@ def _restore_decision(model: Any, header: dict[str, Any]) -> None:
     try:
         model.decide(**given)
     except ValueError as error:
-        _require(False, "decision", str(error))
+        require(False, "decision", str(error))
 
 
 def _dominance(arrays: Arrays, clauses: int) -> Any:
     """Unknown in a file of format 1, and where one class was not among the rows learnt from."""
     given = arrays.get("dominance", np.full(clauses, np.nan))
     sound = given.shape == (clauses,) and given.dtype == np.float64 and not (abs(given) > 1).any()
-    _require(bool(sound), "dominance", f"{clauses} numbers from −1 to 1")
+    require(bool(sound), "dominance", f"{clauses} numbers from −1 to 1")
     return given.copy()
 
 
 def _states(model: Any, states: Any, inclusion: Any) -> Any:
     like = model._start(0, np.random.default_rng(0))
     expected = (*inclusion.shape, *like.shape[2:])
-    _require(
+    require(
         states.dtype == like.dtype and states.shape == expected,
         "states",
         f"{like.dtype} {expected}",
@@ -130,9 +121,9 @@ def _states(model: Any, states: Any, inclusion: Any) -> Any:
         sound = (states >= 0).all() and (np.abs(mass - 1) < 1e-3).all()
     else:
         sound = (states >= 0).all() and (states < 2 * model.n_states).all()
-    _require(bool(sound), "states", "probabilities that sum to 1, or states from 0 to 2N − 1")
+    require(bool(sound), "states", "probabilities that sum to 1, or states from 0 to 2N − 1")
     agrees = np.allclose(model._included(states), inclusion, rtol=0, atol=1e-6)
-    _require(agrees, "states", "the inclusion probabilities of the array 'inclusion'")
+    require(agrees, "states", "the inclusion probabilities of the array 'inclusion'")
     return states.copy()  # safetensors hands out read-only memory
 
 
@@ -144,39 +135,26 @@ def _restore_table(model: Any, header: dict[str, Any]) -> None:
     model.n_features_in_ = len(model.schema_)
     columns = header["columns"]
     if columns is not None:
-        _require(sorted(columns) == sorted(model.schema_.names), "columns", "the schema's features")
+        require(sorted(columns) == sorted(model.schema_.names), "columns", "the schema's features")
         model.feature_names_in_ = np.array(columns, dtype=object)
     model.classes_ = labels(header["classes"], header["classes_dtype"])
-    _require(isinstance(header["n_iter"], int) and header["n_iter"] >= 0, "n_iter", "a count")
+    require(model.classes_[0] < model.classes_[1], "classes", "two plain labels, ascending")
+    require(isinstance(header["n_iter"], int) and header["n_iter"] >= 0, "n_iter", "a count")
     model.n_iter_ = header["n_iter"]
     seed = header["settings"].get("random_state")
-    _require(seed is None or isinstance(seed, int), "random_state", "a whole number or null")
-
-
-def labels(classes: Any, kind: Any) -> Any:
-    """The two classes, in the type that holds them just so."""
-    plain = isinstance(classes, list) and len(classes) == 2
-    plain = plain and all(isinstance(c, (bool, int, float, str)) for c in classes)
-    _require(plain and classes[0] < classes[1], "classes", "two plain labels, ascending")
-    text = isinstance(classes[0], str)
-    known = re.fullmatch(r"\|O|<U\d+" if text else r"\|b1|[<|][iuf][1248]", str(kind))
-    _require(known is not None, "classes_dtype", "one that fits the labels")
-    held = np.array(classes, dtype=object if kind == "|O" else str if text else kind)
-    kept = [(type(c), c) for c in held.tolist()] == [(type(c), c) for c in classes]
-    _require(kept, "classes_dtype", "one that fits the labels")
-    return held
+    require(seed is None or isinstance(seed, int), "random_state", "a whole number or null")
 
 
 def _thresholds(arrays: Arrays, features: int) -> tuple[Any, ...]:
     sizes, flat = arrays["n_thresholds"], arrays["thresholds"]
-    _require(
+    require(
         sizes.shape == (features,) and sizes.min() >= 0 and sizes.sum() == len(flat),
         "n_thresholds",
         "one count per feature, adding up to the thresholds",
     )
     thresholds = tuple(np.split(flat.astype(np.float64), np.cumsum(sizes)[:-1]))
     for t in thresholds:
-        _require(bool(np.isfinite(t).all() and (np.diff(t) > 0).all()), "thresholds", "ascending")
+        require(bool(np.isfinite(t).all() and (np.diff(t) > 0).all()), "thresholds", "ascending")
     return thresholds
 
 
@@ -184,18 +162,13 @@ def _calibrator(arrays: Arrays, method: Any) -> Calibrator | None:
     if method is None:
         return None
     x, y = arrays["calibration_x"], arrays["calibration_y"]
-    _require(x.shape == y.shape and x.ndim == 1 and len(x) >= 1, "calibration", "equal lengths")
-    _require(x.dtype == y.dtype == np.float64, "calibration", "float64")
+    require(x.shape == y.shape and x.ndim == 1 and len(x) >= 1, "calibration", "equal lengths")
+    require(x.dtype == y.dtype == np.float64, "calibration", "float64")
     if method == "sigmoid":
         rising = len(x) == 1 and bool(x[0] >= 0)
     else:
         rising = method == "isotonic" and bool((np.diff(x) >= 0).all() and (np.diff(y) >= 0).all())
-        _require(bool(y[0] >= 0 and y[-1] <= 1), "calibration", "values from 0 to 1")
+        require(bool(y[0] >= 0 and y[-1] <= 1), "calibration", "values from 0 to 1")
     finite = bool(np.isfinite(x).all() and np.isfinite(y).all())
-    _require(finite and rising, "calibration", "an increasing map")
+    require(finite and rising, "calibration", "an increasing map")
     return Calibrator(method, x.copy(), y.copy())
-
-
-def _require(holds: bool, name: str, expected: str) -> None:
-    if not holds:
-        raise ValueError(f"'{name}': expected {expected}")

@@ -1,0 +1,168 @@
+"""`trust-recourse import`: a model that another library learnt, from that library's own file."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+
+from trust_recourse.cli import page
+from trust_recourse.cli.errors import InputError, can_be_written, is_new
+from trust_recourse.cli.fit import KeptThreshold, KeptWanted, Out, refused
+from trust_recourse.cli.question import Json, command, either, target_class
+from trust_recourse.cli.root import option
+from trust_recourse.cli.schema import Force
+from trust_recourse.tables import read
+
+if TYPE_CHECKING:
+    from trust_recourse import Schema
+
+
+@command(name="import")
+def import_(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE", help="LightGBM's text, XGBoost's JSON or UBJSON, or a file of skops."
+        ),
+    ],
+    schema: Annotated[
+        Path | None, option("What the model's columns mean, in any order.", "FILE.yaml")
+    ] = None,
+    data: Annotated[
+        Path | None,
+        option("Rows on which the library is asked again: the model's columns, and any.", "FILE"),
+    ] = None,
+    out: Out = Path("model.safetensors"),
+    classes: Annotated[
+        str | None,
+        option(
+            "What to call the two classes, in the model's own order: files of LightGBM and XGBoost "
+            "know only 0 and 1.",
+            "FIRST,SECOND",
+        ),
+    ] = None,
+    wanted: KeptWanted = None,
+    threshold: KeptThreshold = None,
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    r"""Read a model that you already run, exactly, from the file its library wrote.
+
+    LightGBM, XGBoost, and the trees, forests and boosted trees of scikit-learn, of two classes.
+    Save the model as its library does; all of these are read without running anything in them:
+
+        model.booster_.save_model("loans.txt")        # LightGBM
+
+        model.save_model("loans.ubj")                 # XGBoost, or loans.json
+
+        skops.io.dump(model, "loans.skops")           # scikit-learn
+
+    A pickle or a joblib file is never opened. With --data the library predicts those rows, and
+    unless the model as read says the same of each, to the last bit, nothing is written. From then
+    on the file that is written speaks for the model: every command takes it, with none of the
+    libraries installed. `trust-recourse schema` makes a first schema from the rows.
+
+    It ends with 0 when the model is written, and with 2 if something given is not right; then
+    nothing is written.
+
+    For example:
+
+        trust-recourse import loans.txt --schema loans.yaml --data loans.csv
+
+        trust-recourse import loans.ubj --schema loans.yaml --data loans.csv \
+            --classes refused,granted --wanted granted --threshold 0.6
+    """
+    from trust_recourse.question import Question
+    from trust_recourse.report.protected import uses
+    from trust_recourse.sums import imported, renamed
+
+    can_be_written(out, file, schema, data)
+    is_new(out, force)
+    Question(decision_threshold=threshold)  # refused before anything is read
+    rules = _schema(schema, data)
+    rows = None if data is None else read(data).read_by(rules)
+    with page.waiting("Reading the model"):
+        given = imported(file, rules, rows)
+    model = given.model if classes is None else renamed(given.model, _labels(classes))
+    labels = model.classes_.tolist()
+    unnamed = wanted is None and isinstance(labels[1], str)
+    yes = None if unnamed else target_class(wanted, labels)
+    model = model.decide(decision_threshold=threshold, wanted=yes if wanted else None)
+    model.save(out)
+    no = None if unnamed or rows is None else refused(model, rows, yes)
+    used = sorted({int(f) for tree in model.trees for f in tree.feature if f >= 0})
+    told = {
+        "model": str(out), "fingerprint": model.fingerprint_, "format": given.format,
+        "trees": len(model.trees),
+        "leaves": sum(int((tree.feature < 0).sum()) for tree in model.trees),
+        "features": list(rules.names), "used": [rules.names[f] for f in used],
+        "by_name": given.named, "classes": labels, "wanted": yes,
+        "decision_threshold": threshold or 0.5, "compared": 0 if rows is None else len(rows),
+        "refused": None if no is None else len(no), "first_refused": no[0] if no else None,
+        "protected": [] if rows is None else [
+            use.to_dict() for use in uses(model, rules, rules.encode(rows))
+        ],
+    }  # fmt: skip
+    if json:
+        page.say_json(told)
+        return
+    _tell(told, data)
+
+
+def _schema(path: Path | None, data: Path | None) -> Schema:
+    from trust_recourse import Schema
+
+    if path is not None and path.exists():
+        return Schema.from_yaml(path)
+    made = ["schema", "ROWS.csv" if data is None else str(data), "--target", "COLUMN"]
+    way = shlex.join(["trust-recourse", *made, "--out", str(path or "schema.yaml")])
+    what = "no --schema is given" if path is None else f"{path}: there is no such file"
+    raise InputError(
+        f"{what}; what the model's columns mean must be known. Make a first schema from rows, with "
+        f"COLUMN what the model predicts, and look at it: {way}"
+    )
+
+
+def _labels(text: str) -> list[Any]:
+    """Two labels: whole numbers where both are, else words."""
+    words = [word.strip() for word in text.split(",")]
+    if len(words) != 2 or not all(words):
+        raise InputError(f"--classes {text}: expected two labels, such as refused,granted")
+    whole = all(word.removeprefix("-").isdecimal() for word in words)
+    return [int(word) for word in words] if whole else words
+
+
+def _tell(told: dict[str, Any], data: Path | None) -> None:
+    console, out, labels = page.console(), told["model"], told["classes"]
+    rows = f"{told['compared']:,} rows: the library says the same of each, to the last bit"
+    by = "by name" if told["by_name"] else "in the order of the schema: the model has no names"
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    for name, text in (
+        ("read", told["format"]),
+        ("trees", f"{told['trees']:,}, with {told['leaves']:,} leaves"),
+        ("features", f"{len(told['used'])} of {len(told['features'])} are used"),
+        ("columns", by),
+        ("classes", f"{labels[0]}, then {labels[1]}"),
+        ("compared", rows if told["compared"] else "nothing: no rows were given by --data"),
+    ):
+        grid.add_row(page.words(name, "dim"), page.words(text))
+    console.print(grid)
+    console.print(
+        f"\n{out}: written. From here on it speaks for the model; the library is not needed."
+    )
+    for use in told["protected"]:
+        console.print(use["sentence"])
+    label = [] if told["wanted"] is not None else ["--wanted", "LABEL"]
+    if label:
+        console.print(f"LABEL is the class that is hoped for: {either(labels)}.")
+    elif told["refused"] is not None:
+        console.print(f"It refuses {told['refused']} of the rows the class {told['wanted']}.")
+    row = ["--data", "ROWS.csv" if data is None else str(data)]
+    row += ["--row", str(told["first_refused"] or 0)]
+    console.print(f"What {'the first of them' if told['refused'] else 'a person'} may do:")
+    way = ["trust-recourse", "find", out, *row, *label, "--confidence", "0.7"]
+    console.print(shlex.join(way), soft_wrap=True)

@@ -1,0 +1,182 @@
+"""A sum as arrays and a JSON header, and back: what goes into a model file.
+
+The trees of a `SumModel` lie one after another in the arrays of a `Tree`, `nodes` of each. What is
+read is believed in nothing: each part is checked for type, shape and range before it is used, and
+an error names the part.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trust_recourse.cells import Floats
+from trust_recourse.model_file import DECISION, Arrays, Header, Makers, decision, labels, require
+from trust_recourse.schema import Schema
+from trust_recourse.sums.additive import Additive
+from trust_recourse.sums.ensemble import Link, SumModel, Tree, longest, together
+
+TREES = {
+    "feature": np.int64, "edge": np.float64, "categories": np.bool_, "missing_left": np.bool_,
+    "zero_left": np.int8, "left": np.int64, "right": np.int64, "value": np.float64,
+}  # fmt: skip
+MOST = 1 << 33  # leaves times cells: what is worked out of them takes as many bytes
+GREATEST = 1e300  # that a sum of points may come to
+SHARED = {"machine", "schema", "classes", "classes_dtype", "base"}
+
+
+def content(model: SumModel | Additive) -> tuple[Arrays, Header]:
+    """All that answers depend on, and how it is decided by the model."""
+    kind = model.classes_.dtype.newbyteorder("<")
+    header = {
+        "machine": type(model).__name__, "schema": model.schema_.to_dict(),
+        "classes": model.classes_.tolist(), "classes_dtype": kind.str,
+        "base": model.base, **decision(model),
+    }  # fmt: skip
+    labels(header["classes"], header["classes_dtype"])  # or else no file could be read again
+    if isinstance(model, Additive):
+        return _pieces(edges=model.grid.edges, points=model.points), header
+    least = None if model.link.least == -math.inf else model.link.least
+    header["link"] = model.link._replace(least=least)._asdict()  # type: ignore[arg-type]
+    header["arithmetic"] = model.arithmetic
+    nodes = np.array([len(tree.feature) for tree in model.trees], np.int64)
+    return {**together(model.trees), "nodes": nodes}, header
+
+
+def _pieces(**parts: tuple[Floats, ...]) -> Arrays:
+    found: Arrays = {}
+    for name, each in parts.items():
+        found[name] = np.concatenate([np.empty(0), *each])
+        found[f"n_{name}"] = np.array([len(piece) for piece in each], np.int64)
+    return found
+
+
+# ---------------------------------------------------------------- tables of points
+
+
+def points(arrays: Arrays, header: Header) -> Additive:
+    """The table of points of a file."""
+    _expect(arrays, header, {"edges", "n_edges", "points", "n_points"}, SHARED)
+    schema, classes, base = _shared(header)
+    edges, each = (_apart(arrays, name, len(schema)) for name in ("edges", "points"))
+    most = math.fsum([abs(base), *(float(np.abs(of).max(initial=0.0)) for of in each)])
+    require(most <= GREATEST, "points", f"a sum of at most {GREATEST:g}")
+    card = Additive(schema, edges, each, base=base, classes=classes)  # type: ignore[arg-type]
+    return card.decide(**_decision(header))
+
+
+def _apart(arrays: Arrays, name: str, many: int) -> tuple[Floats, ...]:
+    flat, sizes = arrays[name], arrays[f"n_{name}"]
+    _typed(flat, name, np.float64, len(flat))
+    _typed(sizes, f"n_{name}", np.int64, many)
+    counted = (sizes >= 0).all() and (sizes <= len(flat)).all() and sizes.sum() == len(flat)
+    require(counted, f"n_{name}", "one count per feature, adding up")
+    return tuple(np.split(flat.copy(), np.cumsum(sizes)[:-1]))
+
+
+# ---------------------------------------------------------------- trees
+
+
+def trees(arrays: Arrays, header: Header) -> SumModel:
+    """The sum of trees of a file."""
+    _expect(arrays, header, {*TREES, "nodes"}, SHARED | {"link", "arithmetic"})
+    schema, classes, base = _shared(header)
+    every = {name: arrays[name] for name in TREES}
+    nodes, many = arrays["nodes"], len(every["feature"])
+    _typed(nodes, "nodes", np.int64, len(nodes))
+    counted = len(nodes) and (nodes > 0).all() and (nodes <= many).all() and nodes.sum() == many
+    require(counted, "nodes", "one count per tree, adding up")
+    for name, kind in TREES.items():
+        wide = {"categories": (longest(schema),), "value": (every["value"].shape[-1],)}
+        _typed(every[name], name, kind, many, *wide.get(name, ()))
+    require(header["arithmetic"] in ("float32", "float64"), "arithmetic", "float32 or float64")
+    starts = np.cumsum(nodes)[:-1]
+    pieces = zip(*(np.split(every[name].copy(), starts) for name in TREES), strict=True)
+    link = _link(header["link"])
+    found = tuple(Tree(**dict(zip(TREES, piece, strict=True))) for piece in pieces)
+    model = SumModel(schema, classes, found, base, link, header["arithmetic"])
+    check(model)
+    return model.decide(**_decision(header))
+
+
+def _link(given: Any) -> Link:
+    require(isinstance(given, dict) and set(given) == set(Link._fields), "link", "its four parts")
+    logistic, divisor, scale = (given[name] for name in Link._fields[:3])
+    require(type(logistic) is bool, "link", "true or false for logistic")
+    require(type(divisor) is int and 0 < divisor < 2**31, "link", "a divisor that counts")
+    least = -math.inf if given["least"] is None else given["least"]
+    require(type(scale) is type(given["least"] or 0.0) is float, "link", "a scale and a least sum")
+    require(0 < scale < GREATEST and least <= 0, "link", "a scale above 0, a least sum below")
+    return Link(logistic, divisor, scale, least)
+
+
+def check(model: SumModel) -> None:
+    """Refuse what is no sum of trees, whoever wrote it: circles, numbers that are none, excess."""
+    every, features = together(model.trees), len(model.schema_)
+    sizes = np.array([len(tree.feature) for tree in model.trees])
+    feature, left, right, edge = (every[name] for name in ("feature", "left", "right", "edge"))
+    first = np.repeat(np.cumsum(sizes) - sizes, sizes)
+    own, split = np.arange(len(feature)) - first, feature >= 0
+    require(((feature >= -1) & (feature < features)).all(), "feature", "places in the schema")
+    for name, child in (("left", left), ("right", right)):
+        later = (child > own) & (child < np.repeat(sizes, sizes))
+        require(np.where(split, later, child == 0).all(), name, "nodes after their parents")
+    children = np.sort(np.concatenate([(left + first)[split], (right + first)[split]]))
+    once = np.array_equal(children, np.flatnonzero(own > 0))
+    require(once, "left", "every node but a tree's first to be the child of one")
+    require(not np.isnan(edge).any(), "edge", "numbers")
+    zero = every["zero_left"]
+    require(
+        ((zero >= -1) & (zero <= 1)).all() and (zero[~split] == -1).all(), "zero_left", "-1 to 1"
+    )
+    _check_values(model, every["value"])
+    cells = int(model.grid.sizes.sum())
+    require(int((~split).sum()) * cells <= MOST, "nodes", f"at most {MOST:,} leaves times cells")
+
+
+def _check_values(model: SumModel, value: NDArray[Any]) -> None:
+    """In the type that the library adds in, and so that no sum leaves it; else probabilities."""
+    kind = np.dtype(model.arithmetic).type
+    require(value.ndim == 2 and value.shape[1] in (1, 2), "value", "one or two columns")
+    with np.errstate(over="ignore"):
+        fits = (value.astype(kind) == value).all() and float(kind(model.base)) == model.base
+    require(fits and np.isfinite(value).all(), "value", f"finite numbers of {model.arithmetic}")
+    tops = [np.abs(tree.value).max(axis=0) for tree in model.trees]
+    most = abs(model.base) + np.sum(tops, axis=0).max()
+    require(most <= float(np.finfo(kind).max) / 1e3, "value", "no sum that is beyond all numbers")
+    if not model.link.logistic:
+        share = most <= model.link.divisor * (1 + 1e-9) and value.min() >= 0 and model.base >= 0
+        require(share, "value", "probabilities, as there is no logistic function")
+
+
+# ---------------------------------------------------------------- what both have
+
+
+def _expect(arrays: Arrays, header: Header, parts: set[str], names: set[str]) -> None:
+    known = set(header) - DECISION
+    require(known == names, "header", f"just {', '.join(sorted(names))}")
+    require(set(arrays) == parts, "arrays", f"just {', '.join(sorted(parts))}")
+
+
+def _shared(header: Header) -> tuple[Schema, NDArray[Any], float]:
+    schema = Schema.from_dict(header["schema"], source="the model file")
+    base = header["base"]
+    require(type(base) is float and math.isfinite(base), "base", "a number")
+    return schema, labels(header["classes"], header["classes_dtype"]), base
+
+
+def _decision(header: Header) -> dict[str, Any]:
+    return {name: header[name] for name in DECISION & header.keys()}
+
+
+def _typed(array: NDArray[Any], name: str, kind: Any, *shape: int) -> None:
+    told = f"{np.dtype(kind)} {shape}"
+    require(array.dtype == kind and array.shape == shape, name, told)
+    if array.dtype == np.bool_:  # of which a file may hold 256
+        require((array.view(np.uint8) <= 1).all(), name, "true and false alone")
+
+
+MAKERS: Makers[SumModel | Additive] = {"SumModel": trees, "Additive": points}

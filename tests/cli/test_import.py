@@ -1,0 +1,206 @@
+"""A library's file on the command line, and then every surface, with the libraries gone."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from serving import started
+from trust_recourse import Recourse, load
+from trust_recourse.cli import app
+
+DATA = Path(__file__).parents[1] / "data" / "libraries"
+GIVEN = "--schema {}/schema.yaml --data {}/rows.csv --out {}/m.safetensors"
+NAMED = "--classes refused,granted --wanted granted --threshold 0.6"
+GONE = ("lightgbm", "xgboost", "skops", "catboost", "interpret")
+
+
+def ask(line, folder):
+    """Run a command line; {} in it stands for the folder."""
+    words = [word.replace("{}", str(folder)) for word in shlex.split(line)]
+    return CliRunner().invoke(app, words, env={"COLUMNS": "100"})
+
+
+def flat(text):
+    return " ".join(text.split())
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """The files that are kept, and a model out of one of them."""
+    pytest.importorskip("lightgbm")
+    folder = tmp_path_factory.mktemp("home")
+    shutil.copytree(DATA, folder, dirs_exist_ok=True)
+    done = ask(f"import {{}}/lightgbm.txt {GIVEN} {NAMED}", folder)
+    assert done.exit_code == 0, done.output
+    (folder / "said.txt").write_text(done.stdout)
+    return folder
+
+
+def test_it_says_what_was_read_and_what_to_do_next(home):
+    said, model = (home / "said.txt").read_text(), load(home / "m.safetensors")
+    for told in (
+        "read LightGBM text", "trees 5, with 20 leaves", "features 3 of 5 are used",
+        "columns by name", "classes refused, then granted",
+        "compared 60 rows: the library says the same of each, to the last bit",
+        "It refuses 24 of the rows the class granted. What the first of them may do:",
+    ):  # fmt: skip
+        assert told in flat(said), told
+    assert model.classes_.tolist() == ["refused", "granted"]
+    rows = pd.read_csv(home / "rows.csv").drop(columns="granted")
+    told = json.loads((home / "told.json").read_text())["lightgbm.txt"]["confidence"]
+    np.testing.assert_allclose(model.predict_proba(rows)[:, 1], told, rtol=0, atol=1e-15)
+    following = said.strip().splitlines()[-1].removeprefix("trust-recourse ")
+    done = ask(following, home)
+    assert done.exit_code == 0, done.output
+    recourse = Recourse(model)
+    assert recourse.decision_threshold == 0.6
+    refused = recourse.confidences(model.schema_.encode(rows)) < 0.6
+    assert f"--row {refused.nonzero()[0][0]} " in following
+
+
+def test_without_rows_it_says_that_nothing_was_compared(home):
+    done = ask("import {}/lightgbm.txt --schema {}/schema.yaml --out {}/plain.safetensors", home)
+    assert done.exit_code == 0
+    assert "compared nothing: no rows were given by --data" in flat(done.stdout)
+    assert "What a person may do: trust-recourse find" in flat(done.stdout)
+    assert load(home / "plain.safetensors").classes_.tolist() == [0, 1]
+
+
+def test_in_json_it_says_the_same(home):
+    done = ask(f"import {{}}/lightgbm.txt {GIVEN} --classes 1,2 --force --json", home)
+    told = json.loads(done.stdout)
+    assert told["fingerprint"] == load(home / "m.safetensors").fingerprint_
+    assert (told["compared"], told["classes"], told["wanted"]) == (60, [1, 2], 2)
+    assert (told["trees"], told["leaves"], told["by_name"]) == (5, 20, True)
+    assert set(told["used"]) < set(told["features"])
+    assert ask(f"import {{}}/lightgbm.txt {GIVEN} {NAMED} --force", home).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        (
+            "lightgbm.txt --data {}/rows.csv",
+            "no --schema is given; .* trust-recourse schema .*rows",
+        ),
+        (
+            "lightgbm.txt --schema {}/none.yaml",
+            "none.yaml: there is no such file; .*--out .*none.y",
+        ),
+        ("none.txt --schema {}/schema.yaml", "none.txt: there is no such file"),
+        ("m.pkl --schema {}/schema.yaml", "m.pkl: this is a pickle.*skops.io.dump"),
+        ("m.safetensors --schema {}/schema.yaml", "a file as `import` writes it"),
+        (
+            "lightgbm.txt --schema {}/schema.yaml --classes yes",
+            "--classes yes: expected two labels",
+        ),
+        ("lightgbm.txt --schema {}/schema.yaml --classes a,a", "expected two different labels"),
+        ("lightgbm.txt --schema {}/schema.yaml --threshold 1", "decision_threshold=1.0; expected"),
+        ("lightgbm.txt --schema {}/schema.yaml --wanted 7", "--wanted 7: the classes are 0 and 1"),
+        ("lightgbm.txt --schema {}/schema.yaml --data {}/told.json", "told.json"),
+        ("lightgbm.txt --schema {}/other.yaml", "the schema lacks 'income'"),
+    ],
+)
+def test_what_is_not_right_is_told_and_nothing_is_written(line, told, home):
+    (home / "m.pkl").write_bytes(pickle.dumps({"a": 1}))
+    text = (home / "schema.yaml").read_text()
+    (home / "other.yaml").write_text(text.replace("name: income", "name: pay"))
+    done = ask(f"import {{}}/{line} --out {{}}/never.safetensors", home)
+    assert done.exit_code == 2
+    assert re.search(told, flat(done.stderr)), done.stderr
+    assert not (home / "never.safetensors").exists()
+
+
+def test_a_file_is_not_overwritten_unless_that_is_asked_for(home):
+    done = ask(f"import {{}}/lightgbm.txt {GIVEN}", home)
+    assert done.exit_code == 2
+    assert "--force" in done.stderr
+
+
+# ---------------------------------------------------------------- with the libraries gone
+
+EVERY = """
+import json, shlex, sys
+from typer.testing import CliRunner
+from trust_recourse.cli import app
+
+for line in sys.stdin.read().splitlines():
+    done = CliRunner().invoke(app, shlex.split(line))
+    print(json.dumps([line, done.exit_code, done.output[-300:]]))
+"""
+LINES = """
+find m.safetensors --data rows.csv --row {row} --confidence 0.6 --confidence 0.7 --save a.json
+find m.safetensors --data rows.csv --row {row} --confidence 0.65 --certificate proof.json
+frontier m.safetensors --data rows.csv --row {row} --csv steps.csv
+verify proof.json m.safetensors --data rows.csv --row {row} --confidence 0.65
+report rows.csv --target granted --model plain.safetensors --folds 2
+batch rows.csv --model m.safetensors --confidence 0.7 --out answers --jobs 1 --keep granted
+audit answers --by housing --model m.safetensors --sample 3 --bootstrap 100
+ledger promise m.safetensors a.json --subject one --option 1 --until 2099-01-31 --key-file key
+ledger check --model m.safetensors --key-file key
+ledger list --key-file key
+letter m.safetensors a.json --out letter.txt --organisation M --contact A --valid-until 2099-01-31
+evidence m.safetensors a.json --out evidence.txt --verify --no-pictures
+"""
+
+
+@pytest.fixture
+def without(tmp_path, monkeypatch):
+    """Processes that are started find none of the libraries."""
+    for name in GONE:
+        (tmp_path / f"{name}.py").write_text(f"raise ModuleNotFoundError('no {name} here')")
+    paths = [str(tmp_path), os.environ.get("PYTHONPATH", "")]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(paths))
+    return tmp_path
+
+
+def refused_row(home):
+    rows = pd.read_csv(home / "rows.csv").drop(columns="granted")
+    recourse = Recourse(load(home / "m.safetensors"))
+    held = recourse.confidences(recourse.schema.encode(rows)) < 0.6
+    return rows, int(held.nonzero()[0][0])
+
+
+def test_every_command_takes_the_file_with_none_of_the_libraries(home, without):
+    if not (home / "plain.safetensors").exists():
+        test_without_rows_it_says_that_nothing_was_compared(home)
+    (home / "key").write_text("a long secret, kept elsewhere")
+    (home / "key").chmod(0o600)
+    _, row = refused_row(home)
+    done = subprocess.run(
+        [sys.executable, "-c", EVERY], input=LINES.format(row=row).strip(), cwd=home,
+        capture_output=True, text=True, timeout=300, check=True,
+    )  # fmt: skip
+    said = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(said) == len(LINES.strip().splitlines())
+    assert [(line, output) for line, code, output in said if code != 0] == []
+    gone = "import importlib; importlib.import_module('lightgbm')"
+    assert subprocess.run([sys.executable, "-c", gone], capture_output=True).returncode == 1
+
+
+def test_the_service_and_the_page_take_the_file_with_none_of_the_libraries(home, without):
+    rows, row = refused_row(home)
+    person = json.loads(rows.iloc[row].to_json())
+    answer = Recourse(load(home / "m.safetensors")).find(rows.iloc[row], 0.65).options[0]
+    with started(home / "m.safetensors", "--page") as (_, url, _):
+        asked = {"person": person, "confidence": [0.65]}
+        told = httpx.post(f"{url}/v1/recourse", json=asked, timeout=60)
+        assert told.status_code == 200, told.text
+        assert told.json()["options"][0]["cost"] == answer.cost
+        shown = httpx.get(f"{url}/", timeout=60)
+        assert shown.status_code == 200
+        assert "income" in shown.text
