@@ -23,6 +23,9 @@ from trust_recourse.cells import (
     of_class,
 )
 from trust_recourse.schema import Schema
+from trust_recourse.sums.parts import Parts, PointParts, Words
+
+POINTS = Words("points", "bin", "points, of whose sum the confidence is the logistic function")
 
 
 class Additive:
@@ -90,6 +93,11 @@ class Additive:
     def score_of(self, wanted: int) -> Score:
         """The confidence of the class at this position of `classes_`, and bounds on it."""
         return _CardScore(self, self._kernel, wanted)
+
+    def parts_of(self, wanted: int) -> Parts:
+        """The points for the class at this position of `classes_`, for explanations."""
+        sign = 1.0 if wanted == 1 else -1.0
+        return PointParts(self.grid, POINTS, sign * self.base, sign, self.points)
 
 
 def _logistic(total: Floats) -> Floats:

@@ -19,10 +19,16 @@ from trust_recourse.cells import Cells, Floats, Grid, Ints, Score, kernel
 from trust_recourse.floats import first_float
 from trust_recourse.model_file import fingerprint
 from trust_recourse.schema import Feature, Schema
+from trust_recourse.sums.parts import LeafParts, Parts, Words
 
 Bools = NDArray[np.bool_]
 ZERO = float(np.float32(1e-35))  # LightGBM reads numbers up to this as 0
 BEFORE_ZERO = math.nextafter(-ZERO, -math.inf)
+
+LOG_ODDS = Words("log-odds", "tree", "log-odds, of which the confidence is the logistic function")
+PROBABILITY = Words(
+    "probability", "tree", "probability, the mean over the trees", logistic=False, digits=4
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,6 +254,17 @@ class SumModel:
         from trust_recourse.sums.score import SumScore
 
         return SumScore(self, wanted)
+
+    def parts_of(self, wanted: int) -> Parts:
+        """The score of the class at this position of `classes_` tree by tree, for explanations."""
+        model = (self.flipped if wanted == 0 else None) or self
+        sign = 1.0 if wanted == 1 or model is not self else -1.0
+        scale = sign * self.link.scale / self.link.divisor
+        base = scale * model.base
+        if not self.link.logistic and sign < 0:
+            base += 1.0  # a probability is 1 less the other's
+        words = LOG_ODDS if self.link.logistic else PROBABILITY
+        return LeafParts(self.grid, words, base, scale, model.leaves)
 
     @cached_property
     def flipped(self) -> SumModel | None:
