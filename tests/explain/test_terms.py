@@ -197,7 +197,7 @@ def test_numbers_are_written_as_short_as_they_can_be():
     schema = Schema((Feature("rate"), Feature("years", "integer", unit="years", missing=(-9,))))
     for column, there, words in (
         (0, [0.2, 9.0], "rate < 0.15 → rate ≥ 0.15"),
-        (1, [0.1, 9.0], "years ≤ 2 years → years > 2 years"),
+        (1, [0.1, 9.0], "years ≤ 2 years or years is missing → years > 2 years"),
     ):
         model = DecisionTreeClassifier(max_depth=1).fit(X * np.eye(2)[column], [0, 1, 1, 1])
         why = explained(Recourse(model, schema), np.array([0.1, 1.0]), np.array(there))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from trust_recourse.cli import page
 from trust_recourse.cli.errors import can_be_written
@@ -41,6 +41,8 @@ def report(
 
     Models with the given settings (the usual ones without --model) learn anew in turns, each time
     without a part of the rows, and are judged on that part. It is these that the numbers are about.
+    A model of another library that was imported cannot learn here, and is judged as it is: give
+    rows that it did not learn from.
     It is said, too, whether they use what the schema calls protected, and how far that moves them.
 
     It ends with 0 when the report is made, and with 2 if something given is not right.
@@ -51,24 +53,23 @@ def report(
 
         trust-recourse report patients.csv --target survived --model model.safetensors
     """
-    from sklearn.base import clone
-
-    from trust_recourse import PTMClassifier, Schema, TMClassifier, load, model_report
+    from trust_recourse import PTMClassifier, Schema, load, model_report
     from trust_recourse.files import write_whole
 
     can_be_written(html, data, schema, model)
-    machine: PTMClassifier | TMClassifier = PTMClassifier(random_state=seed)
+    machine: Any = PTMClassifier(random_state=seed)
     known = None
     if model is not None:
-        fitted = load(model)
-        machine, known = clone(fitted), fitted.schema_
+        machine = load(model)
+        known = machine.schema_
     if schema is not None:
         known = Schema.from_yaml(schema)
     rows, labels, known = learnt_from(read(data), target, known, id or [])
     label = target_class(wanted, sorted(set(labels.tolist())))
-    machine.set_params(schema=known, verbose=False)
-    with page.waiting(f"Learning {folds} times, each time without the rows to be judged"):
-        found = model_report(machine, rows, labels, wanted=label, folds=folds, random_state=seed)
+    with page.waiting(f"Judging in {folds} parts, each by a model that learns without it"):
+        found = model_report(
+            quiet(machine), rows, labels, wanted=label, folds=folds, random_state=seed, schema=known
+        )
     if html is not None:
         write_whole(html, page.as_html(f"Model report: {target}", found._repr_html_()))
     if json:
@@ -79,12 +80,16 @@ def report(
         page.say(f"\n{html}: written.")
 
 
+def quiet(machine: Any) -> Any:
+    """The same machine, that learns without a word; a model that cannot learn as it is."""
+    from sklearn.base import clone
+
+    return clone(machine).set_params(verbose=False) if hasattr(machine, "fit") else machine
+
+
 def _show(found: ModelReport, target: str) -> None:
     console = page.console()
-    console.print(
-        f"Class {found.label} of {target}: {found.rows} rows, held out of learning in "
-        f"{found.folds} turns. Mean ± standard deviation:"
-    )
+    console.print(f"Class {found.label} of {target}: {found.asked}. Mean ± standard deviation:")
     summary = found.summary()
     scores = page.table("", *summary.columns)
     for name in summary.index:

@@ -10,6 +10,7 @@ from trust_recourse.explain.explanation import Explanation as Explanation
 from trust_recourse.explain.explanation import Mover as Mover
 from trust_recourse.explain.explanation import Place as Place
 from trust_recourse.explain.explanation import Places as Places
+from trust_recourse.explain.explanation import depends as depends
 from trust_recourse.explain.explanation import explain as explain
 from trust_recourse.explain.explanation import explainable as explainable
 from trust_recourse.explain.explanation import places as places

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from trust_recourse.question import Floats, Target, formatted
 from trust_recourse.schema.scalars import plain
@@ -262,6 +263,13 @@ def places(recourse: Recourse, points: Sequence[Asked]) -> Places:
 def explainable(model: Any) -> bool:
     """Whether a model says what it is made of: of clauses, or of the terms of a sum."""
     return hasattr(model, "clauses") or hasattr(model, "parts_of")
+
+
+def depends(model: Any) -> NDArray[np.bool_]:
+    """(F,): whether any rule or term of such a model depends on a feature, however little."""
+    if hasattr(model, "clauses"):
+        return np.asarray(model.clauses().depends.any(axis=1))
+    return np.asarray(model.parts_of(1).uses.any(axis=0))
 
 
 def explain(points: Places, start: Place, end: Place, fragile: float = FRAGILE) -> Explanation:

@@ -25,7 +25,9 @@ from trust_recourse.cells import (
 from trust_recourse.schema import Schema
 from trust_recourse.sums.parts import Parts, PointParts, Words
 
-POINTS = Words("points", "bin", "points, of whose sum the confidence is the logistic function")
+POINTS = Words(
+    "points", "bin", "features", "points, of whose sum the confidence is the logistic function"
+)
 
 
 class Additive:

@@ -25,9 +25,11 @@ Bools = NDArray[np.bool_]
 ZERO = float(np.float32(1e-35))  # LightGBM reads numbers up to this as 0
 BEFORE_ZERO = math.nextafter(-ZERO, -math.inf)
 
-LOG_ODDS = Words("log-odds", "tree", "log-odds, of which the confidence is the logistic function")
+LOG_ODDS = Words(
+    "log-odds", "tree", "trees", "log-odds, of which the confidence is the logistic function"
+)
 PROBABILITY = Words(
-    "probability", "tree", "probability, the mean over the trees", logistic=False, digits=4
+    "probability", "tree", "trees", "probability, the mean over the trees", logistic=False, digits=4
 )
 
 

@@ -34,6 +34,7 @@ class Words(NamedTuple):
 
     score: str  # such as "log-odds"
     term: str  # such as "tree"
+    terms: str  # several of them
     note: str  # how the score makes a confidence
     logistic: bool = True
     digits: int = 3  # after the point
@@ -64,6 +65,15 @@ class Parts(ABC):
     @abstractmethod
     def name(self, term: int) -> str:
         """What people call a term."""
+
+    @property
+    @abstractmethod
+    def sentence(self) -> str:
+        """How the terms make the score."""
+
+    @abstractmethod
+    def table(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+        """What the terms are made of: the head of a table, and its rows."""
 
     @abstractmethod
     def boxes(self, terms: Sequence[int], cells: Cells) -> list[Sequence[Bools]]:
@@ -140,6 +150,21 @@ class LeafParts(Parts):
         """Its number, as the library counts."""
         return f"{self.words.term} {term}"
 
+    @property
+    def sentence(self) -> str:
+        """How trees make the score."""
+        return (
+            "Each tree asks a few of a person’s values, and adds a number to the "
+            f"{self.words.note}. How many ask each feature:"
+        )
+
+    def table(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+        """How many terms use each feature, the most used first."""
+        many = self.uses.sum(axis=0)
+        order = [int(f) for f in np.argsort(-many, kind="stable")]
+        rows = [[self.grid.schema[f].title, str(many[f])] for f in order]
+        return ("feature", f"{self.words.terms} that ask it"), rows
+
     def boxes(self, terms: Sequence[int], cells: Cells) -> list[Sequence[Bools]]:
         """The cells of a leaf's path."""
         leaves, ends = self._reached(cells), self.grid.first_cell[1:]
@@ -170,6 +195,20 @@ class PointParts(Parts):
     def name(self, term: int) -> str:
         """It is a bin of its feature."""
         return f"{self.words.term} of {self.grid.schema[term].title}"
+
+    @property
+    def sentence(self) -> str:
+        """How bins make the score."""
+        return f"Each value lies in a bin, and adds what that is worth to the {self.words.note}."
+
+    def table(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+        """Every bin and its points."""
+        rows = []
+        for f, (feature, points) in enumerate(zip(self.grid.schema, self.points, strict=True)):
+            for cell, number in enumerate((self.scale * points).tolist()):
+                told = self.grid.statement(f, np.arange(len(points)) == cell) or "any"
+                rows.append([feature.title, told, f"{number:+g}"])
+        return ("feature", self.words.term, self.words.score), rows
 
     def boxes(self, terms: Sequence[int], cells: Cells) -> list[Sequence[Bools]]:
         """The feature's cell, and any of all others."""
