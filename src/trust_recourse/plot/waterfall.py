@@ -130,8 +130,9 @@ def draw_waterfall(info: WaterfallInfo, ax: Axes | None = None) -> Axes:
         (0, rows - 1), (info.start, info.end), info.confidences, strict=True
     ):
         ax.annotate(
-            told if plain else f"{floored(score)} (confidence {told})", (max(score, 0.0), row), (3, 0),
-            textcoords="offset points", va="center", fontsize=SMALL, fontweight="bold", bbox=CLEAR,
+            told if plain else f"{floored(score)} (confidence {told})", (max(score, 0.0), row),
+            (3, 0), textcoords="offset points", va="center", fontsize=SMALL, fontweight="bold",
+            bbox=CLEAR,
         )  # fmt: skip
     ax.axvline(
         info.threshold, color=BLACK, linestyle="--", linewidth=1.0, zorder=2, label="decision"

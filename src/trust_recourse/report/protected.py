@@ -11,7 +11,7 @@ import numpy as np
 from trust_recourse.cells import Score
 from trust_recourse.explain import depends, explainable
 from trust_recourse.question import Floats
-from trust_recourse.recourse import Recourse
+from trust_recourse.recourse import as_read
 from trust_recourse.schema import Feature, Schema
 
 
@@ -51,7 +51,7 @@ def uses(model: Any, schema: Schema, codes: Floats) -> tuple[Use, ...]:
     not say what it is made of, nothing is told.
     """
     protected = [(f, feature) for f, feature in enumerate(schema) if feature.protected]
-    read = Recourse(model, schema).model if protected else model
+    read = as_read(model, schema) if protected else model
     if not (protected and explainable(read)):
         return ()
     used, score = depends(read), read.score_of(1)
