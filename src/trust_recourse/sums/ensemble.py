@@ -116,6 +116,10 @@ class SumModel:
     link: Link
     arithmetic: Literal["float32", "float64"] = "float64"
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what is worked out of it, which is large and made anew where it is asked for."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
     @cached_property
     def grid(self) -> Grid:
         """The cells that the trees' splits cut: at every edge, and between codes told apart."""
