@@ -289,7 +289,7 @@ def test_trees_are_told_by_their_conditions_and_what_they_add(session):
     expect(tools).to_contain_text("What each change does to the log-odds")
     expect(tools).to_contain_text("The trees that moved it")
     expect(tools.locator(".grid").last).to_contain_text(re.compile(r"tree \d+: .* (≤|>|=|in) "))
-    expect(tools).to_contain_text("of which the confidence is the logistic function")
+    expect(tools).to_contain_text("where 0 is a confidence of one half and more a greater one")
     tab(page, "Compare")
     table = page.locator(".tools .grid").first
     expect(table).to_contain_text("certified radius")

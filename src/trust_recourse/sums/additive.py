@@ -26,8 +26,9 @@ from trust_recourse.schema import Schema
 from trust_recourse.sums.parts import Parts, PointParts, Words
 
 POINTS = Words(
-    "points", "bin", "features", "points, of whose sum the confidence is the logistic function"
-)
+    "points", "bin", "features",
+    "points, of which a sum of 0 is a confidence of one half and more a greater one",
+)  # fmt: skip
 
 
 class Additive:

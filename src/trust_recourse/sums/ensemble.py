@@ -26,7 +26,10 @@ ZERO = float(np.float32(1e-35))  # LightGBM reads numbers up to this as 0
 BEFORE_ZERO = math.nextafter(-ZERO, -math.inf)
 
 LOG_ODDS = Words(
-    "log-odds", "tree", "trees", "log-odds, of which the confidence is the logistic function"
+    "log-odds",
+    "tree",
+    "trees",
+    "log-odds, where 0 is a confidence of one half and more a greater one",
 )
 PROBABILITY = Words(
     "probability", "tree", "trees", "probability, the mean over the trees", logistic=False, digits=4
