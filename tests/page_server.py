@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from sklearn.ensemble import HistGradientBoostingClassifier
 
 from trust_recourse import Feature, Ledger, PTMClassifier, Recourse, Schema, haberman
 from trust_recourse.cancel import check
@@ -75,6 +76,10 @@ def desks(folder: Path) -> dict[str, AppState]:
     who, said, schema = loans()
     lending = Recourse(PTMClassifier(schema=schema, epochs=10, random_state=0).fit(who, said))
     who.index = pd.Index([f"{HOSTILE} {at:040}" for at in who.index])
+    words = dict.fromkeys((HOSTILE, "school"), "category")
+    seen = who.astype(words).assign(employed=who["employed"].astype(float))
+    trees = HistGradientBoostingClassifier(max_iter=12, max_leaf_nodes=6, random_state=0)
+    boosted = Recourse(trees.fit(seen, said), schema)
     ledger = Ledger(folder / "promises.db", key="a key for the tests alone")
     named = {"organisation": "A clinic", "contact": "Ann Lee"}
     guarded = Schema.infer(X).update("nodes", protected=True, label="Lymph nodes")
@@ -82,6 +87,7 @@ def desks(folder: Path) -> dict[str, AppState]:
         "/": AppState(recourse, X, ledger, **named),
         "/loans": AppState(lending, who, organisation=f"Bank {HOSTILE}", contact="Bo"),
         "/form": AppState(lending),
+        "/trees": AppState(boosted, who, ledger, **named),
         "/guarded": AppState(Recourse(recourse.model, guarded), X, **named),
         "/endless": AppState(Endless(recourse.model), X, limits=Limits(answer=1.5)),
     }

@@ -161,7 +161,8 @@ class Recourse:
         confidences are computed again.
         """
         told = read(path)
-        of_model(path, told, model)
+        if hasattr(model, "score_of"):
+            of_model(path, told, model)  # before all else of the file is believed
         if told.get("given_again"):
             raise ValueError(
                 f"{path}: its cost has functions of its own, which no file holds; read it by "
@@ -659,6 +660,11 @@ class Recourse:
             len(own),
             tuple(pareto(own, problem.target)),
         )
+
+
+def as_read(model: Any, schema: Schema) -> Any:
+    """A model of another library as the sum that it is read as; any other as it is."""
+    return model if hasattr(model, "score_of") else Recourse(model, schema).model
 
 
 @lru_cache(maxsize=1)

@@ -24,6 +24,7 @@ from trust_recourse.explain import (
     Measured,
     Place,
     Places,
+    RulePlaces,
     explain,
     places,
 )
@@ -227,6 +228,11 @@ class Result:
 
     def clauses(self) -> pd.DataFrame:
         """Clause × (the person, every option): firing probabilities; last, that no clause fires."""
+        if not isinstance(self._places, RulePlaces):
+            raise TypeError(
+                "only Tsetlin machines have clauses; what this model is made of is in "
+                "result.explain().to_frame()"
+            )
         return self._places.table()
 
     def explain(
@@ -234,8 +240,8 @@ class Result:
     ) -> Explanation:
         """Why confidence is what it is at an option: since as they are, or since another option.
 
-        Options are given by their places in `options`, from 0. A clause counts as fragile where it
-        tightens with at least the probability `fragile`.
+        Options are given by their places in `options`, from 0. Of a Tsetlin machine, a clause
+        counts as fragile where it tightens with at least the probability `fragile`.
         """
         start = self._places.all[0] if since is None else self._place(since)
         return explain(self._places, start, self._place(option), fragile)
@@ -271,9 +277,7 @@ class Result:
             radius=self.radius(at),
             noise=kept.copies if kept.probability is None else kept.probability,
             noise_error=kept.error or 0.0,
-            carrying=tuple(np.flatnonzero(why.carrying).tolist()),
-            fragile=tuple(np.flatnonzero(why.fragile).tolist()),
-            silence=why.end.silence,
+            **why.support(),
         )
 
     def _place(self, option: int) -> Place:

@@ -13,6 +13,8 @@ LONGEST = 1000  # letters of an error, which may quote what was given
 
 LONGEST_WORD = 100  # letters of a word that is compared with known ones, which is quadratic work
 
+NOTHING = 1e-34  # LightGBM reads numbers up to about a tenth of it as 0
+
 TINY = 1e-9  # a radius below it is rounding's
 
 
@@ -35,6 +37,25 @@ def written(value: float, step: float | None = None) -> str:
     decimals = -int(exponent) if -9 <= int(exponent) < 0 else 0
     text = f"{value + 0.0:.{decimals}f}" if abs(value) < 1e16 else "nan"
     return text if float(text) == value else repr(value)
+
+
+def brief(edge: float) -> float:
+    """The number of fewest digits that is as good as an edge which floats put next to it.
+
+    Libraries split half-way between two values, in single precision, or a float before or after a
+    round number: what is shown differs from the edge by less than single precision tells apart.
+
+    >>> brief(63.500000000000007), brief(63.49999809265137), brief(1e-35), brief(12345678.25)
+    (63.5, 63.5, 0.0, 12345678.25)
+    """
+    if abs(edge) <= NOTHING:
+        return 0.0
+    for room, most in ((1e-15, 12), (2.0**-24, 17)):
+        for digits in range(most):
+            shown = float(f"{edge:.{digits}e}")
+            if abs(shown - edge) <= room * abs(edge):
+                return shown
+    return edge
 
 
 def floored(value: float, levels: Iterable[float] = (), digits: int = 3) -> str:

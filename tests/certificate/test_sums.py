@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 import mutations
 from claims import is_true
-from trust_recourse import Feature, Recourse, Schema
+from trust_recourse import Feature, Recourse, Schema, german_credit, german_credit_schema
 from trust_recourse.certificate import Certificate, CertificateError, check, checker, readers
 from trust_recourse.certificate.record import Function, Step
 from trust_recourse.sums import adopt, score
@@ -362,3 +362,22 @@ def test_levels_leave_out_no_point_that_the_library_accepts(kind, wanted):
     for confidence in np.unique(said).tolist():  # just what a row has
         assert (exact[said >= confidence] >= reader.least_score(confidence)).all()
         assert (-exact[said <= confidence] >= reader.least_turned(confidence)).all()
+
+
+def test_what_is_fixed_before_the_search_is_fixed_by_the_checker_too():
+    """Of people who cannot change all: there a proof has fewer atoms than the search."""
+    from sklearn.ensemble import RandomForestClassifier
+
+    X, y = german_credit()
+    whole = german_credit_schema()
+    schema = Schema(tuple(f for f in whole if f.kind == "integer")).lock("age")
+    X = X[list(schema.names)]
+    model = RandomForestClassifier(30, max_depth=4, random_state=0).fit(X, y)
+    recourse = Recourse(model, schema, cost="l1")
+    refused = [x for _, x in X.iterrows() if recourse.confidence(x) < 0.5][:12]
+    proved = 0
+    for x, level in itertools.product(refused, (0.5, 0.65)):
+        result = recourse.find(x, level)
+        proved += bool(result.certificate().proof.steps)
+        check(result.certificate(), recourse.model)
+    assert proved > 10

@@ -112,7 +112,7 @@ def test_in_json_it_says_the_same(home):
         ("lightgbm.txt --schema {}/schema.yaml --threshold 1", "decision_threshold=1.0; expected"),
         ("lightgbm.txt --schema {}/schema.yaml --wanted 7", "--wanted 7: the classes are 0 and 1"),
         ("lightgbm.txt --schema {}/schema.yaml --data {}/told.json", "told.json"),
-        ("lightgbm.txt --schema {}/other.yaml", "the schema lacks 'income'"),
+        ("lightgbm.txt --schema {}/other.yaml", "the model alone has the columns 'income'"),
     ],
 )
 def test_what_is_not_right_is_told_and_nothing_is_written(line, told, home):

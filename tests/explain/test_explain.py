@@ -420,8 +420,8 @@ def test_what_cannot_be_explained_is_said():
     X, y = haberman()
     other = Recourse(LogisticRegression(max_iter=500).fit(X, y), Schema.infer(X))
     found = other.find(X.iloc[0], confidence=0.5, engine="tpe", n_trials=20)
-    with pytest.raises(TypeError, match="PTMClassifier or TMClassifier; this model is Logistic"):
-        found.clauses()
+    with pytest.raises(TypeError, match="such as trees; this model is LogisticRegression"):
+        found.explain()
 
 
 def test_a_tsetlin_machine_is_explained_too():

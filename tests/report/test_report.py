@@ -229,7 +229,7 @@ def test_a_model_that_cannot_learn_here_is_judged_as_it_is():
         report = model_report(card, rows, labels, wanted=wanted, folds=3)
         p = card.predict_proba(rows)[:, card.classes_.tolist().index(wanted)]
         came, shares = labels == wanted, report.reliability.loc["Additive"]
-        assert not report.anew
+        assert report.fixed
         assert shares["count"].sum() == len(X)
         assert (shares.confidence * shares["count"]).sum() == pytest.approx(p.sum())
         assert report.scores.loc["Additive", ("brier", "mean")] == pytest.approx(

@@ -106,7 +106,7 @@ def test_statements_name_sets_of_cells():
         (0, (1, 1, 1, 1, 1, 0)): "debt is known",
     }
     for (f, cells), text in say.items():
-        assert literals.statement(f, np.array(cells, bool)) == text
+        assert literals.grid.statement(f, np.array(cells, bool)) == text
 
 
 def test_a_missing_value_is_a_cell_of_its_own_and_meets_no_condition():

@@ -280,6 +280,31 @@ def test_rules_that_depend_on_what_is_protected_are_said_to(session):
 
 
 @needs_browser
+def test_trees_are_told_by_their_conditions_and_what_they_add(session):
+    page = session("/trees", accept_downloads=True)
+    pick(page)
+    expect(page.locator("article.card").first).to_contain_text("Proved cheapest")
+    page.get_by_role("button", name="Try the values of option 1").click()
+    tools = page.locator(".tools")
+    expect(tools).to_contain_text("What each change does to the log-odds")
+    expect(tools).to_contain_text("The trees that moved it")
+    expect(tools.locator(".grid").last).to_contain_text(re.compile(r"tree \d+: .* (≤|>|=|in) "))
+    expect(tools).to_contain_text("where 0 is a confidence of one half and more a greater one")
+    tab(page, "Compare")
+    table = page.locator(".tools .grid").first
+    expect(table).to_contain_text("certified radius")
+    expect(table).not_to_contain_text("rule")
+    expect(page.locator(".tools")).to_contain_text("The trees that moved it")
+    tab(page, "Letter and promise")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Evidence report").click()
+    told = Path(download.value.path()).read_text()
+    assert "What the model adds up" in told
+    assert "shares of the change in log-odds" in told
+    assert HOSTILE not in told  # it is written, and not run
+
+
+@needs_browser
 def test_fields_say_what_is_missing_until_it_is_there(session):
     page = session()
     pick(page)

@@ -26,7 +26,7 @@ from trust_recourse.certificate import cost_parts
 from trust_recourse.cost import Cost
 from trust_recourse.progress import Progress
 from trust_recourse.question import Option, Question
-from trust_recourse.recourse import Recourse
+from trust_recourse.recourse import Recourse, as_read
 from trust_recourse.result import Result
 
 LEVELS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
@@ -82,6 +82,7 @@ class Asking:
     def of(cls, folder: BatchFolder, model: Any, cost: Cost | None = None) -> Asking:
         """The batch's own question, if this is the model that it asked, and at this cost."""
         told = folder.told
+        model = as_read(model, folder.schema)
         given, expected = getattr(model, "fingerprint_", None), folder.fingerprint
         if given != expected:
             raise ValueError(

@@ -366,7 +366,7 @@ def _why(console: Console, recourse: Recourse) -> None:
     told = compared.explanation.to_frame().head(SHOWN_RULES)
     for j, row in zip(told.index.tolist(), told.to_dict("records"), strict=True):
         fires = f"{row['before']:.2f} → {row['after']:.2f}"
-        shares.add_row(f"{row['share']:+.3f}", fires, f"{j}: {compared.explanation.rule(j)}")
+        shares.add_row(f"{row['share']:+.3f}", fires, f"{j}: {row['rule']}")
     console.print(shares)
 
 

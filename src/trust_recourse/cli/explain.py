@@ -28,7 +28,7 @@ def explain(
     png: Annotated[Path | None, option("Draw it; needs the extra `plot`.", "FILE.png")] = None,
     json: question.Json = False,
 ) -> None:
-    r"""Tell what each rule of the model adds on the way from a person to an option, exactly.
+    r"""Tell what each change, and each rule or tree of the model, adds from a person to an option.
 
     The options are those of `trust-recourse find` with the same person and confidences, counted
     from 1 in its order.

@@ -12,7 +12,7 @@ import typer
 from trust_recourse.cli.fit import learnt_from
 from trust_recourse.cli.page import say
 from trust_recourse.cli.question import command
-from trust_recourse.cli.report import to_judge
+from trust_recourse.cli.report import quiet
 from trust_recourse.cli.root import option
 from trust_recourse.tables import read
 
@@ -104,9 +104,9 @@ def evidence(
 ) -> None:
     """Set down all that is known of an answer, for whoever answers for the model.
 
-    Model, schema, rules, options with their proofs, attribution, fragility, and what is not
+    Model, schema, rules or trees, options with their proofs, attribution, fragility, what is not
     proved. The proofs are searched for anew, so it may take as long as the answers did. With --data
-    and --target it holds how honest the model's confidence is: models with its settings learn anew.
+    and --target it holds how honest the model's confidence is, as `report` judges it.
 
     It ends with 1 if a proof is refused (the report says why), and with 2 if something given is not
     there or not what it should be.
@@ -150,7 +150,8 @@ def _judged(
         return None
     fitted = load(model)
     rows, labels, schema = learnt_from(read(data), target, fitted.schema_, [])
-    return model_report(to_judge(fitted, schema), rows, labels, wanted=answers.recourse.wanted)
+    wanted = answers.recourse.wanted
+    return model_report(quiet(fitted), rows, labels, wanted=wanted, schema=schema)
 
 
 def _write(

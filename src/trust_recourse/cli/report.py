@@ -14,7 +14,6 @@ from trust_recourse.cli.schema import Data, Ids, Target
 from trust_recourse.tables import read
 
 if TYPE_CHECKING:
-    from trust_recourse import Schema
     from trust_recourse.report import ModelReport
 
 
@@ -42,9 +41,9 @@ def report(
 
     Models with the given settings (the usual ones without --model) learn anew in turns, each time
     without a part of the rows, and are judged on that part. It is these that the numbers are about.
-    A model that `import` read cannot learn anew, so it is judged as it is: give rows that it did
-    not learn from. It is said, too, whether they use what the schema calls protected, and how far
-    that moves them.
+    A model of another library that was imported cannot learn here, and is judged as it is: give
+    rows that it did not learn from.
+    It is said, too, whether they use what the schema calls protected, and how far that moves them.
 
     It ends with 0 when the report is made, and with 2 if something given is not right.
 
@@ -58,16 +57,20 @@ def report(
     from trust_recourse.files import write_whole
 
     can_be_written(html, data, schema, model)
-    judged = PTMClassifier(random_state=seed) if model is None else load(model)
-    known = None if model is None else judged.schema_
+    machine: Any = PTMClassifier(random_state=seed)
+    known = None
+    if model is not None:
+        machine = load(model)
+        known = machine.schema_
     if schema is not None:
         known = Schema.from_yaml(schema)
     rows, labels, known = learnt_from(read(data), target, known, id or [])
-    classes, own = sorted(set(labels.tolist())), getattr(judged, "wanted_", None)
+    classes, own = sorted(set(labels.tolist())), getattr(machine, "wanted_", None)
     label = target_class(wanted, classes, own if own in classes else None)
-    machine = to_judge(judged, known)
-    with page.waiting(f"Learning {folds} times, each time without the rows to be judged"):
-        found = model_report(machine, rows, labels, wanted=label, folds=folds, random_state=seed)
+    with page.waiting(f"Judging in {folds} parts, each by a model that learns without it"):
+        found = model_report(
+            quiet(machine), rows, labels, wanted=label, folds=folds, random_state=seed, schema=known
+        )
     if html is not None:
         write_whole(html, page.as_html(f"Model report: {target}", found._repr_html_()))
     if json:
@@ -78,19 +81,16 @@ def report(
         page.say(f"\n{html}: written.")
 
 
-def to_judge(model: Any, schema: Schema) -> Any:
-    """A model of the same settings that is yet to learn; one that cannot learn here, itself."""
+def quiet(machine: Any) -> Any:
+    """The same machine, that learns without a word; a model that cannot learn as it is."""
     from sklearn.base import clone
 
-    if not hasattr(model, "fit"):
-        return model
-    return clone(model).set_params(schema=schema, verbose=False)
+    return clone(machine).set_params(verbose=False) if hasattr(machine, "fit") else machine
 
 
 def _show(found: ModelReport, target: str) -> None:
     console = page.console()
-    rows = f"{found.rows} rows, {found.held}"
-    console.print(f"Class {found.label} of {target}: {rows}. Mean ± standard deviation:")
+    console.print(f"Class {found.label} of {target}: {found.asked}. Mean ± standard deviation:")
     summary = found.summary()
     scores = page.table("", *summary.columns)
     for name in summary.index:

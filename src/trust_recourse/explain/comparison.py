@@ -26,14 +26,18 @@ class Measured(NamedTuple):
     radius: float  # certified, in scaled units; infinite if the decision is lost nowhere
     noise: float  # the probability that noise leaves the decision as it is
     noise_error: float
-    carrying: tuple[int, ...]  # rules for the wanted class whose statement holds
-    fragile: tuple[int, ...]  # those of them that may tighten
-    silence: float
+    carrying: tuple[int, ...] = ()  # rules for the wanted class whose statement holds
+    fragile: tuple[int, ...] = ()  # those of them that may tighten
+    silence: float | None = None  # None of a model without rules
 
     @property
     def firm(self) -> int:
         """How many rules carry it that are not fragile."""
         return len(self.carrying) - len(self.fragile)
+
+    def told(self) -> dict[str, Any]:
+        """All counts by name, those of rules only where there are some."""
+        return dict(list(self._asdict().items())[: -3 if self.silence is None else None])
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,14 +75,14 @@ class Comparison:
 
     def to_frame(self) -> pd.DataFrame:
         """One column per option, one row per count."""
-        index = pd.Index(Measured._fields, name="measure")
-        columns = dict(zip(self.names, map(list, self.measured), strict=True))
+        told = [each.told() for each in self.measured]
+        index = pd.Index(list(told[0]), name="measure")
+        columns = {n: list(each.values()) for n, each in zip(self.names, told, strict=True)}
         return pd.DataFrame(columns, index=index, dtype=object)
 
     def words(self) -> pd.DataFrame:
         """The same as `to_frame`, written for people: a row for each feature that changes."""
         why = self.explanation
-        threshold = why.points.recourse.decision_threshold
         features = dict.fromkeys(name for each in self.measured for name in each.changes)
         rows = {
             "cost": [f"{each.cost:.4g}" for each in self.measured],
@@ -86,13 +90,16 @@ class Comparison:
                 name: [each.changes.get(name, "as it is") for each in self.measured]
                 for name in features
             },
-            "confidence": [place.formatted(threshold) for place in (why.start, why.end)],
+            "confidence": [place.formatted(why.threshold) for place in (why.start, why.end)],
             "certified radius": [distance(each.radius) for each in self.measured],
             f"robustness under noise {self.sigma:g}": [_noise(each) for each in self.measured],
-            "carrying rules": [_listed(each.carrying) for each in self.measured],
-            "fragile rules": [_listed(each.fragile) for each in self.measured],
-            "no rule fires": [f"{each.silence:.3f}" for each in self.measured],
         }
+        if silences := [each.silence for each in self.measured if each.silence is not None]:
+            rows |= {
+                "carrying rules": [_listed(each.carrying) for each in self.measured],
+                "fragile rules": [_listed(each.fragile) for each in self.measured],
+                "no rule fires": [f"{each:.3f}" for each in silences],
+            }
         return pd.DataFrame.from_dict(rows, orient="index", columns=list(self.names))
 
     def __repr__(self) -> str:
@@ -105,7 +112,7 @@ class Comparison:
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain values, for JSON."""
         options = {
-            name: each._asdict() | {"radius": each.radius if each.radius < math.inf else None}
+            name: each.told() | {"radius": each.radius if each.radius < math.inf else None}
             for name, each in zip(self.names, self.measured, strict=True)
         }
         return {
@@ -123,6 +130,7 @@ class Comparison:
 def _gains(cheaper: Measured, dearer: Measured) -> tuple[list[str], list[str]]:
     """Where the dearer option is better, and where it is worse, beyond what is shown as equal."""
     unsure = cheaper.noise_error + dearer.noise_error
+    silence = [each.silence or 0.0 for each in (cheaper, dearer)]
     counts: tuple[
         tuple[str, str, float, float, float, Callable[[Any], str]], ...
     ] = (  # wanted: more or less of it; the two; what counts as equal; how it is written
@@ -131,14 +139,7 @@ def _gains(cheaper: Measured, dearer: Measured) -> tuple[list[str], list[str]]:
         ("more", "safety under noise", cheaper.noise, dearer.noise, max(5e-4, unsure), percent),
         ("more", "rules that carry it firmly", cheaper.firm, dearer.firm, 0, str),
         ("less", "fragile rules", len(cheaper.fragile), len(dearer.fragile), 0, str),
-        (
-            "less",
-            "chance that no rule fires",
-            cheaper.silence,
-            dearer.silence,
-            5e-4,
-            "{:.3f}".format,
-        ),
+        ("less", "chance that no rule fires", silence[0], silence[1], 5e-4, "{:.3f}".format),
     )
     better: list[str] = []
     worse: list[str] = []

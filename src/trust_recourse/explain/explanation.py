@@ -1,275 +1,231 @@
-"""One change of confidence, explained: by values, by clauses, by automata, and in sentences.
+"""A change of a model between two points, split over features and over what the model is made of.
 
-Shares are of the raw confidence. With a calibrator they are scaled to the calibrated change; where
-that says little, because the raw confidence hardly moves or the calibrated one has a plateau or a
-jump there, people are shown the raw shares.
+What every explanation is, whatever the family: rules of a Tsetlin machine (`rules.py`), or the
+terms of a sum (`terms.py`), such as trees.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from trust_recourse.explain.points import FRAGILE, NAMED, Place, Places, Tightening
-from trust_recourse.explain.shares import STILL, Floats, Shares
+from trust_recourse.question import Floats, Target, formatted
 from trust_recourse.schema.scalars import plain
-from trust_recourse.wording import floored, signed
+from trust_recourse.wording import signed
 
 if TYPE_CHECKING:
-    from trust_recourse.tsetlin.clauses import Bools
+    from trust_recourse.explain.points import Tightening
+    from trust_recourse.recourse import Recourse
 
-STEEP = 10.0  # a calibrator that stretches the raw change further has a jump there
-SHOWN = 5  # rules told one by one; the others are added up
-NAMES = 3  # literals named that may silence a rule
+FRAGILE = 0.1  # a clause that tightens at least this likely is fragile
+STILL = 1e-12  # a score that moves less does not move
+SHOWN = 5  # rules or terms told one by one; the others are added up
+
+Asked = tuple[str, Any, Floats, Target | None, float]  # name, x, codes, target, cost
 
 
 @dataclass(frozen=True, eq=False)
-class Explanation:
+class Place:
+    """Where a person is, or could be."""
+
+    name: str  # "as they are", "option 1", …
+    x: pd.Series[Any]
+    codes: Floats
+    target: Target | None  # none was asked of the person as they are
+    cost: float
+    confidence: float  # of the wanted class
+
+    def formatted(self, threshold: float) -> str:
+        """Its confidence for people."""
+        return formatted(self.confidence, threshold, self.target)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values, for JSON."""
+        return {
+            "name": self.name,
+            "x": {name: plain(value) for name, value in self.x.items()},
+            "target": None if self.target is None else self.target.confidence,
+            "confidence": self.confidence,
+            "cost": self.cost,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Places(ABC):
+    """Several points of one model; the first is the person as they are."""
+
+    recourse: Recourse
+    all: tuple[Place, ...]
+
+    @abstractmethod
+    def explain(self, start: Place, end: Place, fragile: float) -> Explanation:
+        """Explain the change from one of the points to another."""
+
+
+class Mover(NamedTuple):
+    """A rule or a term that moved the score, for people."""
+
+    at: int
+    name: str  # "rule 2 for 1", "tree 17"
+    words: str  # what it states, or where it adds what it does
+    moves: str  # "0.02 → 0.77"
+    share: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation(ABC):
     """Why confidence is what it is at one point and not what it is at another.
 
-    `changes()` is the level of values, `to_frame()` that of clauses, `literals()` that of automata;
-    `tightenings` says what may silence the clauses that carry the end point.
+    `changes()` is the level of values, `to_frame()` that of what the model is made of.
     """
 
     points: Places
     start: Place
     end: Place
-    raw: Shares  # of the change in the wanted class's raw confidence
-    factor: float  # that scales them to the change in confidence
-    line: float = FRAGILE  # from which chance to tighten on a clause is fragile
+
+    verb: ClassVar[str]  # what a rule or a term does, before its numbers
+    by: ClassVar[str]  # what a picture splits the change by
+
+    @property
+    @abstractmethod
+    def noun(self) -> str:
+        """What the model is made of, such as "rule"."""
+
+    @property
+    @abstractmethod
+    def score(self) -> str:
+        """What the shares are of, such as "confidence"."""
+
+    @property
+    @abstractmethod
+    def ends(self) -> tuple[float, float]:
+        """The score at the start and at the end."""
+
+    @property
+    @abstractmethod
+    def level(self) -> float:
+        """The score from which on the decision is yes."""
 
     @property
     def change(self) -> float:
         """What the shares add up to."""
-        return self.end.confidence - self.start.confidence
+        return self.ends[1] - self.ends[0]
 
     @property
-    def shares(self) -> Floats:
-        """(C,): each clause's share of the change in confidence."""
-        return self.raw.clauses * self.factor
-
-    @property
-    def by_feature(self) -> Floats:
-        """(F, C): each feature's share in that of each clause."""
-        return self.raw.features * self.factor
-
-    @property
-    def shown(self) -> Shares:
-        """The shares that people are shown: raw where scaled ones would say little; see `note`."""
-        scale = self.factor if 0 < abs(self.factor) <= STEEP else 1.0
-        return Shares(self.raw.clauses * scale, self.raw.features * scale)
-
-    @property
+    @abstractmethod
     def note(self) -> str:
-        """What a calibrated model's shares are shares of; '' for any other."""
-        if self.points.recourse.model.calibrator_ is None:
-            return ""
-        moved = float(self.raw.clauses.sum())
-        raw = f"shares of the raw confidence, which changes by {moved:+.3f}"
-        if abs(moved) < STILL:
-            return f"{raw}: as a whole it does not move"
-        if self.factor == 0:
-            return f"{raw}, while the calibrated one has a plateau here"
-        if abs(self.factor) > STEEP:
-            return f"{raw}, while the calibrated one jumps here"
-        return "shares of the raw confidence, scaled to the change of the calibrated one"
+        """What the shares are shares of, where that is not the confidence itself; else ''."""
 
     @property
+    @abstractmethod
     def protected(self) -> list[str]:
-        """The protected features, by title, that a rule with a share here depends on."""
-        depends = self.points.clauses.depends[:, np.abs(self.shown.clauses) > STILL]
-        features = enumerate(self.points.recourse.schema)
-        return [each.title for f, each in features if each.protected and depends[f].any()]
-
-    @cached_property
-    def tightenings(self) -> list[Tightening]:
-        """What may silence the clauses that carry the end point, the likeliest first."""
-        return self.points.tightenings(self.end, self.line)
+        """The protected features, by title, that something with a share here depends on."""
 
     @property
-    def carrying(self) -> Bools:
-        """(C,): the clauses for the wanted class whose statement holds at the end point."""
-        return np.asarray(self.end.holds & self.points.supports)
+    @abstractmethod
+    def feature_shares(self) -> Floats:
+        """(F,): each feature's share, as people are shown it."""
 
     @property
-    def fragile(self) -> Bools:
-        """(C,): those of them that may tighten."""
-        return np.asarray(self.carrying & (self.end.tightens >= self.line))
+    def tightenings(self) -> Sequence[Tightening]:
+        """What may silence the rules that carry the end point; none of a model without rules."""
+        return ()
+
+    def support(self) -> dict[str, Any]:
+        """What `Measured` tells of the rules that the end point rests on, if there are any."""
+        return {}
+
+    @property
+    @abstractmethod
+    def bars(self) -> Floats:
+        """The shares that a picture shows, one for each of what it splits the change by."""
+
+    @abstractmethod
+    def bar_label(self, at: int) -> str:
+        """What one of them is of."""
+
+    @abstractmethod
+    def movers(self, least: float = STILL) -> list[Mover]:
+        """The rules or terms with at least so great a share, the greatest first."""
+
+    @abstractmethod
+    def to_frame(self) -> pd.DataFrame:
+        """One row per rule or term, the greatest share first."""
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain values, for JSON."""
+
+    def _support(self) -> Iterator[str]:
+        """What the end point rests on, line by line."""
+        if self.protected:
+            yield f"These {self.noun}s depend on what is protected: {', '.join(self.protected)}"
 
     def changes(self) -> pd.DataFrame:
         """What differs between the points in the person's units, and each feature's share."""
-        schema = self.points.recourse.schema
         rows = []
-        for f, feature in enumerate(schema):
-            a, b = self.start.x[feature.name], self.end.x[feature.name]
-            if (
-                feature.describe(a) != feature.describe(b)
-                or self.start.cells[f] != self.end.cells[f]
-            ):
-                rows.append(
-                    {
-                        "feature": feature.title,
-                        "from": feature.describe(a),
-                        "to": feature.describe(b),
-                        "share": float(self.shown.features[f].sum()),
-                    }
-                )
+        for feature, share in zip(
+            self.points.recourse.schema, self.feature_shares.tolist(), strict=True
+        ):
+            here, there = (feature.describe(p.x[feature.name]) for p in (self.start, self.end))
+            if here != there or share:
+                told = {"feature": feature.title, "from": here, "to": there, "share": share}
+                rows.append(told)
         return pd.DataFrame(rows, columns=["feature", "from", "to", "share"])
-
-    def to_frame(self) -> pd.DataFrame:
-        """One row per clause, the greatest share first; `moved_by` is the feature that did most.
-
-        `holds`, `carries` (it holds and votes for the wanted class), `tightens` and `fragile` are
-        about the end point.
-        """
-        table = self.points.clauses.table()[["votes_for", "rule", "weak", "dominance"]]
-        table = table.assign(
-            before=self.start.firing,
-            after=self.end.firing,
-            share=self.shown.clauses,
-            moved_by=[self.moved_by(j) for j in range(len(table))],
-            holds=self.end.holds,
-            carries=self.carrying,
-            tightens=self.end.tightens,
-            fragile=self.fragile,
-        )
-        return table.sort_values("share", key=abs, ascending=False, kind="stable")
-
-    def literals(self, clause: int | None = None, least: float = NAMED) -> pd.DataFrame:
-        """One row per automaton that includes its literal with at least this probability.
-
-        `slack` is how far the end point may move before the literal's threshold is met: in the
-        feature's units, in levels of an ordered choice; negative where it is passed already,
-        missing for categories.
-        """
-        clauses = self.points.clauses
-        schema, slack = self.points.recourse.schema, self._slack()
-        wanted = clauses.inclusion >= least
-        if clause is not None:
-            wanted &= (np.arange(len(wanted)) == self._clause(clause))[:, None]
-        j, k = np.nonzero(wanted)
-        table = {
-            "clause": j,
-            "literal": [clauses.names[each] for each in k],
-            "feature": [schema[int(f)].title for f in clauses.literals.owners[k]],
-            "probability": clauses.inclusion[j, k],
-            "before": self.start.true[k],
-            "after": self.end.true[k],
-            "slack": slack[k],
-        }
-        order = np.lexsort((-clauses.inclusion[j, k], j))
-        return pd.DataFrame(table).iloc[order].reset_index(drop=True)
-
-    def _slack(self) -> Floats:
-        literals = self.points.clauses.literals
-        room = literals.limits - self.end.codes[literals.owners]
-        return np.where(np.arange(len(room)) < literals.n_literals, room, 0.0 - room)
-
-    def stricter(self) -> pd.DataFrame:
-        """One row per clause that carries the end point, and feature that may tighten it there.
-
-        `probability` is the chance that some literal of the feature that is false there belongs to
-        the clause: 1 − Π (1 − π) over them.
-        """
-        clauses, schema = self.points.clauses, self.points.recourse.schema
-        chance = 1.0 - clauses.factors_at(self.end.cells[None])[0].T  # (C, F)
-        j, f = np.nonzero((chance >= NAMED) & self.end.holds[:, None])
-        table = {
-            "clause": j,
-            "feature": [schema[int(each)].title for each in f],
-            "probability": chance[j, f],
-        }
-        return pd.DataFrame(table)
-
-    def _clause(self, j: int) -> int:
-        if not 0 <= j < len(self.shares):
-            raise IndexError(f"clause {j}: there are {len(self.shares)}, counted from 0")
-        return j
 
     # ------------------------------------------------------------ for people
 
     @property
-    def _line(self) -> float:
+    def threshold(self) -> float:
+        """From which confidence on the decision is yes."""
         return self.points.recourse.decision_threshold
 
     def _lines(self) -> Iterator[str]:
+        moved = signed(self.end.confidence - self.start.confidence)
         yield (
-            f"{self.start.name} → {self.end.name}: confidence {self.start.formatted(self._line)} → "
-            f"{self.end.formatted(self._line)} ({signed(self.change)})"
+            f"{self.start.name} → {self.end.name}: confidence "
+            f"{self.start.formatted(self.threshold)} → {self.end.formatted(self.threshold)} "
+            f"({moved})"
         )
         if self.note:
             yield f"({self.note})"
         yield "What changes, and its share"
         for each in self.changes().to_dict("records"):
-            yield f"  {signed(each['share'])}  {each['feature']} {each['from']} → {each['to']}"
-        yield "The rules that do it"
-        yield from self._movers()
+            yield f"  {self.told(each['share'])}  {each['feature']} {each['from']} → {each['to']}"
+        yield f"The {self.noun}s that do it"
+        yield from self._told_movers()
         yield from self._support()
 
-    def _movers(self) -> Iterator[str]:
-        shares = self.shown.clauses
-        order = [j for j in np.argsort(-np.abs(shares), kind="stable") if abs(shares[j]) > STILL]
-        for j in order[:SHOWN]:
-            yield f"  {signed(shares[j])}  {self._fires(j)}: {self.rule(int(j))}"
-        if rest := order[SHOWN:]:
-            others = f"{len(rest)} other rules together" if len(rest) > 1 else "one other rule"
-            yield f"  {signed(shares[rest].sum())}  {others}"
-        if not order:
-            yield "  none: no rule fires otherwise than before"
-
-    def _fires(self, j: int) -> str:
-        votes_for = self.points.clauses.votes_for[j]
-        fires = f"fires {self.start.firing[j]:.2f} → {self.end.firing[j]:.2f}"
-        by = f" by {self.moved_by(j)}" if len(self.changes()) > 1 else ""
-        return f"rule {j} for {votes_for!r}, {fires}{by}"
-
-    def moved_by(self, j: int) -> str:
-        """The feature that changed a clause's firing most; '' if none did."""
-        shares = np.abs(self.raw.features[:, j])
-        f = int(shares.argmax())
-        return self.points.recourse.schema[f].title if shares[f] > STILL else ""
-
-    def rule(self, j: int) -> str:
-        """A clause in words."""
-        return self.points.clauses.words[self._clause(j)]
-
-    def _support(self) -> Iterator[str]:
-        if self.protected:
-            yield f"These rules depend on what is protected: {', '.join(self.protected)}"
-        carrying = np.flatnonzero(self.carrying)
-        if len(carrying):
-            each = (f"{j} (fires {self.end.firing[j]:.2f})" for j in carrying)
-            yield f"{self.end.name} is carried by rule{'s' * (len(carrying) > 1)} {', '.join(each)}"
-        else:
-            yield f"No rule that votes for it states {self.end.name}'s values"
-        if self.fragile.any():
-            yield "Of these are fragile (what may silence them is averaged into the confidence)"
-            yield from (f"  {line}" for line in self._fragile_lines())
-        silent = f"{self.start.silence:.2f} → {self.end.silence:.2f}"
-        yield f"That no rule fires at all has the probability {silent}"
-
-    def _fragile_lines(self) -> Iterator[str]:
-        """A line for each fragile rule, that whose silence is expected to cost most first."""
-        without = self.points.without[self.end.name]
-        loss = np.where(self.fragile, self.end.tightens * (self.end.confidence - without), -np.inf)
-        for j in np.argsort(-loss, kind="stable")[: int(self.fragile.sum())]:
-            literals = [t for t in self.tightenings if t.clause == j]
-            named = ", ".join(f"{t.literal} ({t.probability:.3f})" for t in literals[:NAMES])
-            more = f" and {len(literals) - NAMES} more" if len(literals) > NAMES else ""
-            then = f"confidence {self.end.formatted(self._line)} → {floored(without[j])}"
-            short = self.end.target is not None and not self.end.target.met(float(without[j]))
-            yield (
-                f"rule {j}: it may also ask for {named}{more}, with probability "
-                f"{self.end.tightens[j]:.3f} for any; silent then, {then}"
-                + (", short of its target" if short else "")
+    def _told_movers(self) -> Iterator[str]:
+        found = self.movers()
+        for each in found[:SHOWN]:
+            words = f": {each.words}" if each.words else ""
+            yield f"  {self.told(each.share)}  {each.name}, {self.verb} {each.moves}{words}"
+        if rest := found[SHOWN:]:
+            many = len(rest) > 1
+            others = (
+                f"{len(rest)} other {self.noun}s together" if many else f"one other {self.noun}"
             )
+            yield f"  {self.told(sum(each.share for each in rest))}  {others}"
+        if not found:
+            yield f"  none: no {self.noun} {self.verb} otherwise than before"
+
+    def told(self, share: float) -> str:
+        """A share for people."""
+        return signed(share)
+
+    def moved_by(self, shares: Floats) -> str:
+        """The title of the feature with the greatest of these shares; '' if none has any."""
+        f = int(np.abs(shares).argmax())
+        return self.points.recourse.schema[f].title if abs(shares[f]) > STILL else ""
 
     def __repr__(self) -> str:
         return "\n".join(self._lines())
@@ -277,7 +233,7 @@ class Explanation:
     def _repr_html_(self) -> str:
         head = next(self._lines())
         note = f"<p>{escape(self.note)}</p>" if self.note else ""
-        table = self.to_frame().drop(columns="weak").head(SHOWN)
+        table = self.to_frame().drop(columns="weak", errors="ignore").head(SHOWN)
         with pd.option_context("display.max_colwidth", None):
             tables = self.changes().to_html(index=False) + table.to_html(
                 float_format="{:.3f}".format
@@ -285,45 +241,44 @@ class Explanation:
         listed = "".join(f"<li>{escape(line.strip())}</li>" for line in self._support())
         return f"<p><b>{escape(head)}</b></p>{note}{tables}<ul>{listed}</ul>"
 
-    def to_dict(self) -> dict[str, Any]:
-        """All of it as plain values, for JSON."""
-        table = self.to_frame().reset_index()
-        return {
-            "from": _told(self.start),
-            "to": _told(self.end),
-            "change": self.change,
-            "note": self.note,
-            "protected": self.protected,
-            "changes": _records(self.changes()),
-            "clauses": _records(table),
-            "literals": _records(self.literals()),
-            "stricter": _records(self.stricter()),
-            "tightenings": [each._asdict() for each in self.tightenings],
-        }
-
     def to_json(self) -> str:
         """All of it as JSON."""
         return json.dumps(self.to_dict(), ensure_ascii=False, indent=1)
+
+
+def places(recourse: Recourse, points: Sequence[Asked]) -> Places:
+    """Ask a model about points, given as (name, x, codes, target, cost)."""
+    from trust_recourse.explain.points import RulePlaces
+    from trust_recourse.explain.terms import TermPlaces
+
+    family = RulePlaces if hasattr(recourse.model, "clauses") else TermPlaces
+    if not explainable(recourse.model):
+        raise TypeError(
+            "explanations need a PTMClassifier or TMClassifier, or a model that is a sum of terms, "
+            f"such as trees; this model is {type(recourse.model).__name__}"
+        )
+    return family.of(recourse, points)
+
+
+def explainable(model: Any) -> bool:
+    """Whether a model says what it is made of: of clauses, or of the terms of a sum."""
+    return hasattr(model, "clauses") or hasattr(model, "parts_of")
+
+
+def depends(model: Any) -> NDArray[np.bool_]:
+    """(F,): whether any rule or term of such a model depends on a feature, however little."""
+    if hasattr(model, "clauses"):
+        return np.asarray(model.clauses().depends.any(axis=1))
+    return np.asarray(model.parts_of(1).uses.any(axis=0))
 
 
 def explain(points: Places, start: Place, end: Place, fragile: float = FRAGILE) -> Explanation:
     """Explain the change from one of the points to another."""
     if not 0 < fragile <= 1:
         raise ValueError(f"fragile={fragile!r}; expected a probability above 0, such as 0.1")
-    return Explanation(points, start, end, *points.shares(start, end), fragile)
+    return points.explain(start, end, fragile)
 
 
-def _records(table: pd.DataFrame) -> Any:
+def records(table: pd.DataFrame) -> Any:
     """A table's rows as JSON has them: what is missing is null."""
     return json.loads(table.to_json(orient="records", double_precision=15))
-
-
-def _told(place: Place) -> dict[str, Any]:
-    return {
-        "name": place.name,
-        "x": {name: plain(value) for name, value in place.x.items()},
-        "target": None if place.target is None else place.target.confidence,
-        "confidence": place.confidence,
-        "cost": place.cost,
-        "none_fires": place.silence,
-    }

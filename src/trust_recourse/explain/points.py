@@ -16,28 +16,28 @@ import numpy as np
 import pandas as pd
 
 from trust_recourse.cells import of_class
-from trust_recourse.explain.shares import STILL, Floats, Shares, split
-from trust_recourse.question import Target, formatted
+from trust_recourse.explain.explanation import (
+    FRAGILE,
+    STILL,
+    Asked,
+    Explanation,
+    Place,
+    Places,
+)
+from trust_recourse.explain.shares import Floats, Shares, split
 from trust_recourse.wording import floored
 
 if TYPE_CHECKING:
     from trust_recourse.recourse import Recourse
     from trust_recourse.tsetlin.clauses import Bools, Cells, Clauses
 
-FRAGILE = 0.1  # a clause that tightens at least this likely is fragile
 NAMED = 0.01  # literals that belong to a clause less likely are not named
 
 
 @dataclass(frozen=True, eq=False)
-class Place:
-    """Where a person is, or could be, and what the model's clauses do there."""
+class RulePlace(Place):
+    """A point, and what the model's clauses do there."""
 
-    name: str  # "as they are", "option 1", …
-    x: pd.Series[Any]
-    codes: Floats
-    target: Target | None  # none was asked of the person as they are
-    cost: float
-    confidence: float  # of the wanted class
     cells: Cells
     firing: Floats  # (C,) q_j
     holds: Bools  # (C,) whether a clause carries this point
@@ -49,35 +49,9 @@ class Place:
         """The probability that no clause fires: confidence that rests on it is not support."""
         return float(np.prod(1.0 - self.firing))
 
-    def formatted(self, threshold: float) -> str:
-        """Its confidence for people."""
-        return formatted(self.confidence, threshold, self.target)
-
-
-def places(
-    recourse: Recourse, points: Sequence[tuple[str, Any, Floats, Target | None, float]]
-) -> Places:
-    """Ask the model's clauses about points, given as (name, x, codes, target, cost)."""
-    if not hasattr(recourse.model, "clauses"):
-        raise TypeError(
-            "explanations by rules need a PTMClassifier or TMClassifier; this model is "
-            f"{type(recourse.model).__name__}"
-        )
-    clauses = recourse.model.clauses()
-    cells = recourse.model.cells_of(np.array([codes for _, _, codes, _, _ in points]))
-    confidence = recourse.score.at(cells)
-    firing = recourse.model.firing_at(cells)
-    holds, true = clauses.hold(cells), clauses.true(cells)
-    tightens = np.clip(1.0 - (firing + clauses.empty), 0.0, 1.0)
-    return Places(
-        recourse,
-        tuple(
-            Place(
-                *point, float(confidence[i]), cells[i], firing[i], holds[i], tightens[i], true[i]
-            )
-            for i, point in enumerate(points)
-        ),
-    )  # fmt: skip
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values, for JSON."""
+        return {**super().to_dict(), "none_fires": self.silence}
 
 
 class Tightening(NamedTuple):
@@ -107,11 +81,30 @@ class Tightening(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Places:
-    """Several points of one model; the first is the person as they are."""
+class RulePlaces(Places):
+    """Several points of a Tsetlin machine."""
 
-    recourse: Recourse
-    all: tuple[Place, ...]
+    all: tuple[RulePlace, ...]
+
+    @classmethod
+    def of(cls, recourse: Recourse, points: Sequence[Asked]) -> RulePlaces:
+        """Ask the model's clauses about points."""
+        clauses = recourse.model.clauses()
+        cells = recourse.model.cells_of(np.array([codes for _, _, codes, _, _ in points]))
+        confidence = recourse.score.at(cells).tolist()
+        firing = recourse.model.firing_at(cells)
+        holds, true = clauses.hold(cells), clauses.true(cells)
+        tightens = np.clip(1.0 - (firing + clauses.empty), 0.0, 1.0)
+        told = zip(points, confidence, cells, firing, holds, tightens, true, strict=True)
+        return cls(recourse, tuple(RulePlace(*point, *more) for point, *more in told))
+
+    def explain(self, start: Place, end: Place, fragile: float) -> Explanation:
+        """Explain the change from one of the points to another."""
+        from trust_recourse.explain.rules import RuleExplanation
+
+        assert isinstance(start, RulePlace)
+        assert isinstance(end, RulePlace)
+        return RuleExplanation(self, start, end, *self.shares(start, end), fragile)
 
     @cached_property
     def clauses(self) -> Clauses:
@@ -130,7 +123,7 @@ class Places:
         columns = {place.name: [*place.firing, place.silence] for place in self.all}
         return pd.DataFrame(columns, index=index)
 
-    def shares(self, start: Place, end: Place) -> tuple[Shares, float]:
+    def shares(self, start: RulePlace, end: RulePlace) -> tuple[Shares, float]:
         """The change in raw confidence between two points, split, and what scales it.
 
         The factor turns the shares into those of the calibrated confidence; it is 1 if there is no
@@ -156,7 +149,7 @@ class Places:
         confidence = of_class(yes, self.recourse.wanted_at)
         return {place.name: row for place, row in zip(self.all, confidence, strict=True)}
 
-    def tightenings(self, place: Place, fragile: float = FRAGILE) -> list[Tightening]:
+    def tightenings(self, place: RulePlace, fragile: float = FRAGILE) -> list[Tightening]:
         """What may silence the clauses that carry a point and vote for it, the likeliest first."""
         clauses = self.clauses
         carry = place.holds & self.supports & (place.tightens >= fragile)

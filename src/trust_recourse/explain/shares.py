@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-STILL = 1e-12  # a raw confidence that moves less does not move
-
 
 class Shares(NamedTuple):
     """The change of M(`classes_[1]`) from a to b, split exactly."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal, get_args
@@ -14,7 +15,7 @@ from trust_recourse.ledger.entries import LedgerError
 from trust_recourse.ledger.promises import Done, Promise, Redemption, stamp, values, words
 from trust_recourse.progress import Progress
 from trust_recourse.question import SLACK, Floats, Option, Question, Status, Target
-from trust_recourse.recourse import Recourse
+from trust_recourse.recourse import Recourse, as_read
 from trust_recourse.schema import Feature
 from trust_recourse.schema.scalars import same
 from trust_recourse.search.engines import Anywhere
@@ -123,6 +124,7 @@ def check(
     if threshold is not None and not 0 < threshold < 1:
         raise LedgerError(f"threshold={threshold!r}; expected a number between 0 and 1")
     promises = tuple(promises)
+    given = _read(given, promises[0]) if promises else given
     bar = Progress(len(promises), "promises", show=verbose)
     judged = tuple(
         _judged(promise, given, by, threshold, time_limit) for promise in bar.over(promises)
@@ -198,6 +200,18 @@ def _decision(threshold: float) -> Target:
     return Target(threshold, threshold=threshold)
 
 
+def _read(given: Any, promise: Promise) -> Any:
+    """A model of another library as it is read, once for all that it is asked; any other as it is.
+
+    What keeps it from being asked about the promise is said where it is asked.
+    """
+    if given is None or isinstance(given, Recourse):
+        return given
+    with suppress(ValueError):
+        return as_read(given, promise.schema)
+    return given
+
+
 def _asked(promise: Promise, given: Any, threshold: float | None = None) -> Recourse:
     """The question of a promise, put to another model."""
     ours = isinstance(given, Recourse)
@@ -255,6 +269,7 @@ def redemption(
     another one.
     """
     schema = promise.schema
+    present, promised_by = _read(present, promise), _read(promised_by, promise)
     given, promised = schema.action_set(x).own, promise.option.codes
     recourse = _asked(promise, present, threshold)
     now = _confidence(recourse, given)

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trust_recourse.plot.style import BLACK, GREY, SMALL, WHITE, new_axes, note, shortened, wrapped
-from trust_recourse.plot.waterfall import LINE, explained, rule_label
+from trust_recourse.plot.waterfall import LINE, explained, label
 from trust_recourse.question import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-    from trust_recourse.explain import Explanation
+    from trust_recourse.explain import RuleExplanation
 
 MOST_RULES, MOST_LITERALS = 10, 24
 LEAST = 0.05  # literals less likely in every rule shown are left out
@@ -35,7 +35,7 @@ class RuleMapInfo:
 
 
 def rule_map_info(
-    explanation: Explanation, rules: int = MOST_RULES, literals: int = MOST_LITERALS
+    explanation: RuleExplanation, rules: int = MOST_RULES, literals: int = MOST_LITERALS
 ) -> RuleMapInfo:
     """Gather the rules of the greatest shares and the literals likeliest to belong to them.
 
@@ -43,6 +43,11 @@ def rule_map_info(
     and the two that are explained.
     """
     explained(explanation)
+    if explanation.by != "rule":
+        raise TypeError(
+            f"given an explanation by {explanation.noun}s, which have no literals; expected one of "
+            "a Tsetlin machine"
+        )
     points, clauses = explanation.points, explanation.points.clauses
     chosen = np.argsort(-np.abs(explanation.shown.clauses), kind="stable")[:rules]
     best, o, owners = (
@@ -52,7 +57,7 @@ def rule_map_info(
     columns = sorted(likeliest, key=lambda k: (owners[k], k >= o, k))
     shown = {place.name: place for place in (points.all[0], explanation.start, explanation.end)}
     return RuleMapInfo(
-        tuple(rule_label(points, int(j)) for j in chosen),
+        tuple(label(explanation, int(j)) for j in chosen),
         tuple(clauses.names[k] for k in columns),
         clauses.inclusion[chosen][:, columns],
         tuple(shown),

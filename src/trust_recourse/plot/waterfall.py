@@ -1,4 +1,4 @@
-"""What each rule adds on the way from one point to another; and two ways side by side."""
+"""What each rule or feature adds from one point to another; and two ways side by side."""
 
 from __future__ import annotations
 
@@ -21,43 +21,46 @@ from trust_recourse.plot.style import (
     shortened,
     wrapped,
 )
-from trust_recourse.question import Floats, formatted
+from trust_recourse.question import Floats
 from trust_recourse.wording import floored, signed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from trust_recourse.explain import Explanation, Places
+    from trust_recourse.explain import Explanation
 
-MOST = 8  # rules drawn one by one; the others are added up
-LEAST = 0.01  # of all that moves: a rule that moves less is one of the others
+MOST = 8  # rules or features drawn one by one; the others are added up
+LEAST = 0.01  # of all that moves: what moves less is one of the others
 CLEAR = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}  # of numbers
 ROW, LINE = 0.36, 0.14  # inches of a bar and of a line of text
 
 
 @dataclass(frozen=True, eq=False)
 class WaterfallInfo:
-    """What `draw_waterfall` draws: steps from one confidence to another, the greatest first."""
+    """What `draw_waterfall` draws: steps from one score to another, the greatest first."""
 
-    start: tuple[str, float]  # a name and its confidence
+    start: tuple[str, float]  # a name and its score
     end: tuple[str, float]
+    confidences: tuple[str, str]  # at the two, as they are shown
     labels: tuple[str, ...]
     shares: Floats  # of each label, adding up to the change
-    threshold: float
+    score: str  # what the score is: "confidence", "log-odds"
+    threshold: float  # the score from which on the decision is yes
     wanted: Any
     note: str
+    by: str  # what the change is split by: "rule" or "feature"
 
 
 def waterfall_info(explanation: Explanation, most: int = MOST) -> WaterfallInfo:
-    """Gather the rules that move confidence most, and the others together."""
+    """Gather what moves the score most, and all else together."""
     explained(explanation)
-    labels, values = _told(explanation, explanation.shown.clauses[:, None], most)
-    recourse = explanation.points.recourse
+    labels, values = _told(explanation, explanation.bars[:, None], most)
+    start, end = explanation.start, explanation.end
     return WaterfallInfo(
-        (explanation.start.name, explanation.start.confidence),
-        (explanation.end.name, explanation.end.confidence),
-        labels, values[:, 0], recourse.decision_threshold, recourse.wanted,
-        explanation.note,
+        (start.name, explanation.ends[0]), (end.name, explanation.ends[1]),
+        (start.formatted(explanation.threshold), end.formatted(explanation.threshold)),
+        labels, values[:, 0], explanation.score, explanation.level,
+        explanation.points.recourse.wanted, explanation.note, explanation.by,
     )  # fmt: skip
 
 
@@ -72,31 +75,31 @@ def _told(explanation: Explanation, shares: Floats, most: int) -> tuple[tuple[st
     order = [int(j) for j in np.argsort(-size, kind="stable") if size[j] > 0]
     shown = [j for j in order[:most] if size[j] >= LEAST * size.sum()]
     rest = order[len(shown) :]
-    labels = [rule_label(explanation.points, j) for j in shown]
+    labels = [label(explanation, j) for j in shown]
     rows = [shares[j] for j in shown]
     if rest:
-        labels.append(f"{len(rest)} other rule{'s' if len(rest) > 1 else ''}")
+        labels.append(f"{len(rest)} other {explanation.by}{'s' if len(rest) > 1 else ''}")
         rows.append(shares[rest].sum(axis=0))
     return tuple(labels), np.array(rows).reshape(-1, shares.shape[1])
 
 
 def explained(value: object) -> None:
     """Refuse what is no explanation."""
-    if not hasattr(value, "shown"):
+    if not hasattr(value, "bars"):
         raise TypeError(
             f"given {type(value).__name__}; expected an explanation, such as result.explain(0)"
         )
 
 
-def rule_label(points: Places, j: int, width: int = 34) -> str:
-    """A clause for an axis: its number, the class it votes for, and its statement."""
-    clauses = points.clauses
-    words = shortened(clauses.words[j], 2 * width).replace("≤ ", "≤\u00a0").replace("> ", ">\u00a0")
-    return wrapped(f"rule {j} (for {clauses.votes_for[j]}): {words}", width)
+def label(explanation: Explanation, at: int, width: int = 34) -> str:
+    """What a bar is of, for an axis."""
+    head, _, words = explanation.bar_label(at).partition(": ")
+    words = shortened(words, 2 * width).replace("≤ ", "≤\u00a0").replace("> ", ">\u00a0")
+    return wrapped(f"{head}: {words}" if words else shortened(head, 2 * width), width)
 
 
 def draw_waterfall(info: WaterfallInfo, ax: Axes | None = None) -> Axes:
-    """Draw the steps as bars, from the first point's confidence at the top to the second's."""
+    """Draw the steps as bars, from the first point's score at the top to the second's."""
     rows = len(info.labels) + 2
     tall = max(SIZE[1], ROW * rows + 1.2, _tall(info.labels))
     own = ax is None
@@ -104,7 +107,7 @@ def draw_waterfall(info: WaterfallInfo, ax: Axes | None = None) -> Axes:
     plain_frame(ax)
     ends = info.start[1] + np.cumsum(info.shares)
     begins = np.concatenate([[info.start[1]], ends[:-1]]) if len(ends) else ends
-    ax.barh([0, rows - 1], [info.start[1], info.end[1]], color=GREY, height=0.6, label="confidence")
+    ax.barh([0, rows - 1], [info.start[1], info.end[1]], color=GREY, height=0.6, label=info.score)
     for up, colour, hatch, label in (
         (True, BLUE, None, "raises it"),
         (False, VERMILION, "//", "lowers it"),
@@ -122,20 +125,25 @@ def draw_waterfall(info: WaterfallInfo, ax: Axes | None = None) -> Axes:
             signed(info.shares[i]), (max(begin, end), i + 1), (3, 0), textcoords="offset points",
             va="center", fontsize=SMALL, bbox=CLEAR,
         )  # fmt: skip
-    for row, (_, confidence) in ((0, info.start), (rows - 1, info.end)):
+    plain = info.score == "confidence"
+    for row, (_, score), told in zip(
+        (0, rows - 1), (info.start, info.end), info.confidences, strict=True
+    ):
         ax.annotate(
-            formatted(confidence, info.threshold), (confidence, row), (3, 0),
-            textcoords="offset points", va="center", fontsize=SMALL, fontweight="bold", bbox=CLEAR,
+            told if plain else f"{floored(score)} (confidence {told})", (max(score, 0.0), row),
+            (3, 0), textcoords="offset points", va="center", fontsize=SMALL, fontweight="bold",
+            bbox=CLEAR,
         )  # fmt: skip
     ax.axvline(
         info.threshold, color=BLACK, linestyle="--", linewidth=1.0, zorder=2, label="decision"
     )
     ax.set_yticks(range(rows), [info.start[0], *info.labels, info.end[0]], fontsize=SMALL)
     ax.invert_yaxis()
-    least, most = min([0.0, *begins, *ends]), max([1.0, *begins, *ends])
-    ax.set_xlim(least, most + 0.08 * (most - least) * (most > 1.0))
-    ax.set_xlabel(f"confidence in class {info.wanted!r}")
-    title = f"From {info.start[0]} to {info.end[0]}, rule by rule"
+    reach = [0.0, *begins, *ends, *((1.0,) if plain else (info.start[1], info.threshold))]
+    least, most = min(reach), max(reach)
+    ax.set_xlim(least, most + (most - least) * (0.08 * (most > 1.0) if plain else 0.3))
+    ax.set_xlabel(f"{info.score} {'in' if plain else 'of'} class {info.wanted!r}")
+    title = f"From {info.start[0]} to {info.end[0]}, {info.by} by {info.by}"
     ax.set_title(title + (f"\n({wrapped(info.note, 70)})" if info.note else ""), fontsize="medium")
     legend([ax], own=own)
     return ax
@@ -146,7 +154,7 @@ def draw_waterfall(info: WaterfallInfo, ax: Axes | None = None) -> Axes:
 
 @dataclass(frozen=True, eq=False)
 class DuelInfo:
-    """What `draw_duel` draws: for each rule, what it adds on the way to either option."""
+    """What `draw_duel` draws: what each rule or feature adds on the way to either option."""
 
     names: tuple[str, str]
     confidences: tuple[float, float]
@@ -154,6 +162,8 @@ class DuelInfo:
     labels: tuple[str, ...]
     shares: Floats  # (labels, 2)
     note: str  # of the two explanations, where they have one
+    score: str
+    by: str
 
 
 def duel_info(first: Explanation, second: Explanation, most: int = MOST) -> DuelInfo:
@@ -165,9 +175,7 @@ def duel_info(first: Explanation, second: Explanation, most: int = MOST) -> Duel
             f"the first starts from {first.start.name!r}, the second from {second.start.name!r}; "
             "expected two explanations that start from the same point"
         )
-    labels, shares = _told(
-        first, np.column_stack([first.shown.clauses, second.shown.clauses]), most
-    )
+    labels, shares = _told(first, np.column_stack([first.bars, second.bars]), most)
     return DuelInfo(
         (first.end.name, second.end.name),
         (first.end.confidence, second.end.confidence),
@@ -175,17 +183,20 @@ def duel_info(first: Explanation, second: Explanation, most: int = MOST) -> Duel
         labels,
         shares,
         "; ".join(dict.fromkeys(each.note for each in (first, second) if each.note)),
+        first.score,
+        first.by,
     )
 
 
 def draw_duel(info: DuelInfo, ax: Axes | None = None) -> Axes:
-    """Draw each rule's two shares beside each other."""
+    """Draw the two shares of each rule or feature beside each other."""
     tall = max(SIZE[1], 1.5 * ROW * len(info.labels) + 1.4, _tall(info.labels))
     own = ax is None
     (ax,) = new_axes((SIZE[0] * 1.15, tall)) if ax is None else (ax,)
     plain_frame(ax)
     if not info.labels:
-        note(ax, "No rule fires differently at either option.")
+        nothing = "No rule fires" if info.by == "rule" else "No feature acts"
+        note(ax, f"{nothing} differently at either option.")
     rows = np.arange(len(info.labels))
     for k, (colour, hatch) in enumerate(((BLUE, None), (VERMILION, "//"))):
         bars = ax.barh(
@@ -198,8 +209,8 @@ def draw_duel(info: DuelInfo, ax: Axes | None = None) -> Axes:
     ax.set_yticks(rows, list(info.labels), fontsize=SMALL)
     ax.invert_yaxis()
     ax.margins(x=0.16)
-    ax.set_xlabel("share of the change in confidence")
-    title = f"{info.names[0]} against {info.names[1]}, rule by rule"
+    ax.set_xlabel(f"share of the change in {info.score}")
+    title = f"{info.names[0]} against {info.names[1]}, {info.by} by {info.by}"
     ax.set_title(title + (f"\n({wrapped(info.note, 70)})" if info.note else ""), fontsize="medium")
     legend([ax], own=own)
     return ax

@@ -1,7 +1,7 @@
 """The evidence report: all that a model-risk officer needs to judge one answer, on paper.
 
-Model, calibration, schema, rules, the question, the options and what each is worth, certificates,
-attribution, fragility, a comparison, and what of all this is proved and what is not.
+Model, calibration, schema, rules or terms, the question, the options and what each is worth,
+certificates, attribution, fragility, a comparison, and what of all this is proved and what is not.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from trust_recourse import __version__
 from trust_recourse.certificate import Certificate, CertificateError, check
+from trust_recourse.explain import explainable
 from trust_recourse.question import Option, Status, Target, option_name
 from trust_recourse.report.content import Document, PictureBlock, Printed, blocks, clean
 from trust_recourse.report.protected import uses
@@ -24,15 +25,15 @@ from trust_recourse.vocabulary import HELP, SPAN, outside
 from trust_recourse.wording import distance, floored, percent
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.figure import Figure
 
-    from trust_recourse.explain.explanation import Explanation
+    from trust_recourse.explain import Explanation, Mover
     from trust_recourse.report.model import ModelReport
     from trust_recourse.result import Result
     from trust_recourse.schema import Feature
 
-SHOWN = 10  # rules of an attribution, and tightenings, that are told one by one
+SHOWN = 10  # rules or terms of an attribution, and tightenings, that are told one by one
+BINS = 300  # rows of a table of what a model is made of; longer ones are cut
 REFUSED = "REFUSED"  # how the verdict on a proof that fails begins
 STILL = 5e-4  # a share that is shown as 0.000
 
@@ -84,8 +85,8 @@ def evidence(
         "evidence.jinja", told=told, result=result, recourse=recourse, model=recourse.model,
         schema=recourse.schema, actions=recourse.schema.action_set(result.factual), proofs=proofs,
         pictures=tuple(told.pictures()) if pictures else (), report=report, sigma=sigma,
-        time_limit=time_limit, most=SHOWN, name=option_name, kept=_kept, within=_range, uses=uses,
-        distance=distance, percent=percent, digest=digest,
+        time_limit=time_limit, most=SHOWN, bins=BINS, name=option_name, kept=_kept, within=_range,
+        uses=uses, distance=distance, percent=percent, digest=digest,
     )  # fmt: skip
     document = Document(
         "Evidence report on one answer of a model",
@@ -105,9 +106,13 @@ class _EvidenceFacts:
         self.recourse = result.recourse
         way = next(iter(result.options), None)
         self.reasons = reasons(result, way=way) if result.refused else ()
-        ruled = hasattr(self.recourse.model, "clauses")
+        model = self.recourse.model
         changed = [at for at, option in enumerate(result.options) if option.changes]
-        self.explained = {at: result.explain(at) for at in changed if ruled}
+        self.explained = {at: result.explain(at) for at in changed if explainable(model)}
+        self.parts = self._parts(model) if hasattr(model, "parts_of") else None
+
+    def _parts(self, model: Any) -> Any:
+        return model.parts_of(self.recourse.wanted_at).worded(self.recourse.schema)
 
     @property
     def more(self) -> Iterator[tuple[str, str, str]]:
@@ -143,14 +148,13 @@ class _EvidenceFacts:
             yield PictureBlock(svg(figure), told)
         for at, why in [*self.explained.items()][:1]:
             ax = draw_waterfall(waterfall_info(why))
-            told = f"From the person to {option_name(at)}, rule by rule."
+            told = f"From the person to {option_name(at)}, {why.by} by {why.by}."
             yield PictureBlock(svg(cast("Figure", ax.figure)), told)
 
-    def shares(self, why: Explanation) -> tuple[pd.DataFrame, int, float]:
-        """The shares of rules that are told one by one, and how many others have which share."""
-        table = why.to_frame()
-        moved = table[table["share"].abs() >= STILL].head(SHOWN)
-        others = table["share"].sum() - moved["share"].sum()
+    def shares(self, why: Explanation) -> tuple[list[Mover], int, float]:
+        """The shares that are told one by one, and how many others have which share."""
+        moved, table = why.movers(STILL)[:SHOWN], why.to_frame()
+        others = table["share"].sum() - sum(each.share for each in moved)
         return moved, len(table) - len(moved), 0.0 if abs(others) < STILL else others  # no minus 0
 
     def proved(self, verdicts: Mapping[Target, str]) -> Iterator[str]:

@@ -31,11 +31,7 @@ Splits = list[tuple[Ints, Ints]]
 
 BASELINE = "logistic regression"
 TITLES = {"accuracy": "accuracy", "log_loss": "log-loss", "brier": "Brier", "ece": "ECE"}
-HELD_OUT = "held out of learning in {0.folds} folds"
-AS_IT_IS = (
-    "in {0.folds} folds, of a model from elsewhere as it is (those it learnt from flatter it)"
-)
-SCORES = """Class {0.label}: probabilities of {0.rows} rows {0.held}.
+SCORES = """Class {0.label}: {0.asked}.
 Mean ± standard deviation over the folds; accuracy is better high, the others low."""
 CURVES = "Reliability: the mean probability in a bin, and the share that was of the class."
 
@@ -92,8 +88,8 @@ class ModelReport:
     `scores.loc["logistic regression", ("brier", "mean")]`. `reliability` has a row per model and
     bin, all folds together. `label` is the class that the probabilities are of. `protected` says of
     each protected feature of the model's schema how many of the folds' models use it, and what it
-    does to the confidence of the rows held out. `anew` is whether models learnt anew for it: one
-    that came from elsewhere is judged as it is.
+    does to the confidence of the rows held out. `fixed` says that the model, which cannot learn,
+    was judged as it is.
     """
 
     scores: pd.DataFrame
@@ -102,12 +98,17 @@ class ModelReport:
     folds: int
     label: Any
     protected: tuple[Use, ...] = ()
-    anew: bool = True
+    fixed: bool = False
 
     @property
-    def held(self) -> str:
-        """Whether its rows were held out of learning, in words."""
-        return (HELD_OUT if self.anew else AS_IT_IS).format(self)
+    def asked(self) -> str:
+        """What was judged on which rows."""
+        if not self.fixed:
+            return f"probabilities of {self.rows} rows held out of learning in {self.folds} folds"
+        return (
+            f"probabilities of {self.rows} rows in {self.folds} folds by the model as it is; they "
+            "say something only if it did not learn from these rows"
+        )
 
     def summary(self) -> pd.DataFrame:
         """Write the scores as text, `mean ± std`."""
@@ -119,7 +120,8 @@ class ModelReport:
     def to_dict(self) -> dict[str, Any]:
         """Write everything in lists, texts and numbers that JSON can hold."""
         scores, curves = self.scores, self.reliability.reset_index("bin")
-        return {"rows": self.rows, "folds": self.folds, "label": self.label, "anew": self.anew} | {
+        told = {"rows": self.rows, "folds": self.folds, "label": self.label, "fixed": self.fixed}
+        return told | {
             "scores": {m: {s: scores.loc[m, s].to_dict() for s in TITLES} for m in scores.index},
             "reliability": {m: curves.loc[[m]].to_dict("records") for m in scores.index},
             "protected": [use.to_dict() for use in self.protected],
@@ -138,15 +140,17 @@ class ModelReport:
 
 
 def model_report(
-    model: Any, X: Any, y: Any, *, wanted: Any = None, folds: int = 5, random_state: int = 0
-) -> ModelReport:
+    model: Any, X: Any, y: Any, *, wanted: Any = None, folds: int = 5, random_state: int = 0,
+    schema: Schema | None = None,
+) -> ModelReport:  # fmt: skip
     """Score a clone of `model` and logistic regression on the same stratified folds.
 
     X is a DataFrame or a numeric array, y holds two classes, and the model is any scikit-learn
-    classifier with `predict_proba`, fitted or not; a model that cannot learn here, such as a
-    `SumModel`, is judged as it is. Its schema, inferred where it has none, says
-    which columns are numbers and which values are missing: for the regression numbers are
-    standardised (missing ones replaced by the median, and marked), all else is one-hot.
+    classifier with `predict_proba`, fitted or not. The schema, the model's own if None and inferred
+    where it has none, says which columns are numbers and which values are missing: for the
+    regression numbers are standardised (missing ones replaced by the median, and marked), all else
+    is one-hot. A model that was read from another library, or a scorecard, cannot learn: it is
+    judged as it is, so give it rows that it did not learn from.
 
     Scored is the probability of the class `wanted`, the greater label if None: accuracy (a tie at ½
     counts as that class), log-loss, Brier score, and the expected calibration error in ten bins of
@@ -165,17 +169,13 @@ def model_report(
         raise ValueError(f"wanted={wanted!r}; expected one of the classes {labels}")
     at = 1 if wanted is None else labels.index(wanted)
     came = (target == at).astype(np.intp)
-    anew = hasattr(model, "fit")
-    given = model.get_params(deep=False) if anew else {"schema": model.schema_}
-    schema = given.get("schema") or Schema.infer(rows)
-    if not anew and set(model.classes_.tolist()) != set(labels):
+    fixed = not hasattr(model, "fit")
+    if fixed and set(model.classes_.tolist()) != set(labels):
         theirs = model.classes_.tolist()
         raise ValueError(f"y holds the classes {labels}, the model has {theirs}; expected the same")
-    machine = clone(model) if anew else model
-    if anew and "schema" in given:  # of all rows: a fold may lack a rare category
-        machine.set_params(schema=schema)
-    if given.get("random_state", 0) is None:
-        machine.set_params(random_state=random_state)
+    machine, schema = (
+        (model, schema or model.schema_) if fixed else _unfitted(model, schema, rows, random_state)
+    )
     learners = {type(model).__name__: (machine, rows)}
     codes = schema.encode(rows)
     learners[BASELINE] = (_baseline(schema), codes)
@@ -183,16 +183,29 @@ def model_report(
     for name, (learner, x) in learners.items():
         p, take = np.empty(len(target)), x.iloc if isinstance(x, pd.DataFrame) else x
         for learnt, held in splits:
-            fixed = learner is model and not anew
-            fitted = model if fixed else clone(learner).fit(take[learnt], classes[target[learnt]])
-            place = fitted.classes_.tolist().index(labels[at])
-            p[held] = fitted.predict_proba(take[held])[:, place]
-            if name != BASELINE:
+            fitted = learner
+            if name == BASELINE or not fixed:
+                fitted = clone(learner).fit(take[learnt], classes[target[learnt]])
+            p[held] = fitted.predict_proba(take[held])[:, list(fitted.classes_).index(labels[at])]
+            if name != BASELINE and not fixed:
                 used.append(uses(fitted, schema, codes[held]))
         scores[name], curves[name] = _scores(came, p, splits), reliability_curve(came, p)
     table = pd.DataFrame.from_dict(scores, orient="index").rename_axis("model")
     curve = pd.concat(curves, names=["model"])
-    return ModelReport(table, curve, len(target), folds, labels[at], together(used), anew)
+    told = uses(model, schema, codes) if fixed else together(used)
+    return ModelReport(table, curve, len(target), folds, labels[at], told, fixed)
+
+
+def _unfitted(model: Any, schema: Schema | None, rows: Any, seed: int) -> tuple[Any, Schema]:
+    """A clone to learn from rows, and the schema of these."""
+    given = model.get_params(deep=False)
+    known = schema or given.get("schema") or Schema.infer(rows)
+    machine = clone(model)
+    if "schema" in given:  # of all rows: a fold may lack a rare category
+        machine.set_params(schema=known)
+    if given.get("random_state", 0) is None:
+        machine.set_params(random_state=seed)
+    return machine, known
 
 
 def _folded(y: Any, rows: int, folds: int, seed: int) -> tuple[NDArray[Any], Ints, Splits]:

@@ -8,7 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from trust_recourse.cells import Score
+from trust_recourse.explain import depends, explainable
 from trust_recourse.question import Floats
+from trust_recourse.recourse import as_read
 from trust_recourse.schema import Feature, Schema
 
 
@@ -17,7 +20,7 @@ class Use(NamedTuple):
 
     feature: Feature
     models: int
-    used: int  # of these models: those with a rule that depends on it; no answer of the others does
+    used: int  # of these models: those with a rule or term that depends on it; the others never do
     moved: float  # the most that it moves the confidence of a row that was looked at
 
     def sentence(self, whose: str = "these rows") -> str:
@@ -42,16 +45,19 @@ class Use(NamedTuple):
 
 
 def uses(model: Any, schema: Schema, codes: Floats) -> tuple[Use, ...]:
-    """What each protected feature of a schema does at rows of codes; none of a model without rules.
+    """What each protected feature of a schema does at rows of codes.
 
-    That a model does not use a feature is exact, for all rows there could be.
+    That a model does not use a feature is exact, for all rows there could be; of a model that does
+    not say what it is made of, nothing is told.
     """
-    if not hasattr(model, "clauses"):
+    protected = [(f, feature) for f, feature in enumerate(schema) if feature.protected]
+    read = as_read(model, schema) if protected else model
+    if not (protected and explainable(read)):
         return ()
+    used, score = depends(read), read.score_of(1)
     return tuple(
-        Use(feature, 1, int(model.clauses().depends[f].any()), _moved(model, codes, f))
-        for f, feature in enumerate(schema)
-        if feature.protected
+        Use(feature, 1, int(used[f]), _moved(score, codes, f) if used[f] else 0.0)
+        for f, feature in protected
     )
 
 
@@ -63,12 +69,12 @@ def together(found: Sequence[Sequence[Use]]) -> tuple[Use, ...]:
     )
 
 
-def _moved(model: Any, codes: Floats, f: int) -> float:
+def _moved(score: Score, codes: Floats, f: int) -> float:
     """The most that a row's confidence differs between the cells of one feature, all else alike."""
-    cells = model.cells_of(codes)
+    cells = score.grid.cells(codes)
     least, most = np.ones(len(cells)), np.zeros(len(cells))
-    for cell in range(model.clauses().literals.grid.sizes[f]):
+    for cell in range(score.grid.sizes[f]):
         cells[:, f] = cell
-        told = model.confidence_at(cells)
+        told = score.at(cells)
         least, most = np.minimum(least, told), np.maximum(most, told)
     return float((most - least).max())

@@ -25,6 +25,12 @@ from trust_recourse.cells import (
 )
 from trust_recourse.question import decided
 from trust_recourse.schema import Schema
+from trust_recourse.sums.parts import Parts, PointParts, Words
+
+POINTS = Words(
+    "points", "bin", "features",
+    "points, of which a sum of 0 is a confidence of one half and more a greater one",
+)  # fmt: skip
 
 
 class Additive:
@@ -116,6 +122,11 @@ class Additive:
     def score_of(self, wanted: int) -> Score:
         """The confidence of the class at this position of `classes_`, and bounds on it."""
         return _CardScore(self, self._kernel, wanted)
+
+    def parts_of(self, wanted: int) -> Parts:
+        """The points for the class at this position of `classes_`, for explanations."""
+        sign = 1.0 if wanted == 1 else -1.0
+        return PointParts(self.grid, POINTS, sign * self.base, sign, self.points)
 
 
 def _logistic(total: Floats) -> Floats:

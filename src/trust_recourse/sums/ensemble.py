@@ -21,10 +21,21 @@ from trust_recourse.cells import Cells, Floats, Grid, Ints, Score, kernel
 from trust_recourse.floats import first_float
 from trust_recourse.question import decided
 from trust_recourse.schema import Feature, Schema
+from trust_recourse.sums.parts import LeafParts, Parts, Words
 
 Bools = NDArray[np.bool_]
 ZERO = float(np.float32(1e-35))  # LightGBM reads numbers up to this as 0
 BEFORE_ZERO = math.nextafter(-ZERO, -math.inf)
+
+LOG_ODDS = Words(
+    "log-odds",
+    "tree",
+    "trees",
+    "log-odds, where 0 is a confidence of one half and more a greater one",
+)
+PROBABILITY = Words(
+    "probability", "tree", "trees", "probability, the mean over the trees", logistic=False, digits=4
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,6 +126,10 @@ class SumModel:
     def __repr__(self) -> str:
         leaves = sum(int((tree.feature < 0).sum()) for tree in self.trees)
         return f"SumModel({len(self.trees)} trees, {leaves} leaves, {len(self.schema_)} features)"
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what is worked out of it, which is large and made anew where it is asked for."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
 
     @cached_property
     def grid(self) -> Grid:
@@ -257,6 +272,17 @@ class SumModel:
         from trust_recourse.sums.score import SumScore
 
         return SumScore(self, wanted)
+
+    def parts_of(self, wanted: int) -> Parts:
+        """The score of the class at this position of `classes_` tree by tree, for explanations."""
+        model = (self.flipped if wanted == 0 else None) or self
+        sign = 1.0 if wanted == 1 or model is not self else -1.0
+        scale = sign * self.link.scale / self.link.divisor
+        base = scale * model.base
+        if not self.link.logistic and sign < 0:
+            base += 1.0  # a probability is 1 less the other's
+        words = LOG_ODDS if self.link.logistic else PROBABILITY
+        return LeafParts(self.grid, words, base, scale, model.leaves)
 
     @cached_property
     def flipped(self) -> SumModel | None:

@@ -128,14 +128,24 @@ def atoms_of(lay: Ints, cells: Sequence[Ints]) -> Ints:
     There a term has no leaf that none of these cells reaches, and no two atoms with the same leaves
     of those that are left; each goes by its first cell.
     """
+    return _merged(lay, cells)[0]
+
+
+def groups_of(lay: Ints, cells: Sequence[Ints]) -> Ints:
+    """For each atom of the layout that which stands for it in the layout of some cells alone."""
+    return _merged(lay, cells)[1]
+
+
+def _merged(lay: Ints, cells: Sequence[Ints]) -> tuple[Ints, Ints]:
     ascending = [np.unique(of) for of in cells]
-    found: Ints = _atoms_of(lay, np.concatenate(ascending), np.cumsum([0, *map(len, ascending)]))
+    ends = np.cumsum([0, *map(len, ascending)])
+    found: tuple[Ints, Ints] = _atoms_of(lay, np.concatenate(ascending), ends)
     return found
 
 
 @making
 def _atoms_of(lay: Any, cells: Any, offset: Any) -> Any:
-    found = np.empty(lay[H], np.int64)
+    found, group = np.empty(lay[H], np.int64), np.arange(lay[H])
     n = 0
     for t in range(lay[T]):
         begin, end = lay[lay[TERM_ENTRY] + t], lay[lay[TERM_ENTRY] + t + 1]
@@ -166,6 +176,7 @@ def _atoms_of(lay: Any, cells: Any, offset: Any) -> Any:
                             same = False
                             break
                     if same:
+                        group[lay[lay[ATOM] + begin] + atom] = found[k]
                         fresh = False
                         break
                 if fresh:
@@ -173,4 +184,4 @@ def _atoms_of(lay: Any, cells: Any, offset: Any) -> Any:
                     n += 1
             if n == start + 1:  # they are not told apart
                 n = start
-    return found[:n]
+    return found[:n], group

@@ -42,6 +42,7 @@ from trust_recourse.sums.layout import (
     H,
     L,
     T,
+    groups_of,
     layout,
 )
 from trust_recourse.sums.terms import Terms
@@ -123,7 +124,7 @@ def reduced(
         found = problem.relaxed(cells, left) if turn else problem.swept(cells)
         if found is None:
             break
-        weights, multiplier, h = found
+        weights, multiplier, h = found[0], found[1], problem.shared(cells, found[2])
         better = problem.mended(cells, weights)
         if better is not None and (cost := float(costs[better].sum())) < incumbent:
             point, incumbent = (better, cost) if accept(better) else (point, incumbent)
@@ -241,6 +242,21 @@ class _Problem:
         if multiplier <= 0.0:
             return weights, 0.0, np.zeros(int(self.layout[H]))
         return weights, multiplier, _priced(self.layout, entry, sets, duals / multiplier)
+
+    def shared(self, cells: Bools, h: Floats) -> Floats:
+        """H with one value for atoms that no leaf in question tells apart, as proofs have it.
+
+        The least is as good for the leaves, and better for the cells of the others.
+        """
+        atoms, _ = self._alive(cells)
+        least = np.full(len(h), np.inf)
+        np.minimum.at(least, self._group[atoms], h[atoms])
+        return np.where(np.isfinite(least), least, h)[self._group]
+
+    @cached_property
+    def _group(self) -> Ints:
+        parts = np.split(np.isfinite(self.costs), self.first[1:])
+        return groups_of(self.layout, [np.flatnonzero(part) for part in parts])
 
     def _alive(self, cells: Bools) -> tuple[Bools, Bools]:
         """The atoms that have a cell left, and the leaves that have one in every feature."""

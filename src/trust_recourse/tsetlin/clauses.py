@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from trust_recourse.cells import all_of
 from trust_recourse.schema import Schema
 from trust_recourse.tsetlin import inference
 from trust_recourse.tsetlin.literals import Literals
@@ -108,12 +109,10 @@ class Clauses:
     def _words(self, j: int, of_features: list[Bools]) -> str:
         if self.never[j]:
             return "never fires, as it contradicts itself"
-        parts = [self.literals.statement(f, stated[:, j]) for f, stated in enumerate(of_features)]
-        said = [part for part in parts if part]
-        if len(said) > 1:
-            said = [f"({part})" if " or " in part else part for part in said]
+        grid = self.literals.grid
+        parts = [grid.statement(f, stated[:, j]) for f, stated in enumerate(of_features)]
         strongest = self.strongest(j, 2)
-        return " and ".join(said) or (f"weak: {strongest}" if strongest else "weak")
+        return all_of(parts) or (f"weak: {strongest}" if strongest else "weak")
 
     def worded(self, schema: Schema) -> Clauses:
         """The same with the labels and units of another schema of the same features."""

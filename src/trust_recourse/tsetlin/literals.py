@@ -6,7 +6,7 @@ A numeric feature with thresholds t_1 < … < t_m has the literals `x ≤ t_i` a
 `x is missing`, and one more cell, the last; a missing value meets no other condition, neither
 `x ≤ t` nor `x > t`.
 
-`Literals.grid` is the map from values to cells.
+`Literals.grid` is the map from values to cells, and says sets of them in words.
 """
 
 from __future__ import annotations
@@ -154,48 +154,3 @@ class Literals:
                 yield f"{title} ≤ {shown}", f"{title} > {shown}"
         if feature.missing:
             yield f"{title} is missing", f"{title} is known"
-
-    def statement(self, f: int, cells: NDArray[np.bool_]) -> str:
-        """A set of one feature's cells in words: `2 < nodes ≤ 4`, `housing ≠ rent`; '' if all."""
-        feature = self.schema[f]
-        if cells.all():
-            return ""
-        known = cells[: len(cells) - 1] if feature.missing else cells
-        parts = []
-        if feature.kind in ("category", "boolean"):
-            parts += _value_words(feature, known)
-        elif not known.all():
-            parts += [self._interval(f, a, b) for a, b in _runs(known)]
-        if feature.missing and known.all():
-            return f"{feature.title} is known"
-        if feature.missing and cells[-1]:
-            parts.append(f"{feature.title} is missing")
-        return " or ".join(parts)
-
-    def _interval(self, f: int, first: int, last: int) -> str:
-        feature, t = self.schema[f], self.thresholds[f]
-        low = feature.describe_code(t[first - 1]) if first > 0 else ""
-        high = feature.describe_code(t[last]) if last < len(t) else ""
-        if low and high:
-            return f"{low} < {feature.title} ≤ {high}"
-        return f"{feature.title} > {low}" if low else f"{feature.title} ≤ {high}"
-
-
-def _runs(mask: NDArray[np.bool_]) -> list[tuple[int, int]]:
-    """First and last index of each run of True."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]).astype(np.int8)))
-    return [(int(a), int(b) - 1) for a, b in edges.reshape(-1, 2)]
-
-
-def _value_words(feature: Feature, chosen: NDArray[np.bool_]) -> list[str]:
-    """A choice among the values of a category or boolean: `=` one, `≠` one, or `in` several."""
-    words = [feature.describe_code(code) for code in range(len(chosen))]
-    inside = [word for word, yes in zip(words, chosen, strict=True) if yes]
-    outside = [word for word, yes in zip(words, chosen, strict=True) if not yes]
-    if not outside or not inside:
-        return []
-    if len(inside) == 1:
-        return [f"{feature.title} = {inside[0]}"]
-    if len(outside) == 1:
-        return [f"{feature.title} ≠ {outside[0]}"]
-    return [f"{feature.title} in {{{', '.join(inside)}}}"]

@@ -87,7 +87,7 @@ def question_routes(state: AppState) -> APIRouter:
 
     @routes.post("/explain")
     async def explain(asked: bodies.Explaining, request: Request) -> dict[str, Any]:
-        """What each rule of the model adds on the way from a person to an option, exactly."""
+        """What each change, and each rule or tree of the model, adds from a person to an option."""
         within(limits, asked)
 
         def job() -> dict[str, Any]:

@@ -6,17 +6,18 @@ from typing import TYPE_CHECKING
 
 from nicegui import ui
 
+from trust_recourse.explain import Mover, RuleExplanation, explainable
 from trust_recourse.question import option_name
 from trust_recourse.report.answers import SIGMA
 from trust_recourse.web.page.latest import Latest
 from trust_recourse.web.page.parts import grid, note, status_line
 from trust_recourse.web.page.question import with_kept
-from trust_recourse.web.page.what_if import STILL, points
+from trust_recourse.web.page.what_if import STILL, movers, share_of
 from trust_recourse.web.page.words import percent
 
 if TYPE_CHECKING:
     from trust_recourse import Result
-    from trust_recourse.explain import Comparison, Explanation
+    from trust_recourse.explain import Comparison
     from trust_recourse.web.page.session import Session
 
 RULES = 8  # told one by one, with their literals
@@ -53,7 +54,7 @@ class Compare:
         self.place.clear()
         self.result = None if session.result is None else with_kept(session.result, session.kept)
         options = () if self.result is None else self.result.options
-        enough = len(options) > 1 and hasattr(session.state.recourse.model, "clauses")
+        enough = len(options) > 1 and explainable(session.state.recourse.model)
         self.row.visible = enough
         self.said.text = "" if enough else self._why_not(len(options))
         if enough:
@@ -71,8 +72,8 @@ class Compare:
     def _why_not(self, many: int) -> str:
         if self.session.question is None:
             return "Pick a person first."
-        if not hasattr(self.session.state.recourse.model, "clauses"):
-            return "This model has no rules to compare options by."
+        if not explainable(self.session.state.recourse.model):
+            return "This model has no rules or terms to compare options by."
         if self.session.result is None:
             return "There is no answer yet."
         return (
@@ -104,34 +105,39 @@ class Compare:
         grid(
             ("", *names), [(str(row), *map(str, table.loc[row])) for row in table.index], numbers=1
         )
-        ui.label("Rule by rule").classes("strong")
-        note(
-            f"How likely each rule fires at {found.names[0]} and at {found.names[1]}, and its "
-            "share of the difference in confidence, in points of a percent. Open one for "
-            "its literals."
-        )
         why = found.explanation
-        shares = why.to_frame()["share"]
-        told = shares[shares.abs() >= STILL].head(RULES)
-        for j in told.index:
-            _rule(why, int(j), found.names)
-        rest = len(shares) - len(told)
-        note(f"The other {rest} rules add {points(float(shares.sum() - told.sum()))} together.")
-        if why.note:
-            note(why.note)
+        if isinstance(why, RuleExplanation):
+            _by_rules(why, found.names)
+        else:
+            movers(why)
         if why.protected:
-            note(f"These rules depend on what is protected: {', '.join(why.protected)}.")
+            note(f"These {why.noun}s depend on what is protected: {', '.join(why.protected)}.")
 
 
-def _rule(why: Explanation, j: int, names: tuple[str, str]) -> None:
-    votes = why.points.clauses.votes_for[j]
+def _by_rules(why: RuleExplanation, names: tuple[str, str]) -> None:
+    ui.label("Rule by rule").classes("strong")
+    note(
+        f"How likely each rule fires at {names[0]} and at {names[1]}, and its share of the "
+        "difference in confidence, in points of a percent. Open one for its literals."
+    )
+    told = why.movers(STILL)[:RULES]
+    for each in told:
+        _rule(why, each, names)
+    rest = why.bars.sum() - sum(each.share for each in told)
+    many = len(why.bars) - len(told)
+    note(f"The other {many} rules add {share_of(why, float(rest))} together.")
+    if why.note:
+        note(why.note)
+
+
+def _rule(why: RuleExplanation, mover: Mover, names: tuple[str, str]) -> None:
+    votes = why.points.clauses.votes_for[mover.at]
     with ui.element("details").classes("rule"):
         with ui.element("summary"):
-            ui.label(why.rule(j)).classes("what")
-            fires = f"for {votes}, fires {why.start.firing[j]:.2f} → {why.end.firing[j]:.2f}"
-            ui.label(fires).classes("muted numbers")
-            ui.label(points(float(why.shown.clauses[j]))).classes("numbers strong")
-        table = why.literals(j, least=LIKELY)
+            ui.label(mover.words).classes("what")
+            ui.label(f"for {votes}, fires {mover.moves}").classes("muted numbers")
+            ui.label(share_of(why, mover.share)).classes("numbers strong")
+        table = why.literals(mover.at, least=LIKELY)
         if table.empty:
             note(f"No literal belongs to it with a probability of {LIKELY:.0%} or more.")
             return

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from trust_recourse import Recourse, Status
-from trust_recourse.explain import Explanation, explain, places
+from trust_recourse.explain import Explanation, explain, explainable, places
 from trust_recourse.question import Question
 from trust_recourse.web.questions import bounded
 
@@ -124,7 +124,7 @@ class Trial(NamedTuple):
     confidence: float
     cost: float  # NaN where the change is not allowed
     broken: tuple[str, ...]  # rules of the schema, as sentences
-    why: Explanation | None  # none for a model without rules
+    why: Explanation | None  # none for a model that says nothing of itself
 
 
 def tried(recourse: Recourse, person: pd.Series[Any], values: dict[str, Any]) -> Trial:
@@ -133,7 +133,7 @@ def tried(recourse: Recourse, person: pd.Series[Any], values: dict[str, Any]) ->
     broken, features = action_set.why_not(codes), recourse.schema.features
     cost = math.nan if broken else recourse.cost.between(features, action_set.own, codes)
     why = None
-    if hasattr(recourse.model, "clauses"):
+    if explainable(recourse.model):
         row = recourse.schema.row(values)
         points = places(
             recourse,

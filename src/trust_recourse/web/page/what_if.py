@@ -1,10 +1,9 @@
-"""Values by hand: what the model says of them as they are typed, and which rules moved it."""
+"""Values by hand: what the model says of them as they are typed, and what moved it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
 from nicegui import ui
 
 from trust_recourse.web.page.form import Form
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from trust_recourse.explain import Explanation
     from trust_recourse.web.page.session import Session
 
-MOVERS = 6  # rules told one by one
+MOVERS = 6  # rules or terms told one by one
 STILL = 5e-4  # shares smaller than what is shown
 
 
@@ -116,24 +115,30 @@ def verdict(found: Trial, line: float) -> str:
 
 
 def movers(why: Explanation) -> None:
-    """The rules that moved the confidence most, and by how much."""
-    shares = why.shown.clauses
-    order = [int(j) for j in np.argsort(-np.abs(shares), kind="stable") if abs(shares[j]) >= STILL]
-    if not order:
-        note("No rule fires otherwise than before.")
+    """What moved the score most, and by how much."""
+    found = why.movers(STILL)
+    if not found:
+        note(f"No {why.noun} {why.verb} otherwise than before.")
         return
-    ui.label("The rules that moved it").classes("strong")
+    if why.by == "feature":
+        ui.label(f"What each change does to the {why.score}").classes("strong")
+        changes = why.changes().itertuples(index=False)
+        told = [(f"{name} {a} → {b}", share_of(why, share)) for name, a, b, share in changes]
+        grid(("change", "share"), told, numbers=1, tight=True)
+    ui.label(f"The {why.noun}s that moved it").classes("strong")
     rows = [
-        (why.rule(j), f"{why.start.firing[j]:.2f} → {why.end.firing[j]:.2f}", points(shares[j]))
-        for j in order[:MOVERS]
-    ]
-    if rest := order[MOVERS:]:
-        rows.append((f"{len(rest)} more rules", "", points(float(shares[rest].sum()))))
-    grid(("rule", "fires", "share"), rows, numbers=1, tight=True)
+        (each.words if why.by == "rule" else f"{each.name}: {each.words}", each.moves,
+         share_of(why, each.share))
+        for each in found[:MOVERS]
+    ]  # fmt: skip
+    if rest := found[MOVERS:]:
+        together = sum(each.share for each in rest)
+        rows.append((f"{len(rest)} more {why.noun}s", "", share_of(why, together)))
+    grid((why.noun, why.verb, "share"), rows, numbers=1, tight=True)
     if why.note:
         note(why.note)
 
 
-def points(share: float) -> str:
-    """A share of a change in confidence, in points of a percent."""
-    return signed(100 * share, 1)
+def share_of(why: Explanation, share: float) -> str:
+    """A share: of a confidence in points of a percent, of another score in its own units."""
+    return signed(100 * share, 1) if why.score == "confidence" else why.told(share)

@@ -1,0 +1,216 @@
+"""A sum term by term: what each adds, its exact share in a change, and its condition in words.
+
+A share is the Shapley value of "this feature moves from a to b": the mean, over all orders in which
+the features could move, of what its move brings. That of a sum is the sum of its terms'. A term is
+made of leaves, each worth v where a row lies in its box: on the way from a to b, where the p
+features have moved whose values at b alone are in the box, and the q have not whose values at a
+alone are. So each of the p has the share v (p − 1)! q! / (p + q)!, and each of the q
+− v p! (q − 1)! / (p + q)!: exact, however many features change.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import comb, logit
+
+from trust_recourse.cells import Cells, Floats, Grid, Ints, all_of
+from trust_recourse.schema import Schema
+
+if TYPE_CHECKING:
+    from trust_recourse.sums.ensemble import Leaves
+
+Bools = NDArray[np.bool_]
+
+
+class Words(NamedTuple):
+    """What people call a score and its terms."""
+
+    score: str  # such as "log-odds"
+    term: str  # such as "tree"
+    terms: str  # several of them
+    note: str  # how the score makes a confidence
+    logistic: bool = True
+    digits: int = 3  # after the point
+
+
+@dataclass(frozen=True, eq=False)
+class Parts(ABC):
+    """One class's score as a sum of terms, in what people call it; the more, the likelier it is."""
+
+    grid: Grid
+    words: Words
+    base: float  # the score without any term
+    scale: float  # from a term's own number to the score, negative towards the other class
+
+    @property
+    @abstractmethod
+    def uses(self) -> Bools:
+        """(T, F): whether a term tells values of a feature apart."""
+
+    @abstractmethod
+    def at(self, codes: Floats) -> Floats:
+        """(T,): what each term adds at a row of codes."""
+
+    @abstractmethod
+    def shares(self, a: Floats, b: Floats) -> Floats:
+        """(T, F): each feature's share in what each term changes between two rows of codes."""
+
+    @abstractmethod
+    def name(self, term: int) -> str:
+        """What people call a term."""
+
+    @property
+    @abstractmethod
+    def sentence(self) -> str:
+        """How the terms make the score."""
+
+    @abstractmethod
+    def table(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+        """What the terms are made of: the head of a table, and its rows."""
+
+    @abstractmethod
+    def boxes(self, terms: Sequence[int], cells: Cells) -> list[Sequence[Bools]]:
+        """Of each term the leaf, or bin, in which a row lies: its cells of each feature."""
+
+    def level(self, confidence: float) -> float:
+        """The score of a confidence."""
+        return float(logit(confidence)) if self.words.logistic else confidence
+
+    def worded(self, schema: Schema) -> Parts:
+        """The same with the labels and units of another schema of the same features."""
+        return replace(self, grid=replace(self.grid, schema=schema))
+
+    def conditions(self, terms: Sequence[int], a: Floats, b: Floats) -> list[str]:
+        """Where each term adds what it does at b, what a does not meet first.
+
+        A term of one feature says it of both rows, and one that is the same everywhere nothing.
+        """
+        before, after = self.grid.cells(np.stack([a, b]))
+        both = zip(terms, self.boxes(terms, before), self.boxes(terms, after), strict=True)
+        return [self._condition(self.uses[t], here, there, before) for t, here, there in both]
+
+    def _condition(
+        self, uses: Bools, here: Sequence[Bools], there: Sequence[Bools], before: Cells
+    ) -> str:
+        told = [self.grid.statement(f, cells) for f, cells in enumerate(there)]
+        if np.count_nonzero(uses) == 1:
+            f = int(uses.argmax())
+            own = self.grid.statement(f, here[f])
+            return told[f] if own == told[f] else f"{own} → {told[f]}"
+        met = [bool(cells[at]) for cells, at in zip(there, before, strict=True)]
+        return all_of(told[f] for f in sorted(range(len(told)), key=met.__getitem__))
+
+
+@dataclass(frozen=True, eq=False)
+class LeafParts(Parts):
+    """Terms that are made of leaves, such as trees."""
+
+    leaves: Leaves
+
+    @cached_property
+    def uses(self) -> Bools:
+        """(T, F): whether a leaf of a term admits some cells of a feature and not others."""
+        first, term = self.grid.first_cell, self.leaves.term
+        found = np.zeros((int(term[-1]) + 1, len(first)), bool)
+        np.logical_or.at(found, term, ~np.logical_and.reduceat(self.leaves.allowed, first, axis=1))
+        return found
+
+    def at(self, codes: Floats) -> Floats:
+        """(T,): the value of the leaf in which a row lies."""
+        return self.scale * self.leaves.value[self._reached(self.grid.cells(codes[None])[0])]
+
+    def _reached(self, cells: Cells) -> Ints:
+        """(T,): the leaf of each term in which a row lies."""
+        found = self.leaves.allowed[:, self.grid.first_cell + cells].all(axis=1)
+        return np.flatnonzero(found)
+
+    def shares(self, a: Floats, b: Floats) -> Floats:
+        """(T, F): as at the top of this file, leaf by leaf."""
+        before, after = self.grid.cells(np.stack([a, b])) + self.grid.first_cell
+        here, there = self.leaves.allowed[:, before], self.leaves.allowed[:, after]
+        met = np.flatnonzero((here | there).all(axis=1))
+        here, there = here[met], there[met]
+        only_b, only_a = there & ~here, here & ~there
+        p, q = only_b.sum(axis=1), only_a.sum(axis=1)
+        orders = self.scale * self.leaves.value[met] / comb(p + q, p)
+        each = only_b * (orders / np.maximum(p, 1))[:, None]
+        each -= only_a * (orders / np.maximum(q, 1))[:, None]
+        found = np.zeros(self.uses.shape)
+        np.add.at(found, self.leaves.term[met], each)
+        return found
+
+    def name(self, term: int) -> str:
+        """Its number, as the library counts."""
+        return f"{self.words.term} {term}"
+
+    @property
+    def sentence(self) -> str:
+        """How trees make the score."""
+        return (
+            "Each tree asks a few of a person’s values, and adds a number to the "
+            f"{self.words.note}. How many ask each feature:"
+        )
+
+    def table(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+        """How many terms use each feature, the most used first."""
+        many = self.uses.sum(axis=0)
+        order = [int(f) for f in np.argsort(-many, kind="stable")]
+        rows = [[self.grid.schema[f].title, str(many[f])] for f in order]
+        return ("feature", f"{self.words.terms} that ask it"), rows
+
+    def boxes(self, terms: Sequence[int], cells: Cells) -> list[Sequence[Bools]]:
+        """The cells of a leaf's path."""
+        leaves, ends = self._reached(cells), self.grid.first_cell[1:]
+        return [np.split(self.leaves.allowed[leaves[term]], ends) for term in terms]
+
+
+@dataclass(frozen=True, eq=False)
+class PointParts(Parts):
+    """A term for each feature, which has a number for each of its cells."""
+
+    points: Sequence[Floats]
+
+    @cached_property
+    def uses(self) -> Bools:
+        """(F, F): whether a feature's cells have different numbers."""
+        return np.diag([bool(np.ptp(each) > 0) for each in self.points])
+
+    def at(self, codes: Floats) -> Floats:
+        """(F,): the number of the cell in which each feature lies."""
+        cells = self.grid.cells(codes[None])[0].tolist()
+        each = [points[cell] for points, cell in zip(self.points, cells, strict=True)]
+        return self.scale * np.array(each)
+
+    def shares(self, a: Floats, b: Floats) -> Floats:
+        """(F, F): a feature's own change."""
+        return np.diag(self.at(b) - self.at(a))
+
+    def name(self, term: int) -> str:
+        """It is a bin of its feature."""
+        return f"{self.words.term} of {self.grid.schema[term].title}"
+
+    @property
+    def sentence(self) -> str:
+        """How bins make the score."""
+        return f"Each value lies in a bin, and adds what that is worth to the {self.words.note}."
+
+    def table(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+        """Every bin and its points."""
+        rows = []
+        for f, (feature, points) in enumerate(zip(self.grid.schema, self.points, strict=True)):
+            for cell, number in enumerate((self.scale * points).tolist()):
+                told = self.grid.statement(f, np.arange(len(points)) == cell) or "any"
+                rows.append([feature.title, told, f"{number:+g}"])
+        return ("feature", self.words.term, self.words.score), rows
+
+    def boxes(self, terms: Sequence[int], cells: Cells) -> list[Sequence[Bools]]:
+        """The feature's cell, and any of all others."""
+        whole = [np.ones(size, bool) for size in self.grid.sizes.tolist()]
+        return [[*whole[:f], np.arange(len(whole[f])) == cells[f], *whole[f + 1 :]] for f in terms]
