@@ -26,6 +26,7 @@ from trust_recourse import (
     plot,
     verify,
 )
+from trust_recourse.recourse import unpacked
 from trust_recourse.sums import Additive
 from trust_recourse.web.state import AppState
 
@@ -228,3 +229,13 @@ def test_the_service(family):
         asks = {"confidence": [0.5], "cost": "l1", "valid_until": GIVEN["valid_until"]}
         pdf = post("letter", **asks, protected_reviewed=["age"], format="pdf")
         assert pdf.content.startswith(b"%PDF")
+
+
+@every
+def test_what_is_sent_to_other_processes_does_not_grow_with_what_was_asked(family):
+    recourse = Recourse(fitted(family), schema(), cost="l1")
+    fresh = len(recourse.packed())
+    recourse.find(asked(family).factual, 0.5)
+    assert len(recourse.packed()) < 1.1 * fresh
+    again = unpacked(recourse.packed()).find(asked(family).factual, 0.5)
+    assert again.options[0].changes == asked(family).options[0].changes
