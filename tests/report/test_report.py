@@ -235,6 +235,6 @@ def test_a_model_that_cannot_learn_here_is_judged_as_it_is():
         assert report.scores.loc["Additive", ("brier", "mean")] == pytest.approx(
             ((p - came) ** 2).mean(), abs=2e-3
         )
-    assert "of a model from elsewhere as it is" in str(report)
+    assert "by the model as it is; they say something only if it did not learn" in str(report)
     with pytest.raises(ValueError, match=r"classes \[0, 1\], the model has \['survived', 'died'\]"):
         model_report(card, rows, y)
