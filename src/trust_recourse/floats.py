@@ -25,7 +25,7 @@ def first_float(
 
     >>> first_float(lambda m: 3 * m >= 1), first_float(lambda m: m > 1)
     (0.3333333333333333, None)
-    >>> first_float(lambda m: m >= -0.1, -1.0, 1.0, "float32")
+    >>> first_float(lambda m: m.astype(float) >= -0.1, -1.0, 1.0, "float32")
     -0.09999999403953552
     """
     low, high = _place(least, kind), _place(most, kind)
