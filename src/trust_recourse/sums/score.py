@@ -124,7 +124,7 @@ def _reduction(
     codes = None if found.point is None else codes_at(found.point)
     atoms = atoms_of(whole.kernel.layout, [each.cells.astype(np.int64) for each in features])
     steps = [(step.multiplier, step.h[atoms]) for step in found.steps]
-    return Reduction(fewer, _Less(score, found), codes, steps, max(found.bound, 0.0))
+    return Reduction(fewer, _Less(score, found), codes, steps, max(float(found.bound), 0.0))
 
 
 def _numbered(kept: Ints) -> Cells:
