@@ -445,7 +445,8 @@ class Reduction(NamedTuple):
 
     `codes` are those of a good answer, if one was found on the way. `steps` are a multiplier and a
     function each, of the kind that the model's reader of certificates takes, by which cells went.
-    No answer that the incumbent leaves costs less than the bound, before the root.
+    No answer that the incumbent leaves costs less than the bound, before the root; it is more than
+    the incumbent where there is none.
     """
 
     features: Sequence[Candidates]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,7 @@ import pytest
 from trust_recourse import Feature, Recourse, Schema
 from trust_recourse.sums import reduce
 from trust_recourse.sums.ensemble import Leaves
-from trust_recourse.sums.terms import Terms
+from trust_recourse.sums.layout import layout
 
 xgboost = pytest.importorskip("xgboost", reason="XGBoost is not installed")
 
@@ -72,11 +73,19 @@ def test_sums_smaller_than_their_rounding_are_still_found(seed):
 def test_time_that_is_up_leaves_no_time_for_the_program(monkeypatch):
     allowed = np.array([[1, 0, 1, 1], [0, 1, 1, 1], [1, 1, 1, 0], [1, 1, 0, 1]], bool)
     leaves, sizes = Leaves(np.array([0, 0, 1, 1]), np.array([0.0, 1.0, 0.0, 1.0]), allowed), [2, 2]
-    whole = reduce.Sum(leaves, Terms(leaves, np.array(sizes)), np.array(sizes))
-    costs, asked = np.array([0.0, 1.0, 0.0, 2.0]), reduce.Asked(1, 1.5, 9.0, 0.0, 0.625)
+    whole = reduce.Sum(leaves.value, layout(leaves, np.array(sizes)))
+    costs, asked = np.array([0.0, 1.0, 0.0, 2.0]), reduce.Asked(1, 1.5, 9.0, 0.0)
     question = whole, costs, asked, np.inf, frozenset(), lambda _: True
     calls = []
-    monkeypatch.setattr(reduce, "linprog", lambda *_, **__: calls.append(1))
-    found = reduce.reduced(*question, deadline=0.0)
-    assert found is not None
+
+    def linprog(*_, **__):
+        calls.append(1)
+        return SimpleNamespace(status=1)
+
+    monkeypatch.setattr(reduce, "linprog", linprog)
+    monkeypatch.setattr(reduce, "SMALL", -1)  # so that the program is asked however little is left
+    monkeypatch.setattr(reduce, "FEW", 2.0)
+    assert reduce.reduced(*question, deadline=0.0) is not None
     assert not calls
+    assert reduce.reduced(*question) is not None
+    assert calls

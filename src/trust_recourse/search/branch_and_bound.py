@@ -57,6 +57,16 @@ class Splits(NamedTuple):
     memory: Floats  # (rows, numbers)
 
 
+def ready(kernel: Kernel) -> tuple[Ints, Any]:
+    """The addresses of a kernel's functions, and the loop; they are compiled on first use."""
+    functions = kernel.interval, kernel.relaxation, kernel.errors, kernel.narrow
+    for name, made in zip(("interval", "relaxation", "errors"), functions, strict=False):
+        if not isinstance(made, Handed):
+            given = f"the kernel's {name} is a {type(made).__name__}"
+            raise TypeError(f"{given}; expected cells.Handed({name.upper()}, function)")
+    return np.array([function.address for function in functions]), loop.advance()
+
+
 class BranchAndBound:
     """A search over candidates; each of its questions starts afresh.
 
@@ -70,26 +80,17 @@ class BranchAndBound:
         *,
         relations: tuple[Ints, Floats] | None = None,
         mine: Ints | None = None,  # the own cells, where what is asked around tends to be lost
-        node_limit: int | None = None,
-        time_limit: float | None = None,
+        node_limit: float = math.inf,
+        deadline: float = math.inf,  # by `time.monotonic`
     ) -> None:
         self.conditions, self.mine = list(conditions), mine
         kernels = [condition.score.kernel for condition in conditions]
-        self.node_limit = math.inf if node_limit is None else node_limit
-        # compiled on first use, which is not to count
-        first = kernels[0]
-        functions = first.interval, first.relaxation, first.errors, first.narrow
-        for name, made in zip(("interval", "relaxation", "errors"), functions, strict=False):
-            if not isinstance(made, Handed):
-                given = f"the kernel's {name} is a {type(made).__name__}"
-                raise TypeError(f"{given}; expected cells.Handed({name.upper()}, function)")
-        if any(kernel.interval is not first.interval for kernel in kernels):
+        self.node_limit, self.deadline = node_limit, deadline
+        self.functions, self.advance = ready(kernels[0])
+        if any(kernel.interval is not kernels[0].interval for kernel in kernels):
             raise ValueError("conditions on kernels of several families; expected one family")
         if any(condition.around for condition in conditions[:-1]):
             raise ValueError("only the last condition may ask around a point")
-        self.functions = np.array([function.address for function in functions])
-        self.advance = loop.advance()
-        self.deadline = math.inf if time_limit is None else time.monotonic() + time_limit
         self.stopped = False
         self.cutoff = math.inf  # an answer costs no more than this, where one is known
         self.d = d = len(features)

@@ -23,7 +23,7 @@ from trust_recourse.question import SLACK, Point, Problem
 from trust_recourse.schema import ActionSet, Feature, Schema
 from trust_recourse.schema.relations import equal, only
 from trust_recourse.search import arrays
-from trust_recourse.search.branch_and_bound import BranchAndBound, Splits
+from trust_recourse.search.branch_and_bound import BranchAndBound, Splits, ready
 from trust_recourse.search.candidates import Same, candidates
 
 NUMERIC = ("number", "integer")
@@ -82,7 +82,8 @@ class Exact:
     ) -> None:
         self.score, self.problem, self.robust = score, problem, robust
         self.side = 1 if score.rises else -1  # which way the kernel's number goes with confidence
-        self.limits = {"node_limit": node_limit, "time_limit": time_limit}
+        self.node_limit = math.inf if node_limit is None else node_limit
+        self.time_limit = time_limit
         self._intervals: dict[Score, tuple[float, float, int]] = {}
         self._held: dict[
             tuple[tuple[int, int], ...], bool
@@ -90,12 +91,12 @@ class Exact:
 
     def about(self, problem: Problem, spent: int) -> Exact:
         """The same for another problem, after so many boxes, with what is left of the limits."""
-        most, until = self.limits["node_limit"], self._search.deadline
+        most, until = self.node_limit - spent, self._deadline
         return Exact(
             self.score,
             problem,
             robust=self.robust,
-            node_limit=None if most is None else int(most) - spent,
+            node_limit=None if most == math.inf else int(most),
             time_limit=None if until == math.inf else max(until - time.monotonic(), 0.0),
         )
 
@@ -111,9 +112,8 @@ class Exact:
         cost, alone = self.problem.cost, keep is None and self.robust is None
         factor = cost.before_root(1.0 + gap)
         point: Point | None = None
-        nodes, score, until, shown = 0, self.score, self._deadline, 0.0
+        nodes, score, shown = 0, self.score, 0.0
         features: Sequence[Candidates] = self.features
-        most = self.limits["node_limit"]
         while True:
             known = math.inf if point is None else cost.before_root(point.cost)
             fewer = self._reduced(features, score, known) if alone else None
@@ -123,12 +123,12 @@ class Exact:
                 if codes is not None and (point is None or self._told(codes).cost < point.cost):
                     point = self._told(codes)
                     known = cost.before_root(point.cost)
+                if shown > known or shown == math.inf:  # nothing is left to look for
+                    return Answer(point, shown if point is None else point.cost, False, nodes)
             search = self._search
             if score is not self.score:
-                relations = self._relations(features)
-                search = BranchAndBound(features, [_about(score, features)], relations=relations)
-                search.deadline = until
-                search.node_limit = math.inf if most is None else most - nodes
+                search = self._smaller(features, score)
+                search.deadline, search.node_limit = self._deadline, self.node_limit - nodes
 
             def accept(at: Ints, search: BranchAndBound = search) -> bool:
                 nonlocal point
@@ -203,8 +203,7 @@ class Exact:
         fewer = self._reduced(features, score, added) if added > 0 else None
         if fewer is not None:
             features, score, steps = fewer.features, fewer.score, fewer.steps
-            relations = self._relations(features)
-            search = BranchAndBound(features, [_about(score, features)], relations=relations)
+            search = self._smaller(features, score)
         accept = lambda at: self._accepts(self._point(search, at), at)  # noqa: E731
         tree = search.prove(*self._interval(score), added, accept)
         cells = [each.cells.astype(np.int64) for each in features]
@@ -242,8 +241,13 @@ class Exact:
             conditions,
             relations=self._relations(self.features),
             mine=mine,
-            **self.limits,  # type: ignore[arg-type]
+            node_limit=self.node_limit,
+            deadline=self._deadline,
         )
+
+    def _smaller(self, features: Sequence[Candidates], score: Score) -> BranchAndBound:
+        relations = self._relations(features)
+        return BranchAndBound(features, [_about(score, features)], relations=relations)
 
     def _relations(self, features: Sequence[Candidates]) -> tuple[Ints, Floats] | None:
         action_set = self.problem.action_set
@@ -266,10 +270,11 @@ class Exact:
         """Whether a point is an answer, by the model's own word."""
         return self._accepts(self._at(codes, 0.0), np.empty(0, np.int64))
 
-    @property
+    @cached_property
     def _deadline(self) -> float:
         """When time is up, from when all was compiled on."""
-        return math.inf if self.limits["time_limit"] is None else self._search.deadline
+        ready(self.score.kernel)
+        return math.inf if self.time_limit is None else time.monotonic() + self.time_limit
 
     def _told(self, codes: Floats) -> Point:
         """A point that was found elsewhere."""

@@ -1,10 +1,11 @@
 """A smaller sum with the same cheapest answers: incumbents, reduced-cost fixing, and a rebuilt sum.
 
-The root LP, solved by HiGHS, has a variable for each cell and each leaf: for each term, feature and
-set of its atoms, the leaves inside the set weigh no more than the cells of the set. Its duals are
-good h and λ for the bound of `terms`; its solution, rounded and mended, is an incumbent. A cell
-whose reduced cost lifts that bound above the incumbent is in no cheaper answer, so it goes; with
-fewer cells the LP is solved again. Last, neighbouring cells that no leaf tells apart become one.
+First what is out of reach goes, and neighbouring cells that no leaf tells apart become one. Sweeps
+give good h and λ for the bound of `terms`; what they price least, mended, is an incumbent. A cell
+whose reduced cost lifts that bound above the incumbent is in no cheaper answer, so it goes, and so
+on with what is left. Where much is left, h and λ come from the root LP, solved by HiGHS: it has a
+variable for each cell and each leaf, and for each term, feature and set of its atoms, the leaves
+inside the set weigh no more than the cells of the set.
 
 None of this rests on the LP being right: bounds are computed anew from h and λ, and an incumbent
 is a point whose sum was added up.
@@ -19,12 +20,11 @@ from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import linprog
 from scipy.sparse import coo_array
 
 from trust_recourse.cells import Floats, Ints, making
-from trust_recourse.sums.ensemble import Leaves
+from trust_recourse.sums.ensemble import Bools, Leaves
 from trust_recourse.sums.incumbents import mend
 from trust_recourse.sums.layout import (
     ATOM,
@@ -38,41 +38,38 @@ from trust_recourse.sums.layout import (
     TERM_ENTRY,
     TERM_LEAF,
     C,
+    D,
     E,
     H,
     L,
     T,
-    groups_of,
+    compact,
     layout,
 )
-from trust_recourse.sums.terms import Terms
+from trust_recourse.sums.terms import climb
 
-Bools = NDArray[np.bool_]
-
-ROUNDS = 3  # of sweeps or the LP, and fixing
-TIMES = 4  # that the kernel sweeps in a round
+ROUNDS = 6  # of sweeps or the LP, and fixing
 FEW = 0.05  # of the cells: less than that fixed in a round ends it
 SMALL = 250  # cells, with so many or fewer no further round pays
 MARGIN = 1e-9  # of a cost, which rounding may bring
 LONGEST = 1e9  # seconds
+PATIENCE, PACE = 0.5, 5e8  # seconds for an incumbent, and leaves looked at in one
 HUGE = 1e6  # a multiplier, where nothing is enough
 
 
 class Step(NamedTuple):
-    """A multiplier and h, of all atoms of the whole sum, by which these cells go."""
+    """A multiplier and h, of all atoms that are in reach to begin with, by which cells go."""
 
     multiplier: float
     h: Floats
-    gone: Bools
 
 
 class Reduced(NamedTuple):
     """What is left: the cells of each feature that stay, and the sum on them."""
 
     kept: list[Ints]  # positions among the cells that were given, of each feature
-    leaves: Leaves
+    values: Floats
     layout: Ints
-    sizes: Ints
     base: float  # of the terms that became constant
     h: Floats
     multiplier: float
@@ -89,15 +86,13 @@ class Asked(NamedTuple):
     need: float
     most: float
     slack: float
-    level: float  # `need` as a number of the kernel
 
 
 class Sum(NamedTuple):
-    """A sum of terms on cells, and bounds on it."""
+    """A sum of terms on cells: the values of its leaves, and the layout of both."""
 
-    leaves: Leaves
-    kernel: Terms
-    sizes: Ints
+    values: Floats
+    layout: Ints
 
 
 def reduced(
@@ -112,129 +107,166 @@ def reduced(
     """Fewer cells, with the same cheapest points that may be what is asked for.
 
     `costs` are those of the cells in one row, ∞ where there is no candidate; what costs more than
-    the incumbent does not matter. Cells of related features are not merged. Sweeps of the kernel
-    come first, which leave the LP less to do. None if there is nothing to gain.
+    the incumbent does not matter. Cells of related features are not merged. Sweeps come first, and
+    where they no longer pay the LP. None if nothing is left to search.
     """
-    problem = _Problem(whole, costs, asked)
-    cells, steps, point = np.isfinite(costs), [], None
+    problem = _Problem(whole, costs, asked, related, deadline)
+    steps: list[Step] = []
+    point, by_lp = None, False
     for turn in range(ROUNDS):
-        left = deadline - time.monotonic()
-        if turn and left <= 0.0:
+        if (turn and problem.late) or not problem.many:
             break
-        found = problem.relaxed(cells, left) if turn else problem.swept(cells)
-        if found is None:
-            break
-        weights, multiplier, h = found[0], found[1], problem.shared(cells, found[2])
-        better = problem.mended(cells, weights)
+        weights = problem.improved(incumbent, by_lp)
+        steps.append(problem.step)
+        bound, excess = problem.bound()
+        hopeless = bound > problem.dearest  # nothing is enough, whatever it costs
+        better = None if hopeless or bound > incumbent else problem.mended(weights)
         if better is not None and (cost := float(costs[better].sum())) < incumbent:
             point, incumbent = (better, cost) if accept(better) else (point, incumbent)
-        bound, excess = problem.bound(cells, multiplier, h)
         limit = incumbent + MARGIN * (1.0 + abs(incumbent))
-        gone = cells & (bound + excess > limit)
-        steps.append(Step(multiplier, h, gone))
-        if not np.logical_or.reduceat(cells & ~gone, problem.first).all():
-            bound = -np.inf  # nothing costs so little, as this step shows: none of them goes
+        stay = bound + excess <= limit
+        over = hopeless or not np.logical_or.reduceat(stay, problem.first).all()
+        if over:  # nothing costs so little, as this step shows: none of them goes
+            bound, stay[:] = math.inf if hopeless else limit, True
+        room = np.full(len(stay), np.inf) if over else limit - bound - excess
+        little, room = stay.mean() > 1.0 - FEW, room[problem.fewer(stay)]
+        if over or len(room) <= SMALL or (little and by_lp):
             break
-        cells = cells & ~gone
-        little = gone.sum() <= FEW * cells.sum() or cells.sum() <= SMALL
-        if problem.hopeless or (turn and little):
-            break
-    if not steps:
-        return None
-    room = np.where(cells, limit - bound - excess, -np.inf)
-    return problem.rebuilt(cells, steps, point, room, related)
+        by_lp = bool(little)
+    return problem.left(steps, point, bound, room) if problem.many else None
 
 
 @cache
 def compile_all() -> None:
     """Reduce a question of two stumps, so that what is compiled is so before any clock runs."""
     allowed = np.array([[1, 0, 0, 1, 1], [0, 1, 1, 1, 1], [1, 1, 1, 1, 0], [1, 1, 1, 0, 1]], bool)
-    leaves, sizes = Leaves(np.array([0, 0, 1, 1]), np.array([0.0, 1.0, 0.0, 1.0]), allowed), [3, 2]
-    whole = Sum(leaves, Terms(leaves, np.array(sizes)), np.array(sizes))
-    costs, asked = np.array([0.0, 1.0, 2.0, 0.0, 2.0]), Asked(1, 1.5, 9.0, 0.0, 0.625)
+    leaves = Leaves(np.array([0, 0, 1, 1]), np.array([0.0, 1.0, 0.0, 1.0]), allowed)
+    whole = Sum(leaves.value, layout(leaves, np.array([3, 2])))
+    costs, asked = np.array([0.0, 1.0, 2.0, 0.0, 2.0]), Asked(1, 1.5, 9.0, 0.0)
     reduced(whole, costs, asked, math.inf, frozenset(), lambda _: True)
+    _Problem(whole, costs, asked, frozenset(), math.inf).improved(math.inf, True)
 
 
 class _Problem:
-    """The sum with costs and a target, on all cells."""
+    """The sum with costs and a target, on the cells that are left."""
 
-    def __init__(self, whole: Sum, costs: Floats, asked: Asked) -> None:
-        self.leaves, self.kernel, self.sizes = whole
-        self.layout, self.memory = self.kernel.layout, self.kernel.memory.copy()
-        self.hopeless = False  # whether nothing is enough, as it seems
-        self.costs, self.asked = costs, asked
-        self.first = np.cumsum(self.sizes) - self.sizes
-        self.values = asked.side * self.leaves.value
-        self.low, self.high = asked.need + asked.slack, asked.most - asked.slack
+    def __init__(
+        self, whole: Sum, costs: Floats, asked: Asked, related: frozenset[int], deadline: float
+    ) -> None:
+        self.deadline, self.side = deadline, asked.side
+        self.values, self.layout = asked.side * whole.values, whole.layout
+        self.need, self.most, self.slack = asked.need, asked.most, asked.slack
+        self.apart = np.zeros(int(self.layout[D]), bool)
+        self.apart[list(related)] = True
+        self.given = self.layout[self.layout[FIRST] :]  # where the features' cells began
+        self.costs, self.cells = costs, np.arange(len(costs))
+        self.multiplier, self.h = 0.0, np.zeros(int(self.layout[H]))
+        self.base, self.atoms = 0.0, np.arange(len(self.h))
+        self.fewer(np.isfinite(costs))
+        self.atoms = np.arange(len(self.h))  # those that proofs know
+        self.dearest = float(np.maximum.reduceat(self.costs, self.first).sum())  # of these points
+
+    @property
+    def many(self) -> int:
+        """How many leaves are left, of terms that are not constant."""
+        return len(self.values)
+
+    @property
+    def late(self) -> bool:
+        return time.monotonic() >= self.deadline
+
+    def fewer(self, stay: Bools) -> Ints:
+        """Leave out the other cells, and all that no longer matters; those that stay."""
+        found = compact(self.layout, stay, self.costs, self.apart)
+        constant = math.fsum(self.values[found.constant].tolist())
+        self.base, self.need = self.base + constant, self.need - constant
+        self.most -= constant
+        alive = found.atoms >= 0
+        h = np.full(int(found.layout[H]), np.inf)
+        np.minimum.at(h, found.atoms[alive], self.h[alive])
+        self.atoms = np.where(self.atoms < 0, -1, found.atoms[self.atoms])
+        self.values, self.layout, self.h = self.values[found.leaves], found.layout, h
+        self.costs, self.cells = self.costs[found.cells], self.cells[found.cells]
+        self.first = self.layout[self.layout[FIRST] :]
+        self.sizes = np.diff(self.first, append=len(self.costs))
+        self.__dict__.pop("taken", None)
+        return found.cells
 
     @cached_property
-    def allowed(self) -> Bools:
-        return np.ascontiguousarray(self.leaves.allowed)
+    def taken(self) -> Bools:
+        """Which leaves take each cell."""
+        found: Bools = _taken(self.layout)
+        return found
+
+    @property
+    def step(self) -> Step:
+        """The multiplier and h as proofs know them."""
+        return Step(self.multiplier, np.append(self.h, 0.0)[self.atoms])
 
     # ------------------------------------------------------------ good h and multipliers
 
-    def swept(self, cells: Bools) -> tuple[Floats, float, Floats]:
-        """Minus what each cell is priced, a multiplier and h by sweeps, from those before."""
-        kernel, n, atoms = self.kernel, len(self.costs), int(self.layout[H])
-        gains, scratch = np.empty(n + 1), kernel.scratch.copy()
-        spend = np.where(cells, self.costs, np.inf)
-        span = np.concatenate([np.zeros_like(self.sizes), self.sizes - 1])
-        for _ in range(TIMES):
-            needed = kernel.relaxation(
-                kernel.numbers, kernel.layout, span, self.asked.side, self.asked.level, spend,
-                np.inf, gains, scratch, self.memory, 0,
-            )  # fmt: skip
-        best = np.maximum.reduceat(gains[:n], self.first).sum()
-        self.hopeless = bool(needed > best)
-        weights = np.where(cells, self.memory[0] * gains[:n] - self.costs, -np.inf)
-        return weights, self.memory[0] / kernel.width, self.memory[1 : 1 + atoms] * kernel.width
+    def improved(self, incumbent: float, by_lp: bool) -> Floats:
+        """Better h and multiplier; how much speaks for each cell."""
+        if by_lp:
+            found = self._solved(self.costs) or self._solved(None)
+            if found is not None:
+                weights, self.multiplier, self.h = found
+                return weights
+        return self._swept(incumbent)
 
-    def relaxed(self, cells: Bools, seconds: float) -> tuple[Floats, float, Floats] | None:
+    def _swept(self, incumbent: float) -> Floats:
+        if self.multiplier <= 0.0:
+            self.multiplier = self._guess()
+        memory = np.concatenate([[self.multiplier], self.h, np.ones(len(self.values))])
+        need, enough = self.need - self.slack, min(incumbent, 2.0 * self.dearest + 1.0)
+        climb(self.values, self.layout, self.costs, need, enough, memory)
+        self.multiplier, self.h = float(memory[0]), memory[1 : 1 + len(self.h)]
+        gains: Floats = _gains(self.layout, self.h)
+        return self.multiplier * gains - self.costs
+
+    def _guess(self) -> float:
+        """A multiplier to begin with: the cost of all cells by what their terms are apart."""
+        spread = float(np.ptp(self.values)) if len(self.values) else 1.0
+        dear = self.costs[self.costs > 0.0]
+        return float(dear.mean() / spread) if len(dear) and spread > 0.0 else 1.0
+
+    def _solved(self, costs: Floats | None) -> tuple[Floats, float, Floats] | None:
         """The weights of the cells in the LP, its multiplier, and its h of all atoms.
 
-        Where nothing is enough even there, those of the LP for the greatest sum. None if the
-        seconds are too few for either.
+        Without costs it is that for the greatest sum. None if time or the LP ran out.
         """
-        found = self._solved(cells, self.costs, seconds)
-        return self._solved(cells, None, seconds) if found is None else found
-
-    def _solved(
-        self, cells: Bools, costs: Floats | None, seconds: float
-    ) -> tuple[Floats, float, Floats] | None:
-        n_cells, d, terms = len(self.costs), len(self.sizes), int(self.layout[T])
-        atoms, leaf = self._alive(cells)
-        rows, columns, signs, entry, sets = _coupled(self.layout, cells, atoms, leaf)
-        many, living, here = len(entry), np.flatnonzero(leaf), np.flatnonzero(cells)
-        used = np.concatenate([here, n_cells + living])  # only these are variables
-        place = np.full(n_cells + len(leaf), -1)
-        place[used] = np.arange(len(used))
-        columns, values = place[columns], self.values[living]
-        cost, above = np.zeros(len(used)), np.zeros(many)
+        if self.late:
+            return None
+        n, d, terms = len(self.costs), len(self.sizes), int(self.layout[T])
+        rows, columns, signs, entry, sets = _coupled(self.layout)
+        many, leaves = len(entry), len(self.values)
+        cost, above = np.zeros(n + leaves), np.zeros(many)
         if costs is None:
-            cost[len(here) :] = -values
+            cost[n:] = -self.values
         else:
-            cost[: len(here)] = costs[here]
-            above = np.append(above, self.asked.slack - self.asked.need)
-            rows = np.concatenate([rows, np.full(len(living), many)])
-            columns = np.concatenate([columns, len(here) + np.arange(len(living))])
-            signs = np.concatenate([signs, -values])
-        feature = np.repeat(np.arange(d), self.sizes)[here]
-        part = np.concatenate([feature, d + self.leaves.term[living]])
-        one = coo_array((np.ones(len(used)), (part, np.arange(len(used)))), (d + terms, len(used)))
+            cost[:n] = costs
+            above = np.append(above, self.slack - self.need)
+            rows = np.concatenate([rows, np.full(leaves, many)])
+            columns = np.concatenate([columns, n + np.arange(leaves)])
+            signs = np.concatenate([signs, -self.values])
+        starts = self.layout[self.layout[TERM_LEAF] :][: terms + 1]
+        part = np.concatenate(
+            [np.arange(d).repeat(self.sizes), d + np.arange(terms).repeat(np.diff(starts))]
+        )
+        one = coo_array((np.ones(len(cost)), (part, np.arange(len(cost)))), (d + terms, len(cost)))
         found = linprog(
             cost,
-            A_ub=coo_array((signs, (rows, columns)), (len(above), len(used))).tocsr(),
+            A_ub=coo_array((signs, (rows, columns)), (len(above), len(cost))).tocsr(),
             b_ub=above,
             A_eq=one.tocsr(),
             b_eq=np.ones(d + terms),
             bounds=(0, None),
             method="highs",
-            options={"time_limit": min(seconds, LONGEST)},
+            options={"time_limit": min(self.deadline - time.monotonic(), LONGEST)},
         )
         if found.status != 0:
             return None
-        weights = np.full(n_cells, -1.0)
-        weights[here] = found.x[: len(here)]
+        weights = found.x[:n]
         duals = np.maximum(-found.ineqlin.marginals, 0.0)
         if costs is None:
             return weights, HUGE, _priced(self.layout, entry, sets, duals)
@@ -243,129 +275,66 @@ class _Problem:
             return weights, 0.0, np.zeros(int(self.layout[H]))
         return weights, multiplier, _priced(self.layout, entry, sets, duals / multiplier)
 
-    def shared(self, cells: Bools, h: Floats) -> Floats:
-        """H with one value for atoms that no leaf in question tells apart, as proofs have it.
-
-        The least is as good for the leaves, and better for the cells of the others.
-        """
-        atoms, _ = self._alive(cells)
-        least = np.full(len(h), np.inf)
-        np.minimum.at(least, self._group[atoms], h[atoms])
-        return np.where(np.isfinite(least), least, h)[self._group]
-
-    @cached_property
-    def _group(self) -> Ints:
-        parts = np.split(np.isfinite(self.costs), self.first[1:])
-        return groups_of(self.layout, [np.flatnonzero(part) for part in parts])
-
-    def _alive(self, cells: Bools) -> tuple[Bools, Bools]:
-        """The atoms that have a cell left, and the leaves that have one in every feature."""
-        atoms, leaves = np.zeros(int(self.layout[H]), bool), np.empty(int(self.layout[L]), bool)
-        _living(self.layout, cells, atoms, leaves)
-        return atoms, leaves
-
     # ------------------------------------------------------------ bounds and incumbents
 
-    def bound(self, cells: Bools, multiplier: float, h: Floats) -> tuple[float, Floats]:
+    def bound(self) -> tuple[float, Floats]:
         """What every answer costs at least, and how much more with each cell."""
-        gains = np.zeros(len(self.costs))
-        total = _separated(self.layout, self.values, *self._alive(cells), h, gains)
-        need = self.asked.need - self.asked.slack
-        priced = np.where(cells, self.costs - multiplier * gains, np.inf)
+        gains = _gains(self.layout, self.h)
+        total = _constants(self.layout, self.values, self.h)
+        need = self.need - self.slack
+        priced = self.costs - self.multiplier * gains
         least = np.minimum.reduceat(priced, self.first)
-        size = abs(total) + abs(need) + float(np.abs(h).sum())  # they may cancel out
-        bound = multiplier * (need - total) + float(least.sum())
-        bound -= 1e-10 * (1.0 + multiplier * size + float(np.abs(least).sum()))
-        return bound, np.where(cells, priced - least.repeat(self.sizes), 0.0)
+        size = abs(total) + abs(need) + float(np.abs(self.h).sum())  # they may cancel out
+        bound = self.multiplier * (need - total) + float(least.sum())
+        bound -= 1e-10 * (1.0 + self.multiplier * size + float(np.abs(least).sum()))
+        return bound, priced - least.repeat(self.sizes)
 
-    def mended(self, cells: Bools, weights: Floats) -> Ints | None:
+    def mended(self, weights: Floats) -> Ints | None:
         """A cheap point that is enough, near that of the greatest weights; None if none found."""
-        if self.hopeless:
-            return None
-        _, alive = self._alive(cells)
-        here = np.flatnonzero(cells)
-        sizes = np.add.reduceat(cells, self.first, dtype=np.int64)
-        first = np.cumsum(sizes) - sizes
-        ends, chances = zip(first.tolist(), sizes.tolist(), strict=True), weights[here]
-        point = np.array([a + int(chances[a : a + n].argmax()) for a, n in ends])
+        ends = zip(self.first.tolist(), self.sizes.tolist(), strict=True)
+        point = np.array([a + int(weights[a : a + n].argmax()) for a, n in ends])
+        seconds = min(self.deadline - time.monotonic(), PATIENCE)
         found = mend(
-            self.allowed[np.ix_(alive, here)], self.values[alive], self.costs[here], first, sizes,
-            point, self.low, self.high,
+            self.taken, self.values, self.costs, self.first, self.sizes, point,
+            self.need + self.slack, self.most - self.slack, np.array([int(seconds * PACE)]),
         )  # fmt: skip
-        return here[point] if found < math.inf else None
+        return self.cells[point] if found < math.inf else None
 
     # ------------------------------------------------------------ what is left
 
-    def rebuilt(
-        self,
-        cells: Bools,
-        steps: list[Step],
-        point: Ints | None,
-        room: Floats,
-        related: frozenset[int],
-    ) -> Reduced:
-        """The sum on the cells that stay: those that no leaf tells apart become the cheapest."""
-        _, alive = self._alive(cells)
-        allowed = self.allowed[alive]
-        kept, merged = [], []
-        for f, (a, n) in enumerate(zip(self.first.tolist(), self.sizes.tolist(), strict=True)):
-            here = a + np.flatnonzero(cells[a : a + n])
-            columns = allowed[:, here]
-            fresh = np.append(True, (columns[:, 1:] != columns[:, :-1]).any(axis=0))
-            fresh |= f in related
-            group = np.cumsum(fresh) - 1
-            order = np.lexsort((np.arange(len(here)), self.costs[here], group))
-            first = order[np.diff(group[order], prepend=-1) > 0]
-            kept.append(here[first] - a)
-            merged.append(here[first])
-        left = np.concatenate(merged)
-        term, value, allowed = self.leaves.term[alive], self.leaves.value[alive], allowed[:, left]
-        constant = np.bincount(term)[term] == 1
-        base = math.fsum(value[constant].tolist())
-        names, term = np.unique(term[~constant], return_inverse=True)
-        sizes = np.array([len(each) for each in kept])
-        fewer = Leaves(term.ravel(), value[~constant], allowed[~constant])
-        multiplier, h, _ = steps[-1]
-        bound, _ = self.bound(cells, multiplier, h)
-        made = layout(fewer, sizes) if len(fewer.value) else self.layout
-        carried = np.zeros(int(made[H]))
-        if len(fewer.value):
-            _carry(self.layout, made, names, left, h, carried)
+    def left(self, steps: list[Step], point: Ints | None, bound: float, room: Floats) -> Reduced:
+        """The sum on the cells that stay."""
+        kept = np.split(self.cells - self.given.repeat(self.sizes), self.first[1:])
         return Reduced(
-            kept, fewer, made, sizes, base, carried, multiplier, point, bound, room[left], steps
-        )
+            kept, self.side * self.values, self.layout, self.side * self.base, self.h,
+            self.multiplier, point, bound, room, steps,
+        )  # fmt: skip
 
 
 # ---------------------------------------------------------------- compiled
 
 
 @making
-def _living(lay: Any, cells: Any, atoms: Any, leaves: Any) -> None:
-    """Which atoms have a cell left, and which leaves an atom in each entry of their term."""
-    for e in range(lay[E]):
-        first = lay[lay[FIRST] + lay[lay[FEATURE] + e]]
-        for c in range(lay[lay[MAP] + e + 1] - lay[lay[MAP] + e]):
-            if cells[first + c]:
-                a = lay[lay[CELL_ATOM] + lay[lay[MAP] + e] + c]
-                atoms[lay[lay[ATOM] + e] + a] = True
+def _taken(lay: Any) -> Any:
+    """Which leaves take each cell."""
+    found = np.ones((lay[C], lay[L]), np.bool_)
     for t in range(lay[T]):
         entry, end = lay[lay[TERM_ENTRY] + t], lay[lay[TERM_ENTRY] + t + 1]
-        for leaf in range(lay[lay[TERM_LEAF] + t], lay[lay[TERM_LEAF] + t + 1]):
-            pair, leaves[leaf] = lay[lay[LEAF_PAIR] + leaf], True
-            for e in range(entry, end):
-                found = False
+        for e in range(entry, end):
+            first = lay[lay[FIRST] + lay[lay[FEATURE] + e]]
+            takes = np.zeros(lay[lay[ATOM] + e + 1] - lay[lay[ATOM] + e], np.bool_)
+            for leaf in range(lay[lay[TERM_LEAF] + t], lay[lay[TERM_LEAF] + t + 1]):
+                takes[:] = False
+                pair = lay[lay[LEAF_PAIR] + leaf] + e - entry
                 for k in range(lay[lay[PAIR] + pair], lay[lay[PAIR] + pair + 1]):
-                    if atoms[lay[lay[ATOM] + e] + lay[lay[TAKES] + k]]:
-                        found = True
-                        break
-                pair += 1
-                if not found:
-                    leaves[leaf] = False
-                    break
+                    takes[lay[lay[TAKES] + k]] = True
+                for c in range(lay[lay[MAP] + e + 1] - lay[lay[MAP] + e]):
+                    found[first + c, leaf] = takes[lay[lay[CELL_ATOM] + lay[lay[MAP] + e] + c]]
+    return found
 
 
 @making
-def _coupled(lay: Any, cells: Any, atoms: Any, leaves: Any) -> Any:
+def _coupled(lay: Any) -> Any:
     """Rows of the LP: the leaves inside a set of atoms of an entry, less the cells of the set.
 
     Sets are all runs from a leaf's first atom to a leaf's last where each leaf's atoms are one, and
@@ -387,35 +356,23 @@ def _coupled(lay: Any, cells: Any, atoms: Any, leaves: Any) -> Any:
             many = lay[lay[ATOM] + e + 1] - atom
             if many > 64:
                 continue
-            # atoms left, numbered anew; a mask of them for each leaf
-            bit = np.full(many, -1)
-            alive = 0
-            for i in range(many):
-                if atoms[atom + i]:
-                    bit[i] = alive
-                    alive += 1
-            if alive < 2:
-                continue
-            lows, highs, runs, living = np.zeros(64, np.bool_), np.zeros(64, np.bool_), True, 0
+            # a mask of its atoms for each leaf
+            lows, highs, runs = np.zeros(64, np.bool_), np.zeros(64, np.bool_), True
             for leaf in range(a, b):
                 masks[leaf - a] = 0
-                if not leaves[leaf]:
-                    continue
-                living += 1
                 pair = lay[lay[LEAF_PAIR] + leaf] + e - first_entry
                 low, high, count = 64, -1, 0
                 for k in range(lay[lay[PAIR] + pair], lay[lay[PAIR] + pair + 1]):
-                    i = bit[lay[lay[TAKES] + k]]
-                    if i >= 0:
-                        masks[leaf - a] |= one << np.uint64(i)
-                        low, high, count = min(low, i), max(high, i), count + 1
+                    i = lay[lay[TAKES] + k]
+                    masks[leaf - a] |= one << np.uint64(i)
+                    low, high, count = min(low, i), max(high, i), count + 1
                 lows[low], highs[high] = True, True
                 runs = runs and count == high - low + 1
             n_sets = 0
             if runs:
-                for i in range(alive):
-                    for j in range(i, alive):
-                        if lows[i] and highs[j] and j - i + 1 < alive:
+                for i in range(many):
+                    for j in range(i, many):
+                        if lows[i] and highs[j] and j - i + 1 < many:
                             mask = np.uint64(0)
                             for k in range(i, j + 1):
                                 mask |= one << np.uint64(k)
@@ -423,7 +380,7 @@ def _coupled(lay: Any, cells: Any, atoms: Any, leaves: Any) -> Any:
                             n_sets += 1
             else:
                 for leaf in range(b - a):
-                    known = masks[leaf] == 0
+                    known = False
                     for k in range(n_sets):
                         known = known or sets[k] == masks[leaf]
                     if not known:
@@ -432,10 +389,10 @@ def _coupled(lay: Any, cells: Any, atoms: Any, leaves: Any) -> Any:
             for s in range(n_sets):
                 union, inside = np.uint64(0), 0
                 for leaf in range(b - a):
-                    if masks[leaf] != 0 and masks[leaf] & ~sets[s] == 0:
+                    if masks[leaf] & ~sets[s] == 0:
                         union |= masks[leaf]
                         inside += 1
-                if union != sets[s] or inside == living:
+                if union != sets[s] or inside == b - a:
                     continue
                 size = lay[lay[MAP] + e + 1] - lay[lay[MAP] + e]
                 if used + inside + size > room:
@@ -446,20 +403,16 @@ def _coupled(lay: Any, cells: Any, atoms: Any, leaves: Any) -> Any:
                     most *= 2
                     entry_of, set_of = _longer(entry_of, most), _longer(set_of, most)
                 for leaf in range(b - a):
-                    if masks[leaf] != 0 and masks[leaf] & ~sets[s] == 0:
+                    if masks[leaf] & ~sets[s] == 0:
                         rows[used], columns[used], signs[used] = n, lay[C] + a + leaf, 1.0
                         used += 1
                 first = lay[lay[FIRST] + lay[lay[FEATURE] + e]]
-                whole = np.uint64(0)
-                for i in range(many):
-                    if bit[i] >= 0 and (sets[s] >> np.uint64(bit[i])) & one:
-                        whole |= one << np.uint64(i)
                 for c in range(size):
                     i = lay[lay[CELL_ATOM] + lay[lay[MAP] + e] + c]
-                    if cells[first + c] and (whole >> np.uint64(i)) & one:
+                    if (sets[s] >> np.uint64(i)) & one:
                         rows[used], columns[used], signs[used] = n, first + c, -1.0
                         used += 1
-                entry_of[n], set_of[n] = e, whole
+                entry_of[n], set_of[n] = e, sets[s]
                 n += 1
     return rows[:used], columns[:used], signs[:used], entry_of[:n], set_of[:n]
 
@@ -485,48 +438,32 @@ def _priced(lay: Any, entry: Any, sets: Any, duals: Any) -> Any:
 
 
 @making
-def _separated(lay: Any, values: Any, atoms: Any, leaves: Any, h: Any, gains: Any) -> float:
-    """K = Σ_t max over the leaves that are left of (value − Σ min h), and the gain of each cell."""
+def _constants(lay: Any, values: Any, h: Any) -> float:
+    """K = Σ_t max over the leaves of (value − Σ min h)."""
     total = 0.0
     for t in range(lay[T]):
         entry, end = lay[lay[TERM_ENTRY] + t], lay[lay[TERM_ENTRY] + t + 1]
         best = -np.inf
         for leaf in range(lay[lay[TERM_LEAF] + t], lay[lay[TERM_LEAF] + t + 1]):
-            if not leaves[leaf]:
-                continue
             pair, under = lay[lay[LEAF_PAIR] + leaf], 0.0
             for e in range(entry, end):
                 least = np.inf
                 for k in range(lay[lay[PAIR] + pair], lay[lay[PAIR] + pair + 1]):
-                    a = lay[lay[ATOM] + e] + lay[lay[TAKES] + k]
-                    if atoms[a]:
-                        least = min(least, h[a])
+                    least = min(least, h[lay[lay[ATOM] + e] + lay[lay[TAKES] + k]])
                 under += least
                 pair += 1
             best = max(best, values[leaf] - under)
         total += best
-        for e in range(entry, end):
-            first = lay[lay[FIRST] + lay[lay[FEATURE] + e]]
-            for c in range(lay[lay[MAP] + e + 1] - lay[lay[MAP] + e]):
-                a = lay[lay[ATOM] + e] + lay[lay[CELL_ATOM] + lay[lay[MAP] + e] + c]
-                gains[first + c] += h[a]
     return total
 
 
 @making
-def _carry(lay: Any, fewer: Any, names: Any, columns: Any, h: Any, out: Any) -> None:
-    """H of the atoms of the smaller sum: those of their first cells in the larger one."""
-    for t in range(fewer[T]):
-        old, last = lay[lay[TERM_ENTRY] + names[t]], lay[lay[TERM_ENTRY] + names[t] + 1]
-        for e in range(fewer[fewer[TERM_ENTRY] + t], fewer[fewer[TERM_ENTRY] + t + 1]):
-            f = fewer[fewer[FEATURE] + e]
-            while old < last and lay[lay[FEATURE] + old] != f:
-                old += 1
-            begin, seen = lay[lay[FIRST] + f], -1
-            for c in range(fewer[fewer[MAP] + e + 1] - fewer[fewer[MAP] + e]):
-                a = fewer[fewer[CELL_ATOM] + fewer[fewer[MAP] + e] + c]
-                if a > seen:
-                    seen = a
-                    cell = columns[fewer[fewer[FIRST] + f] + c] - begin
-                    was = lay[lay[CELL_ATOM] + lay[lay[MAP] + old] + cell]
-                    out[fewer[fewer[ATOM] + e] + a] = h[lay[lay[ATOM] + old] + was]
+def _gains(lay: Any, h: Any) -> Any:
+    """Of each cell the sum of its h."""
+    gains = np.zeros(lay[C])
+    for e in range(lay[E]):
+        first = lay[lay[FIRST] + lay[lay[FEATURE] + e]]
+        for c in range(lay[lay[MAP] + e + 1] - lay[lay[MAP] + e]):
+            a = lay[lay[ATOM] + e] + lay[lay[CELL_ATOM] + lay[lay[MAP] + e] + c]
+            gains[first + c] += h[a]
+    return gains

@@ -11,10 +11,11 @@ import numpy as np
 from trust_recourse.cells import Candidates, Cells, Condition, Floats, Grid, Ints, Reduction, Score
 from trust_recourse.schema import Feature, Schema
 from trust_recourse.sums.ensemble import SumModel
-from trust_recourse.sums.layout import atoms_of
+from trust_recourse.sums.layout import layout
 from trust_recourse.sums.reduce import Asked, Reduced, Sum, compile_all, reduced
 from trust_recourse.sums.terms import Terms
 
+ROUNDING = 2.0**-50  # relatively, of a few sums
 FEWEST = 64  # leaves from which on a question is reduced before it is searched
 
 
@@ -30,8 +31,10 @@ class SumScore(Score):
         own = model.flipped if wanted == 0 else None
         self.model, self.wanted = (model, wanted) if own is None else (own, 1)
         self.grid, self.rises, self.base = self.model.grid, self.wanted == 1, self.model.base
-        self.leaves = self.model.leaves
-        self.kernel = Terms(self.leaves, self.grid.sizes, error=self.model.rounding)
+        leaves = self.model.leaves
+        self.values, arrays = leaves.value, layout(leaves, self.grid.sizes)
+        self.kernel = Terms(self.values, arrays, error=self.model.rounding)
+        self._known: dict[tuple[float, float], tuple[float, float]] = {}
         compile_all()
 
     def at(self, cells: Cells) -> Floats:
@@ -41,6 +44,12 @@ class SumScore(Score):
     def confidence(self, number: Floats) -> Floats:
         """The confidence that stands for a number of the kernel."""
         return self.model.confidence(self.base + self.kernel.score(number), self.wanted)
+
+    def interval(self, low: float, high: float) -> tuple[float, float]:
+        """The kernel's numbers whose confidence lies in [low, high], each found but once."""
+        if (low, high) not in self._known:
+            self._known[low, high] = super().interval(low, high)
+        return self._known[low, high]
 
     def reduce(
         self,
@@ -52,24 +61,31 @@ class SumScore(Score):
         deadline: float = math.inf,
     ) -> Reduction | None:
         """Fewer cells and leaves."""
-        whole = Sum(self.leaves, self.kernel, self.grid.sizes)
-        return _reduction(self, whole, features, condition, incumbent, related, accept, deadline)
+        return _reduction(self, features, condition, incumbent, related, accept, deadline)
 
 
 class _Less(SumScore):
     """The same confidence of a sum of fewer terms, on a grid of the cells that are left."""
 
     def __init__(self, whole: SumScore, found: Reduced) -> None:
-        self.rises, self.base = whole.rises, whole.base + found.base
+        self.whole, self.rises, self.base = whole, whole.rises, whole.base + found.base
         self.model, self.wanted = whole.model, whole.wanted
         self.grid = Grid(
-            _numbers(len(found.sizes)), tuple(np.arange(n - 1.0) for n in found.sizes.tolist())
+            _numbers(len(found.kept)), tuple(np.arange(len(cells) - 1.0) for cells in found.kept)
         )
+        self.values = found.values
+        error = whole.kernel.error + ROUNDING * (abs(whole.base) + abs(found.base))
         self.kernel = Terms(
-            found.leaves, found.sizes, error=whole.kernel.rounding * whole.kernel.width,
-            h=found.h, multiplier=found.multiplier, arrays=found.layout,
-        )  # fmt: skip
-        self.leaves = found.leaves
+            self.values, found.layout, error=error, h=found.h, multiplier=found.multiplier
+        )
+
+    def interval(self, low: float, high: float) -> tuple[float, float]:
+        """That of the whole on this scale, where what rounding may do lies within it."""
+        ours, theirs, more = self.kernel, self.whole.kernel, self.whole.base - self.base
+        least, most = more + theirs.score(np.array(self.whole.interval(low, high)))
+        size = abs(more) + abs(theirs.lowest) + theirs.width + abs(ours.lowest) + ours.width
+        wide = ROUNDING * size / ours.width
+        return ours.number(least) - wide, ours.number(most) + wide
 
     def at(self, cells: Cells) -> Floats:
         """It is the whole that judges points."""
@@ -83,7 +99,6 @@ def _numbers(d: int) -> Schema:
 
 def _reduction(
     score: SumScore,
-    whole: Sum,
     features: Sequence[Candidates],
     condition: Condition,
     incumbent: float,
@@ -91,28 +106,28 @@ def _reduction(
     accept: Callable[[Floats], bool],
     deadline: float,
 ) -> Reduction | None:
-    if len(whole.leaves.value) < FEWEST:
+    kernel, side, sizes = score.kernel, condition.side, score.grid.sizes
+    if len(score.values) < FEWEST:
         return None
-    kernel, side = score.kernel, condition.side
     low, high = kernel.score(np.array([condition.low, condition.high])).tolist()
     need, most = (low, high) if side > 0 else (-high, -low)
     if not math.isfinite(need):  # no sum has such a confidence
         return None
-    level = condition.low if side > 0 else 1.0 - condition.high
-    asked = Asked(side, need, most, 2.0 * kernel.rounding * kernel.width, level)
-    costs, chosen = _on_cells(features, whole.sizes)
-    first = _starts(whole.sizes)
+    asked = Asked(side, need, most, 2.0 * kernel.rounding * kernel.width)
+    costs, chosen = _on_cells(features, sizes)
+    first = _starts(sizes)
 
     def codes_at(point: Ints) -> Floats:
         places = zip(features, chosen, point - first, strict=True)
         return np.array([each.codes[at[c]] for each, at, c in places])
 
     found = reduced(
-        whole, costs, asked, incumbent, related, lambda point: accept(codes_at(point)), deadline
-    )
-    if found is None or len(found.leaves.value) == 0:
+        Sum(score.values, kernel.layout), costs, asked, incumbent, related,
+        lambda point: accept(codes_at(point)), deadline,
+    )  # fmt: skip
+    if found is None:
         return None
-    rooms = np.split(found.room, np.cumsum(found.sizes)[:-1])
+    rooms = np.split(found.room, np.cumsum([len(cells) for cells in found.kept])[:-1])
     fewer = [
         _left(each, kept, room)
         if f in related
@@ -122,9 +137,7 @@ def _reduction(
         )
     ]
     codes = None if found.point is None else codes_at(found.point)
-    atoms = atoms_of(whole.kernel.layout, [each.cells.astype(np.int64) for each in features])
-    steps = [(step.multiplier, step.h[atoms]) for step in found.steps]
-    return Reduction(fewer, _Less(score, found), codes, steps, max(float(found.bound), 0.0))
+    return Reduction(fewer, _Less(score, found), codes, found.steps, max(float(found.bound), 0.0))
 
 
 def _numbered(kept: Ints) -> Cells:

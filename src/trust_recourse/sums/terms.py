@@ -31,8 +31,8 @@ from trust_recourse.cells import (
     Kernel,
     handed,
     inline,
+    making,
 )
-from trust_recourse.sums.ensemble import Leaves
 from trust_recourse.sums.layout import (
     ATOM,
     CELL_ATOM,
@@ -50,13 +50,13 @@ from trust_recourse.sums.layout import (
     H,
     L,
     T,
-    atoms_of,
-    layout,
-    term_starts,
+    told,
 )
 
 SWEEPS = 4  # up and down the features, for each box
 STEPS = 24  # of the search for the best multiplier between passes
+MORE = 1e-4  # of a bound, which is what pays to go on for
+CLOSE = 1.05  # multipliers nearer to each other are alike
 LEAST, MOST = 1e-12, 1e9  # multipliers below it are none, those above it too many
 
 
@@ -65,31 +65,29 @@ class Terms(Kernel):
 
     def __init__(
         self,
-        leaves: Leaves,
-        sizes: Ints,
+        values: Floats,  # of the leaves
+        arrays: Ints,  # the layout
         *,
         error: float = 0.0,  # of the model's own sum
         h: Floats | None = None,  # to begin with, and its multiplier, on the scale of values
         multiplier: float = 0.0,
-        arrays: Ints | None = None,  # its layout, if that is known
     ) -> None:
-        starts = term_starts(leaves)
-        low = np.minimum.reduceat(leaves.value, starts)
-        high = np.maximum.reduceat(leaves.value, starts)
+        starts = arrays[arrays[TERM_LEAF] :][: arrays[T] + 1]
+        low = np.minimum.reduceat(values, starts[:-1])
+        high = np.maximum.reduceat(values, starts[:-1])
         self.lowest = math.fsum(low.tolist())
         spread = math.fsum((high - low).tolist())
         # so that what rounding may do to a sum stays within the room around the scale
         self.width = max(2.0 * spread, 16.0 * error) or 1.0
-        scaled = (leaves.value - low.repeat(np.diff(starts, append=len(leaves.value)))) / self.width
+        scaled = (values - low.repeat(np.diff(starts))) / self.width
         size = math.fsum(np.maximum(np.abs(low), np.abs(high)).tolist())
-        exact = 8 * (len(starts) + 3) * 2.0**-53 * (1.0 + size / self.width)
-        self.rounding = 1e-12 + exact + error / self.width
+        exact = 8 * (len(low) + 3) * 2.0**-53 * (1.0 + size / self.width)
+        self.error, self.rounding = error, 1e-12 + exact + error / self.width
         self.numbers = np.concatenate([[self.rounding], scaled])
-        self.layout = layout(leaves, sizes) if arrays is None else arrays
-        n_atoms, n_leaves = int(self.layout[H]), int(self.layout[L])
-        start = np.zeros(n_atoms) if h is None else h / self.width
-        self.memory = np.concatenate([[multiplier * self.width], start, np.ones(n_leaves)])
-        self.scratch = np.zeros(_ints_at(self.layout) + _many_ints(self.layout))
+        self.layout = arrays
+        start = np.zeros(int(arrays[H])) if h is None else h / self.width
+        self.memory = np.concatenate([[multiplier * self.width], start, np.ones(len(values))])
+        self.scratch = np.zeros(scratch_for(arrays))
 
     def number(self, score: float) -> float:
         """The kernel's number for a score."""
@@ -121,7 +119,9 @@ class Terms(Kernel):
 
     def told(self, price: Floats, memory: Floats, cells: Sequence[Ints]) -> tuple[Floats, Floats]:
         """Prices per unit of the sum, and the h of the atoms that these cells tell apart."""
-        return price / self.width, memory[:, 1 + atoms_of(self.layout, cells)] * self.width
+        return price / self.width, told(
+            self.layout, memory[:, 1 : 1 + int(self.layout[H])], cells
+        ) * self.width
 
 
 # ---------------------------------------------------------------- compiled
@@ -259,6 +259,12 @@ def _by_feature(layout: Any) -> int:
 @inline
 def _many_ints(layout: Any) -> int:
     return int(_by_feature(layout) + layout[D] + 1 + 2 * layout[E])
+
+
+@inline
+def scratch_for(layout: Any) -> int:
+    """How much a relaxation needs to work in."""
+    return int(_ints_at(layout) + _many_ints(layout))
 
 
 @inline
@@ -568,6 +574,73 @@ def _relaxation(
         size += abs(kept[a])
     gains[last] = base + min(most, reach) + numbers[0] * (1.0 + size)
     return float(level - base - k - numbers[0] * (1.0 + size))
+
+
+@inline
+def _held(
+    numbers: Any, layout: Any, span: Any, ints: Any, many: int, level: float, spend: Any,
+    price: float, memory: Any, gains: Any, scratch: Any,
+) -> float:  # fmt: skip
+    """The bound on the cost after some sweeps at a multiplier."""
+    n, n_cells = layout[H], layout[C]
+    own, offset = 3 * n + layout[T], _pairs_at(layout)
+    least, marginal = scratch[:n], scratch[n : 2 * n]
+    constants, theta = scratch[3 * n : own], scratch[own : own + n_cells]
+    sums = scratch[own + n_cells : own + n_cells + layout[L]]
+    each = scratch[own + n_cells + layout[L] : _ints_at(layout) - 2]
+    _leaf_sums(ints, many, memory, 1, offset, sums, each)
+    for sweep in range(SWEEPS):
+        _sweep(
+            numbers, layout, ints, 1, price, spend, sweep % 2 == 0, memory, 1, offset, theta,
+            marginal, least, sums, each,
+        )  # fmt: skip
+    _gains(layout, span, ints, many, memory, 1, gains)
+    k, _ = _constants(numbers, ints, many, 1, sums, constants)
+    total, _ = _priced(layout, span, spend, gains, price)
+    return float(price * (level - k) + total)
+
+
+@making
+def climb(
+    values: Any, layout: Any, spend: Any, need: float, enough: float, memory: Any,
+) -> float:  # fmt: skip
+    """The bound on what a sum of at least `need` costs, by better h and multiplier.
+
+    Sweeps that choose the multiplier themselves may get stuck, so it is made larger and smaller for
+    as long as that pays; a bound of `enough` ends it.
+    """
+    d, n = layout[D], layout[H]
+    scratch = np.zeros(scratch_for(layout))
+    ints = scratch[_ints_at(layout) :].view(np.int64)
+    numbers, gains = np.zeros(len(values) + 1), np.empty(layout[C] + 1)
+    numbers[1:] = values
+    span = np.empty(2 * d, np.int64)
+    for f in range(d):
+        end = layout[layout[FIRST] + f + 1] if f + 1 < d else layout[C]
+        span[f], span[d + f] = 0, end - layout[layout[FIRST] + f] - 1
+    many, _ = _gather(layout, span, spend, memory, 0, scratch[:n], ints)
+    price = memory[0]
+    bound = _held(numbers, layout, span, ints, many, need, spend, price, memory, gains, scratch)
+    kept, factor = memory[1 : 1 + n].copy(), 2.0
+    while factor > CLOSE and bound < enough:
+        moved = False
+        for way in range(2):
+            by = factor if way == 0 else 1.0 / factor
+            while bound < enough and LEAST < price * by < MOST:
+                found = _held(
+                    numbers, layout, span, ints, many, need, spend, price * by, memory, gains,
+                    scratch,
+                )  # fmt: skip
+                if found <= bound + MORE * abs(bound):
+                    memory[1 : 1 + n] = kept
+                    break
+                kept[:] = memory[1 : 1 + n]
+                bound, price, moved = found, price * by, True
+            if moved:
+                break
+        factor = factor if moved else math.sqrt(factor)
+    memory[0] = price
+    return bound
 
 
 def _errors(numbers: Any, layout: Any, span: Any, point: Any, out: Any, scratch: Any) -> None:
