@@ -221,7 +221,7 @@ def test_no_proof_of_too_high_a_bound_is_confirmed(asked, by):
 
 @pytest.mark.parametrize("bound", [-1.0, "nan", "-inf"])
 def test_a_bound_that_is_none_is_refused(bound):
-    asked = Asked("lightgbm", 0, rank=0.9)
+    asked = Asked("lightgbm", 1)
     assert asked.certificate.proof.steps
     with pytest.raises(CertificateError, match="its lower bound is"):
         check(Certificate.from_dict(asked.honest | {"lower_bound": bound}), asked.model)
