@@ -29,8 +29,9 @@ from numba.core.cgutils import create_struct_proxy
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from trust_recourse.cost import Cost
 from trust_recourse.floats import first_float, last_float_before
-from trust_recourse.schema import Feature, Schema
+from trust_recourse.schema import ActionSet, Feature, Schema
 from trust_recourse.wording import brief
 
 Floats = NDArray[np.float64]
@@ -455,6 +456,20 @@ class Reduction(NamedTuple):
     bound: float = 0.0
 
 
+class Wish(NamedTuple):
+    """What the values of a question are looked for: confidences from least to most.
+
+    `rising`: the more confidence the better, and nothing but that and the cost looks at the values
+    of features that are not related. Where only the cheapest answer matters, `accept` says of codes
+    whether they are one.
+    """
+
+    least: float
+    most: float
+    rising: bool
+    accept: Callable[[Floats], bool] | None
+
+
 # ---------------------------------------------------------------- the score
 
 
@@ -472,6 +487,10 @@ class Score(ABC):
     def at(self, cells: Cells) -> Floats:
         """Confidence at rows of cells: the very floats of the model's own `predict_proba`."""
 
+    def at_codes(self, codes: Floats) -> Floats:
+        """Confidence at rows of codes; a model with slopes says more of them than of cells."""
+        return self.at(self.grid.cells(codes))
+
     @abstractmethod
     def confidence(self, number: Floats) -> Floats:
         """The monotone map from the kernel's number to confidence."""
@@ -485,6 +504,16 @@ class Score(ABC):
             least = first_float(lambda numbers: self.confidence(numbers) <= high)
             most = last_float_before(lambda numbers: self.confidence(numbers) < low)
         return (math.inf if least is None else least), most
+
+    def listed(
+        self, features: Sequence[Candidates], action_set: ActionSet, cost: Cost, wish: Wish
+    ) -> Reduction | None:
+        """The values worth trying and a score of them, where they are more than one a cell.
+
+        `features` are the cheapest values of each cell. None, where these are all it takes.
+        """
+        del features, action_set, cost, wish
+        return None
 
     def reduce(
         self,

@@ -121,7 +121,7 @@ class Recourse:
                 "give schema=Schema.infer(X), with X the rows it was fitted on"
             )
         self.model = model
-        self.schema: Schema = model.schema_ if schema is None else _protected(schema, model)
+        self.schema: Schema = _fitting(model.schema_ if schema is None else schema, model)
         self.cost = Cost.named(cost)
         self.cost.check(self.schema)
         asked = Question(decision_threshold=decision_threshold).decision_threshold
@@ -288,7 +288,7 @@ class Recourse:
         if self.exact:
             _ = self.score  # made once, for all who share the model
         other = copy(self)
-        other.schema = self.schema if schema is None else _protected(schema, self.model)
+        other.schema = self.schema if schema is None else _fitting(schema, self.model)
         other.cost = cost or self.cost
         other.decision_threshold = decision_threshold or self.decision_threshold
         other.threshold_given = self.threshold_given or decision_threshold is not None
@@ -338,6 +338,7 @@ class Recourse:
         action_set, factual = self.schema.person(x)
         problem = Problem(action_set, Target(0.5), self.cost, self.wanted_at)
         limits: dict[str, Any] = {"node_limit": node_limit, "time_limit": time_limit}
+        limits["scope"] = "furthest"
         best, stopped = Exact(self.score, problem, **limits).max_confidence()
         target = Target(min(max(best.confidence, 1e-12), 1 - 1e-12))
         exactly = best.confidence == target.confidence  # else it is beyond all targets
@@ -359,7 +360,9 @@ class Recourse:
         """
         self._need_cells("frontier")
         problem = Problem(self.schema.action_set(x), Target(0.5), self.cost, self.wanted_at)
-        engine = Exact(self.score, problem, node_limit=node_limit, time_limit=time_limit)
+        engine = Exact(
+            self.score, problem, scope="furthest", node_limit=node_limit, time_limit=time_limit
+        )
         points = engine.frontier()
         table = self.schema.decode(np.array([p.codes for p in points]))
         table.insert(0, "confidence", [p.confidence for p in points])
@@ -459,7 +462,7 @@ class Recourse:
     def confidences(self, rows: Floats) -> Floats:
         """The wanted class's confidence at rows of codes; integers may be any number."""
         if self.exact:
-            return self.score.at(self.score.grid.cells(rows))
+            return self.score.at_codes(rows)
         table: Any = noisy_table(rows, self.schema)
         if not hasattr(self.model, "predict_proba"):
             given = np.asarray(self.model(table), dtype=float)
@@ -580,9 +583,11 @@ class Recourse:
         return self._by_trials(problem, question, tried)
 
     def _by_proof(self, problem: Problem, question: Question) -> Answers:
+        chosen = question.plausible is not None or question.min_distance is not None
         engine = Exact(
             self.score, problem, robust=self._robust(question),
-            node_limit=question.node_limit, time_limit=question.time_limit,
+            scope="any" if chosen else "cheapest", node_limit=question.node_limit,
+            time_limit=question.time_limit,
         )  # fmt: skip
         kept = _Kept(self, problem, question)
         first = engine.cheapest(kept.take if question.plausible else None, question.gap)
@@ -685,8 +690,10 @@ def own_threshold(model: Any) -> float:
     return 0.5 if own is None else float(own)
 
 
-def _protected(schema: Schema, model: Any) -> Schema:
-    """The schema, in which what the model's own protects stays protected."""
+def _fitting(schema: Schema, model: Any) -> Schema:
+    """The schema, in which what the model's own protects stays so, and has the steps it needs."""
+    if hasattr(model, "stepped"):
+        schema = model.stepped(schema)
     for feature in getattr(model, "schema_", ()):
         if feature.protected and feature.name in schema and not schema[feature.name].protected:
             schema = schema.update(feature.name, protected=True)

@@ -156,7 +156,8 @@ class Result:
         for relaxation in recourse.schema.lifted(self.factual, listed=listed):
             action_set = relaxation.schema.action_set(self.factual)
             problem = Problem(action_set, Target(0.5), recourse.cost, recourse.wanted_at)
-            point, stopped = Exact(recourse.score, problem, time_limit=time_limit).max_confidence()
+            engine = Exact(recourse.score, problem, scope="furthest", time_limit=time_limit)
+            point, stopped = engine.max_confidence()
             if point.confidence > best + 1e-9:
                 rows.append(
                     (relaxation.sentence, point.confidence, point.confidence - best, not stopped)

@@ -13,6 +13,7 @@ from trust_recourse.schema.scalars import INF, Floats, same
 from trust_recourse.schema.steps import multiple_above, multiple_below, ratio
 
 MOST_LISTED = 10_000  # values of one feature
+EXACT = 2**53  # whole numbers below it are floats
 
 
 @dataclass(frozen=True)
@@ -125,21 +126,24 @@ class FeatureActions:
         first, last = self._numbers(*ends)
         return last - first + 1
 
-    def values(self, limit: int = MOST_LISTED) -> Floats:
-        """List all allowed values, ascending; a missing own value comes last."""
-        known = list(self.choices or ())
-        if self.choices is None and (ends := self.destinations(-INF, INF)):
-            known = list(ends if ends[0] == ends[1] else self._multiples(*ends, limit))
-        return np.unique([self.own, *(value for value in known if value not in self.never)])
+    def values(self, limit: int = MOST_LISTED, low: float = -INF, high: float = INF) -> Floats:
+        """List one's own and all allowed values from low to high; a missing one comes last."""
+        found = np.array(self.choices or ())
+        if self.choices is None and (ends := self.destinations(math.nextafter(low, -INF), high)):
+            found = np.array(ends) if ends[0] == ends[1] else self._multiples(*ends, limit)
+        inside = (found >= low) & (found <= high) & ~np.isin(found, self.never)
+        return np.unique(np.append(found[inside], self.own))
 
-    def _multiples(self, low: float, high: float, limit: int) -> list[float]:
+    def _multiples(self, low: float, high: float, limit: int) -> Floats:
         if self.step is None or math.isinf(high - low):
             raise SchemaError("values cannot be listed: give step, lower and upper first")
         p, q = ratio(self.step)
         first, last = self._numbers(low, high)
         if last - first >= limit:
             raise SchemaError(f"given {last - first + 1} values, expected at most {limit}")
-        return [k * p / q for k in range(first, last + 1)]
+        if max(abs(first), abs(last), 1) * p < EXACT and q < EXACT:
+            return np.arange(first, last + 1) * p / q  # of exact floats, so rounded just as well
+        return np.array([k * p / q for k in range(first, last + 1)])
 
     def _numbers(self, *multiples: float) -> list[int]:
         """Which multiple of the step each of these is."""

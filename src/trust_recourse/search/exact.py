@@ -17,7 +17,16 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from trust_recourse.cells import Candidates, Condition, Floats, Grid, Ints, Reduction, Score
+from trust_recourse.cells import (
+    Candidates,
+    Condition,
+    Floats,
+    Grid,
+    Ints,
+    Reduction,
+    Score,
+    Wish,
+)
 from trust_recourse.cost import theirs
 from trust_recourse.question import SLACK, Point, Problem
 from trust_recourse.schema import ActionSet, Feature, Schema
@@ -29,6 +38,7 @@ from trust_recourse.search.candidates import Same, candidates
 NUMERIC = ("number", "integer")
 
 Norm = Literal["linf", "l2", "l1"]
+Scope = Literal["cheapest", "furthest", "any"]  # of answers, on which values to try depend
 Keep = Callable[[Point], bool]
 
 ABOVE = 1e-12  # confidences closer than this differ by rounding
@@ -77,10 +87,11 @@ class Exact:
         problem: Problem,
         *,
         robust: Robust | None = None,
+        scope: Scope = "cheapest",
         node_limit: int | None = None,
         time_limit: float | None = None,
     ) -> None:
-        self.score, self.problem, self.robust = score, problem, robust
+        self.score, self.problem, self.robust, self.scope = score, problem, robust, scope
         self.side = 1 if score.rises else -1  # which way the kernel's number goes with confidence
         self.limits = {"node_limit": node_limit, "time_limit": time_limit}
         self._intervals: dict[Score, tuple[float, float, int]] = {}
@@ -95,6 +106,7 @@ class Exact:
             self.score,
             problem,
             robust=self.robust,
+            scope=self.scope,
             node_limit=None if most is None else int(most) - spent,
             time_limit=None if until == math.inf else max(until - time.monotonic(), 0.0),
         )
@@ -111,7 +123,7 @@ class Exact:
         cost, alone = self.problem.cost, keep is None and self.robust is None
         factor = cost.before_root(1.0 + gap)
         point: Point | None = None
-        nodes, score, until, shown = 0, self.score, self._deadline, 0.0
+        nodes, score, until, shown = 0, self.searched, self._deadline, 0.0
         features: Sequence[Candidates] = self.features
         most = self.limits["node_limit"]
         while True:
@@ -124,7 +136,7 @@ class Exact:
                     point = self._told(codes)
                     known = cost.before_root(point.cost)
             search = self._search
-            if score is not self.score:
+            if score is not self.searched:
                 relations = self._relations(features)
                 search = BranchAndBound(features, [_about(score, features)], relations=relations)
                 search.deadline = until
@@ -197,7 +209,7 @@ class Exact:
     def proof(self, lower_bound: float) -> Traced:
         """How it is shown that nothing cheaper meets the target: of less, where less may do."""
         added = self.problem.cost.before_root(lower_bound)
-        search, score = self._search, self.score
+        search, score = self._search, self.searched
         features: Sequence[Candidates] = self.features
         steps: Sequence[tuple[float, Floats]] = ()
         fewer = self._reduced(features, score, added) if added > 0 else None
@@ -214,13 +226,28 @@ class Exact:
 
     # ------------------------------------------------------------ between codes and the search
 
-    @cached_property
-    def features(self) -> list[Candidates]:
+    @property
+    def features(self) -> Sequence[Candidates]:
         """The values of each feature worth trying."""
+        return self._listed.features
+
+    @property
+    def searched(self) -> Score:
+        """The confidence on the cells of these values: the score itself, unless it lists them."""
+        return self._listed.score
+
+    @cached_property
+    def _listed(self) -> Reduction:
         problem = self.problem
         if self.robust is None:
-            return candidates(self.score.grid, problem.action_set, problem.cost)
-        return [piece.candidates for piece in self._pieces]
+            found = candidates(self.score.grid, problem.action_set, problem.cost)
+        else:
+            found = [piece.candidates for piece in self._pieces]
+        rising = problem.target.mode == "at_least" or self.scope == "furthest"
+        accept = self._answers if self.scope == "cheapest" else None
+        wish = Wish(*problem.target.interval, rising and self.scope != "any", accept)
+        listed = self.score.listed(found, problem.action_set, problem.cost, wish)
+        return Reduction(found, self.score) if listed is None else listed
 
     @cached_property
     def _pieces(self) -> list[Piece]:
@@ -229,7 +256,7 @@ class Exact:
 
     @cached_property
     def _search(self) -> BranchAndBound:
-        action_set, score = self.problem.action_set, self.score
+        action_set, score = self.problem.action_set, self.searched
         conditions, mine = [_about(score, self.features)], None
         if self.robust is not None:
             ends = score.interval(self.robust.floor, 2.0)
@@ -291,8 +318,8 @@ class Exact:
         The search looks only past what rounding may add to it. Where a calibrator rises within
         that, such points must still be looked at.
         """
-        end = 1 if self.score.rises else 0
-        raw, further = (self.score.interval(-1.0, c)[end] for c in (confidence, confidence + SLACK))
+        end, score = 1 if self.score.rises else 0, self.searched
+        raw, further = (score.interval(-1.0, c)[end] for c in (confidence, confidence + SLACK))
         steep = abs(further - raw) <= 6 * ABOVE
         return raw - self.side * 3 * ABOVE if steep else raw
 
@@ -301,8 +328,7 @@ class Exact:
         return self._at(codes, self.problem.cost.total(search.cost_of(at)))
 
     def _at(self, codes: Floats, cost: float) -> Point:
-        cells = self.score.grid.cells(codes[None])
-        return Point(codes, cost, float(self.score.at(cells)[0]))
+        return Point(codes, cost, float(self.score.at_codes(codes[None])[0]))
 
     def _accepts(self, point: Point, at: Ints) -> bool:
         return (
