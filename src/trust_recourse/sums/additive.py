@@ -7,6 +7,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import cached_property
 from hashlib import sha256
 from typing import Any, ClassVar, Self
 
@@ -17,7 +18,6 @@ from trust_recourse.cells import (
     ERRORS,
     INTERVAL,
     RELAXATION,
-    Cells,
     Floats,
     Grid,
     Ints,
@@ -77,6 +77,7 @@ class Additive:
         flat = tuple(np.zeros_like(each) for each in self.points)
         self.slopes = flat if slopes is None else tuple(np.asarray(each, float) for each in slopes)
         self._check()
+        self.sloped = tuple(f for f, each in enumerate(self.slopes) if each.any())
         self._kernel = Points(self.grid, self.points, self.base)
 
     def _check(self) -> None:
@@ -101,11 +102,6 @@ class Additive:
                     f"{where}, slopes: given {slopes.tolist()}, expected 0 for what is no number: "
                     "a category, a level or a missing value has points alone"
                 )
-
-    @property
-    def sloped(self) -> tuple[int, ...]:
-        """The features with a slope."""
-        return tuple(f for f, each in enumerate(self.slopes) if each.any())
 
     def stepped(self, schema: Schema) -> Schema:
         """The schema with a step for each number that has a slope: of its scale / 10⁴ if none.
@@ -158,15 +154,18 @@ class Additive:
 
     def total(self, codes: Floats) -> Floats:
         """The sum of all points at rows of codes."""
-        cells = self.grid.cells(codes)
-        each = [self.worth(f, codes[:, f], cells[:, f]) for f in range(len(self.points))]
-        return summed(self.base, each)
+        at, (points, slopes) = self.grid.first_cell + self.grid.cells(codes), self._row
+        return summed(self.base, points[at] + slopes[at] * np.where(np.isnan(codes), 0.0, codes))
 
-    def worth(self, f: int, codes: Floats, cells: Cells) -> Floats:
-        """The points of one feature's codes, which lie in these cells."""
-        if not self.slopes[f].any():
-            return self.points[f][cells]
-        return self.points[f][cells] + self.slopes[f][cells] * np.nan_to_num(codes)
+    @cached_property
+    def _row(self) -> tuple[Floats, Floats]:
+        """The points of all cells in one row, and their slopes."""
+        return np.concatenate(self.points), np.concatenate(self.slopes)
+
+    def worth(self, f: int, codes: Floats) -> Floats:
+        """The points of one feature's codes."""
+        cells = self.grid.cells_in(f, codes)
+        return self.points[f][cells] + self.slopes[f][cells] * np.where(np.isnan(codes), 0.0, codes)
 
     def score_of(self, wanted: int) -> Score:
         """The confidence of the class at this position of `classes_`, and bounds on it."""
@@ -182,12 +181,9 @@ class Additive:
         return PointParts(self.grid, POINTS, sign * self.base, sign, self.points, self.slopes)
 
 
-def summed(base: float, each: Sequence[Floats]) -> Floats:
-    """The sum of each feature's points, in the order of features whatever the number of rows."""
-    total = each[0].copy()
-    for more in each[1:]:
-        total += more
-    return base + total
+def summed(base: float, each: Floats) -> Floats:
+    """The sum of rows of points, one after another, so that it is the same beside any other row."""
+    return np.asarray(base + np.add.accumulate(each, axis=1)[:, -1])
 
 
 def logistic(total: Floats) -> Floats:

@@ -60,7 +60,7 @@ class CardScore(Score):
     def at(self, cells: Cells) -> Floats:
         """Confidence at rows of cells: the very floats of `predict_proba`."""
         each = [points[cells[:, f]] for f, points in enumerate(self.points)]
-        return of_class(logistic(summed(self.base, each)), self.wanted)
+        return of_class(logistic(summed(self.base, np.column_stack(each))), self.wanted)
 
     def confidence(self, number: Floats) -> Floats:
         """The confidence that stands for a number of the kernel."""
@@ -168,10 +168,7 @@ class SlopedScore(Score):
         reach = _Reach(self, action_set, cost, wish, moving)
         for f in moving:
             found[f] = reach.values(f)
-        points = [
-            card.worth(f, each.codes, self.grid.cells_in(f, each.codes))
-            for f, each in enumerate(found)
-        ]
+        points = [card.worth(f, each.codes) for f, each in enumerate(found)]
         return Reduction(*on_values(found, points, card.base, self.wanted, 1.0))
 
 
@@ -306,8 +303,7 @@ class _Reach:
             yield a, b, sign * float(card.slopes[f][c]), sign * float(card.points[f][c])
 
     def _worth(self, f: int, codes: Floats) -> Floats:
-        card = self.score.card
-        return self.score.sign * card.worth(f, codes, self.score.grid.cells_in(f, codes))
+        return self.score.sign * self.score.card.worth(f, codes)
 
 
 def _logit(confidence: float) -> float:
