@@ -355,9 +355,9 @@ def _check_cover(proof: Proof, offers: list[Offered], levels: list[Level], goal:
     ]
     for f, (offered, alike) in enumerate(zip(offers, reader.alike(cells), strict=True)):
         cancel.check()
-        every = np.ones(len(offered.every), dtype=bool)
+        cheap = offered.costs(offered.every) < goal  # what costs more is in no cheaper answer
         order = reader.order(f) if len(levels) == 1 else None
-        offered.check_cover(alike, order, every if left is None else left[f])
+        offered.check_cover(alike, order, cheap if left is None else left[f] & cheap)
 
 
 # ---------------------------------------------------------------- the leaves

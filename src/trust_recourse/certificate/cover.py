@@ -172,8 +172,7 @@ def on_steps(f: int, problem: Problem, reader: Reader, codes: Floats, goal: floa
         found = actions.values(MOST_ON_STEPS, float(low), float(high))
     except SchemaError as error:
         raise CertificateError(f"{feature.title} has a slope, but its {error}") from None
-    found = found[~np.isnan(found)]
-    return found if len(found) else np.zeros(1)
+    return found[~np.isnan(found)]
 
 
 def _nearest_or(actions: FeatureActions, a: float, b: float) -> float:

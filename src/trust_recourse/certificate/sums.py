@@ -82,7 +82,8 @@ class Card(Reader):
     def on(self, values: Mapping[int, Floats]) -> Card:
         """Each of these values is worth its cell's points and its slope times itself."""
         edges, points = [*self.edges], [*self.points]
-        for f, known in values.items():
+        for f, listed in values.items():
+            known = listed if len(listed) else np.zeros(1)
             cell = (known[:, None] > self.edges[f]).sum(axis=1)
             worth = self.points[f][cell] + self.steep[f][cell] * known
             edges[f], points[f] = known[:-1], np.append(worth, self.points[f][self.known[f] :])

@@ -307,9 +307,11 @@ class Exact:
         """The target as an interval of a score's numbers, and the side to get there from."""
         if score not in self._intervals:
             own = self._at(self.problem.action_set.own, 0.0).confidence
-            rises = own < self.problem.target.interval[0]
-            ends = score.interval(*self.problem.target.interval)
-            self._intervals[score] = *ends, 1 if rises == score.rises else -1
+            least, most = self.problem.target.interval
+            low, high = score.interval(least, most)
+            if most == math.inf:  # there is no end, whatever numbers there are
+                low, high = (low, 2.0) if score.rises else (-1.0, high)
+            self._intervals[score] = low, high, 1 if (own < least) == score.rises else -1
         return self._intervals[score]
 
     def _beyond(self, confidence: float) -> float:

@@ -89,7 +89,7 @@ class CardScore(Score):
             side * points[each.cells] for points, each in zip(self.points, features, strict=True)
         ]
         kept = [np.arange(len(each)) for each in gains]
-        if condition.high >= 1.0 if side > 0 else condition.low <= 0.0:  # the more the better
+        if condition.high > 1.0 if side > 0 else condition.low < 0.0:  # the more the better
             kept = [
                 here if f in related else _undominated(features[f].costs, gains[f])
                 for f, here in enumerate(kept)
