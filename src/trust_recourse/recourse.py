@@ -38,7 +38,7 @@ from trust_recourse.schema import ActionSet, Schema
 from trust_recourse.schema.scalars import plain
 from trust_recourse.search.diverse import diverse
 from trust_recourse.search.engines import BY_TRIAL, NAMES, Engine
-from trust_recourse.search.exact import Answer, Exact, Robust
+from trust_recourse.search.exact import Answer, Exact, Keep, Robust
 from trust_recourse.vocabulary import Mode
 
 PARTS_A_PROCESS = 8  # so that none waits long for the last
@@ -519,7 +519,7 @@ class Recourse:
         if self.library is None:
             return
         said = float(self.library.predict_proba(codes[None])[0, self.wanted_at])
-        if said != confidence:
+        if abs(said - confidence) > sums.tolerance(self.model, codes[None])[0]:
             raise RuntimeError(
                 f"the library says {said!r} of an option where its model as read says "
                 f"{confidence!r}; please report this"
@@ -590,7 +590,7 @@ class Recourse:
             time_limit=question.time_limit,
         )  # fmt: skip
         kept = _Kept(self, problem, question)
-        first = engine.cheapest(kept.take if question.plausible else None, question.gap)
+        first = self._cheapest(engine, kept.take if question.plausible else None, question.gap)
         if first.point is None:
             unsure = first.stopped or kept.refused < math.inf
             return Answers([], Status.NOT_FOUND if unsure else Status.INFEASIBLE, first.nodes)
@@ -605,6 +605,29 @@ class Recourse:
             nodes,
         )
 
+    def _cheapest(self, engine: Exact, keep: Keep | None, gap: float) -> Answer:
+        """The cheapest that its library, too, finds enough.
+
+        Sums that it adds up otherwise may miss the target by rounding where ours meet it: then that
+        much more is asked for, and nothing is known to be cheaper but what was found first.
+        """
+        found = engine.cheapest(keep, gap)
+        target, bound, more = engine.problem.target, found.lower_bound, 0.0
+        while found.point is not None and not self._agrees(target, found.point.codes):
+            more = 4.0 * max(more, float(sums.tolerance(self.model, found.point.codes[None])[0]))
+            asked = replace(engine.problem, target=target.raised(more))
+            again = engine.about(asked, found.nodes).cheapest(keep, gap)
+            found = again._replace(nodes=found.nodes + again.nodes, lower_bound=bound)
+            if found.point is None:
+                return found._replace(stopped=True)
+        return found
+
+    def _agrees(self, target: Target, codes: Floats) -> bool:
+        """Whether a point meets its target by the library's own word."""
+        if self.library is None:
+            return True
+        return target.met(float(self.library.predict_proba(codes[None])[0, self.wanted_at]))
+
     def _at_a_distance(self, engine: Exact, kept: _Kept, first: Answer) -> tuple[int, list[Point]]:
         """Boxes opened, and the answers after the first that lie apart from those before."""
         nodes, answer = first.nodes, first
@@ -612,7 +635,7 @@ class Recourse:
             kept.chosen.append(answer.point)
             if answer.stopped or len(kept.chosen) == kept.question.n_options:
                 break
-            answer = engine.cheapest(kept.take, kept.question.gap)
+            answer = self._cheapest(engine, kept.take, kept.question.gap)
             nodes += answer.nodes
         return nodes, kept.chosen[1:]
 
@@ -628,7 +651,7 @@ class Recourse:
                 return Answer(None, 0.0, True, 0)
             schema = action_set.schema.lock(*(action_set.schema.names[f] for f in sorted(locked)))
             problem = replace(engine.problem, action_set=schema.action_set_of(action_set.own))
-            answer = engine.about(problem, nodes).cheapest(keep, question.gap)
+            answer = self._cheapest(engine.about(problem, nodes), keep, question.gap)
             nodes += answer.nodes
             return answer
 
