@@ -121,7 +121,9 @@ class Recourse:
                 "give schema=Schema.infer(X), with X the rows it was fitted on"
             )
         self.model = model
-        self.schema: Schema = _fitting(model.schema_ if schema is None else schema, model)
+        given: Schema = model.schema_ if schema is None else schema
+        self.schema: Schema = _fitting(given, model)
+        self.stepped = _stepped(given, self.schema)
         self.cost = Cost.named(cost)
         self.cost.check(self.schema)
         asked = Question(decision_threshold=decision_threshold).decision_threshold
@@ -289,6 +291,8 @@ class Recourse:
             _ = self.score  # made once, for all who share the model
         other = copy(self)
         other.schema = self.schema if schema is None else _fitting(schema, self.model)
+        if schema is not None:
+            other.stepped = (*self.stepped, *_stepped(schema, other.schema))
         other.cost = cost or self.cost
         other.decision_threshold = decision_threshold or self.decision_threshold
         other.threshold_given = self.threshold_given or decision_threshold is not None
@@ -721,6 +725,12 @@ def _fitting(schema: Schema, model: Any) -> Schema:
         if feature.protected and feature.name in schema and not schema[feature.name].protected:
             schema = schema.update(feature.name, protected=True)
     return schema
+
+
+def _stepped(given: Schema, fitting: Schema) -> tuple[str, ...]:
+    """The features that got a step because the model has a slope for them, and they had none."""
+    each = zip(given, fitting, strict=True)
+    return tuple(ours.name for theirs, ours in each if theirs.step != ours.step)
 
 
 class _Kept:

@@ -165,7 +165,8 @@ class Additive:
         """
         at, (points, slopes) = self.grid.first_cell + self.grid.cells(codes), self._row
         size = np.abs(points[at]) + np.abs(slopes[at] * np.where(np.isnan(codes), 0.0, codes))
-        return np.asarray(len(points) * 2.0**-51 * (abs(self.base) + size.sum(axis=1)) + 2.0**-50)
+        many = (len(self.points) + 3) * 2.0**-52
+        return np.asarray(many * (abs(self.base) + size.sum(axis=1)) + 2.0**-50)
 
     @cached_property
     def _row(self) -> tuple[Floats, Floats]:
