@@ -468,6 +468,7 @@ class Wish(NamedTuple):
     most: float
     rising: bool
     accept: Callable[[Floats], bool] | None
+    room: tuple[float, float] | None = None  # a radius, and the least confidence all around
 
 
 # ---------------------------------------------------------------- the score
@@ -482,6 +483,7 @@ class Score(ABC):
     grid: Grid
     kernel: Kernel
     rises: bool = True
+    lists: bool = False  # whether values are told apart that lie in one cell, see `listed`
 
     @abstractmethod
     def at(self, cells: Cells) -> Floats:
@@ -533,6 +535,30 @@ class Score(ABC):
         (`time.monotonic`) for the deadline.
         """
         del features, condition, incumbent, related, accept, deadline
+        return None
+
+    def worst(self, features: Sequence[Candidates], schema: Schema, radius: float) -> Score | None:
+        """The least confidence within a radius, on the cells of listed values.
+
+        None where the score lists none: cells, and bounds on them, tell this and what follows.
+        """
+        del features, schema, radius
+        return None
+
+    def worst_at(self, schema: Schema, codes: Floats, radius: float) -> float:
+        """The least confidence within a radius of a row of codes, where `worst` says something."""
+        raise NotImplementedError
+
+    def radius(self, schema: Schema, codes: Floats, threshold: float, norm: str) -> float | None:
+        """The distance to the nearest confidence below a threshold; None: see `worst`."""
+        del schema, codes, threshold, norm
+        return None
+
+    def noise(
+        self, codes: Floats, deviation: Floats, threshold: float, tolerance: float
+    ) -> tuple[float, float] | None:
+        """The probability that Gaussian noise keeps a threshold, and its error; None likewise."""
+        del codes, deviation, threshold, tolerance
         return None
 
     def bounds(self, first: Ints, last: Ints) -> tuple[Floats, Floats, Floats]:

@@ -75,7 +75,7 @@ def check_cell_model(
 def _searched(model: Any, X: Any, wanted: int, rng: np.random.Generator) -> Score:
     """The score itself or, where it lists values, that of those which somebody may have."""
     score: Score = model.score_of(wanted)
-    if type(score).listed is Score.listed:
+    if not score.lists:
         return score
     person = _person(model, X, score, rng)
     schema = _few(Recourse(model).schema, model.schema_.encode(person)[0], rng)

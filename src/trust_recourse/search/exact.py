@@ -245,7 +245,8 @@ class Exact:
             found = [piece.candidates for piece in self._pieces]
         rising = problem.target.mode == "at_least" or self.scope == "furthest"
         accept = self._answers if self.scope == "cheapest" else None
-        wish = Wish(*problem.target.interval, rising and self.scope != "any", accept)
+        room = None if self.robust is None else (self.robust.radius, self.robust.floor)
+        wish = Wish(*problem.target.interval, rising and self.scope != "any", accept, room)
         listed = self.score.listed(found, problem.action_set, problem.cost, wish)
         return Reduction(found, self.score) if listed is None else listed
 
@@ -255,10 +256,20 @@ class Exact:
         return _pieces(self.score.grid, self.problem, self.robust.radius)
 
     @cached_property
+    def _worst(self) -> Score | None:
+        """The least confidence around the values, where these do not tell it by their cells."""
+        if self.robust is None:
+            return None
+        return self.score.worst(self.features, self.problem.action_set.schema, self.robust.radius)
+
+    @cached_property
     def _search(self) -> BranchAndBound:
         action_set, score = self.problem.action_set, self.searched
         conditions, mine = [_about(score, self.features)], None
-        if self.robust is not None:
+        if self._worst is not None and self.robust is not None:
+            ends = self._worst.interval(self.robust.floor, 2.0)
+            conditions.append(Condition(self._worst, *ends, self.side, conditions[0].cells))
+        elif self.robust is not None:
             ends = score.interval(self.robust.floor, 2.0)
             lows, highs = (np.concatenate([p[end] for p in self._pieces]) for end in (1, 2))
             cells = conditions[0].cells
@@ -336,12 +347,15 @@ class Exact:
         return (
             self.problem.target.met(point.confidence)
             and self.problem.action_set.allows(point.codes)
-            and (self.robust is None or self._holds(at))
+            and (self.robust is None or self._holds(point.codes, at))
         )
 
-    def _holds(self, at: Ints) -> bool:
+    def _holds(self, codes: Floats, at: Ints) -> bool:
         """Whether the floor is kept in every cell that noise around a point may reach."""
         assert self.robust is not None
+        if self.score.lists:
+            schema, radius = self.problem.action_set.schema, self.robust.radius
+            return self.score.worst_at(schema, codes, radius) >= self.robust.floor
         ends = tuple(
             (int(p.lows[k]), int(p.highs[k])) for p, k in zip(self._pieces, at, strict=True)
         )
@@ -367,6 +381,9 @@ def radius(score: Score, schema: Schema, codes: Floats, threshold: float, norm: 
     Every numeric feature counts as continuous and unlimited, immutable ones too; others stay.
     Distances are scaled by the schema. ∞ if the decision is lost nowhere.
     """
+    known = score.radius(schema, codes, threshold, norm)
+    if known is not None:
+        return known
     own = score.grid.cells(codes[None])[0]
     away = [
         _distances(score.grid.ends(f), float(code), int(cell), feature)

@@ -36,7 +36,8 @@ from trust_recourse.cells import (
 )
 from trust_recourse.cost import MOST_COST, Cost, Units
 from trust_recourse.schema import ActionSet, Feature, FeatureActions, Schema, SchemaError
-from trust_recourse.sums.additive import Additive, Points, logistic, summed
+from trust_recourse.sums.additive import NUMBERS, Additive, Points, logistic, summed
+from trust_recourse.sums.slopes import Line, noise, radius
 
 FEWEST = 256  # candidates from which on a question is reduced before it is searched
 MOST_VALUES = 1 << 20  # of one feature
@@ -140,6 +141,8 @@ def _unnamed(d: int) -> Schema:
 class SlopedScore(Score):
     """One class's confidence of a model with slopes, which speaks of codes and not of cells."""
 
+    lists = True
+
     def __init__(self, card: Additive, wanted: int) -> None:
         self.card, self.wanted, self.grid, self.rises = card, wanted, card.grid, wanted == 1
         self.sign = 1.0 if wanted == 1 else -1.0
@@ -171,6 +174,64 @@ class SlopedScore(Score):
         points = [card.worth(f, each.codes) for f, each in enumerate(found)]
         return Reduction(*on_values(found, points, card.base, self.wanted, 1.0))
 
+    # ------------------------------------------------------------ how safe an answer is
+
+    def worst(self, features: Sequence[Candidates], schema: Schema, radius: float) -> CardScore:
+        """Each number's least points around each of its values."""
+        points = [
+            self._least(f, feature, each.codes, radius)
+            for f, (feature, each) in enumerate(zip(schema, features, strict=True))
+        ]
+        return on_values(features, points, self.card.base, self.wanted, 1.0)[1]
+
+    def worst_at(self, schema: Schema, codes: Floats, radius: float) -> float:
+        """The confidence where all numbers have their least points."""
+        each = [self._least(f, of, codes[f : f + 1], radius) for f, of in enumerate(schema)]
+        total = summed(self.card.base, np.column_stack(each))
+        return float(of_class(logistic(total), self.wanted)[0])
+
+    def radius(self, schema: Schema, codes: Floats, threshold: float, norm: str) -> float:
+        """In closed form where no number is cut into cells."""
+        if float(self.at_codes(codes[None])[0]) < threshold:
+            return 0.0
+        return radius(self._lines(schema, codes), max(self._margin(codes, threshold), 0.0), norm)
+
+    def noise(
+        self, codes: Floats, deviation: Floats, threshold: float, tolerance: float
+    ) -> tuple[float, float]:
+        """In closed form where no number is cut into cells."""
+        lines = self._lines(self.grid.schema, codes)
+        return noise(
+            lines, deviation[deviation > 0].tolist(), self._margin(codes, threshold), tolerance
+        )
+
+    def _margin(self, codes: Floats, threshold: float) -> float:
+        return self.sign * float(self.card.total(codes[None])[0]) - _logit(threshold)
+
+    def _lines(self, schema: Schema, codes: Floats) -> list[Line]:
+        """The numbers that may move."""
+        each = zip(schema, codes.tolist(), strict=True)
+        return [
+            self._line(f, feature, code)
+            for f, (feature, code) in enumerate(each)
+            if feature.kind in NUMBERS and not math.isnan(code)
+        ]
+
+    def _line(self, f: int, feature: Feature, code: float) -> Line:
+        ends, card = self.grid.ends(f), self.card
+        known = slice(len(ends) - 1)
+        points, slopes = (self.sign * of[f][known] for of in (card.points, card.slopes))
+        return Line(code, feature.scale, ends, points, slopes)
+
+    def _least(self, f: int, feature: Feature, codes: Floats, radius: float) -> Floats:
+        """The points for class 1 that are least for the wanted one, around each code."""
+        found = self.card.worth(f, codes)
+        known = ~np.isnan(codes)
+        if feature.kind in NUMBERS and known.any():
+            least = self._line(f, feature, 0.0).least(codes[known], radius * feature.scale)
+            found[known] = self.sign * least
+        return found
+
 
 class _Reach:
     """How far each number with a slope has to be followed, and its values until there.
@@ -184,6 +245,8 @@ class _Reach:
     ) -> None:
         self.score, self.action_set, self.cost, self.wish = score, action_set, cost, wish
         self.schema, self.own = action_set.schema, action_set.own
+        straight = all(len(edges) == 0 for edges in score.grid.edges)
+        self.rising = wish.rising and (wish.room is None or straight)
         self.alone: dict[int, float] = {}  # a value that is enough by itself
         self.most = math.inf  # what an answer costs, before the root
         if wish.accept is not None:
@@ -208,8 +271,12 @@ class _Reach:
     @property
     def _change(self) -> float:
         """By how much the sum has to change at least; 0 if it need not."""
-        now = self.score.sign * float(self.score.card.total(self.own[None])[0])
-        if now < (least := _logit(self.wish.least)):
+        now, least = self.score.sign * float(self.score.card.total(self.own[None])[0]), -math.inf
+        if self.wish.room is not None:
+            radius, floor = self.wish.room
+            worst = self.score.worst_at(self.schema, self.own, radius)
+            least = _logit(floor) + now - _logit(worst)
+        if now < (least := max(least, _logit(self.wish.least))):
             return least - now
         return min(_logit(self.wish.most) - now, 0.0)
 
@@ -239,7 +306,7 @@ class _Reach:
             codes = actions.values(MOST_VALUES, low, high)
         except SchemaError as error:
             raise SchemaError(f"feature {feature.name!r} has a slope, but its {error}") from None
-        if self.wish.rising:
+        if self.rising:
             worth, mine = self._worth(f, codes), self._worth(f, np.array([own]))[0]
             codes = codes[(worth > mine) | (codes == own) | np.isnan(codes)]
         if feature.name in self.cost.functions:
@@ -261,7 +328,7 @@ class _Reach:
             else:
                 far = self._far(feature)
                 low, high = max(low, float(self.own[f]) - far), min(high, float(self.own[f]) + far)
-            if self.wish.rising:
+            if self.rising:
                 low, high = self._ends(f, actions, low, high)
         if math.isinf(low) or math.isinf(high):
             side = "lower" if math.isinf(low) else "upper"
