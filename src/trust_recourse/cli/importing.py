@@ -27,7 +27,8 @@ def import_(
     file: Annotated[
         Path,
         typer.Argument(
-            metavar="FILE", help="LightGBM's text, XGBoost's JSON or UBJSON, or a file of skops."
+            metavar="FILE",
+            help="LightGBM's text, XGBoost's JSON or UBJSON, a file of skops, or a CSV of points.",
         ),
     ],
     schema: Annotated[
@@ -53,8 +54,10 @@ def import_(
 ) -> None:
     r"""Read a model that you already run, exactly, from the file its library wrote.
 
-    LightGBM, XGBoost, and the trees, forests and boosted trees of scikit-learn, of two classes.
-    Save the model as its library does; all of these are read without running anything in them:
+    LightGBM, XGBoost, and the trees, forests, boosted trees and logistic regressions of
+    scikit-learn, of two classes; and scorecards in CSV, with a line for each bin: feature, from,
+    to, value, points. Save the model as its library does; all of these are read without running
+    anything in them:
 
         model.booster_.save_model("loans.txt")        # LightGBM
 
@@ -63,7 +66,8 @@ def import_(
         skops.io.dump(model, "loans.skops")           # scikit-learn
 
     A pickle or a joblib file is never opened. With --data the library predicts those rows, and
-    unless the model as read says the same of each, to the last bit, nothing is written. From then
+    unless the model as read says the same of each, to the last bit (of a regression but for the
+    rounding of sums), nothing is written. From then
     on the file that is written speaks for the model: every command takes it, with none of the
     libraries installed. `trust-recourse schema` makes a first schema from the rows.
 
@@ -102,7 +106,7 @@ def import_(
         "model": str(out), "fingerprint": model.fingerprint_, "format": given.format,
         **_sizes(model), "features": list(rules.names), "used": [rules.names[f] for f in used],
         "by_name": given.named, "classes": labels, "wanted": yes,
-        "decision_threshold": threshold or 0.5, "compared": 0 if rows is None else len(rows),
+        "decision_threshold": threshold or 0.5, "compared": given.compared,
         "refused": None if no is None else len(no), "first_refused": no[0] if no else None,
         "protected": [] if rows is None else [
             use.to_dict() for use in uses(model, rules, rules.encode(rows))
@@ -149,6 +153,7 @@ def _tell(told: dict[str, Any], data: Path | None) -> None:
     console, out, labels = page.console(), told["model"], told["classes"]
     exactly = "to the last bit" if "trees" in told else "but for the rounding of its sums"
     rows = f"{told['compared']:,} rows: the library says the same of each, {exactly}"
+    none = "no rows were given by --data" if data is None else "there is no library to ask"
     by = "by name" if told["by_name"] else "in the order of the schema: the model has no names"
     grid = Table.grid(padding=(0, 2, 0, 0))
     for name, text in (
@@ -159,7 +164,7 @@ def _tell(told: dict[str, Any], data: Path | None) -> None:
         ("features", f"{len(told['used'])} of {len(told['features'])} are used"),
         ("columns", by),
         ("classes", f"{labels[0]}, then {labels[1]}"),
-        ("compared", rows if told["compared"] else "nothing: no rows were given by --data"),
+        ("compared", rows if told["compared"] else f"nothing: {none}"),
     ):
         grid.add_row(page.words(name, "dim"), page.words(text))
     console.print(grid)

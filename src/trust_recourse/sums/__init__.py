@@ -28,7 +28,7 @@ __all__ = ["Additive", "SumModel", "UnreadableError", "adopt"]
 
 _READERS = {
     "catboost": ("catboost",), "lightgbm": ("lightgbm",), "sklearn": ("sklearn", "linear"),
-    "xgboost": ("xgboost",),
+    "scorecard": ("scorecard",), "xgboost": ("xgboost",),
 }  # fmt: skip
 
 Read = SumModel | Additive
@@ -48,8 +48,8 @@ def adopt(
     XGBoost's files know only 0 and 1.
 
     Or it takes the path of a file in the library's own safe format: LightGBM's text, XGBoost's JSON
-    or UBJSON, or one of skops for scikit-learn; `X` is then rows as any table has them, or an
-    array in the schema's order. A pickle is never opened.
+    or UBJSON, or one of skops for scikit-learn; or a scorecard in CSV, see docs/linear.md. `X` is
+    then rows as any table has them, or an array in the schema's order. A pickle is never opened.
 
     The library sees people's own values: a missing code such as -9 as that number, a blank as NaN;
     of a category or ordinal the number it is, or its place among the model's pandas categories.
@@ -89,16 +89,18 @@ class Library(NamedTuple):
     """A model of a library, to be asked by rows of codes of a schema."""
 
     model: Any
-    columns: Columns
+    columns: Columns | None  # None: there is no library, so nobody to ask
     reader: Any
 
     def predict_proba(self, codes: Floats) -> Floats:
         """What the library itself says, (n, 2)."""
+        assert self.columns is not None
         said: Floats = self.reader.predict_proba(self.model, self.columns.rows(codes))
         return said
 
     def told(self, X: pd.DataFrame) -> Floats:
         """What the library itself says of rows as any table has them, (n, 2)."""
+        assert self.columns is not None
         said: Floats = self.reader.predict_proba(self.model, self.columns.table(X))
         return said
 
@@ -162,6 +164,7 @@ class Imported(NamedTuple):
     format: str
     model: Read
     named: bool  # whether its columns have names, and not only an order
+    compared: int = 0  # rows that its library was asked about again
 
 
 def imported(
@@ -188,7 +191,7 @@ def read_file(source: Path, schema: Schema, X: pd.DataFrame | None = None) -> Im
         form, given = opened(source)
         read, library = known(given, schema)
         store.check(read)
-        theirs = None if X is None else library.told(X)
+        theirs = None if X is None or library.columns is None else library.told(X)
     except (FileError, ModuleNotFoundError):
         raise
     except UnreadableError as error:
@@ -196,6 +199,7 @@ def read_file(source: Path, schema: Schema, X: pd.DataFrame | None = None) -> Im
     except Exception as error:  # the libraries have no common word for what they trip over
         told = f"{type(error).__name__}: {error}".partition("\n")[0]
         raise UnreadableError(f"{source}: damaged, or of no known version ({told})") from error
-    if X is not None:
+    if theirs is not None:
         _compare(read, theirs, X)
-    return Imported(form.name, read, library.columns.names is not None)
+    named = library.columns is None or library.columns.names is not None
+    return Imported(form.name, read, named, 0 if theirs is None else len(theirs))

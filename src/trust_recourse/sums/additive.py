@@ -9,6 +9,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from hashlib import sha256
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -26,6 +27,7 @@ from trust_recourse.cells import (
     handed,
     of_class,
 )
+from trust_recourse.files import FileError
 from trust_recourse.question import decided
 from trust_recourse.schema import Schema
 from trust_recourse.schema.steps import ratio
@@ -146,6 +148,16 @@ class Additive:
         from trust_recourse.sums import store
 
         return model_file.restored(path, {cls.__name__: store.points})
+
+    @classmethod
+    def from_csv(cls, path: str | os.PathLike[str], schema: Schema) -> Additive:
+        """Read a scorecard: a line for each bin of each feature; docs/linear.md has the columns."""
+        from trust_recourse.sums import read_file
+
+        made = read_file(Path(path), schema).model
+        if not isinstance(made, cls):
+            raise FileError(f"{path}: no scorecard but a {type(made).__name__}; expected a CSV")
+        return made
 
     def predict_proba(self, X: Any) -> Floats:
         """Class probabilities, (n, 2)."""
