@@ -154,13 +154,14 @@ def _tell(told: dict[str, Any], data: Path | None) -> None:
     exactly = "to the last bit" if "trees" in told else "but for the rounding of its sums"
     rows = f"{told['compared']:,} rows: the library says the same of each, {exactly}"
     none = "no rows were given by --data" if data is None else "there is no library to ask"
+    slopes = f", and per unit of {told['slopes']:,} numbers" if told.get("slopes") else ""
     by = "by name" if told["by_name"] else "in the order of the schema: the model has no names"
     grid = Table.grid(padding=(0, 2, 0, 0))
     for name, text in (
         ("read", told["format"]),
         ("trees", f"{told['trees']:,}, with {told['leaves']:,} leaves")
         if "trees" in told
-        else ("points", f"of {told['bins']:,} bins, per unit of {told['slopes']:,} numbers"),
+        else ("points", f"of {told['bins']:,} bins{slopes}"),
         ("features", f"{len(told['used'])} of {len(told['features'])} are used"),
         ("columns", by),
         ("classes", f"{labels[0]}, then {labels[1]}"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 
@@ -128,11 +127,13 @@ class FeatureActions:
 
     def values(self, limit: int = MOST_LISTED, low: float = -INF, high: float = INF) -> Floats:
         """List one's own and all allowed values from low to high; a missing one comes last."""
-        found = np.array(self.choices or ())
+        found = np.array([choice for choice in self.choices or () if low <= choice <= high])
         if self.choices is None and (ends := self.destinations(math.nextafter(low, -INF), high)):
-            found = np.array(ends) if ends[0] == ends[1] else self._multiples(*ends, limit)
-        inside = (found >= low) & (found <= high) & ~np.isin(found, self.never)
-        return np.unique(np.append(found[inside], self.own))
+            found = np.array(ends[:1]) if ends[0] == ends[1] else self._multiples(*ends, limit)
+        if self.never:
+            found = found[~np.isin(found, self.never)]
+        at = int(found.searchsorted(self.own))
+        return found if self.own in found[at : at + 1] else np.insert(found, at, self.own)
 
     def _multiples(self, low: float, high: float, limit: int) -> Floats:
         if self.step is None or math.isinf(high - low):
@@ -148,4 +149,5 @@ class FeatureActions:
     def _numbers(self, *multiples: float) -> list[int]:
         """Which multiple of the step each of these is."""
         p, q = ratio(self.step or 1.0)
-        return [round(Fraction(multiple) * q / p) for multiple in multiples]
+        ratios = (multiple.as_integer_ratio() for multiple in multiples)
+        return [(2 * n * q + d * p) // (2 * d * p) for n, d in ratios]

@@ -201,7 +201,8 @@ class Additive:
     def parts_of(self, wanted: int) -> Parts:
         """The points for the class at this position of `classes_`, for explanations."""
         sign = 1.0 if wanted == 1 else -1.0
-        return PointParts(self.grid, POINTS, sign * self.base, sign, self.points, self.slopes)
+        words = POINTS._replace(term="term") if self.sloped else POINTS
+        return PointParts(self.grid, words, sign * self.base, sign, self.points, self.slopes)
 
 
 def summed(base: float, each: Floats) -> Floats:

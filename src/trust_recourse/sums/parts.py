@@ -200,7 +200,7 @@ class PointParts(Parts):
 
     def name(self, term: int) -> str:
         """It is a bin of its feature, or points per unit."""
-        kind = "points per unit" if self._sloped[term] else self.words.term
+        kind = "points per unit" if self._sloped[term] else "bin"
         return f"{kind} of {self.grid.schema[term].title}"
 
     @property
@@ -220,7 +220,7 @@ class PointParts(Parts):
                 told = self.grid.statement(f, np.arange(len(points)) == cell) or "any"
                 unit = f" and {slopes[cell]:+g} per {feature.unit or 'unit'}" * (slopes[cell] != 0)
                 rows.append([feature.title, told, f"{number:+g}{unit}"])
-        return ("feature", self.words.term, self.words.score), rows
+        return ("feature", "bin", self.words.score), rows
 
     def conditions(self, terms: Sequence[int], a: Floats, b: Floats) -> list[str]:
         """The bins in which both rows lie; of a number with points per unit the values."""
