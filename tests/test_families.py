@@ -32,8 +32,9 @@ from trust_recourse.web.state import AppState
 
 FAMILIES = {
     "lightgbm": "tree", "xgboost": "tree", "forest": "tree", "points": "bin",
+    "regression": "points per unit",
 }  # fmt: skip
-HERE = [name for name in FAMILIES if name in ("forest", "points") or find_spec(name)]
+HERE = [name for name in FAMILIES if name not in ("lightgbm", "xgboost") or find_spec(name)]
 every = pytest.mark.parametrize("family", HERE)
 GIVEN = {"organisation": "A clinic", "contact": "Ann, 555 0100", "valid_until": "2099-01-31"}
 
@@ -58,6 +59,10 @@ def fitted(family, seed=0):
             from sklearn.ensemble import RandomForestClassifier
 
             return RandomForestClassifier(12, max_depth=4, n_jobs=1, random_state=0).fit(X, y)
+        if family == "regression":
+            from sklearn.linear_model import LogisticRegression
+
+            return LogisticRegression().fit(X, y)
     points = [[0.4, 0.1, -0.6], [-0.2, 0.3], [1.4, 0.6, -0.4 - seed, -1.3]]
     return Additive(schema(), [[45, 60], [62], [1, 4, 12]], points)
 
@@ -154,7 +159,7 @@ def test_pictures(family):
     assert ax.get_xlabel() == f"{first.score} of class 1"
     drawn = plot.draw_duel(plot.duel_info(first, second))
     assert drawn.get_xlabel() == f"share of the change in {first.score}"
-    with pytest.raises(TypeError, match=f"by {FAMILIES[family]}s, which have no literals"):
+    with pytest.raises(TypeError, match=f"by {first.noun}s, which have no literals"):
         plot.rule_map_info(first)
 
 

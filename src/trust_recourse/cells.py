@@ -29,8 +29,9 @@ from numba.core.cgutils import create_struct_proxy
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from trust_recourse.cost import Cost
 from trust_recourse.floats import first_float, last_float_before
-from trust_recourse.schema import Feature, Schema
+from trust_recourse.schema import ActionSet, Feature, Schema
 from trust_recourse.wording import brief
 
 Floats = NDArray[np.float64]
@@ -456,6 +457,21 @@ class Reduction(NamedTuple):
     bound: float = 0.0
 
 
+class Wish(NamedTuple):
+    """What the values of a question are looked for: confidences from least to most.
+
+    `rising`: the more confidence the better, and nothing but that and the cost looks at the values
+    of features that are not related. Where only the cheapest answer matters, `accept` says of codes
+    whether they are one.
+    """
+
+    least: float
+    most: float
+    rising: bool
+    accept: Callable[[Floats], bool] | None
+    room: tuple[float, float] | None = None  # a radius, and the least confidence all around
+
+
 # ---------------------------------------------------------------- the score
 
 
@@ -468,10 +484,15 @@ class Score(ABC):
     grid: Grid
     kernel: Kernel
     rises: bool = True
+    lists: bool = False  # whether values are told apart that lie in one cell, see `listed`
 
     @abstractmethod
     def at(self, cells: Cells) -> Floats:
         """Confidence at rows of cells: the very floats of the model's own `predict_proba`."""
+
+    def at_codes(self, codes: Floats) -> Floats:
+        """Confidence at rows of codes; a model with slopes says more of them than of cells."""
+        return self.at(self.grid.cells(codes))
 
     @abstractmethod
     def confidence(self, number: Floats) -> Floats:
@@ -486,6 +507,16 @@ class Score(ABC):
             least = first_float(lambda numbers: self.confidence(numbers) <= high)
             most = last_float_before(lambda numbers: self.confidence(numbers) < low)
         return (math.inf if least is None else least), most
+
+    def listed(
+        self, features: Sequence[Candidates], action_set: ActionSet, cost: Cost, wish: Wish
+    ) -> Reduction | None:
+        """The values worth trying and a score of them, where they are more than one a cell.
+
+        `features` are the cheapest values of each cell. None, where these are all it takes.
+        """
+        del features, action_set, cost, wish
+        return None
 
     def reduce(
         self,
@@ -505,6 +536,30 @@ class Score(ABC):
         (`time.monotonic`) for the deadline.
         """
         del features, condition, incumbent, related, accept, deadline
+        return None
+
+    def worst(self, features: Sequence[Candidates], schema: Schema, radius: float) -> Score | None:
+        """The least confidence within a radius, on the cells of listed values.
+
+        None where the score lists none: cells, and bounds on them, tell this and what follows.
+        """
+        del features, schema, radius
+        return None
+
+    def worst_at(self, schema: Schema, codes: Floats, radius: float) -> float:
+        """The least confidence within a radius of a row of codes, where `worst` says something."""
+        raise NotImplementedError
+
+    def radius(self, schema: Schema, codes: Floats, threshold: float, norm: str) -> float | None:
+        """The distance to the nearest confidence below a threshold; None: see `worst`."""
+        del schema, codes, threshold, norm
+        return None
+
+    def noise(
+        self, codes: Floats, deviation: Floats, threshold: float, tolerance: float
+    ) -> tuple[float, float] | None:
+        """The probability that Gaussian noise keeps a threshold, and its error; None likewise."""
+        del codes, deviation, threshold, tolerance
         return None
 
     def bounds(self, first: Ints, last: Ints) -> tuple[Floats, Floats, Floats]:

@@ -106,6 +106,13 @@ class Target:
             told["threshold"] = float(self.threshold)
         return told
 
+    def raised(self, by: float) -> Target:
+        """One that only confidences meet which meet this with so much to spare."""
+        if self.mode == "band":
+            return replace(self, tolerance=max(self.tolerance - by, 0.0))
+        least = min(self.interval[0] + by, math.nextafter(1.0, 0.0))
+        return Target(least, threshold=least)
+
     def met(self, confidence: float) -> bool:
         """Whether this confidence is enough."""
         low, high = self.interval

@@ -38,7 +38,7 @@ from trust_recourse.schema import ActionSet, Schema
 from trust_recourse.schema.scalars import plain
 from trust_recourse.search.diverse import diverse
 from trust_recourse.search.engines import BY_TRIAL, NAMES, Engine
-from trust_recourse.search.exact import Answer, Exact, Robust
+from trust_recourse.search.exact import Answer, Exact, Keep, Robust
 from trust_recourse.vocabulary import Mode
 
 PARTS_A_PROCESS = 8  # so that none waits long for the last
@@ -121,7 +121,9 @@ class Recourse:
                 "give schema=Schema.infer(X), with X the rows it was fitted on"
             )
         self.model = model
-        self.schema: Schema = model.schema_ if schema is None else _protected(schema, model)
+        given: Schema = model.schema_ if schema is None else schema
+        self.schema: Schema = _fitting(given, model)
+        self.stepped = _stepped(given, self.schema)
         self.cost = Cost.named(cost)
         self.cost.check(self.schema)
         asked = Question(decision_threshold=decision_threshold).decision_threshold
@@ -288,7 +290,9 @@ class Recourse:
         if self.exact:
             _ = self.score  # made once, for all who share the model
         other = copy(self)
-        other.schema = self.schema if schema is None else _protected(schema, self.model)
+        other.schema = self.schema if schema is None else _fitting(schema, self.model)
+        if schema is not None:
+            other.stepped = (*self.stepped, *_stepped(schema, other.schema))
         other.cost = cost or self.cost
         other.decision_threshold = decision_threshold or self.decision_threshold
         other.threshold_given = self.threshold_given or decision_threshold is not None
@@ -338,6 +342,7 @@ class Recourse:
         action_set, factual = self.schema.person(x)
         problem = Problem(action_set, Target(0.5), self.cost, self.wanted_at)
         limits: dict[str, Any] = {"node_limit": node_limit, "time_limit": time_limit}
+        limits["scope"] = "furthest"
         best, stopped = Exact(self.score, problem, **limits).max_confidence()
         target = Target(min(max(best.confidence, 1e-12), 1 - 1e-12))
         exactly = best.confidence == target.confidence  # else it is beyond all targets
@@ -359,7 +364,9 @@ class Recourse:
         """
         self._need_cells("frontier")
         problem = Problem(self.schema.action_set(x), Target(0.5), self.cost, self.wanted_at)
-        engine = Exact(self.score, problem, node_limit=node_limit, time_limit=time_limit)
+        engine = Exact(
+            self.score, problem, scope="furthest", node_limit=node_limit, time_limit=time_limit
+        )
         points = engine.frontier()
         table = self.schema.decode(np.array([p.codes for p in points]))
         table.insert(0, "confidence", [p.confidence for p in points])
@@ -459,7 +466,7 @@ class Recourse:
     def confidences(self, rows: Floats) -> Floats:
         """The wanted class's confidence at rows of codes; integers may be any number."""
         if self.exact:
-            return self.score.at(self.score.grid.cells(rows))
+            return self.score.at_codes(rows)
         table: Any = noisy_table(rows, self.schema)
         if not hasattr(self.model, "predict_proba"):
             given = np.asarray(self.model(table), dtype=float)
@@ -516,7 +523,7 @@ class Recourse:
         if self.library is None:
             return
         said = float(self.library.predict_proba(codes[None])[0, self.wanted_at])
-        if said != confidence:
+        if abs(said - confidence) > sums.tolerance(self.model, codes[None])[0]:
             raise RuntimeError(
                 f"the library says {said!r} of an option where its model as read says "
                 f"{confidence!r}; please report this"
@@ -580,12 +587,14 @@ class Recourse:
         return self._by_trials(problem, question, tried)
 
     def _by_proof(self, problem: Problem, question: Question) -> Answers:
+        chosen = question.plausible is not None or question.min_distance is not None
         engine = Exact(
             self.score, problem, robust=self._robust(question),
-            node_limit=question.node_limit, time_limit=question.time_limit,
+            scope="any" if chosen else "cheapest", node_limit=question.node_limit,
+            time_limit=question.time_limit,
         )  # fmt: skip
         kept = _Kept(self, problem, question)
-        first = engine.cheapest(kept.take if question.plausible else None, question.gap)
+        first = self._cheapest(engine, kept.take if question.plausible else None, question.gap)
         if first.point is None:
             unsure = first.stopped or kept.refused < math.inf
             return Answers([], Status.NOT_FOUND if unsure else Status.INFEASIBLE, first.nodes)
@@ -600,6 +609,29 @@ class Recourse:
             nodes,
         )
 
+    def _cheapest(self, engine: Exact, keep: Keep | None, gap: float) -> Answer:
+        """The cheapest that its library, too, finds enough.
+
+        Sums that it adds up otherwise may miss the target by rounding where ours meet it: then that
+        much more is asked for, and nothing is known to be cheaper but what was found first.
+        """
+        found = engine.cheapest(keep, gap)
+        target, bound, more = engine.problem.target, found.lower_bound, 0.0
+        while found.point is not None and not self._agrees(target, found.point.codes):
+            more = 4.0 * max(more, float(sums.tolerance(self.model, found.point.codes[None])[0]))
+            asked = replace(engine.problem, target=target.raised(more))
+            again = engine.about(asked, found.nodes).cheapest(keep, gap)
+            found = again._replace(nodes=found.nodes + again.nodes, lower_bound=bound)
+            if found.point is None:
+                return found._replace(stopped=True)
+        return found
+
+    def _agrees(self, target: Target, codes: Floats) -> bool:
+        """Whether a point meets its target by the library's own word."""
+        if self.library is None:
+            return True
+        return target.met(float(self.library.predict_proba(codes[None])[0, self.wanted_at]))
+
     def _at_a_distance(self, engine: Exact, kept: _Kept, first: Answer) -> tuple[int, list[Point]]:
         """Boxes opened, and the answers after the first that lie apart from those before."""
         nodes, answer = first.nodes, first
@@ -607,7 +639,7 @@ class Recourse:
             kept.chosen.append(answer.point)
             if answer.stopped or len(kept.chosen) == kept.question.n_options:
                 break
-            answer = engine.cheapest(kept.take, kept.question.gap)
+            answer = self._cheapest(engine, kept.take, kept.question.gap)
             nodes += answer.nodes
         return nodes, kept.chosen[1:]
 
@@ -623,7 +655,7 @@ class Recourse:
                 return Answer(None, 0.0, True, 0)
             schema = action_set.schema.lock(*(action_set.schema.names[f] for f in sorted(locked)))
             problem = replace(engine.problem, action_set=schema.action_set_of(action_set.own))
-            answer = engine.about(problem, nodes).cheapest(keep, question.gap)
+            answer = self._cheapest(engine.about(problem, nodes), keep, question.gap)
             nodes += answer.nodes
             return answer
 
@@ -685,12 +717,20 @@ def own_threshold(model: Any) -> float:
     return 0.5 if own is None else float(own)
 
 
-def _protected(schema: Schema, model: Any) -> Schema:
-    """The schema, in which what the model's own protects stays protected."""
+def _fitting(schema: Schema, model: Any) -> Schema:
+    """The schema, in which what the model's own protects stays so, and has the steps it needs."""
+    if hasattr(model, "stepped"):
+        schema = model.stepped(schema)
     for feature in getattr(model, "schema_", ()):
         if feature.protected and feature.name in schema and not schema[feature.name].protected:
             schema = schema.update(feature.name, protected=True)
     return schema
+
+
+def _stepped(given: Schema, fitting: Schema) -> tuple[str, ...]:
+    """The features that got a step because the model has a slope for them, and they had none."""
+    each = zip(given, fitting, strict=True)
+    return tuple(ours.name for theirs, ours in each if theirs.step != ours.step)
 
 
 class _Kept:

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 
 KIND, FORMAT = "trust-recourse result", 3
 READ = (2, 3)  # format 2 had no question
+NAMED = 3  # features that a line about them names
 EXTRA = "a plausibility test or min_radius"  # that no proof covers
 
 
@@ -156,7 +157,8 @@ class Result:
         for relaxation in recourse.schema.lifted(self.factual, listed=listed):
             action_set = relaxation.schema.action_set(self.factual)
             problem = Problem(action_set, Target(0.5), recourse.cost, recourse.wanted_at)
-            point, stopped = Exact(recourse.score, problem, time_limit=time_limit).max_confidence()
+            engine = Exact(recourse.score, problem, scope="furthest", time_limit=time_limit)
+            point, stopped = engine.max_confidence()
             if point.confidence > best + 1e-9:
                 rows.append(
                     (relaxation.sentence, point.confidence, point.confidence - best, not stopped)
@@ -385,6 +387,13 @@ class Result:
             if status is Status.INFEASIBLE and target.mode == "at_least":
                 yield "    result.max_confidence searches for the furthest within reach,"
                 yield "    result.binding() for the constraint whose lifting would help most"
+        schema = self.recourse.schema
+        stepped = [schema[name] for name in self.recourse.stepped if schema[name].movable]
+        if stepped:
+            told = [f"{f.title} by {f.amount(f.step or 0.0)}" for f in stepped[:NAMED]]
+            more = f" and {len(stepped) - NAMED} more" if len(stepped) > NAMED else ""
+            each = ", ".join(told) + more
+            yield f"in steps of 1/10,000 of the scale, as the schema has none: {each}"
 
     def __repr__(self) -> str:
         return "\n".join(self._lines())

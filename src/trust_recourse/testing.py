@@ -20,11 +20,13 @@ import numpy as np
 
 from trust_recourse.cells import Cells, Floats, Ints, Score
 from trust_recourse.certificate import CertificateError, check, why_not
+from trust_recourse.cost import Cost
 from trust_recourse.measure import noisy_table
-from trust_recourse.question import Status, Target
+from trust_recourse.question import Problem, Status, Target
 from trust_recourse.recourse import Recourse
 from trust_recourse.result import Result
 from trust_recourse.schema import Schema
+from trust_recourse.search.exact import Exact
 
 MOST_CELLS = 4096  # of one box that are looked at one by one
 MOST_ROWS = 20_000  # of one question that is enumerated
@@ -57,7 +59,7 @@ def check_cell_model(
     rng = np.random.default_rng(random_state)
     conditions = 0
     for wanted in range(len(model.classes_)):
-        score = model.score_of(wanted)
+        score = _searched(model, X, wanted, rng)
         _check_grid(score, rng)
         _check_predictions(model, wanted, rng)
         for _ in range(n_boxes):
@@ -68,6 +70,17 @@ def check_cell_model(
 
 
 # ---------------------------------------------------------------- cells and boxes
+
+
+def _searched(model: Any, X: Any, wanted: int, rng: np.random.Generator) -> Score:
+    """The score itself or, where it lists values, that of those which somebody may have."""
+    score: Score = model.score_of(wanted)
+    if not score.lists:
+        return score
+    person = _person(model, X, score, rng)
+    schema = _few(Recourse(model).schema, model.schema_.encode(person)[0], rng)
+    problem = Problem(schema.action_set(person), Target(0.5), Cost(l1=1.0), wanted)
+    return Exact(score, problem, scope="any").searched
 
 
 def _check_grid(score: Score, rng: np.random.Generator) -> None:
@@ -97,7 +110,7 @@ def _check_predictions(model: Any, wanted: int, rng: np.random.Generator) -> Non
     rows = np.where(number, rows, np.floor(rows))
     table = noisy_table(rows, model.schema_)
     told = np.asarray(model.predict_proba(table), float)[:, wanted]
-    ours = score.at(score.grid.cells(rows))
+    ours = score.at_codes(rows)
     for at in np.flatnonzero(told != ours)[:1].tolist():
         person = {name: table[name].iloc[at] for name in table.columns}
         raise AssertionError(
@@ -195,14 +208,8 @@ def _check_question(model: Any, X: Any, rng: np.random.Generator) -> int | None:
     """
     wanted = int(rng.integers(len(model.classes_)))
     score = model.score_of(wanted)
-    if X is None:
-        own = _rows_in(score, _some_cells(score, rng, 1))[0]
-        whole = np.array([feature.kind != "number" for feature in model.schema_])
-        own = np.where(whole, np.floor(own), own)
-        person = model.schema_.decode(own[None]).iloc[0]
-    else:
-        person = X.iloc[int(rng.integers(len(X)))]
-    schema = _few(model.schema_, model.schema_.encode(person)[0], rng)
+    person = _person(model, X, score, rng)
+    schema = _few(Recourse(model).schema, model.schema_.encode(person)[0], rng)
     action_set = schema.action_set(person)
     values = [actions.values() for actions in action_set.actions]
     if math.prod(map(len, values)) > MOST_ROWS:
@@ -210,7 +217,7 @@ def _check_question(model: Any, X: Any, rng: np.random.Generator) -> int | None:
     cost = str(rng.choice(["l1", "l2"]))
     recourse = Recourse(model, schema, cost, wanted=model.classes_[wanted])
     rows = np.array([row for row in itertools.product(*values) if action_set.allows(row)])
-    confidence = score.at(score.grid.cells(rows))
+    confidence = score.at_codes(rows)
     costs = np.array([recourse.cost.between(schema.features, action_set.own, row) for row in rows])
     level = float(np.clip(rng.choice(confidence), 1e-6, 1 - 1e-6))
     beyond = float(np.clip(confidence.max() + 0.01, 0.0, 0.999))
@@ -223,6 +230,16 @@ def _check_question(model: Any, X: Any, rng: np.random.Generator) -> int | None:
             _check_certificate(result)
             certified += 1
     return certified
+
+
+def _person(model: Any, X: Any, score: Score, rng: np.random.Generator) -> Any:
+    """One of the rows, or somebody drawn from the grid."""
+    if X is not None:
+        return X.iloc[int(rng.integers(len(X)))]
+    own = _rows_in(score, _some_cells(score, rng, 1))[0]
+    whole = np.array([feature.kind != "number" for feature in model.schema_])
+    own = np.where(whole, np.floor(own), own)
+    return model.schema_.decode(own[None]).iloc[0]
 
 
 def _compare(result: Result, told: str, costs: Floats, confidence: Floats) -> None:

@@ -1,7 +1,7 @@
 """Random questions against enumeration: `make laws SECONDS=3600`, or `make laws SEED=7` for one.
 
-`--law trees`, once or more, asks for some of the laws alone: `machines` and `trees` are small ones
-against enumeration, `mip` trees of middle size against HiGHS, `answers` many of ordinary size that
+`--law trees`, once or more, asks for some of the laws alone: `machines`, `lines` and `trees` are
+small against enumeration, `mip` trees of middle size against HiGHS, `answers` many of ordinary size that
 are shown to their library again. Every seed of a law is judged in a process of its own, forked from
 one that has loaded the compiled code and then emptied every cache: what a cache holds can hide a
 fault.
@@ -30,7 +30,9 @@ PATIENCE = 300.0  # seconds without a word, after which what still runs is given
 NEWS = 30.0  # seconds between two lines of progress
 WARMING = range(12)  # seeds that between them call all there is to compile
 FORK = multiprocessing.get_context("fork")
-LAWS = {"machines": "checks", "trees": "trees", "mip": "mip", "answers": "answers"}  # and modules
+LAWS = {  # and their modules
+    "machines": "checks", "lines": "lines", "trees": "trees", "mip": "mip", "answers": "answers",
+}  # fmt: skip
 
 
 class Task(NamedTuple):

@@ -19,6 +19,7 @@ from trust_recourse.certificate.cover import (
     Offered,
     leaves,
     left_after,
+    on_steps,
     same,
 )
 from trust_recourse.certificate.lagrangian import Candidates
@@ -204,6 +205,7 @@ class Case:
 
     problem: Problem
     model: Any
+    reader: Reader  # as it was read
     codes: tuple[Floats, ...]  # of the candidates of each feature
     asked: list[tuple[Candidates, float]]  # about either class, and the score that is needed
     goal: float  # the lower bound, before the root
@@ -223,7 +225,9 @@ class Case:
         given = table.to_numpy() if names is None else table[list(names)]
         with np.errstate(over="ignore"):  # of a steep calibration, where it means 0 or 1
             said = np.asarray(self.model.predict_proba(given)[:, self.problem.wanted])
-        reader, each = self.candidates.reader, enumerate(self.problem.action_set.schema)
+        known = {f: rows[:, f][~np.isnan(rows[:, f])] for f in self.reader.slopes}
+        reader = self.reader.on({f: np.unique([0.0, *of]) for f, of in known.items()})
+        each = enumerate(self.problem.action_set.schema)
         cells = tuple(reader.cells(f, feature, rows[:, f]) for f, feature in each)
         at = np.tile(np.arange(len(rows))[:, None], len(cells))
         low, high = Candidates(reader, cells, np.empty(0)).confidence(at, at)
@@ -314,7 +318,14 @@ def case_of(certificate: Certificate, problem: Problem, model: Any) -> Case:
     if len(codes) != len(action_set.schema):
         given = f"it has candidates for {len(codes)} features"
         raise CertificateError(f"{given}, the schema has {len(action_set.schema)}")
-    reader = readers.read(model, problem.wanted)
+    bound = certificate.lower_bound
+    if not bound >= 0:
+        raise CertificateError(f"its lower bound is {bound!r}, expected a number from 0 up")
+    goal = bound * bound if problem.cost.root else bound
+    if math.isinf(goal) and not math.isinf(bound):
+        raise CertificateError(f"the square of its lower bound, {bound!r}, is beyond all floats")
+    read = readers.read(model, problem.wanted)
+    reader = read.on({f: on_steps(f, problem, read, codes[f], goal) for f in read.slopes})
     offers = [Offered(f, problem, reader, of) for f, of in enumerate(codes)]
     for offered in offers:
         cancel.check()
@@ -323,19 +334,13 @@ def case_of(certificate: Certificate, problem: Problem, model: Any) -> Case:
     if many * width > MOST_NUMBERS:
         given = f"it has {many:,} candidates of {width:,} numbers each"
         raise CertificateError(f"{given}; expected at most {MOST_NUMBERS // width:,}")
-    bound = certificate.lower_bound
-    if not bound >= 0:
-        raise CertificateError(f"its lower bound is {bound!r}, expected a number from 0 up")
-    goal = bound * bound if problem.cost.root else bound
-    if math.isinf(goal) and not math.isinf(bound):
-        raise CertificateError(f"the square of its lower bound, {bound!r}, is beyond all floats")
     levels = _levels(reader, problem.target)
     _check_cover(certificate.proof, offers, levels, _enough(goal))
     costs = np.concatenate([offered.costs(offered.codes) for offered in offers])
     cells = tuple(offered.cells(offered.codes) for offered in offers)
     functions = certificate.proof.functions
     asked = [(Candidates(each, cells, costs, functions), level) for each, level in levels]
-    return Case(problem, model, codes, asked, goal)
+    return Case(problem, model, read, codes, asked, goal)
 
 
 def _check_cover(proof: Proof, offers: list[Offered], levels: list[Level], goal: float) -> None:
@@ -350,8 +355,9 @@ def _check_cover(proof: Proof, offers: list[Offered], levels: list[Level], goal:
     ]
     for f, (offered, alike) in enumerate(zip(offers, reader.alike(cells), strict=True)):
         cancel.check()
-        every = np.ones(len(offered.every), dtype=bool)
-        offered.check_cover(alike, every if left is None else left[f])
+        cheap = offered.costs(offered.every) < goal  # what costs more is in no cheaper answer
+        order = reader.order(f) if len(levels) == 1 else None
+        offered.check_cover(alike, order, cheap if left is None else left[f] & cheap)
 
 
 # ---------------------------------------------------------------- the leaves

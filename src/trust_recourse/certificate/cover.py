@@ -14,11 +14,13 @@ from trust_recourse import cancel
 from trust_recourse.certificate.lagrangian import Candidates
 from trust_recourse.certificate.reader import Bools, Reader
 from trust_recourse.certificate.record import REASONS, CertificateError, Proof, Step
+from trust_recourse.cost import MOST_COST, Units
 from trust_recourse.question import Floats, Ints, Problem
-from trust_recourse.schema import SchemaError
+from trust_recourse.schema import FeatureActions, SchemaError
 from trust_recourse.schema.actions import MOST_LISTED
 
 RELATIVE = 1e-9  # costs that differ by less, relatively, are the same
+MOST_ON_STEPS = 1 << 20  # values of one feature with a slope
 PRICED = REASONS.index("priced")
 
 Level = tuple[Reader, float]  # that a point's score reaches, by a model turned some way
@@ -40,20 +42,26 @@ class Offered:
         self._check_sizes(self.related)
         self._check_allowed()
 
-    def check_cover(self, alike: Ints, left: Bools) -> None:
+    def check_cover(self, alike: Ints, order: Floats | None, left: Bools) -> None:
         """They leave out nothing that matters: none of the values that are left, see `every`.
 
-        To the model those of cells with the same number in `alike` are one. A relation tells all
-        values apart.
+        To the model those of cells with the same number in `alike` are one, and one with a greater
+        number in `order`, if there is such, is as good. A relation tells all values apart.
         """
         values = self.every[left]
         if self.related:
             blank = np.isnan(values) & np.isnan(self.codes).any()
             self._expect(values, np.isin(values, self.codes) | blank)
             return
-        least = np.full(alike.max() + 1, math.inf)
-        np.minimum.at(least, alike[self.cells(self.codes)], self.costs(self.codes))
-        served = least[alike[self.cells(values)]]
+        mine, their = self.cells(self.codes), self.cells(values)
+        if order is None:
+            least = np.full(alike.max() + 1, math.inf)
+            np.minimum.at(least, alike[mine], self.costs(self.codes))
+            served = least[alike[their]]
+        else:
+            by = np.argsort(-order[mine], kind="stable")
+            least = np.append(math.inf, np.minimum.accumulate(self.costs(self.codes)[by]))
+            served = least[np.searchsorted(-order[mine][by], -order[their], side="right")]
         self._expect(values, served * (1.0 - RELATIVE) <= self.costs(values))
 
     @cached_property
@@ -62,21 +70,23 @@ class Offered:
 
         The nearest value of a cell is its cheapest, unless the feature has a cost function.
         """
+        if self.f in self.reader.listed:
+            return np.append(self.reader.listed[self.f], self.actions.own)
         listed = self.related or self.feature.name in self.cost.functions
         return np.append(self._every_value() if listed else self._nearest(), self.actions.own)
 
     def costs(self, codes: Floats) -> Floats:
         """What each costs before the root: by one that is infinite anything could be proved."""
-        own = self.actions.own
+        own, change = self.actions.own, self.cost.change
         try:
-            found = [self.cost.change(self.feature, own, code) for code in codes.tolist()]
-        except ValueError as error:  # of a function of the user's own
+            if self.feature.name in self.cost.functions:
+                return np.array([change(self.feature, own, code) for code in codes.tolist()])
+            found = self.cost.changes(Units.of([self.feature]), np.array([own]), codes)
+            for code in codes[~(found <= MOST_COST)].tolist():
+                change(self.feature, own, code)  # which says what is wrong
+        except ValueError as error:  # of a function of the user's own, or beyond all numbers
             raise CertificateError(f"{self.feature.title}: {error}") from None
-        for code, cost in zip(codes.tolist(), found, strict=True):
-            if not 0 <= cost < math.inf:
-                said = f"{self.feature.title}: {self.feature.describe_code(code)} costs {cost!r}"
-                raise CertificateError(f"{said}, expected a finite number from 0 up")
-        return np.array(found)
+        return found
 
     def cells(self, codes: Floats) -> Ints:
         """The cell of each."""
@@ -127,6 +137,48 @@ class Offered:
         ends = [-math.inf, *self.reader.edges[self.f].tolist(), math.inf]
         found = [self.actions.nearest(a, b) for a, b in pairwise(ends)]
         return np.array([value for value in found if value is not None], dtype=np.float64)
+
+
+def on_steps(f: int, problem: Problem, reader: Reader, codes: Floats, goal: float) -> Floats:
+    """The known values of a feature with a slope among which are all that matter.
+
+    These are one's own, the candidates, and all that cost less than the goal. Where the more score
+    the better, and it does not rise outwards from some cell on, that one's nearest is enough.
+    """
+    feature, actions = problem.action_set.schema[f], problem.action_set.actions[f]
+    own, cost, known = actions.own, problem.cost, codes[~np.isnan(codes)]
+    low, high = actions.destinations(-math.inf, math.inf) or (math.inf, -math.inf)
+    related = feature.name in problem.action_set.schema.related
+    if not related and feature.name not in cost.functions:
+        flat = math.isnan(own) or cost.l1 == cost.l2 == 0.0
+        far = math.inf
+        if not flat and goal < math.inf:
+            far = goal / cost.l1 if cost.l1 else math.inf
+            far = min(far, math.sqrt(goal / cost.l2)) if cost.l2 else far
+            far *= feature.scale / feature.weight * (1.0 + RELATIVE)
+        elif flat and cost.added(feature.weight, feature.weight) >= goal:
+            far = 0.0
+        anchor = 0.0 if math.isnan(own) else own
+        low, high = max(low, anchor - far), min(high, anchor + far)
+        if problem.target.mode == "at_least":
+            below, above = reader.slopes[f]
+            ends = reader.edges[f]
+            if math.isinf(low) and below >= 0:
+                low = _nearest_or(actions, -math.inf, ends[0] if len(ends) else math.inf)
+            if math.isinf(high) and above <= 0:
+                high = _nearest_or(actions, ends[-1] if len(ends) else -math.inf, math.inf)
+    low, high = min([low, *known]), max([high, *known])
+    try:
+        found = actions.values(MOST_ON_STEPS, float(low), float(high))
+    except SchemaError as error:
+        raise CertificateError(f"{feature.title} has a slope, but its {error}") from None
+    return found[~np.isnan(found)]
+
+
+def _nearest_or(actions: FeatureActions, a: float, b: float) -> float:
+    """The allowed value in (a, b] nearest to one's own, or else the end that is a number."""
+    nearest = actions.nearest(a, b)
+    return nearest if nearest is not None else (b if math.isinf(a) else a)
 
 
 def left_after(

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -38,6 +38,10 @@ class Reader(ABC):
     words: ClassVar[str]  # what it reads, in the plural
     functional: ClassVar[bool] = False  # whether its conditions are made with functions of a proof
     edges: tuple[Floats, ...]  # the last value of each ordered feature's cells but the last
+    # of features without cells, which have a slope: how the score goes on below all values, and
+    # above, per unit
+    slopes: Mapping[int, tuple[float, float]] = {}
+    listed: Mapping[int, Floats] = {}  # of such features the values that are cells, see `on`
 
     @property
     @abstractmethod
@@ -70,6 +74,16 @@ class Reader(ABC):
     @abstractmethod
     def bounds(self, cells: Sequence[Ints], functions: Sequence[Function] = ()) -> Bounds:
         """Bounds on boxes of candidates, which lie in these cells of each feature."""
+
+    def on(self, values: Mapping[int, Floats]) -> Self:
+        """The same model where each of these known values of features with a slope is a cell."""
+        del values
+        return self
+
+    def order(self, f: int) -> Floats | None:
+        """Of each cell of a feature a number with which the score never falls; None: not known."""
+        del f
+        return None
 
     def of_class(self, wanted: int) -> Self:
         """The model as read, or turned towards class 0."""

@@ -3,13 +3,16 @@
 Notation: the sum R = base + Σ_f points_f(cell); width, twice the range of Σ_f. The score is
 R / width, turned towards the wanted class: a price is then per unit of what the engine counts in.
 The relaxation of a sum is the sum itself: K = base, the gains are the points.
+
+A feature with a slope has points_f(cell) + slope_f(cell) · x: each value that matters is made a
+cell of its own (`on`), and R, which is then without an end, is the score itself.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -35,28 +38,62 @@ class Card(Reader):
     """The card, turned towards the wanted class."""
 
     words = "tables of points"
+    functional = True  # its proofs have steps; the functions of these say nothing
 
     edges: tuple[Floats, ...]
-    base: float  # this and the points in units of `unit`
+    base: float  # this, the points and the slopes in units of `unit`
     points: tuple[Floats, ...]  # per feature (cells,)
     unit: float  # below 0 where it is turned towards class 0
+    raw: tuple[Floats, ...]  # the points in units of 1, turned too
+    steep: Mapping[int, Floats] = field(default_factory=dict)  # the slopes of features with some
+    known: tuple[int, ...] = ()  # how many cells of each feature are not that of missing values
+    listed: Mapping[int, Floats] = field(default_factory=dict)
 
     @classmethod
     def read(cls, model: Any) -> Card:
         """The points of a card, where its cells end, and what everyone begins with."""
-        edges, points = tuple(model.grid.edges), tuple(model.points)
-        for feature, cuts, each in zip(model.schema_, edges, points, strict=True):
-            known = len(feature.values) if feature.kind == "category" else len(cuts) + 1
-            cells = known + (len(feature.missing) > 0)
+        edges, points, slopes = tuple(model.grid.edges), tuple(model.points), tuple(model.slopes)
+        known = []
+        for feature, cuts, *both in zip(model.schema_, edges, points, slopes, strict=True):
+            known.append(len(feature.values) if feature.kind == "category" else len(cuts) + 1)
+            cells = known[-1] + (len(feature.missing) > 0)
             ascending = np.isfinite(cuts).all() and (np.diff(cuts) > 0).all()
-            if not (ascending and each.shape == (cells,) and np.isfinite(each).all()):
+            one_each = all(each.shape == (cells,) and np.isfinite(each).all() for each in both)
+            if not (ascending and one_each):
                 raise CertificateError(
                     f"the model's points of {feature.name!r} are not one number for each cell"
                 )
+            numeric = feature.kind in ("number", "integer")
+            if both[1][known[-1] if numeric else 0 :].any():
+                raise CertificateError(f"{feature.name!r} has a slope where it is no number")
+        steep = {f: each for f, each in enumerate(slopes) if each.any()}
         unit = 2.0 * math.fsum(float(np.ptp(each)) for each in points) or 2.0
+        unit = 1.0 if steep else unit
         if not math.isfinite(model.base / unit):
             raise CertificateError(f"the model's base is {model.base!r}, expected a finite number")
-        return cls(edges, model.base / unit, tuple(each / unit for each in points), unit)
+        scaled = tuple(each / unit for each in points)
+        return cls(edges, model.base / unit, scaled, unit, points, steep, tuple(known))
+
+    @property
+    def slopes(self) -> Mapping[int, tuple[float, float]]:  # type: ignore[override]
+        """The slopes of the first and the last known cell."""
+        return {f: (float(of[0]), float(of[self.known[f] - 1])) for f, of in self.steep.items()}
+
+    def on(self, values: Mapping[int, Floats]) -> Card:
+        """Each of these values is worth its cell's points and its slope times itself."""
+        edges, points = [*self.edges], [*self.points]
+        for f, listed in values.items():
+            known = listed if len(listed) else np.zeros(1)
+            cell = (known[:, None] > self.edges[f]).sum(axis=1)
+            worth = self.points[f][cell] + self.steep[f][cell] * known
+            edges[f], points[f] = known[:-1], np.append(worth, self.points[f][self.known[f] :])
+        made = tuple(points)  # the unit is 1, where there are slopes
+        raw = made if values else self.raw
+        return replace(self, edges=tuple(edges), points=made, raw=raw, steep={}, listed=values)
+
+    def order(self, f: int) -> Floats:
+        """The points as the model has them: scaled ones may be alike where these are not."""
+        return self.raw[f]
 
     @property
     def width(self) -> int:
@@ -87,7 +124,11 @@ class Card(Reader):
     def turned(self) -> Card:
         """The same card, turned towards the other class."""
         points = tuple(-each for each in self.points)
-        return replace(self, base=-self.base, points=points, unit=-self.unit)
+        steep = {f: -each for f, each in self.steep.items()}
+        raw = tuple(-each for each in self.raw)
+        return replace(
+            self, base=-self.base, points=points, unit=-self.unit, raw=raw, steep=steep
+        )  # fmt: skip
 
     def confidence(self, score: Floats) -> Floats:
         """A logistic function of the sum, or what that leaves to the other class."""
@@ -96,7 +137,8 @@ class Card(Reader):
 
     def bounds(self, cells: Sequence[Ints], functions: Sequence[Function] = ()) -> Points:
         """The points of candidates in these cells."""
-        del functions
+        if any(len(each.numbers) for each in functions):
+            raise CertificateError(f"it has functions, which no proof about {self.words} has")
         return Points(self, tuple(each[of] for each, of in zip(self.points, cells, strict=True)))
 
 

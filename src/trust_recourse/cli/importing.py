@@ -19,6 +19,7 @@ from trust_recourse.tables import read
 
 if TYPE_CHECKING:
     from trust_recourse import Schema
+    from trust_recourse.sums import Additive, SumModel
 
 
 @command(name="import")
@@ -26,7 +27,8 @@ def import_(
     file: Annotated[
         Path,
         typer.Argument(
-            metavar="FILE", help="LightGBM's text, XGBoost's JSON or UBJSON, or a file of skops."
+            metavar="FILE",
+            help="LightGBM's text, XGBoost's JSON or UBJSON, a file of skops, or a CSV of points.",
         ),
     ],
     schema: Annotated[
@@ -52,8 +54,10 @@ def import_(
 ) -> None:
     r"""Read a model that you already run, exactly, from the file its library wrote.
 
-    LightGBM, XGBoost, and the trees, forests and boosted trees of scikit-learn, of two classes.
-    Save the model as its library does; all of these are read without running anything in them:
+    LightGBM, XGBoost, and the trees, forests, boosted trees and logistic regressions of
+    scikit-learn, of two classes; and scorecards in CSV, with a line for each bin: feature, from,
+    to, value, points. Save the model as its library does; all of these are read without running
+    anything in them:
 
         model.booster_.save_model("loans.txt")        # LightGBM
 
@@ -62,7 +66,8 @@ def import_(
         skops.io.dump(model, "loans.skops")           # scikit-learn
 
     A pickle or a joblib file is never opened. With --data the library predicts those rows, and
-    unless the model as read says the same of each, to the last bit, nothing is written. From then
+    unless the model as read says the same of each, to the last bit (of a regression but for the
+    rounding of sums), nothing is written. From then
     on the file that is written speaks for the model: every command takes it, with none of the
     libraries installed. `trust-recourse schema` makes a first schema from the rows.
 
@@ -76,6 +81,8 @@ def import_(
         trust-recourse import loans.ubj --schema loans.yaml --data loans.csv \
             --classes refused,granted --wanted granted --threshold 0.6
     """
+    import numpy as np
+
     from trust_recourse.question import Question
     from trust_recourse.report.protected import uses
     from trust_recourse.sums import imported, renamed
@@ -94,14 +101,12 @@ def import_(
     model = model.decide(decision_threshold=threshold, wanted=yes if wanted else None)
     model.save(out)
     no = None if unnamed or rows is None else refused(model, rows, yes)
-    used = sorted({int(f) for tree in model.trees for f in tree.feature if f >= 0})
+    used = np.flatnonzero(model.parts_of(1).uses.any(axis=0)).tolist()
     told = {
         "model": str(out), "fingerprint": model.fingerprint_, "format": given.format,
-        "trees": len(model.trees),
-        "leaves": sum(int((tree.feature < 0).sum()) for tree in model.trees),
-        "features": list(rules.names), "used": [rules.names[f] for f in used],
+        **_sizes(model), "features": list(rules.names), "used": [rules.names[f] for f in used],
         "by_name": given.named, "classes": labels, "wanted": yes,
-        "decision_threshold": threshold or 0.5, "compared": 0 if rows is None else len(rows),
+        "decision_threshold": threshold or 0.5, "compared": given.compared,
         "refused": None if no is None else len(no), "first_refused": no[0] if no else None,
         "protected": [] if rows is None else [
             use.to_dict() for use in uses(model, rules, rules.encode(rows))
@@ -111,6 +116,14 @@ def import_(
         page.say_json(told)
         return
     _tell(told, data)
+
+
+def _sizes(model: SumModel | Additive) -> dict[str, int]:
+    """How much it is made of."""
+    if hasattr(model, "trees"):
+        leaves = sum(int((tree.feature < 0).sum()) for tree in model.trees)
+        return {"trees": len(model.trees), "leaves": leaves}
+    return {"slopes": len(model.sloped), "bins": sum(map(len, model.points))}
 
 
 def _schema(path: Path | None, data: Path | None) -> Schema:
@@ -138,16 +151,21 @@ def _labels(text: str) -> list[Any]:
 
 def _tell(told: dict[str, Any], data: Path | None) -> None:
     console, out, labels = page.console(), told["model"], told["classes"]
-    rows = f"{told['compared']:,} rows: the library says the same of each, to the last bit"
+    exactly = "to the last bit" if "trees" in told else "but for the rounding of its sums"
+    rows = f"{told['compared']:,} rows: the library says the same of each, {exactly}"
+    none = "no rows were given by --data" if data is None else "there is no library to ask"
+    slopes = f", and per unit of {told['slopes']:,} numbers" if told.get("slopes") else ""
     by = "by name" if told["by_name"] else "in the order of the schema: the model has no names"
     grid = Table.grid(padding=(0, 2, 0, 0))
     for name, text in (
         ("read", told["format"]),
-        ("trees", f"{told['trees']:,}, with {told['leaves']:,} leaves"),
+        ("trees", f"{told['trees']:,}, with {told['leaves']:,} leaves")
+        if "trees" in told
+        else ("points", f"of {told['bins']:,} bins{slopes}"),
         ("features", f"{len(told['used'])} of {len(told['features'])} are used"),
         ("columns", by),
         ("classes", f"{labels[0]}, then {labels[1]}"),
-        ("compared", rows if told["compared"] else "nothing: no rows were given by --data"),
+        ("compared", rows if told["compared"] else f"nothing: {none}"),
     ):
         grid.add_row(page.words(name, "dim"), page.words(text))
     console.print(grid)

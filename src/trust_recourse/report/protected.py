@@ -70,11 +70,16 @@ def together(found: Sequence[Sequence[Use]]) -> tuple[Use, ...]:
 
 
 def _moved(score: Score, codes: Floats, f: int) -> float:
-    """The most that a row's confidence differs between the cells of one feature, all else alike."""
-    cells = score.grid.cells(codes)
-    least, most = np.ones(len(cells)), np.zeros(len(cells))
-    for cell in range(score.grid.sizes[f]):
+    """The most that a row's confidence differs between the cells of one feature, all else alike.
+
+    Of a number with a slope, between the values that rows have.
+    """
+    rows, grid = codes.copy(), score.grid
+    cells, told = grid.cells(codes), []
+    for cell in () if score.lists else range(grid.sizes[f]):
         cells[:, f] = cell
-        told = score.at(cells)
-        least, most = np.minimum(least, told), np.maximum(most, told)
-    return float((most - least).max())
+        told.append(score.at(cells))
+    for value in np.unique(codes[:, f]) if score.lists else ():
+        rows[:, f] = value
+        told.append(score.at_codes(rows))
+    return float(np.ptp(told, axis=0).max())

@@ -95,7 +95,7 @@ def _codes(recourse: Recourse, f: int, own: float) -> Iterator[float]:
 
 def _edges(recourse: Recourse, f: int, actions: FeatureActions) -> list[float]:
     """The ends of the parts of a number's range of which one value each is looked at."""
-    if recourse.exact:
+    if recourse.exact and not recourse.score.lists:
         return [*recourse.score.grid.ends(f).tolist()]
     anchor = 0.0 if math.isnan(actions.own) else actions.own
     low, high = actions.destinations(-math.inf, math.inf) or (anchor, anchor)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from trust_recourse.schema.scalars import INF, Floats, same
 from trust_recourse.schema.steps import multiple_above, multiple_below, ratio
 
 MOST_LISTED = 10_000  # values of one feature
+EXACT = 2**53  # whole numbers below it are floats
 
 
 @dataclass(frozen=True)
@@ -125,23 +125,29 @@ class FeatureActions:
         first, last = self._numbers(*ends)
         return last - first + 1
 
-    def values(self, limit: int = MOST_LISTED) -> Floats:
-        """List all allowed values, ascending; a missing own value comes last."""
-        known = list(self.choices or ())
-        if self.choices is None and (ends := self.destinations(-INF, INF)):
-            known = list(ends if ends[0] == ends[1] else self._multiples(*ends, limit))
-        return np.unique([self.own, *(value for value in known if value not in self.never)])
+    def values(self, limit: int = MOST_LISTED, low: float = -INF, high: float = INF) -> Floats:
+        """List one's own and all allowed values from low to high; a missing one comes last."""
+        found = np.array([choice for choice in self.choices or () if low <= choice <= high])
+        if self.choices is None and (ends := self.destinations(math.nextafter(low, -INF), high)):
+            found = np.array(ends[:1]) if ends[0] == ends[1] else self._multiples(*ends, limit)
+        if self.never:
+            found = found[~np.isin(found, self.never)]
+        at = int(found.searchsorted(self.own))
+        return found if self.own in found[at : at + 1] else np.insert(found, at, self.own)
 
-    def _multiples(self, low: float, high: float, limit: int) -> list[float]:
+    def _multiples(self, low: float, high: float, limit: int) -> Floats:
         if self.step is None or math.isinf(high - low):
             raise SchemaError("values cannot be listed: give step, lower and upper first")
         p, q = ratio(self.step)
         first, last = self._numbers(low, high)
         if last - first >= limit:
             raise SchemaError(f"given {last - first + 1} values, expected at most {limit}")
-        return [k * p / q for k in range(first, last + 1)]
+        if max(abs(first), abs(last), 1) * p < EXACT and q < EXACT:
+            return np.arange(first, last + 1) * p / q  # of exact floats, so rounded just as well
+        return np.array([k * p / q for k in range(first, last + 1)])
 
     def _numbers(self, *multiples: float) -> list[int]:
         """Which multiple of the step each of these is."""
         p, q = ratio(self.step or 1.0)
-        return [round(Fraction(multiple) * q / p) for multiple in multiples]
+        ratios = (multiple.as_integer_ratio() for multiple in multiples)
+        return [(2 * n * q + d * p) // (2 * d * p) for n, d in ratios]

@@ -17,7 +17,16 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from trust_recourse.cells import Candidates, Condition, Floats, Grid, Ints, Reduction, Score
+from trust_recourse.cells import (
+    Candidates,
+    Condition,
+    Floats,
+    Grid,
+    Ints,
+    Reduction,
+    Score,
+    Wish,
+)
 from trust_recourse.cost import theirs
 from trust_recourse.question import SLACK, Point, Problem
 from trust_recourse.schema import ActionSet, Feature, Schema
@@ -29,6 +38,7 @@ from trust_recourse.search.candidates import Same, candidates
 NUMERIC = ("number", "integer")
 
 Norm = Literal["linf", "l2", "l1"]
+Scope = Literal["cheapest", "furthest", "any"]  # of answers, on which values to try depend
 Keep = Callable[[Point], bool]
 
 ABOVE = 1e-12  # confidences closer than this differ by rounding
@@ -77,10 +87,11 @@ class Exact:
         problem: Problem,
         *,
         robust: Robust | None = None,
+        scope: Scope = "cheapest",
         node_limit: int | None = None,
         time_limit: float | None = None,
     ) -> None:
-        self.score, self.problem, self.robust = score, problem, robust
+        self.score, self.problem, self.robust, self.scope = score, problem, robust, scope
         self.side = 1 if score.rises else -1  # which way the kernel's number goes with confidence
         self.node_limit = math.inf if node_limit is None else node_limit
         self.time_limit = time_limit
@@ -96,6 +107,7 @@ class Exact:
             self.score,
             problem,
             robust=self.robust,
+            scope=self.scope,
             node_limit=None if most == math.inf else int(most),
             time_limit=None if until == math.inf else max(until - time.monotonic(), 0.0),
         )
@@ -112,7 +124,7 @@ class Exact:
         cost, alone = self.problem.cost, keep is None and self.robust is None
         factor = cost.before_root(1.0 + gap)
         point: Point | None = None
-        nodes, score, shown = 0, self.score, 0.0
+        nodes, score, shown = 0, self.searched, 0.0
         features: Sequence[Candidates] = self.features
         while True:
             known = math.inf if point is None else cost.before_root(point.cost)
@@ -126,7 +138,7 @@ class Exact:
                 if shown > known or shown == math.inf:  # nothing is left to look for
                     return Answer(point, shown if point is None else point.cost, False, nodes)
             search = self._search
-            if score is not self.score:
+            if score is not self.searched:
                 search = self._smaller(features, score)
                 search.deadline, search.node_limit = self._deadline, self.node_limit - nodes
 
@@ -197,7 +209,7 @@ class Exact:
     def proof(self, lower_bound: float) -> Traced:
         """How it is shown that nothing cheaper meets the target: of less, where less may do."""
         added = self.problem.cost.before_root(lower_bound)
-        search, score = self._search, self.score
+        search, score = self._search, self.searched
         features: Sequence[Candidates] = self.features
         steps: Sequence[tuple[float, Floats]] = ()
         fewer = self._reduced(features, score, added) if added > 0 else None
@@ -213,13 +225,29 @@ class Exact:
 
     # ------------------------------------------------------------ between codes and the search
 
-    @cached_property
-    def features(self) -> list[Candidates]:
+    @property
+    def features(self) -> Sequence[Candidates]:
         """The values of each feature worth trying."""
+        return self._listed.features
+
+    @property
+    def searched(self) -> Score:
+        """The confidence on the cells of these values: the score itself, unless it lists them."""
+        return self._listed.score
+
+    @cached_property
+    def _listed(self) -> Reduction:
         problem = self.problem
         if self.robust is None:
-            return candidates(self.score.grid, problem.action_set, problem.cost)
-        return [piece.candidates for piece in self._pieces]
+            found = candidates(self.score.grid, problem.action_set, problem.cost)
+        else:
+            found = [piece.candidates for piece in self._pieces]
+        rising = problem.target.mode == "at_least" or self.scope == "furthest"
+        accept = self._answers if self.scope == "cheapest" else None
+        room = None if self.robust is None else (self.robust.radius, self.robust.floor)
+        wish = Wish(*problem.target.interval, rising and self.scope != "any", accept, room)
+        listed = self.score.listed(found, problem.action_set, problem.cost, wish)
+        return Reduction(found, self.score) if listed is None else listed
 
     @cached_property
     def _pieces(self) -> list[Piece]:
@@ -227,10 +255,20 @@ class Exact:
         return _pieces(self.score.grid, self.problem, self.robust.radius)
 
     @cached_property
+    def _worst(self) -> Score | None:
+        """The least confidence around the values, where these do not tell it by their cells."""
+        if self.robust is None:
+            return None
+        return self.score.worst(self.features, self.problem.action_set.schema, self.robust.radius)
+
+    @cached_property
     def _search(self) -> BranchAndBound:
-        action_set, score = self.problem.action_set, self.score
+        action_set, score = self.problem.action_set, self.searched
         conditions, mine = [_about(score, self.features)], None
-        if self.robust is not None:
+        if self._worst is not None and self.robust is not None:
+            ends = self._worst.interval(self.robust.floor, 2.0)
+            conditions.append(Condition(self._worst, *ends, self.side, conditions[0].cells))
+        elif self.robust is not None:
             ends = score.interval(self.robust.floor, 2.0)
             lows, highs = (np.concatenate([p[end] for p in self._pieces]) for end in (1, 2))
             cells = conditions[0].cells
@@ -285,9 +323,11 @@ class Exact:
         """The target as an interval of a score's numbers, and the side to get there from."""
         if score not in self._intervals:
             own = self._at(self.problem.action_set.own, 0.0).confidence
-            rises = own < self.problem.target.interval[0]
-            ends = score.interval(*self.problem.target.interval)
-            self._intervals[score] = *ends, 1 if rises == score.rises else -1
+            least, most = self.problem.target.interval
+            low, high = score.interval(least, most)
+            if most == math.inf:  # there is no end, whatever numbers there are
+                low, high = (low, 2.0) if score.rises else (-1.0, high)
+            self._intervals[score] = low, high, 1 if (own < least) == score.rises else -1
         return self._intervals[score]
 
     def _beyond(self, confidence: float) -> float:
@@ -296,8 +336,8 @@ class Exact:
         The search looks only past what rounding may add to it. Where a calibrator rises within
         that, such points must still be looked at.
         """
-        end = 1 if self.score.rises else 0
-        raw, further = (self.score.interval(-1.0, c)[end] for c in (confidence, confidence + SLACK))
+        end, score = 1 if self.score.rises else 0, self.searched
+        raw, further = (score.interval(-1.0, c)[end] for c in (confidence, confidence + SLACK))
         steep = abs(further - raw) <= 6 * ABOVE
         return raw - self.side * 3 * ABOVE if steep else raw
 
@@ -306,19 +346,21 @@ class Exact:
         return self._at(codes, self.problem.cost.total(search.cost_of(at)))
 
     def _at(self, codes: Floats, cost: float) -> Point:
-        cells = self.score.grid.cells(codes[None])
-        return Point(codes, cost, float(self.score.at(cells)[0]))
+        return Point(codes, cost, float(self.score.at_codes(codes[None])[0]))
 
     def _accepts(self, point: Point, at: Ints) -> bool:
         return (
             self.problem.target.met(point.confidence)
             and self.problem.action_set.allows(point.codes)
-            and (self.robust is None or self._holds(at))
+            and (self.robust is None or self._holds(point.codes, at))
         )
 
-    def _holds(self, at: Ints) -> bool:
+    def _holds(self, codes: Floats, at: Ints) -> bool:
         """Whether the floor is kept in every cell that noise around a point may reach."""
         assert self.robust is not None
+        if self.score.lists:
+            schema, radius = self.problem.action_set.schema, self.robust.radius
+            return self.score.worst_at(schema, codes, radius) >= self.robust.floor
         ends = tuple(
             (int(p.lows[k]), int(p.highs[k])) for p, k in zip(self._pieces, at, strict=True)
         )
@@ -344,6 +386,9 @@ def radius(score: Score, schema: Schema, codes: Floats, threshold: float, norm: 
     Every numeric feature counts as continuous and unlimited, immutable ones too; others stay.
     Distances are scaled by the schema. ∞ if the decision is lost nowhere.
     """
+    known = score.radius(schema, codes, threshold, norm)
+    if known is not None:
+        return known
     own = score.grid.cells(codes[None])[0]
     away = [
         _distances(score.grid.ends(f), float(code), int(cell), feature)

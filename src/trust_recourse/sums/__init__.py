@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -25,24 +26,30 @@ from trust_recourse.sums.formats import opened
 
 __all__ = ["Additive", "SumModel", "UnreadableError", "adopt"]
 
-_LIBRARIES = ("catboost", "lightgbm", "sklearn", "xgboost")
+_READERS = {
+    "catboost": ("catboost",), "lightgbm": ("lightgbm",), "sklearn": ("sklearn", "linear"),
+    "scorecard": ("scorecard",), "xgboost": ("xgboost",),
+}  # fmt: skip
+
+Read = SumModel | Additive
 
 
 def adopt(
     model: Any, schema: Schema, X: Any = None, *, classes: Sequence[Any] | None = None
-) -> SumModel:
-    """The same model as a sum of trees, with the library's very numbers.
+) -> Read:
+    """The same model as a sum of trees, or of points and slopes, with the library's numbers.
 
     It takes a `LGBMClassifier`, `XGBClassifier` or `Booster` of either library, a
-    `CatBoostClassifier`, and a decision tree, forest, gradient or histogram gradient boosting of
-    scikit-learn, of two classes. The schema's columns are the model's, in any order. With rows `X`,
-    as the library takes them, the library is asked again, and what differs in one bit is refused.
+    `CatBoostClassifier`, and of scikit-learn a decision tree, forest, gradient or histogram
+    gradient boosting, or a logistic regression, of two classes. The schema's columns are the
+    model's, in any order. With rows `X`, as the library takes them, the library is asked again, and
+    what differs in one bit is refused, of a regression by more than rounding may bring.
     `classes` are other labels for the model's two, in the order of its own: LightGBM's and
     XGBoost's files know only 0 and 1.
 
     Or it takes the path of a file in the library's own safe format: LightGBM's text, XGBoost's JSON
-    or UBJSON, or one of skops for scikit-learn; `X` is then rows as any table has them, or an
-    array in the schema's order. A pickle is never opened.
+    or UBJSON, or one of skops for scikit-learn; or a scorecard in CSV, see docs/linear.md. `X` is
+    then rows as any table has them, or an array in the schema's order. A pickle is never opened.
 
     The library sees people's own values: a missing code such as -9 as that number, a blank as NaN;
     of a category or ordinal the number it is, or its place among the model's pandas categories.
@@ -62,43 +69,49 @@ def adopt(
     else:
         read, library = known(model, schema)
         if X is not None:
-            _compare(read.predict_proba(X), library.reader.predict_proba(model, X), X)
+            _compare(read, library.reader.predict_proba(model, X), X)
     return read if classes is None else renamed(read, classes)
 
 
-def renamed(read: SumModel, classes: Sequence[Any]) -> SumModel:
+def renamed(read: Read, classes: Sequence[Any]) -> Read:
     """The same model with other labels for its two classes, in their order."""
     found = two_classes(list(classes))
     if found[0] == found[1]:
         raise ValueError(f"classes={list(classes)}; expected two different labels")
-    return replace(read, classes_=found)
+    if isinstance(read, SumModel):
+        return replace(read, classes_=found)
+    other = copy(read)
+    other.classes_ = found
+    return other
 
 
 class Library(NamedTuple):
     """A model of a library, to be asked by rows of codes of a schema."""
 
     model: Any
-    columns: Columns
+    columns: Columns | None  # None: there is no library, so nobody to ask
     reader: Any
 
     def predict_proba(self, codes: Floats) -> Floats:
         """What the library itself says, (n, 2)."""
+        assert self.columns is not None
         said: Floats = self.reader.predict_proba(self.model, self.columns.rows(codes))
         return said
 
     def told(self, X: pd.DataFrame) -> Floats:
         """What the library itself says of rows as any table has them, (n, 2)."""
+        assert self.columns is not None
         said: Floats = self.reader.predict_proba(self.model, self.columns.table(X))
         return said
 
 
-def known(model: Any, schema: Schema) -> tuple[SumModel, Library]:
-    """The same model as a sum of trees, and the library's own to ask again."""
+def known(model: Any, schema: Schema) -> tuple[Read, Library]:
+    """The same model as it is read, and the library's own to ask again."""
     reader = _reader(model)
     if reader is None:
         raise UnreadableError(
             f"given {type(model).__module__}.{type(model).__name__}; expected a tree, forest or "
-            "boosted trees of scikit-learn, LightGBM, XGBoost or CatBoost"
+            "boosted trees of scikit-learn, LightGBM, XGBoost or CatBoost, or a logistic regression"
         )
     if type(model).__name__ != "Booster" and not hasattr(model, "classes_"):
         raise UnreadableError(f"{type(model).__name__}: it has not learnt yet; call fit first")
@@ -114,14 +127,24 @@ def readable(model: Any) -> bool:
 def _reader(model: Any) -> Any:
     """The module that reads it, known by its class's own name, so that no library is loaded."""
     library = type(model).__module__.removeprefix(f"{__name__}.").partition(".")[0]
-    if library not in _LIBRARIES:
-        return None
-    reader = import_module(f"{__name__}.{library}")
-    return reader if type(model).__name__ in reader.NAMES else None
+    for name in _READERS.get(library, ()):
+        reader = import_module(f"{__name__}.{name}")
+        if type(model).__name__ in reader.NAMES:
+            return reader
+    return None
 
 
-def _compare(ours: Any, theirs: Any, X: Any) -> None:
-    apart = np.flatnonzero((ours != theirs).any(axis=1))
+def tolerance(read: Read, codes: Floats) -> Floats:
+    """How far a library's probability may lie from its model's as read; trees have the same bits.
+
+    Libraries add up the terms of linear models in an order of their own.
+    """
+    return read.apart(codes) if isinstance(read, Additive) else np.zeros(len(codes))
+
+
+def _compare(read: Read, theirs: Any, X: Any) -> None:
+    ours, most = read.predict_proba(X), tolerance(read, read.schema_.encode(X))
+    apart = np.flatnonzero((np.abs(ours - theirs) > most[:, None]).any(axis=1))
     if len(apart):
         row = int(apart[0])
         label = X.index[row] if hasattr(X, "index") else row
@@ -139,8 +162,9 @@ class Imported(NamedTuple):
     """A model out of a library's file."""
 
     format: str
-    model: SumModel
+    model: Read
     named: bool  # whether its columns have names, and not only an order
+    compared: int = 0  # rows that its library was asked about again
 
 
 def imported(
@@ -167,7 +191,7 @@ def read_file(source: Path, schema: Schema, X: pd.DataFrame | None = None) -> Im
         form, given = opened(source)
         read, library = known(given, schema)
         store.check(read)
-        theirs = None if X is None else library.told(X)
+        theirs = None if X is None or library.columns is None else library.told(X)
     except (FileError, ModuleNotFoundError):
         raise
     except UnreadableError as error:
@@ -175,6 +199,7 @@ def read_file(source: Path, schema: Schema, X: pd.DataFrame | None = None) -> Im
     except Exception as error:  # the libraries have no common word for what they trip over
         told = f"{type(error).__name__}: {error}".partition("\n")[0]
         raise UnreadableError(f"{source}: damaged, or of no known version ({told})") from error
-    if X is not None:
-        _compare(read.predict_proba(X), theirs, X)
-    return Imported(form.name, read, library.columns.names is not None)
+    if theirs is not None:
+        _compare(read, theirs, X)
+    named = library.columns is None or library.columns.names is not None
+    return Imported(form.name, read, named, 0 if theirs is None else len(theirs))

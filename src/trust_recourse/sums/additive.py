@@ -1,11 +1,15 @@
-"""Tables of points: a score that is the sum of one number for each feature's cell."""
+"""Tables of points and slopes: a score that is the sum of one number for each feature's value."""
 
 from __future__ import annotations
 
 import math
 import os
 from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from functools import cached_property
 from hashlib import sha256
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,29 +19,34 @@ from trust_recourse.cells import (
     ERRORS,
     INTERVAL,
     RELAXATION,
-    Cells,
     Floats,
     Grid,
+    Ints,
     Kernel,
     Score,
     handed,
     of_class,
 )
+from trust_recourse.files import FileError
 from trust_recourse.question import decided
 from trust_recourse.schema import Schema
+from trust_recourse.schema.steps import ratio
 from trust_recourse.sums.parts import Parts, PointParts, Words
 
 POINTS = Words(
     "points", "bin", "features",
     "points, of which a sum of 0 is a confidence of one half and more a greater one",
 )  # fmt: skip
+FINE = 10_000  # steps to the scale of a number with a slope whose schema says no step
+NUMBERS = ("number", "integer")
 
 
 class Additive:
-    """A scorecard: points for each cell of each column, and a logistic function of their sum.
+    """A scorecard or linear model: points of each column's cell, and a logistic function of them.
 
     `edges` are the ascending last values of each ordered column's cells but the last, and none for
-    a category; `points` are those of each cell, a missing value's last. The more points, the
+    a category; `points` are those of each cell, a missing value's last. `slopes`, of numbers alone,
+    are points per unit: a value x in a cell has its points + its slope · x. The more points, the
     likelier is `classes[1]`.
 
     >>> from trust_recourse.schema import Feature
@@ -45,6 +54,9 @@ class Additive:
     >>> card = Additive(debts, edges=[[5, 20]], points=[[0.8, 0.1, -1.1]])
     >>> card.predict_proba(np.array([[5], [6]]))[:, 1].round(3).tolist()
     [0.69, 0.525]
+    >>> line = Additive(debts, edges=[[]], points=[[2.0]], slopes=[[-0.1]])
+    >>> line.predict_proba(np.array([[20], [30]]))[:, 1].round(3).tolist()
+    [0.5, 0.269]
     """
 
     family: ClassVar[str] = "points"  # by which a checker of certificates knows how to read it
@@ -55,6 +67,7 @@ class Additive:
         edges: Sequence[Sequence[float]],
         points: Sequence[Sequence[float]],
         *,
+        slopes: Sequence[Sequence[float]] | None = None,
         base: float = 0.0,
         classes: Sequence[Any] = (0, 1),
     ) -> None:
@@ -63,28 +76,55 @@ class Additive:
         self.wanted_: Any = None
         self.grid = Grid(schema, tuple(np.asarray(each, float) for each in edges))
         self.points = tuple(np.asarray(each, float) for each in points)
+        flat = tuple(np.zeros_like(each) for each in self.points)
+        self.slopes = flat if slopes is None else tuple(np.asarray(each, float) for each in slopes)
         self._check()
+        self.sloped = tuple(f for f, each in enumerate(self.slopes) if each.any())
         self._kernel = Points(self.grid, self.points, self.base)
 
     def _check(self) -> None:
         if len(self.classes_) != 2:
             raise ValueError(f"classes={self.classes_.tolist()}; expected two labels")
-        for feature, edges, points, size in zip(
-            self.schema_, self.grid.edges, self.points, self.grid.sizes.tolist(), strict=True
-        ):
+        if not math.isfinite(self.base):
+            raise ValueError(f"base={self.base!r}; expected a finite number")
+        for feature, edges, points, slopes, size in zip(
+            self.schema_, self.grid.edges, self.points, self.slopes, self.grid.sizes.tolist(),
+            strict=True,
+        ):  # fmt: skip
             where = f"feature {feature.name!r}"
             if not (np.isfinite(edges).all() and (np.diff(edges) > 0).all()):
                 raise ValueError(f"{where}, edges: given {edges.tolist()}, expected them ascending")
-            if points.shape != (size,) or not np.isfinite(points).all():
-                given = f"{where}, points: given {points.tolist()}"
-                raise ValueError(f"{given}, expected {size} finite numbers, one for each cell")
+            for name, each in (("points", points), ("slopes", slopes)):
+                if each.shape != (size,) or not np.isfinite(each).all():
+                    given = f"{where}, {name}: given {each.tolist()}"
+                    raise ValueError(f"{given}, expected {size} finite numbers, one for each cell")
+            known = slopes[: len(slopes) - (len(feature.missing) > 0)]
+            if slopes.any() and (feature.kind not in NUMBERS or slopes[len(known) :].any()):
+                raise ValueError(
+                    f"{where}, slopes: given {slopes.tolist()}, expected 0 for what is no number: "
+                    "a category, a level or a missing value has points alone"
+                )
+
+    def stepped(self, schema: Schema) -> Schema:
+        """The schema with a step for each number that has a slope: of its scale / 10⁴ if none.
+
+        Between two values of such a number lies always another one, so what is proved is proved for
+        those on its steps.
+        """
+        features = [
+            replace(feature, step=float(Fraction(*ratio(feature.scale)) / FINE))
+            if f in self.sloped and feature.step is None
+            else feature
+            for f, feature in enumerate(schema)
+        ]
+        return schema if features == [*schema] else replace(schema, features=tuple(features))
 
     @property
     def fingerprint_(self) -> str:
         """What names this card: a digest of all that its answers depend on."""
         parts = [repr(self.schema_.to_dict()), repr(self.classes_.tolist()), self.base.hex()]
-        parts += [repr([value.hex() for value in each.tolist()]) for each in self.grid.edges]
-        parts += [repr([value.hex() for value in each.tolist()]) for each in self.points]
+        held = (self.grid.edges, self.points, *((self.slopes,) if self.sloped else ()))
+        parts += [repr([value.hex() for value in each.tolist()]) for of in held for each in of]
         return sha256("\n".join(parts).encode()).hexdigest()
 
     def decide(self, *, decision_threshold: float | None = None, wanted: Any = None) -> Self:
@@ -109,48 +149,71 @@ class Additive:
 
         return model_file.restored(path, {cls.__name__: store.points})
 
+    @classmethod
+    def from_csv(cls, path: str | os.PathLike[str], schema: Schema) -> Additive:
+        """Read a scorecard: a line for each bin of each feature; docs/linear.md has the columns."""
+        from trust_recourse.sums import read_file
+
+        made = read_file(Path(path), schema).model
+        if not isinstance(made, cls):
+            raise FileError(f"{path}: no scorecard but a {type(made).__name__}; expected a CSV")
+        return made
+
     def predict_proba(self, X: Any) -> Floats:
         """Class probabilities, (n, 2)."""
-        yes = self.confidence_at(self.grid.cells(self.schema_.encode(X)))
+        yes = logistic(self.total(self.schema_.encode(X)))
         return np.column_stack([of_class(yes, 0), yes])
 
-    def confidence_at(self, cells: Cells) -> Floats:
-        """Confidence of `classes_[1]` at rows of cells."""
-        each = [points[cells[:, f]] for f, points in enumerate(self.points)]
-        return _logistic(self.base + np.sum(each, axis=0))
+    def total(self, codes: Floats) -> Floats:
+        """The sum of all points at rows of codes."""
+        at, (points, slopes) = self.grid.first_cell + self.grid.cells(codes), self._row
+        return summed(self.base, points[at] + slopes[at] * np.where(np.isnan(codes), 0.0, codes))
+
+    def apart(self, codes: Floats) -> Floats:
+        """How far a probability may lie from ours whose sum has the same terms in another order.
+
+        A sum of n terms is off by n roundings of their size at most, and the logistic function is a
+        quarter as steep at most; terms that were scaled before have a few roundings more.
+        """
+        at, (points, slopes) = self.grid.first_cell + self.grid.cells(codes), self._row
+        size = np.abs(points[at]) + np.abs(slopes[at] * np.where(np.isnan(codes), 0.0, codes))
+        many = (len(self.points) + 3) * 2.0**-52
+        return np.asarray(many * (abs(self.base) + size.sum(axis=1)) + 2.0**-50)
+
+    @cached_property
+    def _row(self) -> tuple[Floats, Floats]:
+        """The points of all cells in one row, and their slopes."""
+        return np.concatenate(self.points), np.concatenate(self.slopes)
+
+    def worth(self, f: int, codes: Floats) -> Floats:
+        """The points of one feature's codes."""
+        cells = self.grid.cells_in(f, codes)
+        return self.points[f][cells] + self.slopes[f][cells] * np.where(np.isnan(codes), 0.0, codes)
 
     def score_of(self, wanted: int) -> Score:
         """The confidence of the class at this position of `classes_`, and bounds on it."""
-        return _CardScore(self, self._kernel, wanted)
+        from trust_recourse.sums.card import CardScore, SlopedScore
+
+        if self.sloped:
+            return SlopedScore(self, wanted)
+        return CardScore(self.grid, self.points, self.base, wanted, self._kernel)
 
     def parts_of(self, wanted: int) -> Parts:
         """The points for the class at this position of `classes_`, for explanations."""
         sign = 1.0 if wanted == 1 else -1.0
-        return PointParts(self.grid, POINTS, sign * self.base, sign, self.points)
+        words = POINTS._replace(term="term") if self.sloped else POINTS
+        return PointParts(self.grid, words, sign * self.base, sign, self.points, self.slopes)
 
 
-def _logistic(total: Floats) -> Floats:
+def summed(base: float, each: Floats) -> Floats:
+    """The sum of rows of points, one after another, so that it is the same beside any other row."""
+    return np.asarray(base + np.add.accumulate(each, axis=1)[:, -1])
+
+
+def logistic(total: Floats) -> Floats:
+    """The confidence of a sum of points."""
     with np.errstate(over="ignore"):  # 1 / ∞ is the 0 that is meant
         return np.asarray(1.0 / (1.0 + np.exp(-total)))
-
-
-class _CardScore(Score):
-    """One class's confidence; the kernel speaks of the sum, moved to lie within 0 and 1."""
-
-    kernel: Points
-
-    def __init__(self, card: Additive, kernel: Points, wanted: int) -> None:
-        self.card, self.kernel, self.wanted = card, kernel, wanted
-        self.grid, self.rises = card.grid, wanted == 1
-
-    def at(self, cells: Cells) -> Floats:
-        """Confidence at rows of cells: the very floats of `predict_proba`."""
-        return of_class(self.card.confidence_at(cells), self.wanted)
-
-    def confidence(self, number: Floats) -> Floats:
-        """The confidence that stands for a number of the kernel."""
-        total = self.card.base + self.kernel.lowest + self.kernel.width * number
-        return of_class(_logistic(total), self.wanted)
 
 
 # ---------------------------------------------------------------- the kernel
@@ -160,19 +223,28 @@ class Points(Kernel):
     """Bounds on a sum of points, on a scale where the sums go from ¼ to ¾, so there is room around.
 
     `numbers` are the points of all cells in one row and, last, what rounding may do to a sum of
-    them; `layout` is where each feature's begin.
+    them; `layout` is where each feature's begin. `unit` is what readers of certificates count in.
     """
 
-    def __init__(self, grid: Grid, points: Sequence[Floats], base: float) -> None:
+    def __init__(
+        self, grid: Grid, points: Sequence[Floats], base: float, unit: float | None = None
+    ) -> None:
         least = math.fsum(float(each.min()) for each in points)
         spread = math.fsum(float(np.ptp(each)) for each in points) or 1.0
         self.lowest, self.width = least - spread / 2.0, 2.0 * spread
+        self.unit = self.width if unit is None else unit
         parts = [(each - each.min()) / self.width for each in points]
         size = abs(base) + math.fsum(float(np.abs(each).max()) for each in points) + abs(least)
         rounding = 1e-12 + 8 * (len(points) + 3) * 2.0**-53 * size / self.width
         self.numbers = np.concatenate([parts[0] + 0.25, *parts[1:], [rounding]])
         self.layout = grid.first_cell.astype(np.int64)
         self.scratch = np.zeros(1)
+        self.slack = rounding * self.width  # what rounding may do to a sum, in points
+
+    def told(self, price: Floats, memory: Floats, cells: Sequence[Ints]) -> tuple[Floats, Floats]:
+        """Prices per unit of the reader's."""
+        del cells
+        return price * (self.unit / self.width), memory
 
     @property
     def interval(self) -> Any:

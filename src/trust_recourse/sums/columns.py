@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 import pandas as pd
@@ -152,14 +152,18 @@ class Columns:
     def _alike(self, f: int, goes: Bools) -> bool:
         """Where all missing values go, which are one and the same to the schema."""
         if goes.any() and not goes.all():
-            feature = self.schema[f]
-            raise UnreadableError(
-                f"column {feature.name!r}: the model tells its missing codes apart "
-                f"({some(feature.missing)}), which are one to the schema; declare them as values, "
-                "or learn the model with blanks in their place, with missing=(None,) in the schema "
-                "and blanks in the rows that are asked about"
-            )
+            self.told_apart(f)
         return bool(goes.any())
+
+    def told_apart(self, f: int) -> NoReturn:
+        """Refuse a model that sees more in the missing codes of a feature than the schema does."""
+        feature = self.schema[f]
+        raise UnreadableError(
+            f"column {feature.name!r}: the model tells its missing codes apart "
+            f"({some(feature.missing)}), which are one to the schema; declare them as values, "
+            "or learn the model with blanks in their place, with missing=(None,) in the schema "
+            "and blanks in the rows that are asked about"
+        )
 
 
 def order_of(schema: Schema, names: Sequence[str] | None, n: int) -> tuple[int, ...]:

@@ -29,6 +29,7 @@ FORMATS = (
     Format("XGBoost JSON", rb'\s*\{\s*"learner"', "xgboost"),
     Format("XGBoost UBJSON", rb"\{L\0{7}\x07learner", "xgboost"),
     Format("skops", rb"PK\x03\x04", "sklearn"),
+    Format("scorecard CSV", rb'(?i)(\xef\xbb\xbf)?[\w ",;\t]*\b(feature|points)\b', "scorecard"),
 )
 # from protocol 2 on, before, and as joblib packs it: by zlib, gzip, bzip2, xz, lzma and lz4
 PICKLE = (

@@ -173,42 +173,65 @@ class LeafParts(Parts):
 
 @dataclass(frozen=True, eq=False)
 class PointParts(Parts):
-    """A term for each feature, which has a number for each of its cells."""
+    """A term for each feature: a number for each of its cells, and points per unit within it."""
 
     points: Sequence[Floats]
+    slopes: Sequence[Floats]
+
+    @cached_property
+    def _sloped(self) -> list[bool]:
+        return [bool(each.any()) for each in self.slopes]
 
     @cached_property
     def uses(self) -> Bools:
-        """(F, F): whether a feature's cells have different numbers."""
-        return np.diag([bool(np.ptp(each) > 0) for each in self.points])
+        """(F, F): whether a feature's values have different numbers."""
+        differ = (bool(np.ptp(each) > 0) for each in self.points)
+        return np.diag([a or b for a, b in zip(differ, self._sloped, strict=True)])
 
     def at(self, codes: Floats) -> Floats:
-        """(F,): the number of the cell in which each feature lies."""
+        """(F,): the number of the cell in which each feature lies, and its slope · the value."""
         cells = self.grid.cells(codes[None])[0].tolist()
-        each = [points[cell] for points, cell in zip(self.points, cells, strict=True)]
-        return self.scale * np.array(each)
+        each = zip(self.points, self.slopes, cells, np.nan_to_num(codes).tolist(), strict=True)
+        return self.scale * np.array([points[c] + slopes[c] * x for points, slopes, c, x in each])
 
     def shares(self, a: Floats, b: Floats) -> Floats:
         """(F, F): a feature's own change."""
         return np.diag(self.at(b) - self.at(a))
 
     def name(self, term: int) -> str:
-        """It is a bin of its feature."""
-        return f"{self.words.term} of {self.grid.schema[term].title}"
+        """It is a bin of its feature, or points per unit."""
+        kind = "points per unit" if self._sloped[term] else "bin"
+        return f"{kind} of {self.grid.schema[term].title}"
 
     @property
     def sentence(self) -> str:
-        """How bins make the score."""
-        return f"Each value lies in a bin, and adds what that is worth to the {self.words.note}."
+        """How bins and slopes make the score."""
+        more = " A number with points per unit adds these times itself, too." * any(self._sloped)
+        return (
+            f"Each value lies in a bin, and adds what that is worth to the {self.words.note}.{more}"
+        )
 
     def table(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
         """Every bin and its points."""
         rows = []
         for f, (feature, points) in enumerate(zip(self.grid.schema, self.points, strict=True)):
+            slopes = (self.scale * self.slopes[f]).tolist()
             for cell, number in enumerate((self.scale * points).tolist()):
                 told = self.grid.statement(f, np.arange(len(points)) == cell) or "any"
-                rows.append([feature.title, told, f"{number:+g}"])
-        return ("feature", self.words.term, self.words.score), rows
+                unit = f" and {slopes[cell]:+g} per {feature.unit or 'unit'}" * (slopes[cell] != 0)
+                rows.append([feature.title, told, f"{number:+g}{unit}"])
+        return ("feature", "bin", self.words.score), rows
+
+    def conditions(self, terms: Sequence[int], a: Floats, b: Floats) -> list[str]:
+        """The bins in which both rows lie; of a number with points per unit the values."""
+        told = super().conditions(terms, a, b)
+        for at, f in enumerate(terms):
+            if self._sloped[f]:
+                here, there = (self.grid.schema[f].describe_code(float(x[f])) for x in (a, b))
+                told[at] = f"{self.grid.schema[f].title} = " + " → ".join(
+                    dict.fromkeys((here, there))
+                )
+        return told
 
     def boxes(self, terms: Sequence[int], cells: Cells) -> list[Sequence[Bools]]:
         """The feature's cell, and any of all others."""

@@ -8,6 +8,7 @@ an error names the part.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ TREES = {
 }  # fmt: skip
 MOST = 1 << 33  # leaves times cells: what is worked out of them takes as many bytes
 GREATEST = 1e300  # that a sum of points may come to
+STEEPEST = 1e150  # and of slopes, which values are multiplied by
 SHARED = {"machine", "schema", "classes", "classes_dtype", "base"}
 
 
@@ -38,7 +40,8 @@ def content(model: SumModel | Additive) -> tuple[Arrays, Header]:
     }  # fmt: skip
     labels(header["classes"], header["classes_dtype"])  # or else no file could be read again
     if isinstance(model, Additive):
-        return _pieces(edges=model.grid.edges, points=model.points), header
+        parts = {"edges": model.grid.edges, "points": model.points}
+        return _pieces(**parts | ({"slopes": model.slopes} if model.sloped else {})), header
     least = None if model.link.least == -math.inf else model.link.least
     header["link"] = model.link._replace(least=least)._asdict()  # type: ignore[arg-type]
     header["arithmetic"] = model.arithmetic
@@ -59,12 +62,13 @@ def _pieces(**parts: tuple[Floats, ...]) -> Arrays:
 
 def points(arrays: Arrays, header: Header) -> Additive:
     """The table of points of a file."""
-    _expect(arrays, header, {"edges", "n_edges", "points", "n_points"}, SHARED)
+    names = ["edges", "points", *(["slopes"] if "slopes" in arrays else [])]
+    _expect(arrays, header, {part for name in names for part in (name, f"n_{name}")}, SHARED)
     schema, classes, base = _shared(header)
-    edges, each = (_apart(arrays, name, len(schema)) for name in ("edges", "points"))
-    most = math.fsum([abs(base), *(float(np.abs(of).max(initial=0.0)) for of in each)])
-    require(most <= GREATEST, "points", f"a sum of at most {GREATEST:g}")
-    card = Additive(schema, edges, each, base=base, classes=classes)  # type: ignore[arg-type]
+    parts: dict[str, Any] = {name: _apart(arrays, name, len(schema)) for name in names}
+    card = Additive(schema, **parts, base=base, classes=classes)  # type: ignore[arg-type]
+    require(card.sloped or "slopes" not in names, "slopes", "some that are not 0")
+    check(card)
     return card.decide(**_decision(header))
 
 
@@ -113,8 +117,12 @@ def _link(given: Any) -> Link:
     return Link(logistic, divisor, scale, least)
 
 
-def check(model: SumModel) -> None:
-    """Refuse what is no sum of trees, whoever wrote it: circles, numbers that are none, excess."""
+def check(model: SumModel | Additive) -> None:
+    """Refuse what is no sum, whoever wrote it: circles, numbers that are none, excess."""
+    if isinstance(model, Additive):
+        _bounded("points", (np.array([model.base]), *model.points), GREATEST)
+        _bounded("slopes", model.slopes, STEEPEST)
+        return
     every, features = together(model.trees), len(model.schema_)
     sizes = np.array([len(tree.feature) for tree in model.trees])
     feature, left, right, edge = (every[name] for name in ("feature", "left", "right", "edge"))
@@ -135,6 +143,11 @@ def check(model: SumModel) -> None:
     _check_values(model, every["value"])
     cells = int(model.grid.sizes.sum())
     require(int((~split).sum()) * cells <= MOST, "nodes", f"at most {MOST:,} leaves times cells")
+
+
+def _bounded(name: str, parts: Sequence[Floats], most: float) -> None:
+    total = math.fsum(float(np.abs(of).max(initial=0.0)) for of in parts)
+    require(total <= most, name, f"a sum of at most {most:g}")
 
 
 def _check_values(model: SumModel, value: NDArray[Any]) -> None:

@@ -1,0 +1,523 @@
+"""One class's confidence of a table of points and slopes, as the exact engine asks for it.
+
+A column with a slope has no cells, but steps: every value that a person may have is a cell of its
+own (`SlopedScore.listed`). They may be many, so a question is reduced before it is searched.
+
+Notation: costs c and gains g of the candidates of all features in one row, those of feature f from
+first[f] on; `needed`, the gain that is enough. At a multiplier λ no answer costs less than
+λ · needed + Σ_f min (c − λ g), and with a candidate in place of its feature's cheapest at λ, not
+less than that and what it is dearer: one by which that is more than the incumbent goes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from trust_recourse.cells import (
+    Candidates,
+    Cells,
+    Condition,
+    Floats,
+    Grid,
+    Ints,
+    Reduction,
+    Score,
+    Wish,
+    inline,
+    kernel,
+    making,
+    of_class,
+)
+from trust_recourse.cost import MOST_COST, Cost, Units
+from trust_recourse.schema import ActionSet, Feature, FeatureActions, Schema, SchemaError
+from trust_recourse.sums.additive import NUMBERS, Additive, Points, logistic, summed
+from trust_recourse.sums.slopes import Line, noise, radius
+
+FEWEST = 256  # candidates from which on a question is reduced before it is searched
+MOST_VALUES = 1 << 20  # of one feature
+MARGIN = 1e-9  # of a cost, which rounding may bring
+BEYOND = 1e-9  # of a change of the score, so that it is surely enough
+STEPS = 64  # of the search for the best multiplier, at most
+ROUNDS = 4  # in which a point is made cheaper
+
+
+class CardScore(Score):
+    """One class's confidence; the kernel speaks of the sum, moved to lie within 0 and 1."""
+
+    kernel: Points
+
+    def __init__(
+        self, grid: Grid, points: Sequence[Floats], base: float, wanted: int, kernel: Points
+    ) -> None:
+        self.grid, self.points, self.base, self.wanted = grid, points, base, wanted
+        self.kernel, self.rises = kernel, wanted == 1
+
+    def at(self, cells: Cells) -> Floats:
+        """Confidence at rows of cells: the very floats of `predict_proba`."""
+        each = [points[cells[:, f]] for f, points in enumerate(self.points)]
+        return of_class(logistic(summed(self.base, np.column_stack(each))), self.wanted)
+
+    def confidence(self, number: Floats) -> Floats:
+        """The confidence that stands for a number of the kernel."""
+        total = self.base + self.kernel.lowest + self.kernel.width * number
+        return of_class(logistic(total), self.wanted)
+
+    def reduce(
+        self,
+        features: Sequence[Candidates],
+        condition: Condition,
+        incumbent: float,
+        related: frozenset[int],
+        accept: Callable[[Floats], bool],
+        deadline: float = math.inf,
+    ) -> Reduction | None:
+        """Fewer candidates: of what one value serves as well, and of what is too dear."""
+        del deadline
+        if sum(len(each.codes) for each in features) < FEWEST:
+            return None
+        side = float(condition.side)
+        ends = self.kernel.lowest + self.kernel.width * np.array([condition.low, condition.high])
+        needed = float(ends[0] if side > 0 else -ends[1]) - self.kernel.slack
+        if not math.isfinite(needed):  # no sum has such a confidence
+            return None
+        gains = [
+            side * points[each.cells] for points, each in zip(self.points, features, strict=True)
+        ]
+        kept = [np.arange(len(each)) for each in gains]
+        if condition.high > 1.0 if side > 0 else condition.low < 0.0:  # the more the better
+            kept = [
+                here if f in related else _undominated(features[f].costs, gains[f])
+                for f, here in enumerate(kept)
+            ]
+        fixed = _fixed(
+            [each.costs[k] for each, k in zip(features, kept, strict=True)],
+            [each[k] for each, k in zip(gains, kept, strict=True)],
+            needed, self.kernel.slack, incumbent,
+            lambda at: accept(_codes(features, kept, at)),
+        )  # fmt: skip
+        steps: list[tuple[float, Floats]] = []
+        codes, bound = None, 0.0
+        if fixed is not None:
+            multiplier, bound, stay, point = fixed
+            steps.append((multiplier * self.kernel.unit, np.empty(0)))
+            codes = None if point is None else _codes(features, kept, point)
+            kept = [k[s] for k, s in zip(kept, stay, strict=True)]
+        fewer = [each.at(k) for each, k in zip(features, kept, strict=True)]
+        return Reduction(*self._of(fewer), codes, steps, bound)
+
+    def _of(self, features: Sequence[Candidates]) -> tuple[list[Candidates], CardScore]:
+        """The same confidence of these candidates alone, each in a cell of its own."""
+        points = [of[each.cells] for of, each in zip(self.points, features, strict=True)]
+        return on_values(features, points, self.base, self.wanted, self.kernel.unit)
+
+
+def on_values(
+    features: Sequence[Candidates], points: Sequence[Floats], base: float, wanted: int, unit: float
+) -> tuple[list[Candidates], CardScore]:
+    """The candidates, each in a cell of its own, and one class's confidence on these cells."""
+    sizes = [len(each.codes) for each in features]
+    grid = Grid(_unnamed(len(sizes)), tuple(np.arange(n - 1.0) for n in sizes))
+    numbered = [
+        each._replace(cells=np.arange(n, dtype=np.int32))
+        for each, n in zip(features, sizes, strict=True)
+    ]
+    return numbered, CardScore(grid, points, base, wanted, Points(grid, points, base, unit))
+
+
+@cache
+def _unnamed(d: int) -> Schema:
+    return Schema(tuple(Feature(f"feature {f}") for f in range(d)))
+
+
+# ---------------------------------------------------------------- slopes
+
+
+class SlopedScore(Score):
+    """One class's confidence of a model with slopes, which speaks of codes and not of cells."""
+
+    lists = True
+
+    def __init__(self, card: Additive, wanted: int) -> None:
+        self.card, self.wanted, self.grid, self.rises = card, wanted, card.grid, wanted == 1
+        self.sign = 1.0 if wanted == 1 else -1.0
+
+    def at(self, cells: Cells) -> Floats:
+        """It is not one and the same on a cell."""
+        del cells
+        raise TypeError("cells do not tell the score of a model with slopes; ask it by `at_codes`")
+
+    def confidence(self, number: Floats) -> Floats:
+        """It has no kernel but that of listed values."""
+        del number
+        raise TypeError("a model with slopes has no kernel; its score of listed values has one")
+
+    def at_codes(self, codes: Floats) -> Floats:
+        """Confidence at rows of codes: the very floats of `predict_proba`."""
+        return of_class(logistic(self.card.total(codes)), self.wanted)
+
+    def listed(
+        self, features: Sequence[Candidates], action_set: ActionSet, cost: Cost, wish: Wish
+    ) -> Reduction:
+        """Of each number with a slope every value on its steps that may matter."""
+        card, found, related = self.card, [*features], action_set.schema.related
+        free = (f for f in card.sloped if action_set.actions[f].free)
+        moving = [f for f in free if action_set.schema[f].name not in related]
+        reach = _Reach(self, action_set, cost, wish, moving)
+        for f in moving:
+            found[f] = reach.values(f)
+        points = [card.worth(f, each.codes) for f, each in enumerate(found)]
+        return Reduction(*on_values(found, points, card.base, self.wanted, 1.0))
+
+    # ------------------------------------------------------------ how safe an answer is
+
+    def worst(self, features: Sequence[Candidates], schema: Schema, radius: float) -> CardScore:
+        """Each number's least points around each of its values."""
+        points = [
+            self._least(f, feature, each.codes, radius)
+            for f, (feature, each) in enumerate(zip(schema, features, strict=True))
+        ]
+        return on_values(features, points, self.card.base, self.wanted, 1.0)[1]
+
+    def worst_at(self, schema: Schema, codes: Floats, radius: float) -> float:
+        """The confidence where all numbers have their least points."""
+        each = [self._least(f, of, codes[f : f + 1], radius) for f, of in enumerate(schema)]
+        total = summed(self.card.base, np.column_stack(each))
+        return float(of_class(logistic(total), self.wanted)[0])
+
+    def radius(self, schema: Schema, codes: Floats, threshold: float, norm: str) -> float:
+        """In closed form where no number is cut into cells."""
+        if float(self.at_codes(codes[None])[0]) < threshold:
+            return 0.0
+        return radius(self._lines(schema, codes), max(self._margin(codes, threshold), 0.0), norm)
+
+    def noise(
+        self, codes: Floats, deviation: Floats, threshold: float, tolerance: float
+    ) -> tuple[float, float]:
+        """In closed form where no number is cut into cells."""
+        lines = self._lines(self.grid.schema, codes)
+        return noise(
+            lines, deviation[deviation > 0].tolist(), self._margin(codes, threshold), tolerance
+        )
+
+    def _margin(self, codes: Floats, threshold: float) -> float:
+        return self.sign * float(self.card.total(codes[None])[0]) - _logit(threshold)
+
+    def _lines(self, schema: Schema, codes: Floats) -> list[Line]:
+        """The numbers that may move."""
+        each = zip(schema, codes.tolist(), strict=True)
+        return [
+            self._line(f, feature, code)
+            for f, (feature, code) in enumerate(each)
+            if feature.kind in NUMBERS and not math.isnan(code)
+        ]
+
+    def _line(self, f: int, feature: Feature, code: float) -> Line:
+        ends, card = self.grid.ends(f), self.card
+        known = slice(len(ends) - 1)
+        points, slopes = (self.sign * of[f][known] for of in (card.points, card.slopes))
+        return Line(code, feature.scale, ends, points, slopes)
+
+    def _least(self, f: int, feature: Feature, codes: Floats, radius: float) -> Floats:
+        """The points for class 1 that are least for the wanted one, around each code."""
+        found = self.card.worth(f, codes)
+        known = ~np.isnan(codes)
+        if feature.kind in NUMBERS and known.any():
+            least = self._line(f, feature, 0.0).least(codes[known], radius * feature.scale)
+            found[known] = self.sign * least
+        return found
+
+
+class _Reach:
+    """How far each number with a slope has to be followed, and its values until there.
+
+    A change costs more the further it goes, so beyond what a known answer costs nothing is cheaper;
+    where it costs the same however far it goes, one value that alone is enough is as good as any.
+    """
+
+    def __init__(
+        self, score: SlopedScore, action_set: ActionSet, cost: Cost, wish: Wish, moving: list[int]
+    ) -> None:
+        self.score, self.action_set, self.cost, self.wish = score, action_set, cost, wish
+        self.schema, self.own = action_set.schema, action_set.own
+        straight = all(len(edges) == 0 for edges in score.grid.edges)
+        self.rising = wish.rising and (wish.room is None or straight)
+        self.alone: dict[int, float] = {}  # a value that is enough by itself
+        self.most = math.inf  # what an answer costs, before the root
+        if wish.accept is not None:
+            self._incumbent(wish.accept, moving)
+
+    def _incumbent(self, accept: Callable[[Floats], bool], moving: list[int]) -> None:
+        """The cheapest change of one number that is an answer, and others where cost is flat."""
+        change = self._change
+        ways = [
+            (self.cost.change(self.schema[f], float(self.own[f]), value), f, value)
+            for f in moving
+            for value in self._enough(f, change)
+        ]
+        for price, f, value in sorted(ways):
+            if price <= self.most or (self._flat(f) and f not in self.alone):
+                row = self.own.copy()
+                row[f] = value
+                if accept(row):
+                    self.most = min(self.most, price)
+                    self.alone.setdefault(f, value)
+
+    @property
+    def _change(self) -> float:
+        """By how much the sum has to change at least; 0 if it need not."""
+        now, least = self.score.sign * float(self.score.card.total(self.own[None])[0]), -math.inf
+        if self.wish.room is not None:
+            radius, floor = self.wish.room
+            worst = self.score.worst_at(self.schema, self.own, radius)
+            least = _logit(floor) + now - _logit(worst)
+        if now < (least := max(least, _logit(self.wish.least))):
+            return least - now
+        return min(_logit(self.wish.most) - now, 0.0)
+
+    def _enough(self, f: int, change: float) -> Iterator[float]:
+        """Of each cell the nearest value that alone changes the sum by so much."""
+        if not math.isfinite(change):
+            return
+        up, actions = change >= 0.0, self.action_set.actions[f]
+        goal = self._worth(f, np.array([self.own[f]]))[0] + change * (1.0 + BEYOND)
+        goal += math.copysign(1e-12 * (1.0 + abs(goal)), change)  # surely, whatever is rounded
+        for low, high, slope, points in self._cells(f):
+            if slope == 0.0:
+                a, b = (low, high) if (points >= goal) == up else (0.0, 0.0)
+            else:
+                end = (goal - points) / slope
+                above = (slope > 0) == up
+                a, b = (max(low, end), high) if above else (low, min(high, end))
+            value = actions.nearest(a, b) if a < b else None
+            if value is not None:
+                yield value
+
+    def values(self, f: int) -> Candidates:
+        """All allowed values of one number that may matter, its own among them."""
+        feature, actions, own = self.schema[f], self.action_set.actions[f], float(self.own[f])
+        low, high = self._range(f, feature, actions)
+        try:
+            codes = actions.values(MOST_VALUES, low, high)
+        except SchemaError as error:
+            raise SchemaError(f"feature {feature.name!r} has a slope, but its {error}") from None
+        if self.rising:
+            worth, mine = self._worth(f, codes), self._worth(f, np.array([own]))[0]
+            codes = codes[(worth > mine) | (codes == own) | np.isnan(codes)]
+        if feature.name in self.cost.functions:
+            costs = np.array([self.cost.change(feature, own, code) for code in codes.tolist()])
+        else:
+            costs = self.cost.changes(Units.of([feature]), np.array([own]), codes)
+        if not costs.max() <= MOST_COST:
+            worst = int(costs.argmax())
+            self.cost.countable(feature, own, float(codes[worst]), float(costs[worst]))
+        return Candidates(codes, np.zeros(len(codes), np.int32), costs)
+
+    def _range(self, f: int, feature: Feature, actions: FeatureActions) -> tuple[float, float]:
+        """From where to where its values may matter."""
+        low, high = actions.destinations(-math.inf, math.inf) or (math.inf, -math.inf)
+        if feature.name not in self.cost.functions:
+            if self._flat(f):
+                if f in self.alone:
+                    return self.alone[f], self.alone[f]
+            else:
+                far = self._far(feature)
+                low, high = max(low, float(self.own[f]) - far), min(high, float(self.own[f]) + far)
+            if self.rising:
+                low, high = self._ends(f, actions, low, high)
+        if math.isinf(low) or math.isinf(high):
+            side = "lower" if math.isinf(low) else "upper"
+            raise SchemaError(
+                f"feature {feature.name!r} has no {side} bound, and the score goes on with it: for "
+                f"this question give it {side}, or a max_change, in the schema or as a limit"
+            )
+        return low, high
+
+    def _far(self, feature: Feature) -> float:
+        """How far a change goes at most that costs no more than what is known."""
+        l1, l2 = self.cost.l1, self.cost.l2
+        moved = self.most / l1 if l1 else math.inf
+        moved = min(moved, math.sqrt(self.most / l2)) if l2 else moved
+        return moved * feature.scale / feature.weight * (1.0 + BEYOND)
+
+    def _flat(self, f: int) -> bool:
+        """Whether a change costs the same however far it goes."""
+        return math.isnan(self.own[f]) or self.cost.l1 == self.cost.l2 == 0.0
+
+    def _ends(
+        self, f: int, actions: FeatureActions, low: float, high: float
+    ) -> tuple[float, float]:
+        """Without what lies further out where the score does not rise outwards: it only costs."""
+        cells = [*self._cells(f)]
+        (_, right, rises, _), (left, _, falls, _) = cells[0], cells[-1]
+        if math.isinf(low) and rises >= 0:
+            nearest = actions.nearest(-math.inf, right)
+            low = right if nearest is None else nearest
+        if math.isinf(high) and falls <= 0:
+            nearest = actions.nearest(left, math.inf)
+            high = left if nearest is None else nearest
+        return low, high
+
+    def _cells(self, f: int) -> Iterator[tuple[float, float, float, float]]:
+        """The ends of each known cell, and its slope and points towards the wanted class."""
+        card, sign = self.score.card, self.score.sign
+        for c, (a, b) in enumerate(pairwise(self.score.grid.ends(f).tolist())):
+            yield a, b, sign * float(card.slopes[f][c]), sign * float(card.points[f][c])
+
+    def _worth(self, f: int, codes: Floats) -> Floats:
+        return self.score.sign * self.score.card.worth(f, codes)
+
+
+def _logit(confidence: float) -> float:
+    if not 0.0 < confidence < 1.0:
+        return -math.inf if confidence <= 0.0 else math.inf
+    return math.log(confidence / (1.0 - confidence))
+
+
+# ---------------------------------------------------------------- fewer candidates
+
+
+def _codes(features: Sequence[Candidates], kept: Sequence[Ints], at: Ints) -> Floats:
+    """The codes of a point that is given by its place among those kept of each feature."""
+    each = zip(features, kept, at.tolist(), strict=True)
+    return np.array([of.codes[here[k]] for of, here, k in each])
+
+
+def _undominated(costs: Floats, gains: Floats) -> Ints:
+    """The candidates than which none that costs no more gains as much, in their own order."""
+    order = np.lexsort((-gains, costs))
+    best = np.maximum.accumulate(gains[order])
+    return np.sort(order[np.append(True, best[1:] > best[:-1])])
+
+
+def _fixed(
+    costs: list[Floats],
+    gains: list[Floats],
+    needed: float,
+    slack: float,
+    incumbent: float,
+    accept: Callable[[Ints], bool],
+) -> tuple[float, float, list[Ints], Ints | None] | None:
+    """A multiplier, its bound, the candidates of each feature that it leaves, and a good point."""
+    first = np.cumsum([0, *map(len, costs)])
+    c, g = np.concatenate(costs), np.concatenate(gains)
+    if np.maximum.reduceat(g, first[:-1]).sum() < needed:
+        return None
+    below, above = np.empty((2, len(costs)), np.int64)
+    multiplier, bound = _multiplier(c, g, first, needed, below, above)
+    point, found = None, []
+    for start in (below, above):
+        cost = _mended(c, g, first, needed + 2.0 * slack, start)
+        if cost < incumbent:
+            found.append((cost, start - first[:-1]))
+    for cost, start in sorted(found, key=lambda each: each[0]):
+        if accept(start):
+            point, incumbent = start, cost
+            break
+    if incumbent == math.inf:
+        return None
+    priced = c - multiplier * g
+    least = np.minimum.reduceat(priced, first[:-1])
+    size = float(np.abs(least).sum()) + multiplier * abs(needed)
+    bound -= 1e-10 * (1.0 + size)
+    limit = incumbent + MARGIN * (1.0 + abs(incumbent))
+    stay = bound + (priced - least.repeat(np.diff(first))) <= limit
+    if not np.logical_or.reduceat(stay, first[:-1]).all():  # there is nothing so cheap
+        return None
+    kept = [np.flatnonzero(stay[a:b]) for a, b in pairwise(first.tolist())]
+    return multiplier, max(bound, 0.0), kept, point
+
+
+@inline
+def _bought(costs: Any, gains: Any, first: Any, multiplier: float, point: Any) -> Any:
+    """The candidates with least cost − multiplier · gain: the sum of that, and of their gains."""
+    total, gain = 0.0, 0.0
+    for f in range(point.shape[0]):
+        best = np.inf
+        for k in range(first[f], first[f + 1]):
+            value = costs[k] - multiplier * gains[k]
+            if value < best:
+                best = value
+                point[f] = k
+        total += best
+        gain += gains[point[f]]
+    return total, gain
+
+
+@making
+def _multiplier(
+    costs: Any, gains: Any, first: Any, needed: float, below: Any, above: Any
+) -> tuple[float, float]:
+    """The best multiplier and its bound; at its sides what it buys is too little, and enough.
+
+    The bound is concave in the multiplier: the tangents at two of them meet at the next.
+    """
+    point, at, high, best, its = np.empty_like(below), 1.0, np.inf, -np.inf, 0.0
+    low, high_value, high_slope = 0.0, 0.0, 0.0
+    low_value, gain = _bought(costs, gains, first, 0.0, below)
+    low_slope = needed - gain
+    if low_slope <= 0.0:
+        above[:] = below
+        return 0.0, low_value
+    for _ in range(STEPS):
+        total, gain = _bought(costs, gains, first, at, point)
+        value, slope = at * needed + total, needed - gain
+        if value > best:
+            best, its = value, at
+        if slope > 0.0:
+            low, low_value, low_slope = at, value, slope
+            below[:] = point
+        else:
+            high, high_value, high_slope = at, value, slope
+            above[:] = point
+        if high == np.inf:
+            at *= 8.0
+            continue
+        following = (high_value - low_value + low_slope * low - high_slope * high) / (
+            low_slope - high_slope
+        )
+        if not low < following < high:
+            break
+        at = following
+    if high == np.inf:
+        above[:] = below
+    return its, best
+
+
+@kernel
+def _mended(costs: Any, gains: Any, first: Any, needed: float, point: Any) -> float:
+    """Change one feature so that a point is enough, then make it cheaper; ∞ if it is not enough."""
+    gain, best, at, its = 0.0, np.inf, -1, 0
+    for f in range(point.shape[0]):
+        gain += gains[point[f]]
+    if gain < needed:
+        for f in range(point.shape[0]):
+            for k in range(first[f], first[f + 1]):
+                more = costs[k] - costs[point[f]]
+                if more < best and gain - gains[point[f]] + gains[k] >= needed:
+                    best, at, its = more, f, k
+        if at < 0:
+            return np.inf
+        gain += gains[its] - gains[point[at]]
+        point[at] = its
+    for _ in range(ROUNDS):
+        better = False
+        for f in range(point.shape[0]):
+            its = point[f]
+            for k in range(first[f], first[f + 1]):
+                if costs[k] < costs[its] and gain - gains[point[f]] + gains[k] >= needed:
+                    its = k
+            if its != point[f]:
+                gain += gains[its] - gains[point[f]]
+                point[f], better = its, True
+        if not better:
+            break
+    total = 0.0
+    for f in range(point.shape[0]):
+        total += costs[point[f]]
+    return total

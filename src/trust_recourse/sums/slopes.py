@@ -1,0 +1,268 @@
+"""How safe an answer of a model with slopes is: its radius, and what noise does to it.
+
+Numbers move, continuous and unlimited; all else stays. A number's points, towards the wanted class,
+are a line on each of its cells: a `Way` is one from near to far, by distances in units of its scale
+and how much is lost there. Where no number is cut into cells all is in closed form: a margin m is
+lost at the distance m / ‖slopes · scales‖ in the dual norm, and Gaussian noise of the numbers is
+Gaussian noise of the sum.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.signal import fftconvolve
+from scipy.special import ndtr
+
+from trust_recourse.cells import Floats
+
+MOST_BOXES = 20_000  # of the search for a radius
+CLOSE = 1e-12  # of a distance: what is no nearer is not looked for
+STEPS = 200  # of a bisection, at most
+SIZES = (1 << 12, 1 << 15, 1 << 18)  # of the lattices that noise is added up on
+TAIL = 8.0  # standard deviations, beyond which there is next to nothing
+ROUNDING = 1e-12
+
+
+class Way(NamedTuple):
+    """Between two distances of a number: what is lost at the first, and more per unit."""
+
+    near: float
+    far: float
+    start: float
+    rate: float
+
+    def at(self, u: float) -> float:
+        """What is lost at a distance."""
+        return self.start + self.rate * (min(u, self.far) - self.near) if self.rate else self.start
+
+    def best(self, price: float, power: int) -> tuple[float, float]:
+        """The least u^power − price · loss on it, and where."""
+        u = price * self.rate / 2.0 if power == 2 else (self.far if price * self.rate > 1 else 0.0)
+        u = min(max(u, self.near), self.far)
+        return u**power - price * self.at(u), u
+
+
+class Line(NamedTuple):
+    """The points of one number that may move, towards the wanted class."""
+
+    value: float
+    scale: float
+    ends: Floats  # cell c is (ends[c], ends[c + 1]]
+    points: Floats  # of each known cell
+    slopes: Floats
+
+    @property
+    def worth(self) -> float:
+        """Its points where it is."""
+        c = int(self.ends[1:-1].searchsorted(self.value))
+        return float(self.points[c] + self.slopes[c] * self.value)
+
+    @property
+    def ways(self) -> list[Way]:
+        """From its value into each cell, and both ways within its own; ends belong to both."""
+        found = [Way(0.0, 0.0, 0.0, 0.0)]
+        for c, (a, b) in enumerate(itertools.pairwise(self.ends.tolist())):
+            for sign, start, end in ((-1.0, min(b, self.value), a), (1.0, max(a, self.value), b)):
+                near, far = (abs(x - self.value) / self.scale for x in (start, end))
+                rate = -sign * float(self.slopes[c]) * self.scale
+                if sign * (end - start) > 0 and sign * (start - self.value) >= 0:
+                    lost = self.worth - float(self.points[c] + self.slopes[c] * start)
+                    far, rate = (far, rate) if rate > 0 else (near, 0.0)
+                    found.append(Way(near, far, lost, rate))
+        return [way for way in found if way.start > 0 or way.rate > 0 or way.near == 0.0]
+
+    def least(self, values: Floats, room: float) -> Floats:
+        """The least points within a room of each value; cells are taken with their ends."""
+        low, high = values - room, values + room
+        least = np.full(len(values), math.inf)
+        cells = zip(self.ends[:-1], self.ends[1:], self.points, self.slopes, strict=True)
+        for a, b, points, slope in cells:
+            inside = (low <= b) & (high > a)
+            for end in (np.maximum(a, low[inside]), np.minimum(b, high[inside])):
+                least[inside] = np.minimum(least[inside], points + slope * end)
+        return least
+
+
+# ---------------------------------------------------------------- the radius
+
+
+def radius(lines: Sequence[Line], margin: float, norm: str) -> float:
+    """The least distance at which the margin may be lost."""
+    ways = [line.ways for line in lines]
+    if all(len(line.points) == 1 for line in lines):
+        rates = [max((way.rate for way in each), default=0.0) for each in ways]
+        dual = {"linf": math.fsum(rates), "l2": math.hypot(*rates), "l1": max(rates, default=0.0)}
+        return margin / dual[norm] if dual[norm] > 0 else math.inf
+    box = _box(ways, margin)
+    if norm == "linf" or math.isinf(box):
+        return box
+    power = 2 if norm == "l2" else 1
+    return float(_nearest(ways, margin, power, len(ways) * box**power) ** (1.0 / power))
+
+
+def _box(ways: Sequence[Sequence[Way]], margin: float) -> float:
+    """The least distance within which all together lose the margin."""
+
+    def lost(u: float) -> float:
+        return math.fsum(max(w.at(u) for w in each if w.near <= u) for each in ways)
+
+    low, high = 0.0, 1.0
+    if lost(low) >= margin:
+        return 0.0
+    starts = sorted({way.near for each in ways for way in each})
+    while lost(high) < margin:
+        if high > starts[-1] and not any(w.rate > 0 and w.far > high for e in ways for w in e):
+            return math.inf
+        low, high = high, 2.0 * high
+    for _ in range(STEPS):
+        middle = (low + high) / 2.0
+        if not low < middle < high:
+            break
+        low, high = (low, middle) if lost(middle) >= margin else (middle, high)
+    return high
+
+
+class _Part(NamedTuple):
+    """Some of the ways of each number; the heap gives what is nearest first."""
+
+    bound: float
+    order: int
+    ways: tuple[tuple[Way, ...], ...]
+    split: tuple[int, Way] | None
+
+
+def _nearest(ways: Sequence[Sequence[Way]], margin: float, power: int, known: float) -> float:
+    """The least Σ u^power at which the margin is lost, by branch and bound over the ways."""
+    far = known ** (1.0 / power)
+    whole = tuple(
+        tuple(way._replace(far=min(way.far, far)) for way in each if way.near <= far)
+        for each in ways
+    )
+    order, best = itertools.count(), known
+    heap: list[_Part] = []
+
+    def add(part: tuple[tuple[Way, ...], ...]) -> None:
+        nonlocal best
+        bound, split, cost = _priced(part, margin, power)
+        best = min(best, cost)
+        if split is not None and bound < best * (1.0 - CLOSE):
+            heapq.heappush(heap, _Part(bound, next(order), part, split))
+
+    add(whole)
+    for _ in range(MOST_BOXES):
+        if not heap or heap[0].bound >= best * (1.0 - CLOSE):
+            return best
+        part = heapq.heappop(heap)
+        assert part.split is not None
+        f, way = part.split
+        rest = tuple(each for each in part.ways[f] if each != way)
+        for mine in ((way,), rest):
+            add((*part.ways[:f], mine, *part.ways[f + 1 :]))
+    raise MemoryError("the search for a loss of the decision held too many boxes to finish it")
+
+
+def _priced(
+    ways: tuple[tuple[Way, ...], ...], margin: float, power: int
+) -> tuple[float, tuple[int, Way] | None, float]:
+    """A lower bound, a way to part a number's others from, and what a loss of the margin costs.
+
+    At a price of the loss each number goes its own best way; what is bought at the price below the
+    best one is too little, and enough at the one above. Where both go the same ways, so does what
+    lies between them, and nothing is nearer.
+    """
+
+    def bought(price: float) -> tuple[list[tuple[Way, float]], float, float]:
+        found, value, lost = [], price * margin, 0.0
+        for each in ways:
+            (least, u), way = min(((way.best(price, power), way) for way in each), key=_first)
+            found.append((way, u))
+            value, lost = value + least, lost + way.at(u)
+        return found, value, lost
+
+    low, high = 0.0, 1.0
+    while bought(high)[2] < margin:
+        if high > 1e30:  # even all together do not lose it
+            return math.inf, None, math.inf
+        high *= 4.0
+    for _ in range(STEPS):
+        middle = (low + high) / 2.0
+        if not low < middle < high:
+            break
+        low, high = (low, middle) if bought(middle)[2] >= margin else (middle, high)
+    (below, under, less), (above, over, more) = bought(low), bought(high)
+    bound = max(under, over)
+    cost = math.fsum(u**power for _, u in above)
+    for f, ((way, _), (other, _)) in enumerate(zip(below, above, strict=True)):
+        if way != other:
+            return bound, (f, other), cost
+    share = (margin - less) / (more - less) if more > less else 1.0
+    between = (a + share * (b - a) for (_, a), (_, b) in zip(below, above, strict=True))
+    return bound, None, math.fsum(u**power for u in between)
+
+
+def _first(found: tuple[tuple[float, float], Way]) -> float:
+    return found[0][0]
+
+
+# ---------------------------------------------------------------- noise
+
+
+def noise(
+    lines: Sequence[Line], deviations: Sequence[float], margin: float, tolerance: float
+) -> tuple[float, float]:
+    """The probability that noise leaves some of the margin, and how far it may be off.
+
+    Straight lines make one Gaussian. What has cells is added up on a lattice, rounded down for a
+    lower bound and up for an upper one.
+    """
+    both = list(zip(lines, deviations, strict=True))
+    spread = math.hypot(*(float(line.slopes[0]) * s for line, s in both if len(line.points) == 1))
+    cut = [(line, s) for line, s in both if len(line.points) > 1]
+    if not cut:
+        kept = float(ndtr(margin / spread)) if spread > 0 else float(margin >= 0)
+        return kept, ROUNDING
+    for size in SIZES:
+        parts = [_spread(line, s, size) for line, s in cut]
+        ends = [_kept(parts, spread, margin, size, up) for up in (False, True)]
+        if ends[1] - ends[0] <= 2.0 * tolerance:
+            break
+    return (ends[0] + ends[1]) / 2.0, (ends[1] - ends[0]) / 2.0 + ROUNDING
+
+
+def _spread(line: Line, deviation: float, size: int) -> tuple[Floats, Floats, Floats]:
+    """The probability of each small part of a number's range, and what is lost there: from, to.
+
+    A cell without a slope is no part smaller. What lies beyond `TAIL` is left out.
+    """
+    parts = size if line.slopes.any() else 1
+    fine = line.value + deviation * np.linspace(-TAIL, TAIL, parts + 1)
+    inner = line.ends[1:-1]
+    where = np.unique(np.concatenate([fine, inner[(inner > fine[0]) & (inner < fine[-1])]]))
+    mass = np.diff(ndtr((where - line.value) / deviation))
+    c = inner.searchsorted(where[1:])
+    lost = [line.worth - (line.points[c] + line.slopes[c] * end) for end in (where[:-1], where[1:])]
+    return mass, np.minimum(*lost), np.maximum(*lost)
+
+
+def _kept(
+    cut: Sequence[tuple[Floats, Floats, Floats]], spread: float, margin: float, size: int, up: bool
+) -> float:
+    """A bound, from above or from below, on the probability that some of the margin is left."""
+    least = [float(low.min()) for _, low, _ in cut]
+    width = math.fsum(float(high.max()) - a for (_, _, high), a in zip(cut, least, strict=True))
+    step = (width or 1.0) / size
+    total = np.ones(1)
+    for (mass, low, high), a in zip(cut, least, strict=True):
+        where = np.floor((low - a) / step) if up else np.ceil((high - a) / step)
+        part = np.bincount(where.astype(np.int64), mass)
+        total = fftconvolve(total, part).clip(0.0)
+    left = margin - math.fsum(least) - step * np.arange(len(total))
+    kept = ndtr(left / spread) if spread > 0 else (left >= 0).astype(float)
+    outside = (len(cut) + len(total)) * 1e-15  # the tails, and what the transform rounds
+    return min(max(float(total @ kept) + (outside if up else -outside), 0.0), 1.0)

@@ -1,0 +1,195 @@
+"""Radius, room and noise of models with slopes: against enumeration, formulas and samples."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from laws.enumeration import Rows, met
+from trust_recourse import Cost, Feature, Recourse, Schema, Status
+from trust_recourse.measure import copies
+from trust_recourse.question import Target
+from trust_recourse.sums import Additive
+from trust_recourse.sums.slopes import Line, radius
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def a_card(rng, d, cut=0.6):
+    """Numbers with slopes, some of them cut into cells, a category, and one blank."""
+    features, edges, points, slopes = [], [], [], []
+    for k in range(d):
+        missing = (-9,) if rng.random() < 0.2 else ()
+        feature = Feature(
+            f"f{k}", lower=0, upper=3, step=0.5, scale=rng.uniform(0.5, 4), missing=missing
+        )
+        inner = np.sort(rng.uniform(0, 3, rng.integers(1, 4))) if rng.random() < cut else []
+        many = len(inner) + 1
+        features.append(feature)
+        edges.append(inner)
+        points.append([*rng.normal(0, 0.6, many), *[0.3] * len(missing)])
+        slopes.append([*rng.normal(0, 0.6, many) * (rng.random() < 0.8), *[0.0] * len(missing)])
+    schema = Schema((*features, Feature("job", "category", values=("a", "b"))))
+    slopes[0] = [*rng.normal(0, 0.6, len(edges[0]) + 1), *[0.0] * len(features[0].missing)]
+    return Additive(
+        schema, [*edges, []], [*points, [0.0, 0.5]], slopes=[*slopes, [0.0, 0.0]],
+        base=float(rng.normal()),
+    )  # fmt: skip
+
+
+def a_row(rng, schema):
+    numbers = [
+        math.nan if f.missing and rng.random() < 0.3 else float(rng.integers(0, 7) / 2)
+        for f in list(schema)[:-1]
+    ]
+    return np.array([*numbers, float(rng.integers(2))])
+
+
+# ---------------------------------------------------------------- radius
+
+
+def least_move(line, needed):
+    """How far one number goes to lose so much, for an array of needs; ∞ if it cannot."""
+    found = np.where(needed <= 0, 0.0, math.inf)
+    for way in line.ways:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            more = np.where(needed <= way.start, 0.0, (needed - way.start) / way.rate)
+        u = way.near + np.nan_to_num(more, nan=math.inf)
+        found = np.where((u <= way.far) | (needed <= way.start), np.minimum(found, u), found)
+    return found
+
+
+@settings(max_examples=60, deadline=None)
+@given(SEEDS)
+def test_the_radius_is_that_of_a_fine_enumeration(seed):
+    rng = np.random.default_rng(seed)
+    lines = []
+    for _ in range(2):
+        ends = np.array([-math.inf, *np.sort(rng.normal(0, 1, rng.integers(0, 4))), math.inf])
+        many = len(ends) - 1
+        slopes = rng.normal(size=many) * (rng.random(many) < 0.7)
+        lines.append(
+            Line(float(rng.normal()), rng.uniform(0.3, 3), ends, rng.normal(size=many), slopes)
+        )
+    margin = float(rng.uniform(0.1, 3))
+    first = lines[0]
+    near = [way.near for way in first.ways]
+    u = np.unique([*np.linspace(0, 12, 12_001), *near]).tolist()
+    lost = np.max([[way.at(x) if way.near <= x else -math.inf for x in u] for way in first.ways], 0)
+    other = least_move(lines[1], margin - lost)
+    u = np.array(u)
+    for norm, together in (
+        ("linf", np.maximum(u, other)), ("l1", u + other), ("l2", np.hypot(u, other)),
+    ):  # fmt: skip
+        told, found = radius(lines, margin, norm), float(np.nanmin(together))
+        if told < 10:
+            assert told <= found * (1 + 1e-9) + 1e-12
+            assert found <= told + 3e-3
+
+
+def test_the_radius_of_a_line_is_its_margin_over_the_dual_norm():
+    schema = Schema(
+        tuple(Feature(f"f{k}", step=1.0, scale=s) for k, s in enumerate((1.0, 2.0, 5.0)))
+    )
+    model = Additive(schema, [[]] * 3, [[0.0]] * 3, slopes=[[1.0], [-2.0], [0.1]], base=1.0)
+    result = Recourse(model).find({"f0": 2.0, "f1": -1.0, "f2": 0.0})
+    steep = np.array([1.0, 4.0, 0.5])
+    assert result.radius() == pytest.approx(5.0 / steep.sum())
+    assert result.radius(norm="l2") == pytest.approx(5.0 / np.linalg.norm(steep))
+    assert result.radius(norm="l1") == pytest.approx(5.0 / 4.0)
+
+
+@settings(max_examples=40, deadline=None)
+@given(SEEDS)
+def test_strictly_within_the_radius_the_decision_is_kept_and_just_beyond_it_is_lost(seed):
+    rng = np.random.default_rng(seed)
+    model = a_card(rng, 3)
+    codes = a_row(rng, model.schema_)
+    score = model.score_of(1)
+    threshold = 0.9 * float(score.at_codes(codes[None])[0])
+    moving = np.array([f.kind == "number" for f in model.schema_]) & ~np.isnan(codes)
+    scale = np.array([f.scale for f in model.schema_])
+    for norm, power in (("linf", math.inf), ("l2", 2), ("l1", 1)):
+        r = score.radius(model.schema_, codes, threshold, norm)
+        if not 0 < r < math.inf:
+            continue
+        ways = rng.normal(size=(2000, len(codes))) * moving
+        ways /= np.linalg.norm(ways, power, axis=1)[:, None] + 1e-300
+        rows = codes + ways * scale * r * rng.uniform(0, 1 - 1e-9, (2000, 1))
+        assert (score.at_codes(rows) >= threshold).all()
+        if norm == "linf":
+            assert score.worst_at(model.schema_, codes, r * (1 + 1e-6)) <= threshold + 1e-9
+            assert score.worst_at(model.schema_, codes, r * (1 - 1e-6)) >= threshold - 1e-9
+
+
+# ---------------------------------------------------------------- noise
+
+
+@pytest.mark.parametrize("cut", [0.0, 0.7])
+def test_samples_come_to_the_probability_that_is_told(cut):
+    rng = np.random.default_rng(8)
+    told, sampled = [], []
+    for _ in range(12):
+        model = a_card(rng, 4, cut)
+        codes = a_row(rng, model.schema_)
+        person = model.schema_.decode(codes[None]).iloc[0]
+        recourse = Recourse(model)
+        level = float(np.clip(0.95 * recourse.confidence(person), 0.05, 0.95))
+        result = Recourse(model, decision_threshold=level).find(person)
+        found = result.robustness(sigma=0.15)
+        told.append(found.probability)
+        assert found.error <= (1e-4 if cut else 1e-11)
+        sampled.append(
+            copies(
+                recourse.confidences,
+                result.options[0].codes,
+                model.schema_,
+                0.15,
+                threshold=level,
+                n_copies=100_000,
+            )
+        )
+    assert np.abs(np.array(told) - sampled).max() < 0.006
+    assert any(0.05 < each < 0.95 for each in told)
+
+
+# ---------------------------------------------------------------- room
+
+
+@settings(max_examples=40, deadline=None)
+@given(SEEDS)
+def test_the_cheapest_with_room_is_that_of_enumeration(seed):
+    rng = np.random.default_rng(seed)
+    model = a_card(rng, int(rng.integers(1, 4)))
+    model.thresholds_ = model.grid.edges
+    cost = Cost.named(str(rng.choice(["l0", "l1", "l2"])))
+    codes = a_row(rng, model.schema_)
+    room, score = float(rng.choice([0.01, 0.1, 0.3])), model.score_of(1)
+    rows = Rows.of(model.schema_, codes, cost, model, 1, rng)
+    level = float(np.clip(rng.choice(rows.confidence), 0.02, 0.98))
+    target = Target(level)
+    worst = np.array([score.worst_at(model.schema_, row, room) for row in rows.codes])
+    floor = float(np.clip(rng.choice(worst), 0.01, 0.97))
+    person = model.schema_.decode(codes[None]).iloc[0]
+    result = Recourse(model, cost=cost, decision_threshold=0.99).find(
+        person, level, min_radius=room, floor=floor
+    )
+    good = met(target, rows.confidence) & (worst >= floor)
+    if not good.any():
+        assert result.status[result._target(None)] is Status.INFEASIBLE
+        return
+    least = float(rows.least(good))
+    told = result.options[0].cost
+    assert (told**2 if cost.root else told) == pytest.approx(least, rel=1e-9, abs=1e-12)
+
+
+def test_room_is_had_where_nothing_has_an_end():
+    schema = Schema((Feature("x", step=0.1, scale=2.0), Feature("y", step=0.1)))
+    model = Additive(schema, [[], []], [[0.0], [0.0]], slopes=[[1.0], [0.5]])
+    result = Recourse(model, cost="l1").find({"x": -3.0, "y": 0.0}, min_radius=0.2)
+    assert result.options[0].changes == {"x": (-3.0, 0.5)}
+    assert result.radius() >= 0.2
