@@ -25,7 +25,12 @@ from trust_recourse.sums.formats import opened
 
 __all__ = ["Additive", "SumModel", "UnreadableError", "adopt"]
 
-_LIBRARIES = ("catboost", "lightgbm", "sklearn", "xgboost")
+_READERS = {  # of the classes of a library, by its name
+    "catboost": ("catboost",),
+    "lightgbm": ("lightgbm",),
+    "sklearn": ("sklearn", "pipelines"),
+    "xgboost": ("xgboost",),
+}
 
 
 def adopt(
@@ -114,10 +119,8 @@ def readable(model: Any) -> bool:
 def _reader(model: Any) -> Any:
     """The module that reads it, known by its class's own name, so that no library is loaded."""
     library = type(model).__module__.removeprefix(f"{__name__}.").partition(".")[0]
-    if library not in _LIBRARIES:
-        return None
-    reader = import_module(f"{__name__}.{library}")
-    return reader if type(model).__name__ in reader.NAMES else None
+    readers = (import_module(f"{__name__}.{each}") for each in _READERS.get(library, ()))
+    return next((reader for reader in readers if type(model).__name__ in reader.NAMES), None)
 
 
 def _compare(ours: Any, theirs: Any, X: Any) -> None:
