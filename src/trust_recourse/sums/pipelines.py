@@ -30,10 +30,9 @@ from trust_recourse.sums.ensemble import (
     listed,
     longest,
 )
-from trust_recourse.sums.steps import People, Stage, crossings, walked
+from trust_recourse.sums.steps import TINY, People, Stage, crossings, walked
 
 NAMES = ("Pipeline", "FrozenEstimator")
-_TINY = float(np.nextafter(0.0, -1.0))
 
 
 class Opened(NamedTuple):
@@ -217,7 +216,7 @@ class Lifted:
         """From where to where a number is taken for 0 and goes a way of its own, and which."""
         if tree.zero_left[node] >= 0:
             return BEFORE_ZERO, ZERO, bool(tree.zero_left[node])
-        return (_TINY, 0.0, bool(tree.missing_left[node])) if self.zeros_missing else None
+        return (-TINY, 0.0, bool(tree.missing_left[node])) if self.zeros_missing else None
 
     def _goes_left(self, tree: Tree, node: int, seen: Any) -> Bools:
         """Whether what is seen in its column goes left at a split."""

@@ -27,6 +27,7 @@ Given = Mapping[
     int, NDArray[Any]
 ]  # values of some features, in people's own terms, as many of each
 
+TINY = 5e-324  # no model tells it from 0
 MOST = 1e290  # beyond it no value of a person is asked about
 WIDTHS = (2**5, 2**12, 2**20, 2**36)  # floats from where a level should be passed, first looked at
 _SCALERS = ("StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler")
@@ -117,7 +118,11 @@ class Stage:
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             found = self.ask(given)
-        return found.toarray() if hasattr(found, "toarray") else np.asarray(found)
+        if not hasattr(found, "toarray"):
+            return np.asarray(found)
+        stored = found.copy()  # in which a zero, of an underflow, is not what is left out
+        stored.data = np.where(stored.data == 0, np.copysign(TINY, stored.data), stored.data)
+        return stored.toarray()
 
     def lists(self) -> list[NDArray[Any]]:
         """What is seen in each column of its feature's listed values, then of its missing ones."""
