@@ -356,7 +356,7 @@ class _Grown:
         """All of them."""
         feature, edge, rows, missing, value = zip(*self.nodes, strict=True)
         return Tree(
-            np.array(feature), np.array(edge, float), np.array(rows, bool).reshape(-1, self.codes),
+            np.array(feature), np.array(edge, float), np.array(rows, bool),
             np.array(missing, bool), np.full(len(feature), -1, np.int8), np.array(self.left),
             np.array(self.right), np.array(value, float),
         )  # fmt: skip

@@ -89,12 +89,12 @@ class People:
 
     def _column(self, f: int, values: NDArray[Any]) -> pd.Series[Any]:
         if not listed(self.schema[f]):
-            if values.dtype == object:
-                values = np.where(pd.isna(values), np.nan, values).astype(float)
-            return pd.Series(values)
-        if f in self.nones:
-            return pd.Series(np.where(pd.isna(values), None, values), dtype=object)
-        return pd.Series(np.where(pd.isna(values), np.nan, values), dtype=object).infer_objects()
+            return pd.Series(np.where(pd.isna(values), np.nan, values).astype(float))
+        blank = None if f in self.nones else np.nan
+        column = pd.Series(np.where(pd.isna(values), blank, values), dtype=object)
+        # where a blank may stand beside yes and no, a table has objects, and so has an encoder
+        mixed = f in self.nones or (self.schema[f].kind == "boolean" and self.schema[f].missing)
+        return column if mixed else column.infer_objects()
 
 
 @dataclass(frozen=True)
