@@ -73,9 +73,16 @@ def of_numbers(rng, blanks, code=math.nan):
     return make_pipeline(*steps) if steps else "passthrough"
 
 
+def words(feature):
+    """Whether some of its values are text."""
+    return trees.text(feature) or any(isinstance(code, str) for code in feature.missing)
+
+
 def of_lists(rng, words):
     """Steps for a column of listed values."""
-    steps = [SimpleImputer(strategy="constant", fill_value="unknown")] * (words and chance(rng, 0.4))
+    steps = [SimpleImputer(strategy="constant", fill_value="unknown")] * (
+        words and chance(rng, 0.4)
+    )
     strange = {"handle_unknown": "use_encoded_value", "unknown_value": one_of(rng, -1, math.nan)}
     steps.append(
         one_of(
@@ -106,7 +113,7 @@ class Piped(trees.Library):
             values = [math.nan if is_blank(v) else v for v in table[feature.name].tolist()]
             kind = float if numeric(feature) else object
             column = pd.Series(values, dtype=kind)
-            mixed = feature.kind == "boolean" and feature.missing
+            mixed = (feature.kind == "boolean" and feature.missing) or words(feature)
             found[feature.name] = column if mixed else column.infer_objects()
         return pd.DataFrame(found)[self.columns]
 
@@ -149,7 +156,11 @@ def _a_feature(rng, name, room):
         if made[0].kind == "boolean":
             mixed.add(bool)
         ends = made[0].step, made[0].lower, made[0].upper
-        if (not numeric(made[0]) or None not in ends) and len(made[0].missing) < 2 and len(mixed) < 2:
+        if (
+            (not numeric(made[0]) or None not in ends)
+            and len(made[0].missing) < 2
+            and len(mixed) < 2
+        ):
             return made
 
 
@@ -157,7 +168,6 @@ def _before(rng, schema, kind):
     blanks = kind != NO_BLANKS
     parts = []
     for feature in schema:
-        words = any(isinstance(value, str) for value in (*feature.values, *feature.missing))
         if numeric(feature):
             code = feature.missing[0] if feature.missing else math.nan
             blank = feature.missing == (None,)
@@ -166,7 +176,7 @@ def _before(rng, schema, kind):
             if blank and chance(rng, 0.2) and steps != "passthrough":
                 steps = FeatureUnion([("values", steps), ("gaps", MissingIndicator())])
         else:
-            steps = of_lists(rng, words)
+            steps = of_lists(rng, words(feature))
         parts.append((feature.name, steps, [feature.name]))
     if len(parts) > 1 and chance(rng, 0.2):
         parts[0] = (parts[0][0], "drop", parts[0][2])

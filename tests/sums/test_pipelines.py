@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
-import math
-
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.compose import ColumnTransformer
+from sklearn.compose import ColumnTransformer, make_column_transformer
 from sklearn.decomposition import PCA
-from sklearn.ensemble import (
-    ExtraTreesClassifier,
-    GradientBoostingClassifier,
-    HistGradientBoostingClassifier,
-    RandomForestClassifier,
-)
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.feature_selection import VarianceThreshold
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import MissingIndicator, SimpleImputer
@@ -28,15 +20,16 @@ from sklearn.preprocessing import (
     OneHotEncoder,
     OrdinalEncoder,
     PolynomialFeatures,
-    RobustScaler,
     StandardScaler,
-    TargetEncoder,
 )
 from sklearn.tree import DecisionTreeClassifier
 
+from laws import pipelines, trees
+from laws.pipelines import a_scaler, an_imputer, of_lists, of_numbers
+from laws.questions import chance, one_of
 from trust_recourse import Feature, Recourse, Schema, load
 from trust_recourse.certificate import verify
-from trust_recourse.sums import UnreadableError, adopt, known
+from trust_recourse.sums import UnreadableError, adopt, steps
 
 SCHEMA = Schema(
     (
@@ -52,7 +45,7 @@ SCHEMA = Schema(
 NUMBERS = ["pay", "debt", "age", "score"]
 
 
-def people(rng: np.random.Generator, n: int) -> pd.DataFrame:
+def people(rng: np.random.Generator, n: int = 300) -> pd.DataFrame:
     """Rows as people's tables have them: text, booleans, whole numbers, blanks and codes."""
     return pd.DataFrame(
         {
@@ -70,168 +63,277 @@ def people(rng: np.random.Generator, n: int) -> pd.DataFrame:
 def answers(rng: np.random.Generator, table: pd.DataFrame) -> np.ndarray:
     good = (table.pay > 50).astype(float) + (table.debt.fillna(1) < 2) + (table.job == "own")
     good = good + table.home + (table.grade == "high") - (table.score == -9)
-    return np.where(good + rng.normal(0, 0.7, len(table)) > 2, "yes", "no")
+    return (good + rng.normal(0, 0.7, len(table)) > 2).astype(int).to_numpy()
 
 
-# ---------------------------------------------------------------- random pipelines
-
-
-def a_scaler(rng):
-    return [
-        StandardScaler(with_mean=bool(rng.random() < 0.8), with_std=bool(rng.random() < 0.8)),
-        MinMaxScaler(clip=bool(rng.random() < 0.5)),
-        MinMaxScaler((-1, 3)),
-        MaxAbsScaler(),
-        RobustScaler(with_centering=bool(rng.random() < 0.8), quantile_range=(10, 80)),
-    ][rng.integers(5)]
-
-
-def an_imputer(rng, code=math.nan):
-    way = str(rng.choice(["mean", "median", "most_frequent", "constant"]))
-    return SimpleImputer(missing_values=code, strategy=way, add_indicator=bool(rng.random() < 0.5))
-
-
-def bins(rng):
-    way = str(rng.choice(["ordinal", "onehot", "onehot-dense"]))
-    return KBinsDiscretizer(
-        int(rng.integers(2, 6)), encode=way, strategy=str(rng.choice(["uniform", "kmeans"])),
-        random_state=0,
-    )  # fmt: skip
-
-
-def of_numbers(rng, blanks):
-    """Steps for columns of numbers; what takes blanks may also leave them to the model."""
-    steps = [a_scaler(rng)] * bool(rng.random() < 0.3)
-    if not blanks or rng.random() < 0.6:
-        steps.append(an_imputer(rng))
-    if rng.random() < 0.3 and any(isinstance(s, SimpleImputer) for s in steps):
-        steps.append(bins(rng))
-        if steps[-1].encode == "ordinal" and rng.random() < 0.5:
-            steps.append(OneHotEncoder(handle_unknown="ignore"))
-    if rng.random() < 0.5:
-        sparse = any(isinstance(s, (OneHotEncoder, KBinsDiscretizer)) for s in steps)
-        steps.append(MaxAbsScaler() if sparse else a_scaler(rng))
-    return make_pipeline(*steps) if steps else "passthrough"
-
-
-def of_words(rng):
-    steps = []
-    if rng.random() < 0.5:
-        steps.append(SimpleImputer(strategy="constant", fill_value="unknown"))
-    steps.append(
-        [
-            OneHotEncoder(),
-            OneHotEncoder(drop="first", handle_unknown="ignore"),
-            OneHotEncoder(drop="if_binary"),
-            OneHotEncoder(min_frequency=60, handle_unknown="infrequent_if_exist"),
-            OneHotEncoder(max_categories=3, sparse_output=False),
-            OrdinalEncoder(),
-            OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1),
-            OrdinalEncoder(encoded_missing_value=-2, min_frequency=60),
-            TargetEncoder(),
-        ][rng.integers(9)]
-    )
-    return make_pipeline(*steps)
-
-
-def a_model(rng, kind):
-    seed = int(rng.integers(1000))
-    if kind == "lightgbm":
-        from lightgbm import LGBMClassifier
-
-        return LGBMClassifier(
-            n_estimators=8, num_leaves=6, verbose=-1, random_state=seed,
-            zero_as_missing=bool(rng.random() < 0.3),
-        )  # fmt: skip
-    if kind == "xgboost":
-        from xgboost import XGBClassifier
-
-        return XGBClassifier(n_estimators=8, max_depth=3, random_state=seed)
-    if kind == "catboost":
-        from catboost import CatBoostClassifier
-
-        return CatBoostClassifier(
-            iterations=8, depth=3, verbose=0, allow_writing_files=False, random_seed=seed
-        )
-    return {
-        "histogram": HistGradientBoostingClassifier(max_iter=8, max_leaf_nodes=6),
-        "gradient boosting": GradientBoostingClassifier(n_estimators=8, random_state=seed),
-        "forest": RandomForestClassifier(8, max_depth=4, random_state=seed, n_jobs=2),
-        "extra trees": ExtraTreesClassifier(8, max_depth=4, random_state=seed),
-        "tree": DecisionTreeClassifier(max_depth=5, random_state=seed),
-    }[kind]
-
-
-KINDS = (
-    "lightgbm", "xgboost", "catboost", "histogram", "gradient boosting", "forest", "extra trees",
-    "tree",
-)  # fmt: skip
-
-
-def a_pipeline(rng, kind):
-    blanks = kind not in ("gradient boosting",)
-    parts = [
-        ("pay", of_numbers(rng, True), ["pay", "age"]),
-        ("debt", of_numbers(rng, blanks), ["debt", "pay"]),
-        ("score", [make_pipeline(an_imputer(rng, -9), a_scaler(rng)), StandardScaler(),
-                   "passthrough", "drop"][rng.integers(4)], ["score"]),
-        ("job", of_words(rng), ["job"]),
-        ("grade", [OrdinalEncoder(categories=[["low", "middle", "high"]]), of_words(rng)]
-                  [rng.integers(2)], ["grade"]),
-    ]  # fmt: skip
-    if rng.random() < 0.3:
-        parts.append(("gaps", MissingIndicator(), ["debt"]))
-    before = ColumnTransformer(
-        parts, remainder=["passthrough", "drop", StandardScaler()][rng.integers(3)],
-        sparse_threshold=0.0 if kind == "histogram" else float(rng.choice([0.0, 0.3, 1.0])),
-    )  # fmt: skip
-    steps = [("before", before)]
-    if rng.random() < 0.3:
-        steps.append(("scale", MaxAbsScaler()))
-    if rng.random() < 0.2:
-        steps.append(("chosen", VarianceThreshold()))
-    return Pipeline([*steps, ("model", a_model(rng, kind))])
+RNG = np.random.default_rng(0)
+TABLE = people(RNG)
+Y = answers(RNG, TABLE)
 
 
 def beside(rng, read, table, many=3):
     """Rows of people with a value of theirs at an edge of the model as read, or a float beside."""
     rows = []
-    for f, feature in enumerate(SCHEMA):
+    for f, feature in enumerate(read.schema_):
+        edges = read.grid.edges[f]
+        values = [*feature.values, *(None for each in feature.missing if each is None)]  # noqa: PD011
         if feature.kind == "number":
-            edges = read.grid.edges[f]
-            found = np.concatenate([edges, np.nextafter(edges, -np.inf), np.nextafter(edges, np.inf)])
-        else:
-            found = [*feature.values, *(None for _ in feature.missing)]
-        for value in found:
-            some = table.iloc[rng.integers(0, len(table), many)].copy()
-            some[feature.name] = some[feature.name].astype(object if value is None else "object")
+            values += [*edges, *np.nextafter(edges, -np.inf), *np.nextafter(edges, np.inf)]
+        for value in values:
+            some = table.iloc[rng.integers(0, len(table), many)].astype({feature.name: object})
             some[feature.name] = [value] * many
             rows.append(some)
-    made = pd.concat(rows, ignore_index=True).infer_objects()
-    for name in NUMBERS:
-        made[name] = made[name].astype(float)
-    return made[~made.score.isna()].reset_index(drop=True)
+    made = pd.concat(rows, ignore_index=True)
+    kinds = dict.fromkeys({*NUMBERS} & {*made.columns}, float)
+    return made.astype(kinds).infer_objects()
 
 
-def labelled(kind, y):
-    return (y == "yes").astype(int) if kind == "xgboost" else y
+def check(given, schema=SCHEMA, table=TABLE, seed=0):
+    """What is read is the pipeline, at rows of a table and beside every edge."""
+    read = adopt(given, schema, table)
+    rows = beside(np.random.default_rng(seed), read, table)
+    theirs = np.asarray(given.predict_proba(rows)).astype(float)
+    assert np.array_equal(read.predict_proba(rows), theirs)
+    assert len(np.unique(theirs)) > 2
+    return read
 
 
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.filterwarnings("ignore::UserWarning")
-def test_bits(kind, seed):
-    if kind in ("lightgbm", "xgboost", "catboost"):
-        pytest.importorskip(kind)
-    rng = np.random.default_rng([seed, KINDS.index(kind)])
-    table = people(rng, 300)
-    given = a_pipeline(rng, kind).fit(table, labelled(kind, answers(rng, table)))
+# ---------------------------------------------------------------- random pipelines
+
+
+def a_pipeline(rng, kind):
+    """Steps of every kind; two of the columns meet again in another."""
+    parts = [
+        ("pay", of_numbers(rng, True), ["pay", "age"]),
+        ("debt", of_numbers(rng, kind != pipelines.NO_BLANKS), ["debt", "pay"]),
+        ("score", one_of(rng, make_pipeline(an_imputer(rng, -9), a_scaler(rng)), StandardScaler(),
+                         "passthrough", "drop"), ["score"]),
+        ("job", of_lists(rng, words=True), ["job"]),
+        ("grade", one_of(rng, OrdinalEncoder(categories=[["low", "middle", "high"]]),
+                         of_lists(rng, words=True)), ["grade"]),
+    ]  # fmt: skip
+    parts += [("gaps", MissingIndicator(), ["debt"])] * chance(rng, 0.3)
+    before = ColumnTransformer(
+        parts, remainder=one_of(rng, "passthrough", "drop", StandardScaler()),
+        sparse_threshold=0.0 if kind == "histogram" else one_of(rng, 0.0, 0.3, 1.0),
+    )  # fmt: skip
+    found = [("before", before)]
+    found += [("scale", MaxAbsScaler())] * chance(rng, 0.3)
+    found += [("chosen", VarianceThreshold())] * chance(rng, 0.2)
+    return Pipeline([*found, ("model", trees._unfitted(rng, kind, 8, 6))])
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("kind", trees.KINDS)
+@pytest.mark.filterwarnings("ignore::UserWarning")  # of bins and of categories that are unknown
+def test_it_is_the_pipeline_to_the_last_bit_also_beside_every_edge(kind, seed):
+    rng = np.random.default_rng([seed, trees.KINDS.index(kind)])
+    table = people(rng)
+    check(a_pipeline(rng, kind).fit(table, answers(rng, table)), SCHEMA, table, seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", trees.KINDS)
+def test_an_answer_is_that_of_enumeration_by_the_pipeline_itself(kind):
+    each = [pipelines.judge(seed, kind) for seed in range(4)]
+    assert [words for findings in each for words in findings.broken] == []
+    counts = sum((findings.counts for findings in each[1:]), each[0].counts)
+    assert counts["optimal, at_least"]
+    assert counts["certificates that hold"]
+
+
+def test_a_wrong_edge_breaks_the_law(monkeypatch):
+    right = steps.crossings
+    monkeypatch.setattr(
+        "trust_recourse.sums.pipelines.crossings", lambda *given: np.nextafter(right(*given), 0.0)
+    )
+    with pytest.raises(AssertionError):
+        check(make_pipeline(*_numbers(StandardScaler()), _tree()).fit(TABLE, Y))
+
+
+# ---------------------------------------------------------------- one by one
+
+
+def _tree():
+    return DecisionTreeClassifier(max_leaf_nodes=12, random_state=0)
+
+
+def _numbers(step):
+    return (make_column_transformer((step, ["pay", "age"])),)
+
+
+def lightgbm(**more):
+    made = pytest.importorskip("lightgbm").LGBMClassifier
+    return made(n_estimators=5, num_leaves=6, verbose=-1, **more)
+
+
+def test_a_model_that_splits_again_on_bins_is_cut_at_their_edges_alone():
+    bins = KBinsDiscretizer(4, encode="onehot-dense", strategy="uniform")
+    given = make_pipeline(*_numbers(bins), _tree()).fit(TABLE, Y)
+    read = check(given)
+    at = given[0].named_transformers_["kbinsdiscretizer"].bin_edges_[0][1:-1]
+    assert set(read.grid.edges[0]) <= set(np.nextafter(at, -np.inf))
+    assert len(read.grid.edges[0]) > 1
+
+
+def test_a_clipped_scale_is_flat_beyond_its_ends():
+    scale = MinMaxScaler(clip=True).fit(TABLE[TABLE.pay.between(40, 60)][["pay", "age"]])
+    given = make_pipeline(*_numbers(FrozenEstimator(scale)), _tree()).fit(TABLE, Y)
+    read = check(given)
+    assert np.abs(read.grid.edges[0] - 50).max() <= 10
+
+
+def test_names_of_a_table_go_through():
+    before = make_column_transformer(
+        (OneHotEncoder(sparse_output=False), ["job"]), (StandardScaler(), ["pay"]),
+        remainder="drop",
+    ).set_output(transform="pandas")  # fmt: skip
+    check(make_pipeline(before, lightgbm()).fit(TABLE, Y))
+
+
+def test_bare_arrays_are_taken_in_the_order_of_the_schema():
+    schema = Schema(tuple(SCHEMA[name] for name in ("pay", "age", "score")))
+    rows = TABLE[list(schema.names)]
+    given = make_pipeline(StandardScaler(), KBinsDiscretizer(3, strategy="uniform"), _tree())
+    read = adopt(given.fit(rows.to_numpy(), Y), schema, rows.to_numpy())
+    assert np.array_equal(read.predict_proba(rows), given.predict_proba(rows.to_numpy()))
+    mixed = Schema(tuple(SCHEMA[name] for name in ("pay", "job")))
+    given = make_pipeline(make_column_transformer((OneHotEncoder(), [1]), (StandardScaler(), [0])),
+                          _tree())  # fmt: skip
+    table = TABLE[["pay", "job"]].to_numpy(object)
+    adopt(given.fit(table, Y), mixed, table)
+
+
+def test_codes_of_an_ordinal_encoder_may_be_categories_of_the_model():
+    before = make_column_transformer(
+        (OrdinalEncoder(), ["job", "grade"]), (StandardScaler(), ["pay"])
+    )
+    model = HistGradientBoostingClassifier(categorical_features=[0, 1], max_iter=5)
+    check(make_pipeline(before, model).fit(TABLE, Y))
+
+
+def test_columns_side_by_side_and_pipelines_within_pipelines():
+    bins = KBinsDiscretizer(3, strategy="uniform")
+    both = FeatureUnion([("bins", bins), ("same", "passthrough"), ("none", "drop")])
+    forest = Pipeline([("same", "passthrough"), ("forest", RandomForestClassifier(5, n_jobs=1))])
+    given = make_pipeline(*_numbers(make_pipeline(StandardScaler(), both)), forest).fit(TABLE, Y)
+    check(given)
+    check(FrozenEstimator(given))
+
+
+def test_a_model_without_steps_may_be_frozen():
+    forest = RandomForestClassifier(5, random_state=0).fit(TABLE[["pay", "age"]], Y)
+    schema = Schema((SCHEMA["pay"], SCHEMA["age"]))
+    check(FrozenEstimator(forest), schema, TABLE[["pay", "age"]])
+    check(Pipeline([("same", "passthrough"), ("model", forest)]), schema, TABLE[["pay", "age"]])
+
+
+def test_blanks_that_were_none_where_it_learnt():
+    table = TABLE.astype({"job": object})
+    table["job"] = table["job"].where(table["job"].notna(), None)
+    before = make_column_transformer((OneHotEncoder(handle_unknown="ignore"), ["job"]))
+    given = make_pipeline(before, _tree()).fit(table, Y)
+    assert None in given[0].named_transformers_["onehotencoder"].categories_[0]
     read = adopt(given, SCHEMA, table)
-    rows = beside(rng, read, table)
-    assert len(rows) > 30
-    theirs = given.predict_proba(rows)
-    if kind == "forest":
-        given.set_params(model__n_jobs=1)
-        theirs = given.predict_proba(rows)
-    assert np.array_equal(read.predict_proba(rows), theirs.astype(float))
-    assert len(np.unique(theirs)) > 5
+    person = TABLE.iloc[int(np.flatnonzero(table["job"].isna())[0])]
+    schema = SCHEMA.lock("job")
+    assert Recourse(given, schema).confidence(person) == read.predict_proba(person)[0, 1]
+    assert (
+        Recourse(given, schema).library.predict_proba(schema.encode(person))[0, 1]
+        == (read.predict_proba(person)[0, 1])
+    )
+
+
+def test_a_column_that_is_dropped_need_not_be_in_the_schema():
+    before = make_column_transformer((StandardScaler(), ["pay", "age"]), ("drop", ["job"]))
+    given = make_pipeline(before, _tree()).fit(TABLE, Y)
+    schema = Schema((SCHEMA["pay"], SCHEMA["age"]))
+    read = adopt(given, schema, TABLE[["age", "pay"]])
+    assert np.array_equal(read.predict_proba(TABLE[["pay", "age"]]), given.predict_proba(TABLE))
+    with pytest.raises(
+        UnreadableError, match="step 'standardscaler': it takes columns that the sch"
+    ):
+        adopt(given, Schema((SCHEMA["pay"],)))
+    with pytest.raises(UnreadableError, match="the schema alone has the columns other"):
+        adopt(given, Schema((*schema, Feature("other"))))
+
+
+@pytest.mark.parametrize(
+    ("step", "columns", "told"),
+    [
+        (PCA(1), ["pay", "age"], "step 'pca', PCA: it is not read; what is: Pipeline"),
+        (PolynomialFeatures(), ["pay"], "step 'polynomialfeatures', PolynomialFeatures: it is not"),
+        (FunctionTransformer(np.log1p), ["age"], "step 'functiontransformer', FunctionTransformer"),
+        (
+            OneHotEncoder(),
+            ["age"],
+            "takes 'age' as a category, in the schema it is of the kind int",
+        ),
+        (OneHotEncoder(categories=[["day", "night", None]], handle_unknown="ignore"), ["job"], ""),
+    ],
+)
+def test_a_step_that_is_not_read_is_named(step, columns, told):
+    given = make_pipeline(make_column_transformer((step, columns)), _tree()).fit(TABLE, Y)
+    if told:
+        with pytest.raises(UnreadableError, match=told):
+            adopt(given, SCHEMA)
+    asked = Recourse(given, SCHEMA)
+    assert asked.exact == (not told)
+    assert told in asked.unread
+
+
+def test_a_value_that_the_pipeline_refuses_is_named():
+    rows = TABLE[TABLE.job.notna() & (TABLE.job != "own")]
+    given = make_pipeline(make_column_transformer((OneHotEncoder(), ["job"])), _tree())
+    given.fit(rows, Y[rows.index])
+    with pytest.raises(
+        UnreadableError, match="column 'job': the schema has the value 'own', which"
+    ):
+        adopt(given, SCHEMA)
+
+
+def test_missing_codes_that_are_told_apart_are_refused():
+    schema = SCHEMA.update("score", missing=(-9, -8))
+    table = TABLE.copy()
+    table.loc[table.score.between(300, 400), "score"] = -8
+    before = make_column_transformer((SimpleImputer(missing_values=-9), ["score"]))
+    given = make_pipeline(before, _tree()).fit(table, Y)
+    with pytest.raises(UnreadableError, match="column 'score': the model tells its missing codes"):
+        adopt(given, schema)
+
+
+def test_a_code_that_is_a_number_to_the_schema_has_a_place_of_its_own():
+    schema = SCHEMA.update("score", missing=())
+    before = make_column_transformer(
+        (make_pipeline(StandardScaler(), SimpleImputer(add_indicator=True)), ["pay"]),
+        (SimpleImputer(missing_values=-9, add_indicator=True), ["score"]),
+    )
+    read = check(make_pipeline(before, _tree()).fit(TABLE, Y), schema)
+    assert {-9.0, np.nextafter(-9.0, -np.inf)} <= set(read.grid.edges[6])
+
+
+# ---------------------------------------------------------------- everything downstream
+
+
+def a_whole(model):
+    before = make_column_transformer(
+        (make_pipeline(SimpleImputer(add_indicator=True), StandardScaler()), ["debt", "pay"]),
+        (make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder()), ["job"]),
+        (OrdinalEncoder(categories=[["low", "middle", "high"]]), ["grade"]),
+        remainder="passthrough",
+    )
+    return make_pipeline(before, model).fit(TABLE, Y)
+
+
+def test_answers_are_enough_by_the_pipeline_s_own_word_and_proved(tmp_path):
+    given = a_whole(lightgbm(min_child_samples=5))
+    recourse = Recourse(given, SCHEMA.lock("age", "home"), "l1")
+    refused = TABLE[given.predict_proba(TABLE)[:, 1] < 0.5].head(5)
+    adopt(given, SCHEMA.lock("age", "home"), TABLE).save(tmp_path / "m.safetensors")
+    for _, person in refused.iterrows():
+        result = recourse.find(person, 0.7, certify=True)
+        option = result.options[0]
+        row = pd.DataFrame([option.x]).astype(TABLE.dtypes.to_dict())
+        assert given.predict_proba(row)[0, 1] == option.confidence >= 0.7
+        assert verify(result.certificate(), load(tmp_path / "m.safetensors"))
+    assert len(refused) == 5

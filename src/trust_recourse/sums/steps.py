@@ -92,8 +92,9 @@ class People:
             return pd.Series(np.where(pd.isna(values), np.nan, values).astype(float))
         blank = None if f in self.nones else np.nan
         column = pd.Series(np.where(pd.isna(values), blank, values), dtype=object)
-        # where a blank may stand beside yes and no, a table has objects, and so has an encoder
-        mixed = f in self.nones or (self.schema[f].kind == "boolean" and self.schema[f].missing)
+        # encoders tell text, and yes and no beside blanks, from numbers by the type of a column
+        known = {type(value) for value in _values(self.schema[f])}
+        mixed = blank is None or str in known or known == {bool, type(None)}
         return column if mixed else column.infer_objects()
 
 
