@@ -101,6 +101,11 @@ def of_lists(rng, words):
     return make_pipeline(*steps)
 
 
+def a_sparsity(rng, kind):
+    """From which share of zeros on they are left out; scikit-learn's own take no blanks then."""
+    return one_of(rng, 0.0, 0.3, 1.0) if kind in (*trees.OTHERS, NO_BLANKS) else 0.0
+
+
 class Piped(trees.Library):
     """A fitted pipeline, asked as people ask it."""
 
@@ -180,9 +185,7 @@ def _before(rng, schema, kind):
         parts.append((feature.name, steps, [feature.name]))
     if len(parts) > 1 and chance(rng, 0.2):
         parts[0] = (parts[0][0], "drop", parts[0][2])
-    dense = kind == "histogram"
-    threshold = 0.0 if dense else one_of(rng, 0.0, 0.3, 1.0)
-    found = [ColumnTransformer(parts, sparse_threshold=threshold)]
+    found = [ColumnTransformer(parts, sparse_threshold=a_sparsity(rng, kind))]
     found += [MaxAbsScaler()] * chance(rng, 0.3) + [VarianceThreshold()] * chance(rng, 0.2)
     return found
 

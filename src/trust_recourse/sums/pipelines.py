@@ -31,6 +31,7 @@ from trust_recourse.sums.ensemble import (
     longest,
 )
 from trust_recourse.sums.steps import TINY, People, Stage, crossings, walked
+from trust_recourse.wording import some
 
 NAMES = ("Pipeline", "FrozenEstimator")
 
@@ -101,8 +102,12 @@ def _staged(inside: Opened, schema: Schema) -> tuple[People, Stage]:
     first = inside.steps[0][1]
     told = getattr(first, "feature_names_in_", None)
     names = None if told is None else list(told)
-    if names is None or not {*schema.names} <= {*names}:
-        order_of(schema, names, first.n_features_in_)
+    if names is None:
+        order_of(schema, None, first.n_features_in_)
+    elif strange := [name for name in schema.names if name not in names]:
+        raise UnreadableError(
+            f"the schema alone has the columns {some(strange)}; the pipeline has {some(names)}"
+        )
     known = list(schema.names) if names is None else names
     order = tuple(schema.position(name) if name in schema else -1 for name in known)
     people = People(schema, names, order)
