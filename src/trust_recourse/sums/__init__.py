@@ -67,7 +67,7 @@ def adopt(
     else:
         read, library = known(model, schema)
         if X is not None:
-            _compare(read.predict_proba(X), library.reader.predict_proba(model, X), X)
+            _compare(read, library.reader.predict_proba(model, X), X)
     return read if classes is None else renamed(read, classes)
 
 
@@ -123,8 +123,14 @@ def _reader(model: Any) -> Any:
     return next((reader for reader in readers if type(model).__name__ in reader.NAMES), None)
 
 
-def _compare(ours: Any, theirs: Any, X: Any) -> None:
-    apart = np.flatnonzero((ours != theirs).any(axis=1))
+def tolerance(read: SumModel, codes: Floats) -> Floats:
+    """How far a library's probability may lie from its model's as read."""
+    return read.apart(codes)
+
+
+def _compare(read: SumModel, theirs: Any, X: Any) -> None:
+    ours, most = read.predict_proba(X), tolerance(read, read.schema_.encode(X))
+    apart = np.flatnonzero((np.abs(ours - theirs) > most[:, None]).any(axis=1))
     if len(apart):
         row = int(apart[0])
         label = X.index[row] if hasattr(X, "index") else row
@@ -179,5 +185,5 @@ def read_file(source: Path, schema: Schema, X: pd.DataFrame | None = None) -> Im
         told = f"{type(error).__name__}: {error}".partition("\n")[0]
         raise UnreadableError(f"{source}: damaged, or of no known version ({told})") from error
     if X is not None:
-        _compare(read.predict_proba(X), theirs, X)
+        _compare(read, theirs, X)
     return Imported(form.name, read, library.columns.names is not None)

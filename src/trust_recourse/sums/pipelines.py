@@ -24,6 +24,7 @@ from trust_recourse.sums.ensemble import (
     BEFORE_ZERO,
     ZERO,
     Bools,
+    Calibration,
     SumModel,
     Tree,
     labels,
@@ -33,18 +34,20 @@ from trust_recourse.sums.ensemble import (
 from trust_recourse.sums.steps import TINY, People, Stage, crossings, walked
 from trust_recourse.wording import some
 
-NAMES = ("Pipeline", "FrozenEstimator")
+NAMES = ("CalibratedClassifierCV", "FrozenEstimator", "Pipeline")
 
 
 class Opened(NamedTuple):
-    """What a model is wrapped in: the steps before it."""
+    """A model, the steps before it, and the calibrator after it with what that is given."""
 
     model: Any
     steps: tuple[tuple[str, Any], ...] = ()
+    calibrator: Any = None
+    raw: bool = False
 
 
 def opened(model: Any) -> Opened:
-    """The model at the end of pipelines and frozen ones."""
+    """The model in the middle of pipelines, frozen ones and calibrators."""
     name = type(model).__name__
     if name == "FrozenEstimator":
         return opened(model.estimator)
@@ -53,7 +56,19 @@ def opened(model: Any) -> Opened:
         kept = tuple((each, step) for each, step in steps if step not in (None, "passthrough"))
         inner = opened(last)
         return inner._replace(steps=(*kept, *inner.steps))
-    return Opened(model)
+    if name != "CalibratedClassifierCV":
+        return Opened(model)
+    if len(model.calibrated_classifiers_) != 1:
+        raise UnreadableError(
+            f"{name}: it has {len(model.calibrated_classifiers_)} models, each with a calibrator, "
+            "and a mean of these is no sum of trees; learn it with ensemble=False"
+        )
+    (one,) = model.calibrated_classifiers_
+    inner = opened(one.estimator)
+    if inner.calibrator is not None or len(one.calibrators) != 1:
+        raise UnreadableError(f"{name}: only one calibrator of two classes can be read")
+    raw = hasattr(one.estimator, "decision_function")
+    return inner._replace(calibrator=one.calibrators[0], raw=raw)
 
 
 def read(model: Any, schema: Schema) -> tuple[SumModel, Columns | People]:
@@ -63,7 +78,7 @@ def read(model: Any, schema: Schema) -> tuple[SumModel, Columns | People]:
     inside = opened(model)
     if not inside.steps:
         found, library = known(inside.model, schema)
-        return found, library.columns
+        return _calibrated(found, inside), library.columns
     people, stage = _staged(inside, schema)
     lists = stage.lists()
     given = stage.ask({0: _one(schema[0])})
@@ -71,7 +86,31 @@ def read(model: Any, schema: Schema) -> tuple[SumModel, Columns | People]:
     zeros = type(inside.model).__module__.startswith("xgboost") and hasattr(given, "toarray")
     own, _ = known(inside.model, _inner(stage, given, lists, zeros))
     lifted = Lifted(stage, lists, own, zeros)
-    return replace(own, schema_=schema, trees=lifted.trees), people
+    return _calibrated(replace(own, schema_=schema, trees=lifted.trees), inside), people
+
+
+def _calibrated(found: SumModel, inside: Opened) -> SumModel:
+    """The sum with its calibrator after the link; of two sums apart, that of the second class."""
+    if (calibrator := inside.calibrator) is None:
+        return found
+    name = type(calibrator).__name__
+    kind = np.dtype(found.arithmetic)
+    if name == "_SigmoidCalibration":
+        kind = (calibrator.a_ * np.zeros(1, kind) + calibrator.b_).dtype
+        x, y = (), (float(calibrator.a_), float(calibrator.b_))
+    elif name == "IsotonicRegression":
+        kind = calibrator.X_thresholds_.dtype
+        x, y = calibrator.X_thresholds_.tolist(), calibrator.y_thresholds_.tolist()
+    else:
+        raise UnreadableError(f"{name}: of calibrators, sigmoid and isotonic ones are read")
+    after = Calibration(inside.raw, str(kind), tuple(x), tuple(y))
+    if not after.sound:
+        raise UnreadableError(
+            f"{name}: it turns the model round, or is none: what the model finds likelier it makes "
+            "less likely; calibrate the model on more rows, or learn a better one"
+        )
+    trees = tuple(replace(tree, value=tree.value[:, -1:]) for tree in found.trees)
+    return replace(found, trees=trees, link=found.link._replace(after=after))
 
 
 def predict_proba(model: Any, X: Any) -> Floats:
@@ -92,6 +131,10 @@ def _alone(model: Any) -> Any:
         found.steps = [*steps, (label, _alone(last))]
     elif name == "FrozenEstimator":
         found = type(model)(_alone(model.estimator))
+    elif name == "CalibratedClassifierCV":
+        found.calibrated_classifiers_ = [copy(one) for one in model.calibrated_classifiers_]
+        for one in found.calibrated_classifiers_:
+            one.estimator = _alone(one.estimator)
     elif "Forest" in name or "ExtraTrees" in name:
         found.n_jobs = 1
     return found
