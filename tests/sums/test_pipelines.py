@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer, make_column_transformer
 from sklearn.decomposition import PCA
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
@@ -337,3 +340,28 @@ def test_answers_are_enough_by_the_pipeline_s_own_word_and_proved(tmp_path):
         assert given.predict_proba(row)[0, 1] == option.confidence >= 0.6
         assert verify(result.certificate(), load(tmp_path / "m.safetensors"))
     assert len(refused) == 5
+
+
+@pytest.mark.parametrize("kind", [*trees.OTHERS, "histogram", "forest"])
+def test_a_file_of_a_whole_pipeline_is_one_in_people_s_own_columns(tmp_path, kind):
+    skops = pytest.importorskip("skops.io")
+    model = trees._unfitted(np.random.default_rng(0), kind, 5, 6)
+    given = a_whole(CalibratedClassifierCV(model, method="isotonic", ensemble=False, cv=2))
+    skops.dump(given, tmp_path / "m.skops")
+    rows = TABLE.assign(other=1)  # a table may have more
+    read = adopt(tmp_path / "m.skops", SCHEMA, rows, classes=("no", "yes"))
+    assert read.classes_.tolist() == ["no", "yes"]
+    read.save(tmp_path / "m.safetensors")
+    again = load(tmp_path / "m.safetensors")
+    most = read.apart(np.zeros((1, len(SCHEMA))))[0]
+    assert np.abs(again.predict_proba(TABLE) - given.predict_proba(TABLE)).max() <= most
+    assert again.fingerprint_ == read.fingerprint_
+
+
+def test_a_file_of_a_pipeline_with_a_function_of_its_own_is_refused(tmp_path):
+    skops = pytest.importorskip("skops.io")
+    before = make_column_transformer((FunctionTransformer(os.path.basename), ["job"]))
+    given = make_pipeline(before, _tree())
+    skops.dump(given, tmp_path / "m.skops")
+    with pytest.raises(UnreadableError, match="it holds '.*basename'; expected types of scikit-le"):
+        adopt(tmp_path / "m.skops", SCHEMA)

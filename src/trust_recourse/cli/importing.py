@@ -52,14 +52,15 @@ def import_(
 ) -> None:
     r"""Read a model that you already run, exactly, from the file its library wrote.
 
-    LightGBM, XGBoost, and the trees, forests and boosted trees of scikit-learn, of two classes.
+    LightGBM, XGBoost, and the trees, forests and boosted trees of scikit-learn, of two classes, and
+    pipelines of scikit-learn that end with one of these, which are read in people's own columns.
     Save the model as its library does; all of these are read without running anything in them:
 
         model.booster_.save_model("loans.txt")        # LightGBM
 
         model.save_model("loans.ubj")                 # XGBoost, or loans.json
 
-        skops.io.dump(model, "loans.skops")           # scikit-learn
+        skops.io.dump(model, "loans.skops")           # scikit-learn, and whole pipelines
 
     A pickle or a joblib file is never opened. With --data the library predicts those rows, and
     unless the model as read says the same of each, to the last bit, nothing is written. From then

@@ -22,6 +22,7 @@ from trust_recourse.sums.additive import Additive
 from trust_recourse.sums.columns import Columns, UnreadableError, two_classes
 from trust_recourse.sums.ensemble import SumModel
 from trust_recourse.sums.formats import opened
+from trust_recourse.sums.steps import People
 
 __all__ = ["Additive", "SumModel", "UnreadableError", "adopt"]
 
@@ -40,14 +41,15 @@ def adopt(
 
     It takes a `LGBMClassifier`, `XGBClassifier` or `Booster` of either library, a
     `CatBoostClassifier`, and a decision tree, forest, gradient or histogram gradient boosting of
-    scikit-learn, of two classes. The schema's columns are the model's, in any order. With rows `X`,
-    as the library takes them, the library is asked again, and what differs in one bit is refused.
-    `classes` are other labels for the model's two, in the order of its own: LightGBM's and
-    XGBoost's files know only 0 and 1.
+    scikit-learn, of two classes; or a pipeline that ends with one, which may be calibrated, and is
+    read in people's own columns. The schema's columns are the model's, in any order. With rows `X`,
+    as the library takes them, the library is asked again, and what differs in one bit is refused
+    (but see `SumModel.apart`). `classes` are other labels for the model's two, in the order of its
+    own: LightGBM's and XGBoost's files know only 0 and 1.
 
     Or it takes the path of a file in the library's own safe format: LightGBM's text, XGBoost's JSON
-    or UBJSON, or one of skops for scikit-learn; `X` is then rows as any table has them, or an
-    array in the schema's order. A pickle is never opened.
+    or UBJSON, or one of skops for scikit-learn and pipelines; `X` is then rows as any table has
+    them, or an array in the schema's order. A pickle is never opened.
 
     The library sees people's own values: a missing code such as -9 as that number, a blank as NaN;
     of a category or ordinal the number it is, or its place among the model's pandas categories.
@@ -83,7 +85,7 @@ class Library(NamedTuple):
     """A model of a library, to be asked by rows of codes of a schema."""
 
     model: Any
-    columns: Columns
+    columns: Columns | People
     reader: Any
 
     def predict_proba(self, codes: Floats) -> Floats:
@@ -103,7 +105,8 @@ def known(model: Any, schema: Schema) -> tuple[SumModel, Library]:
     if reader is None:
         raise UnreadableError(
             f"given {type(model).__module__}.{type(model).__name__}; expected a tree, forest or "
-            "boosted trees of scikit-learn, LightGBM, XGBoost or CatBoost"
+            "boosted trees of scikit-learn, LightGBM, XGBoost or CatBoost, or a pipeline that ends "
+            "with one"
         )
     if type(model).__name__ != "Booster" and not hasattr(model, "classes_"):
         raise UnreadableError(f"{type(model).__name__}: it has not learnt yet; call fit first")
