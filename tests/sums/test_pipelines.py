@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassif
 from sklearn.feature_selection import VarianceThreshold
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import MissingIndicator, SimpleImputer
+from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.preprocessing import (
     FunctionTransformer,
@@ -33,6 +35,8 @@ from laws.questions import chance, one_of
 from trust_recourse import Feature, Recourse, Schema, load
 from trust_recourse.certificate import verify
 from trust_recourse.sums import UnreadableError, adopt, steps
+from trust_recourse.sums import pipelines as reader
+from trust_recourse.sums.lifting import Terms, added_up
 
 SCHEMA = Schema(
     (
@@ -148,7 +152,7 @@ def test_an_answer_is_that_of_enumeration_by_the_pipeline_itself(kind):
 def test_a_wrong_edge_breaks_the_law(monkeypatch):
     right = steps.crossings
     monkeypatch.setattr(
-        "trust_recourse.sums.pipelines.crossings", lambda *given: np.nextafter(right(*given), 0.0)
+        "trust_recourse.sums.lifting.crossings", lambda *given: np.nextafter(right(*given), 0.0)
     )
     with pytest.raises(AssertionError):
         check(make_pipeline(*_numbers(StandardScaler()), _tree()).fit(TABLE, Y))
@@ -313,6 +317,56 @@ def test_a_code_that_is_a_number_to_the_schema_has_a_place_of_its_own():
     )
     read = check(make_pipeline(before, _tree()).fit(TABLE, Y), schema)
     assert {-9.0, np.nextafter(-9.0, -np.inf)} <= set(read.grid.edges[6])
+
+
+# ---------------------------------------------------------------- lines
+
+
+def lines(inner, weights):
+    """A weighted sum of a model's own columns, as a table of points with slopes."""
+    none, found = np.empty(0), []
+    for column, weight in zip(inner, weights, strict=True):
+        values = np.array(column.values)
+        listed = column.kind == "category"
+        found.append((none, weight * values, 0.0 * values) if listed
+                     else (none, np.zeros(1), np.array([weight])))  # fmt: skip
+    return Terms(*map(tuple, zip(*found, strict=True)))
+
+
+def line_at(terms, codes):
+    """What such a table says of rows of codes, and how large its terms are."""
+    total, size = np.zeros((2, len(codes)))
+    for f, feature in enumerate(SCHEMA):
+        edges, points, slopes = (part[f] for part in terms)
+        x = codes[:, f]
+        cell = np.nan_to_num(x).astype(int) if feature.kind == "category" else edges.searchsorted(x)
+        cell = np.where(np.isnan(x), len(points) - 1, cell)
+        added = slopes[cell] * np.nan_to_num(x)
+        total += points[cell] + added
+        size += np.abs(points[cell]) + np.abs(added)
+    return total, size
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_sum_of_columns_is_a_sum_of_lines_of_people_s_features(seed):
+    rng = np.random.default_rng(seed)
+    table = people(rng)
+    given = a_pipeline(rng, pipelines.NO_BLANKS)
+    given.steps[-1] = ("model", LogisticRegression(max_iter=20, C=0.1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it need not be the best
+        given.fit(table, answers(rng, table))
+    inside = reader.opened(given)
+    _, stage = reader._staged(inside, SCHEMA)
+    lists = stage.lists()
+    inner = reader._inner(stage, stage.ask({0: np.zeros(1)}), lists, False)
+    terms = added_up(stage, lists, inner, lines(inner, given[-1].coef_[0]))
+    rows = pd.concat([table, people(np.random.default_rng([seed, 1]))])
+    ours, size = line_at(terms, SCHEMA.encode(rows))
+    theirs = given.decision_function(rows) - given[-1].intercept_
+    assert (np.abs(ours - theirs) <= 1e-14 * (1 + size) * len(given[-1].coef_[0])).all()
+    assert theirs.std() > 0.01
 
 
 # ---------------------------------------------------------------- everything downstream

@@ -8,10 +8,9 @@ still send left, so that what a pipeline says of a person's values is said to th
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,19 +18,10 @@ import pandas as pd
 
 from trust_recourse.cells import Floats
 from trust_recourse.schema import Feature, Schema
-from trust_recourse.sums.columns import Columns, UnreadableError, alike, order_of
-from trust_recourse.sums.ensemble import (
-    BEFORE_ZERO,
-    ZERO,
-    Bools,
-    Calibration,
-    SumModel,
-    Tree,
-    labels,
-    listed,
-    longest,
-)
-from trust_recourse.sums.steps import TINY, People, Stage, crossings, walked
+from trust_recourse.sums.columns import Columns, UnreadableError, order_of
+from trust_recourse.sums.ensemble import Calibration, SumModel, labels, listed
+from trust_recourse.sums.lifting import Lifted
+from trust_recourse.sums.steps import People, Stage, walked
 from trust_recourse.wording import some
 
 NAMES = ("CalibratedClassifierCV", "FrozenEstimator", "Pipeline")
@@ -202,209 +192,3 @@ def _feature(name: str, is_listed: bool, seen: Any, blanks: bool) -> Feature:
 def _values(seen: Any) -> list[Any]:
     words = any(isinstance(value, str) for value in seen)
     return sorted({str(value) if words else float(value) for value in seen})
-
-
-# ---------------------------------------------------------------- trees
-
-
-class _Room(NamedTuple):
-    """What is left of a feature on the way down a tree."""
-
-    low: float = -np.inf  # not itself
-    high: float = np.inf
-    missing: bool = False
-
-
-@dataclass(frozen=True)
-class Lifted:
-    """The trees of a model of a pipeline's columns, as trees of people's features."""
-
-    stage: Stage
-    lists: Sequence[Any]
-    model: SumModel
-    zeros_missing: bool = False
-
-    @cached_property
-    def trees(self) -> tuple[Tree, ...]:
-        """Each of them, with its leaves' own values."""
-        return tuple(map(self._tree, self.model.trees))
-
-    @cached_property
-    def _runs(self) -> Mapping[tuple[int, float], Sequence[float]]:
-        """Of each column and level the last value of each of its pieces before it passes it."""
-        asked: dict[tuple[int, float], None] = {}
-        for tree in self.model.trees:
-            for node in np.flatnonzero(tree.feature >= 0).tolist():
-                j = int(tree.feature[node])
-                if not listed(self.model.schema_[j]):
-                    asked |= dict.fromkeys((j, level) for level in self._levels(tree, node))
-        places = [
-            (j, p, level)
-            for j, level in asked
-            for p in np.flatnonzero(self.stage.columns[j].slope).tolist()
-            if np.isfinite(level)
-        ]
-        found = {  # of a level that is no number, the end on the one side or the other
-            (j, level): np.where(self.stage.columns[j].slope * level > 0, np.inf, -np.inf).tolist()
-            for j, level in asked
-        }
-        if places:
-            column, piece, level = (np.array(part) for part in zip(*places, strict=True))
-            passed = crossings(self.stage, column, piece, level).tolist()
-            for (j, p, each), x in zip(places, passed, strict=True):
-                found[j, each][p] = x
-        return found
-
-    def _levels(self, tree: Tree, node: int) -> list[float]:
-        """Where what a split does with a number of its column may change, ascending."""
-        zero = self._zero(tree, node)
-        return sorted({float(tree.edge[node]), *(zero[:2] if zero else ())})
-
-    def _zero(self, tree: Tree, node: int) -> tuple[float, float, bool] | None:
-        """From where to where a number is taken for 0 and goes a way of its own, and which."""
-        if tree.zero_left[node] >= 0:
-            return BEFORE_ZERO, ZERO, bool(tree.zero_left[node])
-        return (-TINY, 0.0, bool(tree.missing_left[node])) if self.zeros_missing else None
-
-    def _goes_left(self, tree: Tree, node: int, seen: Any) -> Bools:
-        """Whether what is seen in its column goes left at a split."""
-        column = self.model.schema_[int(tree.feature[node])]
-        blank = pd.isna(seen)
-        if listed(column):
-            code = {value: at for at, value in enumerate(labels(column))}
-            text = isinstance(labels(column)[0], str)
-            at = [code[str(v) if text else float(v)] for v in seen[~blank]]
-            goes = np.full(len(seen), tree.missing_left[node])
-            goes[~blank] = tree.categories[node, at]
-            zero = {0.0} if self.zeros_missing else set()
-            goes[[v in zero for v in seen]] = tree.missing_left[node]
-            return goes
-        number = np.asarray(seen, float)
-        goes = number <= tree.edge[node]
-        if (zero := self._zero(tree, node)) is not None:
-            goes = np.where((number > zero[0]) & (number <= zero[1]), zero[2], goes)
-        return np.where(blank, tree.missing_left[node], goes)
-
-    def _regions(self, tree: Tree, node: int) -> tuple[Floats, Bools]:
-        """The last value of each run of numbers that go one way, the last being ∞, and which."""
-        j = int(tree.feature[node])
-        column, levels = self.stage.columns[j], self._levels(tree, node)
-        ends = np.append(column.edges, np.inf)
-        low, last, goes = -np.inf, [], []
-        for p, (high, slope) in enumerate(zip(ends.tolist(), column.slope.tolist(), strict=True)):
-            if slope == 0:  # of which runs are not asked
-                last.append([high])
-                goes.append(self._goes_left(tree, node, column.offset[p : p + 1]))
-            else:
-                order = levels if slope > 0 else levels[::-1]
-                at = [self._runs[j, level][p] for level in order]
-                last.append([*np.clip(at, low, high).tolist(), high])
-                between = [*levels, np.inf]
-                side = self._goes_left(tree, node, np.array(between))
-                goes.append(side if slope > 0 else side[::-1])
-            low = high
-        x, left = np.concatenate(last), np.concatenate(goes)
-        there = np.append(-np.inf, x[:-1]) < x
-        x, left = x[there], left[there]
-        kept = np.append(left[1:] != left[:-1], True)
-        return x[kept], left[kept]
-
-    def _tree(self, tree: Tree) -> Tree:
-        schema = self.stage.schema
-        out = _Grown(longest(schema), tree.value.shape[1])
-        start: dict[int, _Room] = {}
-        waiting: list[tuple[int, dict[int, _Room], int, bool]] = [(0, start, -1, True)]
-        cache: dict[int, Any] = {}
-        while waiting:
-            node, rooms, parent, left = waiting.pop()
-            while True:
-                if tree.feature[node] < 0:
-                    out.add(parent, left, value=tree.value[node])
-                    break
-                f = self.stage.columns[int(tree.feature[node])].feature
-                if node not in cache:
-                    cache[node] = self._split(tree, node, f)
-                goes, missing, regions = cache[node]
-                if regions is None:
-                    every = np.append(goes, missing) if schema[f].missing else goes
-                    if every.all() or not every.any():
-                        node = int((tree.left if every.all() else tree.right)[node])
-                        continue
-                    at = out.add(parent, left, feature=f, categories=goes, missing=missing)
-                    waiting.append((int(tree.right[node]), rooms, at, False))
-                    waiting.append((int(tree.left[node]), rooms, at, True))
-                    break
-                room = rooms.get(f, _Room(missing=bool(schema[f].missing)))
-                x, side = _within(regions, room)
-                every = np.append(side, missing) if room.missing else side
-                if every.all() or not every.any():
-                    node = int((tree.left if every.all() else tree.right)[node])
-                    continue
-                edge = float(x[0]) if len(x) > 1 else np.inf
-                along = room.missing and len(x) > 1 and bool(side[0]) == missing
-                at = out.add(parent, left, feature=f, edge=edge, missing=along)
-                below = _Room(room.low, min(edge, room.high), along)
-                beyond = _Room(min(edge, room.high), room.high, room.missing and not along)
-                waiting.append((node, {**rooms, f: beyond}, at, False))
-                waiting.append((node, {**rooms, f: below}, at, True))
-                break
-        return out.tree()
-
-    def _split(self, tree: Tree, node: int, f: int) -> tuple[Bools, bool, Any]:
-        """Which listed values go left, whether missing ones do, and where numbers go."""
-        feature = self.stage.schema[f]
-        goes = self._goes_left(tree, node, self.lists[int(tree.feature[node])])
-        size = len(labels(feature)) if listed(feature) else 0
-        missing = alike(feature, goes[size:])
-        regions = None if listed(feature) else self._regions(tree, node)
-        return goes[:size], missing, regions
-
-
-def _within(regions: tuple[Floats, Bools], room: _Room) -> tuple[Floats, Bools]:
-    """The runs of numbers in what is left of a feature."""
-    if not room.low < room.high:
-        return np.empty(0), np.empty(0, bool)
-    x, left = regions
-    first, last = x.searchsorted(room.low, "right"), x.searchsorted(room.high)
-    return x[first : last + 1], left[first : last + 1]
-
-
-class _Grown:
-    """The nodes of a tree as they are found, each before its children."""
-
-    def __init__(self, codes: int, outputs: int) -> None:
-        self.codes, self.none = codes, np.zeros(outputs)
-        self.nodes: list[tuple[int, float, Bools, bool, Floats]] = []
-        self.left: list[int] = []
-        self.right: list[int] = []
-
-    def add(
-        self,
-        parent: int,
-        left: bool,
-        *,
-        feature: int = -1,
-        edge: float = 0.0,
-        categories: Any = (),
-        missing: bool = False,
-        value: Any = None,
-    ) -> int:
-        """A node, and its number."""
-        row = np.zeros(self.codes, bool)
-        row[: len(categories)] = categories
-        at = len(self.nodes)
-        self.nodes.append((feature, edge, row, missing, self.none if value is None else value))
-        self.left.append(0)
-        self.right.append(0)
-        if parent >= 0:
-            (self.left if left else self.right)[parent] = at
-        return at
-
-    def tree(self) -> Tree:
-        """All of them."""
-        feature, edge, rows, missing, value = zip(*self.nodes, strict=True)
-        return Tree(
-            np.array(feature), np.array(edge, float), np.array(rows, bool),
-            np.array(missing, bool), np.full(len(feature), -1, np.int8), np.array(self.left),
-            np.array(self.right), np.array(value, float),
-        )  # fmt: skip

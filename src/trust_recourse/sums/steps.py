@@ -212,7 +212,7 @@ def _seen(stage: Stage, column: Ints, x: Floats) -> Floats:
     return np.asarray(stage.at(given)[rank, column], float)
 
 
-def _at_ends(stage: Stage) -> list[Floats]:
+def at_ends(stage: Stage) -> list[Floats]:
     """What each column of a number is at the last value of its pieces; of others nothing."""
     ends = [
         np.append(c.edges, np.nextafter(c.edges[-1:], np.inf) if len(c.edges) else 0.0)
@@ -264,7 +264,7 @@ def walked(stage: Stage, name: str, step: Any) -> Stage:
     if kind == "KBinsDiscretizer":
         cuts = [np.nextafter(edges[1:-1], -np.inf) for edges in step.bin_edges_]
         many = np.ones(len(cuts), int) if step.encode == "ordinal" else step.n_bins_
-        return _stepped(stage, step, many, _cuts(stage, cuts))
+        return _stepped(stage, step, many, cuts_at(stage, cuts))
     if kind and hasattr(step, "get_support"):
         return _with(stage, step, [stage.columns[j] for j in step.get_support(indices=True)])
     given = type(step).__name__ if kind else f"{type(step).__module__}.{type(step).__name__}"
@@ -341,13 +341,13 @@ def _clipped(stage: Stage, step: Any, columns: Sequence[Column]) -> Stage:
     """A piece is cut where it leaves the range, and a constant beyond."""
     low, high = step.feature_range
     whole = _with(stage, step, columns)
-    cuts = _cuts(whole, [np.array([low, np.nextafter(high, -np.inf)])] * len(columns))
-    whole = replace(whole, columns=tuple(map(_recut, columns, cuts)))
+    cuts = cuts_at(whole, [np.array([low, np.nextafter(high, -np.inf)])] * len(columns))
+    whole = replace(whole, columns=tuple(map(recut, columns, cuts)))
     return replace(
         whole,
         columns=tuple(
             _replaced(column, (ends <= low) | (ends >= high), ends)
-            for column, ends in zip(whole.columns, _at_ends(whole), strict=True)
+            for column, ends in zip(whole.columns, at_ends(whole), strict=True)
         ),
     )
 
@@ -360,14 +360,14 @@ def _replaced(column: Column, where: Any, constant: Any) -> Column:
     return column._replace(offset=np.where(where, constant, column.offset), slope=slope)
 
 
-def _recut(column: Column, edges: Floats) -> Column:
+def recut(column: Column, edges: Floats) -> Column:
     """The same function with more pieces."""
     found = np.union1d(column.edges, edges)
     old = column.edges.searchsorted(np.append(found, np.inf))
     return column._replace(edges=found, offset=column.offset[old], slope=column.slope[old])
 
 
-def _cuts(stage: Stage, levels: Sequence[Floats]) -> list[Floats]:
+def cuts_at(stage: Stage, levels: Sequence[Floats]) -> list[Floats]:
     """Where each column of a number passes these levels."""
     asked = [
         (j, p, level)
@@ -391,11 +391,11 @@ def _stepped(stage: Stage, step: Any, many: Any, cuts: Sequence[Floats]) -> Stag
         known = edges.get(column.feature, np.empty(0))
         edges[column.feature] = np.unique(np.concatenate([known, column.edges, more]))
     source = np.repeat(np.arange(len(stage.columns)), np.asarray(many, int))
-    columns = [_recut(_flat(stage.columns[j]), edges[stage.columns[j].feature]) for j in source]
+    columns = [recut(_flat(stage.columns[j]), edges[stage.columns[j].feature]) for j in source]
     made = _with(stage, step, columns)
     flat = [
         _merged(_replaced(column, np.ones(len(ends), bool), ends))
-        for column, ends in zip(columns, _at_ends(made), strict=True)
+        for column, ends in zip(columns, at_ends(made), strict=True)
     ]
     return replace(made, columns=tuple(flat))
 
@@ -429,16 +429,16 @@ def _coded(stage: Stage, code: Any) -> tuple[Stage, list[Any]]:
         else np.array([np.nextafter(code, -np.inf), code])
         for column in stage.columns
     ]
-    cut = map(_recut, stage.columns, _cuts(stage, levels))
+    cut = map(recut, stage.columns, cuts_at(stage, levels))
     stage = replace(stage, columns=tuple(cut))
-    return stage, [ends == code for ends in _at_ends(stage)]
+    return stage, [ends == code for ends in at_ends(stage)]
 
 
 def _marks(stage: Stage, coded: Sequence[Any], places: Sequence[int]) -> list[Column]:
     """The columns of an indicator: 1 at what is missing."""
     flat = (_flat(stage.columns[j]) for j in places)
     return [
-        _merged(_replaced(_recut(each, stage.columns[j].edges), coded[j] | True, coded[j] * 1.0))
+        _merged(_replaced(recut(each, stage.columns[j].edges), coded[j] | True, coded[j] * 1.0))
         for each, j in zip(flat, places, strict=True)
     ]
 
