@@ -144,10 +144,10 @@ def test_foreign_future_and_oversized_files(model, tmp_path, monkeypatch):
     bad.write_bytes(struct.pack("<Q", 2**60) + b"{}")
     with pytest.raises(ModelFileError, match="cut short"):
         load(bad)
-    monkeypatch.setattr(model_file, "FORMAT", 4)
+    monkeypatch.setattr(model_file, "FORMAT", 5)
     model.save(bad)
     monkeypatch.undo()
-    with pytest.raises(ModelFileError, match="format 4; this version reads up to format 3.*Update"):
+    with pytest.raises(ModelFileError, match="format 5; this version reads up to format 4.*Update"):
         load(bad)
     model.save(bad)
     monkeypatch.setattr(model_file, "MOST_BYTES", 100)
@@ -267,7 +267,7 @@ def test_metadata_given_twice_or_at_length_is_refused(model, tmp_path):
     for changed, message in (
         (head.replace(b'"kind"', b'"kind": "x", "kind"'), "not a trust-recourse model"),
         (head[:-1] + f', "inclusion": {tensor}}}'.encode(), "not a trust-recourse model"),
-        (head.replace(b'"format":"3"', b'"format":"%s"' % (b"2" * 10**6)), "format 222"),
+        (head.replace(b'"format":"4"', b'"format":"%s"' % (b"2" * 10**6)), "format 222"),
         (head[:-1] + f', "{"x" * 10**6}": {tensor}}}'.encode(), "damaged"),
     ):
         assert changed != head

@@ -28,7 +28,7 @@ def first_float(
     >>> first_float(lambda m: m.astype(float) >= -0.1, -1.0, 1.0, "float32")
     -0.09999999403953552
     """
-    low, high = _place(least, kind), _place(most, kind)
+    low, high = (int(place) for place in places_of(np.array([least, most], kind)))
     if not holds(np.array([most], kind))[0]:
         return None
     if low < 0 < high:  # so that no count of places is beyond an integer
@@ -36,12 +36,12 @@ def first_float(
     while low < high:  # the least place where it holds lies in [low, high]
         step = max((high - low) // WAYS, 1)
         places = low + step * np.arange(min(WAYS, high - low))
-        found = np.asarray(holds(_floats(places, kind)))
+        found = np.asarray(holds(floats_at(places, kind)))
         at = int(found.argmax()) if found.any() else len(places)
         if at < len(places):
             high = int(places[at])
         low = int(places[at - 1]) + 1 if at else low
-    return float(_floats(np.array([low]), kind)[0])
+    return float(floats_at(np.array([low]), kind)[0])
 
 
 def last_float_before(holds: Holds) -> float:
@@ -56,12 +56,17 @@ def last_float_before(holds: Holds) -> float:
     return -math.inf if first == 0.0 else math.nextafter(first, 0.0)
 
 
-def _place(value: float, kind: str) -> int:
-    """The place of a float in their order, counted from 0."""
-    place = int(np.array([abs(value)], kind).view(_BITS[kind])[0])
-    return place if value >= 0 else -place
+def places_of(values: NDArray[Any]) -> NDArray[Any]:
+    """The places of floats in their order, counted from 0.
+
+    >>> places_of(np.array([-5e-324, -0.0, 1e-323]))
+    array([-1,  0,  2])
+    """
+    size = np.abs(values).view(_BITS[values.dtype.name])
+    return np.where(values >= 0, size, -size)
 
 
-def _floats(places: NDArray[np.int64], kind: str) -> NDArray[Any]:
+def floats_at(places: NDArray[np.int64], kind: str = "float64") -> NDArray[Any]:
+    """The floats at these places."""
     size = np.abs(places).astype(_BITS[kind]).view(kind)
     return np.where(places >= 0, size, -size)

@@ -60,9 +60,9 @@ class Recourse:
     Parameters
     ----------
     model : a fitted `PTMClassifier` or `TMClassifier`, a tree, forest or boosted trees of
-        scikit-learn, LightGBM or XGBoost (or any model that fulfils `CellModel`) for answers with
-        proof; else any fitted classifier with `predict_proba`, or a function of a
-        table of rows that gives the probability of the wanted class.
+        scikit-learn, LightGBM or XGBoost, a pipeline that ends with one (or any model that fulfils
+        `CellModel`) for answers with proof; else any fitted classifier with `predict_proba`, or a
+        function of a table of rows that gives the probability of the wanted class.
     schema : what each column means and where it may go; the model's own if None. What is protected
         in the model's own stays so.
     cost : "l0", "l1", "l2", a mixture such as {"l0": 0.1, "l1": 1}, or a `Cost`; in units scaled by
@@ -112,8 +112,8 @@ class Recourse:
             raise TypeError(
                 f"model is {type(model).__name__}{self._why_unread}; expected a fitted "
                 "PTMClassifier or TMClassifier, trees of LightGBM, XGBoost, CatBoost or "
-                "scikit-learn, a classifier with predict_proba, or a function of a table that "
-                "gives the probability of the wanted class"
+                "scikit-learn, a pipeline around them, a classifier with predict_proba, or a "
+                "function of a table that gives the probability of the wanted class"
             )
         if schema is None and not hasattr(model, "schema_"):
             raise ValueError(

@@ -55,13 +55,43 @@ class Link(NamedTuple):
     divisor: float
     scale: float
     least: float
+    after: Any = None
 
     def __call__(self, score: Floats, kind: Any) -> Any:
         """The probability of these scores."""
+        given = np.asarray(score).astype(kind)
+        if self.after is not None and self.after.raw:
+            return _calibrated(given / kind(self.divisor), self.after)
         with np.errstate(over="ignore"):
-            given = np.maximum(np.asarray(score).astype(kind), kind(self.least))
-            mean = given / kind(self.divisor)
-            return expit(mean * kind(self.scale)) if self.logistic else mean
+            mean = np.maximum(given, kind(self.least)) / kind(self.divisor)
+            found = expit(mean * kind(self.scale)) if self.logistic else mean
+        return found if self.after is None else _calibrated(found, self.after)
+
+
+def _calibrated(given: Any, after: Any) -> Floats:
+    """By the logistic function, or the line between the two points that something lies between."""
+    kind = np.dtype(after.kind).type
+    p, x, y = (np.asarray(part, kind) for part in (given, after.x, after.y))
+    if not len(x):
+        with np.errstate(over="ignore"):
+            return np.asarray(expit(-(y[0] * p + y[1])), float)
+    p = np.minimum(np.maximum(p, x[0]), x[-1])
+    right = np.maximum((p[..., None] >= x).sum(axis=-1), 1)  # the first point beyond
+    last, right = right == len(x), np.minimum(right, len(x) - 1)
+    left = np.maximum(right - 1, 0)
+    width = np.where(left == right, kind(1), x[right] - x[left])
+    line = (y[right] - y[left]) / width * (p - x[left]) + y[left]
+    return np.asarray(np.where(last, y[-1], np.minimum(np.maximum(line, y[left]), y[right])), float)
+
+
+def _falls(after: Any) -> bool:
+    """Whether a calibration is no map that never falls."""
+    x, y = np.array(after.x, float), np.array(after.y, float)
+    if not (np.isfinite(x).all() and np.isfinite(y).all() and after.kind in ("float32", "float64")):
+        return True
+    if not len(x):
+        return len(y) != 2 or y[0] > 0
+    return len(x) != len(y) or bool((np.diff(x) <= 0).any() or (np.diff(y) < 0).any())
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +121,9 @@ class Ensemble(Reader):
         sound = model.arithmetic in kinds and math.isfinite(model.base) and len(trees) > 0
         if not (sound and link.divisor > 0 and link.scale > 0):
             raise CertificateError("the model's base, link or arithmetic makes no sense")
+        apart = trees[0].value.shape[1] > 1
+        if link.after is not None and (apart or _falls(link.after)):
+            raise CertificateError("the model's calibration makes no sense, or falls somewhere")
         edges = tuple(_edges(schema, f, trees) for f in range(len(schema)))
         cells = [_last_values(feature, cuts) for feature, cuts in zip(schema, edges, strict=True)]
         sizes = [len(of) + bool(each.missing) for of, each in zip(cells, schema, strict=True)]

@@ -55,15 +55,16 @@ def import_(
     r"""Read a model that you already run, exactly, from the file its library wrote.
 
     LightGBM, XGBoost, and the trees, forests, boosted trees and logistic regressions of
-    scikit-learn, of two classes; and scorecards in CSV, with a line for each bin: feature, from,
-    to, value, points. Save the model as its library does; all of these are read without running
-    anything in them:
+    scikit-learn, of two classes, and pipelines of scikit-learn that end with one of these, which
+    are read in people's own columns; and scorecards in CSV, with a line for each bin: feature,
+    from, to, value, points. Save the model as its library does; all of these are read without
+    running anything in them:
 
         model.booster_.save_model("loans.txt")        # LightGBM
 
         model.save_model("loans.ubj")                 # XGBoost, or loans.json
 
-        skops.io.dump(model, "loans.skops")           # scikit-learn
+        skops.io.dump(model, "loans.skops")           # scikit-learn, and whole pipelines
 
     A pickle or a joblib file is never opened. With --data the library predicts those rows, and
     unless the model as read says the same of each, to the last bit (of a regression but for the

@@ -23,13 +23,17 @@ from trust_recourse.sums.additive import Additive
 from trust_recourse.sums.columns import Columns, UnreadableError, two_classes
 from trust_recourse.sums.ensemble import SumModel
 from trust_recourse.sums.formats import opened
+from trust_recourse.sums.steps import People
 
 __all__ = ["Additive", "SumModel", "UnreadableError", "adopt"]
 
-_READERS = {
-    "catboost": ("catboost",), "lightgbm": ("lightgbm",), "sklearn": ("sklearn", "linear"),
-    "scorecard": ("scorecard",), "xgboost": ("xgboost",),
-}  # fmt: skip
+_READERS = {  # of the classes of a library, by its name
+    "catboost": ("catboost",),
+    "lightgbm": ("lightgbm",),
+    "sklearn": ("sklearn", "linear", "pipelines"),
+    "scorecard": ("scorecard",),
+    "xgboost": ("xgboost",),
+}
 
 Read = SumModel | Additive
 
@@ -41,15 +45,17 @@ def adopt(
 
     It takes a `LGBMClassifier`, `XGBClassifier` or `Booster` of either library, a
     `CatBoostClassifier`, and of scikit-learn a decision tree, forest, gradient or histogram
-    gradient boosting, or a logistic regression, of two classes. The schema's columns are the
+    gradient boosting, or a logistic regression, of two classes; or a pipeline that ends with one,
+    which may be calibrated, and is read in people's own columns. The schema's columns are the
     model's, in any order. With rows `X`, as the library takes them, the library is asked again, and
-    what differs in one bit is refused, of a regression by more than rounding may bring.
-    `classes` are other labels for the model's two, in the order of its own: LightGBM's and
+    what differs in one bit is refused, of a regression or a calibrator by more than rounding may
+    bring. `classes` are other labels for the model's two, in the order of its own: LightGBM's and
     XGBoost's files know only 0 and 1.
 
     Or it takes the path of a file in the library's own safe format: LightGBM's text, XGBoost's JSON
-    or UBJSON, or one of skops for scikit-learn; or a scorecard in CSV, see docs/linear.md. `X` is
-    then rows as any table has them, or an array in the schema's order. A pickle is never opened.
+    or UBJSON, or one of skops for scikit-learn and pipelines; or a scorecard in CSV, see
+    docs/linear.md. `X` is then rows as any table has them, or an array in the schema's order. A
+    pickle is never opened.
 
     The library sees people's own values: a missing code such as -9 as that number, a blank as NaN;
     of a category or ordinal the number it is, or its place among the model's pandas categories.
@@ -89,7 +95,7 @@ class Library(NamedTuple):
     """A model of a library, to be asked by rows of codes of a schema."""
 
     model: Any
-    columns: Columns | None  # None: there is no library, so nobody to ask
+    columns: Columns | People | None  # None: there is no library, so nobody to ask
     reader: Any
 
     def predict_proba(self, codes: Floats) -> Floats:
@@ -111,7 +117,8 @@ def known(model: Any, schema: Schema) -> tuple[Read, Library]:
     if reader is None:
         raise UnreadableError(
             f"given {type(model).__module__}.{type(model).__name__}; expected a tree, forest or "
-            "boosted trees of scikit-learn, LightGBM, XGBoost or CatBoost, or a logistic regression"
+            "boosted trees of scikit-learn, LightGBM, XGBoost or CatBoost, a logistic regression, "
+            "or a pipeline that ends with one"
         )
     if type(model).__name__ != "Booster" and not hasattr(model, "classes_"):
         raise UnreadableError(f"{type(model).__name__}: it has not learnt yet; call fit first")
@@ -127,19 +134,13 @@ def readable(model: Any) -> bool:
 def _reader(model: Any) -> Any:
     """The module that reads it, known by its class's own name, so that no library is loaded."""
     library = type(model).__module__.removeprefix(f"{__name__}.").partition(".")[0]
-    for name in _READERS.get(library, ()):
-        reader = import_module(f"{__name__}.{name}")
-        if type(model).__name__ in reader.NAMES:
-            return reader
-    return None
+    readers = (import_module(f"{__name__}.{each}") for each in _READERS.get(library, ()))
+    return next((reader for reader in readers if type(model).__name__ in reader.NAMES), None)
 
 
 def tolerance(read: Read, codes: Floats) -> Floats:
-    """How far a library's probability may lie from its model's as read; trees have the same bits.
-
-    Libraries add up the terms of linear models in an order of their own.
-    """
-    return read.apart(codes) if isinstance(read, Additive) else np.zeros(len(codes))
+    """How far a library's probability may lie from its model's as read."""
+    return read.apart(codes)
 
 
 def _compare(read: Read, theirs: Any, X: Any) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from trust_recourse import model_file
 from trust_recourse.cells import (
@@ -64,12 +65,12 @@ class Additive:
     def __init__(
         self,
         schema: Schema,
-        edges: Sequence[Sequence[float]],
-        points: Sequence[Sequence[float]],
+        edges: Sequence[Sequence[float] | Floats],
+        points: Sequence[Sequence[float] | Floats],
         *,
-        slopes: Sequence[Sequence[float]] | None = None,
+        slopes: Sequence[Sequence[float] | Floats] | None = None,
         base: float = 0.0,
-        classes: Sequence[Any] = (0, 1),
+        classes: Sequence[Any] | NDArray[Any] = (0, 1),
     ) -> None:
         self.schema_, self.classes_, self.base = schema, np.asarray(classes), float(base)
         self.decision_threshold_: float | None = None
@@ -177,7 +178,7 @@ class Additive:
         """
         at, (points, slopes) = self.grid.first_cell + self.grid.cells(codes), self._row
         size = np.abs(points[at]) + np.abs(slopes[at] * np.where(np.isnan(codes), 0.0, codes))
-        many = (len(self.points) + 3) * 2.0**-52
+        many = (len(self.points) + 3) * 2.0**-49  # a feature's terms may cancel out
         return np.asarray(many * (abs(self.base) + size.sum(axis=1)) + 2.0**-50)
 
     @cached_property

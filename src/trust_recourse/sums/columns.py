@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from trust_recourse.cells import Floats, Ints
-from trust_recourse.schema import Schema
+from trust_recourse.schema import Feature, Schema
 from trust_recourse.schema.scalars import plain
 from trust_recourse.sums.ensemble import ZERO, Bools, Tree, labels, listed, longest
 from trust_recourse.wording import shortened, some
@@ -129,7 +129,7 @@ class Columns:
             if len(self.seen[f]):
                 goes = self._goes_left(f, node, nodes, edge, zero)
                 categories[at, :size] = goes[:size]
-                missing[at] = self._alike(f, goes[size:])
+                missing[at] = alike(self.schema[f], goes[size:])
         leaf = ~split
         left, right = (np.where(leaf, 0, place[each[kept]]) for each in (nodes.left, nodes.right))
         return Tree(
@@ -149,21 +149,22 @@ class Columns:
         astray = np.isnan(seen) | (zero[node] & (np.abs(seen) <= ZERO))
         return np.asarray(np.where(astray, missing, goes))
 
-    def _alike(self, f: int, goes: Bools) -> bool:
-        """Where all missing values go, which are one and the same to the schema."""
-        if goes.any() and not goes.all():
-            self.told_apart(f)
-        return bool(goes.any())
 
-    def told_apart(self, f: int) -> NoReturn:
-        """Refuse a model that sees more in the missing codes of a feature than the schema does."""
-        feature = self.schema[f]
-        raise UnreadableError(
-            f"column {feature.name!r}: the model tells its missing codes apart "
-            f"({some(feature.missing)}), which are one to the schema; declare them as values, "
-            "or learn the model with blanks in their place, with missing=(None,) in the schema "
-            "and blanks in the rows that are asked about"
-        )
+def alike(feature: Feature, goes: Bools) -> bool:
+    """Whether all missing values, which are one and the same to the schema, go left."""
+    if goes.any() and not goes.all():
+        told_apart(feature)
+    return bool(goes.any())
+
+
+def told_apart(feature: Feature) -> NoReturn:
+    """Refuse a model that sees more in the missing codes of a feature than the schema does."""
+    raise UnreadableError(
+        f"column {feature.name!r}: the model tells its missing codes apart "
+        f"({some(feature.missing)}), which are one to the schema; declare them as values, "
+        "or learn the model with blanks in their place, with missing=(None,) in the schema "
+        "and blanks in the rows that are asked about"
+    )
 
 
 def order_of(schema: Schema, names: Sequence[str] | None, n: int) -> tuple[int, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal, NamedTuple
@@ -38,6 +39,12 @@ PROBABILITY = Words(
 )
 
 
+def _before(words: Words) -> Words:
+    """The words of what is calibrated after."""
+    of = words.score
+    return words._replace(score=f"{of} before calibration", note=f"{of} before it is calibrated")
+
+
 @dataclass(frozen=True, eq=False)
 class Tree:
     """A tree as arrays over its nodes, the root first and each node before its children.
@@ -56,23 +63,71 @@ class Tree:
     value: Floats  # (nodes, 1) towards classes_[1], or (nodes, 2) where classes are summed apart
 
 
+class Calibration(NamedTuple):
+    """What a calibrator makes of a probability, or of the sum itself: a map that never falls.
+
+    Lines between the points (x, y), or, without an x, the logistic function of −(y[0] · p + y[1]).
+    """
+
+    raw: bool  # of the sum itself, or of what trees add on average
+    kind: str  # the type that it computes in
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+
+    def __call__(self, given: NDArray[Any]) -> Floats:
+        """The calibrated probability."""
+        p, y = given.astype(self.kind), np.array(self.y, self.kind)
+        if not self.x:
+            with np.errstate(over="ignore"):
+                return np.asarray(expit(-(y[0] * p + y[1]))).astype(float)
+        if len(y) == 1:
+            return np.full(p.shape, float(y[0]))
+        x = np.array(self.x, self.kind)
+        p = np.clip(p, x[0], x[-1])
+        at = np.clip(x.searchsorted(p, "right") - 1, 0, len(x) - 2)
+        line = (y[at + 1] - y[at]) / (x[at + 1] - x[at]) * (p - x[at]) + y[at]
+        # what is rounded beyond the end of a line would make the next one fall
+        return np.clip(np.where(p == x[-1], y[-1], line), y[at], y[at + 1]).astype(float)
+
+    @property
+    def sound(self) -> bool:
+        """Whether it is such a map, of numbers of its type, and never falls."""
+        with np.errstate(over="ignore"):
+            x, y = (np.array(part, self.kind).astype(float) for part in (self.x, self.y))
+        typed = np.array_equal(x, self.x) and np.array_equal(y, self.y)
+        if not len(x):
+            return bool(typed and len(y) == 2 and y[0] <= 0)
+        rises = (np.diff(x) > 0).all() and (np.diff(y) >= 0).all()
+        within = len(x) == len(y) and y.min() >= 0 and y.max() <= 1
+        return bool(typed and rises and within)
+
+    @property
+    def apart(self) -> float:
+        """How far the library's own may lie from it: what was rounded beyond the end of a line."""
+        return 4.0 * float(np.finfo(self.kind).eps) if len(self.x) > 1 else 0.0
+
+
 class Link(NamedTuple):
     """From a sum to a probability: the sum over `divisor`, or the logistic function of its `scale`.
 
-    XGBoost's takes no sum below `least`.
+    XGBoost's takes no sum below `least`. A calibrator may come after.
     """
 
     logistic: bool
     divisor: int = 1
     scale: float = 1.0
     least: float = -math.inf
+    after: Calibration | None = None
 
     def __call__(self, score: NDArray[Any]) -> NDArray[Any]:
-        """The probability, in the score's own type."""
+        """The probability, in the score's own type; a calibrated one in doubles."""
         kind = score.dtype.type
+        if self.after is not None and self.after.raw:
+            return self.after(score / kind(self.divisor))
         with np.errstate(over="ignore"):  # the probability of ±∞ is the 0 or 1 that is meant
             mean = np.maximum(score, kind(self.least)) / kind(self.divisor)
-            return np.asarray(expit(mean * kind(self.scale)) if self.logistic else mean)
+            found = np.asarray(expit(mean * kind(self.scale)) if self.logistic else mean)
+        return found if self.after is None else self.after(found)
 
 
 class Leaves(NamedTuple):
@@ -281,8 +336,15 @@ class SumModel:
         base = scale * model.base
         if not self.link.logistic and sign < 0:
             base += 1.0  # a probability is 1 less the other's
-        words = LOG_ODDS if self.link.logistic else PROBABILITY
-        return LeafParts(self.grid, words, base, scale, model.leaves)
+        words, level = LOG_ODDS if self.link.logistic else PROBABILITY, None
+        if self.link.after is not None:
+            words, level = _before(words), self._level(wanted, base, scale)
+        return LeafParts(self.grid, words, base, scale, model.leaves, level)
+
+    def _level(self, wanted: int, base: float, scale: float) -> Callable[[float], float]:
+        """The score, as `parts_of` tells it, from which on a calibrated one has a confidence."""
+        zero = base - scale * self.base
+        return lambda confidence: zero + scale * self.needed(confidence, wanted)
 
     @cached_property
     def flipped(self) -> SumModel | None:
@@ -314,6 +376,13 @@ class SumModel:
 
         return model_file.restored(path, {cls.__name__: store.trees})
 
+    def apart(self, codes: Floats) -> Floats:
+        """How far the library's probability may lie from ours at rows of codes.
+
+        Nowhere, but where a calibrator's lines meet.
+        """
+        return np.full(len(codes), 0.0 if self.link.after is None else self.link.after.apart)
+
     def predict_proba(self, X: Any) -> Floats:
         """Class probabilities, (n, 2): the very numbers of the library."""
         cells = self.grid.cells(self.schema_.encode(X))
@@ -326,9 +395,13 @@ class SumModel:
         """What names this model: a digest of all that its answers depend on."""
         header = {
             "schema": self.schema_.to_dict(), "classes": self.classes_.tolist(),
-            "base": self.base.hex(), "link": [float(each).hex() for each in self.link],
+            "base": self.base.hex(), "link": [float(each).hex() for each in self.link[:4]],
             "arithmetic": self.arithmetic, "nodes": [len(tree.edge) for tree in self.trees],
         }  # fmt: skip
+        if (after := self.link.after) is not None:
+            header["calibration"] = [
+                after.raw, after.kind, *([float(p).hex() for p in part] for part in after[2:])
+            ]  # fmt: skip
         return model_file.fingerprint(together(self.trees), header)
 
 

@@ -40,7 +40,7 @@ CONVERT = (
     "this is a pickle, or packed as joblib packs one: to open it is to run whatever it says, so it "
     "stays closed. If you trust it, load it in Python and save it as its library does: "
     "model.booster_.save_model('m.txt') for LightGBM, model.save_model('m.ubj') for XGBoost, "
-    "skops.io.dump(model, 'm.skops') for scikit-learn"
+    "skops.io.dump(model, 'm.skops') for scikit-learn and for pipelines"
 )
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from trust_recourse.cells import Floats
 from trust_recourse.schema import Schema
 from trust_recourse.sums.additive import Additive
-from trust_recourse.sums.columns import Columns, UnreadableError, rows, two_classes
+from trust_recourse.sums.columns import Columns, UnreadableError, rows, told_apart, two_classes
 from trust_recourse.sums.ensemble import labels, listed
 
 _DESCENT = "SGDClassifier"
@@ -55,7 +55,7 @@ def _term(columns: Columns, f: int, weight: float) -> tuple[Floats, Floats, Floa
     feature, seen = columns.schema[f], weight * columns.seen[f]
     size = len(labels(feature)) if listed(feature) else 0
     if len(set(seen[size:].tolist())) > 1:
-        columns.told_apart(f)
+        told_apart(feature)
     missing = seen[size : size + 1]
     if size:
         cuts = np.empty(0) if feature.kind == "category" else np.arange(size - 1.0)

@@ -11,7 +11,7 @@ alone are. So each of the p has the share v (p − 1)! q! / (p + q)!, and each o
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -113,6 +113,11 @@ class LeafParts(Parts):
     """Terms that are made of leaves, such as trees."""
 
     leaves: Leaves
+    calibrated: Callable[[float], float] | None = None  # the score of a confidence, where it is
+
+    def level(self, confidence: float) -> float:
+        """The score of a confidence, which may be calibrated after."""
+        return super().level(confidence) if self.calibrated is None else self.calibrated(confidence)
 
     @cached_property
     def uses(self) -> Bools:

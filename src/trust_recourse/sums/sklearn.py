@@ -36,11 +36,22 @@ _TREES = ("DecisionTreeClassifier", "ExtraTreeClassifier")
 _FORESTS = ("RandomForestClassifier", "ExtraTreesClassifier")
 _BOOSTED, _HISTOGRAM = "GradientBoostingClassifier", "HistGradientBoostingClassifier"
 NAMES = (*_TREES, *_FORESTS, _BOOSTED, _HISTOGRAM)
-_PRIVATE = (  # types that such models are made of, beside those that skops trusts by itself
+_TRUSTED = (  # types that models and pipelines are made of, beside those that skops trusts itself
+    "catboost.core.CatBoostClassifier",
+    "collections.OrderedDict",
     "functools.partial",
+    "lightgbm.basic.Booster",
+    "lightgbm.sklearn.LGBMClassifier",
+    "numpy.dtype",
+    "sklearn.calibration._CalibratedClassifier",
+    "sklearn.calibration._SigmoidCalibration",
+    "sklearn.compose._column_transformer.make_column_selector",
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
     "sklearn.tree._tree.Tree",
     "sklearn.utils.validation.check_array",
+    "xgboost.core.Booster",
+    "xgboost.sklearn.XGBClassifier",
+    "xgboost.sklearn.XGBRFClassifier",
 )
 _MOST_BYTES = 4 << 30  # of all that a file of skops has packed
 
@@ -53,12 +64,12 @@ def opened(data: bytes) -> Any:
         size = sum(each.file_size for each in packed.infolist())
     if size > _MOST_BYTES:
         raise UnreadableError(f"it unpacks to {size:,} bytes; at most {_MOST_BYTES:,} are read")
-    if strange := sorted(set(io.get_untrusted_types(data=data)) - {*_PRIVATE}):
+    if strange := sorted(set(io.get_untrusted_types(data=data)) - {*_TRUSTED}):
         raise UnreadableError(
-            f"it holds {some(strange)}; expected types of scikit-learn and NumPy alone. A model of "
-            "another library is saved as that one does"
+            f"it holds {some(strange)}; expected types of scikit-learn, NumPy, LightGBM, XGBoost "
+            "and CatBoost alone"
         )
-    return io.loads(data, trusted=list(_PRIVATE))
+    return io.loads(data, trusted=list(_TRUSTED))
 
 
 def read(model: Any, schema: Schema) -> tuple[SumModel, Columns]:

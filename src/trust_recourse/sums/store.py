@@ -18,7 +18,7 @@ from trust_recourse.cells import Floats
 from trust_recourse.model_file import DECISION, Arrays, Header, Makers, decision, labels, require
 from trust_recourse.schema import Schema
 from trust_recourse.sums.additive import Additive
-from trust_recourse.sums.ensemble import Link, SumModel, Tree, longest, together
+from trust_recourse.sums.ensemble import Calibration, Link, SumModel, Tree, longest, together
 
 TREES = {
     "feature": np.int64, "edge": np.float64, "categories": np.bool_, "missing_left": np.bool_,
@@ -44,6 +44,8 @@ def content(model: SumModel | Additive) -> tuple[Arrays, Header]:
         return _pieces(**parts | ({"slopes": model.slopes} if model.sloped else {})), header
     least = None if model.link.least == -math.inf else model.link.least
     header["link"] = model.link._replace(least=least)._asdict()  # type: ignore[arg-type]
+    if (after := header["link"].pop("after")) is not None:
+        header["calibration"] = after._asdict()
     header["arithmetic"] = model.arithmetic
     nodes = np.array([len(tree.feature) for tree in model.trees], np.int64)
     return {**together(model.trees), "nodes": nodes}, header
@@ -86,7 +88,8 @@ def _apart(arrays: Arrays, name: str, many: int) -> tuple[Floats, ...]:
 
 def trees(arrays: Arrays, header: Header) -> SumModel:
     """The sum of trees of a file."""
-    _expect(arrays, header, {*TREES, "nodes"}, SHARED | {"link", "arithmetic"})
+    more = {"calibration"} & header.keys()
+    _expect(arrays, header, {*TREES, "nodes"}, SHARED | {"link", "arithmetic"} | more)
     schema, classes, base = _shared(header)
     every = {name: arrays[name] for name in TREES}
     nodes, many = arrays["nodes"], len(every["feature"])
@@ -99,7 +102,8 @@ def trees(arrays: Arrays, header: Header) -> SumModel:
     require(header["arithmetic"] in ("float32", "float64"), "arithmetic", "float32 or float64")
     starts = np.cumsum(nodes)[:-1]
     pieces = zip(*(np.split(every[name].copy(), starts) for name in TREES), strict=True)
-    link = _link(header["link"])
+    after = _calibration(header["calibration"]) if more else None
+    link = _link(header["link"])._replace(after=after)
     found = tuple(Tree(**dict(zip(TREES, piece, strict=True))) for piece in pieces)
     model = SumModel(schema, classes, found, base, link, header["arithmetic"])
     check(model)
@@ -107,14 +111,28 @@ def trees(arrays: Arrays, header: Header) -> SumModel:
 
 
 def _link(given: Any) -> Link:
-    require(isinstance(given, dict) and set(given) == set(Link._fields), "link", "its four parts")
-    logistic, divisor, scale = (given[name] for name in Link._fields[:3])
+    names = Link._fields[:4]
+    require(isinstance(given, dict) and set(given) == set(names), "link", "its four parts")
+    logistic, divisor, scale = (given[name] for name in names[:3])
     require(type(logistic) is bool, "link", "true or false for logistic")
     require(type(divisor) is int and 0 < divisor < 2**31, "link", "a divisor that counts")
     least = -math.inf if given["least"] is None else given["least"]
     require(type(scale) is type(given["least"] or 0.0) is float, "link", "a scale and a least sum")
     require(0 < scale < GREATEST and least <= 0, "link", "a scale above 0, a least sum below")
     return Link(logistic, divisor, scale, least)
+
+
+def _calibration(given: Any) -> Calibration:
+    what = "calibration"
+    whole = isinstance(given, dict) and set(given) == set(Calibration._fields)
+    require(whole, what, "its four parts")
+    raw, kind, x, y = (given[name] for name in Calibration._fields)
+    require(type(raw) is bool and kind in ("float32", "float64"), what, "a type, and of what")
+    numbers = isinstance(x, list) and isinstance(y, list) and {*map(type, [*x, *y])} <= {float}
+    require(numbers and np.isfinite([*x, *y]).all(), what, "lists of numbers")
+    made = Calibration(raw, kind, tuple(x), tuple(y))
+    require(made.sound, what, "a map that never falls")
+    return made
 
 
 def check(model: SumModel | Additive) -> None:
@@ -154,6 +172,9 @@ def _check_values(model: SumModel, value: NDArray[Any]) -> None:
     """In the type that the library adds in, and so that no sum leaves it; else probabilities."""
     kind = np.dtype(model.arithmetic).type
     require(value.ndim == 2 and value.shape[1] in (1, 2), "value", "one or two columns")
+    require(
+        model.link.after is None or value.shape[1] == 1, "value", "one column of what is calibrated"
+    )
     with np.errstate(over="ignore"):
         fits = (value.astype(kind) == value).all() and float(kind(model.base)) == model.base
     require(fits and np.isfinite(value).all(), "value", f"finite numbers of {model.arithmetic}")
