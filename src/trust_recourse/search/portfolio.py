@@ -1,0 +1,114 @@
+"""Several engines on one budget of rows, for models that nobody can read.
+
+GrowingSpheres and the paper's TPE look for answers, each with its share of the rows; what is left
+goes to walks: from the person as they are, from the best row of each of the two, and then from the
+cheapest answers that change other features. All of them ask through one list, so no row is asked of
+the model twice. Without Optuna the search does without TPE.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import partial
+from importlib.util import find_spec
+
+import numpy as np
+
+from trust_recourse.extras import absent
+from trust_recourse.progress import Progress
+from trust_recourse.question import Floats, Point, Problem, changed
+from trust_recourse.search.space import Space
+from trust_recourse.search.spheres import n_layers, spheres
+from trust_recourse.search.trials import Confidence, SpentError, Tried, check_trials
+from trust_recourse.search.walk import KEPT, Walk
+
+SHARE = 0.1  # of the rows: what spheres gets, and what TPE gets
+
+
+def portfolio(
+    problem: Problem,
+    confidence: Confidence,
+    *,
+    n_trials: int = 1000,
+    random_state: int = 0,
+    verbose: bool = False,
+) -> list[Point]:
+    """The distinct points that all of them tried, in order: the person's own is the first.
+
+    The model is asked for `n_trials` rows at most, together. `confidence` takes rows of codes and
+    gives the wanted class's confidence.
+
+    >>> from trust_recourse.cost import Cost
+    >>> from trust_recourse.question import Target
+    >>> from trust_recourse.schema import Feature, Schema
+    >>> schema = Schema((Feature("income", "integer", lower=0, upper=20, scale=20.0),))
+    >>> problem = Problem(schema.action_set({"income": 5}), Target(0.6), Cost.named("l1"))
+    >>> points = portfolio(problem, lambda codes: codes[:, 0] / 20, n_trials=30)
+    >>> min((p for p in points if p.confidence >= 0.6), key=lambda p: p.cost)
+    Point(codes=array([12.]), cost=0.35, confidence=0.6)
+    """
+    check_trials(n_trials)
+    tried = Tried(Space.of(problem), confidence, n_trials)
+    own = tried.point(problem.action_set.own)
+    bar = Progress(n_trials, "portfolio", show=verbose)
+    if tried.space.axes and not problem.target.met(own.confidence):
+        rng = np.random.default_rng(random_state)
+        for walk in _walks(tried, _scouted(tried, random_state), rng):
+            while tried.left > 1 and not walk.ended:
+                walk.sweep()
+                bar.reach(len(tried.found), n_trials + 1)
+    bar.reach(len(tried.found), len(tried.found))
+    return tried.points
+
+
+def lacking() -> str:
+    """What the portfolio does without here, and why; '' if nothing."""
+    return "" if find_spec("optuna") else absent("TPE, a part of the portfolio,", "optuna", "bayes")
+
+
+def _scouted(tried: Tried, random_state: int) -> list[list[Point]]:
+    """The points that each of the other engines tried with its share of the rows."""
+    share = int(SHARE * tried.most)
+    layer = max(share // n_layers(tried.space), 1)
+    engines = [partial(spheres, n_trials=layer)]
+    if not lacking():
+        from trust_recourse.search.bayes import tpe
+
+        engines.append(partial(tpe, n_trials=max(share, 1)))
+
+    def told(rows: Floats) -> Floats:
+        return np.array([point.confidence for point in tried.ask(list(rows))])
+
+    most, found = tried.most, []
+    for engine in engines:
+        before = len(tried.found)
+        tried.most = min(before + share, most)
+        with suppress(SpentError):
+            engine(tried.space.problem, told, random_state=random_state)
+        found.append(tried.points[before:])
+    tried.most = most
+    return found
+
+
+def _walks(tried: Tried, scouted: list[list[Point]], rng: np.random.Generator) -> Iterator[Walk]:
+    """Walks from the person, from the best of each engine, and from other answers, cheapest first.
+
+    Another answer is one that changes other features than any that was walked from or to.
+    """
+    own, target = tried.space.action_set.own, tried.space.problem.target
+    walks = [Walk(tried, tried.point(own), rng)]
+    yield walks[0]
+    for points in filter(None, scouted):
+        walks.append(Walk(tried, min(points, key=walks[0].rank), rng))
+        yield walks[-1]
+    known = {changed(own, point.codes) for walk in walks for point in (walk.at, walk.best)}
+    while tried.left > KEPT:
+        met = (p for p in tried.points if target.met(p.confidence))
+        others = [p for p in met if changed(own, p.codes) not in known]
+        if not others:
+            return
+        start = min(others, key=walks[0].rank)
+        walks.append(Walk(tried, start, rng))
+        yield walks[-1]
+        known |= {changed(own, point.codes) for point in (start, walks[-1].best)}
