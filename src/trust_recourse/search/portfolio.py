@@ -23,7 +23,7 @@ from trust_recourse.search.spheres import n_layers, spheres
 from trust_recourse.search.trials import Confidence, SpentError, Tried, check_trials
 from trust_recourse.search.walk import KEPT, Walk
 
-SHARE = 0.1  # of the rows: what spheres gets, and what TPE gets
+SHARE = 0.05  # of the rows: what spheres gets, and what TPE gets
 
 
 def portfolio(
@@ -97,18 +97,47 @@ def _walks(tried: Tried, scouted: list[list[Point]], rng: np.random.Generator) -
     Another answer is one that changes other features than any that was walked from or to.
     """
     own, target = tried.space.action_set.own, tried.space.problem.target
-    walks = [Walk(tried, tried.point(own), rng)]
-    yield walks[0]
-    for points in filter(None, scouted):
-        walks.append(Walk(tried, min(points, key=walks[0].rank), rng))
-        yield walks[-1]
-    known = {changed(own, point.codes) for walk in walks for point in (walk.at, walk.best)}
+    known: set[frozenset[int]] = set()
+    mended: set[bytes] = set()
+    rank = Walk(tried, tried.point(own), rng).rank
+    for points in filter(None, [[tried.point(own)], *scouted]):
+        walk = Walk(tried, min(points, key=rank), rng)
+        yield walk
+        known |= {changed(own, point.codes) for point in (walk.at, walk.best)}
+        yield from _mends(tried, mended, rng)
     while tried.left > KEPT:
         met = (p for p in tried.points if target.met(p.confidence))
         others = [p for p in met if changed(own, p.codes) not in known]
         if not others:
             return
-        start = min(others, key=walks[0].rank)
-        walks.append(Walk(tried, start, rng))
-        yield walks[-1]
-        known |= {changed(own, point.codes) for point in (start, walks[-1].best)}
+        start = min(others, key=rank)
+        walk = Walk(tried, start, rng)
+        yield walk
+        known |= {changed(own, point.codes) for point in (start, walk.best)}
+
+
+def _mends(tried: Tried, known: set[bytes], rng: np.random.Generator) -> Iterator[Walk]:
+    """Walks from the cheapest answer with one change taken back, the dearest first.
+
+    Each has to stay below that answer's cost; where one does, its answer is the next.
+    """
+    space, target = tried.space, tried.space.problem.target
+    own, features = space.action_set.own, space.action_set.schema
+    while tried.left > KEPT:
+        met = [point for point in tried.points if target.met(point.confidence)]
+        if not met:
+            return
+        best = min(met, key=lambda point: point.cost)
+        rows = []
+        for f in changed(own, best.codes):
+            row = best.codes.copy()
+            row[f] = own[f]
+            if row.tobytes() not in known:
+                saved = space.problem.cost.change(features[f], float(own[f]), float(best.codes[f]))
+                rows.append((saved, -f, row))
+        if not rows:
+            return
+        row = max(rows)[2]
+        known.add(row.tobytes())
+        if (kept := space.kept(row)) is not None:
+            yield Walk(tried, tried.point(kept), rng, best.cost)

@@ -4,8 +4,7 @@ A **sweep** asks the model what each axis does by itself: back to the person's o
 way back, and a reach to either side. In log odds these gains add up roughly, and costs add up
 exactly, so the cheapest row for every sum of gains is a knapsack over the axes: it takes some back,
 exchanges others and pushes on where that is cheap. How far the sums err is found out by asking for
-a few of its rows. The best row is where the next sweep begins; if none is better, the reach is
-halved.
+a few of its rows. The best row is where the next sweep begins, with half the reach.
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ from trust_recourse.search.trials import Tried, shortfall
 
 # In shares of an axis.
 NEAR, FAR = 0.125, 1.0  # how far the first two sweeps from the person look
-WALKED = 0.5  # the most that a sweep after them does
-NARROWER, HALVED = 0.7, 0.5  # what is left of the reach after a step, and where none was found
+AGAIN = 0.5  # how far the first sweep of a walk below a cost does
 LEAST = 0.004  # below that reach a walk has ended
 
+TRIES = 2  # sweeps in which a walk below a cost must find an answer
 GRID = 17  # values on either side that the knapsack chooses from
 CATEGORIES = 5  # values of a category that a sweep looks at, drawn by chance where it has more
 BINS = 512  # of gain, in the knapsack
@@ -47,12 +46,16 @@ class Part(NamedTuple):
 class Walk:
     """Where a walk is, and how far a sweep looks around it."""
 
-    def __init__(self, tried: Tried, start: Point, rng: np.random.Generator) -> None:
+    def __init__(
+        self, tried: Tried, start: Point, rng: np.random.Generator, below: float = math.inf
+    ) -> None:
         self.tried, self.space, self.rng = tried, tried.space, rng
         self.target, self.own = self.space.problem.target, self.space.action_set.own
         self.at = self.best = start
+        self.below = below  # the cost of what it may ask for
         self.first = not changed(self.own, start.codes)  # looks from near and from afar, then goes
-        self.reach = NEAR
+        self.sweeps = 0
+        self.reach = NEAR if math.isinf(below) else AGAIN
         self.idle: set[tuple[Axis, bool]] = set()  # sides of axes, up or down, that only lost
         self.gains = self._none_yet()
         now, (low, high) = tried.point(self.own).confidence, self.target.interval
@@ -72,18 +75,19 @@ class Walk:
 
     def sweep(self) -> None:
         """Look around, ask for what the looks promise, and go to the best row of all."""
+        self.sweeps += 1
         looked = self._look()
         parts = [self._part(axis, known) for axis, known in self.gains.items()]
         self.best = min([self.best, *looked, *self._promised(parts)], key=self.rank)
-        if not any(part.gains.any() for part in parts):
-            self.reach = FAR if self.first else 0.0
-        elif self.first:
+        if self.first:
             self.reach = FAR
+        elif not any(part.gains.any() for part in parts) or not self._worthwhile():
+            self.reach = 0.0
         elif self.rank(self.best) < self.rank(self.at):
-            self.at, self.reach = self.best, min(NARROWER * self.reach, WALKED)
+            self.at, self.reach = self.best, self.reach / 2
             self.gains = self._none_yet()
         else:
-            self.reach, self.idle = HALVED * self.reach, set()
+            self.reach, self.idle = self.reach / 2, set()
         self.first = False
 
     def _none_yet(self) -> dict[Axis, dict[float, float]]:
@@ -129,7 +133,9 @@ class Walk:
             places = {own, *self._categories(axis)}
         else:
             sides = [up for up in (False, True) if here != own or (axis, up) not in self.idle]
-            places = {own, (own + here) / 2, *(self._end(axis, here, up) for up in sides)}
+            places = {own, *(self._end(axis, here, up) for up in sides)}
+            if abs(own - here) > self.reach:
+                places.add((own + here) / 2)
         values = {_place(axis, value): value for value in (_value(axis, at) for at in places)}
         for place in sorted(values.keys() - {here}):
             row = self.at.codes.copy()
@@ -153,10 +159,17 @@ class Walk:
         return next((place for place in back if self._pays(axis, place)), here)
 
     def _pays(self, axis: Axis, place: float) -> bool:
-        if not self.target.met(self.best.confidence):
-            return True
-        most = self.space.problem.cost.before_root(self.best.cost)
-        return self._change(axis, _value(axis, place)) < most
+        added = self._change(axis, _value(axis, place))
+        return self.space.problem.cost.total(added) < self._most()
+
+    def _most(self) -> float:
+        """What an answer must cost less than."""
+        met = self.target.met(self.best.confidence)
+        return min(self.best.cost, self.below) if met else self.below
+
+    def _worthwhile(self) -> bool:
+        """Whether it may go on: one that must stay below a cost has few sweeps for an answer."""
+        return self.sweeps < TRIES or self._most() < self.below or math.isinf(self.below)
 
     # ------------------------------------------------------------ what the looks promise
 
@@ -200,8 +213,7 @@ class Walk:
         for at, value in values:
             row[at] = value
         kept = self.space.kept(row)
-        met = self.target.met(self.best.confidence)
-        return None if kept is None or (met and self.space.cost(kept) >= self.best.cost) else kept
+        return None if kept is None or self.space.cost(kept) >= self._most() else kept
 
 
 class Knapsack:
