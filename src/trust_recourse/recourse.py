@@ -37,11 +37,15 @@ from trust_recourse.result import EXTRA, Result, of_model, read, unproved
 from trust_recourse.schema import ActionSet, Schema
 from trust_recourse.schema.scalars import plain
 from trust_recourse.search.diverse import diverse
-from trust_recourse.search.engines import BY_TRIAL, NAMES, Engine
+from trust_recourse.search.engines import BY_TRIAL, NAMES, UNREAD, Engine, asking, lacking
 from trust_recourse.search.exact import Answer, Exact, Robust
 from trust_recourse.vocabulary import Mode
 
 PARTS_A_PROCESS = 8  # so that none waits long for the last
+FAMILIES = (
+    "PTMClassifier, TMClassifier, trees of scikit-learn, LightGBM, XGBoost or CatBoost, a table of points "
+    "(Additive), or one of your own (CellModel)"
+)
 CLOSE = 1e-9  # an answer this near to its bound, relatively, is the optimum
 
 
@@ -110,10 +114,9 @@ class Recourse:
         self.exact = hasattr(model, "score_of")
         if not (self.exact or hasattr(model, "predict_proba") or callable(model)):
             raise TypeError(
-                f"model is {type(model).__name__}{self._why_unread}; expected a fitted "
-                "PTMClassifier or TMClassifier, trees of LightGBM, XGBoost, CatBoost or "
-                "scikit-learn, a classifier with predict_proba, or a function of a table that "
-                "gives the probability of the wanted class"
+                f"model is {type(model).__name__}{self._why_unread}; expected one with cells "
+                f"({FAMILIES}), a classifier with predict_proba, or a function of a table that "
+                f"gives the probability of the wanted class{_wrapped(model)}"
             )
         if schema is None and not hasattr(model, "schema_"):
             raise ValueError(
@@ -225,10 +228,10 @@ class Recourse:
             of what each option before it changes, so that none merely adds to another.
         min_distance : options lie at least that far apart instead, in units of the cost, and are
             the cheapest among the cheapest points of the model's cells.
-        engine : "exact" gives proofs, on models with cells; "tpe" and "gp" search any model; "auto"
-            is exact where it can be, else tpe. Two published methods are here to compare with:
-            "spheres" (GrowingSpheres, any model) and "wachter" (gradient descent, scikit-learn's
-            MLPClassifier alone).
+        engine : "exact" gives proofs, on models with cells; "auto" is exact where it can be, else
+            "portfolio", which shares its rows among several searches of any model. Its parts and
+            others by themselves, to compare with: "tpe", "gp", "spheres" (GrowingSpheres) and
+            "wachter" (gradient descent, scikit-learn's MLPClassifier alone).
         plausible : a test of rows, such as `NearNeighbours(X)` or `Isolation(X)`; points are tested
             in the order of cost. A dearer point of a cell whose cheapest one fails is not looked
             at, so what passes first is not proved to be the cheapest that would.
@@ -237,7 +240,8 @@ class Recourse:
         gap : end with an answer that costs at most this share more than the least; 0.01 is 1 %.
         node_limit, time_limit : end the search after so many boxes, or seconds, per confidence;
             the best answer so far is then given as "feasible", with what it may be above the least.
-        n_trials, random_state, verbose : of the engines tpe (300 trials), gp (60), spheres (1,000
+        n_trials, random_state, verbose : of the engines portfolio (1,000 rows, all told, that the
+            model is asked for at each confidence), tpe (300 trials), gp (60), spheres (1,000
             rows in each layer) and wachter (1,000 steps for each weight of the distance; it draws
             nothing by chance, so it needs no random_state).
         certify : prove the answers here, so that `result.certificate()` gives the proof at once. It
@@ -264,6 +268,8 @@ class Recourse:
         The result's `recourse` is under the question's own cost, locks, limits and threshold.
         """
         answerable = self.answerable(question)
+        if certify:
+            self._need_cells("certify=True")
         more = EXTRA * bool(question.extra_constraints(0.5))
         if certify and (reason := unproved(self.model, answerable.engine, more)):
             raise ValueError(f"certify=True: there would be no certificate: {reason}")
@@ -324,6 +330,7 @@ class Recourse:
             engine=question.engine,
             extra_constraints=question.extra_constraints(self.decision_threshold),
             fronts={target: answers.pareto for target, answers in found.items() if answers.pareto},
+            note=lacking(question.engine),
         )
 
     def reachable(
@@ -530,9 +537,9 @@ class Recourse:
     def _need_cells(self, what: str) -> None:
         if not self.exact:
             raise TypeError(
-                f"{what} needs a model with cells, such as PTMClassifier; this one is "
-                f"{type(self.model).__name__}, which only find() with engine 'tpe' or 'gp' can "
-                f"ask{self._why_unread}"
+                f"{what} needs a model with cells: {FAMILIES}; this one is "
+                f"{type(self.model).__name__}{self._why_unread}, which find() asks by trial: engine 'auto' or "
+                f"one of {', '.join(asking(self.model))}"
             )
 
     def proves(self, engine: str) -> bool:
@@ -551,7 +558,7 @@ class Recourse:
         if engine in BY_TRIAL:
             BY_TRIAL[engine].made(self.model, 0)  # refuses a model it cannot ask, needed or not
         if engine == "auto":
-            engine = "exact" if self.proves(engine) else "tpe"
+            engine = "exact" if self.proves(engine) else UNREAD
         other = ("n_trials",) if engine == "exact" else ("node_limit", "time_limit")
         if ignored := [name for name in other if getattr(question, name) is not None]:
             hint = "it has no trials" if engine == "exact" else "limit it by n_trials"
@@ -683,6 +690,17 @@ def own_threshold(model: Any) -> float:
     """The decision threshold that a model came with, or else one half."""
     own = getattr(model, "decision_threshold_", None)
     return 0.5 if own is None else float(own)
+
+
+def _wrapped(model: Any) -> str:
+    """How to wrap a model that predicts numbers; '' for anything else."""
+    if not hasattr(model, "predict"):
+        return ""
+    return (
+        ". It predicts a number: say which is good enough, such as 650, in a function, "
+        "lambda table: 1 / (1 + np.exp(-(model.predict(table) - 650) / 20)), whose confidence is "
+        "one half at 650 and the surer the further beyond it, in steps of 20"
+    )
 
 
 def _protected(schema: Schema, model: Any) -> Schema:

@@ -8,6 +8,7 @@ that gives the points it tried. Their packages are imported when one is made.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
@@ -65,3 +66,22 @@ BY_TRIAL = {
     "wachter": ByTrial(1000, _wachter),
 }
 NAMES = ("auto", "exact", *BY_TRIAL)
+
+
+def asking(model: Any) -> list[str]:
+    """The engines that can ask a model without cells."""
+    names = []
+    for name, engine in BY_TRIAL.items():
+        with suppress(TypeError, ValueError):  # what an engine cannot ask, it refuses
+            engine.made(model, 0)
+            names.append(name)
+    return names
+
+
+def lacking(engine: str) -> str:
+    """What an engine does without, as a package is absent; '' if nothing."""
+    if engine != "portfolio":
+        return ""
+    from trust_recourse.search import portfolio
+
+    return portfolio.lacking()

@@ -1,9 +1,10 @@
 """Several engines on one budget of rows, for models that nobody can read.
 
 GrowingSpheres and the paper's TPE look for answers, each with its share of the rows; what is left
-goes to walks: from the person as they are, from the best row of each of the two, and then from the
-cheapest answers that change other features. All of them ask through one list, so no row is asked of
-the model twice. Without Optuna the search does without TPE.
+goes to walks: from the person as they are, from the best row of each of the two, from the cheapest
+answer with one of its changes taken back, and then from other answers that change other features.
+If that leads nowhere, the two get all that is left. All of them ask through one list, so no row is
+asked of the model twice. Without Optuna the search does without TPE.
 """
 
 from __future__ import annotations
@@ -50,11 +51,13 @@ def portfolio(
     """
     check_trials(n_trials)
     tried = Tried(Space.of(problem), confidence, n_trials)
-    own = tried.point(problem.action_set.own)
+    tried.point(problem.action_set.own)
     bar = Progress(n_trials, "portfolio", show=verbose)
-    if tried.space.axes and not problem.target.met(own.confidence):
-        rng = np.random.default_rng(random_state)
-        for walk in _walks(tried, _scouted(tried, random_state), rng):
+    rng = np.random.default_rng(random_state)
+    for seed, share in ((random_state, SHARE * n_trials), ((random_state + 1) % 2**32, n_trials)):
+        if not tried.space.axes or tried.left < 1 or _answers(tried):
+            break
+        for walk in _walks(tried, _scouted(tried, int(min(share, tried.left / 2)), seed), rng):
             while tried.left > 1 and not walk.ended:
                 walk.sweep()
                 bar.reach(len(tried.found), n_trials + 1)
@@ -67,9 +70,13 @@ def lacking() -> str:
     return "" if find_spec("optuna") else absent("TPE, a part of the portfolio,", "optuna", "bayes")
 
 
-def _scouted(tried: Tried, random_state: int) -> list[list[Point]]:
+def _answers(tried: Tried) -> list[Point]:
+    target = tried.space.problem.target
+    return [point for point in tried.points if target.met(point.confidence)]
+
+
+def _scouted(tried: Tried, share: int, random_state: int) -> list[list[Point]]:
     """The points that each of the other engines tried with its share of the rows."""
-    share = int(SHARE * tried.most)
     layer = max(share // n_layers(tried.space), 1)
     engines = [partial(spheres, n_trials=layer)]
     if not lacking():
@@ -96,24 +103,25 @@ def _walks(tried: Tried, scouted: list[list[Point]], rng: np.random.Generator) -
 
     Another answer is one that changes other features than any that was walked from or to.
     """
-    own, target = tried.space.action_set.own, tried.space.problem.target
+    own = tried.space.action_set.own
     known: set[frozenset[int]] = set()
     mended: set[bytes] = set()
     rank = Walk(tried, tried.point(own), rng).rank
-    for points in filter(None, [[tried.point(own)], *scouted]):
-        walk = Walk(tried, min(points, key=rank), rng)
-        yield walk
-        known |= {changed(own, point.codes) for point in (walk.at, walk.best)}
-        yield from _mends(tried, mended, rng)
-    while tried.left > KEPT:
-        met = (p for p in tried.points if target.met(p.confidence))
-        others = [p for p in met if changed(own, p.codes) not in known]
-        if not others:
-            return
-        start = min(others, key=rank)
+
+    def walked(points: list[Point]) -> Iterator[Walk]:
+        start = min(points, key=rank)
         walk = Walk(tried, start, rng)
         yield walk
-        known |= {changed(own, point.codes) for point in (start, walk.best)}
+        known.update(changed(own, point.codes) for point in (start, walk.best))
+
+    for points in filter(None, [[tried.point(own)], *scouted]):
+        yield from walked(points)
+        yield from _mends(tried, mended, rng)
+    while tried.left > KEPT:
+        others = [p for p in _answers(tried) if changed(own, p.codes) not in known]
+        if not others:
+            return
+        yield from walked(others)
 
 
 def _mends(tried: Tried, known: set[bytes], rng: np.random.Generator) -> Iterator[Walk]:
@@ -121,13 +129,10 @@ def _mends(tried: Tried, known: set[bytes], rng: np.random.Generator) -> Iterato
 
     Each has to stay below that answer's cost; where one does, its answer is the next.
     """
-    space, target = tried.space, tried.space.problem.target
+    space = tried.space
     own, features = space.action_set.own, space.action_set.schema
-    while tried.left > KEPT:
-        met = [point for point in tried.points if target.met(point.confidence)]
-        if not met:
-            return
-        best = min(met, key=lambda point: point.cost)
+    while tried.left > KEPT and (answers := _answers(tried)):
+        best = min(answers, key=lambda point: point.cost)
         rows = []
         for f in changed(own, best.codes):
             row = best.codes.copy()
