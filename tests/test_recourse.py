@@ -312,7 +312,7 @@ def test_large_models_reach_the_processes_too():
 # ---------------------------------------------------------------- engines for any model
 
 
-@pytest.mark.parametrize("engine", ["tpe", "gp", "spheres"])
+@pytest.mark.parametrize("engine", ["portfolio", "tpe", "gp", "spheres"])
 def test_no_engine_beats_exact(engine):
     recourse, _, x, goal = refused_person()
     best = recourse.find(x, goal).options[0]
@@ -346,7 +346,7 @@ def test_any_classifier_can_be_asked(patients):
         recourse = Recourse(model, schema)
         now = recourse.confidence(x)
         result = recourse.find(x, min(now + 0.1, 0.95), n_trials=20)
-        assert result.engine == "tpe"
+        assert result.engine == "portfolio"
         option = result.options[0]
         assert set(option.changes) == {"nodes"}
         assert option.x.nodes < x.nodes
@@ -366,7 +366,7 @@ def test_any_classifier_can_be_asked(patients):
     [
         (
             {"engine": "magic"},
-            "engine='magic'; expected one of auto, exact, tpe, gp, spheres, wachter",
+            "engine='magic'; expected one of auto, exact, portfolio, tpe, gp, spheres, wachter",
         ),
         ({"gap": -1}, "gap=-1"),
         ({"min_distance": 0}, "min_distance=0"),
@@ -503,7 +503,7 @@ def test_a_result_is_read_again_with_the_model_alone(tmp_path):
         Recourse.read(tmp_path / "own.json", model)
 
 
-@pytest.mark.parametrize("engine", ["tpe", "spheres"])
+@pytest.mark.parametrize("engine", ["portfolio", "tpe", "spheres"])
 def test_trials_for_a_high_confidence_serve_a_low_one(engine):
     recourse, _, x, goal = refused_person()
     low = 0.5 * (recourse.confidence(x) + goal)
