@@ -43,8 +43,8 @@ from trust_recourse.vocabulary import Mode
 
 PARTS_A_PROCESS = 8  # so that none waits long for the last
 FAMILIES = (
-    "PTMClassifier, TMClassifier, trees of scikit-learn, LightGBM, XGBoost or CatBoost, a table of points "
-    "(Additive), or one of your own (CellModel)"
+    "PTMClassifier, TMClassifier, trees of scikit-learn, LightGBM, XGBoost or CatBoost, a table of "
+    "points (Additive), or one of your own (CellModel)"
 )
 CLOSE = 1e-9  # an answer this near to its bound, relatively, is the optimum
 
