@@ -296,6 +296,23 @@ def test_many_people_by_processes():
         recourse.find_many(X, 0.5, n_jobs=0)
 
 
+def test_who_cannot_be_read_loses_nobody_else_their_answer():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"pay": rng.normal(size=60), "job": rng.choice(["day", "none"], 60)})
+    model = PTMClassifier(epochs=2, random_state=0).fit(X, (X.pay > 0).astype(int))
+    recourse, some = Recourse(model), X.head(4).set_axis(list("abcd"))
+    known = recourse.find_many(some, 0.5)
+    assert known.reason.isna().all()
+    some.loc["c", "job"] = "dat"
+    for n_jobs in (1, 2):
+        found = recourse.find_many(some, 0.5, n_jobs=n_jobs)
+        pd.testing.assert_frame_equal(found.drop("c"), known.drop("c"), check_dtype=False)
+        assert found.status["c"] == "unanswered"
+        assert found.reason["c"].startswith("column 'job': given 'dat', expected one of")
+    with pytest.raises(ValueError, match="pay"):  # what is wrong with all is told once
+        recourse.find_many(X[["job"]], 0.5)
+
+
 @pytest.mark.slow
 def test_large_models_reach_the_processes_too():
     rng = np.random.default_rng(0)
@@ -359,6 +376,24 @@ def test_any_classifier_can_be_asked(patients):
         Recourse(models[0])
     with pytest.raises(ValueError, match="probability of the wanted class"):
         Recourse(lambda table: table["nodes"], schema).confidence(x)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        PTMClassifier(),
+        KNeighborsClassifier(),
+        make_pipeline(StandardScaler(), KNeighborsClassifier()),
+        pytest.importorskip("lightgbm").LGBMClassifier(),
+        pytest.importorskip("xgboost").XGBClassifier(),
+        pytest.importorskip("catboost").CatBoostClassifier(),
+    ],
+)
+def test_a_model_that_has_not_learnt_is_refused_at_once(model, patients):
+    said = f"model is {type(model).__name__}, which has not learnt yet: call fit"
+    for schema in (Schema.infer(patients[0]), None):
+        with pytest.raises(ValueError, match=said):
+            Recourse(model, schema)
 
 
 @pytest.mark.parametrize(

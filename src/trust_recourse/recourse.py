@@ -15,6 +15,9 @@ import cloudpickle
 import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
 
 from trust_recourse import sums
 from trust_recourse.cells import Score
@@ -34,13 +37,14 @@ from trust_recourse.question import (
     changed,
 )
 from trust_recourse.result import EXTRA, Result, of_model, read, unproved
-from trust_recourse.schema import ActionSet, Schema
+from trust_recourse.schema import ActionSet, Schema, SchemaError
 from trust_recourse.schema.scalars import plain
 from trust_recourse.search.diverse import diverse
 from trust_recourse.search.engines import BY_TRIAL, NAMES, UNREAD, Engine, asking, lacking
 from trust_recourse.search.exact import Answer, Exact, Robust
 from trust_recourse.vocabulary import Mode
 
+UNANSWERED = "unanswered"  # the status of who cannot be read, where many are asked about
 PARTS_A_PROCESS = 8  # so that none waits long for the last
 FAMILIES = (
     "PTMClassifier, TMClassifier, trees of scikit-learn, LightGBM, XGBoost or CatBoost, a table of "
@@ -101,6 +105,7 @@ class Recourse:
     ) -> None:
         self.library: sums.Library | None = None
         self.unread = ""
+        _refuse_unfitted(model)
         if schema is not None and not isinstance(schema, Schema):
             raise TypeError(
                 f"schema is a {type(schema).__name__}; expected a Schema, such as Schema.infer(X) "
@@ -111,6 +116,7 @@ class Recourse:
                 model, self.library = sums.known(model, schema)
             except sums.UnreadableError as error:
                 self.unread = str(error)
+                self.library = sums.of_categories(model, schema)
         self.exact = hasattr(model, "score_of")
         if not (self.exact or hasattr(model, "predict_proba") or callable(model)):
             raise TypeError(
@@ -393,8 +399,8 @@ class Recourse:
     ) -> pd.DataFrame:
         """One row per person: status, cost, confidence and the values of the cheapest option.
 
-        The settings are those of `find`. With `n_jobs` the people are shared out to so many
-        processes.
+        Who cannot be read has the status "unanswered", and the column `reason` says why. The
+        settings are those of `find`. With `n_jobs` the people are shared out to so many processes.
         """
         if not isinstance(confidence, (int, float, type(None))):
             raise ValueError(f"confidence={confidence!r}; expected one level, such as 0.85")
@@ -414,6 +420,7 @@ class Recourse:
             raise ValueError(f"confidence={given!r}; expected one level, such as 0.85")
         if not isinstance(n_jobs, int) or n_jobs < 1:
             raise ValueError(f"n_jobs={n_jobs!r}; expected a whole number of at least 1")
+        self.schema.encode(X.head(0))  # whose columns must be the schema's
         bar = Progress(len(X), "recourse", show=verbose)
         ours, rest = self.under(question), question.without_rules
         if n_jobs == 1:
@@ -426,10 +433,14 @@ class Recourse:
                 delayed(_rows)(packed, part, sent) for part in parts
             )
             rows = [row for part in shared for row in bar.over(part)]
-        columns = ["status", "cost", "confidence", *self.schema.names]
+        columns = ["status", "cost", "confidence", *self.schema.names, "reason"]
         return pd.DataFrame(rows, index=X.index, columns=columns)
 
     def _row(self, x: pd.Series[Any], question: Question) -> dict[str, Any]:
+        try:
+            self.schema.action_set(x)
+        except SchemaError as error:  # the others get their answers
+            return {"status": UNANSWERED, "reason": str(error)}
         result = self.ask(x, question)
         row: dict[str, Any] = {"status": str(next(iter(result.status.values())))}
         for option in result.options[:1]:
@@ -468,7 +479,9 @@ class Recourse:
         if self.exact:
             return self.score.at(self.score.grid.cells(rows))
         table: Any = noisy_table(rows, self.schema)
-        if not hasattr(self.model, "predict_proba"):
+        if self.library is not None:
+            given = self.library.predict_proba(rows)
+        elif not hasattr(self.model, "predict_proba"):
             given = np.asarray(self.model(table), dtype=float)
         else:
             named = hasattr(self.model, "feature_names_in_") or hasattr(self.model, "schema_")
@@ -520,7 +533,7 @@ class Recourse:
 
     def _confirm(self, codes: Floats, confidence: float) -> None:
         """Ask the library itself about an option: it must say what is told."""
-        if self.library is None:
+        if self.library is None or not self.exact:
             return
         said = float(self.library.predict_proba(codes[None])[0, self.wanted_at])
         if said != confidence:
@@ -538,8 +551,8 @@ class Recourse:
         if not self.exact:
             raise TypeError(
                 f"{what} needs a model with cells: {FAMILIES}; this one is "
-                f"{type(self.model).__name__}{self._why_unread}, which find() asks by trial: engine 'auto' or "
-                f"one of {', '.join(asking(self.model))}"
+                f"{type(self.model).__name__}{self._why_unread}, which find() asks by trial: engine "
+                f"'auto' or one of {', '.join(asking(self.model))}"
             )
 
     def proves(self, engine: str) -> bool:
@@ -690,6 +703,18 @@ def own_threshold(model: Any) -> float:
     """The decision threshold that a model came with, or else one half."""
     own = getattr(model, "decision_threshold_", None)
     return 0.5 if own is None else float(own)
+
+
+def _refuse_unfitted(model: Any) -> None:
+    """Refuse an estimator that has not learnt; one of no known convention is believed to have."""
+    try:
+        if isinstance(model, BaseEstimator) and not hasattr(model, "classes_"):
+            check_is_fitted(model)
+        learnt = getattr(model, "is_fitted", lambda: True)()  # CatBoost's word for it
+    except NotFittedError:
+        learnt = False
+    if not learnt:
+        raise ValueError(f"model is {type(model).__name__}, which has not learnt yet: call fit")
 
 
 def _wrapped(model: Any) -> str:

@@ -296,7 +296,7 @@ def test_what_such_models_lack_names_all_that_works(models, patients):
     recourse = Recourse(models["network"], Schema.infer(X))
     x, now = refused(recourse, X)
     result = recourse.find(x, now + 0.1, n_trials=60)
-    families = "PTMClassifier, TMClassifier, trees of scikit-learn, LightGBM or XGBoost, a table"
+    families = "PTMClassifier, TMClassifier, trees of scikit-learn, LightGBM, XGBoost or CatBoost"
     engines = "engine 'auto' or one of portfolio, tpe, gp, spheres, wachter"
     for ask in (
         lambda: recourse.frontier(x),
