@@ -246,10 +246,11 @@ class Recourse:
         gap : end with an answer that costs at most this share more than the least; 0.01 is 1 %.
         node_limit, time_limit : end the search after so many boxes, or seconds, per confidence;
             the best answer so far is then given as "feasible", with what it may be above the least.
-        n_trials, random_state, verbose : of the engines portfolio (1,000 rows, all told, that the
-            model is asked for at each confidence), tpe (300 trials), gp (60), spheres (1,000
+        n_trials, random_state : of the engines portfolio (at most 1,000 rows that the model is
+            asked for at each confidence, all told), tpe (300 trials), gp (60), spheres (1,000
             rows in each layer) and wachter (1,000 steps for each weight of the distance; it draws
-            nothing by chance, so it needs no random_state).
+            nothing by chance, so it needs no random_state). The same seed gives the same answer.
+        verbose : whether those engines show a progress bar.
         certify : prove the answers here, so that `result.certificate()` gives the proof at once. It
             takes about as long again, whatever the limits. A model or a question that no
             certificate covers is refused before any search.
@@ -551,8 +552,8 @@ class Recourse:
         if not self.exact:
             raise TypeError(
                 f"{what} needs a model with cells: {FAMILIES}; this one is "
-                f"{type(self.model).__name__}{self._why_unread}, which find() asks by trial: engine "
-                f"'auto' or one of {', '.join(asking(self.model))}"
+                f"{type(self.model).__name__}{self._why_unread}, which find() asks by trial: "
+                f"engine 'auto' or one of {', '.join(asking(self.model))}"
             )
 
     def proves(self, engine: str) -> bool:
@@ -718,9 +719,11 @@ def _refuse_unfitted(model: Any) -> None:
 
 
 def _wrapped(model: Any) -> str:
-    """How to wrap a model that predicts numbers; '' for anything else."""
+    """How to wrap a model that only predicts classes or numbers; '' for anything else."""
     if not hasattr(model, "predict"):
         return ""
+    if hasattr(model, "classes_"):
+        return ". It predicts classes alone: wrap it in scikit-learn's CalibratedClassifierCV"
     return (
         ". It predicts a number: say which is good enough, such as 650, in a function, "
         "lambda table: 1 / (1 + np.exp(-(model.predict(table) - 650) / 20)), whose confidence is "

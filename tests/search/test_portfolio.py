@@ -18,6 +18,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
 
 from trust_recourse import NearNeighbours, Recourse, Schema
 from trust_recourse.cost import Cost
@@ -287,7 +288,7 @@ def test_without_optuna_it_goes_on_and_says_what_is_missing(models, patients, mo
     result = recourse.find(x, now + 0.1, n_trials=150)
     assert result.options
     assert result.note.startswith("TPE, a part of the portfolio, needs optuna, which is not inst")
-    assert "pip install 'trust-recourse[bayes]'" in repr(result)
+    assert "pip install 'trust-recourse[bayes]'; spheres and walks searched" in repr(result)
     assert "note:" not in repr(whole)
 
 
@@ -332,6 +333,8 @@ def test_a_model_that_predicts_numbers_is_told_how_to_wrap_it(patients):
     x, _ = refused(wrapped, X)
     (option,) = wrapped.find(x, 0.5, n_trials=200).options
     assert model.predict(option.x.to_frame().T.astype(float))[0] >= 600
+    with pytest.raises(TypeError, match="LinearSVC; .* It predicts classes alone: wrap it in"):
+        Recourse(LinearSVC(max_iter=10**5).fit(X, y), Schema.infer(X))
     with pytest.raises(ValueError, match="the model has 3 classes"):
         Recourse(LogisticRegression().fit(X, np.arange(len(X)) % 3), Schema.infer(X))
 

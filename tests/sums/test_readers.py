@@ -772,7 +772,9 @@ def test_what_changes_predictions_alone_is_refused():
 @pytest.mark.parametrize(
     ("kind", "name", "unread"),
     [
-        pytest.param("lightgbm", "LGBMClassifier", {"linear_tree": True}, marks=library("lightgbm")),
+        pytest.param(
+            "lightgbm", "LGBMClassifier", {"linear_tree": True}, marks=library("lightgbm")
+        ),
         pytest.param("xgboost", "XGBClassifier", {"booster": "dart"}, marks=library("xgboost")),
     ],
 )

@@ -67,7 +67,10 @@ def portfolio(
 
 def lacking() -> str:
     """What the portfolio does without here, and why; '' if nothing."""
-    return "" if find_spec("optuna") else absent("TPE, a part of the portfolio,", "optuna", "bayes")
+    if find_spec("optuna"):
+        return ""
+    missing = absent("TPE, a part of the portfolio,", "optuna", "bayes")
+    return f"{missing}; spheres and walks searched without it"
 
 
 def _answers(tried: Tried) -> list[Point]:
