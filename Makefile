@@ -6,7 +6,7 @@ PIP := $(BIN)/pip --disable-pip-version-check -q install -c constraints.txt
 
 SECONDS ?= 600
 
-.PHONY: demo test quick laws bench bench-trees stress postgres chromium nginx peers reproduce reproduce-quick clean
+.PHONY: demo test quick laws bench bench-trees bench-portfolio stress postgres chromium nginx peers reproduce reproduce-quick clean
 
 demo: .venv/.cli,bayes
 	$(BIN)/trust-recourse demo
@@ -42,6 +42,10 @@ bench: .venv/.bench .venv/.tables .venv/.dev chromium
 bench-trees: .venv/.bench .venv/.tables .venv/.dev
 	-$(MAKE) .venv-peers/ocean/ready
 	PYTHONPATH=$(CURDIR) $(BIN)/python benchmarks/trees.py $(ARGS)
+
+# Models that cannot be read: the portfolio beside its single engines. A killed run goes on; of gp it takes an hour.
+bench-portfolio: .venv/.bench .venv/.tables
+	PYTHONPATH=$(CURDIR) $(BIN)/python benchmarks/portfolio.py $(ARGS)
 
 # The ledger under 200 kills and a long load, on each database; the service under load.
 stress: .venv/.dev postgres

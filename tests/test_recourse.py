@@ -296,6 +296,23 @@ def test_many_people_by_processes():
         recourse.find_many(X, 0.5, n_jobs=0)
 
 
+def test_who_cannot_be_read_loses_nobody_else_their_answer():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"pay": rng.normal(size=60), "job": rng.choice(["day", "none"], 60)})
+    model = PTMClassifier(epochs=2, random_state=0).fit(X, (X.pay > 0).astype(int))
+    recourse, some = Recourse(model), X.head(4).set_axis(list("abcd"))
+    known = recourse.find_many(some, 0.5)
+    assert known.reason.isna().all()
+    some.loc["c", "job"] = "dat"
+    for n_jobs in (1, 2):
+        found = recourse.find_many(some, 0.5, n_jobs=n_jobs)
+        pd.testing.assert_frame_equal(found.drop("c"), known.drop("c"), check_dtype=False)
+        assert found.status["c"] == "unanswered"
+        assert found.reason["c"].startswith("column 'job': given 'dat', expected one of")
+    with pytest.raises(ValueError, match="pay"):  # what is wrong with all is told once
+        recourse.find_many(X[["job"]], 0.5)
+
+
 @pytest.mark.slow
 def test_large_models_reach_the_processes_too():
     rng = np.random.default_rng(0)
@@ -312,7 +329,7 @@ def test_large_models_reach_the_processes_too():
 # ---------------------------------------------------------------- engines for any model
 
 
-@pytest.mark.parametrize("engine", ["tpe", "gp", "spheres"])
+@pytest.mark.parametrize("engine", ["portfolio", "tpe", "gp", "spheres"])
 def test_no_engine_beats_exact(engine):
     recourse, _, x, goal = refused_person()
     best = recourse.find(x, goal).options[0]
@@ -346,7 +363,7 @@ def test_any_classifier_can_be_asked(patients):
         recourse = Recourse(model, schema)
         now = recourse.confidence(x)
         result = recourse.find(x, min(now + 0.1, 0.95), n_trials=20)
-        assert result.engine == "tpe"
+        assert result.engine == "portfolio"
         option = result.options[0]
         assert set(option.changes) == {"nodes"}
         assert option.x.nodes < x.nodes
@@ -362,11 +379,29 @@ def test_any_classifier_can_be_asked(patients):
 
 
 @pytest.mark.parametrize(
+    "model",
+    [
+        PTMClassifier(),
+        KNeighborsClassifier(),
+        make_pipeline(StandardScaler(), KNeighborsClassifier()),
+        pytest.importorskip("lightgbm").LGBMClassifier(),
+        pytest.importorskip("xgboost").XGBClassifier(),
+        pytest.importorskip("catboost").CatBoostClassifier(),
+    ],
+)
+def test_a_model_that_has_not_learnt_is_refused_at_once(model, patients):
+    said = f"model is {type(model).__name__}, which has not learnt yet: call fit"
+    for schema in (Schema.infer(patients[0]), None):
+        with pytest.raises(ValueError, match=said):
+            Recourse(model, schema)
+
+
+@pytest.mark.parametrize(
     ("asked", "said"),
     [
         (
             {"engine": "magic"},
-            "engine='magic'; expected one of auto, exact, tpe, gp, spheres, wachter",
+            "engine='magic'; expected one of auto, exact, portfolio, tpe, gp, spheres, wachter",
         ),
         ({"gap": -1}, "gap=-1"),
         ({"min_distance": 0}, "min_distance=0"),
@@ -503,7 +538,7 @@ def test_a_result_is_read_again_with_the_model_alone(tmp_path):
         Recourse.read(tmp_path / "own.json", model)
 
 
-@pytest.mark.parametrize("engine", ["tpe", "spheres"])
+@pytest.mark.parametrize("engine", ["portfolio", "tpe", "spheres"])
 def test_trials_for_a_high_confidence_serve_a_low_one(engine):
     recourse, _, x, goal = refused_person()
     low = 0.5 * (recourse.confidence(x) + goal)

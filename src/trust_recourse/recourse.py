@@ -15,6 +15,9 @@ import cloudpickle
 import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
 
 from trust_recourse import sums
 from trust_recourse.cells import Score
@@ -34,14 +37,20 @@ from trust_recourse.question import (
     changed,
 )
 from trust_recourse.result import EXTRA, Result, of_model, read, unproved
-from trust_recourse.schema import ActionSet, Schema
+from trust_recourse.schema import ActionSet, Schema, SchemaError
 from trust_recourse.schema.scalars import plain
 from trust_recourse.search.diverse import diverse
-from trust_recourse.search.engines import BY_TRIAL, NAMES, Engine
+from trust_recourse.search.engines import BY_TRIAL, NAMES, UNREAD, Engine, asking, lacking
 from trust_recourse.search.exact import Answer, Exact, Keep, Robust
 from trust_recourse.vocabulary import Mode
 
+UNANSWERED = "unanswered"  # the status of who cannot be read, where many are asked about
 PARTS_A_PROCESS = 8  # so that none waits long for the last
+FAMILIES = (
+    "PTMClassifier, TMClassifier, trees of scikit-learn, LightGBM, XGBoost or CatBoost, a logistic "
+    "regression, a pipeline around them, points and slopes (Additive), or one of your own "
+    "(CellModel)"
+)
 CLOSE = 1e-9  # an answer this near to its bound, relatively, is the optimum
 
 
@@ -97,6 +106,7 @@ class Recourse:
     ) -> None:
         self.library: sums.Library | None = None
         self.unread = ""
+        _refuse_unfitted(model)
         if schema is not None and not isinstance(schema, Schema):
             raise TypeError(
                 f"schema is a {type(schema).__name__}; expected a Schema, such as Schema.infer(X) "
@@ -107,13 +117,13 @@ class Recourse:
                 model, self.library = sums.known(model, schema)
             except sums.UnreadableError as error:
                 self.unread = str(error)
+                self.library = sums.of_categories(model, schema)
         self.exact = hasattr(model, "score_of")
         if not (self.exact or hasattr(model, "predict_proba") or callable(model)):
             raise TypeError(
-                f"model is {type(model).__name__}{self._why_unread}; expected a fitted "
-                "PTMClassifier or TMClassifier, trees of LightGBM, XGBoost, CatBoost or "
-                "scikit-learn, a pipeline around them, a classifier with predict_proba, or a "
-                "function of a table that gives the probability of the wanted class"
+                f"model is {type(model).__name__}{self._why_unread}; expected one with cells "
+                f"({FAMILIES}), a classifier with predict_proba, or a function of a table that "
+                f"gives the probability of the wanted class{_wrapped(model)}"
             )
         if schema is None and not hasattr(model, "schema_"):
             raise ValueError(
@@ -227,10 +237,10 @@ class Recourse:
             of what each option before it changes, so that none merely adds to another.
         min_distance : options lie at least that far apart instead, in units of the cost, and are
             the cheapest among the cheapest points of the model's cells.
-        engine : "exact" gives proofs, on models with cells; "tpe" and "gp" search any model; "auto"
-            is exact where it can be, else tpe. Two published methods are here to compare with:
-            "spheres" (GrowingSpheres, any model) and "wachter" (gradient descent, scikit-learn's
-            MLPClassifier alone).
+        engine : "exact" gives proofs, on models with cells; "auto" is exact where it can be, else
+            "portfolio", which shares its rows among several searches of any model. Its parts and
+            others by themselves, to compare with: "tpe", "gp", "spheres" (GrowingSpheres) and
+            "wachter" (gradient descent, scikit-learn's MLPClassifier alone).
         plausible : a test of rows, such as `NearNeighbours(X)` or `Isolation(X)`; points are tested
             in the order of cost. A dearer point of a cell whose cheapest one fails is not looked
             at, so what passes first is not proved to be the cheapest that would.
@@ -239,9 +249,11 @@ class Recourse:
         gap : end with an answer that costs at most this share more than the least; 0.01 is 1 %.
         node_limit, time_limit : end the search after so many boxes, or seconds, per confidence;
             the best answer so far is then given as "feasible", with what it may be above the least.
-        n_trials, random_state, verbose : of the engines tpe (300 trials), gp (60), spheres (1,000
+        n_trials, random_state : of the engines portfolio (at most 1,000 rows that the model is
+            asked for at each confidence, all told), tpe (300 trials), gp (60), spheres (1,000
             rows in each layer) and wachter (1,000 steps for each weight of the distance; it draws
-            nothing by chance, so it needs no random_state).
+            nothing by chance, so it needs no random_state). The same seed gives the same answer.
+        verbose : whether those engines show a progress bar.
         certify : prove the answers here, so that `result.certificate()` gives the proof at once. It
             takes about as long again, whatever the limits. A model or a question that no
             certificate covers is refused before any search.
@@ -266,6 +278,8 @@ class Recourse:
         The result's `recourse` is under the question's own cost, locks, limits and threshold.
         """
         answerable = self.answerable(question)
+        if certify:
+            self._need_cells("certify=True")
         more = EXTRA * bool(question.extra_constraints(0.5))
         if certify and (reason := unproved(self.model, answerable.engine, more)):
             raise ValueError(f"certify=True: there would be no certificate: {reason}")
@@ -328,6 +342,7 @@ class Recourse:
             engine=question.engine,
             extra_constraints=question.extra_constraints(self.decision_threshold),
             fronts={target: answers.pareto for target, answers in found.items() if answers.pareto},
+            note=lacking(question.engine),
         )
 
     def reachable(
@@ -393,8 +408,8 @@ class Recourse:
     ) -> pd.DataFrame:
         """One row per person: status, cost, confidence and the values of the cheapest option.
 
-        The settings are those of `find`. With `n_jobs` the people are shared out to so many
-        processes.
+        Who cannot be read has the status "unanswered", and the column `reason` says why. The
+        settings are those of `find`. With `n_jobs` the people are shared out to so many processes.
         """
         if not isinstance(confidence, (int, float, type(None))):
             raise ValueError(f"confidence={confidence!r}; expected one level, such as 0.85")
@@ -414,6 +429,7 @@ class Recourse:
             raise ValueError(f"confidence={given!r}; expected one level, such as 0.85")
         if not isinstance(n_jobs, int) or n_jobs < 1:
             raise ValueError(f"n_jobs={n_jobs!r}; expected a whole number of at least 1")
+        self.schema.encode(X.head(0))  # whose columns must be the schema's
         bar = Progress(len(X), "recourse", show=verbose)
         ours, rest = self.under(question), question.without_rules
         if n_jobs == 1:
@@ -426,10 +442,14 @@ class Recourse:
                 delayed(_rows)(packed, part, sent) for part in parts
             )
             rows = [row for part in shared for row in bar.over(part)]
-        columns = ["status", "cost", "confidence", *self.schema.names]
+        columns = ["status", "cost", "confidence", *self.schema.names, "reason"]
         return pd.DataFrame(rows, index=X.index, columns=columns)
 
     def _row(self, x: pd.Series[Any], question: Question) -> dict[str, Any]:
+        try:
+            self.schema.action_set(x)
+        except SchemaError as error:  # the others get their answers
+            return {"status": UNANSWERED, "reason": str(error)}
         result = self.ask(x, question)
         row: dict[str, Any] = {"status": str(next(iter(result.status.values())))}
         for option in result.options[:1]:
@@ -468,7 +488,9 @@ class Recourse:
         if self.exact:
             return self.score.at_codes(rows)
         table: Any = noisy_table(rows, self.schema)
-        if not hasattr(self.model, "predict_proba"):
+        if self.library is not None:
+            given = self.library.predict_proba(rows)
+        elif not hasattr(self.model, "predict_proba"):
             given = np.asarray(self.model(table), dtype=float)
         else:
             named = hasattr(self.model, "feature_names_in_") or hasattr(self.model, "schema_")
@@ -520,7 +542,7 @@ class Recourse:
 
     def _confirm(self, codes: Floats, confidence: float) -> None:
         """Ask the library itself about an option: it must say what is told."""
-        if self.library is None:
+        if self.library is None or not self.exact:
             return
         said = float(self.library.predict_proba(codes[None])[0, self.wanted_at])
         if abs(said - confidence) > sums.tolerance(self.model, codes[None])[0]:
@@ -537,9 +559,9 @@ class Recourse:
     def _need_cells(self, what: str) -> None:
         if not self.exact:
             raise TypeError(
-                f"{what} needs a model with cells, such as PTMClassifier; this one is "
-                f"{type(self.model).__name__}, which only find() with engine 'tpe' or 'gp' can "
-                f"ask{self._why_unread}"
+                f"{what} needs a model with cells: {FAMILIES}; this one is "
+                f"{type(self.model).__name__}{self._why_unread}, which find() asks by trial: "
+                f"engine 'auto' or one of {', '.join(asking(self.model))}"
             )
 
     def proves(self, engine: str) -> bool:
@@ -558,7 +580,7 @@ class Recourse:
         if engine in BY_TRIAL:
             BY_TRIAL[engine].made(self.model, 0)  # refuses a model it cannot ask, needed or not
         if engine == "auto":
-            engine = "exact" if self.proves(engine) else "tpe"
+            engine = "exact" if self.proves(engine) else UNREAD
         other = ("n_trials",) if engine == "exact" else ("node_limit", "time_limit")
         if ignored := [name for name in other if getattr(question, name) is not None]:
             hint = "it has no trials" if engine == "exact" else "limit it by n_trials"
@@ -715,6 +737,31 @@ def own_threshold(model: Any) -> float:
     """The decision threshold that a model came with, or else one half."""
     own = getattr(model, "decision_threshold_", None)
     return 0.5 if own is None else float(own)
+
+
+def _refuse_unfitted(model: Any) -> None:
+    """Refuse an estimator that has not learnt; one of no known convention is believed to have."""
+    try:
+        if isinstance(model, BaseEstimator) and not hasattr(model, "classes_"):
+            check_is_fitted(model)
+        learnt = getattr(model, "is_fitted", lambda: True)()  # CatBoost's word for it
+    except NotFittedError:
+        learnt = False
+    if not learnt:
+        raise ValueError(f"model is {type(model).__name__}, which has not learnt yet: call fit")
+
+
+def _wrapped(model: Any) -> str:
+    """How to wrap a model that only predicts classes or numbers; '' for anything else."""
+    if not hasattr(model, "predict"):
+        return ""
+    if hasattr(model, "classes_"):
+        return ". It predicts classes alone: wrap it in scikit-learn's CalibratedClassifierCV"
+    return (
+        ". It predicts a number: say which is good enough, such as 650, in a function, "
+        "lambda table: 1 / (1 + np.exp(-(model.predict(table) - 650) / 20)), whose confidence is "
+        "one half at 650 and the surer the further beyond it, in steps of 20"
+    )
 
 
 def _fitting(schema: Schema, model: Any) -> Schema:

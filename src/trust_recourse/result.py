@@ -86,6 +86,7 @@ class Result:
     extra_constraints: str = ""  # of a plausibility test or a radius, which no certificate covers
     fronts: Mapping[Target, tuple[Point, ...]] = field(default_factory=dict)
     proofs: Mapping[Target, Proof] = field(default_factory=dict)  # of `certify`; no file holds them
+    note: str = ""  # what the search had to do without; no file holds it
 
     @property
     def refused(self) -> bool:
@@ -172,6 +173,7 @@ class Result:
         That of `find(..., certify=True)` is given at once. Otherwise, and for answers read from a
         file, it is searched for, which may take as long as the answer did.
         """
+        self.recourse._need_cells("certificate")
         at = self._target(target)
         status = self.status[at]
         more = self.extra_constraints and EXTRA
@@ -394,6 +396,8 @@ class Result:
             more = f" and {len(stepped) - NAMED} more" if len(stepped) > NAMED else ""
             each = ", ".join(told) + more
             yield f"in steps of 1/10,000 of the scale, as the schema has none: {each}"
+        if self.note:
+            yield f"note: {self.note}"
 
     def __repr__(self) -> str:
         return "\n".join(self._lines())

@@ -26,8 +26,8 @@ HELP = {
     "gap": "End with an answer that costs at most this share more than the least.",
     "node_limit": "Boxes to open for each confidence; of the exact engine alone.",
     "time_limit": "Seconds of search for each confidence; of the exact engine alone.",
-    "engine": "How to search; exact, which auto means where it can be, is the one that proves.",
-    "n_trials": "Of the engines tpe, gp and spheres.",
+    "engine": "How to search: auto is exact, which proves, where it can be, else portfolio.",
+    "n_trials": "Rows to try, of every engine but exact; of spheres, in each layer.",
     "random_state": "Seed of the engines by trial.",
     "decision_threshold": "Who is below this confidence is refused; the model's own, else 0.5.",
 }

@@ -719,7 +719,7 @@ def test_the_evidence_tells_every_part_of_the_question(recourse):
         assert f"- {part} {value}: " in text
     tried = recourse.find(REFUSED, 0.6, engine="tpe", n_trials=20, random_state=4)
     text = flat(evidence(tried, pictures=False, time_limit=0.5))
-    assert "- trials 20: Of the engines tpe" in text
+    assert "- trials 20: Rows to try" in text
     assert "- seed 4: Seed of the engines" in text
 
 

@@ -233,7 +233,7 @@ def test_only_networks_have_a_gradient(lender):
         "a pipeline of StandardScaler, MLPClassifier": three,
     }
     for name, model in given_.items():
-        with pytest.raises(TypeError, match=f"given {name}, expected .* engine='spheres'"):
+        with pytest.raises(TypeError, match=f"given {name}, expected .* engine='auto'"):
             Network.of(model)
     ptm, people, _ = machine(0)
     with pytest.raises(TypeError, match="needs the model's gradient; given PTMClassifier"):

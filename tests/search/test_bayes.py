@@ -20,6 +20,7 @@ from trust_recourse.cost import Cost
 from trust_recourse.question import Point, Problem, Target
 from trust_recourse.schema import Feature, Schema, SchemaError
 from trust_recourse.search.bayes import gp, tpe
+from trust_recourse.search.portfolio import portfolio
 from trust_recourse.search.space import Choice, Space
 from trust_recourse.search.spheres import spheres
 from trust_recourse.search.trials import pareto
@@ -27,7 +28,7 @@ from worlds import CREDIT, a_person, question
 
 few = settings(max_examples=8)
 # Enough for tpe and gp to leave their start by chance behind; of spheres it is a layer.
-TRIALS = {tpe: 16, gp: 9, spheres: 40}
+TRIALS = {portfolio: 60, tpe: 16, gp: 9, spheres: 40}
 engines = pytest.mark.parametrize("engine", TRIALS)
 
 
@@ -149,7 +150,7 @@ def test_a_seed_repeats_its_points_and_another_seed_has_others(engine):
     assert rows[0] != rows[2]
 
 
-@pytest.mark.parametrize(("engine", "n_trials"), [(tpe, 100), (gp, 25)])
+@pytest.mark.parametrize(("engine", "n_trials"), [(portfolio, 60), (tpe, 100), (gp, 25)])
 def test_the_optimum_of_a_small_problem_is_usually_found(engine, n_trials):
     ratios = []
     for seed in range(5):

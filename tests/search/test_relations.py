@@ -147,7 +147,7 @@ def test_exact_equals_enumeration_under_it_and_its_certificate_is_confirmed(text
         assert judged["by relation"] > 0, "boxes were discarded by the relation"
 
 
-@pytest.mark.parametrize("engine", ["tpe", "spheres"])
+@pytest.mark.parametrize("engine", ["portfolio", "tpe", "spheres"])
 @pytest.mark.parametrize("text", TEXTS)
 def test_engines_by_trial_stay_within_it(engine, text):
     found = 0

@@ -6,6 +6,7 @@ import json
 import math
 import re
 from functools import cache
+from importlib import import_module
 from importlib.util import find_spec
 from types import SimpleNamespace
 
@@ -766,3 +767,29 @@ def test_what_changes_predictions_alone_is_refused():
     given = LGBMClassifier(n_estimators=9, pred_early_stop=True, verbose=-1)
     with pytest.raises(UnreadableError, match="pred_early_stop: it changes what is predicted"):
         adopt(given.fit(X, X[:, 0] > 30), Schema((Feature("a"),)))
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "unread"),
+    [
+        pytest.param(
+            "lightgbm", "LGBMClassifier", {"linear_tree": True}, marks=library("lightgbm")
+        ),
+        pytest.param("xgboost", "XGBClassifier", {"booster": "dart"}, marks=library("xgboost")),
+    ],
+)
+def test_models_that_are_not_read_are_asked_by_the_categories_they_learnt(kind, name, unread):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"pay": rng.normal(size=200), "job": rng.choice(["none", "day", "own"], 200)})
+    y = (X.pay + (X.job == "own") > 0.5).astype(int)
+    learnt = X.astype({"job": pd.CategoricalDtype(["own", "none", "day"])})
+    quiet = {"verbose": -1} if kind == "lightgbm" else {"enable_categorical": True}
+    model = getattr(import_module(kind), name)(n_estimators=5, n_jobs=1, **unread, **quiet)
+    recourse = Recourse(model.fit(learnt, y), Schema.infer(X))
+    assert not recourse.exact
+    theirs = model.predict_proba(learnt)[:, 1].astype(float)
+    assert recourse.confidences(recourse.schema.encode(X)).tolist() == theirs.tolist()
+    x = X.iloc[int(np.argmin(theirs))]
+    (option,) = recourse.find(x, 0.5, n_trials=80).options
+    row = option.x.to_frame().T.astype(learnt.dtypes)
+    assert float(model.predict_proba(row)[0, 1]) == option.confidence >= 0.5

@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from trust_recourse.audit.folder import OWN, BatchFolder
-from trust_recourse.batch.answer import UNANSWERED
+from trust_recourse.recourse import UNANSWERED
 from trust_recourse.schema import Feature
 from trust_recourse.schema.scalars import plain
 from trust_recourse.wording import near, some, written

@@ -16,13 +16,12 @@ from typing import Any
 import pandas as pd
 
 from trust_recourse.question import Option, Question
-from trust_recourse.recourse import Recourse, unpacked
+from trust_recourse.recourse import UNANSWERED, Recourse, unpacked
 from trust_recourse.result import Result
 from trust_recourse.schema import Feature, SchemaError
 from trust_recourse.schema.scalars import plain
 from trust_recourse.wording import near, some
 
-UNANSWERED = "unanswered"
 NODES = 100_000  # boxes for each person, unless said otherwise
 # pandas' types that can hold a blank, by the name of the type in SQL
 PANDAS = {"bigint": "Int64", "double": "float64", "boolean": "boolean", "string": "string"}

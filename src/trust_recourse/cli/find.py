@@ -171,6 +171,8 @@ def what_is_known(console: Console, result: Result, far: Any) -> None:
         if status == "not_found":
             way = "Give it a longer --time-limit." if proves else "Give it more --trials."
             console.print(f"  {way}")
+    if result.note:
+        console.print(f"Note: {result.note}.", soft_wrap=True)
     if far is None:
         return
     max_confidence = result.max_confidence

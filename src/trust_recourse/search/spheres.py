@@ -59,7 +59,7 @@ def spheres(
     if not space.axes:
         return tried.points
     rng = np.random.default_rng(random_state)
-    bar = Progress(_layers(space), "spheres", show=verbose)
+    bar = Progress(n_layers(space), "spheres", show=verbose)
     while bar.done < bar.total:
         drawn = _drawn(space, LAYER * bar.done, n_trials, rng)
         rows = [codes for row in drawn if (codes := space.kept(row)) is not None]
@@ -97,7 +97,7 @@ def _scale(space: Space, axis: Axis) -> float:
     return space.action_set.schema[axis.at].scale
 
 
-def _layers(space: Space) -> int:
+def n_layers(space: Space) -> int:
     """How many layers it takes to hold the furthest row; one where all is drawn by chance."""
     furthest = [
         max(abs(end - space.action_set.own[axis.at]) for end in axis.ends) / _scale(space, axis)

@@ -15,11 +15,15 @@ from trust_recourse.search.space import Space
 Confidence: TypeAlias = Callable[[Floats], Floats]  # rows of codes → the wanted class's confidence
 
 
-class Tried:
-    """The points tried so far: each row is asked of the model once."""
+class SpentError(Exception):
+    """The model was asked for as many rows as it may be."""
 
-    def __init__(self, space: Space, confidence: Confidence) -> None:
-        self.space, self.confidence = space, confidence
+
+class Tried:
+    """The points tried so far: each row is asked of the model once, and no more than `most` are."""
+
+    def __init__(self, space: Space, confidence: Confidence, most: float = math.inf) -> None:
+        self.space, self.confidence, self.most = space, confidence, most
         self.found: dict[bytes, Point] = {}
 
     def __contains__(self, codes: Floats) -> bool:
@@ -30,14 +34,25 @@ class Tried:
         """In the order in which they were tried."""
         return list(self.found.values())
 
+    @property
+    def left(self) -> float:
+        """How many rows may still be asked."""
+        return self.most - len(self.found)
+
     def point(self, codes: Floats) -> Point:
         """The point of an allowed row: its cost, and what the model says of exactly this row."""
         return self.ask([codes])[0]
 
     def ask(self, rows: Sequence[Floats]) -> list[Point]:
-        """The points of allowed rows; the model is asked for all that are new in one call."""
+        """The points of allowed rows; the model is asked for all that are new in one call.
+
+        Where these are more than may be asked, it is asked for the first, and `SpentError` raised.
+        """
         cancel.check()
         new = {codes.tobytes(): codes for codes in rows if codes not in self}
+        if len(new) > self.left:
+            self.ask(list(new.values())[: int(self.left)])
+            raise SpentError
         if new:
             given = self.confidence(np.array(list(new.values())))
             told = np.asarray(given, dtype=float)

@@ -218,5 +218,5 @@ def _unsupported(model: Any) -> TypeError:
     return TypeError(
         f"engine 'wachter' needs the model's gradient; given {given}, expected scikit-learn's "
         "MLPClassifier of two classes, alone or in a pipeline after StandardScaler or MinMaxScaler "
-        "(clip=False); engine='spheres' or 'tpe' can ask any model, 'exact' one with cells"
+        "(clip=False); engine='auto' can ask any model, 'exact' one with cells"
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from copy import copy
 from dataclasses import replace
 from importlib import import_module
@@ -124,6 +125,15 @@ def known(model: Any, schema: Schema) -> tuple[Read, Library]:
         raise UnreadableError(f"{type(model).__name__}: it has not learnt yet; call fit first")
     read, columns = reader.read(model, schema)
     return read, Library(model, columns, reader)
+
+
+def of_categories(model: Any, schema: Schema) -> Library | None:
+    """A model that is not read but learnt on pandas categories, which it must be asked by, too."""
+    columns_of = getattr(_reader(model), "columns_of", None)  # the others take people's own values
+    with suppress(UnreadableError):
+        columns = columns_of(model, schema) if columns_of else None
+        return Library(model, columns, _reader(model)) if columns and columns.categories else None
+    return None
 
 
 def readable(model: Any) -> bool:

@@ -85,13 +85,19 @@ def read(model: Any, schema: Schema) -> tuple[SumModel, Columns]:
             f"LightGBM, {name}: it changes what is predicted, not what was learnt, so is not read; "
             "leave it out"
         )
-    names, n = _names(_columns(text), schema.names), int(told["max_feature_idx"]) + 1
-    lists = _categories(_lists(text), schema, order_of(schema, names, n))
-    columns = Columns.of(schema, names, n, lists)
+    columns = columns_of(model, schema)
     _refuse_codes(trees, columns)
     link = Link(True, len(trees) if "average_output" in told else 1, float(found[1]))
     sums = tuple(columns.tree(_nodes(tree)) for tree in trees)
     return SumModel(schema, classes, sums, 0.0, link), columns
+
+
+def columns_of(model: Any, schema: Schema) -> Columns:
+    """What the library sees of rows."""
+    text = getattr(model, "booster_", model).model_to_string()
+    names, n = _names(_columns(text), schema.names), len(_columns(text))
+    lists = _categories(_lists(text), schema, order_of(schema, names, n))
+    return Columns.of(schema, names, n, lists)
 
 
 def _refuse_codes(trees: Sequence[dict[str, str]], columns: Columns) -> None:

@@ -57,15 +57,24 @@ def read(model: Any, schema: Schema) -> tuple[SumModel, Columns]:
     if not trees:
         raise UnreadableError("XGBoost: the model has no trees")
     n = int(learner["learner_model_param"]["num_feature"])
-    columns = Columns.of(
-        schema, learner["feature_names"] or None, n, _categories(ensemble.get("cats"))
-    )
+    columns = _columns(learner, schema)
     for column, known in columns.categories.items():
         _refuse_unknown(schema[columns.order[column]], known)
     classes = getattr(model, "classes_", (0, 1))
     sums = tuple(columns.tree(_nodes(tree)) for tree in trees)
     base, link = _base_margin(booster, whole, n), Link(True, least=_LEAST)
     return SumModel(schema, two_classes(classes), sums, base, link, "float32"), columns
+
+
+def columns_of(model: Any, schema: Schema) -> Columns:
+    """What the library sees of rows."""
+    return _columns(json.loads(_booster(model).save_raw("json"))["learner"], schema)
+
+
+def _columns(learner: dict[str, Any], schema: Schema) -> Columns:
+    n, kind = int(learner["learner_model_param"]["num_feature"]), learner["gradient_booster"]
+    cats = kind.get("gbtree", kind)["model"].get("cats")  # dart has its trees a level deeper
+    return Columns.of(schema, learner["feature_names"] or None, n, _categories(cats))
 
 
 def predict_proba(model: Any, X: Any) -> Floats:
