@@ -25,7 +25,7 @@ from trust_recourse.sums.formats import opened
 
 __all__ = ["Additive", "SumModel", "UnreadableError", "adopt"]
 
-_LIBRARIES = ("catboost", "lightgbm", "sklearn", "xgboost")
+_LIBRARIES = ("catboost", "interpret", "lightgbm", "sklearn", "xgboost")
 
 
 def adopt(

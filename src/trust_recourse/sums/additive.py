@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Sequence
+from functools import cached_property
 from hashlib import sha256
 from typing import Any, ClassVar, Self
 
@@ -26,6 +27,7 @@ from trust_recourse.cells import (
 from trust_recourse.question import decided
 from trust_recourse.schema import Schema
 from trust_recourse.sums.parts import Parts, PointParts, Words
+from trust_recourse.sums.tables import Pair, Tables
 
 POINTS = Words(
     "points", "bin", "features",
@@ -37,8 +39,9 @@ class Additive:
     """A scorecard: points for each cell of each column, and a logistic function of their sum.
 
     `edges` are the ascending last values of each ordered column's cells but the last, and none for
-    a category; `points` are those of each cell, a missing value's last. The more points, the
-    likelier is `classes[1]`.
+    a category; `points` are those of each cell, a missing value's last; `pairs` are tables of the
+    points of two columns together. The more points, the likelier is `classes[1]`. They are added
+    up one after another, from the base on.
 
     >>> from trust_recourse.schema import Feature
     >>> debts = Schema((Feature("owed", "integer", lower=0, upper=40),))
@@ -55,6 +58,7 @@ class Additive:
         edges: Sequence[Sequence[float]],
         points: Sequence[Sequence[float]],
         *,
+        pairs: Sequence[Pair] = (),
         base: float = 0.0,
         classes: Sequence[Any] = (0, 1),
     ) -> None:
@@ -63,8 +67,15 @@ class Additive:
         self.wanted_: Any = None
         self.grid = Grid(schema, tuple(np.asarray(each, float) for each in edges))
         self.points = tuple(np.asarray(each, float) for each in points)
+        self.pairs = tuple(map(Pair.read, pairs))
         self._check()
-        self._kernel = Points(self.grid, self.points, self.base)
+        self._check_pairs()
+
+    @cached_property
+    def _kernel(self) -> Points | Tables:
+        if self.pairs:
+            return Tables(self.grid.sizes, self.points, self.pairs, self.base)
+        return Points(self.grid, self.points, self.base)
 
     def _check(self) -> None:
         if len(self.classes_) != 2:
@@ -79,12 +90,36 @@ class Additive:
                 given = f"{where}, points: given {points.tolist()}"
                 raise ValueError(f"{given}, expected {size} finite numbers, one for each cell")
 
+    def _check_pairs(self) -> None:
+        for pair in self.pairs:
+            known = all(0 <= f < len(self.schema_) for f in pair.features)
+            if not (known and len(set(pair.features)) == 2):
+                given = f"pairs, features: given {pair.features}"
+                raise ValueError(f"{given}, expected two places in the schema, one twice never")
+            where = f"pair {self._named(pair)!r}"
+            if pair.table.ndim != 2 or not np.isfinite(pair.table).all():
+                given = f"{where}, table: given an array of shape {pair.table.shape}"
+                raise ValueError(f"{given}, expected finite numbers in rows and columns")
+            for f, bins, many in zip(pair.features, pair.bins, pair.table.shape, strict=True):
+                size = int(self.grid.sizes[f])
+                if bins.shape != (size,) or not ((bins >= 0) & (bins < many)).all():
+                    raise ValueError(
+                        f"{where}, bins of {self.schema_[f].name!r}: given {bins.tolist()}, "
+                        f"expected for each of {size} cells one of the {many} in the table"
+                    )
+
+    def _named(self, pair: Pair) -> str:
+        return " and ".join(self.schema_[f].name for f in pair.features)
+
     @property
     def fingerprint_(self) -> str:
         """What names this card: a digest of all that its answers depend on."""
         parts = [repr(self.schema_.to_dict()), repr(self.classes_.tolist()), self.base.hex()]
         parts += [repr([value.hex() for value in each.tolist()]) for each in self.grid.edges]
         parts += [repr([value.hex() for value in each.tolist()]) for each in self.points]
+        for pair in self.pairs:
+            parts += [repr([pair.features, pair.table.shape, *(of.tolist() for of in pair.bins)])]
+            parts += [pair.table.astype("<f8").tobytes().hex()]
         return sha256("\n".join(parts).encode()).hexdigest()
 
     def decide(self, *, decision_threshold: float | None = None, wanted: Any = None) -> Self:
@@ -116,8 +151,12 @@ class Additive:
 
     def confidence_at(self, cells: Cells) -> Floats:
         """Confidence of `classes_[1]` at rows of cells."""
-        each = [points[cells[:, f]] for f, points in enumerate(self.points)]
-        return _logistic(self.base + np.sum(each, axis=0))
+        total = np.full(len(cells), self.base)
+        for f, points in enumerate(self.points):
+            total += points[cells[:, f]]
+        for pair in self.pairs:
+            total += pair.at(cells)
+        return _logistic(total)
 
     def score_of(self, wanted: int) -> Score:
         """The confidence of the class at this position of `classes_`, and bounds on it."""
@@ -126,7 +165,7 @@ class Additive:
     def parts_of(self, wanted: int) -> Parts:
         """The points for the class at this position of `classes_`, for explanations."""
         sign = 1.0 if wanted == 1 else -1.0
-        return PointParts(self.grid, POINTS, sign * self.base, sign, self.points)
+        return PointParts(self.grid, POINTS, sign * self.base, sign, self.points, self.pairs)
 
 
 def _logistic(total: Floats) -> Floats:
@@ -137,9 +176,9 @@ def _logistic(total: Floats) -> Floats:
 class _CardScore(Score):
     """One class's confidence; the kernel speaks of the sum, moved to lie within 0 and 1."""
 
-    kernel: Points
+    kernel: Points | Tables
 
-    def __init__(self, card: Additive, kernel: Points, wanted: int) -> None:
+    def __init__(self, card: Additive, kernel: Points | Tables, wanted: int) -> None:
         self.card, self.kernel, self.wanted = card, kernel, wanted
         self.grid, self.rises = card.grid, wanted == 1
 

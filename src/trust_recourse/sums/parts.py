@@ -25,6 +25,7 @@ from trust_recourse.schema import Schema
 
 if TYPE_CHECKING:
     from trust_recourse.sums.ensemble import Leaves
+    from trust_recourse.sums.tables import Pair
 
 Bools = NDArray[np.bool_]
 
@@ -173,44 +174,86 @@ class LeafParts(Parts):
 
 @dataclass(frozen=True, eq=False)
 class PointParts(Parts):
-    """A term for each feature, which has a number for each of its cells."""
+    """A term for each feature, which has a number for each of its cells, then one for each pair.
+
+    What a pair changes is shared as by the leaves of a tree: each of its two features has the mean
+    of what its move brings before and after the other's.
+    """
 
     points: Sequence[Floats]
+    pairs: Sequence[Pair] = ()
 
     @cached_property
     def uses(self) -> Bools:
-        """(F, F): whether a feature's cells have different numbers."""
-        return np.diag([bool(np.ptp(each) > 0) for each in self.points])
+        """(T, F): whether a feature's cells have different numbers in a term."""
+        found = np.zeros((len(self.points) + len(self.pairs), len(self.points)), bool)
+        np.fill_diagonal(found, [bool(np.ptp(each) > 0) for each in self.points])
+        for t, pair in enumerate(self.pairs, len(self.points)):
+            for axis, (f, bins) in enumerate(zip(pair.features, pair.bins, strict=True)):
+                found[t, f] = (np.ptp(pair.table.take(bins, axis=axis), axis=axis) > 0).any()
+        return found
 
     def at(self, codes: Floats) -> Floats:
-        """(F,): the number of the cell in which each feature lies."""
-        cells = self.grid.cells(codes[None])[0].tolist()
-        each = [points[cell] for points, cell in zip(self.points, cells, strict=True)]
-        return self.scale * np.array(each)
+        """(T,): the number of the bin in which each feature, or pair of them, lies."""
+        cells = self.grid.cells(codes[None])
+        each = [points[cell] for points, cell in zip(self.points, cells[0], strict=True)]
+        return self.scale * np.array([*each, *(float(pair.at(cells)[0]) for pair in self.pairs)])
 
     def shares(self, a: Floats, b: Floats) -> Floats:
-        """(F, F): a feature's own change."""
-        return np.diag(self.at(b) - self.at(a))
+        """(T, F): a feature's own change, and of a pair's its half before and after the other's."""
+        before, after = self.grid.cells(np.stack([a, b]))
+        change = self.at(b) - self.at(a)
+        found = np.zeros(self.uses.shape)
+        np.fill_diagonal(found, change[: len(self.points)])
+        for t, pair in enumerate(self.pairs, len(self.points)):
+            f, g = pair.features
+            mixed = np.array([before, before])
+            mixed[0, f], mixed[1, g] = after[f], after[g]
+            first, second = self.scale * pair.at(mixed)  # where one of the two has moved
+            found[t, f] = (change[t] + first - second) / 2.0
+            found[t, g] = (change[t] - first + second) / 2.0
+        return found
 
     def name(self, term: int) -> str:
-        """It is a bin of its feature."""
-        return f"{self.words.term} of {self.grid.schema[term].title}"
+        """It is a bin of its feature, or of two together."""
+        if term < len(self.points):
+            return f"{self.words.term} of {self.grid.schema[term].title}"
+        a, b = self._titles(self.pairs[term - len(self.points)])
+        return f"{self.words.term} of {a} and {b} together"
+
+    def _titles(self, pair: Pair) -> list[str]:
+        return [self.grid.schema[f].title for f in pair.features]
 
     @property
     def sentence(self) -> str:
         """How bins make the score."""
-        return f"Each value lies in a bin, and adds what that is worth to the {self.words.note}."
+        both = ", and so do two values together" if self.pairs else ""
+        told = f"Each value lies in a bin, and adds what that is worth to the {self.words.note}"
+        return f"{told}{both}."
 
     def table(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
-        """Every bin and its points."""
+        """Every bin and its points; of pairs, which have many, between what they lie."""
         rows = []
         for f, (feature, points) in enumerate(zip(self.grid.schema, self.points, strict=True)):
             for cell, number in enumerate((self.scale * points).tolist()):
                 told = self.grid.statement(f, np.arange(len(points)) == cell) or "any"
                 rows.append([feature.title, told, f"{number:+g}"])
+        for pair in self.pairs:
+            low, high = sorted((self.scale * np.array([pair.table.min(), pair.table.max()])).tolist())
+            told = f"{pair.table.size} {self.words.term}s of both"
+            rows.append([" and ".join(self._titles(pair)), told, f"{low:+g} to {high:+g}"])
         return ("feature", self.words.term, self.words.score), rows
 
     def boxes(self, terms: Sequence[int], cells: Cells) -> list[Sequence[Bools]]:
-        """The feature's cell, and any of all others."""
-        whole = [np.ones(size, bool) for size in self.grid.sizes.tolist()]
-        return [[*whole[:f], np.arange(len(whole[f])) == cells[f], *whole[f + 1 :]] for f in terms]
+        """The feature's cell, or the cells in the same bins of a pair, and any of all others."""
+        found = []
+        for term in terms:
+            box = [np.ones(size, bool) for size in self.grid.sizes.tolist()]
+            if term < len(self.points):
+                box[term] = np.arange(len(box[term])) == cells[term]
+            else:
+                pair = self.pairs[term - len(self.points)]
+                for f, bins in zip(pair.features, pair.bins, strict=True):
+                    box[f] = bins == bins[cells[f]]
+            found.append(box)
+        return found
