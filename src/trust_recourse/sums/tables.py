@@ -34,7 +34,13 @@ from trust_recourse.cells import (
     inline,
 )
 from trust_recourse.sums.layout import FIRST, HEAD, C, D, H
-from trust_recourse.sums.terms import LEAST, SWEEPS, best_price
+from trust_recourse.sums.terms import LEAST, MOST, SWEEPS
+
+# multipliers that are tried: how many, and by what factor from the last; for the first box, whose
+# is not known at all, and for others
+FIRST_TURNS, FAR = 40, 4.0
+TURNS, CLOSE = 4, 1.25
+NEAREST = 1.02
 
 # in the head of a layout, where those of terms stand: how many pairs there are, and where parts
 # begin. Two entries a pair, one for each of its features: the feature, its first atom (one more at
@@ -351,6 +357,59 @@ def _gains(
                 gains[c] = -np.inf
 
 
+@inline
+def _bound(layout: Any, span: Any, spend: Any, gains: Any, price: float, needed: float) -> float:
+    """What reaching a level costs at least: λ · needed + Σ_f min (spend − λ · gain)."""
+    d, total = layout[D], price * needed
+    for f in range(d):
+        first, best = layout[layout[FIRST] + f], np.inf
+        for c in range(first + span[f], first + span[d + f] + 1):
+            if spend[c] < np.inf:
+                best = min(best, spend[c] - price * gains[c])
+        total += best
+    return float(total)
+
+
+@inline
+def _climb(
+    numbers: Any, layout: Any, span: Any, side: int, needed: float, spend: Any, budget: float,
+    price: float, factor: float, turns: int, h: Any, kept: Any, ints: Any, marginal: Any,
+    theta: Any, gains: Any,
+) -> float:  # fmt: skip
+    """Good h by sweeps at a multiplier, and a better one; gives that.
+
+    The most that h can do at a multiplier is concave in it, but with an h at hand the multiplier
+    that it was made for is the best one, or nearly: so others are tried, larger and smaller by a
+    factor, each with sweeps of its own, up to where the budget is spent.
+    """
+    best, at, way, moved = -np.inf, price, 1, False
+    for turn in range(turns):
+        for sweep in range(SWEEPS if turn == 0 else 2):
+            _sweep(
+                numbers, layout, span, side, at, spend, sweep % 2 == 0, h, ints, marginal, theta
+            )  # fmt: skip
+        _gains(numbers, layout, span, side, spend, h, gains)
+        found = _bound(layout, span, spend, gains, at, needed)
+        if found > best:
+            moved = turn > 0
+            best, price = found, at
+            for a in range(h.shape[0]):
+                kept[a] = h[a]
+            if best > budget:
+                return price
+        else:
+            for a in range(h.shape[0]):
+                h[a] = kept[a]
+            if moved or way < 0:  # beyond the best: nearer to it
+                way, moved, factor = 1, False, math.sqrt(factor)
+            else:
+                way = -1
+        if factor < NEAREST:
+            break
+        at = min(max(price * (factor if way > 0 else 1.0 / factor), LEAST), MOST)
+    return price
+
+
 def _relaxation(
     numbers: Any, layout: Any, span: Any, side: int, level: float, spend: Any, budget: float,
     gains: Any, scratch: Any, memory: Any, at: int,
@@ -372,21 +431,18 @@ def _relaxation(
             gains[last] = -1.0
             return np.inf
     _settled(numbers, layout, side, h, ints)
-    total, wide = 0.0, False
+    wide = False
     for p in range(pairs):
-        total += _constant(numbers, layout, side, h, ints, p)
         wide = wide or (ints[6 * p + 2] > 1 and ints[6 * p + 5] > 1)
-    _gains(numbers, layout, span, side, spend, h, gains)
-    price = memory[at] if memory[at] > LEAST else 1.0
-    for sweep in range(SWEEPS if wide else 0):
-        best = best_price(layout, span, spend, gains, level - base - total, price)
-        price = best if best > LEAST else max(0.5 * price, 2.0 * LEAST)
-        _sweep(
-            numbers, layout, span, side, price, spend, sweep % 2 == 0, h, ints, marginal, theta
+    if wide:
+        known = memory[at] > LEAST
+        memory[at] = _climb(
+            numbers, layout, span, side, level - base, spend, budget,
+            memory[at] if known else 1.0, CLOSE if known else FAR, TURNS if known else FIRST_TURNS,
+            h, kept, ints, marginal, theta, gains,
         )  # fmt: skip
-        _gains(numbers, layout, span, side, spend, h, gains)
-        total = 0.0
-    memory[at] = price
+        for a in range(n):
+            h[a] = kept[a]
     k, most, size = 0.0, 0.0, 0.0
     for p in range(pairs):
         constants[p] = _constant(numbers, layout, side, h, ints, p)
@@ -397,6 +453,7 @@ def _relaxation(
             memory[at + 1 + a] = h[a]
             size += abs(h[a])
         kept[a] = h[a]
+    _gains(numbers, layout, span, side, spend, h, gains)
     for f in range(d):
         first, top = layout[layout[FIRST] + f], -np.inf
         for c in range(first + span[f], first + span[d + f] + 1):

@@ -483,7 +483,7 @@ def _priced(layout: Any, span: Any, spend: Any, gains: Any, price: float) -> tup
 
 
 @inline
-def best_price(
+def _best_price(
     layout: Any, span: Any, spend: Any, gains: Any, needed: float, price: float
 ) -> float:
     """The multiplier at which λ · needed + Σ min (spend − λ · gain) is most.
@@ -544,7 +544,7 @@ def _relaxation(
         _leaf_sums(ints, many, memory, h, offset, sums, each)
         _gains(layout, span, ints, many, memory, h, gains)
         k, _ = _constants(numbers, ints, many, side, sums, constants)
-        best = best_price(layout, span, spend, gains, level - base - k, price)
+        best = _best_price(layout, span, spend, gains, level - base - k, price)
         price = best if best > LEAST else max(0.5 * price, 2.0 * LEAST)
         _sweep(
             numbers, layout, ints, side, price, spend, sweep % 2 == 0, memory, h, offset, theta,
