@@ -30,7 +30,9 @@ PATIENCE = 300.0  # seconds without a word, after which what still runs is given
 NEWS = 30.0  # seconds between two lines of progress
 WARMING = range(12)  # seeds that between them call all there is to compile
 FORK = multiprocessing.get_context("fork")
-LAWS = {"machines": "checks", "trees": "trees", "mip": "mip", "answers": "answers"}  # and modules
+LAWS = {
+    "machines": "checks", "tables": "tables", "trees": "trees", "mip": "mip", "answers": "answers",
+}  # and modules  # fmt: skip
 
 
 class Task(NamedTuple):

@@ -44,15 +44,8 @@ class Card(Reader):
     @classmethod
     def read(cls, model: Any) -> Card:
         """The points of a card, where its cells end, and what everyone begins with."""
+        check_points(model)
         edges, points = tuple(model.grid.edges), tuple(model.points)
-        for feature, cuts, each in zip(model.schema_, edges, points, strict=True):
-            known = len(feature.values) if feature.kind == "category" else len(cuts) + 1
-            cells = known + (len(feature.missing) > 0)
-            ascending = np.isfinite(cuts).all() and (np.diff(cuts) > 0).all()
-            if not (ascending and each.shape == (cells,) and np.isfinite(each).all()):
-                raise CertificateError(
-                    f"the model's points of {feature.name!r} are not one number for each cell"
-                )
         unit = 2.0 * math.fsum(float(np.ptp(each)) for each in points) or 2.0
         if not math.isfinite(model.base / unit):
             raise CertificateError(f"the model's base is {model.base!r}, expected a finite number")
@@ -98,6 +91,19 @@ class Card(Reader):
         """The points of candidates in these cells."""
         del functions
         return Points(self, tuple(each[of] for each, of in zip(self.points, cells, strict=True)))
+
+
+def check_points(model: Any) -> None:
+    """Refuse a model that has not one finite number for each cell of each feature."""
+    each = zip(model.schema_, model.grid.edges, model.points, strict=True)
+    for feature, cuts, points in each:
+        known = len(feature.values) if feature.kind == "category" else len(cuts) + 1
+        cells = known + (len(feature.missing) > 0)
+        ascending = np.isfinite(cuts).all() and (np.diff(cuts) > 0).all()
+        if not (ascending and points.shape == (cells,) and np.isfinite(points).all()):
+            raise CertificateError(
+                f"the model's points of {feature.name!r} are not one number for each cell"
+            )
 
 
 @dataclass(frozen=True, eq=False)

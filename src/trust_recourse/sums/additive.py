@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from functools import cached_property
 from hashlib import sha256
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -50,8 +50,6 @@ class Additive:
     [0.69, 0.525]
     """
 
-    family: ClassVar[str] = "points"  # by which a checker of certificates knows how to read it
-
     def __init__(
         self,
         schema: Schema,
@@ -70,6 +68,11 @@ class Additive:
         self.pairs = tuple(map(Pair.read, pairs))
         self._check()
         self._check_pairs()
+
+    @property
+    def family(self) -> str:
+        """By which a checker of certificates knows how to read it."""
+        return "tables" if self.pairs else "points"
 
     @cached_property
     def _kernel(self) -> Points | Tables:

@@ -141,12 +141,15 @@ def _layout(sizes: Ints, pairs: Sequence[Pair]) -> Ints:
 
 
 def atoms_of(layout: Ints, cells: Sequence[Ints]) -> Ints:
-    """The atoms that some cells of each feature lie in, pair by pair, ascending."""
+    """The atoms that some cells of each feature lie in, of pairs with several of either feature."""
     found = [np.empty(0, np.int64)]
-    for e in range(2 * int(layout[P])):
-        begin = layout[BIN] + layout[layout[MAP] + e]
-        of = layout[begin + cells[layout[layout[FEATURE] + e]]]
-        found.append(layout[layout[ATOM] + e] + np.unique(of))
+    for pair in range(int(layout[P])):
+        both = []
+        for e in (2 * pair, 2 * pair + 1):
+            begin = layout[BIN] + layout[layout[MAP] + e]
+            of = layout[begin + cells[layout[layout[FEATURE] + e]]]
+            both.append(layout[layout[ATOM] + e] + np.unique(of))
+        found += both if min(map(len, both)) > 1 else []
     return np.concatenate(found)
 
 
