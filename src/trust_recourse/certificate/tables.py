@@ -11,7 +11,7 @@ with K_p = max (table − h − h): the condition that a proof's functions make.
 table by table, for the first feature and the second, bin by bin. Where a box has one bin of a
 table's feature, the table itself is taken for h.
 
-Numbers are rounded outwards, once, to a unit of 2^−44 of the greatest sum or less; functions, of
+Numbers are rounded outwards, once, to a unit of 2^−51 of the greatest sum or less; functions, of
 which any is sound, to the same unit, or to a greater one if they are much greater, which is then
 that of the others too. Sums of such numbers stay below 2^53 units, so floats add them exactly.
 What the model's own sum may be off by is known (`rounding`): whatever has a confidence by the model
@@ -42,9 +42,9 @@ from trust_recourse.certificate.record import CertificateError, Function
 from trust_recourse.certificate.sums import check_points
 from trust_recourse.question import Floats, Ints
 
-BITS = 44  # of the greatest sum, in units
+BITS = 51  # of the greatest sum, in units
 MOST_BITS = 51  # of a sum of a function's numbers, in units
-LINK = 2.0**-48  # of a score, and of 1: what the logistic function may be off by
+LINK = 2.0**-50  # of a score, and of 1: what the logistic function may be off by
 
 
 class Table(NamedTuple):
