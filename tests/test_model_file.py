@@ -144,10 +144,10 @@ def test_foreign_future_and_oversized_files(model, tmp_path, monkeypatch):
     bad.write_bytes(struct.pack("<Q", 2**60) + b"{}")
     with pytest.raises(ModelFileError, match="cut short"):
         load(bad)
-    monkeypatch.setattr(model_file, "FORMAT", 4)
+    monkeypatch.setattr(model_file, "FORMAT", 5)
     model.save(bad)
     monkeypatch.undo()
-    with pytest.raises(ModelFileError, match="format 4; this version reads up to format 3.*Update"):
+    with pytest.raises(ModelFileError, match="format 5; this version reads up to format 4.*Update"):
         load(bad)
     model.save(bad)
     monkeypatch.setattr(model_file, "MOST_BYTES", 100)

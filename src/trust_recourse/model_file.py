@@ -24,8 +24,9 @@ from trust_recourse import strict_json
 from trust_recourse.files import FileError, write_whole
 from trust_recourse.schema.scalars import plain
 
-FORMAT = 3
-READ = ("1", "2", "3")  # format 1 knew no dominance of clauses, 2 nothing but Tsetlin machines
+FORMAT = 4
+# format 1 knew no dominance of clauses, 2 nothing but Tsetlin machines, 3 no tables of two features
+READ = ("1", "2", "3", "4")
 KIND = "trust-recourse model"
 MOST_BYTES = 4 << 30
 

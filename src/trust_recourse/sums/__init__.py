@@ -25,23 +25,25 @@ from trust_recourse.sums.formats import opened
 
 __all__ = ["Additive", "SumModel", "UnreadableError", "adopt"]
 
+Read = SumModel | Additive
 _LIBRARIES = ("catboost", "interpret", "lightgbm", "sklearn", "xgboost")
 
 
 def adopt(
     model: Any, schema: Schema, X: Any = None, *, classes: Sequence[Any] | None = None
-) -> SumModel:
-    """The same model as a sum of trees, with the library's very numbers.
+) -> Read:
+    """The same model as a sum of trees or of tables, with the library's very numbers.
 
     It takes a `LGBMClassifier`, `XGBClassifier` or `Booster` of either library, a
-    `CatBoostClassifier`, and a decision tree, forest, gradient or histogram gradient boosting of
-    scikit-learn, of two classes. The schema's columns are the model's, in any order. With rows `X`,
-    as the library takes them, the library is asked again, and what differs in one bit is refused.
-    `classes` are other labels for the model's two, in the order of its own: LightGBM's and
+    `CatBoostClassifier`, a decision tree, forest, gradient or histogram gradient boosting of
+    scikit-learn, and an `ExplainableBoostingClassifier` of interpret, of two classes. The schema's
+    columns are the model's, in any order. With rows `X`, as the library takes them, the library is
+    asked again, and what differs in one bit is refused (of an EBM, whose exponential function is
+    its own, in the last two of a probability). `classes` are other labels for the model's two, in the order of its own: LightGBM's and
     XGBoost's files know only 0 and 1.
 
     Or it takes the path of a file in the library's own safe format: LightGBM's text, XGBoost's JSON
-    or UBJSON, or one of skops for scikit-learn; `X` is then rows as any table has them, or an
+    or UBJSON, an EBM's JSON, or one of skops for scikit-learn; `X` is then rows as any table has them, or an
     array in the schema's order. A pickle is never opened.
 
     The library sees people's own values: a missing code such as -9 as that number, a blank as NaN;
@@ -62,15 +64,18 @@ def adopt(
     else:
         read, library = known(model, schema)
         if X is not None:
-            _compare(read.predict_proba(X), library.reader.predict_proba(model, X), X)
+            said = library.reader.predict_proba(model, X)
+            _compare(read.predict_proba(X), said, X, library.close)
     return read if classes is None else renamed(read, classes)
 
 
-def renamed(read: SumModel, classes: Sequence[Any]) -> SumModel:
+def renamed(read: Read, classes: Sequence[Any]) -> Read:
     """The same model with other labels for its two classes, in their order."""
     found = two_classes(list(classes))
     if found[0] == found[1]:
         raise ValueError(f"classes={list(classes)}; expected two different labels")
+    if isinstance(read, Additive):
+        return read.renamed(found)
     return replace(read, classes_=found)
 
 
@@ -80,6 +85,11 @@ class Library(NamedTuple):
     model: Any
     columns: Columns
     reader: Any
+
+    @property
+    def close(self) -> float:
+        """How far its probabilities may lie from those of its model as read."""
+        return float(getattr(self.reader, "CLOSE", 0.0))
 
     def predict_proba(self, codes: Floats) -> Floats:
         """What the library itself says, (n, 2)."""
@@ -92,13 +102,13 @@ class Library(NamedTuple):
         return said
 
 
-def known(model: Any, schema: Schema) -> tuple[SumModel, Library]:
-    """The same model as a sum of trees, and the library's own to ask again."""
+def known(model: Any, schema: Schema) -> tuple[Read, Library]:
+    """The same model as a sum of trees or tables, and the library's own to ask again."""
     reader = _reader(model)
     if reader is None:
         raise UnreadableError(
             f"given {type(model).__module__}.{type(model).__name__}; expected a tree, forest or "
-            "boosted trees of scikit-learn, LightGBM, XGBoost or CatBoost"
+            "boosted trees of scikit-learn, LightGBM, XGBoost or CatBoost, or an EBM of interpret"
         )
     if type(model).__name__ != "Booster" and not hasattr(model, "classes_"):
         raise UnreadableError(f"{type(model).__name__}: it has not learnt yet; call fit first")
@@ -120,8 +130,8 @@ def _reader(model: Any) -> Any:
     return reader if type(model).__name__ in reader.NAMES else None
 
 
-def _compare(ours: Any, theirs: Any, X: Any) -> None:
-    apart = np.flatnonzero((ours != theirs).any(axis=1))
+def _compare(ours: Any, theirs: Any, X: Any, close: float) -> None:
+    apart = np.flatnonzero((np.abs(ours - theirs) > close).any(axis=1))
     if len(apart):
         row = int(apart[0])
         label = X.index[row] if hasattr(X, "index") else row
@@ -139,7 +149,7 @@ class Imported(NamedTuple):
     """A model out of a library's file."""
 
     format: str
-    model: SumModel
+    model: Read
     named: bool  # whether its columns have names, and not only an order
 
 
@@ -166,7 +176,8 @@ def read_file(source: Path, schema: Schema, X: pd.DataFrame | None = None) -> Im
     try:
         form, given = opened(source)
         read, library = known(given, schema)
-        store.check(read)
+        if isinstance(read, SumModel):
+            store.check(read)
         theirs = None if X is None else library.told(X)
     except (FileError, ModuleNotFoundError):
         raise
@@ -176,5 +187,5 @@ def read_file(source: Path, schema: Schema, X: pd.DataFrame | None = None) -> Im
         told = f"{type(error).__name__}: {error}".partition("\n")[0]
         raise UnreadableError(f"{source}: damaged, or of no known version ({told})") from error
     if X is not None:
-        _compare(read.predict_proba(X), theirs, X)
+        _compare(read.predict_proba(X), theirs, X, library.close)
     return Imported(form.name, read, library.columns.names is not None)

@@ -125,6 +125,11 @@ class Additive:
             parts += [pair.table.astype("<f8").tobytes().hex()]
         return sha256("\n".join(parts).encode()).hexdigest()
 
+    def renamed(self, classes: Any) -> Additive:
+        """The same card with other labels for its two classes, in their order."""
+        made = {"pairs": self.pairs, "base": self.base, "classes": classes}
+        return Additive(self.schema_, self.grid.edges, self.points, **made)  # type: ignore[arg-type]
+
     def decide(self, *, decision_threshold: float | None = None, wanted: Any = None) -> Self:
         """Say how it is decided by this card, for all who ask it and in its file.
 

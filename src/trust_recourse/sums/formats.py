@@ -28,6 +28,7 @@ FORMATS = (
     Format("LightGBM text", rb"tree\r?\n", "lightgbm"),
     Format("XGBoost JSON", rb'\s*\{\s*"learner"', "xgboost"),
     Format("XGBoost UBJSON", rb"\{L\0{7}\x07learner", "xgboost"),
+    Format("EBM JSON", rb'\s*\{\s*"version"\s*:\s*"[\d.]+"\s*,\s*"ebm"', "interpret"),
     Format("skops", rb"PK\x03\x04", "sklearn"),
 )
 # from protocol 2 on, before, and as joblib packs it: by zlib, gzip, bzip2, xz, lzma and lz4
@@ -39,7 +40,7 @@ CONVERT = (
     "this is a pickle, or packed as joblib packs one: to open it is to run whatever it says, so it "
     "stays closed. If you trust it, load it in Python and save it as its library does: "
     "model.booster_.save_model('m.txt') for LightGBM, model.save_model('m.ubj') for XGBoost, "
-    "skops.io.dump(model, 'm.skops') for scikit-learn"
+    "model.to_json('m.json') for an EBM, skops.io.dump(model, 'm.skops') for scikit-learn"
 )
 
 

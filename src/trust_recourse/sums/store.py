@@ -1,6 +1,7 @@
 """A sum as arrays and a JSON header, and back: what goes into a model file.
 
-The trees of a `SumModel` lie one after another in the arrays of a `Tree`, `nodes` of each. What is
+The trees of a `SumModel` lie one after another in the arrays of a `Tree`, `nodes` of each; so do
+the tables of two features of an `Additive`, of which `pairs` has the features and the shape. What is
 read is believed in nothing: each part is checked for type, shape and range before it is used, and
 an error names the part.
 """
@@ -18,6 +19,7 @@ from trust_recourse.model_file import DECISION, Arrays, Header, Makers, decision
 from trust_recourse.schema import Schema
 from trust_recourse.sums.additive import Additive
 from trust_recourse.sums.ensemble import Link, SumModel, Tree, longest, together
+from trust_recourse.sums.tables import Pair
 
 TREES = {
     "feature": np.int64, "edge": np.float64, "categories": np.bool_, "missing_left": np.bool_,
@@ -25,6 +27,7 @@ TREES = {
 }  # fmt: skip
 MOST = 1 << 33  # leaves times cells: what is worked out of them takes as many bytes
 GREATEST = 1e300  # that a sum of points may come to
+PAIRS = {"pairs", "bins", "tables"}
 SHARED = {"machine", "schema", "classes", "classes_dtype", "base"}
 
 
@@ -38,7 +41,7 @@ def content(model: SumModel | Additive) -> tuple[Arrays, Header]:
     }  # fmt: skip
     labels(header["classes"], header["classes_dtype"])  # or else no file could be read again
     if isinstance(model, Additive):
-        return _pieces(edges=model.grid.edges, points=model.points), header
+        return _pieces(edges=model.grid.edges, points=model.points) | _tables(model), header
     least = None if model.link.least == -math.inf else model.link.least
     header["link"] = model.link._replace(least=least)._asdict()  # type: ignore[arg-type]
     header["arithmetic"] = model.arithmetic
@@ -54,18 +57,49 @@ def _pieces(**parts: tuple[Floats, ...]) -> Arrays:
     return found
 
 
+def _tables(model: Additive) -> Arrays:
+    if not model.pairs:
+        return {}
+    return {
+        "pairs": np.array([(*pair.features, *pair.table.shape) for pair in model.pairs], np.int64),
+        "bins": np.concatenate([of for pair in model.pairs for of in pair.bins]),
+        "tables": np.concatenate([pair.table.ravel() for pair in model.pairs]),
+    }
+
+
 # ---------------------------------------------------------------- tables of points
 
 
 def points(arrays: Arrays, header: Header) -> Additive:
     """The table of points of a file."""
-    _expect(arrays, header, {"edges", "n_edges", "points", "n_points"}, SHARED)
+    several = PAIRS if "pairs" in arrays else set()
+    _expect(arrays, header, {"edges", "n_edges", "points", "n_points", *several}, SHARED)
     schema, classes, base = _shared(header)
     edges, each = (_apart(arrays, name, len(schema)) for name in ("edges", "points"))
-    most = math.fsum([abs(base), *(float(np.abs(of).max(initial=0.0)) for of in each)])
+    both = _pairs(arrays, [len(of) for of in each]) if several else []
+    every = (*each, *(pair.table for pair in both))
+    most = math.fsum([abs(base), *(float(np.abs(of).max(initial=0.0)) for of in every)])
     require(most <= GREATEST, "points", f"a sum of at most {GREATEST:g}")
-    card = Additive(schema, edges, each, base=base, classes=classes)  # type: ignore[arg-type]
-    return card.decide(**_decision(header))
+    made = {"pairs": both, "base": base, "classes": classes}
+    return Additive(schema, edges, each, **made).decide(**_decision(header))  # type: ignore[arg-type]
+
+
+def _pairs(arrays: Arrays, sizes: list[int]) -> list[Pair]:
+    """The tables of two features, whose cells are so many."""
+    pairs, bins, tables = arrays["pairs"], arrays["bins"], arrays["tables"]
+    _typed(pairs, "pairs", np.int64, len(pairs), 4)
+    known = (pairs >= 0).all() and (pairs[:, :2] < len(sizes)).all() and len(pairs)
+    require(known, "pairs", "two places in the schema each, and a shape")
+    many = pairs[:, 2:].astype(object)  # whose products may be beyond all int64
+    _typed(tables, "tables", np.float64, int((many[:, 0] * many[:, 1]).sum()))
+    cells = np.array(sizes)[pairs[:, :2]]
+    _typed(bins, "bins", np.int64, int(cells.sum()))
+    each_bins = np.split(bins.copy(), np.cumsum(cells.ravel())[:-1])
+    each_table = np.split(tables.copy(), np.cumsum(np.prod(pairs[:, 2:], axis=1))[:-1])
+    return [
+        Pair((f, g), (each_bins[2 * k], each_bins[2 * k + 1]), each_table[k].reshape(rows, columns))
+        for k, (f, g, rows, columns) in enumerate(pairs.tolist())
+    ]
 
 
 def _apart(arrays: Arrays, name: str, many: int) -> tuple[Floats, ...]:
