@@ -164,11 +164,15 @@ class Additive:
             total += points[cells[:, f]]
         for pair in self.pairs:
             total += pair.at(cells)
-        return _logistic(total)
+        return logistic(total)
 
     def score_of(self, wanted: int) -> Score:
         """The confidence of the class at this position of `classes_`, and bounds on it."""
-        return _CardScore(self, self._kernel, wanted)
+        if isinstance(self._kernel, Tables):
+            from trust_recourse.sums.table_score import TableScore
+
+            return TableScore(self, self._kernel, wanted)
+        return CardScore(self, self._kernel, wanted)
 
     def parts_of(self, wanted: int) -> Parts:
         """The points for the class at this position of `classes_`, for explanations."""
@@ -176,12 +180,13 @@ class Additive:
         return PointParts(self.grid, POINTS, sign * self.base, sign, self.points, self.pairs)
 
 
-def _logistic(total: Floats) -> Floats:
+def logistic(total: Floats) -> Floats:
+    """1 / (1 + e^−x)."""
     with np.errstate(over="ignore"):  # 1 / ∞ is the 0 that is meant
         return np.asarray(1.0 / (1.0 + np.exp(-total)))
 
 
-class _CardScore(Score):
+class CardScore(Score):
     """One class's confidence; the kernel speaks of the sum, moved to lie within 0 and 1."""
 
     kernel: Points | Tables
@@ -197,7 +202,7 @@ class _CardScore(Score):
     def confidence(self, number: Floats) -> Floats:
         """The confidence that stands for a number of the kernel."""
         total = self.card.base + self.kernel.lowest + self.kernel.width * number
-        return of_class(_logistic(total), self.wanted)
+        return of_class(logistic(total), self.wanted)
 
 
 # ---------------------------------------------------------------- the kernel

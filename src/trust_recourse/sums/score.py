@@ -63,7 +63,7 @@ class _Less(SumScore):
         self.rises, self.base = whole.rises, whole.base + found.base
         self.model, self.wanted = whole.model, whole.wanted
         self.grid = Grid(
-            _numbers(len(found.sizes)), tuple(np.arange(n - 1.0) for n in found.sizes.tolist())
+            numbers(len(found.sizes)), tuple(np.arange(n - 1.0) for n in found.sizes.tolist())
         )
         self.kernel = Terms(
             found.leaves, found.sizes, error=whole.kernel.rounding * whole.kernel.width,
@@ -77,7 +77,8 @@ class _Less(SumScore):
 
 
 @cache
-def _numbers(d: int) -> Schema:
+def numbers(d: int) -> Schema:
+    """A schema of so many numbers."""
     return Schema(tuple(Feature(f"feature {f}") for f in range(d)))
 
 
@@ -100,31 +101,46 @@ def _reduction(
         return None
     level = condition.low if side > 0 else 1.0 - condition.high
     asked = Asked(side, need, most, 2.0 * kernel.rounding * kernel.width, level)
-    costs, chosen = _on_cells(features, whole.sizes)
-    first = _starts(whole.sizes)
-
-    def codes_at(point: Ints) -> Floats:
-        places = zip(features, chosen, point - first, strict=True)
-        return np.array([each.codes[at[c]] for each, at, c in places])
-
+    cells = OnCells(features, whole.sizes)
     found = reduced(
-        whole, costs, asked, incumbent, related, lambda point: accept(codes_at(point)), deadline
+        whole, cells.costs, asked, incumbent, related, lambda at: accept(cells.codes(at)), deadline
     )
     if found is None or len(found.leaves.value) == 0:
         return None
-    rooms = np.split(found.room, np.cumsum(found.sizes)[:-1])
-    fewer = [
-        _left(each, kept, room)
-        if f in related
-        else each.at(at[kept])._replace(cells=_numbered(kept))
-        for f, (each, kept, at, room) in enumerate(
-            zip(features, found.kept, chosen, rooms, strict=True)
-        )
-    ]
-    codes = None if found.point is None else codes_at(found.point)
+    codes = None if found.point is None else cells.codes(found.point)
     atoms = atoms_of(whole.kernel.layout, [each.cells.astype(np.int64) for each in features])
     steps = [(step.multiplier, step.h[atoms]) for step in found.steps]
+    fewer = cells.left(found.kept, found.room, related)
     return Reduction(fewer, _Less(score, found), codes, steps, max(float(found.bound), 0.0))
+
+
+class OnCells:
+    """The cheapest candidate of each cell: what it costs, ∞ where there is none, in one row."""
+
+    def __init__(self, features: Sequence[Candidates], sizes: Ints) -> None:
+        self.features, self.first = features, _starts(sizes)
+        self.costs, self.chosen = _on_cells(features, sizes)
+
+    def codes(self, point: Ints) -> Floats:
+        """The codes at a cell of each feature, numbered in one row."""
+        places = zip(self.features, self.chosen, point - self.first, strict=True)
+        return np.array([each.codes[at[c]] for each, at, c in places])
+
+    def left(
+        self, kept: Sequence[Ints], room: Floats, related: frozenset[int]
+    ) -> Sequence[Candidates]:
+        """The candidates in cells that stay, which are numbered anew.
+
+        Of related features those, too, that are dearer than the cheapest of their cell by its room.
+        """
+        rooms = np.split(room, np.cumsum([len(each) for each in kept])[:-1])
+        every = zip(self.features, kept, self.chosen, rooms, strict=True)
+        return [
+            _left(each, of, much)
+            if f in related
+            else each.at(at[of])._replace(cells=_numbered(of))
+            for f, (each, of, at, much) in enumerate(every)
+        ]
 
 
 def _numbered(kept: Ints) -> Cells:

@@ -79,15 +79,19 @@ class Tables(Kernel):
         pairs: Sequence[Pair],
         base: float,
         *,
+        error: float = 0.0,  # of the model's own sum, where it is not just this one
         h: Floats | None = None,  # to begin with, and its multiplier, on the scale of points
         multiplier: float = 0.0,
     ) -> None:
         every = [*points, *(pair.table for pair in pairs)]
         least = math.fsum(float(each.min()) for each in every)
         spread = math.fsum(float(np.ptp(each)) for each in every) or 1.0
-        self.lowest, self.width = least - spread / 2.0, 2.0 * spread
+        # so that what rounding may do to a sum stays within the room around the scale
+        self.width = max(2.0 * spread, 16.0 * error)
+        self.lowest = least - self.width / 4.0
         size = abs(base) + abs(least) + math.fsum(float(np.abs(each).max()) for each in every)
-        self.rounding = 1e-12 + 8 * (len(every) + 3) * 2.0**-53 * size / self.width
+        exact = 8 * (len(every) + 3) * 2.0**-53 * size
+        self.rounding = 1e-12 + (exact + error) / self.width
         parts = [(each - each.min()) / self.width for each in every]
         tables = [turned.ravel() for each in parts[len(points) :] for turned in (each.T, each)]
         self.numbers = np.concatenate([[self.rounding], *parts[: len(points)], *tables])
@@ -196,7 +200,7 @@ def _alive(
 
 
 @inline
-def _row(layout: Any, e: int, other: int, low: int) -> int:
+def row_of(layout: Any, e: int, other: int, low: int) -> int:
     """Where of the other's bin the numbers of the table for the bins of an entry begin."""
     own = layout[layout[ATOM] + e + 1] - layout[layout[ATOM] + e]
     return int(layout[layout[TABLE] + e] + other * own + low)
@@ -223,7 +227,7 @@ def _interval(
         least, most = np.inf, -np.inf
         for j in range(ints[3 * g], ints[3 * g + 1] + 1):
             if scratch[layout[layout[ATOM] + g] + j] < np.inf:
-                at_row = _row(layout, e, j, low)
+                at_row = row_of(layout, e, j, low)
                 row = numbers[at_row : at_row + many]
                 for i in range(many):
                     if alive[i] < np.inf:
@@ -246,7 +250,7 @@ def _settled(numbers: Any, layout: Any, side: int, h: Any, ints: Any) -> None:
         if ints[3 * o + 2] > 1:
             continue
         low, many, atom = ints[3 * e], ints[3 * e + 1] - ints[3 * e] + 1, layout[layout[ATOM] + e]
-        row = numbers[_row(layout, e, ints[3 * o], low) :]
+        row = numbers[row_of(layout, e, ints[3 * o], low) :]
         h[layout[layout[ATOM] + o] + ints[3 * o]] = 0.0
         for i in range(many):
             if h[atom + low + i] < np.inf:
@@ -267,7 +271,7 @@ def _collect(
     for j in range(ints[3 * o], ints[3 * o + 1] + 1):
         here = h[other + j]
         if here < np.inf:
-            at = _row(layout, e, j, low)
+            at = row_of(layout, e, j, low)
             row = numbers[at : at + many]
             for i in range(many):
                 value = here - side * row[i]
@@ -330,7 +334,7 @@ def _constant(numbers: Any, layout: Any, side: int, h: Any, ints: Any, p: int) -
     own = h[atom + low : atom + low + many]
     for j in range(ints[3 * o], ints[3 * o + 1] + 1):
         if h[other + j] < np.inf:
-            at, least = _row(layout, e, j, low), np.inf
+            at, least = row_of(layout, e, j, low), np.inf
             row = numbers[at : at + many]
             for i in range(many):
                 value = own[i] - side * row[i]
@@ -477,6 +481,6 @@ def _errors(numbers: Any, layout: Any, span: Any, point: Any, out: Any, scratch:
         i = layout[layout[BIN] + layout[layout[MAP] + e] + point[f]]
         j = layout[layout[BIN] + layout[layout[MAP] + o] + point[g]]
         bound = kept[layout[layout[ATOM] + e] + i] + kept[layout[layout[ATOM] + o] + j]
-        error = scratch[own + p] + bound - side * numbers[_row(layout, e, j, i)]
+        error = scratch[own + p] + bound - side * numbers[row_of(layout, e, j, i)]
         out[f] += 0.5 * error
         out[g] += 0.5 * error
