@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,7 @@ from laws.questions import Card, a_cost, a_table, chance, one_of, with_relations
 from laws.safety import check_noise, check_room
 from trust_recourse import Schema
 from trust_recourse.cells import Grid, of_class
+from trust_recourse.sums import table_score
 from trust_recourse.sums.tables import Pair
 
 
@@ -82,6 +84,24 @@ def _bins(rng, cells):
 
 def judge(seed: int) -> checks.Findings:
     """All laws of an answer, with questions reduced by force or as they come."""
-    findings = checks.judge(seed, a_place, (check_noise, check_room))
+    rng, reduced, found = np.random.default_rng(seed), table_score.reduced, []
+
+    def counted(*given):
+        found.append(reduced(*given))
+        return found[-1]
+
+    fewest = 0 if chance(rng, 0.7) else table_score.FEWEST
+    with (
+        mock.patch.object(table_score, "FEWEST", fewest),
+        mock.patch.object(table_score, "reduced", counted),
+    ):
+        findings = checks.judge(seed, a_place, (check_noise, check_room))
     findings.counts["sums of tables"] += findings.counts.pop("Sum", 0)
+    findings.counts["questions that were reduced"] += len(found)
+    findings.counts["cells fixed"] += sum(_fixed(each) for each in found)
     return findings
+
+
+def _fixed(less) -> int:
+    """Whether a reduction left less than all cells."""
+    return int(any(len(kept) < kept[-1] + 1 for kept in less.kept))

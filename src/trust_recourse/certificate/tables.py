@@ -260,7 +260,9 @@ class Tables(Bounds):
             for p, h, of in zip(places, own, part.bins, strict=True):
                 gains[:, p] += h[:, of]
         told = gains[choices.box, choices.candidate]
-        return most < level, [Relaxation(level - base - k, told, np.zeros(len(told)))]
+        out = most < level
+        needed = np.where(out, 0.0, level - base - k)
+        return out, [Relaxation(needed, told, np.zeros(len(told)))]
 
     def looseness(self, first: Ints, last: Ints) -> Floats:
         """How far each feature's points go apart, and its tables."""
