@@ -516,7 +516,7 @@ class Recourse:
         if self.library is None:
             return
         said = float(self.library.predict_proba(codes[None])[0, self.wanted_at])
-        if not abs(said - confidence) <= self.library.close:
+        if abs(said - confidence) > sums.tolerance(self.model, codes[None])[0]:
             raise RuntimeError(
                 f"the library says {said!r} of an option where its model as read says "
                 f"{confidence!r}; please report this"

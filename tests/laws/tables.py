@@ -53,7 +53,9 @@ def some_edges(rng, feature, column):
     cuts = np.unique(np.concatenate([known, (known[1:] + known[:-1]) / 2]))
     cuts = np.unique(np.floor(cuts)) if feature.kind == "integer" else cuts
     cuts = np.setdiff1d(cuts, [code for code in feature.missing if not is_blank(code)])
-    return np.sort(rng.choice(cuts, min(len(cuts), int(rng.integers(1, 9))), replace=False)).tolist()
+    return np.sort(
+        rng.choice(cuts, min(len(cuts), int(rng.integers(1, 9))), replace=False)
+    ).tolist()
 
 
 def a_sum(rng, schema, edges, share=0.6) -> Sum:

@@ -152,7 +152,9 @@ class Sum(Reader):
         found = []
         for f, points in enumerate(self.points):
             columns = [points, *(of for each in self.tables for g, of in _sides(each) if g == f)]
-            found.append(np.unique(np.column_stack(columns), axis=0, return_inverse=True)[1].ravel())
+            found.append(
+                np.unique(np.column_stack(columns), axis=0, return_inverse=True)[1].ravel()
+            )
         return tuple(found)
 
     def bounds(self, cells: Sequence[Ints], functions: Sequence[Function] = ()) -> Tables:
@@ -161,7 +163,9 @@ class Sum(Reader):
         low, high = ([turn(each) for each in points] for turn in (self.down, self.up))
         parts = []
         for features, bins, numbers in self.tables:
-            each = [np.unique(bins[k][cells[f]], return_inverse=True) for k, f in enumerate(features)]
+            each = [
+                np.unique(bins[k][cells[f]], return_inverse=True) for k, f in enumerate(features)
+            ]
             (rows, of_f), (columns, of_g) = each
             part = numbers[np.ix_(rows, columns)]
             if min(part.shape) > 1:

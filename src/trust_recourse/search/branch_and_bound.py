@@ -264,7 +264,9 @@ class BranchAndBound:
         ends = task.cells[task.offset[:-1]], task.cells[task.offset[1:] - 1]
         kernel = conditions[0].score.kernel
         loose = kernel.intervals(ends[0][None], ends[1][None])[0, 2:]
-        least = np.minimum.reduceat(task.costs, task.offset[:-1])  # not 0 once cells are fixed
+        least = np.minimum.reduceat(
+            task.costs, task.offset[:-1]
+        )  # above 0 where a question is less
         self.store.key[0] = -1.0 if max_confidence else math.fsum(least.tolist())
         self.store.split[0] = int(np.where(last > 0, loose, -1.0).argmax())
         self.store.where[0], self.store.mark[0] = -1, 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -38,8 +39,8 @@ def adopt(
     `CatBoostClassifier`, a decision tree, forest, gradient or histogram gradient boosting of
     scikit-learn, and an `ExplainableBoostingClassifier` of interpret, of two classes. The schema's
     columns are the model's, in any order. With rows `X`, as the library takes them, the library is
-    asked again, and what differs in one bit is refused (of an EBM, whose exponential function is
-    its own, in the last two of a probability). `classes` are other labels for the model's two, in the order of its own: LightGBM's and
+    asked again, and what differs in one bit is refused, of an EBM by more than rounding may bring.
+    `classes` are other labels for the model's two, in the order of its own: LightGBM's and
     XGBoost's files know only 0 and 1.
 
     Or it takes the path of a file in the library's own safe format: LightGBM's text, XGBoost's JSON
@@ -64,8 +65,7 @@ def adopt(
     else:
         read, library = known(model, schema)
         if X is not None:
-            said = library.reader.predict_proba(model, X)
-            _compare(read.predict_proba(X), said, X, library.close)
+            _compare(read, library.reader.predict_proba(model, X), X)
     return read if classes is None else renamed(read, classes)
 
 
@@ -74,9 +74,11 @@ def renamed(read: Read, classes: Sequence[Any]) -> Read:
     found = two_classes(list(classes))
     if found[0] == found[1]:
         raise ValueError(f"classes={list(classes)}; expected two different labels")
-    if isinstance(read, Additive):
-        return read.renamed(found)
-    return replace(read, classes_=found)
+    if isinstance(read, SumModel):
+        return replace(read, classes_=found)
+    other = copy(read)
+    other.classes_ = found
+    return other
 
 
 class Library(NamedTuple):
@@ -85,11 +87,6 @@ class Library(NamedTuple):
     model: Any
     columns: Columns
     reader: Any
-
-    @property
-    def close(self) -> float:
-        """How far its probabilities may lie from those of its model as read."""
-        return float(getattr(self.reader, "CLOSE", 0.0))
 
     def predict_proba(self, codes: Floats) -> Floats:
         """What the library itself says, (n, 2)."""
@@ -130,8 +127,17 @@ def _reader(model: Any) -> Any:
     return reader if type(model).__name__ in reader.NAMES else None
 
 
-def _compare(ours: Any, theirs: Any, X: Any, close: float) -> None:
-    apart = np.flatnonzero((np.abs(ours - theirs) > close).any(axis=1))
+def tolerance(read: Read, codes: Floats) -> Floats:
+    """How far a library's probability may lie from its model's as read; trees have the same bits.
+
+    Of others a library adds up terms in an order of its own, or has its own exponential function.
+    """
+    return read.apart(codes) if isinstance(read, Additive) else np.zeros(len(codes))
+
+
+def _compare(read: Read, theirs: Any, X: Any) -> None:
+    ours, most = read.predict_proba(X), tolerance(read, read.schema_.encode(X))
+    apart = np.flatnonzero((np.abs(ours - theirs) > most[:, None]).any(axis=1))
     if len(apart):
         row = int(apart[0])
         label = X.index[row] if hasattr(X, "index") else row
@@ -187,5 +193,5 @@ def read_file(source: Path, schema: Schema, X: pd.DataFrame | None = None) -> Im
         told = f"{type(error).__name__}: {error}".partition("\n")[0]
         raise UnreadableError(f"{source}: damaged, or of no known version ({told})") from error
     if X is not None:
-        _compare(read.predict_proba(X), theirs, X, library.close)
+        _compare(read, theirs, X)
     return Imported(form.name, read, library.columns.names is not None)

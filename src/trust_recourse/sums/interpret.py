@@ -26,7 +26,6 @@ from trust_recourse.sums.tables import Pair
 from trust_recourse.wording import some
 
 NAMES = ("ExplainableBoostingClassifier",)
-CLOSE = 4 * 2.0**-53  # of a probability: what the library's own exponential function is off by
 
 Bins = Floats | Mapping[str, int]  # cuts, or the bin of each category
 
@@ -73,7 +72,9 @@ def read(model: Any, schema: Schema) -> tuple[Additive, Columns]:
                 f"a term of {len(features)} features together ({told}); so far terms of one and of "
                 "two can be read: learn it with interactions of two"
             )
-        bins = [read_of[f].bins(len(at), many) for f, many in zip(features, table.shape, strict=True)]
+        bins = [
+            read_of[f].bins(len(at), many) for f, many in zip(features, table.shape, strict=True)
+        ]
         if not np.isfinite(table[np.ix_(*bins)]).all():
             raise UnreadableError(f"the term of {some([schema.names[f] for f in features])} adds "
                                   "what is no finite number")  # fmt: skip
@@ -184,7 +185,11 @@ def opened(data: bytes) -> Any:
         raise UnreadableError(f"an EBM for {output['task']}; expected one of two classes")
     model = ExplainableBoostingClassifier()
     names = [each["name"] for each in whole["features"]]
-    model.classes_, model.link_, model.link_param_ = np.array(output["classes"]), output["link"], math.nan
+    model.classes_, model.link_, model.link_param_ = (
+        np.array(output["classes"]),
+        output["link"],
+        math.nan,
+    )
     model.intercept_ = np.array(whole["intercept"], float)
     model.feature_names_in_, model.n_features_in_ = names, len(names)
     model.feature_types_in_ = [each["type"] for each in whole["features"]]

@@ -174,36 +174,84 @@ class LeafParts(Parts):
 
 @dataclass(frozen=True, eq=False)
 class PointParts(Parts):
-    """A term for each feature, which has a number for each of its cells, then one for each pair.
+    """A term for each feature, which has a number for each of its cells."""
+
+    points: Sequence[Floats]
+
+    @cached_property
+    def uses(self) -> Bools:
+        """(F, F): whether a feature's cells have different numbers."""
+        return np.diag([bool(np.ptp(each) > 0) for each in self.points])
+
+    def at(self, codes: Floats) -> Floats:
+        """(F,): the number of the cell in which each feature lies."""
+        cells = self.grid.cells(codes[None])[0].tolist()
+        each = [points[cell] for points, cell in zip(self.points, cells, strict=True)]
+        return self.scale * np.array(each)
+
+    def shares(self, a: Floats, b: Floats) -> Floats:
+        """(F, F): a feature's own change."""
+        return np.diag(self.at(b) - self.at(a))
+
+    def name(self, term: int) -> str:
+        """It is a bin of its feature."""
+        return f"{self.words.term} of {self.grid.schema[term].title}"
+
+    @property
+    def sentence(self) -> str:
+        """How bins make the score."""
+        return f"Each value lies in a bin, and adds what that is worth to the {self.words.note}."
+
+    def table(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+        """Every bin and its points."""
+        rows = []
+        for f, (feature, points) in enumerate(zip(self.grid.schema, self.points, strict=True)):
+            for cell, number in enumerate((self.scale * points).tolist()):
+                told = self.grid.statement(f, np.arange(len(points)) == cell) or "any"
+                rows.append([feature.title, told, f"{number:+g}"])
+        return ("feature", self.words.term, self.words.score), rows
+
+    def boxes(self, terms: Sequence[int], cells: Cells) -> list[Sequence[Bools]]:
+        """The feature's cell, and any of all others."""
+        whole = [np.ones(size, bool) for size in self.grid.sizes.tolist()]
+        return [[*whole[:f], np.arange(len(whole[f])) == cells[f], *whole[f + 1 :]] for f in terms]
+
+
+@dataclass(frozen=True, eq=False)
+class TableParts(PointParts):
+    """A term for each feature, then one for each pair of them.
 
     What a pair changes is shared as by the leaves of a tree: each of its two features has the mean
     of what its move brings before and after the other's.
     """
 
-    points: Sequence[Floats]
-    pairs: Sequence[Pair] = ()
+    pairs: Sequence[Pair]
+
+    def _titles(self, term: int) -> list[str]:
+        """Those of a term's features."""
+        own = term < len(self.points)
+        features = (term,) if own else self.pairs[term - len(self.points)].features
+        return [self.grid.schema[f].title for f in features]
 
     @cached_property
     def uses(self) -> Bools:
         """(T, F): whether a feature's cells have different numbers in a term."""
-        found = np.zeros((len(self.points) + len(self.pairs), len(self.points)), bool)
-        np.fill_diagonal(found, [bool(np.ptp(each) > 0) for each in self.points])
-        for t, pair in enumerate(self.pairs, len(self.points)):
+        found = np.zeros((len(self.pairs), len(self.points)), bool)
+        for t, pair in enumerate(self.pairs):
             for axis, (f, bins) in enumerate(zip(pair.features, pair.bins, strict=True)):
                 found[t, f] = (np.ptp(pair.table.take(bins, axis=axis), axis=axis) > 0).any()
-        return found
+        return np.concatenate([super().uses, found])
 
     def at(self, codes: Floats) -> Floats:
         """(T,): the number of the bin in which each feature, or pair of them, lies."""
         cells = self.grid.cells(codes[None])
-        each = [points[cell] for points, cell in zip(self.points, cells[0], strict=True)]
-        return self.scale * np.array([*each, *(float(pair.at(cells)[0]) for pair in self.pairs)])
+        both = [float(pair.at(cells)[0]) for pair in self.pairs]
+        return np.concatenate([super().at(codes), self.scale * np.array(both)])
 
     def shares(self, a: Floats, b: Floats) -> Floats:
-        """(T, F): a feature's own change, and of a pair's its half before and after the other's."""
+        """(T, F): a feature's own change, and of a pair's that with the other before and after."""
         before, after = self.grid.cells(np.stack([a, b]))
-        change = self.at(b) - self.at(a)
-        found = np.zeros(self.uses.shape)
+        change, found = self.at(b) - self.at(a), np.zeros(self.uses.shape)
         np.fill_diagonal(found, change[: len(self.points)])
         for t, pair in enumerate(self.pairs, len(self.points)):
             f, g = pair.features
@@ -217,43 +265,37 @@ class PointParts(Parts):
     def name(self, term: int) -> str:
         """It is a bin of its feature, or of two together."""
         if term < len(self.points):
-            return f"{self.words.term} of {self.grid.schema[term].title}"
-        a, b = self._titles(self.pairs[term - len(self.points)])
-        return f"{self.words.term} of {a} and {b} together"
-
-    def _titles(self, pair: Pair) -> list[str]:
-        return [self.grid.schema[f].title for f in pair.features]
+            return super().name(term)
+        return f"{self.words.term} of {' and '.join(self._titles(term))} together"
 
     @property
     def sentence(self) -> str:
         """How bins make the score."""
-        both = ", and so do two values together" if self.pairs else ""
-        told = f"Each value lies in a bin, and adds what that is worth to the {self.words.note}"
-        return f"{told}{both}."
+        return f"{super().sentence} So do some values two together, in bins of both."
 
     def table(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
-        """Every bin and its points; of pairs, which have many, between what they lie."""
-        rows = []
-        for f, (feature, points) in enumerate(zip(self.grid.schema, self.points, strict=True)):
-            for cell, number in enumerate((self.scale * points).tolist()):
-                told = self.grid.statement(f, np.arange(len(points)) == cell) or "any"
-                rows.append([feature.title, told, f"{number:+g}"])
-        for pair in self.pairs:
-            low, high = sorted((self.scale * np.array([pair.table.min(), pair.table.max()])).tolist())
+        """Every bin and its points; of pairs, which have many, between what these lie."""
+        head, rows = super().table()
+        more = []
+        for t, pair in enumerate(self.pairs, len(self.points)):
+            ends = self.scale * np.array([pair.table.min(), pair.table.max()])
             told = f"{pair.table.size} {self.words.term}s of both"
-            rows.append([" and ".join(self._titles(pair)), told, f"{low:+g} to {high:+g}"])
-        return ("feature", self.words.term, self.words.score), rows
+            low, high = sorted(ends.tolist())
+            more.append([" and ".join(self._titles(t)), told, f"{low:+g} to {high:+g}"])
+        return head, [*rows, *more]
 
     def boxes(self, terms: Sequence[int], cells: Cells) -> list[Sequence[Bools]]:
-        """The feature's cell, or the cells in the same bins of a pair, and any of all others."""
+        """The feature's cell, or those in the same bins of a pair, and any of all others."""
         found = []
         for term in terms:
-            box = [np.ones(size, bool) for size in self.grid.sizes.tolist()]
             if term < len(self.points):
-                box[term] = np.arange(len(box[term])) == cells[term]
-            else:
-                pair = self.pairs[term - len(self.points)]
-                for f, bins in zip(pair.features, pair.bins, strict=True):
-                    box[f] = bins == bins[cells[f]]
+                found += super().boxes([term], cells)
+                continue
+            box, pair = (
+                [np.ones(n, bool) for n in self.grid.sizes],
+                self.pairs[term - len(self.points)],
+            )
+            for f, bins in zip(pair.features, pair.bins, strict=True):
+                box[f] = bins == bins[cells[f]]
             found.append(box)
         return found

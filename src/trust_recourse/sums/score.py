@@ -136,9 +136,7 @@ class OnCells:
         rooms = np.split(room, np.cumsum([len(each) for each in kept])[:-1])
         every = zip(self.features, kept, self.chosen, rooms, strict=True)
         return [
-            _left(each, of, much)
-            if f in related
-            else each.at(at[of])._replace(cells=_numbered(of))
+            _left(each, of, much) if f in related else each.at(at[of])._replace(cells=_numbered(of))
             for f, (each, of, at, much) in enumerate(every)
         ]
 

@@ -116,7 +116,13 @@ def _cheapest(costs: Floats, first: Ints, sizes: Ints) -> Ints:
 
 
 def _bound(
-    cells: Bools, costs: Floats, gains: Floats, price: float, needed: float, first: Ints, sizes: Ints
+    cells: Bools,
+    costs: Floats,
+    gains: Floats,
+    price: float,
+    needed: float,
+    first: Ints,
+    sizes: Ints,
 ) -> tuple[float, Floats]:
     """What every answer costs at least, and how much more with each cell."""
     if needed == math.inf:

@@ -8,8 +8,17 @@ from functools import cache
 
 import numpy as np
 
-from trust_recourse.cells import Candidates, Cells, Condition, Floats, Grid, Reduction
-from trust_recourse.sums.additive import Additive, CardScore
+from trust_recourse.cells import (
+    Candidates,
+    Cells,
+    Condition,
+    Floats,
+    Grid,
+    Reduction,
+    Score,
+    of_class,
+)
+from trust_recourse.sums.additive import Additive, logistic
 from trust_recourse.sums.score import OnCells, numbers
 from trust_recourse.sums.table_reduce import Asked, Less, reduced
 from trust_recourse.sums.tables import Pair, Tables, atoms_of
@@ -17,14 +26,25 @@ from trust_recourse.sums.tables import Pair, Tables, atoms_of
 FEWEST = 64  # numbers in tables of two features from which on a question is reduced
 
 
-class TableScore(CardScore):
+class TableScore(Score):
     """The confidence of a class."""
 
     kernel: Tables
 
-    def __init__(self, card: Additive, kernel: Tables, wanted: int) -> None:
-        super().__init__(card, kernel, wanted)
+    def __init__(self, card: Additive, wanted: int) -> None:
+        self.card, self.wanted, self.rises = card, wanted, wanted == 1
+        self.grid = card.grid
+        self.kernel = Tables(card.grid.sizes, card.points, card.pairs, card.base)
         compile_all()
+
+    def at(self, cells: Cells) -> Floats:
+        """Confidence at rows of cells: the very floats of `predict_proba`."""
+        return of_class(self.card.confidence_at(cells), self.wanted)
+
+    def confidence(self, number: Floats) -> Floats:
+        """The confidence that stands for a number of the kernel."""
+        total = self.card.base + self.kernel.lowest + self.kernel.width * number
+        return of_class(logistic(total), self.wanted)
 
     def reduce(
         self,
@@ -40,7 +60,9 @@ class TableScore(CardScore):
         if sum(pair.table.size for pair in pairs) < FEWEST:
             return None
         kernel, side = self.kernel, condition.side
-        low, high = (condition.low, condition.high) if side > 0 else (-condition.high, -condition.low)
+        low, high = (
+            (condition.low, condition.high) if side > 0 else (-condition.high, -condition.low)
+        )
         if not math.isfinite(low):  # no sum has such a confidence
             return None
         slack = 2.0 * kernel.rounding
@@ -92,5 +114,3 @@ def compile_all() -> None:
     kernel = Tables(sizes, [np.zeros(2), np.zeros(2)], [pair], 0.0)
     costs, asked = np.array([0.0, 1.0, 0.0, 2.0]), Asked(1, 0.4, 0.8, 0.4)
     reduced(kernel, [np.zeros(2), np.zeros(2)], [pair], costs, asked, math.inf, lambda _: True)
-
-

@@ -125,7 +125,9 @@ def _layout(sizes: Ints, pairs: Sequence[Pair]) -> Ints:
     features = [f for pair in pairs for f in pair.features]
     maps = [np.asarray(of, np.int64) for pair in pairs for of in pair.bins]
     bins = [n for pair in pairs for n in pair.table.shape]
-    tables = accumulate((math.prod(pair.table.shape) for pair in pairs for _ in range(2)), initial=0)
+    tables = accumulate(
+        (math.prod(pair.table.shape) for pair in pairs for _ in range(2)), initial=0
+    )
     first = 1 + int(sizes.sum())
     by_feature = [[e for e, of in enumerate(features) if of == f] for f in range(len(sizes))]
     parts = {
@@ -326,6 +328,25 @@ def _sweep(
 
 
 @inline
+def _tighten(
+    numbers: Any, layout: Any, side: int, h: Any, ints: Any, marginal: Any
+) -> None:
+    """After a sweep down, the least h that leaves every K at 0.
+
+    What a dear bin was handed in vain would else be a gain of its cells.
+    """
+    for p in range(layout[P]):
+        if ints[6 * p + 2] > 1 and ints[6 * p + 5] > 1:
+            f, g = layout[layout[FEATURE] + 2 * p], layout[layout[FEATURE] + 2 * p + 1]
+            e = 2 * p if f > g else 2 * p + 1
+            atom = layout[layout[ATOM] + e]
+            _collect(numbers, layout, side, e, h, ints, marginal)
+            for i in range(ints[3 * e], ints[3 * e + 1] + 1):
+                if h[atom + i] < np.inf:
+                    h[atom + i] = -marginal[atom + i]
+
+
+@inline
 def _constant(numbers: Any, layout: Any, side: int, h: Any, ints: Any, p: int) -> float:
     """K of a pair: the most that its table is above h."""
     e, o, best = 2 * p, 2 * p + 1, np.inf
@@ -344,9 +365,7 @@ def _constant(numbers: Any, layout: Any, side: int, h: Any, ints: Any, p: int) -
 
 
 @inline
-def _gains(
-    numbers: Any, layout: Any, span: Any, side: int, spend: Any, h: Any, gains: Any
-) -> None:
+def _gains(numbers: Any, layout: Any, span: Any, side: int, spend: Any, h: Any, gains: Any) -> None:
     """The gain of each cell, −∞ of those that cannot be paid."""
     d = layout[D]
     for f in range(d):
@@ -450,6 +469,7 @@ def _relaxation(
         )  # fmt: skip
         for a in range(n):
             h[a] = kept[a]
+        _tighten(numbers, layout, side, h, ints, marginal)
     k, most, size = 0.0, 0.0, 0.0
     for p in range(pairs):
         constants[p] = _constant(numbers, layout, side, h, ints, p)
