@@ -25,7 +25,7 @@ from trust_recourse.files import FileError, write_whole
 from trust_recourse.schema.scalars import plain
 
 FORMAT = 4
-# 1 knew no dominance of clauses, 2 only Tsetlin machines, 3 no slopes and no calibration of sums
+# 1 knew no dominance of clauses, 2 only Tsetlin machines, 3 no slopes, pairs or calibrated sums
 READ = ("1", "2", "3", "4")
 KIND = "trust-recourse model"
 MOST_BYTES = 4 << 30

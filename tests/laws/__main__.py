@@ -32,7 +32,8 @@ NEWS = 30.0  # seconds between two lines of progress
 WARMING = range(12)  # seeds that between them call all there is to compile
 FORK = multiprocessing.get_context("fork")
 LAWS = {  # and their modules
-    "machines": "checks", "lines": "lines", "trees": "trees", "mip": "mip", "answers": "answers",
+    "machines": "checks", "lines": "lines", "tables": "tables", "trees": "trees", "mip": "mip",
+    "answers": "answers",
 }  # fmt: skip
 
 

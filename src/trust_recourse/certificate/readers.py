@@ -7,10 +7,16 @@ from typing import Any
 from trust_recourse.certificate.reader import Reader
 from trust_recourse.certificate.record import CertificateError
 from trust_recourse.certificate.sums import Card
+from trust_recourse.certificate.tables import Sum
 from trust_recourse.certificate.trees import Ensemble
 from trust_recourse.certificate.tsetlin import Machine
 
-READERS: dict[str, type[Reader]] = {"tsetlin": Machine, "points": Card, "sums": Ensemble}
+READERS: dict[str, type[Reader]] = {
+    "tsetlin": Machine,
+    "points": Card,
+    "tables": Sum,
+    "sums": Ensemble,
+}
 
 
 def why_not(model: Any) -> str:
@@ -18,7 +24,8 @@ def why_not(model: Any) -> str:
 
     >>> print(why_not(len))
     the checker has no reader for builtin_function_or_method; it reads Tsetlin machines, tables of
-    points and sums of trees, and a library's own trees as adopt(model, schema)
+    points, tables of points of two features and sums of trees, and a library's own trees as
+    adopt(model, schema)
     """
     kind = type(model).__name__
     if str(getattr(model, "family", "")) in READERS:

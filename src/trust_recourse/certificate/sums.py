@@ -142,6 +142,19 @@ class Card(Reader):
         return Points(self, tuple(each[of] for each, of in zip(self.points, cells, strict=True)))
 
 
+def check_points(model: Any) -> None:
+    """Refuse a model that has not one finite number for each cell of each feature."""
+    each = zip(model.schema_, model.grid.edges, model.points, strict=True)
+    for feature, cuts, points in each:
+        known = len(feature.values) if feature.kind == "category" else len(cuts) + 1
+        cells = known + (len(feature.missing) > 0)
+        ascending = np.isfinite(cuts).all() and (np.diff(cuts) > 0).all()
+        if not (ascending and points.shape == (cells,) and np.isfinite(points).all()):
+            raise CertificateError(
+                f"the model's points of {feature.name!r} are not one number for each cell"
+            )
+
+
 @dataclass(frozen=True, eq=False)
 class Points(Bounds):
     """The card on boxes of candidates."""

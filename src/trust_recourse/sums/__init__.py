@@ -30,6 +30,7 @@ __all__ = ["Additive", "SumModel", "UnreadableError", "adopt"]
 
 _READERS = {  # of the classes of a library, by its name
     "catboost": ("catboost",),
+    "interpret": ("interpret",),
     "lightgbm": ("lightgbm",),
     "sklearn": ("sklearn", "linear", "pipelines"),
     "scorecard": ("scorecard",),
@@ -45,17 +46,17 @@ def adopt(
     """The same model as a sum of trees, or of points and slopes, with the library's numbers.
 
     It takes a `LGBMClassifier`, `XGBClassifier` or `Booster` of either library, a
-    `CatBoostClassifier`, and of scikit-learn a decision tree, forest, gradient or histogram
-    gradient boosting, or a logistic regression, of two classes; or a pipeline that ends with one,
-    which may be calibrated, and is read in people's own columns. The schema's columns are the
-    model's, in any order. With rows `X`, as the library takes them, the library is asked again, and
-    what differs in one bit is refused, of a regression or a calibrator by more than rounding may
-    bring. `classes` are other labels for the model's two, in the order of its own: LightGBM's and
-    XGBoost's files know only 0 and 1.
+    `CatBoostClassifier`, an `ExplainableBoostingClassifier` of interpret, and of scikit-learn a
+    decision tree, forest, gradient or histogram gradient boosting, or a logistic regression, of two
+    classes; or a pipeline that ends with one, which may be calibrated, and is read in people's own
+    columns. The schema's columns are the model's, in any order. With rows `X`, as the library takes
+    them, the library is asked again, and what differs in one bit is refused, of a regression, an
+    EBM or a calibrator by more than rounding may bring. `classes` are other labels for the model's
+    two, in the order of its own: LightGBM's and XGBoost's files know only 0 and 1.
 
     Or it takes the path of a file in the library's own safe format: LightGBM's text, XGBoost's JSON
-    or UBJSON, or one of skops for scikit-learn and pipelines; or a scorecard in CSV, see
-    docs/linear.md. `X` is then rows as any table has them, or an array in the schema's order. A
+    or UBJSON, an EBM's JSON, or one of skops for scikit-learn and pipelines; or a scorecard in CSV,
+    see docs/linear.md. `X` is then rows as any table has them, or an array in the schema's order. A
     pickle is never opened.
 
     The library sees people's own values: a missing code such as -9 as that number, a blank as NaN;
@@ -118,8 +119,8 @@ def known(model: Any, schema: Schema) -> tuple[Read, Library]:
     if reader is None:
         raise UnreadableError(
             f"given {type(model).__module__}.{type(model).__name__}; expected a tree, forest or "
-            "boosted trees of scikit-learn, LightGBM, XGBoost or CatBoost, a logistic regression, "
-            "or a pipeline that ends with one"
+            "boosted trees of scikit-learn, LightGBM, XGBoost or CatBoost, an EBM of interpret, a "
+            "logistic regression, or a pipeline that ends with one"
         )
     if type(model).__name__ != "Booster" and not hasattr(model, "classes_"):
         raise UnreadableError(f"{type(model).__name__}: it has not learnt yet; call fit first")

@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from trust_recourse.cells import (
     ERRORS,
     INTERVAL,
     RELAXATION,
+    Cells,
     Floats,
     Grid,
     Ints,
@@ -32,7 +33,8 @@ from trust_recourse.files import FileError
 from trust_recourse.question import decided
 from trust_recourse.schema import Schema
 from trust_recourse.schema.steps import ratio
-from trust_recourse.sums.parts import Parts, PointParts, Words
+from trust_recourse.sums.parts import Parts, PointParts, TableParts, Words
+from trust_recourse.sums.tables import Pair
 
 POINTS = Words(
     "points", "bin", "features",
@@ -47,7 +49,8 @@ class Additive:
 
     `edges` are the ascending last values of each ordered column's cells but the last, and none for
     a category; `points` are those of each cell, a missing value's last. `slopes`, of numbers alone,
-    are points per unit: a value x in a cell has its points + its slope · x. The more points, the
+    are points per unit: a value x in a cell has its points + its slope · x. `pairs`, beside which
+    there are no slopes, are tables of the points of two columns together. The more points, the
     likelier is `classes[1]`.
 
     >>> from trust_recourse.schema import Feature
@@ -60,8 +63,6 @@ class Additive:
     [0.5, 0.269]
     """
 
-    family: ClassVar[str] = "points"  # by which a checker of certificates knows how to read it
-
     def __init__(
         self,
         schema: Schema,
@@ -69,6 +70,7 @@ class Additive:
         points: Sequence[Sequence[float] | Floats],
         *,
         slopes: Sequence[Sequence[float] | Floats] | None = None,
+        pairs: Sequence[Pair] = (),
         base: float = 0.0,
         classes: Sequence[Any] | NDArray[Any] = (0, 1),
     ) -> None:
@@ -79,9 +81,18 @@ class Additive:
         self.points = tuple(np.asarray(each, float) for each in points)
         flat = tuple(np.zeros_like(each) for each in self.points)
         self.slopes = flat if slopes is None else tuple(np.asarray(each, float) for each in slopes)
+        self.pairs = tuple(map(Pair.read, pairs))
         self._check()
+        self._check_pairs()
         self.sloped = tuple(f for f, each in enumerate(self.slopes) if each.any())
+        if self.sloped and self.pairs:
+            raise ValueError("slopes and pairs: given both, expected one of them")
         self._kernel = Points(self.grid, self.points, self.base)
+
+    @property
+    def family(self) -> str:
+        """By which a checker of certificates knows how to read it."""
+        return "tables" if self.pairs else "points"
 
     def _check(self) -> None:
         if len(self.classes_) != 2:
@@ -120,12 +131,36 @@ class Additive:
         ]
         return schema if features == [*schema] else replace(schema, features=tuple(features))
 
+    def _check_pairs(self) -> None:
+        for pair in self.pairs:
+            known = all(0 <= f < len(self.schema_) for f in pair.features)
+            if not (known and len(set(pair.features)) == 2):
+                given = f"pairs, features: given {pair.features}"
+                raise ValueError(f"{given}, expected two places in the schema, one twice never")
+            where = f"pair {self._named(pair)!r}"
+            if pair.table.ndim != 2 or not np.isfinite(pair.table).all():
+                given = f"{where}, table: given an array of shape {pair.table.shape}"
+                raise ValueError(f"{given}, expected finite numbers in rows and columns")
+            for f, bins, many in zip(pair.features, pair.bins, pair.table.shape, strict=True):
+                size = int(self.grid.sizes[f])
+                if bins.shape != (size,) or not ((bins >= 0) & (bins < many)).all():
+                    raise ValueError(
+                        f"{where}, bins of {self.schema_[f].name!r}: given {bins.tolist()}, "
+                        f"expected for each of {size} cells one of the {many} in the table"
+                    )
+
+    def _named(self, pair: Pair) -> str:
+        return " and ".join(self.schema_[f].name for f in pair.features)
+
     @property
     def fingerprint_(self) -> str:
         """What names this card: a digest of all that its answers depend on."""
         parts = [repr(self.schema_.to_dict()), repr(self.classes_.tolist()), self.base.hex()]
         held = (self.grid.edges, self.points, *((self.slopes,) if self.sloped else ()))
         parts += [repr([value.hex() for value in each.tolist()]) for of in held for each in of]
+        for pair in self.pairs:
+            parts += [repr([pair.features, pair.table.shape, *(of.tolist() for of in pair.bins)])]
+            parts += [pair.table.astype("<f8").tobytes().hex()]
         return sha256("\n".join(parts).encode()).hexdigest()
 
     def decide(self, *, decision_threshold: float | None = None, wanted: Any = None) -> Self:
@@ -167,8 +202,21 @@ class Additive:
 
     def total(self, codes: Floats) -> Floats:
         """The sum of all points at rows of codes."""
-        at, (points, slopes) = self.grid.first_cell + self.grid.cells(codes), self._row
+        cells = self.grid.cells(codes)
+        if self.pairs:
+            return np.asarray(np.add.accumulate(self._terms(cells), axis=0)[-1])
+        at, (points, slopes) = self.grid.first_cell + cells, self._row
         return summed(self.base, points[at] + slopes[at] * np.where(np.isnan(codes), 0.0, codes))
+
+    def confidence_at(self, cells: Cells) -> Floats:
+        """Confidence of `classes_[1]` at rows of cells, where there are pairs."""
+        return logistic(np.add.accumulate(self._terms(cells), axis=0)[-1])
+
+    def _terms(self, cells: Cells) -> Floats:
+        """The base, the points of each feature and those of each pair, at rows of cells: (T, n)."""
+        each = [points[cells[:, f]] for f, points in enumerate(self.points)]
+        both = [pair.at(cells) for pair in self.pairs]
+        return np.array([np.full(len(cells), self.base), *each, *both])
 
     def apart(self, codes: Floats) -> Floats:
         """How far a probability may lie from ours whose sum has the same terms in another order.
@@ -176,6 +224,9 @@ class Additive:
         A sum of n terms is off by n roundings of their size at most, and the logistic function is a
         quarter as steep at most; terms that were scaled before have a few roundings more.
         """
+        if self.pairs:
+            terms = np.abs(self._terms(self.grid.cells(codes)))
+            return np.asarray((len(terms) + 3) * 2.0**-52 * terms.sum(axis=0) + 2.0**-50)
         at, (points, slopes) = self.grid.first_cell + self.grid.cells(codes), self._row
         size = np.abs(points[at]) + np.abs(slopes[at] * np.where(np.isnan(codes), 0.0, codes))
         many = (len(self.points) + 3) * 2.0**-49  # a feature's terms may cancel out
@@ -194,7 +245,10 @@ class Additive:
     def score_of(self, wanted: int) -> Score:
         """The confidence of the class at this position of `classes_`, and bounds on it."""
         from trust_recourse.sums.card import CardScore, SlopedScore
+        from trust_recourse.sums.table_score import TableScore
 
+        if self.pairs:
+            return TableScore(self, wanted)
         if self.sloped:
             return SlopedScore(self, wanted)
         return CardScore(self.grid, self.points, self.base, wanted, self._kernel)
@@ -203,7 +257,10 @@ class Additive:
         """The points for the class at this position of `classes_`, for explanations."""
         sign = 1.0 if wanted == 1 else -1.0
         words = POINTS._replace(term="term") if self.sloped else POINTS
-        return PointParts(self.grid, words, sign * self.base, sign, self.points, self.slopes)
+        own = self.grid, words, sign * self.base, sign, self.points
+        if self.pairs:
+            return TableParts(*own, self.slopes, self.pairs)
+        return PointParts(*own, self.slopes)
 
 
 def summed(base: float, each: Floats) -> Floats:

@@ -25,6 +25,7 @@ from trust_recourse.schema import Schema
 
 if TYPE_CHECKING:
     from trust_recourse.sums.ensemble import Leaves
+    from trust_recourse.sums.tables import Pair
 
 Bools = NDArray[np.bool_]
 
@@ -242,3 +243,87 @@ class PointParts(Parts):
         """The feature's cell, and any of all others."""
         whole = [np.ones(size, bool) for size in self.grid.sizes.tolist()]
         return [[*whole[:f], np.arange(len(whole[f])) == cells[f], *whole[f + 1 :]] for f in terms]
+
+
+@dataclass(frozen=True, eq=False)
+class TableParts(PointParts):
+    """A term for each feature, then one for each pair of them.
+
+    What a pair changes is shared as by the leaves of a tree: each of its two features has the mean
+    of what its move brings before and after the other's.
+    """
+
+    pairs: Sequence[Pair]
+
+    def _titles(self, term: int) -> list[str]:
+        """Those of a term's features."""
+        own = term < len(self.points)
+        features = (term,) if own else self.pairs[term - len(self.points)].features
+        return [self.grid.schema[f].title for f in features]
+
+    @cached_property
+    def uses(self) -> Bools:
+        """(T, F): whether a feature's cells have different numbers in a term."""
+        found = np.zeros((len(self.pairs), len(self.points)), bool)
+        for t, pair in enumerate(self.pairs):
+            for axis, (f, bins) in enumerate(zip(pair.features, pair.bins, strict=True)):
+                found[t, f] = (np.ptp(pair.table.take(bins, axis=axis), axis=axis) > 0).any()
+        return np.concatenate([super().uses, found])
+
+    def at(self, codes: Floats) -> Floats:
+        """(T,): the number of the bin in which each feature, or pair of them, lies."""
+        cells = self.grid.cells(codes[None])
+        both = [float(pair.at(cells)[0]) for pair in self.pairs]
+        return np.concatenate([super().at(codes), self.scale * np.array(both)])
+
+    def shares(self, a: Floats, b: Floats) -> Floats:
+        """(T, F): a feature's own change, and of a pair's that with the other before and after."""
+        before, after = self.grid.cells(np.stack([a, b]))
+        change, found = self.at(b) - self.at(a), np.zeros(self.uses.shape)
+        np.fill_diagonal(found, change[: len(self.points)])
+        for t, pair in enumerate(self.pairs, len(self.points)):
+            f, g = pair.features
+            mixed = np.array([before, before])
+            mixed[0, f], mixed[1, g] = after[f], after[g]
+            first, second = self.scale * pair.at(mixed)  # where one of the two has moved
+            found[t, f] = (change[t] + first - second) / 2.0
+            found[t, g] = (change[t] - first + second) / 2.0
+        return found
+
+    def name(self, term: int) -> str:
+        """It is a bin of its feature, or of two together."""
+        if term < len(self.points):
+            return super().name(term)
+        return f"{self.words.term} of {' and '.join(self._titles(term))} together"
+
+    @property
+    def sentence(self) -> str:
+        """How bins make the score."""
+        return f"{super().sentence} So do some values two together, in bins of both."
+
+    def table(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+        """Every bin and its points; of pairs, which have many, between what these lie."""
+        head, rows = super().table()
+        more = []
+        for t, pair in enumerate(self.pairs, len(self.points)):
+            ends = self.scale * np.array([pair.table.min(), pair.table.max()])
+            told = f"{pair.table.size} {self.words.term}s of both"
+            low, high = sorted(ends.tolist())
+            more.append([" and ".join(self._titles(t)), told, f"{low:+g} to {high:+g}"])
+        return head, [*rows, *more]
+
+    def boxes(self, terms: Sequence[int], cells: Cells) -> list[Sequence[Bools]]:
+        """The feature's cell, or those in the same bins of a pair, and any of all others."""
+        found = []
+        for term in terms:
+            if term < len(self.points):
+                found += super().boxes([term], cells)
+                continue
+            box, pair = (
+                [np.ones(n, bool) for n in self.grid.sizes],
+                self.pairs[term - len(self.points)],
+            )
+            for f, bins in zip(pair.features, pair.bins, strict=True):
+                box[f] = bins == bins[cells[f]]
+            found.append(box)
+        return found

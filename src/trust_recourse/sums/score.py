@@ -71,7 +71,7 @@ class _Less(SumScore):
         self.whole, self.rises, self.base = whole, whole.rises, whole.base + found.base
         self.model, self.wanted = whole.model, whole.wanted
         self.grid = Grid(
-            _numbers(len(found.kept)), tuple(np.arange(len(cells) - 1.0) for cells in found.kept)
+            numbers(len(found.kept)), tuple(np.arange(len(cells) - 1.0) for cells in found.kept)
         )
         self.values = found.values
         error = whole.kernel.error + ROUNDING * (abs(whole.base) + abs(found.base))
@@ -93,7 +93,8 @@ class _Less(SumScore):
 
 
 @cache
-def _numbers(d: int) -> Schema:
+def numbers(d: int) -> Schema:
+    """A schema of so many numbers."""
     return Schema(tuple(Feature(f"feature {f}") for f in range(d)))
 
 
@@ -106,7 +107,7 @@ def _reduction(
     accept: Callable[[Floats], bool],
     deadline: float,
 ) -> Reduction | None:
-    kernel, side, sizes = score.kernel, condition.side, score.grid.sizes
+    kernel, side = score.kernel, condition.side
     if len(score.values) < FEWEST:
         return None
     low, high = kernel.score(np.array([condition.low, condition.high])).tolist()
@@ -114,30 +115,43 @@ def _reduction(
     if not math.isfinite(need):  # no sum has such a confidence
         return None
     asked = Asked(side, need, most, 2.0 * kernel.rounding * kernel.width)
-    costs, chosen = _on_cells(features, sizes)
-    first = _starts(sizes)
-
-    def codes_at(point: Ints) -> Floats:
-        places = zip(features, chosen, point - first, strict=True)
-        return np.array([each.codes[at[c]] for each, at, c in places])
-
+    cells = OnCells(features, score.grid.sizes)
     found = reduced(
-        Sum(score.values, kernel.layout), costs, asked, incumbent, related,
-        lambda point: accept(codes_at(point)), deadline,
+        Sum(score.values, kernel.layout), cells.costs, asked, incumbent, related,
+        lambda at: accept(cells.codes(at)), deadline,
     )  # fmt: skip
     if found is None:
         return None
-    rooms = np.split(found.room, np.cumsum([len(cells) for cells in found.kept])[:-1])
-    fewer = [
-        _left(each, kept, room)
-        if f in related
-        else each.at(at[kept])._replace(cells=_numbered(kept))
-        for f, (each, kept, at, room) in enumerate(
-            zip(features, found.kept, chosen, rooms, strict=True)
-        )
-    ]
-    codes = None if found.point is None else codes_at(found.point)
+    codes = None if found.point is None else cells.codes(found.point)
+    fewer = cells.left(found.kept, found.room, related)
     return Reduction(fewer, _Less(score, found), codes, found.steps, max(float(found.bound), 0.0))
+
+
+class OnCells:
+    """The cheapest candidate of each cell: what it costs, ∞ where there is none, in one row."""
+
+    def __init__(self, features: Sequence[Candidates], sizes: Ints) -> None:
+        self.features, self.first = features, _starts(sizes)
+        self.costs, self.chosen = _on_cells(features, sizes)
+
+    def codes(self, point: Ints) -> Floats:
+        """The codes at a cell of each feature, numbered in one row."""
+        places = zip(self.features, self.chosen, point - self.first, strict=True)
+        return np.array([each.codes[at[c]] for each, at, c in places])
+
+    def left(
+        self, kept: Sequence[Ints], room: Floats, related: frozenset[int]
+    ) -> Sequence[Candidates]:
+        """The candidates in cells that stay, which are numbered anew.
+
+        Of related features those, too, that are dearer than the cheapest of their cell by its room.
+        """
+        rooms = np.split(room, np.cumsum([len(each) for each in kept])[:-1])
+        every = zip(self.features, kept, self.chosen, rooms, strict=True)
+        return [
+            _left(each, of, much) if f in related else each.at(at[of])._replace(cells=_numbered(of))
+            for f, (each, of, at, much) in enumerate(every)
+        ]
 
 
 def _numbered(kept: Ints) -> Cells:

@@ -1,6 +1,7 @@
 """A sum as arrays and a JSON header, and back: what goes into a model file.
 
-The trees of a `SumModel` lie one after another in the arrays of a `Tree`, `nodes` of each. What is
+The trees of a `SumModel` lie one after another in the arrays of a `Tree`, `nodes` of each; so do
+the tables of two features of an `Additive`, of which `pairs` has features and shape. What is
 read is believed in nothing: each part is checked for type, shape and range before it is used, and
 an error names the part.
 """
@@ -19,6 +20,7 @@ from trust_recourse.model_file import DECISION, Arrays, Header, Makers, decision
 from trust_recourse.schema import Schema
 from trust_recourse.sums.additive import Additive
 from trust_recourse.sums.ensemble import Calibration, Link, SumModel, Tree, longest, together
+from trust_recourse.sums.tables import Pair
 
 TREES = {
     "feature": np.int64, "edge": np.float64, "categories": np.bool_, "missing_left": np.bool_,
@@ -27,6 +29,7 @@ TREES = {
 MOST = 1 << 33  # leaves times cells: what is worked out of them takes as many bytes
 GREATEST = 1e300  # that a sum of points may come to
 STEEPEST = 1e150  # and of slopes, which values are multiplied by
+PAIRS = {"pairs", "bins", "tables"}
 SHARED = {"machine", "schema", "classes", "classes_dtype", "base"}
 
 
@@ -41,7 +44,8 @@ def content(model: SumModel | Additive) -> tuple[Arrays, Header]:
     labels(header["classes"], header["classes_dtype"])  # or else no file could be read again
     if isinstance(model, Additive):
         parts = {"edges": model.grid.edges, "points": model.points}
-        return _pieces(**parts | ({"slopes": model.slopes} if model.sloped else {})), header
+        parts |= {"slopes": model.slopes} if model.sloped else {}
+        return _pieces(**parts) | _tables(model), header
     least = None if model.link.least == -math.inf else model.link.least
     header["link"] = model.link._replace(least=least)._asdict()  # type: ignore[arg-type]
     if (after := header["link"].pop("after")) is not None:
@@ -59,19 +63,50 @@ def _pieces(**parts: tuple[Floats, ...]) -> Arrays:
     return found
 
 
+def _tables(model: Additive) -> Arrays:
+    if not model.pairs:
+        return {}
+    return {
+        "pairs": np.array([(*pair.features, *pair.table.shape) for pair in model.pairs], np.int64),
+        "bins": np.concatenate([of for pair in model.pairs for of in pair.bins]),
+        "tables": np.concatenate([pair.table.ravel() for pair in model.pairs]),
+    }
+
+
 # ---------------------------------------------------------------- tables of points
 
 
 def points(arrays: Arrays, header: Header) -> Additive:
     """The table of points of a file."""
     names = ["edges", "points", *(["slopes"] if "slopes" in arrays else [])]
-    _expect(arrays, header, {part for name in names for part in (name, f"n_{name}")}, SHARED)
+    several = PAIRS if "pairs" in arrays else set()
+    held = {part for name in names for part in (name, f"n_{name}")}
+    _expect(arrays, header, held | several, SHARED)
     schema, classes, base = _shared(header)
     parts: dict[str, Any] = {name: _apart(arrays, name, len(schema)) for name in names}
-    card = Additive(schema, **parts, base=base, classes=classes)  # type: ignore[arg-type]
+    parts["pairs"] = _pairs(arrays, [len(of) for of in parts["points"]]) if several else []
+    card = Additive(schema, **parts, base=base, classes=classes)
     require(card.sloped or "slopes" not in names, "slopes", "some that are not 0")
     check(card)
     return card.decide(**_decision(header))
+
+
+def _pairs(arrays: Arrays, sizes: list[int]) -> list[Pair]:
+    """The tables of two features, whose cells are so many."""
+    pairs, bins, tables = arrays["pairs"], arrays["bins"], arrays["tables"]
+    _typed(pairs, "pairs", np.int64, len(pairs), 4)
+    known = (pairs >= 0).all() and (pairs[:, :2] < len(sizes)).all() and len(pairs)
+    require(known, "pairs", "two places in the schema each, and a shape")
+    many = pairs[:, 2:].astype(object)  # whose products may be beyond all int64
+    _typed(tables, "tables", np.float64, int((many[:, 0] * many[:, 1]).sum()))
+    cells = np.array(sizes)[pairs[:, :2]]
+    _typed(bins, "bins", np.int64, int(cells.sum()))
+    each_bins = np.split(bins.copy(), np.cumsum(cells.ravel())[:-1])
+    each_table = np.split(tables.copy(), np.cumsum(np.prod(pairs[:, 2:], axis=1))[:-1])
+    return [
+        Pair((f, g), (each_bins[2 * k], each_bins[2 * k + 1]), each_table[k].reshape(rows, columns))
+        for k, (f, g, rows, columns) in enumerate(pairs.tolist())
+    ]
 
 
 def _apart(arrays: Arrays, name: str, many: int) -> tuple[Floats, ...]:
@@ -138,7 +173,11 @@ def _calibration(given: Any) -> Calibration:
 def check(model: SumModel | Additive) -> None:
     """Refuse what is no sum, whoever wrote it: circles, numbers that are none, excess."""
     if isinstance(model, Additive):
-        _bounded("points", (np.array([model.base]), *model.points), GREATEST)
+        _bounded(
+            "points",
+            (np.array([model.base]), *model.points, *(each.table for each in model.pairs)),
+            GREATEST,
+        )
         _bounded("slopes", model.slopes, STEEPEST)
         return
     every, features = together(model.trees), len(model.schema_)

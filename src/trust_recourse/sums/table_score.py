@@ -1,0 +1,116 @@
+"""One class's confidence of a sum of tables of one and two features, as the engine asks for it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import cache
+
+import numpy as np
+
+from trust_recourse.cells import (
+    Candidates,
+    Cells,
+    Condition,
+    Floats,
+    Grid,
+    Reduction,
+    Score,
+    of_class,
+)
+from trust_recourse.sums.additive import Additive, logistic
+from trust_recourse.sums.score import OnCells, numbers
+from trust_recourse.sums.table_reduce import Asked, Less, reduced
+from trust_recourse.sums.tables import Pair, Tables, atoms_of
+
+FEWEST = 64  # numbers in tables of two features from which on a question is reduced
+
+
+class TableScore(Score):
+    """The confidence of a class."""
+
+    kernel: Tables
+
+    def __init__(self, card: Additive, wanted: int) -> None:
+        self.card, self.wanted, self.rises = card, wanted, wanted == 1
+        self.grid = card.grid
+        self.kernel = Tables(card.grid.sizes, card.points, card.pairs, card.base)
+        compile_all()
+
+    def at(self, cells: Cells) -> Floats:
+        """Confidence at rows of cells: the very floats of `predict_proba`."""
+        return of_class(self.card.confidence_at(cells), self.wanted)
+
+    def confidence(self, number: Floats) -> Floats:
+        """The confidence that stands for a number of the kernel."""
+        total = self.card.base + self.kernel.lowest + self.kernel.width * number
+        return of_class(logistic(total), self.wanted)
+
+    def reduce(
+        self,
+        features: Sequence[Candidates],
+        condition: Condition,
+        incumbent: float,
+        related: frozenset[int],
+        accept: Callable[[Floats], bool],
+        deadline: float = math.inf,
+    ) -> Reduction | None:
+        """Fewer cells, and smaller tables."""
+        points, pairs = self._parts
+        if sum(pair.table.size for pair in pairs) < FEWEST:
+            return None
+        kernel, side = self.kernel, condition.side
+        low, high = (
+            (condition.low, condition.high) if side > 0 else (-condition.high, -condition.low)
+        )
+        if not math.isfinite(low):  # no sum has such a confidence
+            return None
+        slack = 2.0 * kernel.rounding
+        level = low if side > 0 else 1.0 + low
+        asked = Asked(side, low + slack, high - slack, level)
+        cells = OnCells(features, self.grid.sizes)
+        found = reduced(
+            kernel, points, pairs, cells.costs, asked, incumbent,
+            lambda at: accept(cells.codes(at)), deadline,
+        )  # fmt: skip
+        codes = None if found.point is None else cells.codes(found.point)
+        atoms = atoms_of(kernel.layout, [each.cells.astype(np.int64) for each in features])
+        steps = [(multiplier, h[atoms]) for multiplier, h in found.steps]
+        fewer = cells.left(found.kept, found.room, related)
+        return Reduction(fewer, _Smaller(self, found), codes, steps, max(found.bound, 0.0))
+
+    @property
+    def _parts(self) -> tuple[Sequence[Floats], Sequence[Pair]]:
+        return self.card.points, self.card.pairs
+
+
+class _Smaller(TableScore):
+    """The same confidence of smaller tables, on a grid of the cells that are left."""
+
+    def __init__(self, whole: TableScore, found: Less) -> None:
+        self.card, self.wanted, self.rises = whole.card, whole.wanted, whole.rises
+        self.found, sizes = found, np.array([len(each) for each in found.kept])
+        self.grid = Grid(numbers(len(sizes)), tuple(np.arange(n - 1.0) for n in sizes.tolist()))
+        self.kernel = Tables(
+            sizes, found.points, found.pairs, whole.card.base,
+            error=whole.kernel.rounding * whole.kernel.width, h=found.h,
+            multiplier=found.multiplier,
+        )  # fmt: skip
+
+    @property
+    def _parts(self) -> tuple[Sequence[Floats], Sequence[Pair]]:
+        return self.found.points, self.found.pairs
+
+    def at(self, cells: Cells) -> Floats:
+        """It is the whole that judges points."""
+        raise NotImplementedError
+
+
+@cache
+def compile_all() -> None:
+    """Reduce a question of one table, so that what is compiled is so before any clock runs."""
+    sizes, table = np.array([2, 2]), np.array([[0.0, 1.0], [1.0, 3.0]])
+    pair = Pair((0, 1), (np.arange(2), np.arange(2)), table)
+    kernel = Tables(sizes, [np.zeros(2), np.zeros(2)], [pair], 0.0)
+    costs, asked = np.array([0.0, 1.0, 0.0, 2.0]), Asked(1, 0.4, 0.8, 0.4)
+    reduced(kernel, [np.zeros(2), np.zeros(2)], [pair], costs, asked, math.inf, lambda _: True)
