@@ -63,7 +63,7 @@ def places_of(values: NDArray[Any]) -> NDArray[Any]:
     array([-1,  0,  2])
     """
     size = np.abs(values).view(_BITS[values.dtype.name])
-    return np.where(values >= 0, size, -size)
+    return np.asarray(np.where(values >= 0, size, -size))
 
 
 def floats_at(places: NDArray[np.int64], kind: str = "float64") -> NDArray[Any]:
