@@ -41,7 +41,7 @@ from trust_recourse.sums.steps import (
 
 
 class _Room(NamedTuple):
-    """What is left of a feature on the way down a tree."""
+    """What is left of a feature's numbers on the way down a tree."""
 
     low: float = -np.inf  # not itself
     high: float = np.inf
@@ -140,54 +140,85 @@ class Lifted:
         return x[kept], left[kept]
 
     def _tree(self, tree: Tree) -> Tree:
+        """A split is met again in each part that it leaves, until all of it goes one way."""
         schema = self.stage.schema
         out = _Grown(longest(schema), tree.value.shape[1])
-        start: dict[int, _Room] = {}
-        waiting: list[tuple[int, dict[int, _Room], int, bool]] = [(0, start, -1, True)]
-        cache: dict[int, Any] = {}
+        waiting: list[tuple[int, dict[int, Any], int, bool]] = [(0, {}, -1, True)]
+        splits: dict[int, Any] = {}
         while waiting:
             node, rooms, parent, left = waiting.pop()
-            while True:
-                if tree.feature[node] < 0:
-                    out.add(parent, left, value=tree.value[node])
-                    break
+            while tree.feature[node] >= 0:
                 f = self.stage.columns[int(tree.feature[node])].feature
-                if node not in cache:
-                    cache[node] = self._split(tree, node, f)
-                goes, missing, regions = cache[node]
-                if regions is None:
-                    every = np.append(goes, missing) if schema[f].missing else goes
-                    if every.all() or not every.any():
-                        node = int((tree.left if every.all() else tree.right)[node])
-                        continue
-                    at = out.add(parent, left, feature=f, categories=goes, missing=missing)
-                    waiting.append((int(tree.right[node]), rooms, at, False))
-                    waiting.append((int(tree.left[node]), rooms, at, True))
+                if node not in splits:
+                    splits[node] = self._split(tree, node, schema[f])
+                parted = splits[node].parted(rooms.get(f))
+                if isinstance(parted, _Parts):
+                    at = out.add(parent, left, feature=f, **parted.split)
+                    waiting.append((node, {**rooms, f: parted.right}, at, False))
+                    waiting.append((node, {**rooms, f: parted.left}, at, True))
                     break
-                room = rooms.get(f, _Room(missing=bool(schema[f].missing)))
-                x, side = _within(regions, room)
-                every = np.append(side, missing) if room.missing else side
-                if every.all() or not every.any():
-                    node = int((tree.left if every.all() else tree.right)[node])
-                    continue
-                edge = float(x[0]) if len(x) > 1 else np.inf
-                along = room.missing and len(x) > 1 and bool(side[0]) == missing
-                at = out.add(parent, left, feature=f, edge=edge, missing=along)
-                below = _Room(room.low, min(edge, room.high), along)
-                beyond = _Room(min(edge, room.high), room.high, room.missing and not along)
-                waiting.append((node, {**rooms, f: beyond}, at, False))
-                waiting.append((node, {**rooms, f: below}, at, True))
-                break
+                node = int((tree.left if parted else tree.right)[node])
+            else:
+                out.add(parent, left, value=tree.value[node])
         return out.tree()
 
-    def _split(self, tree: Tree, node: int, f: int) -> tuple[Bools, bool, Any]:
-        """Which listed values go left, whether missing ones do, and where numbers go."""
-        feature = self.stage.schema[f]
+    def _split(self, tree: Tree, node: int, feature: Feature) -> _Lists | _Numbers:
+        """Where a split sends each value of a feature."""
         goes = self._goes_left(tree, node, self.lists[int(tree.feature[node])])
         size = len(labels(feature)) if listed(feature) else 0
-        missing = alike(feature, goes[size:])
-        regions = None if listed(feature) else self._regions(tree, node)
-        return goes[:size], missing, regions
+        missing = [alike(feature, goes[size:])] if feature.missing else []
+        if listed(feature):
+            return _Lists(np.append(goes[:size], missing).astype(bool), size)
+        return _Numbers(*self._regions(tree, node), missing)
+
+
+class _Parts(NamedTuple):
+    """A split on a feature, and what of its values comes to either side."""
+
+    split: dict[str, Any]
+    left: Any
+    right: Any
+
+
+class _Lists(NamedTuple):
+    """Which listed values a split sends left, and, last, whether missing ones if there are any."""
+
+    goes: Bools
+    size: int
+
+    def parted(self, room: Bools | None) -> _Parts | bool:
+        """The way that all values in the room go, or the split that parts them."""
+        room = np.ones(len(self.goes), bool) if room is None else room
+        if self.goes[room].all() or not self.goes[room].any():
+            return bool(self.goes[room].all())
+        known, missing = self.goes[: self.size], bool(self.goes[self.size :].any())
+        split = {"categories": known, "missing": missing}
+        return _Parts(split, room & self.goes, room & ~self.goes)
+
+
+class _Numbers(NamedTuple):
+    """The last value of each run of numbers that go one way, ∞ at the end, and whether left."""
+
+    last: Floats
+    left: Bools
+    missing: Sequence[bool]  # whether missing ones go left, if there are any
+
+    def parted(self, room: _Room | None) -> _Parts | bool:
+        """The way that all values in the room go, or the split that parts them."""
+        room = room or _Room(missing=bool(self.missing))
+        first = self.last.searchsorted(room.low, "right")
+        end = self.last.searchsorted(room.high) + 1 if room.low < room.high else first
+        runs = slice(first, end)
+        last, left = self.last[runs], self.left[runs]
+        every = [*left, *(self.missing if room.missing else ())]
+        if all(every) or not any(every):
+            return all(every)
+        edge = float(last[0]) if len(last) > 1 else np.inf
+        along = room.missing and edge < np.inf and self.missing[0] == left[0]
+        middle = min(edge, room.high)
+        below = _Room(room.low, middle, along)
+        beyond = _Room(middle, room.high, room.missing and not along)
+        return _Parts({"edge": edge, "missing": along}, below, beyond)
 
 
 def _codes(column: Feature, seen: Any) -> list[int]:
@@ -195,15 +226,6 @@ def _codes(column: Feature, seen: Any) -> list[int]:
     code = {value: at for at, value in enumerate(labels(column))}
     kind = type(labels(column)[0])
     return [code[kind(value)] for value in seen]
-
-
-def _within(regions: tuple[Floats, Bools], room: _Room) -> tuple[Floats, Bools]:
-    """The runs of numbers in what is left of a feature."""
-    if not room.low < room.high:
-        return np.empty(0), np.empty(0, bool)
-    x, left = regions
-    first, last = x.searchsorted(room.low, "right"), x.searchsorted(room.high)
-    return x[first : last + 1], left[first : last + 1]
 
 
 class _Grown:

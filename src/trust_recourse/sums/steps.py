@@ -30,8 +30,6 @@ Given = Mapping[
 TINY = 5e-324  # no model tells it from 0
 MOST = 1e290  # beyond it no value of a person is asked about
 WIDTHS = (2**5, 2**12, 2**20, 2**36)  # floats from where a level should be passed, first looked at
-_SCALERS = ("StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler")
-_ENCODERS = ("OneHotEncoder", "OrdinalEncoder", "TargetEncoder")
 READ = (
     "Pipeline, ColumnTransformer, FeatureUnion, the standard, min-max, max-abs and robust scalers, "
     "SimpleImputer, MissingIndicator, one-hot, ordinal and target encoders, KBinsDiscretizer, and "
@@ -90,8 +88,9 @@ class People:
     def _column(self, f: int, values: NDArray[Any]) -> pd.Series[Any]:
         if not listed(self.schema[f]):
             return pd.Series(np.where(pd.isna(values), np.nan, values).astype(float))
-        blank = None if f in self.nones else np.nan
-        column = pd.Series(np.where(pd.isna(values), blank, values), dtype=object)
+        blank: Any = None if f in self.nones else np.nan
+        filled: Any = np.where(pd.isna(values), blank, values)
+        column: pd.Series[Any] = pd.Series(filled, dtype=object)
         # encoders tell text, and yes and no beside blanks, from numbers by the type of a column
         known = {type(value) for value in _values(self.schema[f])}
         mixed = blank is None or str in known or known == {bool, type(None)}
@@ -241,36 +240,25 @@ def walked(stage: Stage, name: str, step: Any) -> Stage:
         return walked(stage, name, step.estimator)
     if kind == "ColumnTransformer":
         places = step._transformer_to_input_indices
-        given = [(each, inner, places[each]) for each, inner, _ in step.transformers_]
-        return _side_by_side(stage, step, given)
+        parts = [(each, inner, places[each]) for each, inner, _ in step.transformers_]
+        return _side_by_side(stage, step, parts)
     if any(column.feature < 0 for column in stage.columns):
         raise UnreadableError(f"step {name!r}: it takes columns that the schema has not")
+    if kind == "FeatureUnion":
+        every = range(len(stage.columns))
+        parts = [(each, inner, every) for each, inner in step.transformer_list]
+        return _side_by_side(stage, step, parts)
     same = kind == "FunctionTransformer" and step.func is None
     if same or step is None or (isinstance(step, str) and step == "passthrough"):
         return stage
-    if kind == "FeatureUnion":
-        every = range(len(stage.columns))
-        given = [(each, inner, every) for each, inner in step.transformer_list]
-        return _side_by_side(stage, step, given)
-    if kind in _SCALERS:
-        return _scaled(stage, step)
-    if kind == "SimpleImputer":
-        return _imputed(stage, step)
-    if kind == "MissingIndicator":
-        cut, coded = _coded(stage, step.missing_values)
-        return _with(stage, step, _marks(cut, coded, step.features_.tolist()))
-    if kind in _ENCODERS:
-        return _encoded(stage, name, step, kind)
-    if kind == "KBinsDiscretizer":
-        cuts = [np.nextafter(edges[1:-1], -np.inf) for edges in step.bin_edges_]
-        many = np.ones(len(cuts), int) if step.encode == "ordinal" else step.n_bins_
-        return _stepped(stage, step, many, cuts_at(stage, cuts))
+    if kind in _KINDS:
+        return _KINDS[kind](stage, name, step)
     if kind and hasattr(step, "get_support"):
         return _with(stage, step, [stage.columns[j] for j in step.get_support(indices=True)])
-    given = type(step).__name__ if kind else f"{type(step).__module__}.{type(step).__name__}"
+    told = type(step).__name__ if kind else f"{type(step).__module__}.{type(step).__name__}"
     raise UnreadableError(
-        f"step {name!r}, {given}: it is not read; what is: {READ}. With another step the engines "
-        "for any model still search, without proof"
+        f"step {name!r}, {told}: it is not read; what is: {READ}. With such a step the engines for "
+        "any model search, without proof"
     )
 
 
@@ -312,7 +300,7 @@ def _flat(column: Column) -> Column:
     return column._replace(edges=np.empty(0), offset=np.zeros(1), slope=np.zeros(1))
 
 
-def _scaled(stage: Stage, step: Any) -> Stage:
+def _scaled(stage: Stage, name: str, step: Any) -> Stage:
     """Scalers: x · factor + shift; between two values where they clip."""
     n = len(stage.columns)
     if hasattr(step, "min_"):
@@ -329,7 +317,7 @@ def _scaled(stage: Stage, step: Any) -> Stage:
     for column, a, b in zip(columns, factor, shift, strict=True):
         if not (np.isfinite(a) and np.isfinite(b)):
             raise UnreadableError(
-                f"{type(step).__name__}: it has learnt no number for the column of "
+                f"step {name!r}: it has learnt no number for the column of "
                 f"{stage.schema.names[column.feature]!r}"
             )
     if not getattr(step, "clip", False):
@@ -407,7 +395,18 @@ def _merged(column: Column) -> Column:
     return column._replace(edges=column.edges[kept], offset=offset, slope=np.zeros(len(offset)))
 
 
-def _imputed(stage: Stage, step: Any) -> Stage:
+def _binned(stage: Stage, _: str, step: Any) -> Stage:
+    cuts = [np.nextafter(edges[1:-1], -np.inf) for edges in step.bin_edges_]
+    many = np.ones(len(cuts), int) if step.encode == "ordinal" else step.n_bins_
+    return _stepped(stage, step, many, cuts_at(stage, cuts))
+
+
+def _indicated(stage: Stage, _: str, step: Any) -> Stage:
+    cut, coded = _coded(stage, step.missing_values)
+    return _with(stage, step, _marks(cut, coded, step.features_.tolist()))
+
+
+def _imputed(stage: Stage, _: str, step: Any) -> Stage:
     """Known numbers stay, but for one that is itself a code of what is missing."""
     stage, coded = _coded(stage, step.missing_values)
     known = map(_replaced, stage.columns, coded, step.statistics_.tolist())
@@ -449,7 +448,8 @@ def _missing(schema: Schema, column: Column, code: float) -> bool:
     return bool(same and code in schema[column.feature].missing)
 
 
-def _encoded(stage: Stage, name: str, step: Any, kind: str) -> Stage:
+def _encoded(stage: Stage, name: str, step: Any) -> Stage:
+    kind = type(step).__name__
     for column, known in zip(stage.columns, step.categories_, strict=True):
         feature = stage.schema[column.feature]
         if not (listed(feature) or column.constant):
@@ -466,3 +466,12 @@ def _encoded(stage: Stage, name: str, step: Any, kind: str) -> Stage:
     many = step._n_features_outs if kind == "OneHotEncoder" else [1] * len(stage.columns)
     made = _stepped(stage, step, many, [np.empty(0)] * len(stage.columns))
     return replace(made, nones=made.nones | blank)
+
+
+_KINDS: dict[str, Callable[[Stage, str, Any], Stage]] = {
+    **dict.fromkeys(("StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler"), _scaled),
+    **dict.fromkeys(("OneHotEncoder", "OrdinalEncoder", "TargetEncoder"), _encoded),
+    "KBinsDiscretizer": _binned,
+    "MissingIndicator": _indicated,
+    "SimpleImputer": _imputed,
+}
