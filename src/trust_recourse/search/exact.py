@@ -311,7 +311,7 @@ class Exact:
     @cached_property
     def _deadline(self) -> float:
         """When time is up, from when all was compiled on."""
-        ready(self.score.kernel)
+        ready(self.searched.kernel)
         return math.inf if self.time_limit is None else time.monotonic() + self.time_limit
 
     def _told(self, codes: Floats) -> Point:
