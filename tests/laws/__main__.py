@@ -1,18 +1,10 @@
 """Random questions against enumeration: `make laws SECONDS=3600`, or `make laws SEED=7` for one.
 
-`--law trees`, once or more, asks for some of the laws alone: `machines`, `lines` and `trees` are
-<<<<<<< HEAD
-small against enumeration, `mip` trees of middle size against HiGHS, `answers` many of ordinary
-size that
-are shown to their library again. Every seed of a law is judged in a process of its own, forked from
-one that has loaded the compiled code and then emptied every cache: what a cache holds can hide a
-fault.
-=======
-small ones against enumeration, `mip` trees of middle size against HiGHS, `answers` many of ordinary
-size that are shown to their library again. Every seed of a law is judged in a process of its own,
-forked from one that has loaded the compiled code and then emptied every cache: what a cache holds
-can hide a fault.
->>>>>>> linear
+`--law trees`, once or more, asks for some of the laws alone: `machines`, `lines`, `tables` and
+`trees` are small ones against enumeration, `mip` trees of middle size against HiGHS, `answers` many
+of ordinary size that are shown to their library again. Every seed of a law is judged in a process
+of its own, forked from one that has loaded the compiled code and then emptied every cache: what a
+cache holds can hide a fault.
 """
 
 from __future__ import annotations
