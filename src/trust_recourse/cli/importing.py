@@ -19,6 +19,7 @@ from trust_recourse.tables import read
 
 if TYPE_CHECKING:
     from trust_recourse import Schema
+    from trust_recourse.sums import Additive, SumModel
 
 
 @command(name="import")
@@ -26,7 +27,8 @@ def import_(
     file: Annotated[
         Path,
         typer.Argument(
-            metavar="FILE", help="LightGBM's text, XGBoost's JSON or UBJSON, or a file of skops."
+            metavar="FILE",
+            help="LightGBM's text, XGBoost's JSON or UBJSON, an EBM's JSON, or a file of skops.",
         ),
     ],
     schema: Annotated[
@@ -52,19 +54,23 @@ def import_(
 ) -> None:
     r"""Read a model that you already run, exactly, from the file its library wrote.
 
-    LightGBM, XGBoost, and the trees, forests and boosted trees of scikit-learn, of two classes.
-    Save the model as its library does; all of these are read without running anything in them:
+    LightGBM, XGBoost, EBMs of interpret, and the trees, forests and boosted trees of scikit-learn,
+    of two classes. Save the model as its library does; all of these are read without running
+    anything in them:
 
         model.booster_.save_model("loans.txt")        # LightGBM
 
         model.save_model("loans.ubj")                 # XGBoost, or loans.json
 
+        model.to_json("loans.json")                   # an EBM
+
         skops.io.dump(model, "loans.skops")           # scikit-learn
 
     A pickle or a joblib file is never opened. With --data the library predicts those rows, and
-    unless the model as read says the same of each, to the last bit, nothing is written. From then
-    on the file that is written speaks for the model: every command takes it, with none of the
-    libraries installed. `trust-recourse schema` makes a first schema from the rows.
+    unless the model as read says the same of each, to the last bit (of an EBM but for rounding),
+    nothing is written. From then on the file that is written speaks for the model: every command
+    takes it, with none of the libraries installed. `trust-recourse schema` makes a first schema
+    from the rows.
 
     It ends with 0 when the model is written, and with 2 if something given is not right; then
     nothing is written.
@@ -76,6 +82,8 @@ def import_(
         trust-recourse import loans.ubj --schema loans.yaml --data loans.csv \
             --classes refused,granted --wanted granted --threshold 0.6
     """
+    import numpy as np
+
     from trust_recourse.question import Question
     from trust_recourse.report.protected import uses
     from trust_recourse.sums import imported, renamed
@@ -94,12 +102,10 @@ def import_(
     model = model.decide(decision_threshold=threshold, wanted=yes if wanted else None)
     model.save(out)
     no = None if unnamed or rows is None else refused(model, rows, yes)
-    used = sorted({int(f) for tree in model.trees for f in tree.feature if f >= 0})
+    used = np.flatnonzero(model.parts_of(1).uses.any(axis=0)).tolist()
     told = {
         "model": str(out), "fingerprint": model.fingerprint_, "format": given.format,
-        "trees": len(model.trees),
-        "leaves": sum(int((tree.feature < 0).sum()) for tree in model.trees),
-        "features": list(rules.names), "used": [rules.names[f] for f in used],
+        **_sizes(model), "features": list(rules.names), "used": [rules.names[f] for f in used],
         "by_name": given.named, "classes": labels, "wanted": yes,
         "decision_threshold": threshold or 0.5, "compared": 0 if rows is None else len(rows),
         "refused": None if no is None else len(no), "first_refused": no[0] if no else None,
@@ -111,6 +117,14 @@ def import_(
         page.say_json(told)
         return
     _tell(told, data)
+
+
+def _sizes(model: SumModel | Additive) -> dict[str, int]:
+    """How much it is made of."""
+    if hasattr(model, "trees"):
+        leaves = sum(int((tree.feature < 0).sum()) for tree in model.trees)
+        return {"trees": len(model.trees), "leaves": leaves}
+    return {"bins": sum(map(len, model.points)), "pairs": len(model.pairs)}
 
 
 def _schema(path: Path | None, data: Path | None) -> Schema:
@@ -138,12 +152,15 @@ def _labels(text: str) -> list[Any]:
 
 def _tell(told: dict[str, Any], data: Path | None) -> None:
     console, out, labels = page.console(), told["model"], told["classes"]
-    rows = f"{told['compared']:,} rows: the library says the same of each, to the last bit"
+    exactly = "to the last bit" if "trees" in told else "but for rounding"
+    rows = f"{told['compared']:,} rows: the library says the same of each, {exactly}"
     by = "by name" if told["by_name"] else "in the order of the schema: the model has no names"
     grid = Table.grid(padding=(0, 2, 0, 0))
     for name, text in (
         ("read", told["format"]),
-        ("trees", f"{told['trees']:,}, with {told['leaves']:,} leaves"),
+        ("trees", f"{told['trees']:,}, with {told['leaves']:,} leaves")
+        if "trees" in told
+        else ("points", f"of {told['bins']:,} bins, and of {told['pairs']:,} pairs of features"),
         ("features", f"{len(told['used'])} of {len(told['features'])} are used"),
         ("columns", by),
         ("classes", f"{labels[0]}, then {labels[1]}"),

@@ -118,7 +118,7 @@ class _Column:
     def _ends(self, level: Bins) -> Floats:
         """The last numbers that lie in a bin; of a category of numbers just it."""
         if not isinstance(level, Mapping):
-            return np.nextafter(np.asarray(level, float), -np.inf)
+            return np.asarray(np.nextafter(np.asarray(level, float), -np.inf))
         numbers = np.array([number for text in level if (number := _number(text)) is not None])
         return np.concatenate([np.nextafter(numbers, -np.inf), numbers])
 

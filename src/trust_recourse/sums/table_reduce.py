@@ -81,7 +81,7 @@ def reduced(
     memory, scratch, gains = kernel.memory.copy(), kernel.scratch.copy(), np.empty(len(costs) + 1)
     span = np.concatenate([np.zeros_like(sizes), sizes - 1])
     start = _cheapest(costs, first, sizes)
-    for turn in range(ROUNDS):
+    for _ in range(ROUNDS):
         spend = np.where(cells, costs, np.inf)
         better = start.copy()
         cost = mend(kernel.numbers, kernel.layout, sizes, spend, better, *asked[:3])
@@ -238,7 +238,7 @@ def _walk_back(
                     best, cell = costs[first + c], c
             if cell >= 0:
                 point[f], now, moved = cell, out[cell], True
-    return own.sum()
+    return float(own.sum())
 
 
 @making
