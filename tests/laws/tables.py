@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from laws import checks
-from laws.enumeration import is_blank, numeric
+from laws.enumeration import is_blank, labels, numeric
 from laws.questions import Card, a_cost, a_table, chance, one_of, with_relations
 from laws.safety import check_noise, check_room
 from trust_recourse import Schema
@@ -47,7 +47,7 @@ def some_edges(rng, feature, column):
     if feature.kind == "category":
         return []
     if not numeric(feature):
-        codes = np.arange(len(feature.values or (0, 1)) - 1.0)  # noqa: PD011
+        codes = np.arange(len(labels(feature)) - 1.0)
         return codes[rng.random(len(codes)) < 0.8].tolist()
     known = np.unique([float(v) for v in column if not is_blank(v) and v not in feature.missing])
     cuts = np.unique(np.concatenate([known, (known[1:] + known[:-1]) / 2]))

@@ -28,7 +28,8 @@ def import_(
         Path,
         typer.Argument(
             metavar="FILE",
-            help="LightGBM's text, XGBoost's JSON or UBJSON, a file of skops, or a CSV of points.",
+            help="LightGBM's text, XGBoost's JSON or UBJSON, an EBM's JSON, a file of skops, or a "
+            "CSV of points.",
         ),
     ],
     schema: Annotated[
@@ -54,23 +55,25 @@ def import_(
 ) -> None:
     r"""Read a model that you already run, exactly, from the file its library wrote.
 
-    LightGBM, XGBoost, and the trees, forests, boosted trees and logistic regressions of
-    scikit-learn, of two classes, and pipelines of scikit-learn that end with one of these, which
-    are read in people's own columns; and scorecards in CSV, with a line for each bin: feature,
-    from, to, value, points. Save the model as its library does; all of these are read without
-    running anything in them:
+    LightGBM, XGBoost, EBMs of interpret, and the trees, forests, boosted trees and logistic
+    regressions of scikit-learn, of two classes, and pipelines of scikit-learn that end with one of
+    these, which are read in people's own columns; and scorecards in CSV, with a line for each bin:
+    feature, from, to, value, points. Save the model as its library does; all of these are read
+    without running anything in them:
 
         model.booster_.save_model("loans.txt")        # LightGBM
 
         model.save_model("loans.ubj")                 # XGBoost, or loans.json
 
+        model.to_json("loans.json")                   # an EBM
+
         skops.io.dump(model, "loans.skops")           # scikit-learn, and whole pipelines
 
     A pickle or a joblib file is never opened. With --data the library predicts those rows, and
-    unless the model as read says the same of each, to the last bit (of a regression but for the
-    rounding of sums), nothing is written. From then
-    on the file that is written speaks for the model: every command takes it, with none of the
-    libraries installed. `trust-recourse schema` makes a first schema from the rows.
+    unless the model as read says the same of each, to the last bit (of a regression or an EBM but
+    for rounding), nothing is written. From then on the file that is written speaks for the model:
+    every command takes it, with none of the libraries installed. `trust-recourse schema` makes a
+    first schema from the rows.
 
     It ends with 0 when the model is written, and with 2 if something given is not right; then
     nothing is written.
@@ -124,7 +127,8 @@ def _sizes(model: SumModel | Additive) -> dict[str, int]:
     if hasattr(model, "trees"):
         leaves = sum(int((tree.feature < 0).sum()) for tree in model.trees)
         return {"trees": len(model.trees), "leaves": leaves}
-    return {"slopes": len(model.sloped), "bins": sum(map(len, model.points))}
+    bins = {"slopes": len(model.sloped), "bins": sum(map(len, model.points))}
+    return bins | {"pairs": len(model.pairs)}
 
 
 def _schema(path: Path | None, data: Path | None) -> Schema:
@@ -152,17 +156,18 @@ def _labels(text: str) -> list[Any]:
 
 def _tell(told: dict[str, Any], data: Path | None) -> None:
     console, out, labels = page.console(), told["model"], told["classes"]
-    exactly = "to the last bit" if "trees" in told else "but for the rounding of its sums"
+    exactly = "to the last bit" if "trees" in told else "but for rounding"
     rows = f"{told['compared']:,} rows: the library says the same of each, {exactly}"
     none = "no rows were given by --data" if data is None else "there is no library to ask"
-    slopes = f", and per unit of {told['slopes']:,} numbers" if told.get("slopes") else ""
+    more = f", and per unit of {told['slopes']:,} numbers" if told.get("slopes") else ""
+    more += f", and of {told['pairs']:,} pairs of features" if told.get("pairs") else ""
     by = "by name" if told["by_name"] else "in the order of the schema: the model has no names"
     grid = Table.grid(padding=(0, 2, 0, 0))
     for name, text in (
         ("read", told["format"]),
         ("trees", f"{told['trees']:,}, with {told['leaves']:,} leaves")
         if "trees" in told
-        else ("points", f"of {told['bins']:,} bins{slopes}"),
+        else ("points", f"of {told['bins']:,} bins{more}"),
         ("features", f"{len(told['used'])} of {len(told['features'])} are used"),
         ("columns", by),
         ("classes", f"{labels[0]}, then {labels[1]}"),

@@ -1,9 +1,9 @@
 """A sum as arrays and a JSON header, and back: what goes into a model file.
 
 The trees of a `SumModel` lie one after another in the arrays of a `Tree`, `nodes` of each; so do
-the tables of two features of an `Additive`, of which `pairs` has features and shape. What is
-read is believed in nothing: each part is checked for type, shape and range before it is used, and
-an error names the part.
+the tables of two features of an `Additive`, of which `pairs` has the features and the shape. What
+is read is believed in nothing: each part is checked for type, shape and range before it is used,
+and an error names the part.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One class's confidence of a sum of tables of one and two features, as the engine asks for it."""
+"""One class's confidence of a sum of tables of one and of two features, as engines ask for it."""
 
 from __future__ import annotations
 

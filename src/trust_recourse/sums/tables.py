@@ -130,10 +130,10 @@ def _layout(sizes: Ints, pairs: Sequence[Pair]) -> Ints:
     )
     first = 1 + int(sizes.sum())
     by_feature = [[e for e, of in enumerate(features) if of == f] for f in range(len(sizes))]
-    parts: dict[int, Any] = {
+    parts: dict[int, Sequence[int] | Ints] = {
         FEATURE: features, ATOM: [*accumulate(bins, initial=0)],
         MAP: [*accumulate(map(len, maps), initial=0)], TABLE: [first + at for at in tables],
-        BIN: np.concatenate([np.empty(0), *maps]),
+        BIN: np.concatenate([np.empty(0, np.int64), *maps]),
         ENTRIES: [*accumulate(map(len, by_feature), initial=0)],
         ENTRY: [e for each in by_feature for e in each], FIRST: np.cumsum(sizes) - sizes,
     }  # fmt: skip
