@@ -7,10 +7,11 @@
 
 Sixty questions a draw: a neural network and a stacked pipeline, each learnt on German credit with
 its lender's schema and on HELOC with every feature free; five refused people of each, drawn by
-chance, at 0.5, 0.7 and 0.85 in L2. A call is a row that the model is asked for. `tpe` and `gp` make as many
-trials; `spheres` draws as many rows in a layer as keep all its layers within the calls, found by
-running it again; `wachter` is stopped there, its gradients not counted, and asks the network on
-HELOC alone. Every answer is a line of benchmarks/results/portfolio.jsonl, written as it comes.
+chance, at 0.5, 0.7 and 0.85 in L2. A call is a row that the model is asked for. `tpe` and `gp` make
+as many trials; `spheres` draws as many rows in a layer as keep all its layers within the calls,
+found by running it again; `wachter` is stopped there, its gradients not counted, and asks the
+network on HELOC alone. Every answer is a line of benchmarks/results/portfolio.jsonl, written as it
+comes.
 """
 
 from __future__ import annotations
