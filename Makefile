@@ -43,7 +43,7 @@ bench-trees: .venv/.bench .venv/.tables .venv/.dev
 	-$(MAKE) .venv-peers/ocean/ready
 	PYTHONPATH=$(CURDIR) $(BIN)/python benchmarks/trees.py $(ARGS)
 
-# Models that cannot be read: the portfolio beside its single engines. A killed run goes on; of gp it takes an hour.
+# Models that cannot be read: the portfolio beside its single engines. A killed run goes on; tpe and gp take hours.
 bench-portfolio: .venv/.bench .venv/.tables
 	PYTHONPATH=$(CURDIR) $(BIN)/python benchmarks/portfolio.py $(ARGS)
 

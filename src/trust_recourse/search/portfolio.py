@@ -1,9 +1,8 @@
 """Several engines on one budget of rows, for models that nobody can read.
 
-GrowingSpheres and the paper's TPE look for answers, each with its share of the rows; what is left
-goes to walks: from the person as they are, from the best row of each of the two, from the cheapest
-answer with one of its changes taken back, and then from other answers that change other features.
-If that leads nowhere, the two get all that is left. All of them ask through one list, so no row is
+GrowingSpheres and the paper's TPE look for answers, each with its share of the rows. Then there are
+walks: from the person as they are, and from the best row of each of the two. The last share goes to
+rows that all known ones together promise most of. All of them ask through one list, so no row is
 asked of the model twice. Without Optuna the search does without TPE.
 """
 
@@ -18,13 +17,15 @@ import numpy as np
 
 from trust_recourse.extras import absent
 from trust_recourse.progress import Progress
-from trust_recourse.question import Floats, Point, Problem, changed
+from trust_recourse.question import Floats, Point, Problem
 from trust_recourse.search.space import Space
 from trust_recourse.search.spheres import n_layers, spheres
-from trust_recourse.search.trials import Confidence, SpentError, Tried, check_trials
-from trust_recourse.search.walk import KEPT, Walk
+from trust_recourse.search.surrogate import rounds
+from trust_recourse.search.trials import Confidence, SpentError, Tried, check_trials, rank
+from trust_recourse.search.walk import Walk
 
 SHARE = 0.05  # of the rows: what spheres gets, and what TPE gets
+REFINED = 0.3  # what the surrogate gets at least
 
 
 def portfolio(
@@ -53,14 +54,9 @@ def portfolio(
     tried = Tried(Space.of(problem), confidence, n_trials)
     tried.point(problem.action_set.own)
     bar = Progress(n_trials, "portfolio", show=verbose)
-    rng = np.random.default_rng(random_state)
-    for seed, share in ((random_state, SHARE * n_trials), ((random_state + 1) % 2**32, n_trials)):
-        if not tried.space.axes or tried.left < 1 or _answers(tried):
-            break
-        for walk in _walks(tried, _scouted(tried, int(min(share, tried.left / 2)), seed), rng):
-            while tried.left > 1 and not walk.ended:
-                walk.sweep()
-                bar.reach(len(tried.found), n_trials + 1)
+    if tried.space.axes and not problem.target.met(tried.points[0].confidence):
+        for _ in _steps(tried, n_trials, random_state):
+            bar.reach(len(tried.found), n_trials + 1)
     bar.reach(len(tried.found), len(tried.found))
     return tried.points
 
@@ -73,9 +69,18 @@ def lacking() -> str:
     return f"{missing}; spheres and walks searched without it"
 
 
-def _answers(tried: Tried) -> list[Point]:
-    target = tried.space.problem.target
-    return [point for point in tried.points if target.met(point.confidence)]
+def _steps(tried: Tried, n_trials: int, random_state: int) -> Iterator[None]:
+    """The search, step by step."""
+    rng = np.random.default_rng(random_state)
+    tried.most = n_trials - int(REFINED * n_trials)
+    scouted = _scouted(tried, int(SHARE * n_trials), random_state)
+    for points in filter(None, [tried.points[:1], *scouted]):
+        walk = Walk(tried, min(points, key=rank(tried.space.problem.target)), rng)
+        while tried.left > 1 and not walk.ended:
+            walk.sweep()
+            yield
+    tried.most = n_trials
+    yield from rounds(tried, rng)
 
 
 def _scouted(tried: Tried, share: int, random_state: int) -> list[list[Point]]:
@@ -99,53 +104,3 @@ def _scouted(tried: Tried, share: int, random_state: int) -> list[list[Point]]:
         found.append(tried.points[before:])
     tried.most = most
     return found
-
-
-def _walks(tried: Tried, scouted: list[list[Point]], rng: np.random.Generator) -> Iterator[Walk]:
-    """Walks from the person, from the best of each engine, and from other answers, cheapest first.
-
-    Another answer is one that changes other features than any that was walked from or to.
-    """
-    own = tried.space.action_set.own
-    known: set[frozenset[int]] = set()
-    mended: set[bytes] = set()
-    rank = Walk(tried, tried.point(own), rng).rank
-
-    def walked(points: list[Point]) -> Iterator[Walk]:
-        start = min(points, key=rank)
-        walk = Walk(tried, start, rng)
-        yield walk
-        known.update(changed(own, point.codes) for point in (start, walk.best))
-
-    for points in filter(None, [[tried.point(own)], *scouted]):
-        yield from walked(points)
-        yield from _mends(tried, mended, rng)
-    while tried.left > KEPT:
-        others = [p for p in _answers(tried) if changed(own, p.codes) not in known]
-        if not others:
-            return
-        yield from walked(others)
-
-
-def _mends(tried: Tried, known: set[bytes], rng: np.random.Generator) -> Iterator[Walk]:
-    """Walks from the cheapest answer with one change taken back, the dearest first.
-
-    Each has to stay below that answer's cost; where one does, its answer is the next.
-    """
-    space = tried.space
-    own, features = space.action_set.own, space.action_set.schema
-    while tried.left > KEPT and (answers := _answers(tried)):
-        best = min(answers, key=lambda point: point.cost)
-        rows = []
-        for f in changed(own, best.codes):
-            row = best.codes.copy()
-            row[f] = own[f]
-            if row.tobytes() not in known:
-                saved = space.problem.cost.change(features[f], float(own[f]), float(best.codes[f]))
-                rows.append((saved, -f, row))
-        if not rows:
-            return
-        row = max(rows)[2]
-        known.add(row.tobytes())
-        if (kept := space.kept(row)) is not None:
-            yield Walk(tried, tried.point(kept), rng, best.cost)

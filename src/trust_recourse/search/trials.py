@@ -86,6 +86,16 @@ def pareto(points: Iterable[Point], target: Target) -> list[Point]:
     return best
 
 
+def rank(target: Target) -> Callable[[Point], tuple[bool, float, float]]:
+    """The smaller, the better: what meets the target by its cost, the rest by what it lacks."""
+
+    def of(point: Point) -> tuple[bool, float, float]:
+        met = target.met(point.confidence)
+        return not met, point.cost if met else shortfall(target, point.confidence), point.cost
+
+    return of
+
+
 def shortfall(target: Target, confidence: float) -> float:
     """How far a confidence is from the target: the paper's |M − τ|, or what at-least lacks."""
     missed = target.confidence - confidence

@@ -17,14 +17,12 @@ import numpy as np
 
 from trust_recourse.question import Floats, Ints, Point, changed
 from trust_recourse.search.space import Axis, Choice, Levels
-from trust_recourse.search.trials import Tried, shortfall
+from trust_recourse.search.trials import Tried, rank
 
 # In shares of an axis.
 NEAR, FAR = 0.125, 1.0  # how far the first two sweeps from the person look
-AGAIN = 0.5  # how far the first sweep of a walk below a cost does
 LEAST = 0.004  # below that reach a walk has ended
 
-TRIES = 2  # sweeps in which a walk below a cost must find an answer
 GRID = 17  # values on either side that the knapsack chooses from
 CATEGORIES = 5  # values of a category that a sweep looks at, drawn by chance where it has more
 BINS = 512  # of gain, in the knapsack
@@ -46,16 +44,13 @@ class Part(NamedTuple):
 class Walk:
     """Where a walk is, and how far a sweep looks around it."""
 
-    def __init__(
-        self, tried: Tried, start: Point, rng: np.random.Generator, below: float = math.inf
-    ) -> None:
+    def __init__(self, tried: Tried, start: Point, rng: np.random.Generator) -> None:
         self.tried, self.space, self.rng = tried, tried.space, rng
         self.target, self.own = self.space.problem.target, self.space.action_set.own
         self.at = self.best = start
-        self.below = below  # the cost of what it may ask for
         self.first = not changed(self.own, start.codes)  # looks from near and from afar, then goes
-        self.sweeps = 0
-        self.reach = NEAR if math.isinf(below) else AGAIN
+        self.reach = NEAR
+        self.rank = rank(self.target)
         self.idle: set[tuple[Axis, bool]] = set()  # sides of axes, up or down, that only lost
         self.gains = self._none_yet()
         now, (low, high) = tried.point(self.own).confidence, self.target.interval
@@ -68,20 +63,14 @@ class Walk:
         """Whether there is nothing left to look at."""
         return self.reach < LEAST
 
-    def rank(self, point: Point) -> tuple[bool, float, float]:
-        """The smaller, the better: what meets the target by its cost, the rest by what it lacks."""
-        met = self.target.met(point.confidence)
-        return not met, point.cost if met else shortfall(self.target, point.confidence), point.cost
-
     def sweep(self) -> None:
         """Look around, ask for what the looks promise, and go to the best row of all."""
-        self.sweeps += 1
         looked = self._look()
         parts = [self._part(axis, known) for axis, known in self.gains.items()]
         self.best = min([self.best, *looked, *self._promised(parts)], key=self.rank)
         if self.first:
             self.reach = FAR
-        elif not any(part.gains.any() for part in parts) or not self._worthwhile():
+        elif not any(part.gains.any() for part in parts):
             self.reach = 0.0
         elif self.rank(self.best) < self.rank(self.at):
             self.at, self.reach = self.best, self.reach / 2
@@ -164,12 +153,7 @@ class Walk:
 
     def _most(self) -> float:
         """What an answer must cost less than."""
-        met = self.target.met(self.best.confidence)
-        return min(self.best.cost, self.below) if met else self.below
-
-    def _worthwhile(self) -> bool:
-        """Whether it may go on: one that must stay below a cost has few sweeps for an answer."""
-        return self.sweeps < TRIES or self._most() < self.below or math.isinf(self.below)
+        return self.best.cost if self.target.met(self.best.confidence) else math.inf
 
     # ------------------------------------------------------------ what the looks promise
 
