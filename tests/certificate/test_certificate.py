@@ -667,16 +667,20 @@ def test_too_few_candidates_are_refused(asked, data):
         other = Proof(each, proof.feature, proof.cut, proof.price)
         refused(replace(certificate, proof=other), asked.model, match)
 
-    refuse(np.delete(proof.candidates[f], at), "own value is no candidate|serves in its place")
-    refuse([*proof.candidates[f], 77.25], "77.25 is not allowed|expected at most")
-    refuse([*proof.candidates[f], proof.candidates[f][at]], "given more than once")
     feature, actions = asked.problem.action_set.schema[f], asked.problem.action_set.actions[f]
     chosen = proof.candidates[f][at]
-    paid = asked.problem.cost.change(feature, actions.own, chosen)
+    cost, goal = asked.problem.cost, certificate.lower_bound
+    paid = cost.change(feature, actions.own, chosen)
+    needed = paid < (goal * goal if cost.root else goal) or paid == 0.0  # others are too dear
+    if needed:
+        refuse(np.delete(proof.candidates[f], at), "own value is no candidate|serves in its place")
+    refuse([*proof.candidates[f], 77.25], "77.25 is not allowed|expected at most")
+    refuse([*proof.candidates[f], proof.candidates[f][at]], "given more than once")
     cells = partial(readers.read(asked.model, 1).cells, f, feature)
     for value in actions.values():
         same_cell = (cells(np.array([value])) == cells(np.array([chosen]))).all()
-        if same_cell and asked.problem.cost.change(feature, actions.own, value) > paid:
+        dearer = cost.change(feature, actions.own, value) > paid
+        if needed and same_cell and dearer and value not in proof.candidates[f]:
             codes = np.where(proof.candidates[f] == chosen, value, proof.candidates[f])
             refuse(codes, "own value is no candidate|serves in its place")
 

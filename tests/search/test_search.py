@@ -315,7 +315,7 @@ def test_bad_questions(model, patients):
         Cost(0, 0, 0)
     with pytest.raises(ValueError, match=r"wanted=9; the model's classes are \[0, 1\]|classes"):
         Recourse(model, wanted=9)
-    with pytest.raises(TypeError, match="model is object; expected a fitted PTMClassifier"):
+    with pytest.raises(TypeError, match="model is object; expected one with cells .PTMClassifier"):
         Recourse(object())
     with pytest.raises(ValueError, match="decision_threshold=2"):
         Recourse(model, decision_threshold=2)

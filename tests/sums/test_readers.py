@@ -566,10 +566,11 @@ def told(model, schema=NUMBERS, X=None):
 def test_scikit_learn_s_models_that_cannot_be_read_are_told():
     from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
     from sklearn.linear_model import LogisticRegression
+    from sklearn.neighbors import KNeighborsClassifier
     from sklearn.tree import DecisionTreeClassifier
 
     X, y = table()
-    assert "LogisticRegression; expected a tree" in told(LogisticRegression().fit(X, y))
+    assert "KNeighborsClassifier; expected a tree" in told(KNeighborsClassifier().fit(X, y))
     assert "call fit first" in told(DecisionTreeClassifier())
     assert "3 classes (0, 1, 2)" in told(RandomForestClassifier(2).fit(*table(n_classes=3)))
     both = DecisionTreeClassifier().fit(X, np.column_stack([y, y]))

@@ -213,6 +213,8 @@ class _Proofs:
                 self.made[target] = result.certificate(target)
             except ValueError as error:
                 self.absent[target] = str(error)
+            except TypeError as error:  # the model has no cells
+                self.absent[target] = f"no certificate for this answer: {error}"
         for target, certificate in self.made.items() if verify else ():
             self.verdicts[target] = _verdict(certificate, result, target)
 
