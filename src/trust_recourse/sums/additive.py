@@ -229,7 +229,7 @@ class Additive:
             return np.asarray((len(terms) + 3) * 2.0**-52 * terms.sum(axis=0) + 2.0**-50)
         at, (points, slopes) = self.grid.first_cell + self.grid.cells(codes), self._row
         size = np.abs(points[at]) + np.abs(slopes[at] * np.where(np.isnan(codes), 0.0, codes))
-        many = (len(self.points) + 3) * 2.0**-49  # a feature's terms may cancel out
+        many = (len(self.points) + 3) * 2.0**-51
         return np.asarray(many * (abs(self.base) + size.sum(axis=1)) + 2.0**-50)
 
     @cached_property
