@@ -105,6 +105,7 @@ class Recourse:
         decision_threshold: float | None = None,
     ) -> None:
         self.library: sums.Library | None = None
+        self._last: tuple[bytes, float] | None = None
         self.unread = ""
         _refuse_unfitted(model)
         if schema is not None and not isinstance(schema, Schema):
@@ -544,12 +545,20 @@ class Recourse:
         """Ask the library itself about an option: it must say what is told."""
         if self.library is None or not self.exact:
             return
-        said = float(self.library.predict_proba(codes[None])[0, self.wanted_at])
+        said = self._said(codes)
         if abs(said - confidence) > sums.tolerance(self.model, codes[None])[0]:
             raise RuntimeError(
                 f"the library says {said!r} of an option where its model as read says "
                 f"{confidence!r}; please report this"
             )
+
+    def _said(self, codes: Floats) -> float:
+        """The library's own confidence at one row; the last that it was asked is remembered."""
+        assert self.library is not None
+        if self._last is None or self._last[0] != codes.tobytes():
+            said = self.library.predict_proba(codes[None])[0, self.wanted_at]
+            self._last = codes.tobytes(), float(said)
+        return self._last[1]
 
     @property
     def _why_unread(self) -> str:
@@ -652,7 +661,7 @@ class Recourse:
         """Whether a point meets its target by the library's own word."""
         if self.library is None:
             return True
-        return target.met(float(self.library.predict_proba(codes[None])[0, self.wanted_at]))
+        return target.met(self._said(codes))
 
     def _at_a_distance(self, engine: Exact, kept: _Kept, first: Answer) -> tuple[int, list[Point]]:
         """Boxes opened, and the answers after the first that lie apart from those before."""
