@@ -51,6 +51,7 @@ FAMILIES = (
     "regression, a pipeline around them, points and slopes (Additive), or one of your own "
     "(CellModel)"
 )
+REMEMBERED = 256  # rows that a library was asked about
 CLOSE = 1e-9  # an answer this near to its bound, relatively, is the optimum
 
 
@@ -105,7 +106,7 @@ class Recourse:
         decision_threshold: float | None = None,
     ) -> None:
         self.library: sums.Library | None = None
-        self._last: tuple[bytes, float] | None = None
+        self._known: dict[bytes, float] = {}  # what the library said of rows
         self.unread = ""
         _refuse_unfitted(model)
         if schema is not None and not isinstance(schema, Schema):
@@ -553,12 +554,16 @@ class Recourse:
             )
 
     def _said(self, codes: Floats) -> float:
-        """The library's own confidence at one row; the last that it was asked is remembered."""
+        """The library's own confidence at one row, remembered: what is found is told next."""
         assert self.library is not None
-        if self._last is None or self._last[0] != codes.tobytes():
-            said = self.library.predict_proba(codes[None])[0, self.wanted_at]
-            self._last = codes.tobytes(), float(said)
-        return self._last[1]
+        row = codes.tobytes()
+        said = self._known.get(row)
+        if said is None:
+            said = float(self.library.predict_proba(codes[None])[0, self.wanted_at])
+            if len(self._known) >= REMEMBERED:
+                self._known.clear()
+            self._known[row] = said
+        return said
 
     @property
     def _why_unread(self) -> str:
