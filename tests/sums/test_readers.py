@@ -175,7 +175,8 @@ def catboost_model(rng, n, depth, X):
 def near(edges):
     """Each edge and its neighbours, as floats and as float32."""
     single = edges.astype(np.float32)
-    beside = [np.nextafter(single, np.float32(end)).astype(float) for end in (-np.inf, np.inf)]
+    with np.errstate(over="ignore"):  # CatBoost splits off NaN at the least of all float32
+        beside = [np.nextafter(single, np.float32(end)).astype(float) for end in (-np.inf, np.inf)]
     single = single.astype(float)
     middle = [(single + each) / 2 for each in beside]
     each = [edges, single, *beside, *middle]
