@@ -250,6 +250,7 @@ def _unfitted(rng, kind, n, leaves):
         return CatBoostClassifier(
             iterations=n, depth=int(math.log2(leaves)) or 1, learning_rate=rate, thread_count=1,
             one_hot_max_size=99, random_seed=seed, verbose=0, allow_writing_files=False,
+            grow_policy=one_of(rng, "SymmetricTree", "Lossguide", "Depthwise"),
         )  # fmt: skip
     if kind == "ebm":
         from interpret.glassbox import ExplainableBoostingClassifier
