@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,7 +14,9 @@ from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from trust_recourse import Cost, Feature, Recourse, Schema
-from trust_recourse.sums import Additive, adopt, score
+from trust_recourse.sums import Additive, adopt, reduce, score
+from trust_recourse.sums.ensemble import Leaves
+from trust_recourse.sums.layout import layout
 from trust_recourse.testing import _check_box, check_cell_model
 
 pytest.importorskip("lightgbm", reason="LightGBM is not installed")
@@ -182,3 +187,38 @@ def test_the_furthest_reach_is_told_apart_next_to_one():
     furthest = Recourse(model, schema, "l1").reachable({"years": 0})
     assert (furthest.cost, str(furthest.status)) == (3.0, "optimal")
     assert furthest.confidence == model.predict_proba(pd.DataFrame({"years": [3]}))[0, 1] < 1
+
+
+def stumps(seed):
+    """Six stumps on three features of four cells, costs, and what is asked for."""
+    rng, cells = np.random.default_rng(seed), np.arange(12)
+    allowed = np.ones((12, 12), bool)
+    for left in range(0, 12, 2):
+        f, cut = int(rng.integers(3)), int(rng.integers(1, 4))
+        allowed[left] = (cells // 4 != f) | (cells % 4 < cut)
+        allowed[left + 1] = (cells // 4 != f) | (cells % 4 >= cut)
+    leaves = Leaves(np.arange(12) // 2, rng.normal(size=12), allowed)
+    costs = np.abs(cells % 4 - rng.integers(4)) * rng.uniform(0.1, 1, 3).repeat(4)
+    ends = [
+        extreme.reduceat(leaves.value, cells[::2]).sum() for extreme in (np.minimum, np.maximum)
+    ]
+    return leaves, costs, ends[0] + rng.uniform(0.3, 0.7) * (ends[1] - ends[0])
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_reduction_leaves_the_cheapest_and_something_to_search(seed):
+    leaves, costs, need = stumps(seed)
+    whole = reduce.Sum(leaves.value, layout(leaves, np.array([4, 4, 4])))
+    asked = reduce.Asked(1, need, math.inf, 0.0)
+    found = reduce.reduced(whole, costs, asked, math.inf, frozenset(), lambda _: True)
+    points = [at + 4 * np.arange(3) for at in itertools.product(range(4), repeat=3)]
+    enough = [
+        at for at in points
+        if leaves.value[leaves.allowed[:, at].all(axis=1)].sum() >= need
+    ]  # fmt: skip
+    least = min(costs[at].sum() for at in enough)
+    assert len(found.values)  # or all would be searched that was there to begin with
+    assert found.point is None or costs[found.point].sum() >= least - 1e-12
+    of = np.array([costs[4 * f + kept].min() for f, kept in enumerate(found.kept)])
+    assert of.sum() <= least + 1e-12
+    assert found.bound <= least + 1e-12

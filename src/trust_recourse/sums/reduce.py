@@ -45,6 +45,7 @@ from trust_recourse.sums.layout import (
     T,
     compact,
     layout,
+    living,
 )
 from trust_recourse.sums.terms import climb
 
@@ -89,10 +90,15 @@ class Asked(NamedTuple):
 
 
 class Sum(NamedTuple):
-    """A sum of terms on cells: the values of its leaves, and the layout of both."""
+    """A sum of terms on cells: the values of its leaves, and the layout of both.
+
+    With a multiplier and h to begin with, where some are known.
+    """
 
     values: Floats
     layout: Ints
+    multiplier: float = 0.0
+    h: Floats | None = None
 
 
 def reduced(
@@ -128,8 +134,9 @@ def reduced(
         over = hopeless or not np.logical_or.reduceat(stay, problem.first).all()
         if over:  # nothing costs so little, as this step shows: none of them goes
             bound, stay[:] = math.inf if hopeless else limit, True
-        room = np.full(len(stay), np.inf) if over else limit - bound - excess
-        little, room = stay.mean() > 1.0 - FEW, room[problem.fewer(stay)]
+        room = np.full(len(stay), np.inf) if over else np.maximum(limit - bound - excess, 0.0)
+        little = stay.mean() > 1.0 - FEW
+        room = room[problem.fewer(problem.told_apart(stay, excess))]
         if over or len(room) <= SMALL or (little and by_lp):
             break
         by_lp = bool(little)
@@ -160,7 +167,8 @@ class _Problem:
         self.apart[list(related)] = True
         self.given = self.layout[self.layout[FIRST] :]  # where the features' cells began
         self.costs, self.cells = costs, np.arange(len(costs))
-        self.multiplier, self.h = 0.0, np.zeros(int(self.layout[H]))
+        self.multiplier = whole.multiplier
+        self.h = np.zeros(int(self.layout[H])) if whole.h is None else whole.h
         self.base, self.atoms = 0.0, np.arange(len(self.h))
         self.fewer(np.isfinite(costs))
         self.atoms = np.arange(len(self.h))  # those that proofs know
@@ -191,6 +199,16 @@ class _Problem:
         self.sizes = np.diff(self.first, append=len(self.costs))
         self.__dict__.pop("taken", None)
         return found.cells
+
+    def told_apart(self, stay: Bools, excess: Floats) -> Bools:
+        """These cells and, where no leaf tells them apart, the next ones, so that some does."""
+        stay, more = stay.copy(), 1
+        gone = np.flatnonzero(~stay)
+        gone = gone[np.argsort(excess[gone], kind="stable")]
+        while int(living(self.layout, stay)[1].sum()) == self.layout[T]:
+            stay[gone[:more]] = True
+            more *= 2
+        return stay
 
     @cached_property
     def taken(self) -> Bools:

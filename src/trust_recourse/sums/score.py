@@ -11,7 +11,7 @@ import numpy as np
 from trust_recourse.cells import Candidates, Cells, Condition, Floats, Grid, Ints, Reduction, Score
 from trust_recourse.schema import Feature, Schema
 from trust_recourse.sums.ensemble import SumModel
-from trust_recourse.sums.layout import layout
+from trust_recourse.sums.layout import H, layout
 from trust_recourse.sums.reduce import Asked, Reduced, Sum, compile_all, reduced
 from trust_recourse.sums.terms import Terms
 
@@ -116,10 +116,11 @@ def _reduction(
         return None
     asked = Asked(side, need, most, 2.0 * kernel.rounding * kernel.width)
     cells = OnCells(features, score.grid.sizes)
+    h = kernel.memory[1 : 1 + int(kernel.layout[H])] * kernel.width
+    whole = Sum(score.values, kernel.layout, kernel.memory[0] / kernel.width, h)
     found = reduced(
-        Sum(score.values, kernel.layout), cells.costs, asked, incumbent, related,
-        lambda at: accept(cells.codes(at)), deadline,
-    )  # fmt: skip
+        whole, cells.costs, asked, incumbent, related, lambda at: accept(cells.codes(at)), deadline
+    )
     if found is None:
         return None
     codes = None if found.point is None else cells.codes(found.point)
