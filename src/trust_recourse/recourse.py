@@ -321,7 +321,7 @@ class Recourse:
     def _ask(self, x: Any, question: Question, verbose: bool) -> Result:
         targets = question.targets(self.decision_threshold)
         action_set, factual = self.schema.person(x)
-        now = self.confidence_of(action_set.own)
+        now = self._now(action_set.own)
         options: list[Option] = []
         found: dict[Target, Answers] = {}
         problems = [Problem(action_set, target, self.cost, self.wanted_at) for target in targets]
@@ -553,6 +553,13 @@ class Recourse:
                 f"{confidence!r}; please report this"
             )
 
+    def _now(self, own: Floats) -> float:
+        """A person's confidence as they are: the library's, where ours may differ by rounding."""
+        ours = self.confidence_of(own)
+        if self.library is None or not self.exact or not sums.tolerance(self.model, own[None])[0]:
+            return ours
+        return self._said(own)
+
     def _said(self, codes: Floats) -> float:
         """The library's own confidence at one row, remembered: what is found is told next."""
         assert self.library is not None
@@ -653,10 +660,14 @@ class Recourse:
         """
         found = engine.cheapest(keep, gap)
         target, bound, more = engine.problem.target, found.lower_bound, 0.0
+        asked = target
         while found.point is not None and not self._agrees(target, found.point.codes):
             more = 4.0 * max(more, float(sums.tolerance(self.model, found.point.codes[None])[0]))
-            asked = replace(engine.problem, target=target.raised(more))
-            again = engine.about(asked, found.nodes).cheapest(keep, gap)
+            last, asked = asked, target.raised(more)
+            if asked == last:  # no more can be asked for
+                return found._replace(point=None, stopped=True)
+            problem = replace(engine.problem, target=asked)
+            again = engine.about(problem, found.nodes).cheapest(keep, gap)
             found = again._replace(nodes=found.nodes + again.nodes, lower_bound=bound)
             if found.point is None:
                 return found._replace(stopped=True)

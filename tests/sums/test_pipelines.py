@@ -34,7 +34,7 @@ from laws.pipelines import a_scaler, an_imputer, of_lists, of_numbers
 from laws.questions import chance, one_of
 from trust_recourse import Feature, Recourse, Schema, load
 from trust_recourse.certificate import verify
-from trust_recourse.sums import UnreadableError, adopt, steps
+from trust_recourse.sums import SumModel, UnreadableError, adopt, steps
 from trust_recourse.sums import pipelines as reader
 from trust_recourse.sums.lifting import Terms, added_up
 
@@ -103,6 +103,83 @@ def check(given, schema=SCHEMA, table=TABLE, seed=0):
     assert np.array_equal(read.predict_proba(rows), theirs)
     assert len(np.unique(theirs)) > 2
     return read
+
+
+WORDS = ["job", "grade"]
+
+
+def boosted():
+    return HistGradientBoostingClassifier(max_iter=8, max_leaf_nodes=6)
+
+
+def of_parts(numbers, ahead=NUMBERS, **more):
+    """Numbers by these steps, words one-hot, the rest as it is."""
+    parts = [("numbers", numbers, list(ahead)), ("words", OneHotEncoder(), WORDS)]
+    return ColumnTransformer(parts, remainder="passthrough", sparse_threshold=0, **more)
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        of_parts(StandardScaler(), transformer_weights={"numbers": -1.5, "words": 0.25}),
+        FeatureUnion(
+            [("as", of_parts(StandardScaler())), ("so", of_parts("passthrough"))],
+            transformer_weights={"as": -2.0},
+        ),
+        of_parts(MaxAbsScaler(clip=True)),
+        ColumnTransformer(
+            [("none", SimpleImputer(), []), ("words", OneHotEncoder(), WORDS)],
+            remainder="passthrough", sparse_threshold=0,
+        ),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("end", ["trees", "regression"])
+def test_weights_clips_and_branches_without_columns_are_read(before, end):
+    last = boosted()
+    if end == "regression":
+        before = make_pipeline(before, SimpleImputer(), StandardScaler())
+        last = LogisticRegression()
+    given = make_pipeline(before, last).fit(TABLE, Y)
+    if end == "trees":
+        check(given)
+    else:
+        assert Recourse(given, SCHEMA).exact  # by rows that its library was asked about
+
+
+def test_bins_that_round_first_are_not_read():
+    bins = KBinsDiscretizer(4, encode="ordinal", strategy="uniform", dtype=np.float32)
+    given = make_pipeline(of_parts(bins, ["pay"]), boosted()).fit(TABLE, Y)
+    assert "rounds to float32" in Recourse(given, SCHEMA).unread
+
+
+def test_a_model_that_is_read_otherwise_than_its_library_has_it_is_refused(monkeypatch):
+    given = make_pipeline(of_parts(StandardScaler()), boosted()).fit(TABLE, Y)
+    assert Recourse(given, SCHEMA).exact
+    right = SumModel.proba_of
+    monkeypatch.setattr(SumModel, "proba_of", lambda *of: right(*of) + 1e-15)
+    assert "differ" in Recourse(given, SCHEMA).unread
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_regression_may_be_calibrated_by_a_sigmoid(turned):
+    before = make_pipeline(of_parts(StandardScaler()), SimpleImputer(), StandardScaler())
+    calibrated = CalibratedClassifierCV(
+        make_pipeline(before, LogisticRegression()), ensemble=False, method="sigmoid", cv=3
+    ).fit(TABLE, Y)
+    if turned:
+        calibrated.calibrated_classifiers_[0].calibrators[0].a_ *= -1
+        assert "turns the model round" in Recourse(calibrated, SCHEMA).unread
+        return
+    read = adopt(calibrated, SCHEMA, TABLE)
+    assert np.allclose(read.predict_proba(TABLE), calibrated.predict_proba(TABLE), atol=1e-12)
+
+
+def test_what_a_library_never_finds_enough_ends():
+    """As where a model as read is sure and its library is not, for whatever reason."""
+    recourse = Recourse(make_pipeline(of_parts("passthrough"), boosted()).fit(TABLE, Y), SCHEMA)
+    recourse._said = lambda _: 0.0
+    person = TABLE.iloc[int(np.argmin(recourse.model.predict_proba(TABLE)[:, 1]))]
+    assert [*recourse.find(person, 0.5, time_limit=60).status.values()] == ["not_found"]
 
 
 # ---------------------------------------------------------------- random pipelines

@@ -22,7 +22,7 @@ from trust_recourse.schema import Schema
 from trust_recourse.sums import store
 from trust_recourse.sums.additive import Additive
 from trust_recourse.sums.columns import Columns, UnreadableError, two_classes
-from trust_recourse.sums.ensemble import SumModel
+from trust_recourse.sums.ensemble import SumModel, labels, listed
 from trust_recourse.sums.formats import opened
 from trust_recourse.sums.steps import People
 
@@ -38,6 +38,9 @@ _READERS = {  # of the classes of a library, by its name
 }
 
 Read = SumModel | Additive
+
+DRAWN = 256  # rows that a library is asked about when its model is read
+MOST_DRAWN = 1e15  # of a value: whole ones beyond are not told apart
 
 
 def adopt(
@@ -114,7 +117,49 @@ class Library(NamedTuple):
 
 
 def known(model: Any, schema: Schema) -> tuple[Read, Library]:
-    """The same model as it is read, and the library's own to ask again."""
+    """The same model as it is read, and the library's own to ask again.
+
+    The library is asked about rows drawn from the schema, many of them at edges: a model that it
+    sees otherwise is refused.
+    """
+    read, library = reading(model, schema)
+    if library.columns is not None:
+        codes = _drawn(read)
+        try:
+            theirs = library.predict_proba(codes)
+        except Exception:  # a library that takes no blanks says so in words of its own
+            codes = codes[~np.isnan(codes).any(axis=1)]
+            theirs = library.predict_proba(codes)
+        apart = np.abs(read.proba_of(codes) - theirs) > tolerance(read, codes)[:, None]
+        if len(rows := np.flatnonzero(apart.any(axis=1))):
+            raise UnreadableError(
+                f"it is not read as its library has it: of {len(codes)} rows drawn from the schema "
+                f"{len(rows)} differ; please report this"
+            )
+    return read, library
+
+
+def _drawn(read: Read) -> Floats:
+    """Rows of codes: values at edges and beside them, between, listed ones, and missing ones."""
+    rng, columns = np.random.default_rng(0), []
+    for feature, edges in zip(read.schema_, read.grid.edges, strict=True):
+        if listed(feature):
+            column = rng.integers(0, len(labels(feature)), DRAWN).astype(float)
+        else:
+            ends = [end for end in (feature.lower, feature.upper, 0.0) if end is not None]
+            near = np.concatenate([edges, np.nextafter(edges, np.inf), ends])
+            near = near[np.abs(near) < MOST_DRAWN]
+            column = rng.uniform(near.min(), near.max(), DRAWN)
+            column = np.where(rng.random(DRAWN) < 0.7, rng.choice(near, DRAWN), column)
+            if feature.kind == "integer":
+                column = np.floor(column) + rng.integers(0, 2, DRAWN)
+        gone = (rng.random(DRAWN) < 0.1) & bool(feature.missing)
+        columns.append(np.where(gone, np.nan, column))
+    return np.column_stack(columns)
+
+
+def reading(model: Any, schema: Schema) -> tuple[Read, Library]:
+    """The same, without asking the library."""
     reader = _reader(model)
     if reader is None:
         raise UnreadableError(

@@ -197,7 +197,11 @@ class Additive:
 
     def predict_proba(self, X: Any) -> Floats:
         """Class probabilities, (n, 2)."""
-        yes = logistic(self.total(self.schema_.encode(X)))
+        return self.proba_of(self.schema_.encode(X))
+
+    def proba_of(self, codes: Floats) -> Floats:
+        """The same at rows of codes."""
+        yes = logistic(self.total(codes))
         return np.column_stack([of_class(yes, 0), yes])
 
     def total(self, codes: Floats) -> Floats:

@@ -385,7 +385,11 @@ class SumModel:
 
     def predict_proba(self, X: Any) -> Floats:
         """Class probabilities, (n, 2): the very numbers of the library."""
-        cells = self.grid.cells(self.schema_.encode(X))
+        return self.proba_of(self.schema_.encode(X))
+
+    def proba_of(self, codes: Floats) -> Floats:
+        """The same at rows of codes."""
+        cells = self.grid.cells(codes)
         score, other = self.at(cells), self.flipped
         no = self.confidence(score, 0) if other is None else other.confidence(other.at(cells))
         return np.column_stack([no, self.confidence(score)])

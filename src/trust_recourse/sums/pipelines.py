@@ -26,6 +26,10 @@ from trust_recourse.sums.steps import People, Stage, walked
 from trust_recourse.wording import some
 
 NAMES = ("CalibratedClassifierCV", "FrozenEstimator", "Pipeline")
+TURNED = (
+    "{}: it turns the model round, or is none: what the model finds likelier it makes less likely; "
+    "calibrate the model on more rows, or learn a better one"
+)
 
 
 class Opened(NamedTuple):
@@ -64,11 +68,11 @@ def opened(model: Any) -> Opened:
 
 def read(model: Any, schema: Schema) -> tuple[SumModel | Additive, Columns | People | None]:
     """The same model as a sum of trees or lines, and what it is given of rows."""
-    from trust_recourse.sums import known
+    from trust_recourse.sums import reading
 
     inside = opened(model)
     if not inside.steps:
-        found, library = known(inside.model, schema)
+        found, library = reading(inside.model, schema)
         return _calibrated(found, inside), library.columns
     people, stage = _staged(inside, schema)
     lists = stage.lists()
@@ -76,7 +80,7 @@ def read(model: Any, schema: Schema) -> tuple[SumModel | Additive, Columns | Peo
     # where zeros are left out, XGBoost takes them for missing
     zeros = type(inside.model).__module__.startswith("xgboost") and hasattr(given, "toarray")
     inner = _inner(stage, given, lists, zeros)
-    own, _ = known(inside.model, inner)
+    own, _ = reading(inside.model, inner)
     if isinstance(own, Additive):
         lines = added_up(stage, lists, inner, Terms(own.grid.edges, own.points, own.slopes))
         made = Additive(
@@ -94,9 +98,7 @@ def _calibrated(found: SumModel | Additive, inside: Opened) -> SumModel | Additi
         return found
     name = type(calibrator).__name__
     if isinstance(found, Additive):
-        raise UnreadableError(
-            f"{name} after a {type(inside.model).__name__}: calibrators are read after trees alone"
-        )
+        return _scaled(found, inside)
     kind = np.dtype(found.arithmetic)
     if name == "_SigmoidCalibration":
         kind = (calibrator.a_ * np.zeros(1, kind) + calibrator.b_).dtype
@@ -108,12 +110,28 @@ def _calibrated(found: SumModel | Additive, inside: Opened) -> SumModel | Additi
         raise UnreadableError(f"{name}: of calibrators, sigmoid and isotonic ones are read")
     after = Calibration(inside.raw, str(kind), tuple(x), tuple(y))
     if not after.sound:
-        raise UnreadableError(
-            f"{name}: it turns the model round, or is none: what the model finds likelier it makes "
-            "less likely; calibrate the model on more rows, or learn a better one"
-        )
+        raise UnreadableError(TURNED.format(name))
     trees = tuple(replace(tree, value=tree.value[:, -1:]) for tree in found.trees)
     return replace(found, trees=trees, link=found.link._replace(after=after))
+
+
+def _scaled(found: Additive, inside: Opened) -> Additive:
+    """Points whose sum a sigmoid calibrator takes: σ(−(a · sum + b)) is again one of points."""
+    calibrator, name = inside.calibrator, type(inside.calibrator).__name__
+    if name != "_SigmoidCalibration" or not inside.raw:
+        raise UnreadableError(
+            f"{name} after a {type(inside.model).__name__}: of calibrators, sigmoid ones are read "
+            "there; isotonic ones are after trees"
+        )
+    by = -float(calibrator.a_)
+    if not by > 0.0:
+        raise UnreadableError(TURNED.format(name))
+    pairs = [pair._replace(table=by * pair.table) for pair in found.pairs]
+    return Additive(
+        found.schema_, found.grid.edges, [by * points for points in found.points],
+        slopes=[by * each for each in found.slopes], pairs=pairs,
+        base=by * found.base - float(calibrator.b_), classes=found.classes_,
+    )  # fmt: skip
 
 
 def predict_proba(model: Any, X: Any) -> Floats:

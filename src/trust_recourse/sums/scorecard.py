@@ -52,7 +52,7 @@ class Line(NamedTuple):
         """A finite number, or what a blank stands for."""
         word = self.words.get(column, "")
         try:
-            found = float(word or blank)
+            found = float(word or blank) if word.isascii() and "_" not in word else math.nan
         except ValueError:
             found = math.nan
         if not math.isfinite(found):
@@ -84,7 +84,14 @@ def opened(data: bytes) -> Scorecard:
     except UnicodeDecodeError as error:
         raise UnreadableError(f"not a text in UTF-8 (byte {error.start})") from None
     first = text.partition("\n")[0]
-    rows = csv.reader(io.StringIO(text), delimiter=max(",;\t", key=first.count))
+    rows = csv.reader(io.StringIO(text), delimiter=max(",;\t", key=first.count), strict=True)
+    try:
+        return _lines(rows)
+    except csv.Error as error:
+        raise UnreadableError(f"line {rows.line_num}: {error}") from None
+
+
+def _lines(rows: Any) -> Scorecard:
     head = [name.strip().lower().replace(" ", "_") for name in next(rows, [])]
     if unknown := [name for name in head if name not in COLUMNS]:
         raise UnreadableError(
@@ -97,8 +104,10 @@ def opened(data: bytes) -> Scorecard:
         if any(word.strip() for word in row):
             words = [word.strip() for word in row]
             line = Line(rows.line_num, dict(zip(head, words, strict=False)))
-            if len(row) > len(head):
-                raise line.fault(f"given {len(row)} words, expected {len(head)}, one a column")
+            if len(row) > len(head) or not line.words.get("feature"):
+                raise line.fault(
+                    f"given {len(row)} words, expected {len(head)}, one a column, and a feature"
+                )
             lines.append(line)
     if len(lines) > MOST_LINES:
         raise UnreadableError(f"{len(lines):,} lines; at most {MOST_LINES:,} are read")
@@ -141,10 +150,10 @@ def _scaling(given: Mapping[str, list[Line]]) -> tuple[float, float]:
     base, scaled = found.pop("base", 0.0), sorted(found)
     if not scaled:
         return base, 1.0
-    if len(scaled) < 3 or found["pdo"] == 0 or found["odds"] <= 0:
+    if len(scaled) < 3 or found["pdo"] <= 0 or found["odds"] <= 0:
         raise UnreadableError(
-            f"given {', '.join(f'{n} {found[n]:g}' for n in scaled)}; expected all of pdo (not 0), "
-            "odds (above 0) and score, or none of them"
+            f"given {', '.join(f'{n} {found[n]:g}' for n in scaled)}; expected pdo and odds, both "
+            "above 0, and score, or none of them"
         )
     factor = found["pdo"] / math.log(2.0)
     return (base - found["score"]) / factor + math.log(found["odds"]), factor

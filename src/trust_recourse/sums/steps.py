@@ -240,14 +240,13 @@ def walked(stage: Stage, name: str, step: Any) -> Stage:
         return walked(stage, name, step.estimator)
     if kind == "ColumnTransformer":
         places = step._transformer_to_input_indices
-        parts = [(each, inner, places[each]) for each, inner, _ in step.transformers_]
-        return _side_by_side(stage, step, parts)
+        every = [(each, inner, places[each]) for each, inner, _ in step.transformers_]
+        return _side_by_side(stage, step, [part for part in every if len(part[-1])])
     if any(column.feature < 0 for column in stage.columns):
         raise UnreadableError(f"step {name!r}: it takes columns that the schema has not")
     if kind == "FeatureUnion":
-        every = range(len(stage.columns))
-        parts = [(each, inner, every) for each, inner in step.transformer_list]
-        return _side_by_side(stage, step, parts)
+        whole = range(len(stage.columns))
+        return _side_by_side(stage, step, [(*part, whole) for part in step.transformer_list])
     same = kind == "FunctionTransformer" and step.func is None
     if same or step is None or (isinstance(step, str) and step == "passthrough"):
         return stage
@@ -274,13 +273,20 @@ def _with(stage: Stage, step: Any, columns: Sequence[Column], nones: Any = ()) -
 def _side_by_side(stage: Stage, step: Any, branches: Sequence[tuple[str, Any, Any]]) -> Stage:
     columns: list[Column] = []
     nones: set[int] = set()
+    weights = step.transformer_weights or {}
     for name, inner, places in branches:
         if isinstance(inner, str) and inner == "drop":
             continue
         done = walked(_chosen(stage, step, list(places)), name, inner)
-        columns += done.columns
+        columns += [_weighed(column, weights.get(name)) for column in done.columns]
         nones |= done.nones
     return _with(stage, step, columns, nones)
+
+
+def _weighed(column: Column, by: float | None) -> Column:
+    if by is None:
+        return column
+    return column._replace(offset=column.offset * by, slope=column.slope * by)
 
 
 def _chosen(stage: Stage, step: Any, places: list[int]) -> Stage:
@@ -327,7 +333,7 @@ def _scaled(stage: Stage, name: str, step: Any) -> Stage:
 
 def _clipped(stage: Stage, step: Any, columns: Sequence[Column]) -> Stage:
     """A piece is cut where it leaves the range, and a constant beyond."""
-    low, high = step.feature_range
+    low, high = getattr(step, "feature_range", (-1.0, 1.0))
     whole = _with(stage, step, columns)
     cuts = cuts_at(whole, [np.array([low, np.nextafter(high, -np.inf)])] * len(columns))
     whole = replace(whole, columns=tuple(map(recut, columns, cuts)))
@@ -395,7 +401,12 @@ def _merged(column: Column) -> Column:
     return column._replace(edges=column.edges[kept], offset=offset, slope=np.zeros(len(offset)))
 
 
-def _binned(stage: Stage, _: str, step: Any) -> Stage:
+def _binned(stage: Stage, name: str, step: Any) -> Stage:
+    if step.dtype is not None and np.dtype(step.dtype) != np.float64:
+        raise UnreadableError(
+            f"step {name!r}, KBinsDiscretizer: it rounds to {np.dtype(step.dtype)} before it cuts, "
+            "which is not read; leave dtype as it is"
+        )
     cuts = [np.nextafter(edges[1:-1], -np.inf) for edges in step.bin_edges_]
     many = np.ones(len(cuts), int) if step.encode == "ordinal" else step.n_bins_
     return _stepped(stage, step, many, cuts_at(stage, cuts))
