@@ -15,6 +15,7 @@ from trust_recourse import PTMClassifier
 from trust_recourse.question import Problem, Status, Target
 from trust_recourse.search.bayes import tpe
 from trust_recourse.search.exact import Exact
+from trust_recourse.tsetlin.links import Logistic
 
 SEED = 0
 LINKS = ("margin", "vote")
@@ -46,6 +47,13 @@ def read_by(link, model):
     """The same machine read by this link, which learning knows nothing of."""
     other = copy(model).set_params(link=link)
     other._conclude(model.inclusion_)
+    return other
+
+
+def weighed(model, X, y):
+    """The same clauses under the logistic link, their weights fitted to these rows."""
+    other = copy(model).set_params(link="logistic")
+    other._conclude(model.inclusion_, Logistic.fit(model.clause_proba(X), np.asarray(y, np.int8)))
     return other
 
 

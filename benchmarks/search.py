@@ -16,6 +16,7 @@ of the rows: the quicker counts, and costs are compared where its answer meets t
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import operator
@@ -41,6 +42,7 @@ from asking import (
     refused,
     rows_of,
     through_find,
+    weighed,
 )
 from experiments.data import (
     breast_cancer,
@@ -59,6 +61,7 @@ AT_MOST_SECONDS = 60  # for each question, of wall clock
 LIMIT = {"time_limit": AT_MOST_SECONDS}
 SLOW_SECONDS = 5  # of CPU; a question that takes more is listed with the results
 TPE_PEOPLE = 2
+FEW = 5  # rows asked about where two links are compared
 HELOC_ROWS = 2_000  # to learn 100 clauses from: from all rows that takes some seven minutes
 MET = {">=": operator.ge, "<=": operator.le, "<": operator.lt}
 SAME_COST = 1e-9
@@ -163,6 +166,41 @@ def hundred():
                 row_of_costs(what, asked, theirs),
             ]
     return rows
+
+
+def logistic():
+    """The logistic link beside margin on the same clauses, every feature free to move both ways."""
+    rows = []
+    for table, setting in itertools.product((breast_cancer, heloc), ("paper", "hundred")):
+        say("logistic: learning", table.__name__, setting)
+        X, model = learnt(table, setting, HELOC_ROWS if table is heloc else None)
+        schema, y = unlimited(model.schema_), table()[1]
+        ours = {
+            link: Recourse(machine, schema)
+            for link, machine in {"margin": model, "logistic": weighed(model, X, y)}.items()
+        }
+        both = [refused(recourse, X).index for recourse in ours.values()]
+        people = rows_of(X.loc[both[0].intersection(both[1])].sample(FEW, random_state=SEED))
+        for level in (0.5, 0.7, 0.85):
+            what = f"{table.__name__}, {model.n_clauses} clauses, at least {level}"
+            say("logistic:", what)
+            asked = {
+                link: questions("logistic", f"{what}, {link}", recourse, people, level)
+                for link, recourse in ours.items()
+            }
+            rows += [row_of_proofs(f"{what}, {link}", of) for link, of in asked.items()]
+            rows.append(row_of_links(what, *asked.values()))
+    return rows
+
+
+def row_of_links(what, margin, logistic):
+    """The seconds of one link in units of the other's, question by question, where both end."""
+    pairs = [(a, b) for a, b in zip(margin, logistic, strict=True) if a.proved and b.proved]
+    what = f"{what}: logistic / margin in CPU seconds, median of {len(pairs)} rows"
+    boxes = [median(each.nodes for each in of) for of in zip(*pairs, strict=True)]
+    detail = f"{boxes[1]:,.0f} boxes against {boxes[0]:,.0f} (medians)" if pairs else "none proved"
+    times = [b.seconds / a.seconds for a, b in pairs]
+    return shown(what, median(times) if pairs else None, detail)
 
 
 def questions(section, what, recourse, people, level, repeat=1):
@@ -414,6 +452,7 @@ SECTIONS = {
     "small": small,
     "breast": breast,
     "hundred": hundred,
+    "logistic": logistic,
     "credit": credit,
     "radius": radius,
     "frontier": frontier,

@@ -113,8 +113,15 @@ def link_value(v, link, T):
     return float(v >= 0) if link == "vote" else (min(max(v, -T), T) + T) / (2 * T)
 
 
-def confidence_by_enumeration(inclusion, truth, link, T):
-    """M(x), the law of v and q, over every combination of automaton actions."""
+def logistic(score):
+    return 1 / (1 + np.exp(-score))
+
+
+def confidence_by_enumeration(inclusion, truth, link, T, weights=None, intercept=0.0):
+    """M(x), the law of v and q, over every combination of automaton actions.
+
+    By the logistic link M(x) is that of the mean score, in which each clause has its weight.
+    """
     n_clauses, automata = inclusion.shape
     q = np.zeros(n_clauses)
     for j in range(n_clauses):
@@ -123,10 +130,48 @@ def confidence_by_enumeration(inclusion, truth, link, T):
             weight = np.prod(np.where(included, inclusion[j], 1 - inclusion[j]))
             if included.any() and truth[included].all():
                 q[j] += weight
-    law = {}
+    law, mean = {}, intercept
     for outputs in itertools.product([0, 1], repeat=n_clauses):
         weight = np.prod([q[j] if outputs[j] else 1 - q[j] for j in range(n_clauses)])
         v = sum(outputs[0::2]) - sum(outputs[1::2])
         law[v] = law.get(v, 0.0) + weight
+        if weights is not None:
+            mean += weight * (weights[0::2] @ outputs[0::2] - weights[1::2] @ outputs[1::2])
+    if link == "logistic":
+        return logistic(mean), law, q
     confidence = sum(weight * link_value(v, link, T) for v, weight in law.items())
     return confidence, law, q
+
+
+def logistic_weights(q, y, penalty, steps=200):
+    """Weights of at least 0 and intercept of the least penalised log-loss, by Newton's steps.
+
+    Clauses whose weight would fall below 0 are left out and tried again at the end of each step.
+    """
+    sign = np.where(np.arange(q.shape[1]) % 2 == 0, 1.0, -1.0)
+    Z = np.column_stack([q * sign, np.ones(len(q))])
+    Z = np.vstack([Z, [0.0] * q.shape[1] + [1.0], [0.0] * q.shape[1] + [1.0]])
+    y = np.append(y, [0, 1])
+    ridge = np.append(np.full(q.shape[1], penalty), 0.0)
+
+    def loss(w):
+        return np.logaddexp(0, Z @ w).sum() - y @ Z @ w + (ridge * w**2).sum() / 2
+
+    w = np.zeros(q.shape[1] + 1)
+    for _ in range(steps):
+        p = logistic(Z @ w)
+        slope = Z.T @ (p - y) + ridge * w
+        free = (w > 0) | (slope < 0)
+        free[-1] = True
+        curve = Z.T @ (Z * (p * (1 - p))[:, None]) + np.diag(ridge)
+        step = np.zeros_like(w)
+        step[free] = np.linalg.solve(curve[np.ix_(free, free)], slope[free])
+        size = 1.0
+        while size > 1e-12:
+            new = w - size * step
+            new[:-1] = np.maximum(new[:-1], 0.0)
+            if loss(new) <= loss(w):
+                break
+            size /= 2
+        w = new
+    return w[:-1], w[-1]

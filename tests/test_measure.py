@@ -23,13 +23,13 @@ from trust_recourse.measure import (
     noise,
     noisy_table,
 )
-from worlds import machine
+from worlds import LINKS, machine
 
 law = settings(max_examples=60)
 # raw machines mostly; a calibrator costs five more fits
 machines = st.tuples(
     st.integers(0, 10**6),
-    st.sampled_from(["margin", "vote"]),
+    st.sampled_from(LINKS),
     st.sampled_from([None, None, None, "sigmoid", "isotonic"]),
 )
 

@@ -22,11 +22,12 @@ KEPT = Path(__file__).parent / "data" / "format-1.safetensors"
 
 @pytest.mark.parametrize("machine", [PTMClassifier, TMClassifier])
 @pytest.mark.parametrize("calibration", [None, "isotonic", "sigmoid"])
-def test_what_is_saved_comes_back(machine, calibration, mixed, tmp_path):
+@pytest.mark.parametrize("link", ["vote", "logistic"])
+def test_what_is_saved_comes_back(machine, calibration, link, mixed, tmp_path):
     X, y = mixed
     schema = Schema.infer(X).update("income", unit="k€").update("children", missing=(-1,))
     model = machine(
-        4, 8, epochs=5, calibration=calibration, schema=schema, random_state=0, link="vote"
+        4, 8, epochs=5, calibration=calibration, schema=schema, random_state=0, link=link
     ).fit(X, y)
     model.save(tmp_path / "m.safetensors")
     again = load(tmp_path / "m.safetensors")
@@ -174,15 +175,38 @@ def test_foreign_future_and_oversized_files(model, tmp_path, monkeypatch):
         ("states", lambda a: a[:, :, ::-1].copy(), "'states': expected the inclusion"),
         ("extra", lambda a: a, "'arrays': expected just"),
         ("calibration_x", lambda a: a[:-1], "'calibration': expected equal"),
+        ("weights", lambda a: a[:-1], "'weights': expected float64 .4,., from 0 to"),
+        ("weights", lambda a: a[None], "'weights': expected float64"),
+        ("weights", lambda a: a.astype(np.float32), "'weights': expected float64"),
+        ("weights", lambda a: a - 1e9, "'weights': expected float64"),
+        ("weights", lambda a: a * np.nan, "'weights': expected float64"),
+        ("weights", lambda a: a + np.inf, "'weights': expected float64"),
+        ("intercept", lambda a: a * np.nan, "'intercept': expected float64"),
+        ("intercept", lambda a: np.append(a, a), "'intercept': expected float64"),
+        ("intercept", lambda a: a + 1e300, "'intercept': expected float64"),
     ],
 )
 def test_arrays_that_make_no_model_are_named(name, spoil, message, patients, tmp_path):
-    model = PTMClassifier(4, 8, epochs=3, calibration="isotonic", random_state=0).fit(*patients)
+    model = PTMClassifier(
+        4, 8, epochs=3, calibration="isotonic", link="logistic", random_state=0
+    ).fit(*patients)
     arrays, header = store.content(model)
     arrays["states"] = model.states_
     arrays[name] = spoil(arrays.get(name, np.zeros(3)))
     model_file.write(tmp_path / "bad", arrays, header)
     with pytest.raises(ModelFileError, match=message):
+        load(tmp_path / "bad")
+
+
+@pytest.mark.parametrize("link", ["margin", "logistic"])
+def test_weights_belong_to_the_logistic_link_and_to_no_other(link, patients, tmp_path):
+    model = PTMClassifier(4, 8, epochs=3, link=link, random_state=0).fit(*patients)
+    arrays, header = store.content(model)
+    assert ({"weights", "intercept"} <= arrays.keys()) == (link == "logistic")
+    other = "margin" if link == "logistic" else "logistic"
+    settings = {**header["settings"], "link": other}
+    model_file.write(tmp_path / "bad", arrays, {**header, "settings": settings})
+    with pytest.raises(ModelFileError, match="'arrays': expected just"):
         load(tmp_path / "bad")
 
 

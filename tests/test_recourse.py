@@ -25,7 +25,7 @@ from trust_recourse.measure import EachRow, Isolation, NearNeighbours
 from trust_recourse.question import Question, Status
 from trust_recourse.result import Result
 from trust_recourse.search.engines import NAMES, Anywhere, Engine
-from worlds import enumerated, machine, person_schema
+from worlds import LINKS, enumerated, machine, person_schema
 
 law = settings(max_examples=60)
 NUMERIC = ("number", "integer")
@@ -60,7 +60,7 @@ def distances(recourse, codes, cells):
 @law
 @given(
     seed=st.integers(0, 10**6),
-    link=st.sampled_from(["margin", "vote"]),
+    link=st.sampled_from(LINKS),
     wanted=st.sampled_from([0, 1]),
     norm=st.sampled_from(["linf", "l2", "l1"]),
 )
@@ -84,7 +84,7 @@ def test_the_radius_is_the_distance_to_the_nearest_loss(seed, link, wanted, norm
 @law
 @given(
     seed=st.integers(0, 10**6),
-    link=st.sampled_from(["margin", "vote"]),
+    link=st.sampled_from(LINKS),
     wanted=st.sampled_from([0, 1]),
     radius=st.sampled_from([0.0137, 0.0737, 0.1913]),
     floor=st.sampled_from([None, 0.4, 0.55]),

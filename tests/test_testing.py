@@ -14,7 +14,7 @@ from trust_recourse.certificate.sums import Card
 from trust_recourse.sums import Additive
 from trust_recourse.sums.additive import Points
 from trust_recourse.testing import check_cell_model
-from worlds import EDGES, LOAN, card, machine
+from worlds import EDGES, LINKS, LOAN, card, machine
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -67,7 +67,7 @@ class Dividing(Points):
         return boosted.handed(INTERVAL, _dividing)
 
 
-@pytest.mark.parametrize("link", ["margin", "vote"])
+@pytest.mark.parametrize("link", LINKS)
 @pytest.mark.parametrize("calibration", [None, "isotonic"])
 def test_a_machine_passes_the_kit(link, calibration):
     model, X, _ = machine(3, link, calibration)

@@ -10,6 +10,9 @@ import pandas as pd
 from trust_recourse import Feature, PTMClassifier, Recourse, Schema
 from trust_recourse.question import Problem, Target
 from trust_recourse.sums import Additive
+from trust_recourse.tsetlin.links import Logistic
+
+LINKS = ("margin", "vote", "logistic")
 
 CREDIT = Schema(
     (
@@ -52,8 +55,18 @@ def machine(seed, link="margin", calibration=None):
     model = PTMClassifier(
         6, 4, T=2, epochs=2, thresholds=4, link=link, calibration=calibration, random_state=0
     ).fit(X, y)
-    model._conclude(rng.random(model.inclusion_.shape) ** 4)
+    with_rules(model, rng.random(model.inclusion_.shape) ** 4, rng)
     return model, X, rng
+
+
+def with_rules(model, inclusion, rng):
+    """Give a machine other rules than it learnt and, if its link has any, other weights."""
+    link = None
+    if model.link == "logistic":
+        weights = 10 ** rng.uniform(-1, 1) * rng.random(len(inclusion)) ** 2
+        weights[rng.random(len(weights)) < 0.1] = 0.0
+        link = Logistic(weights, rng.normal())
+    model._conclude(inclusion, link)
 
 
 def random_machine(seed, n_clauses=4, features=2, levels=3, rows=12, **settings):
@@ -67,7 +80,7 @@ def random_machine(seed, n_clauses=4, features=2, levels=3, rows=12, **settings)
     inclusion = rng.random(machine.inclusion_.shape) ** 3
     inclusion[rng.random(inclusion.shape) < 0.1] = 0.0
     inclusion[rng.random(inclusion.shape) < 0.1] = 1.0
-    machine._conclude(inclusion)
+    with_rules(machine, inclusion, rng)
     return machine, X
 
 

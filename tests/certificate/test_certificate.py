@@ -53,7 +53,8 @@ from trust_recourse.search import branch_and_bound
 from trust_recourse.search.candidates import candidates
 from trust_recourse.search.exact import Exact
 from trust_recourse.sums import Additive
-from worlds import enumerated, machine, person_schema
+from trust_recourse.tsetlin.links import Logistic
+from worlds import LINKS, enumerated, machine, person_schema, with_rules
 
 law = settings(max_examples=15)
 COST, CONFIDENCE, PRICED, RELATION, POINT = range(len(REASONS))
@@ -127,7 +128,7 @@ def gappy(seed, link="margin", calibration=None):
         6, 4, T=2, epochs=1, thresholds=4, link=link, calibration=calibration, schema=schema,
         random_state=0,
     ).fit(X, np.arange(60) % 2)  # fmt: skip
-    model._conclude(rng.random(model.inclusion_.shape) ** 4)
+    with_rules(model, rng.random(model.inclusion_.shape) ** 4, rng)
     return model, X, rng
 
 
@@ -184,7 +185,7 @@ each = {
     "certify": st.booleans(),
     "cost": st.sampled_from(["l0", "l1", "l2", {"l0": 0.2, "l1": 1.0, "l2": 0.5}]),
     "mode": st.sampled_from(["at_least", "band"]),
-    "link": st.sampled_from(["margin", "vote"]),
+    "link": st.sampled_from(LINKS),
     "calibration": st.sampled_from([None, "sigmoid", "isotonic"]),
     "wanted": st.sampled_from([0, 1]),
     "relations": st.booleans(),
@@ -238,7 +239,7 @@ def test_an_answer_within_its_gap_is_confirmed_as_feasible(asked):
 
 
 def test_every_status_and_every_reason_occurs():
-    statuses, leaves = Counter(), {link: Counter() for link in ("margin", "vote", "points")}
+    statuses, leaves = Counter(), {link: Counter() for link in (*LINKS, "points")}
     for seed, link, wanted in itertools.product(range(4), leaves, (0, 1)):
         for rank, limits in ((0.5, {}), (0.95, {}), (1.0, {}), (0.95, {"gap": 0.5})):
             calibration = "sigmoid" if seed % 2 else None
@@ -260,7 +261,7 @@ def test_the_engine_rests_on_the_budget_and_the_checker_knows_it(monkeypatch):
     """A checker that did not know of it would refuse honest certificates."""
     certificates = [
         (asked.certificate(), asked.model)
-        for seed, wanted, link in itertools.product(range(4), (0, 1), ("margin", "vote"))
+        for seed, wanted, link in itertools.product(range(4), (0, 1), LINKS)
         for rank in (0.6, 0.8, 0.9, 0.97)
         for asked in [ask(seed, "l2", wanted=wanted, link=link, rank=rank)]
     ]
@@ -971,6 +972,9 @@ KINDS = [
     {"link": "margin", "calibration": "isotonic", "mode": "band", "relations": True, "person": 1},
     {"link": "margin", "gaps": True, "cost": "l0"},
     {"link": "vote", "gaps": True, "relations": True, "wanted": 0, "calibration": "isotonic"},
+    {"link": "logistic"},
+    {"link": "logistic", "gaps": True, "wanted": 0, "mode": "band", "calibration": "sigmoid"},
+    {"link": "logistic", "relations": True, "cost": "l1", "rank": 1.0, "calibration": "isotonic"},
     {"points": True},
     {"points": True, "wanted": 0, "cost": "l1", "rank": 1.0, "certify": True},
     {"points": True, "relations": True, "mode": "band", "certify": True},
@@ -1001,6 +1005,36 @@ def test_no_mutated_certificate_is_believed_in_what_is_false():
     assert fates[True, True] > 100, fates  # so it does not refuse all there is
 
 
+@settings(max_examples=40)
+@given(kind=st.fixed_dictionaries(each), what=st.sampled_from(["weights", "intercept", "both"]))
+def test_a_certificate_of_other_weights_is_not_believed_in_what_is_false(kind, what):
+    asked = ask(**kind | {"link": "logistic", "points": False})
+    honest, rng = asked.certificate(), np.random.default_rng(kind["seed"])
+    link = asked.model._link
+    other = Logistic(
+        link.weights * rng.uniform(0, 3, len(link.weights))
+        if what != "intercept"
+        else link.weights,
+        link.intercept + (rng.normal() if what != "weights" else 0.0),
+    )
+    changed = copy.copy(asked.model)
+    changed._conclude(asked.model.inclusion_, other)
+    refused(honest, changed, "it is about the model")
+    forged = replace(honest, fingerprint=changed.fingerprint_)
+    assert is_true(forged, changed) or not _confirmed(forged, changed)
+
+
+@pytest.mark.parametrize(
+    ("weights", "intercept"),
+    [([1.0] * 5, 0.0), ([-1.0] + [1.0] * 5, 0.0), ([math.nan] * 6, 0.0), ([1.0] * 6, math.inf)],
+)
+def test_weights_that_make_no_sense_are_refused(weights, intercept):
+    model, _, _ = machine(0, "logistic")
+    model._link = Logistic(np.array(weights), intercept)
+    with pytest.raises(CertificateError, match="weights are not a number of at least 0"):
+        readers.read(model, 1)
+
+
 @settings(max_examples=60)
 @given(asked=questions, seed=st.integers(0, 10**6))
 def test_no_forgery_of_any_question_is_believed(asked, seed):
@@ -1015,7 +1049,7 @@ def test_no_forgery_of_any_question_is_believed(asked, seed):
         assert is_true(certificate, asked.model) or not _confirmed(certificate, asked.model), forged
 
 
-@pytest.mark.parametrize("kind", [1, 2, 5, 9])
+@pytest.mark.parametrize("kind", [1, 2, 5, 8, 12])
 def test_nothing_nasty_anywhere_is_more_than_refused(kind):
     """Each part of a certificate in turn is replaced: it is refused, or what it says is true."""
     asked = ask(1, **KINDS[kind])
@@ -1108,7 +1142,7 @@ def test_a_check_is_called_off_within_a_single_leaf():
 @settings(max_examples=150)
 @given(
     seed=st.integers(0, 10**6),
-    link=st.sampled_from(["margin", "vote"]),
+    link=st.sampled_from(LINKS),
     wanted=st.sampled_from([0, 1]),
     power=st.sampled_from([1, 4, 20]),
     price=st.sampled_from([1e-3, 0.1, 1.0, 1e3, math.inf]),
@@ -1123,7 +1157,8 @@ def test_bounds_hold_on_random_boxes(seed, link, wanted, power, price, rank, sha
     model._conclude(inclusion)
     cells = [rng.permutation(n).astype(np.int32) for n in model._literals.grid.sizes]
     costs = [rng.random(len(c)) for c in cells]
-    found = Candidates(readers.read(model, wanted), tuple(cells), np.concatenate(costs))
+    reader = readers.read(model, wanted)
+    found = Candidates(reader, tuple(cells), np.concatenate(costs))
     first, last = np.sort([rng.integers(0, len(c), 2) for c in cells], axis=1).T[:, None]
     at = np.array(list(itertools.product(*map(range, first[0], last[0] + 1))))
     rows = np.column_stack([c[at[:, f]] for f, c in enumerate(cells)]).astype(np.int32)
@@ -1135,12 +1170,14 @@ def test_bounds_hold_on_random_boxes(seed, link, wanted, power, price, rank, sha
     assert low <= p.min()
     assert p.max() <= high
     raw = float(np.quantile(p, rank, method="nearest")) if rank <= 1 else p.max() + 0.01
+    level = reader.least_score(raw)
     goal = added.min() + share * np.ptp(added) if share < math.inf else math.inf
-    (bound,) = found.priced(first, last, np.array([price]), raw, goal)
+    (bound,) = found.priced(first, last, np.array([price]), level, goal)
     assert bound <= added[p >= raw].min(initial=math.inf) + 1e-12
     assert added.min() - 1e-12 <= bound <= goal
     fallen = 1.0 - float(np.quantile(p, 1 - min(rank, 1), method="nearest"))
-    (bound,) = found.turned().priced(first, last, np.array([price]), fallen, goal)
+    level = reader.turned().least_score(fallen - ONE_BIT)
+    (bound,) = found.turned().priced(first, last, np.array([price]), level, goal)
     assert bound <= added[1.0 - p >= fallen - 1e-12].min() + 1e-12
 
 

@@ -33,6 +33,7 @@ from trust_recourse import (
 from trust_recourse.cli import app, errors
 from trust_recourse.schema import SchemaError
 from trust_recourse.wording import floored
+from worlds import LINKS
 
 ASK = ("data", "schema", "fit", "report", "find", "frontier", "explain")
 SMALL = "--clauses 10 --epochs 6 --T 4 --s 1.6 --thresholds 12 --seed 3"
@@ -108,6 +109,20 @@ def test_the_settings_of_fit_are_those_of_the_machine():
     for name in ("epochs", "s", "link"):
         assert params[name] == getattr(machine, name)
     assert params["t"] == machine.T
+
+
+@pytest.mark.parametrize("link", LINKS)
+def test_a_model_of_any_link_is_learnt_asked_and_explained(link, home, tmp_path):
+    made = f"fit {home}/p.csv --target survived --out {tmp_path}/m {SMALL} --link {link} --json"
+    assert ask(made).exit_code == 0
+    model = load(tmp_path / "m")
+    assert model.link == link
+    who = f"{tmp_path}/m --data {home}/p.csv --row 9 --confidence 0.6"
+    result = Recourse(model).find(haberman()[0].iloc[9], 0.6)
+    found = told(f"find {who}")["options"]
+    assert [o["cost"] for o in found] == [o.cost for o in result.options] != []
+    assert told(f"explain {who}") == json.loads(result.explain(0).to_json())
+    assert f"confidence {floored(result.confidence)}" in flat(ask(f"explain {who}").stdout)
 
 
 def _parameters(name):

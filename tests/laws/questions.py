@@ -21,10 +21,11 @@ from trust_recourse.question import Target
 from trust_recourse.schema import AtMost, Implication, Relation
 from trust_recourse.sums import Additive
 from trust_recourse.tsetlin.calibration import Calibrator
+from worlds import with_rules
 
 STEPS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 10.0, 1 / 3, 0.3, 0.001, 1e-6, 1e6, 7.0)
 ROWS = 40  # to learn from
-WORTH_READING = ("link", "T", "calibrator_", "base", "points", "given", "columns")
+WORTH_READING = ("link", "T", "_link", "calibrator_", "base", "points", "given", "columns")
 ROOM = 5_000  # rows that a person may become, about, or ten times as many
 
 
@@ -274,7 +275,7 @@ def a_machine(rng, schema, table):
     settings = {
         "n_clauses": one_of(rng, 2, 4, 6, 10, 16, 30), "n_states": 4, "epochs": 3,
         "T": one_of(rng, 1, 2, 3.5, 5), "thresholds": one_of(rng, 1, 3, 6, "unique"),
-        "link": one_of(rng, "margin", "margin", "vote"), "schema": schema, "random_state": 0,
+        "link": one_of(rng, "margin", "logistic", "vote"), "schema": schema, "random_state": 0,
         "calibration": one_of(rng, None, None, None, None, "isotonic", "sigmoid"),
     }  # fmt: skip
     labels_ = one_of(rng, (0, 1), (False, True), ("no", "yes"))
@@ -284,7 +285,7 @@ def a_machine(rng, schema, table):
     if chance(rng, 0.75):
         some = rng.random(shape) < one_of(rng, 0.1, 0.3, 1.0)
         drawn = some if ordinary else some * rng.random(shape) ** one_of(rng, 1, 4)
-        model._conclude(drawn.astype(float))
+        with_rules(model, drawn.astype(float), rng)
     if chance(rng, 0.2):
         model.calibrator_ = a_calibrator(rng, model.raw_confidence(table))
     return model

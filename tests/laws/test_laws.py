@@ -28,6 +28,7 @@ KINDS = {
     "steps of a frontier", "levels that a row has to the last bit", "rows that a relation forbids",
     "people with a missing value", "costs with functions", "schemas with a continuous feature",
     "wanted class 0", "wanted class 1", "PTMClassifier", "TMClassifier", "link margin", "link vote",
+    "link logistic",
     "calibration None", "calibration isotonic", "calibration sigmoid", "certificates that hold",
     "certificates made with the answer", "certificates of cards", "Card",
     "mutations refused", "mutations that hold, and are true",

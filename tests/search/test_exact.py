@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 import reference
 from trust_recourse import TMClassifier
-from worlds import random_machine
+from worlds import LINKS, random_machine
 
 
 @given(
     seed=st.integers(0, 10**6),
-    link=st.sampled_from(["margin", "vote"]),
+    link=st.sampled_from(LINKS),
     T=st.sampled_from([1, 2.5]),
 )
 def test_exact_equals_enumeration_of_every_action(seed, link, T):
@@ -26,10 +26,11 @@ def test_exact_equals_enumeration_of_every_action(seed, link, T):
         machine.vote_distribution(X),
     )
     assert q.max() > 0
+    weighed = (machine.weights_, machine.intercept_) if link == "logistic" else ()
     for i in range(4):
         truth = reference.literal_truth(X[i], machine.thresholds_, [None] * 2, [False] * 2)
         confidence, votes, clauses = reference.confidence_by_enumeration(
-            machine.inclusion_, truth, link, T
+            machine.inclusion_, truth, link, T, *weighed
         )
         assert p[i] == pytest.approx(confidence, abs=1e-12)
         np.testing.assert_allclose(q[i], clauses, atol=1e-12)
@@ -38,12 +39,16 @@ def test_exact_equals_enumeration_of_every_action(seed, link, T):
 
 
 @pytest.mark.slow
-@given(seed=st.integers(0, 10**6), link=st.sampled_from(["margin", "vote"]))
+@given(seed=st.integers(0, 10**6), link=st.sampled_from(LINKS))
 def test_monte_carlo_converges_to_exact_like_one_over_root_k(seed, link):
     machine, X = random_machine(seed, n_clauses=6, features=3, link=link)
     exact = machine.predict_proba(X)[:, 1]
-    law = machine.vote_distribution(X).to_numpy()
-    spread = np.sqrt(np.maximum(law @ machine._link_values() ** 2 - exact**2, 0))
+    if link == "logistic":  # of the score, than which a confidence is at most a quarter as steep
+        q = machine.clause_proba(X)
+        spread = np.sqrt((q * (1 - q)) @ machine.weights_**2) / 4
+    else:
+        law = machine.vote_distribution(X).to_numpy()
+        spread = np.sqrt(np.maximum(law @ machine.link_values_**2 - exact**2, 0))
     for n_passes in (100, 10_000):
         drawn = machine.predict_proba_mc(X, n_passes, random_state=seed)[:, 1]
         # six standard errors: a false alarm once in half a thousand million rows

@@ -19,7 +19,9 @@ from trust_recourse import Feature, PTMClassifier, Recourse, Schema, TMClassifie
 MACHINES = [PTMClassifier, TMClassifier]
 
 
-@parametrize_with_checks([PTMClassifier(epochs=20), TMClassifier(epochs=20)])
+@parametrize_with_checks(
+    [machine(epochs=20, link=link) for machine in MACHINES for link in ("margin", "logistic")]
+)
 def test_scikit_learn_conventions(estimator, check):
     check(estimator)
 
@@ -166,8 +168,12 @@ def test_bad_settings_say_what_was_given_and_expected(machine, settings, message
 
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize(
-    "settings", [{"T": 5e-324}, {"T": 1e6}, {"s": 1e6}, {"s": 1 + 1e-9}, {"n_clauses": 2}]
-)
+    "settings",
+    [
+        {"T": 5e-324}, {"T": 1e6}, {"s": 1e6}, {"s": 1 + 1e-9}, {"n_clauses": 2},
+        {"link": "logistic"}, {"link": "logistic", "n_clauses": 2, "s": 1e6},
+    ],
+)  # fmt: skip
 def test_at_the_ends_of_what_is_allowed_answers_are_those_of_enumeration(
     machine, settings, patients, monkeypatch
 ):

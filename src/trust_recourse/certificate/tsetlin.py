@@ -2,9 +2,9 @@
 
 Notation: C clauses, j; π the inclusion probabilities; F_jf = Π (1 − π) over the literals of feature
 f that are false at a value; E_j = Π (1 − π) over all literals; q_j = Π_f F_jf − E_j the probability
-that a clause fires; S_j = Σ_f log F_jf = log (q_j + E_j); v the vote; M = E[G(v)], which is the
-score. The vote and the link G are turned towards the wanted class, so that M rises with the clauses
-that are `up` and falls with the others.
+that a clause fires; S_j = Σ_f log F_jf = log (q_j + E_j). The score is turned towards the wanted
+class, so that it rises with the clauses that are `up` and falls with the others. Of a link of votes
+it is M = E[G(v)], v the vote; of a logistic one R / unit, R = b + Σ_j ± w_j q_j, and M = σ(R).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import numpy as np
 
 from trust_recourse import cancel
 from trust_recourse.certificate.lagrangian import tightest
+from trust_recourse.certificate.links import Line, Link, Votes
 from trust_recourse.certificate.reader import (
     ROUNDING,
     Bools,
@@ -49,29 +50,29 @@ class Machine(Reader):
     edges: tuple[Floats, ...]
     up: Bools  # (C,) whether a clause votes for the wanted class
     empty: Floats  # (C,) E
-    link: Floats  # (C + 1,) G at every vote, ascending
-    calibrated: Map  # increasing, from raw confidence in the wanted class
+    link: Link
+    said: Map  # increasing, from the score to the confidence in the wanted class
     tables: tuple[Floats, ...]  # per feature (cells, C): F
 
     @classmethod
     def read(cls, model: Any) -> Machine:
         """The inclusion probabilities of a fitted machine, its link and its calibration."""
-        link = np.asarray(model.link_values_)
-        if len(link) != len(model.inclusion_) + 1 or (np.diff(link) < 0).any():
-            raise CertificateError("the model's link is not an increasing map of the vote")
-        return cls(
-            edges=tuple(model.thresholds_),
-            up=model.polarity_ > 0,
-            empty=np.prod(1.0 - model.inclusion_, axis=1),
-            link=link,
-            calibrated=_calibration(model.calibrator_),
-            tables=_factor_tables(model),
-        )
+        up, empty = model.polarity_ > 0, np.prod(1.0 - model.inclusion_, axis=1)
+        tables, calibrated = _factor_tables(model), _calibration(model.calibrator_)
+        link: Link
+        said = calibrated
+        if hasattr(model, "weights_"):
+            most = np.prod([each.max(axis=0) for each in tables], axis=0)
+            link = line = Line.read(model, up, most, empty)
+            said = lambda score: calibrated(line.raw(score))  # noqa: E731
+        else:
+            link = Votes.read(model, up)
+        return cls(tuple(model.thresholds_), up, empty, link, said, tables)
 
     @property
     def ends(self) -> tuple[float, float]:
-        """A raw confidence."""
-        return 0.0, 1.0
+        """Those of the link."""
+        return self.link.ends
 
     @property
     def sizes(self) -> Ints:
@@ -85,35 +86,18 @@ class Machine(Reader):
 
     def turned(self) -> Machine:
         """The same machine, turned towards the other class."""
-        calibrated = self.calibrated
-        return replace(
-            self,
-            up=~self.up,
-            link=1.0 - self.link[::-1],
-            calibrated=lambda raw: other_class(calibrated(1.0 - raw)),
-        )
+        said, link = self.said, self.link
+        other = lambda score: other_class(said(link.other(score)))  # noqa: E731
+        return replace(self, up=~self.up, link=link.turned(), said=other)
 
     def confidence(self, score: Floats) -> Floats:
-        """The score is the raw confidence."""
-        return self.calibrated(score)
+        """By the link and the calibration."""
+        return self.said(score)
 
     def bounds(self, cells: Sequence[Ints], functions: Sequence[Function] = ()) -> Factors:
         """The factors of candidates in these cells."""
         del functions
         return Factors(self, tuple(table[of] for table, of in zip(self.tables, cells, strict=True)))
-
-    def mean(self, q: Floats) -> Floats:
-        """M = E[G(v)] of clauses that fire with probabilities q, (n, C)."""
-        law = self.start(len(q))
-        for j, up in enumerate(self.up.tolist()):
-            law = moved(law, q[:, j], up)
-        return np.asarray(law @ self.link)
-
-    def start(self, n: int) -> Floats:
-        """The law of the vote before any clause: certainly 0; (n, C + 1)."""
-        law = np.zeros((n, len(self.link)))
-        law[:, (~self.up).sum()] = 1.0
-        return law
 
 
 # ---------------------------------------------------------------- reading
@@ -165,16 +149,6 @@ def _truth(feature: Feature, thresholds: Floats) -> tuple[Bools, Bools]:
     return said, denied
 
 
-def moved(law: Floats, p: Floats, up: bool) -> Floats:
-    """A law after a clause that with probability p moves the vote by one, up or down."""
-    after = law * (1.0 - p[:, None])
-    if up:
-        after[:, 1:] += p[:, None] * law[:, :-1]
-    else:
-        after[:, :-1] += p[:, None] * law[:, 1:]
-    return after
-
-
 # ---------------------------------------------------------------- bounds on boxes
 
 
@@ -199,17 +173,19 @@ class Factors(Bounds):
             ends = first[:, f], last[:, f]
             smallest *= extreme(np.minimum, factors, *ends)
             most *= extreme(np.maximum, factors, *ends)
-        low, high = (self.machine.mean(q) for q in _firing(self.machine, smallest, most))
-        return low - ROUNDING, high + ROUNDING
+        link = self.machine.link
+        low, high = (link.score(q) for q in _firing(self.machine, smallest, most))
+        return low - link.rounding, high + link.rounding
 
     def relaxed(
         self, choices: Choices, level: float, steps: int
     ) -> tuple[Bools, Iterator[Relaxation]]:
         """By the clauses at their best, and by lines in S."""
         clauses = self._clauses(choices, steps)
-        high = _firing(self.machine, clauses.least, clauses.most)[1]
-        out = self.machine.mean(high) + ROUNDING < level
-        return out, self._relaxations(choices, _conditions(self.machine, clauses, level))
+        link, (low, high) = self.machine.link, _firing(self.machine, clauses.least, clauses.most)
+        out = link.score(high) + link.rounding < level
+        lines = _lines(self.machine, clauses)
+        return out, self._relaxations(choices, link.conditions(low, high, lines, level))
 
     def looseness(self, first: Ints, last: Ints) -> Floats:
         """How far each feature moves the clauses, all together."""
@@ -275,26 +251,6 @@ def _blocks(rows: int, each: int) -> Iterator[slice]:
     return (slice(start, start + step) for start in range(0, rows, step))
 
 
-def _conditions(machine: Machine, clauses: _Clauses, raw: float) -> Iterator[tuple[Floats, Floats]]:
-    """Linear conditions on every point with this raw confidence: Σ_j per_log_j S_j ≥ needed.
-
-    M ≤ M_low + Σ_j D_j |q_j − low_j|, D_j the greatest step of the link or `slopes`. The former is
-    the same for all clauses, so it bounds the mean of the vote too, and `_mean_needed` applies.
-    """
-    signs = np.where(machine.up, 1.0, -1.0)
-    low, high = _firing(machine, clauses.least, clauses.most)
-    base, steepest = machine.mean(low), float(np.diff(machine.link).max())
-    constant, slope = _lines(machine, clauses)
-    for D in (np.full(low.shape, steepest), slopes(machine, low, high)):
-        needed = raw - base - (D * signs * (constant - low)).sum(axis=1)
-        yield needed, D * signs * slope
-    if raw <= 0.0:
-        return
-    constant, slope = steepest * signs * constant, steepest * signs * slope
-    variance = steepest**2 * _variance(low, high).sum(axis=1)
-    yield _mean_needed(machine, raw, variance) - constant.sum(axis=1), slope
-
-
 def _lines(machine: Machine, clauses: _Clauses) -> tuple[Floats, Floats]:
     """Lines in S_j, constant and slope, above the q_j that are up and below the others.
 
@@ -309,55 +265,6 @@ def _lines(machine: Machine, clauses: _Clauses) -> tuple[Floats, Floats]:
     above = np.where(flat, most, np.exp(low) - slope * low)
     below = np.where(slope > 0, slope * (1.0 - np.log(np.where(slope > 0, slope, 1.0))), least)
     return np.where(machine.up, above, below) - machine.empty, slope
-
-
-def _mean_needed(machine: Machine, level: float, variance: Floats) -> Floats:
-    """What s · E[v] is at least where M ≥ level > 0, given s² · Var v.
-
-    With s the greatest step of the link and the least a such that G(v) ≤ (s v + a)⁺ for every
-    vote v, M ≤ E[y⁺] for y = s v + a. By Scarf E[y⁺] ≤ (E[y] + √(E[y]² + Var y)) / 2, so that
-    E[y] ≥ level − Var y / (4 level).
-    """
-    votes = np.arange(len(machine.link)) - (~machine.up).sum()
-    lines = machine.link - np.diff(machine.link).max() * votes
-    with np.errstate(over="ignore"):  # of a level near 0 it says nothing, −∞
-        spread = variance / (4.0 * level)
-    return level - spread - float(lines[machine.link > 0].max())
-
-
-def _variance(low: Floats, high: Floats) -> Floats:
-    """The greatest q (1 − q) between these ends, in whichever order."""
-    nearest = np.clip(0.5, np.minimum(low, high), np.maximum(low, high))
-    return np.asarray(nearest * (1.0 - nearest))
-
-
-def slopes(machine: Machine, low: Floats, high: Floats) -> Floats:
-    """D_j: how much M can rise per unit of clause j, wherever on the box the others are; (n, C).
-
-    With w the vote without clause j, a clause that is up brings G(w + 1) − G(w), another takes
-    G(w) − G(w − 1). The greatest such step up to w never falls with w, so its mean is greatest
-    where the vote is; the greatest from w on never rises, so its mean is greatest where the vote is
-    least. For the vote link that is min(P_high(w ≥ k), P_low(w ≤ k)).
-    """
-    step = np.diff(machine.link)
-    rise, fall = np.maximum.accumulate(step), np.maximum.accumulate(step[::-1])[::-1]
-    return np.minimum(_mean_steps(machine, high, rise), _mean_steps(machine, low, fall))
-
-
-def _mean_steps(machine: Machine, q: Floats, step: Floats) -> Floats:
-    """For each clause the mean, over the vote of all the others, of the step that it makes."""
-    up = machine.up.tolist()
-    before = [machine.start(len(q))]
-    for j, side in enumerate(up[:-1]):
-        before.append(moved(before[-1], q[:, j], side))
-    # the mean step given the vote so far, over the clauses that follow: the moves, backwards
-    after = {True: np.append(step, 0.0), False: np.append(0.0, step)}
-    rest = {side: np.tile(steps, (len(q), 1)) for side, steps in after.items()}
-    means = np.empty_like(q)
-    for j in range(len(up) - 1, -1, -1):
-        means[:, j] = np.einsum("nv,nv->n", before[j], rest[up[j]])
-        rest = {side: moved(mean, q[:, j], not up[j]) for side, mean in rest.items()}
-    return means
 
 
 def _firing(machine: Machine, least: Floats, most: Floats) -> tuple[Floats, Floats]:

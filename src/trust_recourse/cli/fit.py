@@ -66,7 +66,10 @@ def fit(
     thresholds: Annotated[
         str, option("The most for each number, or 'unique' for every value.")
     ] = "20",
-    link: Annotated[Literal["margin", "vote"], option("How votes become a confidence.")] = "margin",
+    link: Annotated[
+        Literal["margin", "vote", "logistic"],
+        option("How rules become a confidence: by their vote, or weighed by what they tell."),
+    ] = "margin",
     calibration: Annotated[
         Literal["none", "isotonic", "sigmoid"],
         option("Correct the confidences by rows held out; learns five times more."),

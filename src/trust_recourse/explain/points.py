@@ -114,8 +114,9 @@ class RulePlaces(Places):
 
     @property
     def supports(self) -> Bools:
-        """(C,): the clauses that vote for the wanted class."""
-        return np.asarray((self.clauses.polarity > 0) == (self.recourse.wanted_at == 1))
+        """(C,): the clauses that vote for the wanted class, and move its confidence."""
+        votes_for = (self.clauses.polarity > 0) == (self.recourse.wanted_at == 1)
+        return np.asarray(votes_for & self.clauses.link.counts)
 
     def table(self) -> pd.DataFrame:
         """Clause × point: firing probabilities, and in the last row that no clause fires."""
@@ -139,13 +140,10 @@ class RulePlaces(Places):
 
     @cached_property
     def without(self) -> dict[str, Floats]:
-        """Confidence at each point if a clause were silent there, for each clause.
-
-        M is linear in each q_j, so that takes q_j times its slope away.
-        """
-        model, q = self.recourse.model, np.array([place.firing for place in self.all])
-        raw = model.raw_confidence_from(q)[:, None] - q * self.clauses.slopes(q)
-        yes = model.calibrated(np.clip(raw, 0.0, 1.0).ravel()).reshape(q.shape)
+        """Confidence at each point if a clause were silent there, for each clause."""
+        q = np.array([place.firing for place in self.all])
+        raw = self.clauses.link.without(q)
+        yes = self.recourse.model.calibrated(raw.ravel()).reshape(q.shape)
         confidence = of_class(yes, self.recourse.wanted_at)
         return {place.name: row for place, row in zip(self.all, confidence, strict=True)}
 

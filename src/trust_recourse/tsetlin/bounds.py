@@ -7,9 +7,13 @@ signature is the same for every model and the search, which calls it, reads neit
 
     layout    d, C, where the tables below begin in `numbers`, and then for each feature its number
               of cells, the first row of its range tables and its first cell
-    numbers   E (C) · g (C + 1) · rise (C + 1) · fall (C + 1)
+    numbers   E (C) · the link
               least and most factor of every run of 1, 2, 4, … cells (rows, C)
               log F (cells, C), the same transposed, and the logarithms of least and most
+
+layout[9] says which link there is. Of votes it is g (C + 1) · rise (C + 1) · fall (C + 1), see
+`_slopes`, and the number that is bounded is M. A LINEAR one is u (C) · a constant · what rounding
+may do, and the number, of which M is a function, is the constant + Σ_j u_j q_j.
 
 Indices are unsigned so that the loops become vector instructions; nothing checks them.
 """
@@ -27,6 +31,7 @@ from trust_recourse.tsetlin.kernels import CONTRACT, inline, lanes
 ROUNDING = 1e-12  # products in another order may differ from a prediction's by rounding
 FLOOR = 1e-30  # factors below it are taken as this where a logarithm is needed
 HEAD = 14  # entries of `layout` before those of the features
+STEPS, STEP, LINEAR = 0, 1, 2  # links: g rises in equal steps, in one alone, or there is no g
 
 _u = np.uint64
 
@@ -59,18 +64,19 @@ def _products(numbers: Any, layout: Any, span: Any, q: Any) -> None:
 
 
 @inline
-def _looseness(numbers: Any, layout: Any, span: Any, q: Any, loose: Any, at: int) -> None:
-    """How much of the spread of the greatest products each feature brings."""
+def _looseness(numbers: Any, layout: Any, span: Any, q: Any, a: Any, loose: Any, at: int) -> None:
+    """How much of the spread of the products q[a …] each feature brings: loose[at + f]."""
     d, C = layout[0], _u(layout[1])
     least, most = _u(layout[6]), _u(layout[7])
     for f in range(d):
         total = 0.0
         if span[d + f] > span[f]:
-            a, b = _runs(layout, span, f, d)
-            a1, b1, a2, b2 = least + a * C, least + b * C, most + a * C, most + b * C
+            left, right = _runs(layout, span, f, d)
+            a1, b1 = least + left * C, least + right * C
+            a2, b2 = most + left * C, most + right * C
             for j in range(C):
                 top = max(numbers[a2 + j], numbers[b2 + j]) + 1e-300
-                total += q[C + j] * (1.0 - min(numbers[a1 + j], numbers[b1 + j]) / top)
+                total += q[a + j] * (1.0 - min(numbers[a1 + j], numbers[b1 + j]) / top)
         loose[at + f] = total
 
 
@@ -104,6 +110,20 @@ def _mean(numbers: Any, g: Any, law: Any, at: Any, C: Any) -> float:
     return m
 
 
+@lanes
+def _dot(numbers: Any, a: Any, scratch: Any, b: Any, n: Any) -> float:
+    total = 0.0
+    for j in range(n):
+        total += numbers[a + j] * scratch[b + j]
+    return total
+
+
+@inline
+def _linear(numbers: Any, u: Any, q: Any, at: Any, C: Any) -> float:
+    """The number of a LINEAR link, for the firing probabilities q[at …]."""
+    return float(numbers[u + C] + _dot(numbers, u, q, at, C))
+
+
 @inline
 def _extremes(numbers: Any, layout: Any, q: Any) -> None:
     """From products to votes: q[:C] where v is least on the span, q[C:2C] where it is greatest."""
@@ -125,21 +145,30 @@ def _interval(
     memory: Any,
     at: int,
 ) -> None:
-    """out[0] ≤ M ≤ out[1] on the span, and out[2 + f]: how loose each feature makes that.
+    """out[0] ≤ number ≤ out[1] on the span, and out[2 + f]: how loose each feature makes that.
 
-    Each clause lies between its least and its greatest firing, and M rises with every clause that
-    votes for class 1 and falls with every other.
+    Each clause lies between its least and its greatest firing, and the number rises with every
+    clause that votes for class 1 and falls with every other.
     """
     C, g = _u(layout[1]), _u(layout[3])
+    spare, rounding = _u(2) * C, ROUNDING
     _products(numbers, layout, span, scratch)
-    _looseness(numbers, layout, span, scratch, out, 2)
-    _extremes(numbers, layout, scratch)
-    law = _u(2) * C
-    for side in range(_u(2)):
-        _law(scratch, side * C, C, scratch, law)
-        out[side] = _mean(numbers, g, scratch, law, C)
-    out[0] -= ROUNDING
-    out[1] += ROUNDING
+    if layout[9] == LINEAR:
+        rounding = numbers[_u(layout[4])]
+        for j in range(C):
+            scratch[spare + j] = abs(numbers[g + j]) * scratch[C + j]
+        _looseness(numbers, layout, span, scratch, spare, out, 2)
+        _extremes(numbers, layout, scratch)
+        out[0] = _linear(numbers, g, scratch, _u(0), C)
+        out[1] = _linear(numbers, g, scratch, C, C)
+    else:
+        _looseness(numbers, layout, span, scratch, C, out, 2)
+        _extremes(numbers, layout, scratch)
+        for side in range(_u(2)):
+            _law(scratch, side * C, C, scratch, spare)
+            out[side] = _mean(numbers, g, scratch, spare, C)
+    out[0] -= rounding
+    out[1] += rounding
 
 
 @inline
@@ -174,7 +203,7 @@ def _slopes(numbers: Any, layout: Any, scratch: Any, laws: Any, to: Any) -> None
     steepest = numbers[rise + C - _u(1)]
     for j in range(C):
         bound = steepest
-        if layout[9] == 1:
+        if layout[9] == STEP:
             votes_for = (j & _u(1)) == _u(0)
             low, high = scratch[j], scratch[C + j]
             upper = _left_out(
@@ -235,26 +264,19 @@ def _within_budget(
         scratch[rates + j] = min(max(rate * (2.0 if two < one else 0.5), 1e-6), 1e9)
 
 
-@lanes
-def _dot(numbers: Any, a: Any, scratch: Any, b: Any, n: Any) -> float:
-    total = 0.0
-    for j in range(n):
-        total += numbers[a + j] * scratch[b + j]
-    return total
-
-
 def _relaxation(
     numbers: Any, layout: Any, span: Any, side: int, level: float, spend: Any, budget: float,
     gains: Any, scratch: Any, memory: Any, at: int,
 ) -> float:  # fmt: skip
-    """What Σ_f gains[cell of f] must at least be where M (1 − M, if side is −1) reaches a level.
+    """What Σ_f gains[cell of f] must be where the number (1 − it, if side is −1) reaches a level.
 
     It holds on the span for points that cost no more than the budget together; `spend` is what each
     cell costs, ∞ beyond reach, where the gain is −∞. The last entry of `gains` bounds what such
     points reach. One cell of a feature serves all clauses, which `_interval` does not ask for:
     S_j = Σ_f log F_jf is additive and q_j + E_j = exp(S_j) convex in it, so a secant bounds the
-    clauses that vote for this side from above and a tangent the others from below, and `_slopes`
-    turns clauses into M. scratch remembers the rates of `_within_budget` from call to call.
+    clauses that vote for this side from above and a tangent the others from below, and `_slopes`,
+    or u itself, turns clauses into the number. scratch remembers the rates of `_within_budget` from
+    call to call.
     """
     d, C, empty, g = layout[0], _u(layout[1]), _u(layout[2]), _u(layout[3])
     logs = _u(layout[8])
@@ -282,16 +304,21 @@ def _relaxation(
         scratch[spare + j] = scratch[j]
         scratch[spare + C + j] = scratch[C + j]
     _extremes(numbers, layout, scratch)
-    _law(scratch, _u(0), C, scratch, laws)
-    _law(scratch, C, C, scratch, laws + C + _u(1))
-    _slopes(numbers, layout, scratch, laws, slopes)
-    if side > 0:
+    rounding = ROUNDING
+    if layout[9] == LINEAR:
+        rounding = numbers[_u(layout[4])]
+        base = _linear(numbers, g, scratch, _u(0), C)
+        most_there = _linear(numbers, g, scratch, C, C)
+        for j in range(C):
+            scratch[slopes + j] = abs(numbers[g + j])
+    else:
+        _law(scratch, _u(0), C, scratch, laws)
+        _law(scratch, C, C, scratch, laws + C + _u(1))
+        _slopes(numbers, layout, scratch, laws, slopes)
         base = _mean(numbers, g, scratch, laws, C)
         most_there = _mean(numbers, g, scratch, laws + C + _u(1), C)
-    else:
-        base = 1.0 - _mean(numbers, g, scratch, laws + C + _u(1), C)
-        most_there = 1.0 - _mean(numbers, g, scratch, laws, C)
-    steepest = numbers[_u(layout[4]) + C - _u(1)]
+    if side < 0:
+        base, most_there = 1.0 - most_there, 1.0 - base
     variance = 0.0
     constants = 0.0
     for j in range(C):
@@ -335,16 +362,17 @@ def _relaxation(
             best = max(best, total)
         together += best
     most_there = min(most_there, base + together)
-    needed = level - base - ROUNDING
-    if layout[9] == 0:
+    needed = level - base - rounding
+    if layout[9] == STEPS:
         # margin: 2T·g(v) ≤ (v + T)⁺ = y⁺ and E[y⁺] ≤ (E[y] + √(E[y]² + Var v))/2, Scarf's bound
+        steepest = numbers[_u(layout[4]) + C - _u(1)]
         two_t = 1.0 / steepest
         y = constants + together * two_t + 0.5 * two_t
         most_there = min(most_there, 0.5 * steepest * (y + np.sqrt(y * y + variance)))
         if level > 0.0:
             votes = two_t * level - variance / (4.0 * two_t * level) - 0.5 * two_t
             needed = max(needed, steepest * (votes - constants) - ROUNDING)
-    gains[_u(gains.shape[0] - 1)] = most_there + ROUNDING
+    gains[_u(gains.shape[0] - 1)] = most_there + rounding
     return needed
 
 

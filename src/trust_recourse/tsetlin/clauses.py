@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from trust_recourse.cells import all_of
 from trust_recourse.schema import Schema
 from trust_recourse.tsetlin import inference
+from trust_recourse.tsetlin.links import Link, Logistic
 from trust_recourse.tsetlin.literals import Literals
 
 Floats = NDArray[np.float64]
@@ -42,13 +43,7 @@ class Clauses:
     dominance: Floats  # mean firing over the rows learnt from: of class 1 less of class 0
     factors: Floats  # (Σ cells, C)
     empty: Floats
-    link: Floats
-
-    def slopes(self, q: Floats) -> Floats:
-        """(n, C): ∂M/∂q_j, by how much confidence gains when clause j fires for sure."""
-        out = np.empty_like(q)
-        inference.slopes(np.ascontiguousarray(q), self.link, out)
-        return out
+    link: Link
 
     def factors_at(self, cells: Cells) -> Floats:
         """(n, F, C): each feature's factor in each clause."""
@@ -71,10 +66,11 @@ class Clauses:
     def depends(self) -> Bools:
         """(F, C): whether a clause that can fire depends on a feature at all, however little.
 
-        A feature that no clause depends on moves no confidence: it could be left out.
+        A clause that weighs nothing depends on nothing. A feature that no clause depends on moves
+        no confidence: it could be left out.
         """
         least = np.minimum.reduceat(self.factors, self.literals.grid.first_cell)
-        return np.asarray((least < self._best) & ~self.never)
+        return np.asarray((least < self._best) & ~self.never & self.link.counts)
 
     @cached_property
     def never(self) -> Bools:
@@ -130,11 +126,13 @@ class Clauses:
 
     def table(self) -> pd.DataFrame:
         """One row per clause; see `PTMClassifier.rules`."""
-        table = {
+        table: dict[str, Any] = {
             "votes_for": list(self.votes_for),
             "rule": self.words,
             "weak": self.weak,
             "dominance": self.dominance,
             "strongest": [self.strongest(j) for j in range(len(self.empty))],
         }
+        if isinstance(self.link, Logistic):
+            table["weight"] = self.link.weights
         return pd.DataFrame(table, index=pd.RangeIndex(len(self.empty), name="clause"))

@@ -1,7 +1,8 @@
-"""The loops of inference, compiled: firing, the law of the vote, Monte Carlo.
+"""The loops of inference, compiled: firing, the law of the vote, weighted votes, Monte Carlo.
 
 Notation as in `kernels`: C clauses, j; F features, f; q_j the probability that clause j fires; g
-the link, tabulated at v = −C/2 … C/2.
+the link, tabulated at v = −C/2 … C/2; b and w_j p_j the intercept and the weights of the logistic
+link, each with its clause's sign; R = b + Σ_j w_j p_j q_j.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from trust_recourse.cells import making
-from trust_recourse.tsetlin.kernels import kernel, literal_row
+from trust_recourse.tsetlin.kernels import inline, kernel, literal_row
 
 
 @kernel
@@ -63,6 +64,43 @@ def expectation(law: Any, g: Any, out: Any) -> None:
         out[i] = m
 
 
+@kernel
+def scores(q: Any, signed: Any, intercept: float, out: Any) -> None:
+    """R of each row, added up in one order, so that a row's value is its own alone."""
+    for i in range(q.shape[0]):
+        total = intercept
+        for j in range(signed.shape[0]):
+            total += signed[j] * q[i, j]
+        out[i] = total
+
+
+@kernel
+def logistic(score: Any, out: Any) -> None:
+    """σ of each score; far below 0 the exponential is ∞, and 1 / ∞ the 0 that is meant."""
+    for i in range(score.shape[0]):
+        out[i] = 1.0 / (1.0 + np.exp(-score[i]))
+
+
+@kernel
+def log_loss(q: Any, y: Any, signed: Any, intercept: float, gradient: Any) -> float:
+    """The log-loss of all rows together, and its derivatives by w_j p_j and, last, by b."""
+    C = signed.shape[0]
+    loss = 0.0
+    for j in range(C + 1):
+        gradient[j] = 0.0
+    for i in range(q.shape[0]):
+        R = intercept
+        for j in range(C):
+            R += signed[j] * q[i, j]
+        tail = np.exp(-abs(R))
+        loss += np.log1p(tail) + max(R, 0.0) - y[i] * R
+        error = (1.0 if R > 0.0 else tail) / (1.0 + tail) - y[i]
+        for j in range(C):
+            gradient[j] += error * q[i, j]
+        gradient[C] += error
+    return loss
+
+
 @making
 def slopes(q: Any, g: Any, out: Any) -> None:
     """∂M/∂q_j for each row of q: what E[g(v)] gains when clause j fires for sure.
@@ -108,6 +146,17 @@ def literal_rows(rows: Any, layout: tuple[Any, Any, Any, Any, int], out: Any) ->
         literal_row(rows, i, layout, out[i])
 
 
+@inline
+def _drawn(inclusion: Any, j: int, truth: Any, rng: Any) -> bool:
+    """Whether clause j fires where every one of its automata is drawn anew."""
+    any_included, all_true = False, True
+    for k in range(inclusion.shape[1]):
+        included = rng.random() < inclusion[j, k]
+        any_included |= included
+        all_true &= not included or truth[k] == 1
+    return any_included and all_true
+
+
 @making
 def monte_carlo(
     rows: Any,
@@ -127,12 +176,31 @@ def monte_carlo(
         for _ in range(n_passes):
             v = 0
             for j in range(C):
-                any_included, all_true = False, True
-                for k in range(automata):
-                    included = rng.random() < inclusion[j, k]
-                    any_included |= included
-                    all_true &= not included or truth[k] == 1
-                if any_included and all_true:
+                if _drawn(inclusion, j, truth, rng):
                     v += 1 - 2 * (j & 1)
             total += g[C // 2 + v]
         out[i] = total / n_passes
+
+
+@making
+def monte_carlo_score(
+    rows: Any,
+    layout: tuple[Any, Any, Any, Any, int],
+    inclusion: Any,
+    signed: Any,  # (C,) w_j p_j
+    intercept: float,
+    n_passes: int,
+    rng: Any,
+    out: Any,
+) -> None:
+    """The mean of R over such passes."""
+    C, automata = inclusion.shape
+    truth = np.empty(automata, np.uint8)
+    for i in range(rows.shape[0]):
+        literal_row(rows, i, layout, truth)
+        total = 0.0
+        for _ in range(n_passes):
+            for j in range(C):
+                if _drawn(inclusion, j, truth, rng):
+                    total += signed[j]
+        out[i] = intercept + total / n_passes

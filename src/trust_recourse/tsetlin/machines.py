@@ -27,8 +27,9 @@ from trust_recourse.schema import Schema
 from trust_recourse.tsetlin import inference, store
 from trust_recourse.tsetlin.calibration import Calibrator, Method
 from trust_recourse.tsetlin.clauses import Clauses
+from trust_recourse.tsetlin.links import Link, Logistic, Votes, some_rows, vote_law
 from trust_recourse.tsetlin.literals import Literals, Thresholds
-from trust_recourse.tsetlin.score import MachineScore, Tables
+from trust_recourse.tsetlin.score import LogisticScore, MachineScore, Tables
 from trust_recourse.tsetlin.training import (
     BlockLearner,
     IntegerLearner,
@@ -41,12 +42,12 @@ from trust_recourse.tsetlin.training import (
 
 Floats = NDArray[np.float64]
 Seed = int | np.random.Generator | np.random.RandomState | None
+LinkName = Literal["margin", "vote", "logistic"]
 
 MOST_STATES = 16_000  # per action: rows of a state vector are counted in 16 bits
 MOST_CLAUSES = 100_000  # the law of their vote takes time with the square
 MOST = 1_000_000  # of s and T: by far more, a vote would not move a confidence at all
 CALIBRATION_FOLDS = 5
-TIE = 1e-13  # a vote balanced but for rounding is a tie
 ROWS_A_CALL = 200  # of Monte Carlo, so that it can be interrupted
 
 
@@ -72,19 +73,20 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
     T: float
     epochs: int
     thresholds: Thresholds
-    link: Literal["margin", "vote"]
+    link: LinkName
     calibration: Method | None
     schema: Schema | None
     random_state: Seed
     verbose: bool
     states_: NDArray[Any] | None
     calibrator_: Calibrator | None
+    _link: Link
     _columns: list[Any] | None
 
     family: ClassVar[str] = "tsetlin"  # by which a checker of certificates knows how to read it
 
     _choices: ClassVar[dict[str, tuple[Any, ...]]] = {
-        "link": ("margin", "vote"),
+        "link": ("margin", "vote", "logistic"),
         "calibration": (None, "isotonic", "sigmoid"),
         "na_cells": ("move", "keep"),
     }
@@ -196,10 +198,17 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
             learner.finish()
             self._settings = self.get_params(deep=False)
             self._conclude(self._included(self.states_))
-            self.dominance_ = _dominance(self.firing_at(cells), target)
+            q = self.firing_at(cells)
+            if self.link == "logistic":
+                rows = some_rows(len(q), self.n_clauses, rng)
+                self._link = Logistic.fit(q[rows], target[rows])
+            self.dominance_ = _dominance(q, target)
 
-    def _conclude(self, inclusion: Floats) -> None:
-        """Set all that prediction needs from the inclusion probabilities."""
+    def _conclude(self, inclusion: Floats, link: Link | None = None) -> None:
+        """Set all that prediction needs from the inclusion probabilities and the link.
+
+        If none is given it is that of the settings; one with weights, which are fitted, stays.
+        """
         self.inclusion_ = inclusion
         self.polarity_ = np.where(np.arange(len(inclusion)) % 2 == 0, 1, -1)
         self.thresholds_ = self._literals.thresholds
@@ -207,9 +216,17 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         self._factors = self._literals.factors(inclusion)
         self._empty = np.prod(1.0 - inclusion, axis=1)
         # the link of the machine as it was fitted: settings changed later are for the next fit
-        self._g = self._link_values()
+        self._link = link or self._set_link(len(inclusion))
         self._tables: Tables | None = None
         self._clauses: Clauses | None = None
+
+    def _set_link(self, n_clauses: int) -> Link:
+        if self.link != "logistic":
+            return Votes.named(self.link, n_clauses, self.T)
+        fitted = getattr(self, "_link", None)
+        if isinstance(fitted, Logistic) and len(fitted.weights) == n_clauses:
+            return fitted
+        return Logistic(np.ones(n_clauses), 0.0)
 
     def _calibrate(
         self, method: Method, X: Any, y: Any, target: NDArray[np.int8], rng: np.random.Generator
@@ -246,13 +263,14 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         return np.asarray(self.classes_[yes.astype(int)])
 
     def raw_confidence(self, X: Any) -> Floats:
-        """M(x) = E[g(v)] for `classes_[1]`, before any calibration."""
+        """M(x), the confidence of `classes_[1]` by the link, before any calibration."""
         return self.raw_confidence_from(self.clause_proba(X))
 
     def predict_proba_mc(self, X: Any, n_passes: int = 50, random_state: Seed = None) -> Floats:
         """The paper's estimate: the mean over passes, each drawing every automaton's state anew.
 
-        Of a drawn state only its half matters, include or exclude, so that is what is drawn.
+        Of a drawn state only its half matters, include or exclude, so that is what is drawn. By the
+        logistic link it is the score whose mean is taken, and the confidence that of the mean.
         """
         if not isinstance(n_passes, numbers.Integral) or n_passes < 1:
             raise ValueError(f"n_passes={n_passes!r}; expected a whole number of at least 1")
@@ -260,12 +278,9 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         p = np.empty(len(codes))
         rng, cells = _generator(random_state), self._literals.grid.cells(codes)
         for part in np.array_split(np.arange(len(p)), len(p) // ROWS_A_CALL + 1):
-            drawn = np.empty(len(part))
-            inference.monte_carlo(
-                cells[part], self._literals.layout, self.inclusion_, self._g, int(n_passes), rng,
-                drawn,
-            )  # fmt: skip
-            p[part] = drawn
+            p[part] = self._link.drawn(
+                cells[part], self._literals.layout, self.inclusion_, int(n_passes), rng
+            )
         return _both(self.calibrated(p))
 
     def clause_proba(self, X: Any) -> Floats:
@@ -274,20 +289,26 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         return self.firing_at(self._literals.grid.cells(codes))
 
     def vote_distribution(self, X: Any) -> pd.DataFrame:
-        """The exact law of the vote v: one row per row of X, one column per possible v."""
+        """The exact law of the vote v: one row per row of X, one column per possible v.
+
+        Each clause has one vote in it, whatever it weighs in a logistic link.
+        """
+        check_is_fitted(self)
+        half = len(self.inclusion_) // 2
         return pd.DataFrame(
-            self._vote_law(self.clause_proba(X)),
+            vote_law(self.clause_proba(X)),
             index=X.index if isinstance(X, pd.DataFrame) else None,
-            columns=pd.Index(self._votes(), name="v"),
+            columns=pd.Index(np.arange(-half, half + 1), name="v"),
         )
 
     def uncertainty(self, X: Any) -> pd.DataFrame:
         """Entropy of the raw confidence M(x) and its two parts, in nats, from the law of v.
 
         `epistemic` is what knowing the vote would tell about the class (their mutual information),
-        `aleatoric` what would remain.
+        `aleatoric` what would remain. A logistic link has no such parts: its confidence is that of
+        the mean score, not a mean over votes.
         """
-        law, g = self._vote_law(self.clause_proba(X)), self._g
+        g, law = self.link_values_, vote_law(self.clause_proba(X))
         entropy, aleatoric = _entropy(np.clip(law @ g, 0.0, 1.0)), law @ _entropy(g)
         return pd.DataFrame(
             {
@@ -304,8 +325,9 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         """The confidence of the class at this position of `classes_`, and bounds on it."""
         grid = self._fitted().grid
         if self._tables is None:
-            self._tables = Tables(grid, self._factors, self._empty, self._g)
-        return MachineScore(self, self._tables, grid, wanted)
+            self._tables = Tables(grid, self._factors, self._empty, self._link)
+        score = LogisticScore if isinstance(self._link, Logistic) else MachineScore
+        return score(self, self._tables, grid, wanted)
 
     def cells_of(self, codes: Floats) -> NDArray[np.int32]:
         """The cell of each code, one column per feature."""
@@ -336,7 +358,7 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
             votes_for = tuple(self.classes_[(self.polarity_ > 0).astype(int)].tolist())
             self._clauses = Clauses(
                 literals, self.literals_, self.inclusion_, self.polarity_, votes_for,
-                self.dominance_, self._factors, self._empty, self._g,
+                self.dominance_, self._factors, self._empty, self._link,
             )  # fmt: skip
         return self._clauses
 
@@ -360,28 +382,9 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         """
         return self.clauses().table()
 
-    def _vote_law(self, q: Floats) -> Floats:
-        law = np.empty((len(q), q.shape[1] + 1))
-        inference.vote_law(q, law)
-        return law
-
     def raw_confidence_from(self, q: Floats) -> Floats:
-        """M = E[g(v)] of clauses that fire with these probabilities."""
-        m = np.empty(len(q))
-        inference.expectation(self._vote_law(q), self._g, m)
-        m[np.abs(m - 0.5) < TIE] = 0.5
-        return np.clip(m, 0.0, 1.0)
-
-    def _votes(self) -> NDArray[np.int64]:
-        half = len(self.inclusion_) // 2
-        return np.arange(-half, half + 1)
-
-    def _link_values(self) -> Floats:
-        """The link at every possible vote."""
-        v = self._votes()
-        if self.link == "vote":
-            return (v >= 0).astype(float)
-        return np.asarray((np.clip(v, -self.T, self.T) + self.T) / (2.0 * self.T))
+        """M of clauses that fire with these probabilities."""
+        return self._link.raw(q)
 
     def raw_interval(self, low: float, high: float) -> tuple[float, float]:
         """The raw confidences whose calibrated value lies in [low, high]; empty if low > high."""
@@ -532,7 +535,29 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
     def link_values_(self) -> Floats:
         """The link as fitted, at every possible vote, ascending from −C/2 to C/2."""
         check_is_fitted(self)
-        return self._g.copy()
+        if not isinstance(self._link, Votes):
+            raise AttributeError(
+                "the link is 'logistic', a function of weighted clauses and not of the vote: see "
+                "weights_ and intercept_; link_values_, and uncertainty by them, are of 'margin' "
+                "and 'vote'"
+            )
+        return self._link.g.copy()
+
+    @property
+    def weights_(self) -> Floats:
+        """What each clause that fires adds to the log-odds of the class it votes for."""
+        return self._logistic("weights_").weights.copy()
+
+    @property
+    def intercept_(self) -> float:
+        """The log-odds of `classes_[1]` where no clause fires."""
+        return self._logistic("intercept_").intercept
+
+    def _logistic(self, asked: str) -> Logistic:
+        check_is_fitted(self)
+        if not isinstance(self._link, Logistic):
+            raise AttributeError(f"{asked} belongs to link='logistic'; of votes see link_values_")
+        return self._link
 
     @property
     def fingerprint_(self) -> str:
@@ -552,8 +577,10 @@ class PTMClassifier(_Machine):
     T : the vote at which learning rests.
     epochs : passes over the training rows.
     thresholds : the most thresholds per numeric feature, or "unique" for every training value.
-    link : how the vote v becomes a confidence: "margin" is linear in v between −T and T, "vote" is
-        the paper's v ≥ 0.
+    link : how clauses become a confidence: "margin" is linear in their vote v between −T and T,
+        "vote" the paper's v ≥ 0; "logistic" is a logistic function of a weighted sum of the
+        clauses' firing probabilities, with weights of at least 0 that are fitted to the rows of
+        the last call of `fit` or `partial_fit`, once the clauses have learnt from them.
     na_cells : what becomes of include-half mass when a clause fires on a false literal, a case the
         paper's tables leave open: "move" it like the rest, or "keep" it (for comparison; slower).
     calibration : None, "isotonic" or "sigmoid", fitted on held-out folds.
@@ -565,8 +592,8 @@ class PTMClassifier(_Machine):
     Attributes
     ----------
     classes_, schema_, inclusion_ (C, 2o), polarity_ (C,), literals_ (2o names), thresholds_ (per
-    feature), states_ (C, 2o, 2N) or None once dropped, calibrator_, link_values_ (C + 1),
-    fingerprint_.
+    feature), states_ (C, 2o, 2N) or None once dropped, calibrator_, fingerprint_; by votes
+    link_values_ (C + 1), by the logistic link weights_ (C,) and intercept_.
 
     Examples
     --------
@@ -591,7 +618,7 @@ class PTMClassifier(_Machine):
         epochs: int = 60,
         thresholds: Thresholds = 20,
         *,
-        link: Literal["margin", "vote"] = "margin",
+        link: LinkName = "margin",
         na_cells: Literal["move", "keep"] = "move",
         calibration: Method | None = None,
         schema: Schema | None = None,
@@ -637,7 +664,7 @@ class TMClassifier(_Machine):
     """The ordinary Tsetlin Machine (Granmo 2018): integer states, rules that are in or out.
 
     The settings are those of `PTMClassifier`, as far as they apply; probabilities come from the
-    margin of the vote.
+    link alone.
 
     >>> from trust_recourse import TMClassifier, haberman
     >>> X, y = haberman()
@@ -655,7 +682,7 @@ class TMClassifier(_Machine):
         epochs: int = 60,
         thresholds: Thresholds = 20,
         *,
-        link: Literal["margin", "vote"] = "margin",
+        link: LinkName = "margin",
         calibration: Method | None = None,
         schema: Schema | None = None,
         random_state: Seed = None,

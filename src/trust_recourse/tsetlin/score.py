@@ -8,13 +8,14 @@ import numpy as np
 
 from trust_recourse.cells import Cells, Floats, Grid, Kernel, Score, of_class, yes_interval
 from trust_recourse.tsetlin import bounds
+from trust_recourse.tsetlin.links import Link
 
 if TYPE_CHECKING:
     from trust_recourse.tsetlin.machines import _Machine as Machine
 
 
 class Tables(Kernel):
-    """Bounds on M over boxes of cells; what it holds is fixed, so threads may share it.
+    """Bounds on a link's number over boxes of cells; what it holds is fixed: threads may share it.
 
     For each feature the least and the greatest factor of every run of 1, 2, 4, … cells is
     tabulated, so a range of any length costs two look-ups a clause.
@@ -25,7 +26,7 @@ class Tables(Kernel):
         grid: Grid,
         factors: Floats,  # (cells of all features, C)
         empty: Floats,
-        link: Floats,
+        link: Link,
     ) -> None:
         n_cells, first_cell = grid.sizes, grid.first_cell
         d, C = len(n_cells), len(empty)
@@ -33,13 +34,13 @@ class Tables(Kernel):
         least = [_runs(table, np.minimum) for table in tables]
         most = [_runs(table, np.maximum) for table in tables]
         rows = np.cumsum([0, *map(len, least)])[:-1]
-        steps = np.append(np.diff(link), 0.0)
+        greatest = np.prod(np.maximum.reduceat(factors, first_cell), axis=0)
+        scale = link.scale(np.maximum(greatest - empty, 0.0), empty, d)
+        self.lowest, self.width, self.rounding = scale.lowest, scale.width, scale.rounding
         logs = np.log(np.maximum(factors, bounds.FLOOR))
         parts = [
             empty,
-            link,
-            np.maximum.accumulate(steps),
-            np.maximum.accumulate(steps[::-1])[::-1],
+            *scale.parts,
             np.concatenate(least),
             np.concatenate(most),
             logs,
@@ -47,12 +48,15 @@ class Tables(Kernel):
             *(np.log(np.maximum(np.concatenate(t), bounds.FLOOR)) for t in (least, most)),
         ]
         starts = np.cumsum([0, *(part.size for part in parts)])[:-1]
-        uneven = int(np.count_nonzero(steps) == 1)  # the vote link: one step, so slopes matter
         each = np.column_stack([n_cells, rows, first_cell])
-        heads = [*starts[:7], uneven, starts[7], len(factors), *starts[8:]]
+        heads = [*starts[:7], scale.kind, starts[7], len(factors), *starts[8:]]
         self.layout = np.array([d, C, *heads, *each.ravel()], np.int64)
         self.numbers = np.concatenate([part.ravel() for part in parts])
         self.scratch = np.ones(12 * C + 8)  # where a search starts from
+
+    def score(self, number: Floats) -> Floats:
+        """The score of the link that a number stands for."""
+        return self.lowest + self.width * number
 
     @property
     def interval(self) -> Any:
@@ -71,7 +75,9 @@ class Tables(Kernel):
 
 
 class MachineScore(Score):
-    """The confidence of one of a machine's two classes; its kernel speaks of raw M."""
+    """The confidence of one of a machine's two classes by its votes; the kernel's number is M."""
+
+    kernel: Tables
 
     def __init__(self, machine: Machine, kernel: Tables, grid: Grid, wanted: int) -> None:
         self.machine, self.kernel, self.grid, self.wanted = machine, kernel, grid, wanted
@@ -88,6 +94,24 @@ class MachineScore(Score):
     def interval(self, low: float, high: float) -> tuple[float, float]:
         """The raw M of class 1 at which the confidence lies in [low, high]."""
         return self.machine.raw_interval(*yes_interval(low, high, self.wanted))
+
+
+class LogisticScore(MachineScore):
+    """The same by a logistic link, of whose score the kernel's number is a scale."""
+
+    def __init__(self, machine: Machine, kernel: Tables, grid: Grid, wanted: int) -> None:
+        super().__init__(machine, kernel, grid, wanted)
+        self._known: dict[tuple[float, float], tuple[float, float]] = {}
+
+    def confidence(self, number: Floats) -> Floats:
+        """The confidence that stands for a number of the kernel."""
+        return super().confidence(self.machine._link.raw_of(self.kernel.score(number)))
+
+    def interval(self, low: float, high: float) -> tuple[float, float]:
+        """The numbers at which the confidence lies in [low, high], each found but once."""
+        if (low, high) not in self._known:
+            self._known[low, high] = Score.interval(self, low, high)
+        return self._known[low, high]
 
 
 def _runs(table: Floats, extreme: np.ufunc) -> Floats:

@@ -14,6 +14,7 @@ import numpy as np
 from trust_recourse.model_file import DECISION, Arrays, decision, labels, require
 from trust_recourse.schema import Schema
 from trust_recourse.tsetlin.calibration import Calibrator
+from trust_recourse.tsetlin.links import MOST_WEIGHT, Logistic
 from trust_recourse.tsetlin.literals import Literals
 
 
@@ -40,6 +41,8 @@ def content(model: Any) -> tuple[Arrays, dict[str, Any]]:
         "thresholds": np.concatenate([np.empty(0), *model.thresholds_]),
         "n_thresholds": np.array([len(t) for t in model.thresholds_], np.int64),
     }
+    if isinstance(model._link, Logistic):
+        arrays |= model._link.arrays
     if model.calibrator_ is not None:
         arrays["calibration_x"] = model.calibrator_.x
         arrays["calibration_y"] = model.calibrator_.y
@@ -50,8 +53,7 @@ def identity(model: Any) -> tuple[Arrays, dict[str, Any]]:
     """All that prediction depends on and nothing else: how values are read, and the machine."""
     arrays, header = content(model)
     del arrays["dominance"]
-    arrays["link"] = model._g
-    return arrays, {
+    return arrays | model._link.arrays, {
         "reads": [[f.name, f.kind, list(f.values), list(f.missing)] for f in model.schema_],
         **{part: header[part] for part in ("classes", "classes_dtype", "calibration")},
     }
@@ -63,6 +65,7 @@ HEADER = {
 }  # fmt: skip
 ARRAYS = {"inclusion", "thresholds", "n_thresholds"}
 CALIBRATION = {"calibration_x", "calibration_y"}
+WEIGHTS = {"weights", "intercept"}
 
 
 def restore(model: Any, arrays: Arrays, header: dict[str, Any]) -> None:
@@ -70,6 +73,7 @@ def restore(model: Any, arrays: Arrays, header: dict[str, Any]) -> None:
     known = set(header) - DECISION == HEADER
     require(known, "header", f"just {', '.join(sorted(HEADER))}")
     wanted = ARRAYS | (set() if header["calibration"] is None else CALIBRATION)
+    wanted |= WEIGHTS if model.link == "logistic" else set()
     require(
         set(arrays) - {"states", "dominance"} == wanted,
         "arrays",
@@ -89,7 +93,7 @@ def restore(model: Any, arrays: Arrays, header: dict[str, Any]) -> None:
     model.states_ = _states(model, arrays["states"], inclusion) if "states" in arrays else None
     model.dominance_ = _dominance(arrays, len(inclusion))
     _restore_decision(model, header)
-    model._conclude(inclusion.copy())
+    model._conclude(inclusion.copy(), _weights(arrays, len(inclusion)))
 
 
 def _restore_decision(model: Any, header: dict[str, Any]) -> None:
@@ -106,6 +110,17 @@ def _dominance(arrays: Arrays, clauses: int) -> Any:
     sound = given.shape == (clauses,) and given.dtype == np.float64 and not (abs(given) > 1).any()
     require(bool(sound), "dominance", f"{clauses} numbers from −1 to 1")
     return given.copy()
+
+
+def _weights(arrays: Arrays, clauses: int) -> Logistic | None:
+    if "weights" not in arrays:
+        return None
+    for name, shape, least in (("weights", (clauses,), 0.0), ("intercept", (1,), -MOST_WEIGHT)):
+        given = arrays[name]
+        sound = given.shape == shape and given.dtype == np.float64
+        sound = sound and bool(((given >= least) & (given <= MOST_WEIGHT)).all())
+        require(sound, name, f"float64 {shape}, from {least:g} to {MOST_WEIGHT:g}")
+    return Logistic(arrays["weights"].copy(), float(arrays["intercept"][0]))
 
 
 def _states(model: Any, states: Any, inclusion: Any) -> Any:
