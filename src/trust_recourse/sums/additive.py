@@ -205,8 +205,12 @@ class Additive:
         cells = self.grid.cells(codes)
         if self.pairs:
             return np.asarray(np.add.accumulate(self._terms(cells), axis=0)[-1])
+        return summed(self.base, self.each(codes, cells))
+
+    def each(self, codes: Floats, cells: Cells) -> Floats:
+        """The points of every feature at rows of codes, which lie in these cells."""
         at, (points, slopes) = self.grid.first_cell + cells, self._row
-        return summed(self.base, points[at] + slopes[at] * np.where(np.isnan(codes), 0.0, codes))
+        return np.asarray(points[at] + slopes[at] * np.where(np.isnan(codes), 0.0, codes))
 
     def confidence_at(self, cells: Cells) -> Floats:
         """Confidence of `classes_[1]` at rows of cells, where there are pairs."""
