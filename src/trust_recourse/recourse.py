@@ -544,7 +544,7 @@ class Recourse:
         """Ask the library itself about an option: it must say what is told."""
         if self.library is None or not self.exact:
             return
-        said = self._said(codes)
+        said = float(self.library.predict_proba(codes[None])[0, self.wanted_at])
         if abs(said - confidence) > sums.tolerance(self.model, codes[None])[0]:
             raise RuntimeError(
                 f"the library says {said!r} of an option where its model as read says "
@@ -650,16 +650,9 @@ class Recourse:
 
     def _agrees(self, target: Target, codes: Floats) -> bool:
         """Whether a point meets its target by the library's own word."""
-        return self.library is None or target.met(self._said(codes))
-
-    def _said(self, codes: Floats) -> float:
-        """The library's own word on one row, which is asked for twice in a row."""
-        assert self.library is not None
-        row, said = getattr(self, "_last_said", (b"", 0.0))
-        if row != codes.tobytes():
-            said = float(self.library.predict_proba(codes[None])[0, self.wanted_at])
-            self._last_said = codes.tobytes(), said
-        return said
+        if self.library is None:
+            return True
+        return target.met(float(self.library.predict_proba(codes[None])[0, self.wanted_at]))
 
     def _at_a_distance(self, engine: Exact, kept: _Kept, first: Answer) -> tuple[int, list[Point]]:
         """Boxes opened, and the answers after the first that lie apart from those before."""
