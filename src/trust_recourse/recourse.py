@@ -51,6 +51,7 @@ FAMILIES = (
     "regression, a pipeline around them, points and slopes (Additive), or one of your own "
     "(CellModel)"
 )
+REMEMBERED = 256  # rows that a library was asked about
 CLOSE = 1e-9  # an answer this near to its bound, relatively, is the optimum
 
 
@@ -105,6 +106,7 @@ class Recourse:
         decision_threshold: float | None = None,
     ) -> None:
         self.library: sums.Library | None = None
+        self._known: dict[bytes, float] = {}  # what the library said of rows
         self.unread = ""
         _refuse_unfitted(model)
         if schema is not None and not isinstance(schema, Schema):
@@ -544,12 +546,24 @@ class Recourse:
         """Ask the library itself about an option: it must say what is told."""
         if self.library is None or not self.exact:
             return
-        said = float(self.library.predict_proba(codes[None])[0, self.wanted_at])
+        said = self._said(codes)
         if abs(said - confidence) > sums.tolerance(self.model, codes[None])[0]:
             raise RuntimeError(
                 f"the library says {said!r} of an option where its model as read says "
                 f"{confidence!r}; please report this"
             )
+
+    def _said(self, codes: Floats) -> float:
+        """The library's own confidence at one row, remembered: what is found is told next."""
+        assert self.library is not None
+        row = codes.tobytes()
+        said = self._known.get(row)
+        if said is None:
+            said = float(self.library.predict_proba(codes[None])[0, self.wanted_at])
+            if len(self._known) >= REMEMBERED:
+                self._known.clear()
+            self._known[row] = said
+        return said
 
     @property
     def _why_unread(self) -> str:
@@ -652,7 +666,7 @@ class Recourse:
         """Whether a point meets its target by the library's own word."""
         if self.library is None:
             return True
-        return target.met(float(self.library.predict_proba(codes[None])[0, self.wanted_at]))
+        return target.met(self._said(codes))
 
     def _at_a_distance(self, engine: Exact, kept: _Kept, first: Answer) -> tuple[int, list[Point]]:
         """Boxes opened, and the answers after the first that lie apart from those before."""

@@ -80,6 +80,31 @@ def test_without_rows_it_says_that_nothing_was_compared(home):
     assert load(home / "plain.safetensors").classes_.tolist() == [0, 1]
 
 
+def test_catboost_s_file_is_read_without_catboost_as_with_it(home, without):
+    pytest.importorskip("catboost")
+    given = "import {}/catboost.json --schema {}/schema.yaml"
+    done = ask(f"{given} --data {{}}/rows.csv --out {{}}/cat.safetensors", home)
+    assert done.exit_code == 0, done.output
+    for told in (
+        "read CatBoost JSON", "trees 7, with 25 leaves", "features 3 of 5 are used",
+        "columns by name", "classes 0, then 1",
+        "compared 60 rows: the library says the same of each, to the last bit",
+    ):  # fmt: skip
+        assert told in flat(done.stdout), told
+    (row,) = re.findall(r"--row (\d+) ", done.stdout)
+    lines = [
+        f"{given} --out {{}}/alone.safetensors",
+        f"{given} --data {{}}/rows.csv --out {{}}/never.safetensors",
+        f"find {{}}/alone.safetensors --data {{}}/rows.csv --row {row} --confidence 0.7",
+    ]
+    said = alone([line.replace("{}", str(home)) for line in lines], home)
+    assert [code for _, code, _ in said] == [0, 2, 0], said
+    assert "no catboost here" in said[1][2]
+    assert load(home / "alone.safetensors").fingerprint_ == (
+        load(home / "cat.safetensors").fingerprint_
+    )
+
+
 def test_in_json_it_says_the_same(home):
     done = ask(f"import {{}}/lightgbm.txt {GIVEN} --classes 1,2 --force --json", home)
     told = json.loads(done.stdout)
@@ -168,6 +193,15 @@ def without(tmp_path, monkeypatch):
     return tmp_path
 
 
+def alone(lines, folder):
+    """What each command line says in a process of its own, with its exit code."""
+    done = subprocess.run(
+        [sys.executable, "-c", EVERY], input="\n".join(lines), cwd=folder,
+        capture_output=True, text=True, timeout=300, check=True,
+    )  # fmt: skip
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
 def refused_row(home):
     rows = pd.read_csv(home / "rows.csv").drop(columns="granted")
     recourse = Recourse(load(home / "m.safetensors"))
@@ -181,11 +215,7 @@ def test_every_command_takes_the_file_with_none_of_the_libraries(home, without):
     (home / "key").write_text("a long secret, kept elsewhere")
     (home / "key").chmod(0o600)
     _, row = refused_row(home)
-    done = subprocess.run(
-        [sys.executable, "-c", EVERY], input=LINES.format(row=row).strip(), cwd=home,
-        capture_output=True, text=True, timeout=300, check=True,
-    )  # fmt: skip
-    said = [json.loads(line) for line in done.stdout.splitlines()]
+    said = alone(LINES.format(row=row).strip().splitlines(), home)
     assert len(said) == len(LINES.strip().splitlines())
     assert [(line, output) for line, code, output in said if code != 0] == []
     gone = "import importlib; importlib.import_module('lightgbm')"

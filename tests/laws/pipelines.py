@@ -30,7 +30,9 @@ from laws.enumeration import is_blank, numeric
 from laws.questions import a_cost, a_listed, a_number, chance, one_of, with_relations
 from trust_recourse import Schema
 
-NO_BLANKS = "gradient boosting"
+NO_BLANKS = ("gradient boosting", "regression")
+ENDS = (*trees.KINDS, "regression")  # of pipelines
+ALONE = ("ebm",)  # that take people's own values as they are
 
 
 def a_scaler(rng):
@@ -103,7 +105,7 @@ def of_lists(rng, words):
 
 def a_sparsity(rng, kind):
     """From which share of zeros on they are left out; scikit-learn's own take no blanks then."""
-    return one_of(rng, 0.0, 0.3, 1.0) if kind in (*trees.OTHERS, NO_BLANKS) else 0.0
+    return one_of(rng, 0.0, 0.3, 1.0) if kind in (*trees.OTHERS, *NO_BLANKS) else 0.0
 
 
 class Piped(trees.Library):
@@ -139,16 +141,19 @@ class Piped(trees.Library):
         return [np.empty(0) for _ in self.schema]
 
 
-def a_place(rng, kind, *, room=trees.ROOM):
-    """As that of trees, of features that all have steps and ends."""
-    n = int(rng.integers(1, 5))
+def a_place(rng, kind, *, rows=None, room=trees.ROOM, features=(1, 4), most=(7, 5)):
+    """As that of trees, of features that all have steps and ends; `most` trees and leaves."""
+    n = int(rng.integers(features[0], features[1] + 1))
     drawn = [_a_feature(rng, f"f{k}", max(2, round(room ** (1 / n)))) for k in range(n)]
+    drawn = trees.again(rng, drawn, rows) if rows else drawn
     schema = with_relations(rng, Schema(tuple(feature for feature, _, _ in drawn)))
     table = pd.DataFrame({feature.name: column for feature, column, _ in drawn})
     y = trees._labels(rng, schema, table)
-    model = trees._unfitted(rng, kind, int(rng.integers(1, 8)), int(rng.integers(2, 6)))
+    model = trees._unfitted(
+        rng, kind, int(rng.integers(1, most[0] + 1)), int(rng.integers(2, most[1] + 1))
+    )
     names = [str(name) for name in rng.permutation(schema.names)]
-    given = make_pipeline(*_before(rng, schema, kind), model)
+    given = model if kind in ALONE else make_pipeline(*_before(rng, schema, kind), model)
     piped = Piped(kind, given, schema, names, set()).learnt(table, y)
     return drawn, schema, table, piped, a_cost(rng, schema), None
 
@@ -170,7 +175,7 @@ def _a_feature(rng, name, room):
 
 
 def _before(rng, schema, kind):
-    blanks = kind != NO_BLANKS
+    blanks = kind not in NO_BLANKS
     parts = []
     for feature in schema:
         if numeric(feature):

@@ -32,7 +32,7 @@ KINDS = tuple(
     if kind not in OTHERS or find_spec(kind)
 )  # fmt: skip
 NATIVE = ("histogram", *OTHERS)  # those that know categories
-NO_BLANKS = ("gradient boosting", "catboost")
+NO_BLANKS = ("gradient boosting", "catboost", "regression")
 ROOM = 3_000  # rows that a person may become, about
 
 
@@ -148,15 +148,18 @@ def a_place(rng, kind, *, rows=None, room=ROOM, features=(1, 5), trees=(1, 8), l
     """
     n = int(rng.integers(features[0], features[1] + 1))
     drawn = [_a_feature(rng, kind, f"f{k}", max(2, round(room ** (1 / n)))) for k in range(n)]
-    if rows:
-        again = ((f, column[rng.integers(0, len(column), rows)], odd) for f, column, odd in drawn)
-        drawn = list(again)
+    drawn = again(rng, drawn, rows) if rows else drawn
     schema = with_relations(rng, Schema(tuple(feature for feature, _, _ in drawn)))
     table = pd.DataFrame({feature.name: column for feature, column, _ in drawn})
     model = a_model(rng, kind, schema, table, int(rng.integers(trees[0], trees[1] + 1)), leaves)
     decided = one_of(rng, None, None, 0.3, float(rng.choice(model.predict_proba(table)[:, 1])))
     decided = decided if decided is None or 0 < decided < 1 else 0.5
     return drawn, schema, table, model, a_cost(rng, schema), decided
+
+
+def again(rng, drawn, rows):
+    """The same columns with so many values, drawn anew from their own."""
+    return [(f, column[rng.integers(0, len(column), rows)], odd) for f, column, odd in drawn]
 
 
 def _a_feature(rng, kind, name, room):
@@ -173,6 +176,8 @@ def _taken(kind, feature):
     """Whether a library can be given such a column, and told apart from others by its schema."""
     if (text(feature) and kind not in NATIVE) or (None in feature.missing and kind in NO_BLANKS):
         return False
+    if kind == "regression" and numeric(feature) and None in (feature.lower, feature.upper):
+        return False  # it would have no end
     apart = len(feature.missing) > 1  # codes that a model may tell apart, which are one to a schema
     strange = (
         kind in ("xgboost", "catboost")
@@ -245,9 +250,19 @@ def _unfitted(rng, kind, n, leaves):
         return CatBoostClassifier(
             iterations=n, depth=int(math.log2(leaves)) or 1, learning_rate=rate, thread_count=1,
             one_hot_max_size=99, random_seed=seed, verbose=0, allow_writing_files=False,
+            grow_policy=one_of(rng, "SymmetricTree", "Lossguide", "Depthwise"),
         )  # fmt: skip
-    from sklearn import ensemble, tree
+    if kind == "ebm":
+        from interpret.glassbox import ExplainableBoostingClassifier
 
+        return ExplainableBoostingClassifier(
+            max_rounds=5 * n, outer_bags=1, interactions=int(rng.integers(4)), n_jobs=1,
+            learning_rate=rate, random_state=seed,
+        )  # fmt: skip
+    from sklearn import ensemble, linear_model, tree
+
+    if kind == "regression":
+        return linear_model.LogisticRegression(C=one_of(rng, 0.1, 1.0, 100.0))
     if kind == "histogram":
         return ensemble.HistGradientBoostingClassifier(
             max_iter=n, max_leaf_nodes=leaves, min_samples_leaf=2, learning_rate=rate,

@@ -14,7 +14,7 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
-from test_readers import THERE, library, lightgbm_model, table, world
+from test_readers import THERE, catboost_of, library, lightgbm_model, table, world
 
 from trust_recourse import Feature, Schema, adopt
 from trust_recourse.files import FileError
@@ -25,8 +25,10 @@ KEPT = {  # the format of each file that is kept, and what reads it
     "lightgbm.txt": ("LightGBM text", "lightgbm"),
     "xgboost.json": ("XGBoost JSON", "xgboost"),
     "xgboost.ubj": ("XGBoost UBJSON", "xgboost"),
+    "catboost.json": ("CatBoost JSON", "catboost"),
     "histogram.skops": ("skops", "skops"),
 }
+WRITERS = ("lightgbm", "xgboost", "catboost")  # of files of their own
 every_file = pytest.mark.parametrize(
     "name", [pytest.param(name, marks=library(KEPT[name][1])) for name in KEPT]
 )
@@ -40,6 +42,8 @@ def saved(kind, given, folder):
         given.booster_.save_model(folder / "m")
     elif kind == "xgboost":
         (folder / "m").write_bytes(given.get_booster().save_raw("ubj"))
+    elif kind == "catboost":
+        given.save_model(folder / "m", format="json")
     else:
         import skops.io
 
@@ -59,9 +63,9 @@ def test_a_file_is_read_in_a_process_of_its_own_and_compared(name):
     np.testing.assert_allclose(said, told, rtol=0, atol=1e-15)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in THERE if kind != "catboost"])
+@pytest.mark.parametrize("kind", THERE)
 def test_a_model_is_the_same_from_its_file(kind, tmp_path):
-    if kind not in ("lightgbm", "xgboost") and find_spec("skops") is None:
+    if kind not in WRITERS and find_spec("skops") is None:
         pytest.skip("skops is absent: pip install 'trust-recourse[trees]'")
     for seed in range(5):
         made = world(kind, seed)
@@ -108,11 +112,104 @@ def test_columns_without_names_are_in_the_order_of_the_schema(tmp_path):
     assert adopt(path, schema, X.to_numpy()).fingerprint_ == found.model.fingerprint_
 
 
-def test_a_file_of_lightgbm_is_read_without_lightgbm(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "lightgbm", None)
-    assert len(read_file(DATA / "lightgbm.txt", SCHEMA).model.trees) == 5
-    with pytest.raises(ModuleNotFoundError, match=r"LightGBM needs lightgbm.*recourse\[trees\]"):
-        read_file(DATA / "lightgbm.txt", SCHEMA, ROWS)
+@library("catboost")
+@pytest.mark.parametrize("named", [True, False])
+@pytest.mark.parametrize("grow", ["SymmetricTree", "Lossguide", "Depthwise"])
+def test_catboost_s_file_is_the_model_that_was_saved(grow, named, tmp_path):
+    """To the last bit, which the library itself is not when it has read it."""
+    X, y = credit()
+    schema = Schema(
+        (
+            Feature("pay", missing=(None,)),
+            Feature("job", "category", values=("clerk", "nurse", "no one's", "≥ 2 jobs")),
+            Feature("rooms", "ordinal", values=(1, 2, 3, 4)),
+            Feature("owner", "boolean"),
+        )
+    )
+    given = X if named else X.to_numpy(object)
+    model = catboost_of(given, y, cat_features=[1, 2, 3], one_hot_max_size=9, grow_policy=grow)
+    path = saved("catboost", model, tmp_path)
+    found = imported(path, schema, X)
+    assert (found.named, found.compared) == (named, len(X))
+    assert (found.model.predict_proba(X) == model.predict_proba(given)).all()
+    assert found.model.fingerprint_ == adopt(model, schema).fingerprint_
+    unknown = X.assign(job="no one's")  # of whom it learnt nothing
+    told = model.predict_proba(unknown if named else unknown.to_numpy(object))
+    assert (found.model.predict_proba(unknown) == told).all()
+
+
+def credit():
+    """Numbers, blanks, words, whole numbers and booleans, and what is made of all of them."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(
+        {
+            "pay": np.where(rng.random(300) < 0.1, np.nan, rng.normal(size=300)),
+            "job": rng.choice(["clerk", "nurse", "≥ 2 jobs"], 300),
+            "rooms": rng.integers(1, 5, 300),
+            "owner": rng.random(300) < 0.5,
+        }
+    )
+    worth = X["pay"].fillna(-1) + (X["job"] == "clerk") + (X["rooms"] == 3) - X["owner"]
+    return X, (worth + rng.normal(0, 0.3, 300) > 0.2).to_numpy()
+
+
+@library("catboost")
+@pytest.mark.parametrize(
+    "labels", [["no", "yes"], [False, True], [0, 1], [-1, 7], [0.5, 2.0], ["0", "1"]]
+)
+def test_classes_of_catboost_s_file_are_those_it_learnt(labels, tmp_path):
+    X, y = credit()
+    pay = Schema((Feature("pay", missing=(None,)),))
+    model = catboost_of(X[["pay"]], np.array(labels)[y.astype(int)])
+    read = read_file(saved("catboost", model, tmp_path), pay, X).model
+    assert read.classes_.tolist() == model.classes_.tolist() == labels
+    assert read.classes_.dtype == model.classes_.dtype
+    entropy = catboost_of(X[["pay"]], y.astype(float), loss_function="CrossEntropy")
+    read = read_file(saved("catboost", entropy, tmp_path), pay, X).model
+    assert read.classes_.tolist() == [0, 1]
+
+
+@library("catboost")
+@pytest.mark.parametrize(
+    ("settings_", "says"),
+    [
+        ({"one_hot_max_size": 2}, r"m: CatBoost: it splits by target statistics .*\(CTR\)"),
+        ({"loss_function": "MultiClass"}, "m: CatBoost: it has 2 sums, one for each class"),
+        ({"classes": 3}, r"m: the model has 3 classes \(0, 1, 2\); so far only models of two"),
+        ({"regression": True}, "m: CatBoost: the model has no classes; expected a CatBoostClass"),
+        ({"scale": 2.0}, "m: CatBoost: its sum is scaled by 2; expected a scale of 1"),
+        ({"job": Feature("job")}, "'job' is a category in the model, in the schema .* number: de"),
+        ({"job": Feature("job", "category", values=(1.5, 2.5))}, "schema has 1.5, 2.5; write them"),
+        (
+            {"job": Feature("job", "category", values=("Clerk", "Nurse"))},
+            "the schema has none, jus",
+        ),
+        ({"job": Feature("job", "category", values=("a",), missing=(None,))}, "takes no blanks"),
+    ],
+)
+def test_what_cannot_be_read_of_catboost_s_file_gets_a_sentence(settings_, says, tmp_path):
+    told = {"one_hot_max_size": 9, "cat_features": ["job"], **settings_}
+    job = told.pop("job", Feature("job", "category", values=("clerk", "nurse", "≥ 2 jobs")))
+    classes, scale = told.pop("classes", 2), told.pop("scale", 1.0)
+    X, y = credit()
+    y = y + (classes - 2) * (X["rooms"] == 1).to_numpy()
+    kind = "CatBoostRegressor" if told.pop("regression", False) else "CatBoostClassifier"
+    model = catboost_of(X[["pay", "job"]], y, kind, **told)
+    if scale != 1:
+        model.set_scale_and_bias(scale, 0.0)
+    with pytest.raises(UnreadableError, match=says):
+        read_file(saved("catboost", model, tmp_path), Schema((Feature("pay"), job)))
+
+
+@pytest.mark.parametrize(
+    ("name", "needs"),
+    [("lightgbm.txt", "LightGBM needs lightgbm"), ("catboost.json", "CatBoost needs catboost")],
+)
+def test_some_files_are_read_without_their_library(name, needs, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, KEPT[name][1], None)
+    assert len(read_file(DATA / name, SCHEMA).model.trees) >= 5
+    with pytest.raises(ModuleNotFoundError, match=rf"{needs}.*recourse\[trees\]"):
+        read_file(DATA / name, SCHEMA, ROWS)
 
 
 @pytest.mark.parametrize(
@@ -161,6 +258,10 @@ def test_a_pickle_is_never_opened_and_the_way_round_is_told(tmp_path):
         (b'{"learner": 3}', "damaged"),
         (b"PK\x03\x04 and so on", "damaged"),
         (b"tree\n\xff\xfe", "damaged.*UnicodeDecodeError"),
+        (b'{"features_info": 3}', "damaged"),
+        (b'{"features_info": {}', "damaged.*Expecting"),
+        (b'{"ctr_data": {}, "features_info": {}}', "damaged"),
+        (b'{"features_info": {}, "features_info": {}}', "is given more than once in one object"),
     ],
 )
 def test_what_is_no_model_is_told(content, message, tmp_path):
@@ -244,8 +345,9 @@ def test_a_library_that_crashes_takes_nobody_with_it(tmp_path):
         adopt(tmp_path / "m", SCHEMA, ROWS)
 
 
-def test_a_text_that_was_changed_at_random_is_refused_or_is_a_model(tmp_path):
-    data, met = (DATA / "lightgbm.txt").read_bytes(), Counter()
+@pytest.mark.parametrize("name", ["lightgbm.txt", "catboost.json"])
+def test_a_text_that_was_changed_at_random_is_refused_or_is_a_model(name, tmp_path):
+    data, met = (DATA / name).read_bytes(), Counter()
     rows = ROWS[[*SCHEMA.names]]
     for seed in range(300):
         rng = np.random.default_rng(seed)

@@ -28,8 +28,8 @@ def import_(
         Path,
         typer.Argument(
             metavar="FILE",
-            help="LightGBM's text, XGBoost's JSON or UBJSON, an EBM's JSON, a file of skops, or a "
-            "CSV of points.",
+            help="LightGBM's text, XGBoost's JSON or UBJSON, CatBoost's or an EBM's JSON, a file "
+            "of skops, or a CSV of points.",
         ),
     ],
     schema: Annotated[
@@ -55,19 +55,21 @@ def import_(
 ) -> None:
     r"""Read a model that you already run, exactly, from the file its library wrote.
 
-    LightGBM, XGBoost, EBMs of interpret, and the trees, forests, boosted trees and logistic
-    regressions of scikit-learn, of two classes, and pipelines of scikit-learn that end with one of
-    these, which are read in people's own columns; and scorecards in CSV, with a line for each bin:
-    feature, from, to, value, points. Save the model as its library does; all of these are read
-    without running anything in them:
+    LightGBM, XGBoost, CatBoost, EBMs of interpret, and the trees, forests, boosted trees and
+    logistic regressions of scikit-learn, of two classes, and pipelines of scikit-learn that end
+    with one of these, which are read in people's own columns; and scorecards in CSV, with a line
+    for each bin: feature, from, to, value, points. Save the model as its library does; all of these
+    are read without running anything in them:
 
-        model.booster_.save_model("loans.txt")        # LightGBM
+        model.booster_.save_model("loans.txt")         # LightGBM
 
-        model.save_model("loans.ubj")                 # XGBoost, or loans.json
+        model.save_model("loans.ubj")                  # XGBoost, or loans.json
 
-        model.to_json("loans.json")                   # an EBM
+        model.save_model("loans.json", format="json")  # CatBoost
 
-        skops.io.dump(model, "loans.skops")           # scikit-learn, and whole pipelines
+        model.to_json("loans.json")                    # an EBM
+
+        skops.io.dump(model, "loans.skops")            # scikit-learn, and whole pipelines
 
     A pickle or a joblib file is never opened. With --data the library predicts those rows, and
     unless the model as read says the same of each, to the last bit (of a regression or an EBM but

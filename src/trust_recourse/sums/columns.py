@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -97,10 +98,14 @@ class Columns:
         found = seen[np.where(gone, 0, codes).astype(int)] if size else codes.copy()
         if gone.any():
             found[gone] = seen[size]  # the first code that means missing stands for all
-        if (known := self.categories.get(column)) is None:
+        if column not in self.categories:
             return found
         places = np.where(np.isnan(found), -1, found).astype(int)
-        return pd.Categorical.from_codes(places, pd.Index(known))
+        return pd.Categorical.from_codes(places, dtype=self._dtypes[column])
+
+    @cached_property
+    def _dtypes(self) -> dict[int, pd.CategoricalDtype]:
+        return {c: pd.CategoricalDtype(pd.Index(known)) for c, known in self.categories.items()}
 
     def tree(self, nodes: Nodes) -> Tree:
         """The same tree in the schema's terms, each node before its children."""

@@ -28,6 +28,7 @@ FORMATS = (
     Format("LightGBM text", rb"tree\r?\n", "lightgbm"),
     Format("XGBoost JSON", rb'\s*\{\s*"learner"', "xgboost"),
     Format("XGBoost UBJSON", rb"\{L\0{7}\x07learner", "xgboost"),
+    Format("CatBoost JSON", rb'\s*\{\s*"(ctr_data|features_info)"', "catboost"),
     Format("EBM JSON", rb'\s*\{\s*"version"\s*:\s*"[\d.]+"\s*,\s*"ebm"', "interpret"),
     Format("skops", rb"PK\x03\x04", "sklearn"),
     Format("scorecard CSV", rb'(?i)(\xef\xbb\xbf)?[\w ",;\t]*\b(feature|points)\b', "scorecard"),
@@ -41,6 +42,7 @@ CONVERT = (
     "this is a pickle, or packed as joblib packs one: to open it is to run whatever it says, so it "
     "stays closed. If you trust it, load it in Python and save it as its library does: "
     "model.booster_.save_model('m.txt') for LightGBM, model.save_model('m.ubj') for XGBoost, "
+    "model.save_model('m.json', format='json') for CatBoost, "
     "model.to_json('m.json') for an EBM, skops.io.dump(model, 'm.skops') for scikit-learn and for "
     "pipelines"
 )
