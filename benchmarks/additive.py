@@ -147,7 +147,12 @@ class Door:
 
     def ours(self, x, level, seconds):
         recourse = self.recourse
-        result, spent = short(lambda: recourse.find(x, level, time_limit=seconds))
+
+        def find():
+            recourse._known.clear()  # what its library said: it is asked anew each time
+            return recourse.find(x, level, time_limit=seconds)
+
+        result, spent = short(find)
         problem = Problem(
             recourse.schema.action_set(x), Target(level), recourse.cost, recourse.wanted_at
         )
