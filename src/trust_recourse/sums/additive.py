@@ -187,7 +187,7 @@ class Additive:
 
     @classmethod
     def from_csv(cls, path: str | os.PathLike[str], schema: Schema) -> Additive:
-        """Read a scorecard: a line for each bin of each feature; docs/linear.md has the columns."""
+        """Read a scorecard: a line for each bin of a feature; docs/additive.md has the columns."""
         from trust_recourse.sums import read_file
 
         made = read_file(Path(path), schema).model
