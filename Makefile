@@ -6,7 +6,7 @@ PIP := $(BIN)/pip --disable-pip-version-check -q install -c constraints.txt
 
 SECONDS ?= 600
 
-.PHONY: demo test quick laws bench bench-trees bench-portfolio stress postgres chromium nginx peers reproduce reproduce-quick clean
+.PHONY: demo test quick laws bench bench-trees bench-additive bench-portfolio stress postgres chromium nginx peers reproduce reproduce-quick clean
 
 demo: .venv/.cli,bayes
 	$(BIN)/trust-recourse demo
@@ -42,6 +42,11 @@ bench: .venv/.bench .venv/.tables .venv/.dev chromium
 bench-trees: .venv/.bench .venv/.tables .venv/.dev
 	-$(MAKE) .venv-peers/ocean/ready
 	PYTHONPATH=$(CURDIR) $(BIN)/python benchmarks/trees.py $(ARGS)
+
+# Proof on EBMs, regressions and scorecards, beside HiGHS and GAM Coach; a killed run goes on.
+bench-additive: .venv/.bench .venv/.tables .venv/.dev
+	-$(MAKE) .venv-peers/gamcoach/ready
+	PYTHONPATH=$(CURDIR) $(BIN)/python benchmarks/additive.py $(ARGS)
 
 # Models that cannot be read: the portfolio beside its single engines. A killed run goes on; tpe and gp take hours.
 bench-portfolio: .venv/.bench .venv/.tables
@@ -82,7 +87,8 @@ reproduce-quick: .venv/.reproduce
 	$(BIN)/python -m experiments --quick
 
 # Other makers of counterfactuals, whose versions clash with ours, each in a place of its own.
-peers: .venv-peers/dice/ready .venv-peers/nice/ready .venv-peers/treecf/ready .venv-peers/ocean/ready
+peers: .venv-peers/dice/ready .venv-peers/nice/ready .venv-peers/treecf/ready .venv-peers/ocean/ready \
+	.venv-peers/gamcoach/ready
 
 clean:
 	rm -rf .venv .venv-peers

@@ -50,6 +50,26 @@ class Told(NamedTuple):
     writing: float = 0.0  # seconds to write the problem down, which are not in `seconds`
 
 
+def judged(recourse, model, X, x, level, told):
+    """A status of ours, with cost and confidence counted again from the values told.
+
+    `model` is the library's own, `X` a table as it takes them.
+    """
+    line = {"seconds": told.seconds, "bound": told.bound, "note": told.note}
+    line |= {"writing": told.writing} if told.writing else {}
+    if told.codes is None:
+        return line | {"status": "infeasible" if told.proved else "not_found"}
+    schema, action_set = recourse.schema, recourse.schema.action_set(x)
+    row = schema.decode(told.codes[None]).astype(X.dtypes.to_dict())
+    line["confidence"] = float(model.predict_proba(row)[0, 1])
+    line["cost"] = recourse.cost.between(schema.features, action_set.own, told.codes)
+    if why := action_set.why_not(told.codes):
+        return line | {"status": "not_allowed", "note": f"{told.note} {why[0]}".strip()}
+    if line["confidence"] < level:
+        return line | {"status": "misses"}
+    return line | {"status": "optimal" if told.proved else "feasible"}
+
+
 # ---------------------------------------------------------------- HiGHS
 
 

@@ -9,10 +9,10 @@ from statistics import median
 from typing import NamedTuple
 
 import matplotlib as mpl
-import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from record import write_between
 from trust_recourse.plot.style import LINES, plain_frame
 
 PROVED = ("optimal", "infeasible")
@@ -20,7 +20,7 @@ NO_ANSWER = ("misses", "not_allowed", "failed")
 FOUND = ("optimal", "feasible")  # allowed, and the library says that it meets the target
 SAME = 1e-7  # relatively: costs this close are one
 NAMES = {"ours": "TRUST", "mip": "HiGHS MIP", "treecf": "treecf exact", "ocean": "OCEAN CP"}
-BEGIN, END = "<!-- from benchmarks/trees.py -->", "<!-- to here -->"
+BEGIN = "<!-- from benchmarks/trees.py -->"
 
 
 class Goal(NamedTuple):
@@ -46,22 +46,12 @@ GOALS = (
 )
 
 
-def plain(line):
-    """Numbers as JSON has them; what is not finite is None."""
-
-    def told(value):
-        if isinstance(value, (float, np.floating)):
-            return float(f"{value:.12g}") if math.isfinite(value) else None
-        return int(value) if isinstance(value, np.integer) else value
-
-    return {name: told(value) for name, value in line.items()}
-
-
 # ---------------------------------------------------------------- what it adds up to
 
 
 def question(line):
-    return tuple(line[name] for name in ("table", "schema", "model", "person", "level"))
+    names = ("table", "schema", "model", "person", "level", "norm")
+    return tuple(line.get(name) for name in names)
 
 
 def by_who(lines):
@@ -131,10 +121,10 @@ def ratio(theirs, ours):
 def markdown(lines):
     """All tables, one under another; first whatever is wrong."""
     answers = by_who(lines)
-    parts = [*_alarms(lines)]
+    parts = [*alarms(lines)]
     if answers.get("ours"):
         parts += [_goals(answers), _by_model(answers["ours"]), _rivals(answers)]
-    parts += [_many(lines), _about(lines)]
+    parts += [_many(lines), about(lines)]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -143,7 +133,7 @@ def table(header, rows):
     return "\n".join(ruled).replace("| --- ", "|---").replace("|--- |", "|---|")
 
 
-def _alarms(lines):
+def alarms(lines):
     for line, ours in beaten(lines):
         yield (
             f"**WRONG**: {', '.join(map(str, question(line)))}: {NAMES[line['who']]} has "
@@ -259,7 +249,7 @@ def _many(lines):
     return table(header, rows) if rows else ""
 
 
-def _about(lines):
+def about(lines):
     runs = [line for line in lines if line["section"] == "run"]
     reading = [line["seconds"] for line in lines if line["section"] == "read"]
     said = []
@@ -279,16 +269,11 @@ def _about(lines):
 
 def write_into(page, lines, picture):
     """The tables, and the picture if there is one, between the two marks of a page."""
-    text = page.read_text(encoding="utf-8")
-    before, _, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not end:
-        raise SystemExit(f"{page}: expected the lines {BEGIN} and {END}")
     shown = markdown(lines)
     if picture.exists():
         path = os.path.relpath(picture, page.parent)
         shown += f"\n\n![Boxes and seconds by the size of a model]({path})"
-    page.write_text(f"{before}{BEGIN}\n\n{shown}\n\n{END}{after}", encoding="utf-8")
+    write_between(page, BEGIN, shown)
 
 
 # ---------------------------------------------------------------- growth

@@ -27,7 +27,6 @@ begins anew.
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import sys
 import time
@@ -41,8 +40,8 @@ from xgboost import XGBClassifier
 import rivals
 import tree_tables
 from experiments import data
-from experiments.runner import commit_here
 from measured import RESULTS, Busy, surroundings
+from record import Record
 from trust_recourse import Recourse, Schema
 from trust_recourse.progress import Progress
 
@@ -136,35 +135,6 @@ def refused(X, model, most=None):
 # ---------------------------------------------------------------- asking and writing down
 
 
-class Asked:
-    """What was answered before, and a file for what is answered now."""
-
-    def __init__(self, path, fresh=False):
-        self.path, self.commit = path, commit_here()
-        if fresh:
-            path.unlink(missing_ok=True)
-        text = path.read_bytes() if path.exists() else b""
-        whole = text[: text.rfind(b"\n") + 1]
-        if len(whole) < len(text):  # a killed run was writing it
-            path.write_bytes(whole)
-        lines = [json.loads(line) for line in whole.decode().splitlines()]
-        self.lines = {self.key(line): line for line in lines}
-
-    @staticmethod
-    def key(line):
-        names = ("section", "table", "schema", "model", "axis", "at", "person", "level", "who")
-        return tuple(line.get(name) for name in names)
-
-    def ask(self, line, work):
-        """What `work` gives for this line, unless it is known; written down at once."""
-        key = self.key(line)
-        if key not in self.lines:
-            self.lines[key] = found = tree_tables.plain(line | work() | {"commit": self.commit})
-            with self.path.open("a") as file:
-                file.write(json.dumps(found) + "\n")
-        return self.lines[key]
-
-
 class Door:
     """One model under one schema, and whoever can be asked about it."""
 
@@ -213,20 +183,7 @@ class Door:
         return self.treecf.ask(x, level, seconds)
 
     def judged(self, x, level, told):
-        """A status of ours, with cost and confidence counted again from the values told."""
-        line = {"seconds": told.seconds, "bound": told.bound, "note": told.note}
-        line |= {"writing": told.writing} if told.writing else {}
-        if told.codes is None:
-            return line | {"status": "infeasible" if told.proved else "not_found"}
-        action_set = self.schema.action_set(x)
-        row = self.schema.decode(told.codes[None]).astype(self.X.dtypes.to_dict())
-        line["confidence"] = float(self.model.predict_proba(row)[0, 1])
-        line["cost"] = self.recourse.cost.between(self.schema.features, action_set.own, told.codes)
-        if why := action_set.why_not(told.codes):
-            return line | {"status": "not_allowed", "note": f"{told.note} {why[0]}".strip()}
-        if line["confidence"] < level:
-            return line | {"status": "misses"}
-        return line | {"status": "optimal" if told.proved else "feasible"}
+        return rivals.judged(self.recourse, self.model, self.X, x, level, told)
 
 
 def settings_of(options):
@@ -372,7 +329,7 @@ def parsed(arguments):
 
 def main(arguments):
     options = parsed(arguments)
-    asked, busy = Asked(options.result, options.fresh), Busy()
+    asked, busy = Record(options.result, options.fresh), Busy()
     wanted = options.sections or [*SECTIONS, "table", "draw"]
     for name, section in SECTIONS.items():
         if name in wanted:

@@ -475,6 +475,9 @@ class Wish(NamedTuple):
 # ---------------------------------------------------------------- the score
 
 
+MOST_INTERVALS = 64  # that a score remembers: one level is asked of many people
+
+
 class Score(ABC):
     """The confidence of one class: a grid, bounds on boxes of its cells, and the map between them.
 
@@ -500,6 +503,15 @@ class Score(ABC):
 
     def interval(self, low: float, high: float) -> tuple[float, float]:
         """The kernel's numbers whose confidence lies in [low, high]; empty if the first is more."""
+        known: dict[tuple[float, float], tuple[float, float]]
+        known = self.__dict__.setdefault("_known_intervals", {})
+        if (low, high) not in known:
+            if len(known) >= MOST_INTERVALS:
+                known.clear()
+            known[low, high] = self._interval(low, high)
+        return known[low, high]
+
+    def _interval(self, low: float, high: float) -> tuple[float, float]:
         if self.rises:
             least = first_float(lambda numbers: self.confidence(numbers) >= low)
             most = last_float_before(lambda numbers: self.confidence(numbers) > high)

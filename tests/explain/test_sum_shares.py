@@ -17,8 +17,10 @@ from laws import trees
 from trust_recourse import Feature, Recourse, Schema
 from trust_recourse.explain import explain, places
 from trust_recourse.sums import Additive
+from trust_recourse.sums.tables import Pair
 
-KINDS = (*trees.KINDS, "points")
+CARDS = ("points", "pairs")
+KINDS = (*trees.KINDS, *CARDS)
 SEEDS = range(8)
 
 
@@ -28,15 +30,15 @@ def a_sum(kind, seed):
     rng = np.random.default_rng(seed)
     with threadpool_limits(1):
         _, schema, table, model, _, _ = trees.a_place(
-            rng, "lightgbm" if kind == "points" else kind, features=(2, 6)
+            rng, "lightgbm" if kind in CARDS else kind, features=(2, 6)
         )
-    given = a_card(rng, schema) if kind == "points" else model.given
+    given = a_card(rng, schema, kind == "pairs") if kind in CARDS else model.given
     recourse = Recourse(given, schema, wanted=model.classes_[seed % 2])
     assert recourse.exact, recourse.unread
     return recourse, schema.encode(table)[rng.permutation(len(table))]
 
 
-def a_card(rng, schema):
+def a_card(rng, schema, paired=False):
     edges = [np.empty(0)] * len(schema)
     for f, feature in enumerate(schema):
         if feature.kind in ("number", "integer"):
@@ -48,7 +50,17 @@ def a_card(rng, schema):
         size = len(feature.values) if feature.kind == "category" else empty[f]
         empty[f] = size + bool(feature.missing)
     points = [rng.normal(size=size) for size in empty]
-    return Additive(schema, edges, points, base=float(rng.normal()), classes=(False, True))
+    pairs = [
+        Pair(
+            (f, g),
+            (np.arange(empty[f]), np.arange(empty[g])),
+            rng.normal(size=(empty[f], empty[g])),
+        )
+        for f, g in itertools.combinations(range(len(schema)), 2)
+        if paired
+    ]
+    base = float(rng.normal())
+    return Additive(schema, edges, points, pairs=pairs, base=base, classes=(False, True))
 
 
 def explained(recourse, a, b):
@@ -64,7 +76,9 @@ def score(recourse, codes):
     model, wanted = recourse.model, recourse.wanted_at
     cells = model.grid.cells(codes[None])
     if isinstance(model, Additive):
-        total = model.base + math.fsum(p[c] for p, c in zip(model.points, cells[0], strict=True))
+        both = [float(pair.at(cells)[0]) for pair in model.pairs]
+        each = [p[c] for p, c in zip(model.points, cells[0], strict=True)]
+        total = model.base + math.fsum([*each, *both])
         return total if wanted == 1 else -total
     own = (model.flipped if wanted == 0 else None) or model
     total = float(own.exact_at(cells)[0]) / model.link.divisor * model.link.scale
@@ -218,7 +232,7 @@ def test_an_explanation_says_the_same_in_words_tables_and_json(kind):
     assert sum(each["share"] for each in told["terms"]) == pytest.approx(why.change, abs=1e-9)
     first = why.movers()[0]
     assert f"{first.name}, adds {first.moves}: {first.words}" in text
-    assert first.name.startswith("bin of " if kind == "points" else "tree ")
+    assert first.name.startswith("bin of " if kind in CARDS else "tree ")
     sizes = why.to_frame()["share"].abs().tolist()
     assert sizes == sorted(sizes, reverse=True)
     assert list(why.to_frame().index[:1]) == [first.at]

@@ -59,8 +59,8 @@ def adopt(
 
     Or it takes the path of a file in the library's own safe format: LightGBM's text, XGBoost's JSON
     or UBJSON, CatBoost's or an EBM's JSON, or one of skops for scikit-learn and pipelines; or a
-    scorecard in CSV, see docs/linear.md. `X` is then rows as any table has them, or an array in the
-    schema's order. A pickle is never opened.
+    scorecard in CSV, see docs/additive.md. `X` is then rows as any table has them, or an array in
+    the schema's order. A pickle is never opened.
 
     The library sees people's own values: a missing code such as -9 as that number, a blank as NaN;
     of a category or ordinal the number it is, or its place among the model's pandas categories.

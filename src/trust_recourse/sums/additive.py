@@ -187,7 +187,7 @@ class Additive:
 
     @classmethod
     def from_csv(cls, path: str | os.PathLike[str], schema: Schema) -> Additive:
-        """Read a scorecard: a line for each bin of each feature; docs/linear.md has the columns."""
+        """Read a scorecard: a line for each bin of a feature; docs/additive.md has the columns."""
         from trust_recourse.sums import read_file
 
         made = read_file(Path(path), schema).model
@@ -209,8 +209,12 @@ class Additive:
         cells = self.grid.cells(codes)
         if self.pairs:
             return np.asarray(np.add.accumulate(self._terms(cells), axis=0)[-1])
+        return summed(self.base, self.each(codes, cells))
+
+    def each(self, codes: Floats, cells: Cells) -> Floats:
+        """The points of every feature at rows of codes, which lie in these cells."""
         at, (points, slopes) = self.grid.first_cell + cells, self._row
-        return summed(self.base, points[at] + slopes[at] * np.where(np.isnan(codes), 0.0, codes))
+        return np.asarray(points[at] + slopes[at] * np.where(np.isnan(codes), 0.0, codes))
 
     def confidence_at(self, cells: Cells) -> Floats:
         """Confidence of `classes_[1]` at rows of cells, where there are pairs."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from functools import cache, cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -60,8 +60,13 @@ class CardScore(Score):
 
     def at(self, cells: Cells) -> Floats:
         """Confidence at rows of cells: the very floats of `predict_proba`."""
-        each = [points[cells[:, f]] for f, points in enumerate(self.points)]
-        return of_class(logistic(summed(self.base, np.column_stack(each))), self.wanted)
+        each = self._row[self.grid.first_cell + cells]
+        return of_class(logistic(summed(self.base, each)), self.wanted)
+
+    @cached_property
+    def _row(self) -> Floats:
+        """The points of all cells in one row."""
+        return np.concatenate(self.points)
 
     def confidence(self, number: Floats) -> Floats:
         """The confidence that stands for a number of the kernel."""
@@ -169,10 +174,13 @@ class SlopedScore(Score):
         free = (f for f in card.sloped if action_set.actions[f].free)
         moving = [f for f in free if action_set.schema[f].name not in related]
         reach = _Reach(self, action_set, cost, wish, moving)
+        points = {f: np.empty(0) for f in moving}
         for f in moving:
-            found[f] = reach.values(f)
-        points = [card.worth(f, each.codes) for f, each in enumerate(found)]
-        return Reduction(*on_values(found, points, card.base, self.wanted, 1.0))
+            found[f], points[f] = reach.values(f)
+        every = [
+            points[f] if f in points else card.worth(f, each.codes) for f, each in enumerate(found)
+        ]
+        return Reduction(*on_values(found, every, card.base, self.wanted, 1.0))
 
     # ------------------------------------------------------------ how safe an answer is
 
@@ -247,6 +255,8 @@ class _Reach:
         self.schema, self.own = action_set.schema, action_set.own
         straight = all(len(edges) == 0 for edges in score.grid.edges)
         self.rising = wish.rising and (wish.room is None or straight)
+        row = self.own[None]
+        self.mine = (score.sign * score.card.each(row, score.grid.cells(row)))[0].tolist()
         self.alone: dict[int, float] = {}  # a value that is enough by itself
         self.most = math.inf  # what an answer costs, before the root
         if wish.accept is not None:
@@ -285,7 +295,7 @@ class _Reach:
         if not math.isfinite(change):
             return
         up, actions = change >= 0.0, self.action_set.actions[f]
-        goal = self._worth(f, np.array([self.own[f]]))[0] + change * (1.0 + BEYOND)
+        goal = self.mine[f] + change * (1.0 + BEYOND)
         goal += math.copysign(1e-12 * (1.0 + abs(goal)), change)  # surely, whatever is rounded
         for low, high, slope, points in self._cells(f):
             if slope == 0.0:
@@ -298,17 +308,19 @@ class _Reach:
             if value is not None:
                 yield value
 
-    def values(self, f: int) -> Candidates:
-        """All allowed values of one number that may matter, its own among them."""
+    def values(self, f: int) -> tuple[Candidates, Floats]:
+        """All allowed values of one number that may matter, its own among them; their points."""
         feature, actions, own = self.schema[f], self.action_set.actions[f], float(self.own[f])
         low, high = self._range(f, feature, actions)
         try:
             codes = actions.values(MOST_VALUES, low, high)
         except SchemaError as error:
             raise SchemaError(f"feature {feature.name!r} has a slope, but its {error}") from None
+        points = self.score.card.worth(f, codes)
         if self.rising:
-            worth, mine = self._worth(f, codes), self._worth(f, np.array([own]))[0]
-            codes = codes[(worth > mine) | (codes == own) | np.isnan(codes)]
+            helps = self.score.sign * points > self.mine[f]
+            kept = helps | (codes == own) | np.isnan(codes)
+            codes, points = codes[kept], points[kept]
         if feature.name in self.cost.functions:
             costs = np.array([self.cost.change(feature, own, code) for code in codes.tolist()])
         else:
@@ -316,7 +328,7 @@ class _Reach:
         if not costs.max() <= MOST_COST:
             worst = int(costs.argmax())
             self.cost.countable(feature, own, float(codes[worst]), float(costs[worst]))
-        return Candidates(codes, np.zeros(len(codes), np.int32), costs)
+        return Candidates(codes, np.zeros(len(codes), np.int32), costs), points
 
     def _range(self, f: int, feature: Feature, actions: FeatureActions) -> tuple[float, float]:
         """From where to where its values may matter."""
@@ -368,9 +380,6 @@ class _Reach:
         card, sign = self.score.card, self.score.sign
         for c, (a, b) in enumerate(pairwise(self.score.grid.ends(f).tolist())):
             yield a, b, sign * float(card.slopes[f][c]), sign * float(card.points[f][c])
-
-    def _worth(self, f: int, codes: Floats) -> Floats:
-        return self.score.sign * self.score.card.worth(f, codes)
 
 
 def _logit(confidence: float) -> float:

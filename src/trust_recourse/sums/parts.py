@@ -232,7 +232,7 @@ class PointParts(Parts):
         """The bins in which both rows lie; of a number with points per unit the values."""
         told = super().conditions(terms, a, b)
         for at, f in enumerate(terms):
-            if self._sloped[f]:
+            if f < len(self.points) and self._sloped[f]:  # pairs come after them
                 here, there = (self.grid.schema[f].describe_code(float(x[f])) for x in (a, b))
                 told[at] = f"{self.grid.schema[f].title} = " + " → ".join(
                     dict.fromkeys((here, there))
