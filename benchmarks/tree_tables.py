@@ -40,7 +40,8 @@ GOALS = (
     Goal("50 × 8 and 100 × 8, all free", (" 50x8", " 100x8"), "free", 1.0, 10.0, 5.0),
     Goal("100 × 16 and 300 × 8, all free", (" 100x16", " 300x8"), "free", 0.95, 60.0, 3.0),
     Goal("100 × 31, all free", (" 100x31",), "free", 0.8, 60.0, None, 0.05),
-    Goal("boosted, a lender's schema", BOOSTED, "lender", 1.0, 60.0, 20.0),
+    Goal("100 × 31, a lender's schema", (" 100x31",), "lender", 1.0, 60.0, 20.0),
+    Goal("boosted of every size, a lender's schema", BOOSTED, "lender", 1.0, 60.0, 20.0),
     Goal("random forest 100 × depth 5, all free", ("forest",), "free", 0.9, 60.0),
     Goal("random forest, a lender's schema", ("forest",), "lender", 1.0, 60.0),
 )
@@ -161,6 +162,10 @@ def _goals(answers):
         in_time = [proved(line) and line["seconds"] <= goal.within for line in ours.values()]
         rest = [gap(line) for line in ours.values() if not proved(line)]
         times, told = ratio(mip, ours)
+        written = {
+            key: line | {"seconds": (line["seconds"] or 0.0) + (line.get("writing") or 0.0)}
+            for key, line in mip.items()
+        }
         met = sum(in_time) >= goal.share * len(in_time)
         met &= goal.faster is None or times >= goal.faster  # not so where nobody asked HiGHS
         met &= goal.gap is None or max(rest, default=0.0) < goal.gap
@@ -172,12 +177,14 @@ def _goals(answers):
             [
                 goal.title, asked, f"{sum(in_time)} of {len(in_time)}",
                 f"{median(spent(ours.values())):.2g}", f"{max(spent(ours.values())):.2g}",
-                f"{max(rest):.1%}" if rest else "–", told, ratio(treecf, ours)[1],
+                f"{max(rest):.1%}" if rest else "–", told, ratio(written, ours)[1],
+                ratio(treecf, ours)[1],
                 "yes" if met else "**no**",
             ]
         )  # fmt: skip
     header = ["models", "asked of us", "proved in time", "median s", "slowest s",
-              "worst gap of the rest", "HiGHS MIP takes", "treecf takes", "met"]  # fmt: skip
+              "worst gap of the rest", "HiGHS MIP takes", "and writes", "treecf takes",
+              "met"]  # fmt: skip
     return table(header, rows)
 
 
