@@ -191,13 +191,13 @@ def refused(X, model, most):
     return rows.sample(most, random_state=SEED)
 
 
-def programs_of(model, norm, number, options):
+def programs_of(table, model, norm, number, options):
     """The programs that this person is asked about."""
-    few = options.ebm_rows if model == "EBM" else options.peer_rows
-    if number < few:
+    long = model == "EBM" or (table, model) == ("adult", "regression")  # 100,000 values of a gain
+    if number < (options.long_rows if long else options.peer_rows):
         yield "mip"
-        if model == "regression" and norm == "l1":
-            yield "steps"
+    if number < options.peer_rows and model == "regression" and norm == "l1":
+        yield "steps"
 
 
 def questions(asked, options):
@@ -221,7 +221,7 @@ def questions(asked, options):
                     line | {"who": "ours"},
                     lambda x=x, level=level, door=door: door.ours(x, level, options.seconds),
                 )
-                for who in programs_of(model, norm, number, options):
+                for who in programs_of(table, model, norm, number, options):
                     asked.ask(
                         line | {"who": who},
                         lambda who=who, x=x, level=level, door=door: door.program(
@@ -280,7 +280,7 @@ def parsed(arguments):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=20, help="refused rows a model")
     parser.add_argument("--peer-rows", type=int, default=20, help="of these, for HiGHS")
-    parser.add_argument("--ebm-rows", type=int, default=2, help="the same about an EBM")
+    parser.add_argument("--long-rows", type=int, default=2, help="the same where HiGHS takes long")
     parser.add_argument("--coach-rows", type=int, default=6, help="the same for GAM Coach")
     parser.add_argument("--seconds", type=float, default=60.0, help="for each question")
     parser.add_argument("--tables", nargs="+", default=list(TABLES), choices=TABLES)
