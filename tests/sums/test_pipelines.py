@@ -231,7 +231,7 @@ def test_a_wrong_edge_breaks_the_law(monkeypatch):
     monkeypatch.setattr(
         "trust_recourse.sums.lifting.crossings", lambda *given: np.nextafter(right(*given), 0.0)
     )
-    with pytest.raises(AssertionError):
+    with pytest.raises(UnreadableError, match="differ"):
         check(make_pipeline(*_numbers(StandardScaler()), _tree()).fit(TABLE, Y))
 
 

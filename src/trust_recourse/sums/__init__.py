@@ -78,9 +78,10 @@ def adopt(
         named = X is None or isinstance(X, pd.DataFrame)
         read = imported(model, schema, X if named else pd.DataFrame(X, None, schema.names)).model
     else:
-        read, library = known(model, schema)
+        read, library = reading(model, schema)
         if X is not None:
             _compare(read, library.reader.predict_proba(model, X), X)
+        _probe(read, library)
     return read if classes is None else renamed(read, classes)
 
 
@@ -123,20 +124,25 @@ def known(model: Any, schema: Schema) -> tuple[Read, Library]:
     sees otherwise is refused.
     """
     read, library = reading(model, schema)
-    if library.columns is not None:
-        codes = _drawn(read)
-        try:
-            theirs = library.predict_proba(codes)
-        except Exception:  # a library that takes no blanks says so in words of its own
-            codes = codes[~np.isnan(codes).any(axis=1)]
-            theirs = library.predict_proba(codes)
-        apart = np.abs(read.proba_of(codes) - theirs) > tolerance(read, codes)[:, None]
-        if len(rows := np.flatnonzero(apart.any(axis=1))):
-            raise UnreadableError(
-                f"it is not read as its library has it: of {len(codes)} rows drawn from the schema "
-                f"{len(rows)} differ; please report this"
-            )
+    _probe(read, library)
     return read, library
+
+
+def _probe(read: Read, library: Library) -> None:
+    if library.columns is None:
+        return
+    codes = _drawn(read)
+    try:
+        theirs = library.predict_proba(codes)
+    except Exception:  # a library that takes no blanks says so in words of its own
+        codes = codes[~np.isnan(codes).any(axis=1)]
+        theirs = library.predict_proba(codes)
+    apart = np.abs(read.proba_of(codes) - theirs) > tolerance(read, codes)[:, None]
+    if len(rows := np.flatnonzero(apart.any(axis=1))):
+        raise UnreadableError(
+            f"it is not read as its library has it: of {len(codes)} rows drawn from the schema "
+            f"{len(rows)} differ; please report this"
+        )
 
 
 def _drawn(read: Read) -> Floats:
@@ -246,7 +252,7 @@ def read_file(source: Path, schema: Schema, X: pd.DataFrame | None = None) -> Im
         schema.encode(X)
     try:
         form, given = opened(source)
-        read, library = known(given, schema)
+        read, library = reading(given, schema)
         store.check(read)
         theirs = None if X is None or library.columns is None else library.told(X)
     except (FileError, ModuleNotFoundError):

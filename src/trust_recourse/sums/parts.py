@@ -288,7 +288,7 @@ class TableParts(PointParts):
             first, second = self.scale * pair.at(mixed)  # where one of the two has moved
             found[t, f] = (change[t] + first - second) / 2.0
             found[t, g] = (change[t] - first + second) / 2.0
-        return found
+        return np.where(self.uses, found, 0.0)  # what rounding leaves of no change is none
 
     def name(self, term: int) -> str:
         """It is a bin of its feature, or of two together."""
