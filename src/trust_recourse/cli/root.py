@@ -39,7 +39,7 @@ app = typer.Typer(
     "`trust-recourse demo`\n\n"
     "From a table to an answer: `trust-recourse schema`, then `fit`, then `find`; "
     "`trust-recourse data` writes a table to try them on. In place of `fit`, `import` takes a "
-    "model of LightGBM, XGBoost or scikit-learn that you already run.",
+    "model that you already run: trees, EBM, scorecard, pipeline.",
     add_completion=False,
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},

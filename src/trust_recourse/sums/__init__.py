@@ -41,6 +41,7 @@ Read = SumModel | Additive
 
 DRAWN = 256  # rows that a library is asked about when its model is read
 MOST_DRAWN = 1e15  # of a value: whole ones beyond are not told apart
+LEAST_DRAWN = 1e-30  # but 0: nobody has such a value, and LightGBM takes some for 0
 
 
 def adopt(
@@ -154,12 +155,14 @@ def _drawn(read: Read) -> Floats:
         else:
             ends = [end for end in (feature.lower, feature.upper, 0.0) if end is not None]
             near = np.concatenate([edges, np.nextafter(edges, np.inf), ends])
-            near = near[np.abs(near) < MOST_DRAWN]
+            near = near[(np.abs(near) < MOST_DRAWN) & ((np.abs(near) > LEAST_DRAWN) | (near == 0))]
             column = rng.uniform(near.min(), near.max(), DRAWN)
             column = np.where(rng.random(DRAWN) < 0.7, rng.choice(near, DRAWN), column)
             if feature.kind == "integer":
                 column = np.floor(column) + rng.integers(0, 2, DRAWN)
         gone = (rng.random(DRAWN) < 0.1) & bool(feature.missing)
+        if not listed(feature):  # a number that means missing is none
+            gone |= np.isin(column, [code for code in feature.missing if code is not None])
         columns.append(np.where(gone, np.nan, column))
     return np.column_stack(columns)
 

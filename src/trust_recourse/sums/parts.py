@@ -288,7 +288,8 @@ class TableParts(PointParts):
             first, second = self.scale * pair.at(mixed)  # where one of the two has moved
             found[t, f] = (change[t] + first - second) / 2.0
             found[t, g] = (change[t] - first + second) / 2.0
-        return np.where(self.uses, found, 0.0)  # what rounding leaves of no change is none
+        moved = ~((a == b) | (np.isnan(a) & np.isnan(b)))
+        return np.where(self.uses & moved, found, 0.0)  # what rounding leaves of no change is none
 
     def name(self, term: int) -> str:
         """It is a bin of its feature, or of two together."""
