@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import warnings
 from functools import partial
 from importlib.util import find_spec
 from typing import Any
@@ -33,6 +34,7 @@ KINDS = tuple(
 )  # fmt: skip
 NATIVE = ("histogram", *OTHERS)  # those that know categories
 NO_BLANKS = ("gradient boosting", "catboost", "regression")
+MOST_VALUES = 10**5  # of a number with a slope
 ROOM = 3_000  # rows that a person may become, about
 
 
@@ -48,7 +50,9 @@ class Library:
         self.columns, self.categories = columns, categories  # no columns: a bare array
 
     def learnt(self, table: pd.DataFrame, y: np.ndarray) -> Library:
-        self.given.fit(self.seen(table), y)
+        with warnings.catch_warnings():  # a regression need not be the best
+            warnings.simplefilter("ignore")
+            self.given.fit(self.seen(table), y)
         return self
 
     @property
@@ -176,8 +180,10 @@ def _taken(kind, feature):
     """Whether a library can be given such a column, and told apart from others by its schema."""
     if (text(feature) and kind not in NATIVE) or (None in feature.missing and kind in NO_BLANKS):
         return False
-    if kind == "regression" and numeric(feature) and None in (feature.lower, feature.upper):
-        return False  # it would have no end
+    if kind == "regression" and numeric(feature):  # every value on its steps is listed
+        ends, step = (feature.lower, feature.upper), feature.step or feature.scale / 1e4
+        if None in ends or ends[1] - ends[0] > MOST_VALUES * step:
+            return False
     apart = len(feature.missing) > 1  # codes that a model may tell apart, which are one to a schema
     strange = (
         kind in ("xgboost", "catboost")
