@@ -24,7 +24,6 @@ then this ends with 1.
 from __future__ import annotations
 
 import argparse
-import math
 import pickle
 import sys
 import time
@@ -157,14 +156,11 @@ class Door:
             recourse.schema.action_set(x), Target(level), recourse.cost, recourse.wanted_at
         )
         _, search = short(lambda: Exact(recourse.score, problem, time_limit=seconds).cheapest())
-        (status,), (boxes,) = result.status.values(), result.nodes.values()
-        told = rivals.Told(None, status in ("optimal", "infeasible"), math.inf, spent)
-        if result.options:
-            option = result.options[0]
-            told = told._replace(codes=option.codes, bound=option.lower_bound)
-        elif not told.proved:
-            told = told._replace(bound=0.0)
-        return self.judged(x, level, told) | {"boxes": boxes, "search": search}
+        (boxes,) = result.nodes.values()
+        return self.judged(x, level, rivals.told_by(result, spent)) | {
+            "boxes": boxes,
+            "search": search,
+        }
 
     def program(self, who, x, level, seconds):
         told = PROGRAMS[who](self.recourse, x, level, seconds)

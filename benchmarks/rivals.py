@@ -70,6 +70,16 @@ def judged(recourse, model, X, x, level, told):
     return line | {"status": "optimal" if told.proved else "feasible"}
 
 
+def told_by(result, seconds):
+    """What a result of ours says to its one question."""
+    (status,) = result.status.values()
+    told = Told(None, status in ("optimal", "infeasible"), math.inf, seconds)
+    if result.options:
+        option = result.options[0]
+        return told._replace(codes=option.codes, bound=option.lower_bound)
+    return told if told.proved else told._replace(bound=0.0)
+
+
 # ---------------------------------------------------------------- HiGHS
 
 

@@ -156,14 +156,8 @@ class Door:
         begun = time.perf_counter()
         result = self.recourse.find(x, level, time_limit=seconds)
         spent = time.perf_counter() - begun
-        (status,), (boxes,) = result.status.values(), result.nodes.values()
-        told = rivals.Told(None, status in ("optimal", "infeasible"), math.inf, spent)
-        if result.options:
-            option = result.options[0]
-            told = told._replace(codes=option.codes, bound=option.lower_bound)
-        elif not told.proved:
-            told = told._replace(bound=0.0)
-        return self.judged(x, level, told) | {"boxes": boxes}
+        (boxes,) = result.nodes.values()
+        return self.judged(x, level, rivals.told_by(result, spent)) | {"boxes": boxes}
 
     def rival(self, who, x, level, seconds):
         begun = time.perf_counter()

@@ -137,7 +137,13 @@ def _probe(read: Read, library: Library) -> None:
         theirs = library.predict_proba(codes)
     except Exception:  # a library that takes no blanks says so in words of its own
         codes = codes[~np.isnan(codes).any(axis=1)]
-        theirs = library.predict_proba(codes)
+        if not len(codes):
+            return
+        try:
+            theirs = library.predict_proba(codes)
+        except Exception as error:
+            told = f"{type(error).__name__}: {error}".partition("\n")[0]
+            raise UnreadableError(f"its library refuses rows of the schema ({told})") from error
     apart = np.abs(read.proba_of(codes) - theirs) > tolerance(read, codes)[:, None]
     if len(rows := np.flatnonzero(apart.any(axis=1))):
         raise UnreadableError(
