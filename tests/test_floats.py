@@ -23,6 +23,7 @@ from trust_recourse.question import Status
 from trust_recourse.schema.steps import plus, ratio
 from trust_recourse.search.candidates import Same
 from trust_recourse.search.exact import _finer
+from trust_recourse.sums import Additive
 from trust_recourse.tsetlin.calibration import Calibrator
 from trust_recourse.wording import written
 
@@ -227,6 +228,19 @@ def test_a_value_half_way_between_edges_reaches_both(step):
         middle = (2 * k + 1) * step / 2
         cell = int(finer.cells_in(0, np.array([middle]))[0])
         assert finer.ends(0)[cell + 1] - middle < 1e-9
+
+
+def test_a_value_alone_in_its_cell_is_found_though_room_is_asked_for():
+    schema = Schema((Feature("x", step=0.1, lower=-3, upper=3, scale=1.0),))
+    edges = [np.array([math.nextafter(-1.2, -2), -1.2])]
+    model = Additive(schema, edges, [np.array([0.0, 1.0, 2.0])])
+    target = {"mode": "band", "tolerance": 0.05}
+    (option,) = (
+        Recourse(model, schema, "l1")
+        .find({"x": -1.5}, 0.73, **target, min_radius=0.1, floor=0.2)
+        .options
+    )
+    assert (option.x["x"], option.status) == (-1.2, Status.OPTIMAL)
 
 
 # ---------------------------------------------------------------- stairs

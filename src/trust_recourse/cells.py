@@ -113,10 +113,14 @@ class Handed:
         return self._compiled(*arguments)
 
 
-@cache
+_HANDED: dict[Callable[..., Any], Handed] = {}  # a signature takes long to be looked up by
+
+
 def handed(signature: Any, function: Callable[..., Any]) -> Handed:
     """The one `Handed` of a function, compiled when it is first asked for."""
-    return Handed(signature, function)
+    if function not in _HANDED:
+        _HANDED[function] = Handed(signature, function)
+    return _HANDED[function]
 
 
 def _at(signature: Any) -> Any:

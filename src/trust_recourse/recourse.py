@@ -321,7 +321,7 @@ class Recourse:
     def _ask(self, x: Any, question: Question, verbose: bool) -> Result:
         targets = question.targets(self.decision_threshold)
         action_set, factual = self.schema.person(x)
-        now = self._now(action_set.own)
+        now = self._now(action_set.own, targets)
         options: list[Option] = []
         found: dict[Target, Answers] = {}
         problems = [Problem(action_set, target, self.cost, self.wanted_at) for target in targets]
@@ -553,12 +553,14 @@ class Recourse:
                 f"{confidence!r}; please report this"
             )
 
-    def _now(self, own: Floats) -> float:
-        """A person's confidence as they are: the library's, where ours may differ by rounding."""
+    def _now(self, own: Floats, targets: Sequence[Target]) -> float:
+        """A person's confidence as they are: the library's, where rounding may decide."""
         ours = self.confidence_of(own)
-        if self.library is None or not self.exact or not sums.tolerance(self.model, own[None])[0]:
+        if self.library is None or not self.exact:
             return ours
-        return self._said(own)
+        apart = float(sums.tolerance(self.model, own[None])[0])
+        ends = (self.decision_threshold, *itertools.chain(*(target.interval for target in targets)))
+        return self._said(own) if any(abs(ours - end) <= apart for end in ends) else ours
 
     def _said(self, codes: Floats) -> float:
         """The library's own confidence at one row, remembered: what is found is told next."""

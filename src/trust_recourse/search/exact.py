@@ -500,7 +500,7 @@ def _finer(grid: Same, schema: Same, radius: float) -> Grid:
     Each numeric feature is cut at t − r, t and t + r for every edge t.
 
     Of cuts that rounding alone keeps apart the last stays, so that what lies beyond it lies beyond
-    all of them.
+    all of them; and every edge, between two of which a value may be an answer by itself.
     """
     found = []
     for feature, t in zip(schema.it, grid.it.edges, strict=True):
@@ -508,8 +508,9 @@ def _finer(grid: Same, schema: Same, radius: float) -> Grid:
         if not r < math.inf:
             given = f"min_radius={radius:g} with the scale {feature.scale:g} of {feature.name!r}"
             raise ValueError(f"{given}: expected a radius that can be counted with, such as 0.05")
-        cuts = np.sort(np.concatenate([t - r, t, t + r])) if feature.kind in NUMERIC else t
-        found.append(cuts[np.diff(cuts, append=math.inf) > CLOSE * feature.scale])
+        cuts = np.unique(np.concatenate([t - r, t, t + r])) if feature.kind in NUMERIC else t
+        apart = np.diff(cuts, append=math.inf) > CLOSE * feature.scale
+        found.append(cuts[apart | np.isin(cuts, t)])
     return Grid(grid.it.schema, tuple(found))
 
 

@@ -64,12 +64,20 @@ class People:
         """These values; features that are not given are 0, or the first of their list."""
         n = len(next(iter(given.values())))
         kept = [(at, f) for at, f in enumerate(self.order) if f >= 0]
+        names = None if self.names is None else [self.names[at] for at, _ in kept]
+        values = [given[f] if f in given else self._base(f, n) for _, f in kept]
+        if not any(listed(self.schema[f]) for _, f in kept):  # one block of numbers: by far faster
+            block = np.empty((n, len(kept)))
+            for column, each in zip(block.T, values, strict=True):
+                column[:] = _numbers(each)
+            return block if names is None else pd.DataFrame(block, columns=names)
+        index = pd.RangeIndex(n)
         found = {
-            at: self._column(f, given[f] if f in given else self._base(f, n)) for at, f in kept
+            at: self._column(f, each, index) for (at, f), each in zip(kept, values, strict=True)
         }
-        table = pd.DataFrame(found)
-        if self.names is not None:
-            return table.set_axis([self.names[at] for at in found], axis=1)
+        table = pd.DataFrame(found, index)
+        if names is not None:
+            return table.set_axis(names, axis=1)
         words = any(isinstance(v, str) for f in self.order for v in _values(self.schema[f]))
         return table.to_numpy(object) if words else table.to_numpy(float)
 
@@ -85,16 +93,23 @@ class People:
         feature = self.schema[f]
         return np.full(n, labels(feature)[0] if listed(feature) else 0.0, object)
 
-    def _column(self, f: int, values: NDArray[Any]) -> pd.Series[Any]:
+    def _column(self, f: int, values: NDArray[Any], index: pd.Index[Any]) -> pd.Series[Any]:
         if not listed(self.schema[f]):
-            return pd.Series(np.where(pd.isna(values), np.nan, values).astype(float))
+            return pd.Series(_numbers(values), index)
         blank: Any = None if f in self.nones else np.nan
         filled: Any = np.where(pd.isna(values), blank, values)
-        column: pd.Series[Any] = pd.Series(filled, dtype=object)
+        column: pd.Series[Any] = pd.Series(filled, index, dtype=object)
         # encoders tell text, and yes and no beside blanks, from numbers by the type of a column
         known = {type(value) for value in _values(self.schema[f])}
         mixed = blank is None or str in known or known == {bool, type(None)}
         return column if mixed else column.infer_objects()
+
+
+def _numbers(values: NDArray[Any]) -> Floats:
+    """As floats, of which every blank is NaN."""
+    if values.dtype != object:
+        return values.astype(float)
+    return np.where(pd.isna(values), np.nan, values).astype(float)
 
 
 @dataclass(frozen=True)
