@@ -231,7 +231,7 @@ def test_a_value_half_way_between_edges_reaches_both(step):
 
 
 def test_a_value_alone_in_its_cell_is_found_though_room_is_asked_for():
-    schema = Schema((Feature("x", step=0.1, lower=-3, upper=3, scale=1.0),))
+    schema = Schema((Feature("x", step=0.05, lower=-3, upper=3, scale=1.0),))
     edges = [np.array([math.nextafter(-1.2, -2), -1.2])]
     model = Additive(schema, edges, [np.array([0.0, 1.0, 2.0])])
     target = {"mode": "band", "tolerance": 0.05}
