@@ -43,6 +43,7 @@ from trust_recourse.search.diverse import diverse
 from trust_recourse.search.engines import BY_TRIAL, NAMES, UNREAD, Engine, asking, lacking
 from trust_recourse.search.exact import Answer, Exact, Keep, Robust
 from trust_recourse.vocabulary import Mode
+from trust_recourse.wording import some
 
 UNANSWERED = "unanswered"  # the status of who cannot be read, where many are asked about
 PARTS_A_PROCESS = 8  # so that none waits long for the last
@@ -143,11 +144,14 @@ class Recourse:
         self.threshold_given = asked is not None
         classes = [plain(label) for label in getattr(model, "classes_", [0, 1])]
         wanted = getattr(model, "wanted_", None) if wanted is None else wanted
+        if wanted is None and len(classes) > 2:
+            raise ValueError(
+                f"the model has {len(classes)} classes, {some(classes)}: say which one is hoped "
+                "for by wanted=..."
+            )
         self.wanted = classes[1] if wanted is None else plain(wanted)
         if self.wanted not in classes:
             raise ValueError(f"wanted={wanted!r}; the model's classes are {classes}")
-        if len(classes) != 2:
-            raise ValueError(f"the model has {len(classes)} classes, {classes}; expected two")
         self.wanted_at = classes.index(self.wanted)
         if self.exact:
             self._check_schema()

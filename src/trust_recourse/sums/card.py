@@ -15,7 +15,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -100,7 +100,7 @@ class CardScore(Score):
                 here if f in related else _undominated(features[f].costs, gains[f])
                 for f, here in enumerate(kept)
             ]
-        fixed = _fixed(
+        known = fixed(
             [each.costs[k] for each, k in zip(features, kept, strict=True)],
             [each[k] for each, k in zip(gains, kept, strict=True)],
             needed, self.kernel.slack, incumbent,
@@ -108,11 +108,11 @@ class CardScore(Score):
         )  # fmt: skip
         steps: list[tuple[float, Floats]] = []
         codes, bound = None, 0.0
-        if fixed is not None:
-            multiplier, bound, stay, point = fixed
-            steps.append((multiplier * self.kernel.unit, np.empty(0)))
-            codes = None if point is None else _codes(features, kept, point)
-            kept = [k[s] for k, s in zip(kept, stay, strict=True)]
+        if known is not None:
+            bound = known.bound
+            steps.append((known.multiplier * self.kernel.unit, np.empty(0)))
+            codes = None if known.point is None else _codes(features, kept, known.point)
+            kept = [k[s] for k, s in zip(kept, known.kept, strict=True)]
         fewer = [each.at(k) for each, k in zip(features, kept, strict=True)]
         return Reduction(*self._of(fewer), codes, steps, bound)
 
@@ -404,15 +404,28 @@ def _undominated(costs: Floats, gains: Floats) -> Ints:
     return np.sort(order[np.append(True, best[1:] > best[:-1])])
 
 
-def _fixed(
+class Fixed(NamedTuple):
+    """The candidates of each feature that a multiplier leaves, its bound, and a good point.
+
+    `room` is how much dearer each of these might be.
+    """
+
+    multiplier: float
+    bound: float
+    kept: list[Ints]
+    point: Ints | None
+    room: Floats
+
+
+def fixed(
     costs: list[Floats],
     gains: list[Floats],
     needed: float,
     slack: float,
     incumbent: float,
     accept: Callable[[Ints], bool],
-) -> tuple[float, float, list[Ints], Ints | None] | None:
-    """A multiplier, its bound, the candidates of each feature that it leaves, and a good point."""
+) -> Fixed | None:
+    """What is left by the best multiplier; None where nothing is known to be enough."""
     first = np.cumsum([0, *map(len, costs)])
     c, g = np.concatenate(costs), np.concatenate(gains)
     if np.maximum.reduceat(g, first[:-1]).sum() < needed:
@@ -435,11 +448,13 @@ def _fixed(
     size = float(np.abs(least).sum()) + multiplier * abs(needed)
     bound -= 1e-10 * (1.0 + size)
     limit = incumbent + MARGIN * (1.0 + abs(incumbent))
-    stay = bound + (priced - least.repeat(np.diff(first))) <= limit
+    excess = priced - least.repeat(np.diff(first))
+    stay = bound + excess <= limit
     if not np.logical_or.reduceat(stay, first[:-1]).all():  # there is nothing so cheap
         return None
     kept = [np.flatnonzero(stay[a:b]) for a, b in pairwise(first.tolist())]
-    return multiplier, max(bound, 0.0), kept, point
+    room = np.maximum(limit - bound - excess[stay], 0.0)
+    return Fixed(multiplier, max(bound, 0.0), kept, point, room)
 
 
 @inline

@@ -260,8 +260,8 @@ def two_classes(classes: Any) -> Any:
     found = np.asarray(classes)
     if len(found) != 2:
         raise UnreadableError(
-            f"the model has {len(found)} classes ({some(found.tolist())}); so far only models of "
-            "two can be read"
+            f"the model has {len(found)} classes ({some(found.tolist())}); of its kind only models "
+            "of two can be read"
         )
     return found
 

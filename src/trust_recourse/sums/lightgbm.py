@@ -16,6 +16,7 @@ import numpy as np
 from trust_recourse.cells import Floats
 from trust_recourse.extras import needed
 from trust_recourse.schema import Schema
+from trust_recourse.sums.classes import ClassSums, summed_apart
 from trust_recourse.sums.columns import (
     Chosen,
     Columns,
@@ -24,7 +25,6 @@ from trust_recourse.sums.columns import (
     bits,
     order_of,
     rows,
-    two_classes,
 )
 from trust_recourse.sums.ensemble import BEFORE_ZERO, ZERO, Link, SumModel, labels, listed
 from trust_recourse.wording import some
@@ -65,17 +65,20 @@ def opened(data: bytes) -> Booster:
     return Booster(data.decode())
 
 
-def read(model: Any, schema: Schema) -> tuple[SumModel, Columns]:
+def read(model: Any, schema: Schema) -> tuple[SumModel | ClassSums, Columns]:
     """The same model as a sum of trees, and what the library sees of rows."""
     text = getattr(model, "booster_", model).model_to_string()
-    classes = two_classes(getattr(model, "classes_", (0, 1)))
     head, _, rest = text.partition("\nTree=")
     texts = rest.partition("\nend of trees")[0].split("\nTree=") if rest else []
     told, trees = _fields(head), [_fields(text) for text in texts]
     objective = told.get("objective", "one of your own")
-    found = re.fullmatch(r"binary sigmoid:(\S+)", objective)
+    found = re.fullmatch(r"binary sigmoid:(\S+)|multiclass num_class:(\d+)", objective)
     if found is None:
-        raise UnreadableError(f"LightGBM, objective {objective}: only binary can be read")
+        raise UnreadableError(
+            f"LightGBM, objective {objective}: only binary and multiclass can be read"
+        )
+    many = int(found[2] or 2)
+    classes = np.asarray(getattr(model, "classes_", range(many)))
     if not trees:
         raise UnreadableError("LightGBM: the model has no trees")
     if any(tree.get("is_linear") == "1" for tree in trees):
@@ -87,9 +90,12 @@ def read(model: Any, schema: Schema) -> tuple[SumModel, Columns]:
         )
     columns = columns_of(model, schema)
     _refuse_codes(trees, columns)
-    link = Link(True, len(trees) if "average_output" in told else 1, float(found[1]))
-    sums = tuple(columns.tree(_nodes(tree)) for tree in trees)
-    return SumModel(schema, classes, sums, 0.0, link), columns
+    averaged = len(trees) // (many if many > 2 else 1) if "average_output" in told else 1
+    link = Link(True, averaged, float(found[1] or 1.0))
+    sums = [columns.tree(_nodes(tree)) for tree in trees]
+    if many > 2:
+        return summed_apart(schema, classes, [sums[k::many] for k in range(many)], link), columns
+    return SumModel(schema, classes, tuple(sums), 0.0, link), columns
 
 
 def columns_of(model: Any, schema: Schema) -> Columns:
@@ -124,8 +130,8 @@ def predict_proba(model: Any, X: Any) -> Floats:
     threads = {"num_threads": 1} if len(X) < THREADS else {}
     if booster is not model:
         return np.asarray(model.predict_proba(X, **threads))
-    yes = booster.predict(X, **threads)
-    return np.column_stack([1.0 - yes, yes])
+    said = np.asarray(booster.predict(X, **threads))
+    return said if said.ndim == 2 else np.column_stack([1.0 - said, said])
 
 
 def _fields(text: str) -> dict[str, str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import copy
+from dataclasses import replace
 from io import BytesIO
 from typing import Any
 from zipfile import ZipFile
@@ -19,6 +20,7 @@ import pandas as pd
 from trust_recourse.cells import Floats
 from trust_recourse.extras import needed
 from trust_recourse.schema import Schema
+from trust_recourse.sums.classes import ClassSums, summed_apart
 from trust_recourse.sums.columns import (
     Chosen,
     Columns,
@@ -27,7 +29,6 @@ from trust_recourse.sums.columns import (
     bits,
     last_left,
     rows,
-    two_classes,
 )
 from trust_recourse.sums.ensemble import Link, SumModel
 from trust_recourse.wording import some
@@ -72,20 +73,28 @@ def opened(data: bytes) -> Any:
     return io.loads(data, trusted=list(_TRUSTED))
 
 
-def read(model: Any, schema: Schema) -> tuple[SumModel, Columns]:
+def read(model: Any, schema: Schema) -> tuple[SumModel | ClassSums, Columns]:
     """The same model as a sum of trees, and what the library sees of rows."""
     if getattr(model, "n_outputs_", 1) != 1:
         raise UnreadableError(f"the model has {model.n_outputs_} outputs; only one can be read")
-    classes = two_classes(model.classes_)
-    name = type(model).__name__
+    classes, name = np.asarray(model.classes_), type(model).__name__
+    if len(classes) < 2:
+        raise UnreadableError(f"{name}: it knows one class alone, {classes.tolist()[0]!r}")
     if name == _HISTOGRAM:
         return _histogram(model, schema, classes)
     if name == _BOOSTED:
         return _boosted(model, schema, classes)
     estimators = model.estimators_ if name in _FORESTS else [model]
     columns = _columns(model, schema)
-    trees = (columns.tree(_nodes(each.tree_, each.tree_.value[:, 0, :])) for each in estimators)
-    return SumModel(schema, classes, tuple(trees), 0.0, Link(False, len(estimators))), columns
+    link = Link(False, len(estimators))
+    trees = [columns.tree(_nodes(each.tree_, each.tree_.value[:, 0, :])) for each in estimators]
+    if len(classes) > 2:
+        each_class = [
+            [replace(tree, value=tree.value[:, k : k + 1]) for tree in trees]
+            for k in range(len(classes))
+        ]
+        return summed_apart(schema, classes, each_class, link, softmax=False), columns
+    return SumModel(schema, classes, tuple(trees), 0.0, link), columns
 
 
 def predict_proba(model: Any, X: Any) -> Floats:
@@ -116,7 +125,7 @@ def _nodes(tree: Any, value: Floats) -> Nodes:
     return Nodes(tree.feature, edge, missing, tree.children_left, tree.children_right, value)
 
 
-def _boosted(model: Any, schema: Schema, classes: Any) -> tuple[SumModel, Columns]:
+def _boosted(model: Any, schema: Schema, classes: Any) -> tuple[SumModel | ClassSums, Columns]:
     start = model.init_
     if not (isinstance(start, str) or type(start).__name__ == "DummyClassifier"):
         raise UnreadableError(
@@ -127,28 +136,36 @@ def _boosted(model: Any, schema: Schema, classes: Any) -> tuple[SumModel, Column
             f"column {blank[0]!r} may be blank in the schema, but {_BOOSTED} takes no blanks"
         )
     columns = _columns(model, schema)
-    trees = (each.tree_ for each in model.estimators_[:, 0])
-    steps = tuple(columns.tree(_nodes(t, model.learning_rate * t.value[:, 0, :])) for t in trees)
-    base = float(model._raw_predict_init(np.zeros((1, model.n_features_in_)))[0, 0])
+    rate = model.learning_rate
+    steps = [
+        [columns.tree(_nodes(each.tree_, rate * each.tree_.value[:, 0, :])) for each in of]
+        for of in model.estimators_.T
+    ]
+    bases = model._raw_predict_init(np.zeros((1, model.n_features_in_)))[0].tolist()
     link = Link(True, scale=2.0 if model.loss == "exponential" else 1.0)
-    return SumModel(schema, classes, steps, base, link), columns
+    if len(classes) > 2:
+        return summed_apart(schema, classes, steps, link, bases), columns
+    return SumModel(schema, classes, tuple(steps[0]), bases[0], link), columns
 
 
 # ---------------------------------------------------------------- histogram gradient boosting
 
 
-def _histogram(model: Any, schema: Schema, classes: Any) -> tuple[SumModel, Columns]:
+def _histogram(model: Any, schema: Schema, classes: Any) -> tuple[SumModel | ClassSums, Columns]:
     order, categories = np.arange(model.n_features_in_), {}
     if model._preprocessor is not None:  # puts the columns of categories first, as numbers
         order = np.argsort(~model.is_categorical_, kind="stable")
         known = model._preprocessor.named_transformers_["encoder"].categories_
         categories = {int(order[at]): _labels(each) for at, each in enumerate(known)}
     columns = _columns(model, schema, categories)
-    trees = tuple(
-        columns.tree(_histogram_nodes(predictor, order)) for (predictor,) in model._predictors
-    )
-    base = float(model._baseline_prediction.item())
-    return SumModel(schema, classes, trees, base, Link(True)), columns
+    trees = [
+        [columns.tree(_histogram_nodes(predictor, order)) for predictor in of]
+        for of in zip(*model._predictors, strict=True)
+    ]
+    bases = np.ravel(model._baseline_prediction).tolist()
+    if len(classes) > 2:
+        return summed_apart(schema, classes, trees, Link(True), bases), columns
+    return SumModel(schema, classes, tuple(trees[0]), bases[0], Link(True)), columns
 
 
 def _labels(categories: Any) -> Sequence[Any]:

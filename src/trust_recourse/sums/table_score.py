@@ -18,8 +18,9 @@ from trust_recourse.cells import (
     Score,
     of_class,
 )
+from trust_recourse.on_cells import OnCells
 from trust_recourse.sums.additive import Additive, logistic
-from trust_recourse.sums.score import OnCells, numbers
+from trust_recourse.sums.score import numbers
 from trust_recourse.sums.table_reduce import Asked, Less, reduced
 from trust_recourse.sums.tables import Pair, Tables, atoms_of
 

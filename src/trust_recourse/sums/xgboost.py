@@ -16,6 +16,7 @@ import numpy as np
 from trust_recourse.cells import Floats
 from trust_recourse.extras import needed
 from trust_recourse.schema import Feature, Schema
+from trust_recourse.sums.classes import ClassSums, summed_apart
 from trust_recourse.sums.columns import (
     Chosen,
     Columns,
@@ -23,7 +24,6 @@ from trust_recourse.sums.columns import (
     UnreadableError,
     last_left,
     rows,
-    two_classes,
 )
 from trust_recourse.sums.ensemble import Link, SumModel, listed
 from trust_recourse.wording import some
@@ -44,7 +44,7 @@ def opened(data: bytes) -> Any:
     return model
 
 
-def read(model: Any, schema: Schema) -> tuple[SumModel, Columns]:
+def read(model: Any, schema: Schema) -> tuple[SumModel | ClassSums, Columns]:
     """The same model as a sum of trees, and what the library sees of rows."""
     booster = _booster(model)
     whole = json.loads(booster.save_raw("json"))
@@ -60,10 +60,15 @@ def read(model: Any, schema: Schema) -> tuple[SumModel, Columns]:
     columns = _columns(learner, schema)
     for column, known in columns.categories.items():
         _refuse_unknown(schema[columns.order[column]], known)
-    classes = getattr(model, "classes_", (0, 1))
-    sums = tuple(columns.tree(_nodes(tree)) for tree in trees)
-    base, link = _base_margin(booster, whole, n), Link(True, least=_LEAST)
-    return SumModel(schema, two_classes(classes), sums, base, link, "float32"), columns
+    many = max(int(learner["learner_model_param"]["num_class"]), 2)
+    classes = np.asarray(getattr(model, "classes_", range(many)))
+    sums, bases = [columns.tree(_nodes(tree)) for tree in trees], _base_margin(booster, whole, n)
+    if many > 2:
+        places = ensemble["tree_info"][: len(sums)]
+        each = [[t for t, at in zip(sums, places, strict=True) if at == k] for k in range(many)]
+        return summed_apart(schema, classes, each, Link(True), bases, "float32"), columns
+    link = Link(True, least=_LEAST)
+    return SumModel(schema, classes, tuple(sums), bases[0], link, "float32"), columns
 
 
 def columns_of(model: Any, schema: Schema) -> Columns:
@@ -83,8 +88,9 @@ def predict_proba(model: Any, X: Any) -> Floats:
     X = rows(X, booster.feature_names)
     if booster is not model:
         return np.asarray(model.predict_proba(X)).astype(float)
-    yes = booster.inplace_predict(X)
-    return np.column_stack([np.float32(1) - yes, yes]).astype(float)
+    said = booster.inplace_predict(X)
+    both = said if said.ndim == 2 else np.column_stack([np.float32(1) - said, said])
+    return np.asarray(both).astype(float)
 
 
 def _booster(model: Any) -> Any:
@@ -96,10 +102,10 @@ def _refuse(model: Any, learner: dict[str, Any]) -> None:
     told, shape = None, learner["learner_model_param"]
     if kind != "gbtree":
         told = f"booster {kind}: only gbtree can be read"
-    elif int(shape["num_class"]) > 2 or int(shape["num_target"]) > 1:
-        told = "several classes or targets: so far only models of two classes can be read"
-    elif objective != "binary:logistic":
-        told = f"objective {objective}: only binary:logistic can be read"
+    elif int(shape["num_target"]) > 1:
+        told = "several targets: only one can be read"
+    elif objective not in ("binary:logistic", "multi:softprob"):
+        told = f"objective {objective}: only binary:logistic and multi:softprob can be read"
     elif not math.isnan(getattr(model, "missing", math.nan)):
         told = f"missing={model.missing}: only models whose missing values are NaN can be read"
     if told:
@@ -135,13 +141,14 @@ def _refuse_unknown(feature: Feature, known: Sequence[Any]) -> None:
         )
 
 
-def _base_margin(booster: Any, whole: dict[str, Any], n: int) -> float:
+def _base_margin(booster: Any, whole: dict[str, Any], n: int) -> list[float]:
     """What the library says once all its leaves are 0; with no trees it forgets the link."""
     for tree in whole["learner"]["gradient_booster"]["model"]["trees"]:
         ends = zip(tree["left_children"], tree["split_conditions"], strict=True)
         tree["split_conditions"] = [0.0 if left < 0 else number for left, number in ends]
     emptied = type(booster)(model_file=bytearray(json.dumps(whole).encode()))
-    return float(emptied.inplace_predict(np.zeros((1, n)), predict_type="margin")[0])
+    said = emptied.inplace_predict(np.zeros((1, n)), predict_type="margin")
+    return [float(each) for each in np.ravel(said)]
 
 
 def _nodes(tree: dict[str, Any]) -> Nodes:
