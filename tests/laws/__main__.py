@@ -32,6 +32,7 @@ WARMING = range(12)  # seeds that between them call all there is to compile
 FORK = multiprocessing.get_context("fork")
 LAWS = {  # and their modules
     "machines": "checks", "lines": "lines", "tables": "tables", "trees": "trees",
+    "classes": "classes",
     "pipelines": "pipelines", "mip": "mip", "answers": "answers",
 }  # fmt: skip
 

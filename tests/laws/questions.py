@@ -82,7 +82,7 @@ def a_place(rng):
 
 def a_case(rng, drawn, schema, table, model, cost, decision_threshold=None) -> Case:
     """A person of the table, most often the one with most to ask for, perhaps with odd values."""
-    wanted = int(rng.integers(2))
+    wanted = int(rng.integers(len(model.classes_)))
     worst = int(np.argmin(model.predict_proba(table)[:, wanted]))
     row = worst if chance(rng, 0.7) else int(rng.integers(ROWS))
     values = [odd if chance(rng, 0.2) else column[row] for _, column, odd in drawn]

@@ -197,21 +197,23 @@ def text(feature):
     return any(isinstance(label, str) for label in labels(feature))
 
 
-def a_model(rng, kind, schema, table, trees, leaves):
+def a_model(rng, kind, schema, table, trees, leaves, many=2):
     """A fitted model, on named columns in any order or on a bare array."""
     more = kind in ("histogram", "lightgbm") and chance(rng, 0.5)  # of numbers too
     known = {f.name for f in schema if text(f) or (more and f.kind in ("ordinal", "category"))}
     columns = [str(name) for name in rng.permutation(schema.names)]
     columns = None if not known and chance(rng, 0.3) else columns
-    y = _labels(rng, schema, table)
+    y = some_labels(rng, schema, table, many)
     given = _unfitted(rng, kind, trees, int(rng.integers(leaves[0], leaves[1] + 1)))
     if kind == "catboost":
         given.set_params(cat_features=sorted(known))
+    if kind == "gradient boosting" and many > 2:
+        given.set_params(loss="log_loss")
     return Library(kind, given, schema, columns, known).learnt(table, y)
 
 
-def _labels(rng, schema, table):
-    """Two classes that depend on the values, with some noise."""
+def some_labels(rng, schema, table, many=2):
+    """Classes that depend on the values, with some noise."""
     total = rng.normal(size=len(table)) * one_of(rng, 0.2, 1.0)
     for feature in schema:
         values = table[feature.name].tolist()
@@ -222,6 +224,10 @@ def _labels(rng, schema, table):
             column = np.array([known.index(v) if v in known else math.nan for v in values])
         column = np.nan_to_num(column, nan=np.nanmean([*column[~np.isnan(column)], 0.0]))
         total += rng.normal() * (column - column.mean()) / (column.std() or 1.0)
+    if many > 2:
+        y = np.searchsorted(np.quantile(total, np.arange(1, many) / many), total)
+        y[: 2 * many] = np.arange(2 * many) % many
+        return y
     y = (total > np.quantile(total, rng.uniform(0.3, 0.7))).astype(int)
     y[:2] = 0, 1
     names = one_of(rng, (0, 1), (0, 1), (False, True))

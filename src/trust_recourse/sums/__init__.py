@@ -21,12 +21,13 @@ from trust_recourse.files import FileError
 from trust_recourse.schema import Schema
 from trust_recourse.sums import store
 from trust_recourse.sums.additive import Additive
+from trust_recourse.sums.classes import ClassSums
 from trust_recourse.sums.columns import Columns, UnreadableError, two_classes
 from trust_recourse.sums.ensemble import SumModel, labels, listed
 from trust_recourse.sums.formats import opened
 from trust_recourse.sums.steps import People
 
-__all__ = ["Additive", "SumModel", "UnreadableError", "adopt"]
+__all__ = ["Additive", "ClassSums", "SumModel", "UnreadableError", "adopt"]
 
 _READERS = {  # of the classes of a library, by its name
     "catboost": ("catboost",),
@@ -37,7 +38,7 @@ _READERS = {  # of the classes of a library, by its name
     "xgboost": ("xgboost",),
 }
 
-Read = SumModel | Additive
+Read = SumModel | Additive | ClassSums
 
 DRAWN = 256  # rows that a library is asked about when its model is read
 MOST_DRAWN = 1e15  # of a value: whole ones beyond are not told apart

@@ -1,0 +1,101 @@
+"""Random sums of several classes, points and trees, judged as every model is.
+
+Of trees the library is asked once, when its model is adopted; the model as it is read is then the
+one that is judged, for a library's softmax is ours but for rounding.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from unittest import mock
+
+import numpy as np
+import pandas as pd
+from threadpoolctl import threadpool_limits
+
+from laws import checks, tables, trees
+from laws.questions import a_cost, a_table, chance, one_of, with_relations
+from laws.safety import check_noise, check_room
+from trust_recourse import Schema, adopt
+from trust_recourse.cells import Grid
+from trust_recourse.sums import Additive, ClassSums
+from trust_recourse.sums import classes as banks
+
+TREES = ("forest", "gradient boosting", "histogram", "lightgbm", "xgboost")
+KINDS = ("points", *(kind for kind in TREES if kind in trees.KINDS))
+
+
+class Several:
+    """A model of several classes, which can be asked about numbers between whole ones."""
+
+    family = "library"
+
+    def __init__(self, given: ClassSums) -> None:
+        self.given, self.classes_, self.schema_ = given, given.classes_, given.schema_
+        features = (
+            replace(each, kind="number", step=None) if each.kind == "integer" else each
+            for each in given.schema_
+        )
+        self.loose = Schema(tuple(features))
+
+    def predict_proba(self, X):
+        return self.given.proba_of(self.loose.encode(X))
+
+    @property
+    def thresholds_(self):
+        return [trees.near(edges) for edges in self.given.grid.edges]
+
+
+def a_place(rng, kind):
+    """Columns to ask about, each with its feature and an odd value, a model, a cost, a decision."""
+    many = int(rng.integers(3, 6))
+    if kind == "points":
+        drawn = list(a_table(rng))
+        schema, table = _tabled(rng, drawn)
+        edges = [tables.some_edges(rng, feature, column) for feature, column, _ in drawn]
+        given = some_points(rng, schema, edges, many)
+    else:
+        n = int(rng.integers(1, 5))
+        room = max(2, round(trees.ROOM ** (1 / n)))
+        drawn = [trees._a_feature(rng, kind, f"f{k}", room) for k in range(n)]
+        schema, table = _tabled(rng, drawn)
+        size = int(rng.integers(1, 6))
+        library = trees.a_model(rng, kind, schema, table, size, (2, 5), many)
+        given = adopt(library.given, schema)
+    return drawn, schema, table, Several(given), a_cost(rng, schema), one_of(rng, None, 0.3)
+
+
+def _tabled(rng, drawn):
+    schema = with_relations(rng, Schema(tuple(feature for feature, _, _ in drawn)))
+    return schema, pd.DataFrame({feature.name: column for feature, column, _ in drawn})
+
+
+def some_points(rng, schema, edges, many) -> ClassSums:
+    """Points of few digits for each class, on cuts of its own."""
+    size, digits = 10 ** rng.uniform(-1, 1), one_of(rng, 1, 2, 15)
+    models = []
+    for _ in range(many):
+        own = [[edge for edge in each if chance(rng, 0.7)] for each in edges]
+        sizes = Grid(schema, tuple(np.array(each, float) for each in own)).sizes.tolist()
+        points = [(size * rng.normal(size=n)).round(digits) for n in sizes]
+        models.append(Additive(schema, own, points, base=float(rng.normal())))
+    return ClassSums(tuple(models), np.arange(many))
+
+
+def judge(seed: int) -> checks.Findings:
+    """All laws of an answer."""
+    kind, found = KINDS[seed % len(KINDS)], []
+    reduced = banks.reduced
+
+    def counted(*given):
+        found.append(reduced(*given))
+        return found[-1]
+
+    def place(rng):
+        return a_place(rng, kind)
+
+    with mock.patch.object(banks, "reduced", counted), threadpool_limits(1):
+        findings = checks.judge(seed, place, (check_noise, check_room))
+    findings.counts[f"{kind} of several classes"] += findings.counts.pop("Several", 0)
+    findings.counts["questions that were reduced"] += sum(each is not None for each in found)
+    return findings
