@@ -5,12 +5,10 @@ from __future__ import annotations
 import os
 
 from trust_recourse import model_file
-from trust_recourse.sums import store
-from trust_recourse.sums.additive import Additive
-from trust_recourse.sums.ensemble import SumModel
+from trust_recourse.sums import Additive, ClassSums, SumModel, store
 from trust_recourse.tsetlin import machines
 
-Model = machines.PTMClassifier | machines.TMClassifier | SumModel | Additive
+Model = machines.PTMClassifier | machines.TMClassifier | SumModel | Additive | ClassSums
 MAKERS: model_file.Makers[Model] = {**machines.MAKERS, **store.MAKERS}
 
 

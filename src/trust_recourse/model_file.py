@@ -165,11 +165,11 @@ def decision(model: Any) -> Header:
 
 
 def labels(classes: Any, kind: Any) -> NDArray[Any]:
-    """The two classes, in the type that holds them just so."""
-    known = isinstance(classes, list) and len(classes) == 2
+    """The classes, in the type that holds them just so."""
+    known = isinstance(classes, list) and len(classes) >= 2
     known = known and all(isinstance(c, (bool, int, float, str)) for c in classes)
-    known = known and len({type(c) for c in classes}) == 1 and classes[0] != classes[1]
-    require(known, "classes", "two plain labels of one type")
+    known = known and len({type(c) for c in classes}) == 1 and len({*classes}) == len(classes)
+    require(known, "classes", "two plain labels of one type, or more")
     text = isinstance(classes[0], str)
     fits = re.fullmatch(r"\|O|<U\d+" if text else r"\|b1|[<|][iuf][1248]", str(kind))
     require(fits, "classes_dtype", "one that fits the labels")

@@ -55,7 +55,7 @@ class Status(StrEnum):
 
 @dataclass(frozen=True)
 class Target:
-    """A confidence of the wanted class to reach: at least τ, or within a band around it.
+    """A confidence of the wanted class to reach: at least τ, or a band around it, or to win.
 
     >>> Target(0.8).met(0.81), Target(0.8, "band", 0.05).met(0.9)
     (True, False)
@@ -71,8 +71,8 @@ class Target:
             raise ValueError(
                 f"confidence={self.confidence!r}; expected a number between 0 and 1, such as 0.85"
             )
-        if self.mode not in ("at_least", "band"):
-            raise ValueError(f"mode={self.mode!r}; expected 'at_least' or 'band'")
+        if self.mode not in get_args(Mode):
+            raise ValueError(f"mode={self.mode!r}; expected 'at_least', 'band' or 'wins'")
         if not (isinstance(self.tolerance, (int, float)) and 0 <= self.tolerance < 1):
             raise ValueError(f"tolerance={self.tolerance!r}; expected a number from 0 to below 1")
         if not (isinstance(self.threshold, (int, float)) and 0 < self.threshold < 1):
@@ -80,7 +80,12 @@ class Target:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The confidences that meet it, slack included; the decision itself has none."""
+        """The confidences that meet it, slack included; the decision itself has none.
+
+        A class wins by its share beside the strongest of the others, which is to be one half.
+        """
+        if self.mode == "wins":
+            return self.confidence, math.inf
         if self.mode == "at_least":
             return self.confidence - (0.0 if self.decides else SLACK), math.inf
         low, high = self.confidence - self.tolerance, self.confidence + self.tolerance
@@ -96,6 +101,8 @@ class Target:
         """The target for people."""
         if self.mode == "band":
             return f"{self.confidence:g} ± {self.tolerance:g}"
+        if self.mode == "wins":
+            return "more than any other class"
         return f"at least {self.confidence:g}"
 
     def to_dict(self) -> dict[str, Any]:
@@ -178,7 +185,10 @@ class Question:
         self._check()
 
     def _check(self) -> None:
-        for level in self.confidence:
+        if self.mode == "wins" and self.confidence:
+            given = list(self.confidence)
+            raise ValueError(f"mode='wins' with confidence={given}: it asks for none; leave it out")
+        for level in self.confidence or (0.5,):
             Target(level, self.mode, self.tolerance)
         share, above, fraction = "a share such as 0.01 for 1 %, or 0", "above 0", (0, 1)
         _expect(self, "n_options", "a whole number of at least 1", (0, math.inf), whole=True)
@@ -202,6 +212,8 @@ class Question:
 
     def targets(self, threshold: float) -> tuple[Target, ...]:
         """Its levels as targets, where the decision threshold is this."""
+        if self.mode == "wins":
+            return (Target(0.5, "wins", self.tolerance),)
         levels = self.confidence or (threshold,)
         return tuple(Target(c, self.mode, self.tolerance, threshold) for c in levels)
 

@@ -42,6 +42,7 @@ from trust_recourse.schema.scalars import plain
 from trust_recourse.search.diverse import diverse
 from trust_recourse.search.engines import BY_TRIAL, NAMES, UNREAD, Engine, asking, lacking
 from trust_recourse.search.exact import Answer, Exact, Keep, Robust
+from trust_recourse.softmax import beside_strongest
 from trust_recourse.vocabulary import Mode
 from trust_recourse.wording import some
 
@@ -107,7 +108,7 @@ class Recourse:
         decision_threshold: float | None = None,
     ) -> None:
         self.library: sums.Library | None = None
-        self._known: dict[bytes, float] = {}  # what the library said of rows
+        self._known: dict[bytes, Floats] = {}  # what the library said of rows
         self.unread = ""
         _refuse_unfitted(model)
         if schema is not None and not isinstance(schema, Schema):
@@ -234,7 +235,8 @@ class Recourse:
         ----------
         x : a person, as a Series, a dict or a one-row table.
         confidence : of the wanted class; one level or several, the decision threshold if None.
-        mode, tolerance : "at_least", or "band": within the tolerance of the level.
+        mode, tolerance : "at_least", or "band": within the tolerance of the level; or "wins",
+            without a level: that no other class has more.
         cost, decision_threshold : for this question alone, in place of those of the recourse.
         lock : features that may not change, beside the schema's.
         limits : from where to where a feature may move at most, such as {"loan": (None, 5000)},
@@ -331,7 +333,8 @@ class Recourse:
         problems = [Problem(action_set, target, self.cost, self.wanted_at) for target in targets]
         tried: dict[Target, list[Point]] = {}
         if question.engine != "exact":
-            open_ = [problem for problem in problems if not problem.target.met(now)]
+            own = action_set.own
+            open_ = [each for each in problems if not self._meets(each.target, own, now)]
             tried = {problem.target: self._tried(problem, question, verbose) for problem in open_}
         for problem in problems:
             found[problem.target] = answers = self._answers(problem, question, now, tried)
@@ -464,7 +467,8 @@ class Recourse:
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the score, which is large and made anew where it is asked for."""
-        return {name: value for name, value in self.__dict__.items() if name != "score"}
+        made = ("score", "_wins")
+        return {name: value for name, value in self.__dict__.items() if name not in made}
 
     def packed(self) -> bytes:
         """Bytes to be sent to other processes, where `unpacked` gives the same back.
@@ -485,14 +489,30 @@ class Recourse:
         score: Score = self.model.score_of(self.wanted_at)
         return score
 
+    @cached_property
+    def _wins(self) -> Score:
+        """The wanted class's share beside the strongest of the others."""
+        score: Score = self.score
+        return self.model.wins_of(self.wanted_at) if hasattr(self.model, "wins_of") else score
+
+    def _judged(self, rows: Floats, target: Target) -> Floats:
+        """What a target asks about, at rows of codes: their confidence, or whether they win."""
+        if target.mode != "wins":
+            return self.confidences(rows)
+        if self.exact:
+            return self._wins.at_codes(rows)
+        return beside_strongest(self._proba(rows), self.wanted_at)
+
     def confidence_of(self, codes: Floats) -> float:
         """The wanted class's confidence at one row of codes."""
         return float(self.confidences(codes[None])[0])
 
     def confidences(self, rows: Floats) -> Floats:
         """The wanted class's confidence at rows of codes; integers may be any number."""
-        if self.exact:
-            return self.score.at_codes(rows)
+        return self.score.at_codes(rows) if self.exact else self._proba(rows)[:, self.wanted_at]
+
+    def _proba(self, rows: Floats) -> Floats:
+        """What a model that is not read says of every class."""
         table: Any = noisy_table(rows, self.schema)
         if self.library is not None:
             given = self.library.predict_proba(rows)
@@ -503,8 +523,10 @@ class Recourse:
             unnamed = hasattr(self.model, "n_features_in_") and not named
             rows_in = table.to_numpy() if unnamed else table
             given = np.asarray(self.model.predict_proba(rows_in), dtype=float)
-        given = given[:, self.wanted_at] if given.ndim == 2 else given
-        if given.shape != (len(rows),) or not ((given >= 0) & (given <= 1)).all():
+        if given.ndim == 1:  # of the wanted class alone
+            given = np.column_stack([1.0 - given, given][:: 1 if self.wanted_at else -1])
+        known = given.ndim == 2 and len(given) == len(rows) and given.shape[1] > self.wanted_at
+        if not (known and ((given >= 0) & (given <= 1)).all()):
             raise ValueError(
                 f"the model gave an array of shape {given.shape} for {len(rows)} rows; expected "
                 "for each the probability of the wanted class, from 0 to 1"
@@ -550,7 +572,7 @@ class Recourse:
         """Ask the library itself about an option: it must say what is told."""
         if self.library is None or not self.exact:
             return
-        said = self._said(codes)
+        said = float(self._said(codes)[self.wanted_at])
         if abs(said - confidence) > sums.tolerance(self.model, codes[None])[0]:
             raise RuntimeError(
                 f"the library says {said!r} of an option where its model as read says "
@@ -564,15 +586,23 @@ class Recourse:
             return ours
         apart = float(sums.tolerance(self.model, own[None])[0])
         ends = (self.decision_threshold, *itertools.chain(*(target.interval for target in targets)))
-        return self._said(own) if any(abs(ours - end) <= apart for end in ends) else ours
+        near = any(abs(ours - end) <= apart for end in ends)
+        return float(self._said(own)[self.wanted_at]) if near else ours
 
-    def _said(self, codes: Floats) -> float:
-        """The library's own confidence at one row, remembered: what is found is told next."""
+    def _meets(self, target: Target, own: Floats, now: float) -> bool:
+        """Whether a person, with this confidence now, meets a target as they are."""
+        if target.mode != "wins":
+            return target.met(now)
+        ours = float(self._judged(own[None], target)[0])
+        return target.met(ours) and self._agrees(target, own)
+
+    def _said(self, codes: Floats) -> Floats:
+        """The library's own confidences at one row, remembered: what is found is told next."""
         assert self.library is not None
         row = codes.tobytes()
         said = self._known.get(row)
         if said is None:
-            said = float(self.library.predict_proba(codes[None])[0, self.wanted_at])
+            said = np.asarray(self.library.predict_proba(codes[None])[0], float)
             if len(self._known) >= REMEMBERED:
                 self._known.clear()
             self._known[row] = said
@@ -628,8 +658,9 @@ class Recourse:
     def _answers(
         self, problem: Problem, question: Question, now: float, tried: Mapping[Target, list[Point]]
     ) -> Answers:
-        if problem.target.met(now) and question.min_radius is None:
-            here = Point(problem.action_set.own, 0.0, now)
+        own = problem.action_set.own
+        if question.min_radius is None and self._meets(problem.target, own, now):
+            here = Point(own, 0.0, now)
             return Answers([(here, Status.ALREADY_MET, 0.0)], Status.ALREADY_MET)
         if question.engine == "exact":
             return self._by_proof(problem, question)
@@ -637,8 +668,9 @@ class Recourse:
 
     def _by_proof(self, problem: Problem, question: Question) -> Answers:
         chosen = question.plausible is not None or question.min_distance is not None
+        score = self._wins if problem.target.mode == "wins" else self.score
         engine = Exact(
-            self.score, problem, robust=self._robust(question),
+            score, problem, robust=self._robust(question),
             scope="any" if chosen else "cheapest", node_limit=question.node_limit,
             time_limit=question.time_limit,
         )  # fmt: skip
@@ -681,9 +713,12 @@ class Recourse:
 
     def _agrees(self, target: Target, codes: Floats) -> bool:
         """Whether a point meets its target by the library's own word."""
-        if self.library is None:
+        if self.library is None or not self.exact:
             return True
-        return target.met(self._said(codes))
+        said = self._said(codes)
+        if target.mode == "wins":
+            return target.met(float(beside_strongest(said[None], self.wanted_at)[0]))
+        return target.met(float(said[self.wanted_at]))
 
     def _at_a_distance(self, engine: Exact, kept: _Kept, first: Answer) -> tuple[int, list[Point]]:
         """Boxes opened, and the answers after the first that lie apart from those before."""
@@ -721,7 +756,7 @@ class Recourse:
         engine = BY_TRIAL[question.engine]
         return engine.made(self.model, question.random_state)(
             problem,
-            self.confidences,
+            lambda rows: self._judged(rows, problem.target),
             n_trials=question.n_trials or engine.trials,
             verbose=verbose,
         )

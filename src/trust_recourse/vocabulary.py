@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from typing import Literal
 
-Mode = Literal["at_least", "band"]
+Mode = Literal["at_least", "band", "wins"]
 PlausibleBy = Literal["neighbours", "isolation"]  # tests of rows that have a name everywhere
 SPAN = ".."  # between the ends of a limit, as people write it
 
 HELP = {
     "confidence": "At least so much, of the wanted class; the decision threshold if none.",
-    "mode": "At least that much, or a band around it.",
+    "mode": "At least that much, a band around it, or that no other class has more (wins).",
     "tolerance": "Of a band: how far on either side of the level.",
     "cost": "How changes add up: l0 their number, l1 their sum, l2 their length; or a mixture.",
     "lock": "A feature that may not change, by name or label, beside the schema's.",

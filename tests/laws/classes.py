@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
-from laws import checks, tables, trees
+from laws import checks, enumeration, lines, tables, trees
 from laws.questions import a_cost, a_table, chance, one_of, with_relations
 from laws.safety import check_noise, check_room
 from trust_recourse import Schema, adopt
@@ -22,7 +22,7 @@ from trust_recourse.sums import Additive, ClassSums
 from trust_recourse.sums import classes as banks
 
 TREES = ("forest", "gradient boosting", "histogram", "lightgbm", "xgboost")
-KINDS = ("points", *(kind for kind in TREES if kind in trees.KINDS))
+KINDS = ("points", "lines", *(kind for kind in TREES if kind in trees.KINDS))
 
 
 class Several:
@@ -54,6 +54,12 @@ def a_place(rng, kind):
         schema, table = _tabled(rng, drawn)
         edges = [tables.some_edges(rng, feature, column) for feature, column, _ in drawn]
         given = some_points(rng, schema, edges, many)
+    elif kind == "lines":
+        drawn = [lines.ended(rng, *each) for each in a_table(rng)]
+        schema, table = _tabled(rng, drawn)
+        given = ClassSums(
+            tuple(lines.a_line(rng, schema, table) for _ in range(many)), np.arange(many)
+        )
     else:
         n = int(rng.integers(1, 5))
         room = max(2, round(trees.ROOM ** (1 / n)))
@@ -82,6 +88,27 @@ def some_points(rng, schema, edges, many) -> ClassSums:
     return ClassSums(tuple(models), np.arange(many))
 
 
+def check_wins(court) -> None:
+    """The cheapest row of which no other class is likelier; a tie goes to the class first named."""
+    case, rows = court.case, court.rows
+    proba = case.model.predict_proba(enumeration.table(case.schema, rows.codes))
+    ties = np.sort(proba, axis=1)[:, -2:]
+    if (np.diff(ties, axis=1) < 1e-12).any():  # sums may tell what probabilities do not
+        return
+    wins = proba.argmax(axis=1) == case.wanted
+    result = court.recourse.find(case.person, mode="wins")
+    (status,) = result.status.values()
+    court.count(f"{status}, wins")
+    expected = "already_met" if wins[0] else "optimal" if wins.any() else "infeasible"
+    court.law(status == expected, f"wins: {status}, but by enumeration {expected}")
+    for option in result.options:
+        codes = court.codes(option.x)
+        exact = court.point("wins", codes, option.cost, option.confidence)
+        least = rows.least(wins)
+        cheapest = least is not None and checks.no_dearer(exact, least)
+        court.law(cheapest, f"wins: {checks.told(exact)}, but {checks.told(least)} is enough")
+
+
 def judge(seed: int) -> checks.Findings:
     """All laws of an answer."""
     kind, found = KINDS[seed % len(KINDS)], []
@@ -95,7 +122,8 @@ def judge(seed: int) -> checks.Findings:
         return a_place(rng, kind)
 
     with mock.patch.object(banks, "reduced", counted), threadpool_limits(1):
-        findings = checks.judge(seed, place, (check_noise, check_room))
+        more = (check_wins, *(() if kind == "lines" else (check_noise, check_room)))
+        findings = checks.judge(seed, place, more)
     findings.counts[f"{kind} of several classes"] += findings.counts.pop("Several", 0)
     findings.counts["questions that were reduced"] += sum(each is not None for each in found)
     return findings

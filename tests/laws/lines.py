@@ -21,13 +21,13 @@ from trust_recourse.sums import card
 
 def a_place(rng):
     """Columns, each with its feature and an odd value, a card with slopes, and a cost."""
-    drawn = [_ended(rng, *each) for each in a_table(rng)]
+    drawn = [ended(rng, *each) for each in a_table(rng)]
     schema = with_relations(rng, Schema(tuple(feature for feature, _, _ in drawn)))
     table = pd.DataFrame({feature.name: column for feature, column, _ in drawn})
     return drawn, schema, table, a_line(rng, schema, table), a_cost(rng, schema)
 
 
-def _ended(rng, feature, column, odd):
+def ended(rng, feature, column, odd):
     """A number that may have a slope has a step and bounds."""
     if not numeric(feature) or chance(rng, 0.2):
         return feature, column, odd
@@ -76,14 +76,14 @@ def a_line(rng, schema, table) -> Card:
 def judge(seed: int) -> checks.Findings:
     """All laws of an answer, with questions reduced by force or as they come."""
     rng = np.random.default_rng(seed)
-    fixed, found = card._fixed, []
+    fixed, found = card.fixed, []
 
     def counted(*given):
         found.append(fixed(*given))
         return found[-1]
 
     fewest = mock.patch.object(card, "FEWEST", 0 if chance(rng, 0.7) else card.FEWEST)
-    with fewest, mock.patch.object(card, "_fixed", counted):
+    with fewest, mock.patch.object(card, "fixed", counted):
         findings = checks.judge(seed, a_place)
     findings.counts["questions that were reduced"] += sum(each is not None for each in found)
     return findings

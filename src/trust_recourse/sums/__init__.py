@@ -22,7 +22,7 @@ from trust_recourse.schema import Schema
 from trust_recourse.sums import store
 from trust_recourse.sums.additive import Additive
 from trust_recourse.sums.classes import ClassSums
-from trust_recourse.sums.columns import Columns, UnreadableError, two_classes
+from trust_recourse.sums.columns import Columns, UnreadableError
 from trust_recourse.sums.ensemble import SumModel, labels, listed
 from trust_recourse.sums.formats import opened
 from trust_recourse.sums.steps import People
@@ -88,11 +88,11 @@ def adopt(
 
 
 def renamed(read: Read, classes: Sequence[Any]) -> Read:
-    """The same model with other labels for its two classes, in their order."""
-    found = two_classes(list(classes))
-    if found[0] == found[1]:
-        raise ValueError(f"classes={list(classes)}; expected two different labels")
-    if isinstance(read, SumModel):
+    """The same model with other labels for its classes, in their order."""
+    found, many = np.asarray(list(classes)), len(read.classes_)
+    if len({*found.tolist()}) < many or len(found) != many:
+        raise ValueError(f"classes={list(classes)}; expected {many} different labels")
+    if not isinstance(read, Additive):
         return replace(read, classes_=found)
     other = copy(read)
     other.classes_ = found

@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from trust_recourse import model_file
 from trust_recourse.cells import Cells, Floats, Grid, Ints, Score
+from trust_recourse.leads import Part
 from trust_recourse.question import decided
 from trust_recourse.schema import Schema
-from trust_recourse.softmax import Bank, Fewer, LeadScore, Part, lead, logistic
+from trust_recourse.softmax import Bank, Fewer, LeadScore, lead, logistic
 from trust_recourse.sums.additive import Additive, Points
 from trust_recourse.sums.card import fixed
 from trust_recourse.sums.columns import UnreadableError
@@ -37,7 +38,7 @@ class ClassSums:
 
     family: ClassVar[str] = "classes"  # by which a checker of certificates knows how to read it
 
-    models: tuple[SumModel, ...] | tuple[Additive, ...]
+    models: tuple[SumModel | Additive, ...]  # all of one kind
     classes_: NDArray[Any]
     softmax: bool = True
     decision_threshold_: float | None = None
@@ -118,12 +119,12 @@ class ClassSums:
 
     def proba_of(self, codes: Floats) -> Floats:
         """The same at rows of codes."""
-        totals = self.totals(codes)
         if not self.softmax:
-            each = zip(self.models, totals.T, strict=True)
-            return np.column_stack([model.proba_of(codes)[:, 1] for model, _ in each])
-        each = (logistic(lead(totals, k, False)) for k in range(len(self.models)))
-        return np.column_stack([*each])
+            return np.column_stack([model.proba_of(codes)[:, 1] for model in self.models])
+        totals = self.totals(codes)
+        return np.column_stack(
+            [logistic(lead(totals, k, strongest=False)) for k in range(len(self.models))]
+        )
 
     def decide(self, *, decision_threshold: float | None = None, wanted: Any = None) -> ClassSums:
         """The same model, with how it is decided by it: for all who ask it, and in its file."""
@@ -186,14 +187,14 @@ def _taken(model: SumModel | Additive, grid: Grid) -> Ints:
 
 def _trees(model: ClassSums) -> TreeBank:
     compile_all()
-    leaves = []
+    leaves, bases, errors = [], [], []
     for each in model.models:
         assert isinstance(each, SumModel)
         own, by = each.leaves, 1.0 / each.link.divisor
         leaves.append(Leaves(own.term, by * own.value, own.allowed[:, _taken(each, model.grid)]))
-    bases = np.array([each.base / each.link.divisor for each in model.models])
-    errors = np.array([each.rounding / each.link.divisor for each in model.models])
-    return TreeBank(model.grid, leaves, bases, errors, _Totals(model))
+        bases.append(by * each.base)
+        errors.append(by * each.rounding)
+    return TreeBank(model.grid, leaves, np.array(bases), np.array(errors), _Totals(model))
 
 
 class _Totals:

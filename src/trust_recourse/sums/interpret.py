@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,8 @@ from trust_recourse.extras import needed
 from trust_recourse.schema import Feature, Schema
 from trust_recourse.schema.scalars import plain
 from trust_recourse.sums.additive import Additive
-from trust_recourse.sums.columns import Columns, UnreadableError, order_of, two_classes
+from trust_recourse.sums.classes import ClassSums
+from trust_recourse.sums.columns import Columns, UnreadableError, order_of
 from trust_recourse.sums.ensemble import labels, listed
 from trust_recourse.sums.tables import Pair
 from trust_recourse.wording import some
@@ -52,11 +54,13 @@ class EbmColumns(Columns):
         return table
 
 
-def read(model: Any, schema: Schema) -> tuple[Additive, Columns]:
+def read(model: Any, schema: Schema) -> tuple[Additive | ClassSums, Columns]:
     """The same sum on a grid of the cuts of all its tables."""
-    classes = two_classes(model.classes_)
-    if model.link_ != "logit":
-        raise UnreadableError(f"an EBM with the link {model.link_!r}; expected logit")
+    classes = np.asarray(model.classes_)
+    if model.link_ != ("logit" if len(classes) == 2 else "mlogit"):
+        raise UnreadableError(f"an EBM with the link {model.link_!r}; expected logit or mlogit")
+    if len(classes) > 2:
+        return _several(model, schema, classes)
     names = list(model.feature_names_in_)
     order = order_of(schema, names, len(names))
     columns = _columns(model, schema, names, order)
@@ -85,6 +89,21 @@ def read(model: Any, schema: Schema) -> tuple[Additive, Columns]:
     base = float(np.ravel(model.intercept_)[0])
     made = Additive(schema, grid.edges, points, pairs=pairs, base=base, classes=classes)
     return made, columns
+
+
+def _several(model: Any, schema: Schema, classes: Any) -> tuple[ClassSums, Columns]:
+    """Each class by tables of its own, as if of two."""
+    made = []
+    for k, base in enumerate(np.ravel(model.intercept_).tolist()):
+        one = copy(model)
+        one.classes_, one.link_, one.intercept_ = np.array([0, 1]), "logit", np.array([base])
+        one.term_scores_ = [np.asarray(scores)[..., k] for scores in model.term_scores_]
+        found, columns = read(one, schema)
+        assert isinstance(found, Additive)
+        if found.pairs:
+            raise UnreadableError("an EBM of several classes with pairs; learn it without")
+        made.append(found)
+    return ClassSums(tuple(made), classes), columns
 
 
 def _columns(model: Any, schema: Schema, names: list[str], order: tuple[int, ...]) -> Columns:
@@ -182,7 +201,7 @@ def opened(data: bytes) -> Any:
     whole = strict_json.loads(data)["ebm"]
     (output,) = whole["outputs"]
     if output["task"] != "classification":
-        raise UnreadableError(f"an EBM for {output['task']}; expected one of two classes")
+        raise UnreadableError(f"an EBM for {output['task']}; expected one of classes")
     model = ExplainableBoostingClassifier()
     names = [each["name"] for each in whole["features"]]
     model.classes_, model.link_, model.link_param_ = (

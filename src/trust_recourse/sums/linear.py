@@ -5,6 +5,7 @@ The library multiplies matrices, in an order of its own, so its sums are ours bu
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,37 +13,49 @@ import numpy as np
 from trust_recourse.cells import Floats
 from trust_recourse.schema import Schema
 from trust_recourse.sums.additive import Additive
-from trust_recourse.sums.columns import Columns, UnreadableError, rows, told_apart, two_classes
+from trust_recourse.sums.classes import ClassSums
+from trust_recourse.sums.columns import Columns, UnreadableError, rows, told_apart
 from trust_recourse.sums.ensemble import labels, listed
 
 _DESCENT = "SGDClassifier"
 NAMES = ("LogisticRegression", "LogisticRegressionCV", _DESCENT)
 
 
-def read(model: Any, schema: Schema) -> tuple[Additive, Columns]:
+def read(model: Any, schema: Schema) -> tuple[Additive | ClassSums, Columns]:
     """The same model as points and slopes, and what the library sees of rows."""
-    name, classes = type(model).__name__, two_classes(model.classes_)
+    name, classes = type(model).__name__, np.asarray(model.classes_)
     if name == _DESCENT and model.loss != "log_loss":
         raise UnreadableError(
             f"{name}, loss={model.loss!r}: its probability is no logistic function of a sum; learn "
             "it with loss='log_loss'"
         )
-    if getattr(model, "multi_class", None) == "multinomial":
-        raise UnreadableError(f"{name}, multi_class='multinomial': of two classes learn it without")
+    if len(classes) > 2 and (name == _DESCENT or getattr(model, "solver", "") == "liblinear"):
+        raise UnreadableError(
+            f"{name}, {len(classes)} classes: each is learnt against the rest, and their "
+            "probabilities are no softmax of sums; learn a LogisticRegression with another solver"
+        )
+    if getattr(model, "multi_class", None) in ("multinomial", "ovr"):
+        raise UnreadableError(f"{name}, multi_class={model.multi_class!r}: learn it without")
     if blank := [feature.name for feature in schema if None in feature.missing]:
         raise UnreadableError(
             f"column {blank[0]!r} may be blank in the schema, but {name} takes no blanks"
         )
     coefficients = model.coef_.toarray() if hasattr(model.coef_, "toarray") else model.coef_
-    weights = np.asarray(coefficients, float).ravel()
+    weights = np.atleast_2d(np.asarray(coefficients, float))
     names = getattr(model, "feature_names_in_", None)
-    columns = Columns.of(schema, None if names is None else list(names), len(weights), {})
-    by_feature = weights[np.argsort(columns.order)]
-    edges, points, slopes = zip(
-        *(_term(columns, f, weight) for f, weight in enumerate(by_feature.tolist())), strict=True
-    )
-    base = float(np.ravel(model.intercept_)[0])
-    return Additive(schema, edges, points, slopes=slopes, base=base, classes=classes), columns
+    columns = Columns.of(schema, None if names is None else list(names), weights.shape[1], {})
+    by_feature = weights[:, np.argsort(columns.order)].tolist()
+    bases = np.ravel(model.intercept_).tolist()
+    if len(classes) > 2:
+        each = zip(by_feature, bases, strict=True)
+        return ClassSums(tuple(_sum(columns, row, base) for row, base in each), classes), columns
+    return _sum(columns, by_feature[0], bases[0], classes), columns
+
+
+def _sum(columns: Columns, weights: Sequence[float], base: float, classes: Any = (0, 1)) -> Any:
+    terms = (_term(columns, f, weight) for f, weight in enumerate(weights))
+    edges, points, slopes = zip(*terms, strict=True)
+    return Additive(columns.schema, edges, points, slopes=slopes, base=base, classes=classes)
 
 
 def predict_proba(model: Any, X: Any) -> Floats:

@@ -19,6 +19,7 @@ import pandas as pd
 from trust_recourse.cells import Floats
 from trust_recourse.schema import Feature, Schema
 from trust_recourse.sums.additive import Additive
+from trust_recourse.sums.classes import ClassSums
 from trust_recourse.sums.columns import Columns, UnreadableError, order_of
 from trust_recourse.sums.ensemble import Calibration, SumModel, labels, listed
 from trust_recourse.sums.lifting import Lifted, Terms, added_up
@@ -66,7 +67,9 @@ def opened(model: Any) -> Opened:
     return inner._replace(calibrator=one.calibrators[0], raw=raw)
 
 
-def read(model: Any, schema: Schema) -> tuple[SumModel | Additive, Columns | People | None]:
+def read(
+    model: Any, schema: Schema
+) -> tuple[SumModel | Additive | ClassSums, Columns | People | None]:
     """The same model as a sum of trees or lines, and what it is given of rows."""
     from trust_recourse.sums import reading
 
@@ -81,22 +84,39 @@ def read(model: Any, schema: Schema) -> tuple[SumModel | Additive, Columns | Peo
     zeros = type(inside.model).__module__.startswith("xgboost") and hasattr(given, "toarray")
     inner = _inner(stage, given, lists, zeros)
     own, _ = reading(inside.model, inner)
+    if isinstance(own, ClassSums):
+        models = tuple(_lifted(each, schema, stage, lists, inner, zeros) for each in own.models)
+        return _calibrated(replace(own, models=models), inside), people
+    return _calibrated(_lifted(own, schema, stage, lists, inner, zeros), inside), people
+
+
+def _lifted(
+    own: SumModel | Additive,
+    schema: Schema,
+    stage: Stage,
+    lists: Any,
+    inner: Schema,
+    zeros: bool,
+) -> SumModel | Additive:
+    """The same sum in people's own columns."""
     if isinstance(own, Additive):
         lines = added_up(stage, lists, inner, Terms(own.grid.edges, own.points, own.slopes))
-        made = Additive(
+        return Additive(
             schema, lines.edges, lines.points, slopes=lines.slopes, base=own.base,
             classes=own.classes_,
         )  # fmt: skip
-        return _calibrated(made, inside), people
-    lifted = Lifted(stage, lists, own, zeros)
-    return _calibrated(replace(own, schema_=schema, trees=lifted.trees), inside), people
+    return replace(own, schema_=schema, trees=Lifted(stage, lists, own, zeros).trees)
 
 
-def _calibrated(found: SumModel | Additive, inside: Opened) -> SumModel | Additive:
+def _calibrated(
+    found: SumModel | Additive | ClassSums, inside: Opened
+) -> SumModel | Additive | ClassSums:
     """The sum with its calibrator after the link; of two sums apart, that of the second class."""
     if (calibrator := inside.calibrator) is None:
         return found
     name = type(calibrator).__name__
+    if isinstance(found, ClassSums):
+        raise UnreadableError(f"{name}: calibrators of two classes alone are read")
     if isinstance(found, Additive):
         return _scaled(found, inside)
     kind = np.dtype(found.arithmetic)

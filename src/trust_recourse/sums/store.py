@@ -19,6 +19,7 @@ from trust_recourse.cells import Floats
 from trust_recourse.model_file import DECISION, Arrays, Header, Makers, decision, labels, require
 from trust_recourse.schema import Schema
 from trust_recourse.sums.additive import Additive
+from trust_recourse.sums.classes import ClassSums
 from trust_recourse.sums.ensemble import Calibration, Link, SumModel, Tree, longest, together
 from trust_recourse.sums.tables import Pair
 
@@ -33,15 +34,22 @@ PAIRS = {"pairs", "bins", "tables"}
 SHARED = {"machine", "schema", "classes", "classes_dtype", "base"}
 
 
-def content(model: SumModel | Additive) -> tuple[Arrays, Header]:
+def content(model: SumModel | Additive | ClassSums) -> tuple[Arrays, Header]:
     """All that answers depend on, and how it is decided by the model."""
     kind = model.classes_.dtype.newbyteorder("<")
-    header = {
+    header: Header = {
         "machine": type(model).__name__, "schema": model.schema_.to_dict(),
-        "classes": model.classes_.tolist(), "classes_dtype": kind.str,
-        "base": model.base, **decision(model),
+        "classes": model.classes_.tolist(), "classes_dtype": kind.str, **decision(model),
     }  # fmt: skip
     labels(header["classes"], header["classes_dtype"])  # or else no file could be read again
+    if isinstance(model, ClassSums):
+        each = [content(one) for one in model.models]
+        header |= {"softmax": model.softmax, "sums": [_less(told) for _, told in each]}
+        arrays = {
+            f"{k}.{name}": of for k, (held, _) in enumerate(each) for name, of in held.items()
+        }
+        return arrays, header
+    header["base"] = model.base
     if isinstance(model, Additive):
         parts = {"edges": model.grid.edges, "points": model.points}
         parts |= {"slopes": model.slopes} if model.sloped else {}
@@ -71,6 +79,46 @@ def _tables(model: Additive) -> Arrays:
         "bins": np.concatenate([of for pair in model.pairs for of in pair.bins]),
         "tables": np.concatenate([pair.table.ravel() for pair in model.pairs]),
     }
+
+
+# ---------------------------------------------------------------- several classes
+
+OF_ALL = ("schema", "classes", "classes_dtype")  # what the sums of several classes share
+
+
+def _less(header: Header) -> Header:
+    """What is a sum's own."""
+    return {name: told for name, told in header.items() if name not in OF_ALL}
+
+
+def classes(arrays: Arrays, header: Header) -> ClassSums:
+    """The sums of several classes of a file."""
+    expected = {"machine", *OF_ALL, "softmax", "sums"}
+    require(set(header) - DECISION == expected, "header", f"just {', '.join(sorted(expected))}")
+    names, sums = labels(header["classes"], header["classes_dtype"]), header["sums"]
+    listed = isinstance(sums, list) and len(sums) == len(names) > 2
+    require(listed and all(isinstance(each, dict) for each in sums), "sums", "one for each class")
+    require(type(header["softmax"]) is bool, "softmax", "true or false")
+    pieces: list[Arrays] = [{} for _ in sums]
+    for name, array in arrays.items():
+        place, _, own = name.partition(".")
+        require(place in map(str, range(len(sums))), name, "an array of one of the sums")
+        pieces[int(place)][own] = array
+    made = []
+    for each, held in zip(sums, pieces, strict=True):
+        maker = MAKERS.get(each.get("machine")) if each.get("machine") != "ClassSums" else None
+        known = maker is not None and not (set(each) & (DECISION | {*OF_ALL}))
+        require(known, "sums", "sums of trees, or of points, and no more")
+        assert maker is not None
+        two = {"schema": header["schema"], "classes": [0, 1], "classes_dtype": "<i8"}
+        one = maker(held, {**each, **two})
+        assert not isinstance(one, ClassSums)
+        made.append(one)
+    alike = len({type(each) for each in made}) == 1
+    require(alike, "sums", "all of trees, or all of points")
+    found = ClassSums(tuple(made), names, header["softmax"])
+    check(found)
+    return found.decide(**_decision(header))
 
 
 # ---------------------------------------------------------------- tables of points
@@ -170,8 +218,20 @@ def _calibration(given: Any) -> Calibration:
     return made
 
 
-def check(model: SumModel | Additive) -> None:
+def check(model: SumModel | Additive | ClassSums) -> None:
     """Refuse what is no sum, whoever wrote it: circles, numbers that are none, excess."""
+    if isinstance(model, ClassSums):
+        for each in model.models:
+            check(each)
+            logistic = isinstance(each, Additive) or each.link.logistic
+            plain = isinstance(each, Additive) or each.link.after is None
+            require(logistic == model.softmax and plain, "sums", "those of a softmax, or shares")
+            require(not getattr(each, "pairs", ()), "sums", "no tables of two features")
+        cells, leaves = int(model.grid.sizes.sum()), 0
+        for each in model.models:
+            leaves += 0 if isinstance(each, Additive) else len(each.leaves.value)
+        require(leaves * cells <= MOST, "sums", f"at most {MOST:,} leaves times cells")
+        return
     if isinstance(model, Additive):
         _bounded(
             "points",
@@ -252,4 +312,6 @@ def _typed(array: NDArray[Any], name: str, kind: Any, *shape: int) -> None:
         require((array.view(np.uint8) <= 1).all(), name, "true and false alone")
 
 
-MAKERS: Makers[SumModel | Additive] = {"SumModel": trees, "Additive": points}
+MAKERS: Makers[SumModel | Additive | ClassSums] = {
+    "SumModel": trees, "Additive": points, "ClassSums": classes,
+}  # fmt: skip

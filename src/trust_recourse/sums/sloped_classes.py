@@ -1,0 +1,240 @@
+"""Several classes whose sums have slopes, such as a multinomial regression."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from trust_recourse.cells import Candidates, Cells, Floats, Reduction, Score, Wish
+from trust_recourse.cost import Cost, Units
+from trust_recourse.schema import ActionSet, Schema, SchemaError
+from trust_recourse.softmax import LeadScore, entropy, lead, logistic, shares
+from trust_recourse.sums.additive import NUMBERS, Additive
+from trust_recourse.sums.card import MOST_VALUES
+from trust_recourse.sums.classes import ClassSums, PointBank, on_numbers
+
+COARSE = 32  # parts of a number's range, at most, among which a first answer is looked for
+LOOKS, NEARER = 4, 0.7  # how often, and what is so much cheaper as to look again
+TURNS = 3  # tangents tried for that
+DRAWS = 1 << 18  # of noise
+ROUNDING = 2.0**-40
+
+
+class SlopedLead(Score):
+    """One class's confidence, or its share beside the strongest other, of codes and not cells."""
+
+    lists = True
+
+    def __init__(self, model: ClassSums, wanted: int, strongest: bool) -> None:
+        self.model, self.wanted, self.strongest, self.grid = model, wanted, strongest, model.grid
+
+    def at(self, cells: Cells) -> Floats:
+        """It is not one and the same on a cell."""
+        del cells
+        raise TypeError("cells do not tell the score of a model with slopes; ask it by `at_codes`")
+
+    def confidence(self, number: Floats) -> Floats:
+        """It has no kernel but that of listed values."""
+        del number
+        raise TypeError("a model with slopes has no kernel; its score of listed values has one")
+
+    def at_codes(self, codes: Floats) -> Floats:
+        """Confidence at rows of codes."""
+        return logistic(lead(self.model.totals(codes), self.wanted, self.strongest))
+
+    def listed(
+        self, features: Sequence[Candidates], action_set: ActionSet, cost: Cost, wish: Wish
+    ) -> Reduction:
+        """Of each number with a slope every value on its steps, and no dearer than need be."""
+        related, most = action_set.schema.related, math.inf
+        numbers = [
+            _Number(action_set, cost, f)
+            for f in self.model.sloped
+            if action_set.actions[f].free and action_set.schema[f].name not in related
+        ]
+        for _ in range(LOOKS if wish.accept is not None else 0):
+            known = most
+            most = min(most, self._answer(_with(features, numbers, most, few=True), wish))
+            if not most < known * NEARER:
+                break
+        numbered, bank = self._bank(_with(features, numbers, most, few=False))
+        return Reduction(numbered, LeadScore(bank, self.wanted, self.strongest))
+
+    def _bank(self, features: Sequence[Candidates]) -> tuple[list[Candidates], PointBank]:
+        """The candidates, each in a cell of its own, and the sums on these."""
+        sizes = np.array([len(each.codes) for each in features])
+        points = [
+            np.concatenate([model.worth(f, each.codes) for f, each in enumerate(features)])
+            for model in self._models
+        ]
+        numbered = [
+            each._replace(cells=np.arange(n, dtype=np.int32))
+            for each, n in zip(features, sizes.tolist(), strict=True)
+        ]
+        bases = np.array([model.base for model in self._models])
+        return numbered, PointBank(on_numbers(sizes), np.array(points), bases)
+
+    @property
+    def _models(self) -> list[Additive]:
+        return [model for model in self.model.models if isinstance(model, Additive)]
+
+    def _answer(self, features: Sequence[Candidates], wish: Wish) -> float:
+        """What some answer among few values costs, before the root; ∞ if none is found."""
+        assert wish.accept is not None
+        accept, (numbered, bank) = wish.accept, self._bank(features)
+        needed, most = _logit(wish.least), math.inf
+        if not math.isfinite(needed):
+            return most
+        first = bank.grid.first_cell
+        costs = np.concatenate([each.costs for each in numbered])
+        point = np.array([int(each.costs.argmin()) for each in numbered]) + first
+        for _ in range(TURNS):
+            totals = bank.totals((point - first)[None].astype(np.int32))[0]
+            q = shares(totals, self.wanted, self.strongest)
+            weights = np.where(np.arange(bank.many) == self.wanted, 1.0, -q)
+            less = needed + (0.0 if self.strongest else entropy(q))
+            codes = np.concatenate([each.codes for each in numbered])
+            found = bank.fewer(weights, less, costs, most, lambda at: accept(codes[at]), math.inf)  # noqa: B023
+            if found is None or found.point is None:
+                break
+            point, most = found.point, float(costs[found.point].sum())
+        return most
+
+    # ------------------------------------------------------------ how safe an answer is
+
+    def worst(self, features: Sequence[Candidates], schema: Schema, radius: float) -> Score:
+        """Not known: the least lead around a point lies in any corner."""
+        del features, schema, radius
+        raise ValueError(
+            "min_radius of a regression of several classes is not known exactly; ask for a higher "
+            "confidence, or look at the radius of an answer"
+        )
+
+    def radius(self, schema: Schema, codes: Floats, threshold: float, norm: str) -> float:
+        """A distance within which the decision surely holds; of two classes the nearest loss.
+
+        Within a distance r none of the others can gain more than its slopes allow, and they are
+        taken to do so all at once.
+        """
+        if float(self.at_codes(codes[None])[0]) < threshold:
+            return 0.0
+        moves = [
+            f
+            for f, feature in enumerate(schema)
+            if feature.kind in NUMBERS and not math.isnan(codes[f])
+        ]
+        if any(len(edges) for edges in self.grid.edges):
+            raise ValueError("the radius of slopes that are cut into cells is not known here")
+        totals, steep = self.model.totals(codes[None])[0], self._steep(schema, moves, norm)
+        behind, goal = np.delete(totals - totals[self.wanted], self.wanted), -_logit(threshold)
+
+        def kept(r: float) -> bool:
+            return _joined(behind + r * steep, self.strongest) < goal
+
+        if not steep.any():
+            return math.inf
+        low, high = 0.0, 1.0
+        while kept(high):
+            low, high = high, 2.0 * high
+        while high - low > 1e-12 * high:
+            middle = (low + high) / 2.0
+            low, high = (middle, high) if kept(middle) else (low, middle)
+        return low
+
+    def _steep(self, schema: Schema, moves: Sequence[int], norm: str) -> Floats:
+        """How much each of the others may gain on the wanted class per unit of distance."""
+        slopes = np.array([[model.slopes[f][0] for f in moves] for model in self._models])
+        each = (slopes - slopes[self.wanted]) * [schema[f].scale for f in moves]
+        order = {"l1": np.inf, "l2": 2, "linf": 1}[norm]
+        return np.delete(np.linalg.norm(each, order, axis=1), self.wanted)
+
+    def noise(
+        self, codes: Floats, deviation: Floats, threshold: float, tolerance: float
+    ) -> tuple[float, float]:
+        """By draws of the sums, which noise makes Gaussian; the error is that of 4 in 10,000."""
+        del tolerance
+        if any(len(edges) for edges in self.grid.edges):
+            raise ValueError("noise on slopes that are cut into cells is not known here")
+        slopes = np.array(
+            [[of[0] * d for of, d in zip(m.slopes, deviation, strict=True)] for m in self._models]
+        )
+        totals, rng = self.model.totals(codes[None])[0], np.random.default_rng(0)
+        slopes = slopes[:, (deviation > 0) & ~np.isnan(codes)]
+        drawn = totals + rng.normal(size=(DRAWS, slopes.shape[1])) @ slopes.T
+        kept = float((logistic(lead(drawn, self.wanted, self.strongest)) >= threshold).mean())
+        return kept, 3.6 * math.sqrt(max(kept * (1.0 - kept), 1.0 / DRAWS) / DRAWS)
+
+
+def _joined(behind: Floats, strongest: bool) -> float:
+    most = float(behind.max())
+    return most if strongest else most + math.log(float(np.exp(behind - most).sum()))
+
+
+class _Number:
+    """A number with a slope, and its allowed values."""
+
+    def __init__(self, action_set: ActionSet, cost: Cost, f: int) -> None:
+        self.f, self.feature, self.actions = f, action_set.schema[f], action_set.actions[f]
+        self.own, self.cost = float(action_set.own[f]), cost
+
+    def values(self, most: float, few: bool) -> Candidates:
+        """Those that cost no more than so much, or a few of them, and one's own."""
+        low, high = self._range(most)
+        if few:
+            codes = self._some(low, high)
+        else:
+            try:
+                codes = self.actions.values(MOST_VALUES, low, high)
+            except SchemaError as error:
+                given = f"feature {self.feature.name!r} has a slope, but its {error}"
+                raise SchemaError(given) from None
+        if self.feature.name in self.cost.functions:
+            each = [self.cost.change(self.feature, self.own, code) for code in codes.tolist()]
+            costs = np.array(each)
+        else:
+            costs = self.cost.changes(Units.of([self.feature]), np.array([self.own]), codes)
+        return Candidates(codes, np.zeros(len(codes), np.int32), costs)
+
+    def _range(self, most: float) -> tuple[float, float]:
+        low, high = self.actions.destinations(-math.inf, math.inf) or (self.own, self.own)
+        if self.feature.name not in self.cost.functions and not math.isnan(self.own):
+            l1, l2 = self.cost.l1, self.cost.l2
+            moved = most / l1 if l1 else math.inf
+            moved = min(moved, math.sqrt(most / l2)) if l2 else moved
+            far = moved * self.feature.scale / self.feature.weight * (1.0 + 1e-9)
+            low, high = max(low, self.own - far), min(high, self.own + far)
+        if math.isinf(low) or math.isinf(high):
+            side = "lower" if math.isinf(low) else "upper"
+            raise SchemaError(
+                f"feature {self.feature.name!r} has no {side} bound, and the score goes on with "
+                f"it: for this question give it {side}, or a max_change, in the schema or as a "
+                "limit"
+            )
+        return low, high
+
+    def _some(self, low: float, high: float) -> Floats:
+        ends = np.linspace(math.nextafter(low, -math.inf), high, COARSE + 1).tolist()
+        inside = (self.actions.destinations(a, b) for a, b in pairwise(ends) if a < b)
+        found = [value for ends in inside if ends for value in ends]
+        codes = np.unique([*found, *([] if math.isnan(self.own) else [self.own])])
+        return np.append(codes, math.nan) if math.isnan(self.own) else codes
+
+
+def _with(
+    features: Sequence[Candidates], numbers: Sequence[_Number], most: float, few: bool
+) -> list[Candidates]:
+    """The candidates, those of these numbers anew, without what costs more than so much."""
+    found = [*features]
+    for number in numbers:
+        found[number.f] = number.values(most, few)
+    limit = most * (1.0 + 1e-9) + 1e-300
+    return [each.at(np.flatnonzero(each.costs <= limit)) for each in found]
+
+
+def _logit(confidence: float) -> float:
+    if not 0.0 < confidence < 1.0:
+        return -math.inf if confidence <= 0.0 else math.inf
+    return math.log(confidence / (1.0 - confidence))
