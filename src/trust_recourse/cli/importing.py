@@ -19,7 +19,7 @@ from trust_recourse.tables import read
 
 if TYPE_CHECKING:
     from trust_recourse import Schema
-    from trust_recourse.sums import Additive, SumModel
+    from trust_recourse.sums import Additive, ClassSums, SumModel
 
 
 @command(name="import")
@@ -124,8 +124,11 @@ def import_(
     _tell(told, data)
 
 
-def _sizes(model: SumModel | Additive) -> dict[str, int]:
+def _sizes(model: SumModel | Additive | ClassSums) -> dict[str, int]:
     """How much it is made of."""
+    if hasattr(model, "models"):
+        each = [_sizes(of) for of in model.models]
+        return {name: sum(of[name] for of in each) for name in each[0]}
     if hasattr(model, "trees"):
         leaves = sum(int((tree.feature < 0).sum()) for tree in model.trees)
         return {"trees": len(model.trees), "leaves": leaves}
@@ -148,10 +151,10 @@ def _schema(path: Path | None, data: Path | None) -> Schema:
 
 
 def _labels(text: str) -> list[Any]:
-    """Two labels: whole numbers where both are, else words."""
+    """Labels: whole numbers where all are, else words."""
     words = [word.strip() for word in text.split(",")]
-    if len(words) != 2 or not all(words):
-        raise InputError(f"--classes {text}: expected two labels, such as refused,granted")
+    if len(words) < 2 or not all(words):
+        raise InputError(f"--classes {text}: expected two labels or more, such as refused,granted")
     whole = all(word.removeprefix("-").isdecimal() for word in words)
     return [int(word) for word in words] if whole else words
 
@@ -172,7 +175,7 @@ def _tell(told: dict[str, Any], data: Path | None) -> None:
         else ("points", f"of {told['bins']:,} bins{more}"),
         ("features", f"{len(told['used'])} of {len(told['features'])} are used"),
         ("columns", by),
-        ("classes", f"{labels[0]}, then {labels[1]}"),
+        ("classes", ", then ".join(map(str, labels))),
         ("compared", rows if told["compared"] else f"nothing: {none}"),
     ):
         grid.add_row(page.words(name, "dim"), page.words(text))

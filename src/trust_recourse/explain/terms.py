@@ -7,7 +7,6 @@ What a library rounds away as it adds up is nobody's share.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -59,7 +58,7 @@ class TermPlaces(Places):
         parts: Parts = recourse.model.parts_of(recourse.wanted_at).worded(recourse.schema)
         rows = [codes for _, _, codes, _, _ in points]
         terms = [parts.at(codes) for codes in rows]
-        score = [math.fsum([parts.base, *each.tolist()]) for each in terms]
+        score = [parts.total(*each) for each in zip(rows, terms, strict=True)]
         told = recourse.confidences(np.array(rows)).tolist(), terms, score
         made = (TermPlace(*point, *more) for point, *more in zip(points, *told, strict=True))
         return cls(recourse, tuple(made), parts)

@@ -24,6 +24,7 @@ from trust_recourse.sums.card import fixed
 from trust_recourse.sums.columns import UnreadableError
 from trust_recourse.sums.ensemble import Leaves, Link, SumModel, Tree
 from trust_recourse.sums.layout import layout
+from trust_recourse.sums.parts import Parts
 from trust_recourse.sums.reduce import Asked, Sum, compile_all, reduced
 from trust_recourse.sums.score import numbers
 from trust_recourse.sums.terms import Terms
@@ -102,6 +103,17 @@ class ClassSums:
 
             return SlopedLead(self, wanted, strongest)
         return LeadScore(self.bank, wanted, strongest)
+
+    def parts_of(self, wanted: int) -> Parts:
+        """The score of the class at this position of `classes_` term by term, for explanations."""
+        from trust_recourse.sums.class_parts import LEAD, LeadParts
+
+        if not self.softmax:
+            return self.models[wanted].parts_of(1)
+        each = tuple(model.parts_of(1) for model in self.models)
+        names = tuple(map(str, self.classes_.tolist()))
+        words = LEAD._replace(term=each[0].words.term, terms=each[0].words.terms)
+        return LeadParts(self.grid, words, 0.0, 1.0, each, wanted, names)
 
     def apart(self, codes: Floats) -> Floats:
         """How far a library's probability may lie from ours at rows of codes."""

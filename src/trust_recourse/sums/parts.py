@@ -10,6 +10,7 @@ alone are. So each of the p has the share v (p − 1)! q! / (p + q)!, and each o
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -58,6 +59,11 @@ class Parts(ABC):
     @abstractmethod
     def at(self, codes: Floats) -> Floats:
         """(T,): what each term adds at a row of codes."""
+
+    def total(self, codes: Floats, terms: Floats) -> float:
+        """The score at a row of codes, at which the terms add this."""
+        del codes
+        return math.fsum([self.base, *terms.tolist()])
 
     @abstractmethod
     def shares(self, a: Floats, b: Floats) -> Floats:
