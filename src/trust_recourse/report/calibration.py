@@ -29,8 +29,8 @@ class Calibration:
     """What a confidence is worth, judged by rows held out of learning.
 
     `ece` is over ten bins of equal count; of confidences that are right, `by_chance` is exceeded
-    once in 40. The bin is the one that tells most: of equal width, where `said` is the mean
-    confidence and `came` the share that came true, of `count` rows.
+    once in 40. The bin, of equal width, is an example: `said` is its mean confidence and `came` the
+    share that came true, of `count` rows; `clear` says that chance does not explain its gap.
     """
 
     verdict: Verdict
@@ -40,6 +40,7 @@ class Calibration:
     said: float
     came: float
     count: int
+    clear: bool
     rows: int
 
     @property
@@ -51,6 +52,7 @@ class Calibration:
             return f"The confidence can be promised: {told}; {error}."
         if self.verdict == "miscalibrated":
             told = told.replace(self.bin, f"{self.bin} ({self.said:.2f} on average)")
+            told += ", beyond chance" if self.clear else ""
             return f"The confidence cannot be promised: {told}; {error}."
         return (
             f"{self.rows} rows are too few to tell whether the confidence can be promised: {error}."
@@ -130,7 +132,7 @@ def check_calibration(
         verdict, told = "miscalibrated", worst
     seen = dict(zip(curve.index, curve.to_numpy().tolist(), strict=True))
     mean, share, count = seen[told]
-    return Calibration(verdict, ece, by_chance, told, mean, share, int(count), len(said))
+    return Calibration(verdict, ece, by_chance, told, mean, share, int(count), beyond, len(said))
 
 
 def _error(came: Floats, said: Floats, rng: np.random.Generator) -> tuple[float, float]:

@@ -35,6 +35,7 @@ from trust_recourse.report.calibration import (
 from trust_recourse.report.protected import Use, together, uses
 from trust_recourse.report.suspicions import Suspicion, suspicions
 from trust_recourse.schema import Schema
+from trust_recourse.wording import some
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -111,14 +112,19 @@ class ModelReport:
     def promise(self) -> str:
         """Whether the model's confidence can be promised, in words, and what to do if not."""
         own = self.calibration[self.scores.index[0]]
-        return own.sentence + {"miscalibrated": f" {self.remedy}"}.get(own.verdict, "")
+        told = [own.sentence]
+        if own.verdict == "miscalibrated":
+            told.append(self.remedy)
+        if leaks := [each.column for each in self.suspicions if each.kind == "leak"]:
+            told.append(f"All that is worth nothing if {some(leaks)} will not be known in time.")
+        return " ".join(told)
 
     def summary(self) -> pd.DataFrame:
-        """Write the scores as text, `mean ±std`, and the calibration error over all rows."""
+        """Write the scores as text, `mean±std`, and the calibration error over all rows."""
         told = self.scores.map("{:.3f}".format)
         each = {t: told[s, "mean"] for s, t in TITLES.items()}
         if self.folds > 1:
-            each = {t: each[t] + " ±" + told[s, "std"] for s, t in TITLES.items()}
+            each = {t: each[t] + "±" + told[s, "std"] for s, t in TITLES.items()}
         over_all = {name: f"{one.ece:.3f}" for name, one in self.calibration.items()}
         return pd.DataFrame(each | {TITLES["ece"]: pd.Series(over_all)}, index=self.scores.index)
 
