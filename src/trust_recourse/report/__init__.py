@@ -8,6 +8,7 @@ is made in `pdf` alone.
 from trust_recourse.report.baselines import BASELINE as BASELINE
 from trust_recourse.report.baselines import BOOSTING as BOOSTING
 from trust_recourse.report.calibration import Calibration as Calibration
+from trust_recourse.report.calibration import check_calibration as check_calibration
 from trust_recourse.report.calibration import (
     expected_calibration_error as expected_calibration_error,
 )

@@ -174,7 +174,7 @@ def _binned(said: Floats, bins: int, strategy: Strategy) -> tuple[Ints, Floats]:
         return np.searchsorted(shares[1:-1], said, side="right"), shares
     if strategy != "quantile":
         raise ValueError(f"strategy={strategy!r}; expected 'uniform' or 'quantile'")
-    edges = np.quantile(said, shares)
+    edges = np.percentile(said, 100 * np.linspace(0, 1, bins + 1))  # as scikit-learn has them
     return np.searchsorted(edges[1:-1], said), edges
 
 

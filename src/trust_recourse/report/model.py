@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.metrics import accuracy_score, brier_score_loss, log_loss, roc_auc_score
 from sklearn.model_selection import StratifiedKFold, train_test_split
+from threadpoolctl import threadpool_limits
 
 from trust_recourse.question import Question
 from trust_recourse.recourse import own_threshold
@@ -50,6 +51,7 @@ TITLES = {
 SPREAD = "mean ± standard deviation over the folds, ECE over all rows; "
 BETTER = "AUC and accuracy are better high, the others low"
 CURVES = "Reliability: the mean probability in a bin, and the share that was of the class."
+MANY_ROWS = 20_000  # below, the threads of the boosting wait for each other longer than they work
 CONFUSED = "At the decision threshold {:g}, rows of each class:"
 WIDEST = 100
 UNSUSPICIOUS = (
@@ -326,7 +328,9 @@ def _fitted(table: _Table, learner: Any, x: Any, splits: Splits) -> list[Any]:
     if not hasattr(learner, "fit"):
         return [learner] * len(splits)
     y = table.classes[table.target]
-    return [clone(learner).fit(_taken(x, learnt), y[learnt]) for learnt, _ in splits]
+    threads = 1 if len(y) < MANY_ROWS and learner is not table.model else None
+    with threadpool_limits(threads, "openmp"):
+        return [clone(learner).fit(_taken(x, learnt), y[learnt]) for learnt, _ in splits]
 
 
 def _predicted(table: _Table, fitted: list[Any], x: Any, splits: Splits) -> Floats:
