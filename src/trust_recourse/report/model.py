@@ -299,12 +299,12 @@ class _Table:
 def _report(table: _Table, splits: Splits) -> ModelReport:
     held = np.sort(np.concatenate([held for _, held in splits]))
     fewest = min(int(np.bincount(table.target[learnt]).min()) for learnt, _ in splits)
-    others = baselines(table.schema, fewest, table.seed)
-    x = {type(table.model).__name__: table.rows} | dict.fromkeys(others, table.codes)
     at = table.classes.tolist().index(table.label)
     came = (table.target == at).astype(np.intp)
-    fitted = {name: _fitted(table, others.get(name, table.model), x[name], splits) for name in x}
-    said = {name: _predicted(table, fitted[name], x[name], splits) for name in x}
+    own, p = _held_out(table, table.model, table.rows, splits)
+    said = {type(table.model).__name__: p}
+    for name, learner in baselines(table.schema, fewest, table.seed).items():
+        said[name] = _held_out(table, learner, table.codes, splits)[1]
     judged = {name: (came[held], p[held, at]) for name, p in said.items()}
     scores = {name: _scores(came, p[:, at], splits) for name, p in said.items()}
     return ModelReport(
@@ -319,28 +319,27 @@ def _report(table: _Table, splits: Splits) -> ModelReport:
         by_class=_stacked({name: _each(table, p, held) for name, p in said.items()}),
         suspicions=tuple(suspicions(table.codes, came, table.schema, table.label)),
         remedy=_remedy(table.model),
-        protected=_used(table, next(iter(fitted.values())), splits), fixed=table.fixed,
+        protected=_used(table, own, splits), fixed=table.fixed,
     )  # fmt: skip
 
 
-def _fitted(table: _Table, learner: Any, x: Any, splits: Splits) -> list[Any]:
-    """A learner for each split; what cannot learn is as it is."""
-    if not hasattr(learner, "fit"):
-        return [learner] * len(splits)
-    y = table.classes[table.target]
+def _held_out(table: _Table, learner: Any, x: Any, splits: Splits) -> tuple[list[Any], Floats]:
+    """A learner fitted for each split, and the probabilities of each class in what is held out.
+
+    What cannot learn is as it is.
+    """
+    y, labels = table.classes[table.target], table.classes.tolist()
+    p, models = np.zeros((len(y), len(labels))), []
     threads = 1 if len(y) < MANY_ROWS and learner is not table.model else None
     with threadpool_limits(threads, "openmp"):
-        return [clone(learner).fit(_taken(x, learnt), y[learnt]) for learnt, _ in splits]
-
-
-def _predicted(table: _Table, fitted: list[Any], x: Any, splits: Splits) -> Floats:
-    """The probability of each class in each row that was held out."""
-    p = np.zeros((len(table.target), len(table.classes)))
-    for model, (_, held) in zip(fitted, splits, strict=True):
-        known = model.classes_.tolist()
-        columns = [known.index(label) for label in table.classes.tolist()]
-        p[held] = model.predict_proba(_taken(x, held))[:, columns]
-    return p
+        for learnt, held in splits:
+            learns = hasattr(learner, "fit")
+            model = clone(learner).fit(_taken(x, learnt), y[learnt]) if learns else learner
+            known = model.classes_.tolist()
+            columns = [known.index(label) for label in labels]
+            p[held] = model.predict_proba(_taken(x, held))[:, columns]
+            models.append(model)
+    return models, p
 
 
 def _used(table: _Table, fitted: list[Any], splits: Splits) -> tuple[Use, ...]:
