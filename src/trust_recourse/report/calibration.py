@@ -52,8 +52,8 @@ class Calibration:
             return f"The confidence can be promised: {told}; {error}."
         if self.verdict == "miscalibrated":
             told = told.replace(self.bin, f"{self.bin} ({self.said:.2f} on average)")
-            told += ", beyond chance" if self.clear else ""
-            return f"The confidence cannot be promised: {told}; {error}."
+            told = f"{told}, beyond chance; " if self.clear else ""
+            return f"The confidence cannot be promised: {told}{error}."
         return (
             f"{self.rows} rows are too few to tell whether the confidence can be promised: {error}."
         )

@@ -335,7 +335,7 @@ def _held_out(table: _Table, learner: Any, x: Any, splits: Splits) -> tuple[list
         for learnt, held in splits:
             learns = hasattr(learner, "fit")
             model = clone(learner).fit(_taken(x, learnt), y[learnt]) if learns else learner
-            known = model.classes_.tolist()
+            known = np.asarray(model.classes_).tolist()
             columns = [known.index(label) for label in labels]
             p[held] = model.predict_proba(_taken(x, held))[:, columns]
             models.append(model)
