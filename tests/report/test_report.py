@@ -190,6 +190,18 @@ def test_a_category_seen_once_is_unknown_to_one_fold_and_breaks_nothing(mixed, s
     assert np.isfinite(scores.to_numpy()).all()
 
 
+def test_columns_that_are_hardly_known_or_have_many_categories_break_nothing(patients):
+    X, y = patients
+    X = X.assign(seldom=np.nan, town=[f"t{at % 290}" for at in range(len(X))])
+    X.loc[[3, 4], "seldom"] = [1.0, 2.0]
+    schema = Schema.infer(X, missing={"seldom": (float("nan"),)})
+    report = model_report(
+        TMClassifier(n_clauses=4, n_states=10, epochs=1), X, y, folds=3, schema=schema
+    )
+    assert np.isfinite(report.scores.to_numpy()).all()
+    assert {each.column for each in report.suspicions} == {"seldom", "town"}
+
+
 def test_missing_codes_of_the_schema_are_missing_to_the_regression_too(patients):
     X, y = patients
     machine = TMClassifier(n_clauses=4, n_states=10, epochs=2, random_state=0)
@@ -295,7 +307,8 @@ def test_several_classes_are_judged_one_against_all_others():
     y = np.array(["low", "mid", "top"])[
         np.digitize(X[:, 0] + rng.normal(size=300) / 2, [-0.5, 0.5])
     ]
-    report = model_report(LogisticRegression(), X, y, wanted="mid", folds=3)
+    schema = Schema.infer(X).update("x2", protected=True)
+    report = model_report(LogisticRegression(), X, y, wanted="mid", folds=3, schema=schema)
     p = np.empty((300, 3))
     for learnt, held in StratifiedKFold(3, shuffle=True, random_state=0).split(X, y):
         p[held] = LogisticRegression().fit(X[learnt], y[learnt]).predict_proba(X[held])

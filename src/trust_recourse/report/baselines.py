@@ -6,6 +6,7 @@ from collections.abc import Collection
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.impute import SimpleImputer
@@ -15,16 +16,29 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from trust_recourse.schema import Schema
 
+Floats = NDArray[np.float64]
+
 BASELINE = "logistic regression"
 BOOSTING = "gradient boosting"
 NUMBERS = ("number", "integer")
 STOPS = 30  # rows of the smallest class, for a tenth of them to say when boosting ends
 MANY = 255  # categories that the boosting can take as such
+KNOWN = 30  # values of a column, for some to be in every part of the rows
 
 
-def baselines(schema: Schema, fewest: int, seed: int) -> dict[str, Any]:
-    """The learners by name, for codes in which missing is NaN; `fewest` rows are of one class."""
-    return {BASELINE: regression(schema), BOOSTING: boosting(schema, fewest, seed)}
+def baselines(
+    schema: Schema, codes: Floats, fewest: int, seed: int
+) -> dict[str, tuple[Any, Floats]]:
+    """The learners by name, and the codes for each; `fewest` rows to learn from are of one class.
+
+    Missing is NaN. A column that is hardly ever known is constant to the boosting, which refuses to
+    learn from one that is never known in a part of the rows.
+    """
+    rare = (~np.isnan(codes)).sum(axis=0) < KNOWN
+    return {
+        BASELINE: (regression(schema), codes),
+        BOOSTING: (boosting(schema, fewest, seed), np.where(rare, 0.0, codes)),
+    }
 
 
 def regression(schema: Schema, kinds: Collection[str] = NUMBERS) -> Any:

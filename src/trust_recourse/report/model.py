@@ -303,8 +303,9 @@ def _report(table: _Table, splits: Splits) -> ModelReport:
     came = (table.target == at).astype(np.intp)
     own, p = _held_out(table, table.model, table.rows, splits)
     said = {type(table.model).__name__: p}
-    for name, learner in baselines(table.schema, fewest, table.seed).items():
-        said[name] = _held_out(table, learner, table.codes, splits)[1]
+    others = baselines(table.schema, table.codes, fewest, table.seed)
+    for name, (learner, codes) in others.items():
+        said[name] = _held_out(table, learner, codes, splits)[1]
     judged = {name: (came[held], p[held, at]) for name, p in said.items()}
     scores = {name: _scores(came, p[:, at], splits) for name, p in said.items()}
     return ModelReport(
@@ -343,7 +344,9 @@ def _held_out(table: _Table, learner: Any, x: Any, splits: Splits) -> tuple[list
 
 
 def _used(table: _Table, fitted: list[Any], splits: Splits) -> tuple[Use, ...]:
-    """What each protected feature does in the models."""
+    """What each protected feature does in the models, which is told of two classes alone."""
+    if len(table.classes) > 2:
+        return ()
     if table.fixed:
         return uses(table.model, table.schema, table.codes)
     each = zip(fitted, splits, strict=True)
