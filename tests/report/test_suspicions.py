@@ -24,6 +24,7 @@ def table():
             "score": y + rng.normal(size=ROWS) * 0.45,  # good: an AUC of .94
             "town": rng.choice(["a", "b", "c"], ROWS),
             "rare": rng.random(ROWS) < 0.03,
+            "late": rng.integers(0, 12, ROWS),
             "debts": rng.choice([0, 0, 0, 1, 2, 9], ROWS),
         }
     )
@@ -72,6 +73,7 @@ def test_a_column_that_tells_the_class_alone_is_named(table):
         ("income", (10**6 - 1,), (10**6 - 1,)),
         ("age", (5000,), (5000,)),  # no usual code, but far away and repeated
         ("age", (-400,), (-400,)),
+        ("late", (96, 98), (96, 98)),
         ("age", (95,), ()),
         ("income", (999,), ()),  # an income like others
     ],

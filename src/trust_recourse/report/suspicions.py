@@ -28,6 +28,7 @@ LOOKED_AT = 20_000  # rows, of many
 FEW = 20  # rows whose values may all differ by chance
 CODES = (-1, -7, -8, -9, -99, -999, -9999, 666, 777, 888, 999, 9999, 99999, 999999)
 TOGETHER = 3  # codes at one end
+DISTINCT = 8  # other values, for one that is no usual code to stand apart
 OTHERS = (0.01, 100)  # the share, and the rows, of a column that is not nearly constant
 CONTRARY, CLEAR = 0.05, 3.29  # how far an AUC is on the wrong side of ½, also in its deviations
 ORDERED = (*NUMBERS, "ordinal", "boolean")
@@ -202,7 +203,7 @@ def _apart(values: Floats, counts: Ints) -> list[float]:
         usual = np.isin(abs(values[at:]), CODES)
         if (counts[at:] < np.where(usual, 2, 3)).any():
             return []
-        if not usual.all() and at < FEW:
+        if not usual.all() and at < DISTINCT:
             continue
         if values[at] - values[at - 1] > values[at - 1] - values[0]:
             return [*values[at:].tolist()]
