@@ -17,7 +17,7 @@ from trust_recourse.report import (
     reliability_curve,
 )
 
-SEEDS = 40
+SEEDS = 30
 
 
 def drawn(seed, rows=1000):
@@ -45,7 +45,7 @@ def test_right_confidences_are_called_so():
     ],
 )
 def test_distorted_ones_are_not(distorted):
-    assert verdicts(distorted, seeds=15)["miscalibrated"] == 15
+    assert verdicts(distorted, seeds=8)["miscalibrated"] == 8
 
 
 def test_few_rows_prove_nothing():

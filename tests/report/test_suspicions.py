@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from trust_recourse import Schema, german_credit, german_credit_schema, haberman, model_report
 from trust_recourse.report import check_table
+from trust_recourse.report.suspicions import _way
 
 ROWS = 400
 
@@ -172,3 +175,10 @@ def test_a_report_names_them_and_does_not_promise_what_leaks(table):
         assert each.sentence in text
         assert each.sentence in report._repr_html_()
         assert each.to_dict() in report.to_dict()["suspicions"]
+
+
+def test_what_a_schema_calls_monotone_counts_before_its_direction():
+    told = {"increasing": 1, "decreasing": -1, None: 1}
+    for stated, way in told.items():
+        feature = SimpleNamespace(monotone=stated, movable=True, direction="increase")
+        assert _way(feature) == way
