@@ -271,6 +271,8 @@ def test_a_model_that_cannot_learn_here_is_judged_as_it_is():
 def test_the_confusion_is_that_of_the_decision_threshold(small, patients):
     X, y = patients
     small = clone(small).fit(X, y)
+    small.decide(decision_threshold=0.3, wanted=0)
+    assert model_report(small, X, y, folds=2).label == 0
     small.decide(decision_threshold=0.7, wanted=1)
     report = model_report(small, X, y, folds=3)
     assert report.decision_threshold == 0.7
@@ -319,6 +321,8 @@ def test_several_classes_are_judged_one_against_all_others():
         (y == label).sum() for label in ("low", "mid", "top")
     ]
     assert report.label == "mid"
+    with pytest.raises(ValueError, match="y holds 3 classes, 'low', 'mid', 'top': say which one"):
+        model_report(LogisticRegression(), X, y)
     assert "Each class against all others" in str(report)
     json.dumps(report.to_dict(), allow_nan=False)
 

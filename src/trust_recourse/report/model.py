@@ -208,14 +208,14 @@ def model_report(
     as they are, and stops early. A model that was read from another library, or a scorecard, cannot
     learn: it is judged as it is, so give it rows that it did not learn from.
 
-    Scored is the probability of the class `wanted`, the greater label if None: AUC, accuracy (a tie
-    at ½ counts as that class), log-loss, Brier score, and the expected calibration error in ten
-    bins of equal count. It is said whether the confidence can be promised: whether its error is no
-    greater than chance alone makes it (see `trust_recourse.report.check_calibration`), and who is
-    accepted at the decision threshold, the model's own or ½ if None. A model whose `random_state`
-    is None gets the report's. It names what looks wrong in the table: see
-    `trust_recourse.report.check_table`. It says whether the models learnt use what the schema calls
-    protected, too.
+    Scored is the probability of the class `wanted`, the model's own if None, or else the greater of
+    two: AUC, accuracy (a tie at ½ counts as that class), log-loss, Brier score, and the expected
+    calibration error in ten bins of equal count. It says whether the confidence can be promised,
+    that is, whether its error is no greater than chance alone makes it (see
+    `trust_recourse.report.check_calibration`); who is accepted at the decision threshold, the
+    model's own or ½ if None; what looks wrong in the table (see
+    `trust_recourse.report.check_table`); and whether the models learnt use what the schema calls
+    protected. A model whose `random_state` is None gets the report's.
 
     >>> from trust_recourse import PTMClassifier, haberman
     >>> report = model_report(PTMClassifier(epochs=5), *haberman(), folds=3)
@@ -280,8 +280,15 @@ class _Table:
         rows = X if isinstance(X, pd.DataFrame) else np.asarray(X, dtype=np.float64)
         classes, target = _classes(y, len(rows))
         labels = classes.tolist()
+        own = getattr(model, "wanted_", None)
+        wanted = own if wanted is None and own in labels else wanted
         if wanted is not None and wanted not in labels:
             raise ValueError(f"wanted={wanted!r}; expected one of the classes {labels}")
+        if wanted is None and len(labels) > 2:
+            raise ValueError(
+                f"y holds {len(labels)} classes, {some(labels)}: say which one is hoped for by "
+                "wanted=..."
+            )
         fixed = not hasattr(model, "fit")
         if fixed and set(model.classes_.tolist()) != set(labels):
             theirs = model.classes_.tolist()
