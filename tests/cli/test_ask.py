@@ -31,6 +31,7 @@ from trust_recourse import (
     tables,
 )
 from trust_recourse.cli import app, errors
+from trust_recourse.report import holdout_report
 from trust_recourse.schema import SchemaError
 from trust_recourse.wording import floored
 from worlds import LINKS
@@ -368,6 +369,55 @@ def test_fit_says_on_which_rows_it_was_judged(home, tmp_path):
     assert f"find {tmp_path}/m.safetensors --data {home}/p.csv --row" in flat(held.stdout)
 
 
+def test_fit_sets_the_model_beside_others_on_the_same_rows(home, tmp_path):
+    X, y = haberman()
+    model = PTMClassifier(
+        10, s=1.6, T=4, epochs=6, thresholds=12, schema=Schema.infer(X), random_state=3
+    )
+    expected = holdout_report(model, X, y, holdout=0.3, random_state=3)
+    line = f"fit {home}/p.csv --target survived --out {tmp_path}/m.st {SMALL} --holdout 0.3"
+    assert told(line)["report"] == json.loads(json.dumps(expected.to_dict()))
+    said = flat(ask(f"{line} --force").stdout)
+    for name, cells in expected.summary().iterrows():
+        assert f"{name} {' '.join(cells)}" in said
+    assert expected.promise in said
+    assert "Suspicion" not in said
+
+
+def test_fit_names_what_looks_wrong_and_says_what_to_do(tmp_path):
+    X, y = haberman()
+    codes = np.where(np.arange(len(y)) % 30 == 0, 999, X["age"])
+    table = X.assign(row=range(len(y)), seen=y * 5, age=codes, survived=y)
+    table.to_csv(tmp_path / "t.csv", index=False)
+    line = f"fit {{0}}/t.csv --target survived --out {{0}}/m.st --force {SMALL}".format(tmp_path)
+    kinds = {"row": "id", "seen": "leak", "age": "sentinel"}
+    for more in ("", " --holdout 0"):
+        assert {each["column"]: each["kind"] for each in told(line + more)["suspicions"]} == kinds
+        said = flat(ask(line + more).stdout)
+        assert "Suspicion: seen: it alone tells class 1 with an AUC of 1.000" in said
+        assert "learn again with --id row --id seen" in said
+        assert f"schema {tmp_path}/t.csv --target survived --missing age=999" in said
+    Schema.infer(table[["age", "nodes"]], missing={"age": 999}).to_yaml(tmp_path / "s.yaml")
+    said = flat(ask(f"{line} --schema {tmp_path}/s.yaml").stdout)
+    assert "Suspicion" not in said
+    assert "learn again" not in said
+
+
+def test_fit_says_what_corrects_a_confidence_that_cannot_be_promised(tmp_path):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=2000)
+    table = pd.DataFrame({"x": x.round(2), "y": (x + rng.normal(size=2000) > 0).astype(int)})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    line = f"fit {tmp_path}/t.csv --target y --out {tmp_path}/m.st --force --epochs 5"
+    said = flat(ask(f"{line} --link vote").stdout)
+    assert "The confidence cannot be promised: of those told 0.9–1 (1.00 on average), 0." in said
+    assert "Learn again with calibration sigmoid or link logistic." in said
+    assert "learn again with --calibration sigmoid" in said
+    said = flat(ask(f"{line} --link vote --calibration sigmoid").stdout)
+    assert "cannot be promised" in said
+    assert "learn again with --link logistic" in said
+
+
 def test_a_model_is_not_overwritten_unless_that_is_asked(home):
     line = f"fit {home}/p.csv --target survived --out {home}/m.safetensors"
     refused(line, "m.safetensors: there is such a file; give another name, or --force")
@@ -494,7 +544,10 @@ def test_a_report_is_that_of_the_library(home, tmp_path):
     page = (tmp_path / "r.html").read_text()
     assert page.startswith("<!doctype html>")
     assert expected.summary().iloc[0, 0] in page
-    assert "http" not in page
+    assert "data:image/png" in page
+    assert "://" not in page
+    assert expected.promise in flat(done.stdout)
+    assert "At the decision threshold 0.5, rows of each class:" in flat(done.stdout)
 
 
 def test_a_report_needs_no_model(home):

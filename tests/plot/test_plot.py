@@ -401,7 +401,8 @@ def test_raw_and_calibrated_stand_side_by_side(patients):
 def test_a_model_report_can_be_drawn(patients):
     report = model_report(PTMClassifier(epochs=2), *patients, folds=2)
     info = reliability_info(report)
-    assert list(info.curves) == ["PTMClassifier", "logistic regression"]
+    assert list(info.curves) == ["PTMClassifier", "logistic regression", "gradient boosting"]
+    assert info.ece == {name: each.ece for name, each in report.calibration.items()}
     for name, curve in info.curves.items():
         assert curve["count"].sum() == report.rows
         pd.testing.assert_frame_equal(

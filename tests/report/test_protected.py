@@ -376,7 +376,7 @@ def test_the_report_in_python_says_it_too(patients):
     report = model_report(model, X, y, folds=2)
     (use,) = report.protected
     assert (use.feature.name, use.models, use.used) == ("nodes", 2, 2)
-    assert use.sentence() in str(report)
+    assert use.sentence() in flat(str(report))
     assert use.sentence() in report._repr_html_()
     assert model_report(LogisticRegression(), X, y, folds=2).protected == ()
 

@@ -10,17 +10,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import accuracy_score, brier_score_loss, log_loss
-from sklearn.model_selection import StratifiedKFold
+from sklearn.metrics import accuracy_score, brier_score_loss, log_loss, roc_auc_score
+from sklearn.model_selection import StratifiedKFold, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_limits
 
 from trust_recourse import Feature, PTMClassifier, Schema, TMClassifier, haberman, model_report
-from trust_recourse.report import BASELINE, expected_calibration_error, reliability_curve
+from trust_recourse.report import (
+    BASELINE,
+    BOOSTING,
+    expected_calibration_error,
+    holdout_report,
+    reliability_curve,
+)
 from trust_recourse.sums import Additive
 
-SCORES = ["accuracy", "log_loss", "brier", "ece"]
+SCORES = ["auc", "accuracy", "log_loss", "brier", "ece"]
 
 predictions = st.lists(
     st.tuples(st.integers(0, 1), st.floats(0, 1) | st.sampled_from([0.1, 0.3, 0.7])), min_size=1
@@ -110,18 +118,21 @@ def test_scores_equal_a_recomputation_by_hand_on_the_same_folds(report, small, p
     models = {
         "PTMClassifier": small,
         BASELINE: make_pipeline(StandardScaler(), LogisticRegression()),
+        BOOSTING: HistGradientBoostingClassifier(early_stopping=True, random_state=1),
     }
     for name, model in models.items():
         found = []
         for learnt, held in StratifiedKFold(4, shuffle=True, random_state=1).split(X, y):
-            fitted = clone(model).fit(X.iloc[learnt], y.iloc[learnt])
-            p, truth = fitted.predict_proba(X.iloc[held])[:, 1], y.iloc[held]
+            with threadpool_limits(1):
+                fitted = clone(model).fit(X.iloc[learnt], y.iloc[learnt])
+                p, truth = fitted.predict_proba(X.iloc[held])[:, 1], y.iloc[held]
             found.append(
                 [
+                    roc_auc_score(truth, p),
                     accuracy_score(truth, fitted.predict(X.iloc[held])),
                     log_loss(truth, p),
                     brier_score_loss(truth, p),
-                    expected_calibration_error(truth, p),
+                    expected_calibration_error(truth, p, strategy="quantile"),
                 ]
             )
         mean, std = np.mean(found, axis=0), np.std(found, axis=0, ddof=1)
@@ -131,7 +142,7 @@ def test_scores_equal_a_recomputation_by_hand_on_the_same_folds(report, small, p
 
 def test_reliability_holds_every_row_once_per_model(report, patients):
     X, y = patients
-    for name in ("PTMClassifier", BASELINE):
+    for name in ("PTMClassifier", BASELINE, BOOSTING):
         curve = report.reliability.loc[name]
         assert curve["count"].sum() == len(X)
         assert (curve["count"] * curve["observed"]).sum() == pytest.approx(y.sum())
@@ -145,11 +156,14 @@ def test_it_reads_as_text_html_and_json(report):
     assert told["scores"]["PTMClassifier"]["accuracy"]["mean"] == accuracy
     assert sum(row["count"] for row in told["reliability"][BASELINE]) == 306
     for text in (str(report), report._repr_html_()):
-        assert f"{accuracy:.3f} ±" in text
+        assert f"{accuracy:.3f}±" in text
+        assert BOOSTING in text
         assert BASELINE in text
         assert "306 rows" in text
     assert max(map(len, str(report).splitlines())) <= 100
-    assert report._repr_html_().count("<table") == report._repr_html_().count("</table>") == 2
+    assert report._repr_html_().count("<table") == report._repr_html_().count("</table>") == 3
+    assert report.promise in report._repr_html_()
+    assert report.promise in " ".join(str(report).split())
 
 
 def test_every_kind_of_column_and_text_labels(mixed):
@@ -176,6 +190,18 @@ def test_a_category_seen_once_is_unknown_to_one_fold_and_breaks_nothing(mixed, s
     assert np.isfinite(scores.to_numpy()).all()
 
 
+def test_columns_that_are_hardly_known_or_have_many_categories_break_nothing(patients):
+    X, y = patients
+    X = X.assign(seldom=np.nan, town=[f"t{at % 290}" for at in range(len(X))])
+    X.loc[[3, 4], "seldom"] = [1.0, 2.0]
+    schema = Schema.infer(X, missing={"seldom": (float("nan"),)})
+    report = model_report(
+        TMClassifier(n_clauses=4, n_states=10, epochs=1), X, y, folds=3, schema=schema
+    )
+    assert np.isfinite(report.scores.to_numpy()).all()
+    assert {each.column for each in report.suspicions} == {"seldom", "town"}
+
+
 def test_missing_codes_of_the_schema_are_missing_to_the_regression_too(patients):
     X, y = patients
     machine = TMClassifier(n_clauses=4, n_states=10, epochs=2, random_state=0)
@@ -199,7 +225,7 @@ def test_a_model_without_a_seed_gets_the_reports_and_stays_as_it_was(patients):
 
 def test_any_classifier_with_probabilities_can_be_reported(patients):
     scores = model_report(make_pipeline(StandardScaler(), LogisticRegression()), *patients).scores
-    assert scores.index.tolist() == ["Pipeline", BASELINE]
+    assert scores.index.tolist() == ["Pipeline", BASELINE, BOOSTING]
     assert scores.loc["Pipeline"].tolist() == pytest.approx(scores.loc[BASELINE].tolist())
 
 
@@ -209,7 +235,7 @@ def test_any_classifier_with_probabilities_can_be_reported(patients):
         ([0, 0, 0, 0, 1, 1], 3, "folds=3; expected a whole number from 2 to 2, .*smaller class"),
         ([0, 0, 0, 1, 1, 1], 1, "folds=1; expected a whole number from 2 to 3"),
         ([0, 0, 0, 1, 1, 1], 2.0, "folds=2.0; expected a whole number"),
-        ([0, 0, 1, 1, 2, 2], 2, "y holds 3 classes; expected two"),
+        ([0, 0, 0, 0, 0, 0], 2, "y holds 1 classes; expected two or more"),
         ([0, 1], 2, r"y has shape \(2,\) and X 6 rows; expected one label a row"),
     ],
 )
@@ -235,6 +261,73 @@ def test_a_model_that_cannot_learn_here_is_judged_as_it_is():
         assert report.scores.loc["Additive", ("brier", "mean")] == pytest.approx(
             ((p - came) ** 2).mean(), abs=2e-3
         )
-    assert "by the model as it is; they say something only if it did not learn" in str(report)
+    assert "by the model as it is; they say something only if it did not learn" in " ".join(
+        str(report).split()
+    )
     with pytest.raises(ValueError, match=r"classes \[0, 1\], the model has \['survived', 'died'\]"):
         model_report(card, rows, y)
+
+
+def test_the_confusion_is_that_of_the_decision_threshold(small, patients):
+    X, y = patients
+    small = clone(small).fit(X, y)
+    small.decide(decision_threshold=0.3, wanted=0)
+    assert model_report(small, X, y, folds=2).label == 0
+    small.decide(decision_threshold=0.7, wanted=1)
+    report = model_report(small, X, y, folds=3)
+    assert report.decision_threshold == 0.7
+    counts = report.confusion.loc["PTMClassifier"]
+    assert counts.sum(axis=1).tolist() == [81, 225]
+    other = model_report(small, X, y, folds=3, decision_threshold=0.5).confusion
+    assert (other.loc["PTMClassifier"]["accepted"] >= counts["accepted"]).all()
+    p = np.empty(len(y))
+    for learnt, held in StratifiedKFold(3, shuffle=True, random_state=0).split(X, y):
+        p[held] = clone(small).fit(X.iloc[learnt], y.iloc[learnt]).predict_proba(X.iloc[held])[:, 1]
+    assert counts["accepted"].tolist() == [int((p[y == c] >= 0.7).sum()) for c in (0, 1)]
+    with pytest.raises(ValueError, match="decision_threshold"):
+        model_report(small, X, y, decision_threshold=1.5)
+
+
+def test_one_part_held_out_is_judged_by_the_same_scores(small, patients):
+    X, y = patients
+    report = holdout_report(small, X, y, holdout=0.25, random_state=4)
+    learnt, held = train_test_split(np.arange(306), test_size=0.25, stratify=y, random_state=4)
+    p = clone(small).fit(X.iloc[learnt], y.iloc[learnt]).predict_proba(X.iloc[held])[:, 1]
+    scores = report.scores.loc["PTMClassifier"].xs("mean", level=1)
+    assert scores["auc"] == pytest.approx(roc_auc_score(y.iloc[held], p))
+    assert scores["log_loss"] == pytest.approx(log_loss(y.iloc[held], p))
+    assert (report.rows, report.folds) == (77, 1)
+    assert "±" not in str(report)
+    assert json.loads(json.dumps(report.to_dict(), allow_nan=False))["scores"]
+    with pytest.raises(ValueError, match="holdout=0.001 of classes with .81, 225. rows; expected"):
+        holdout_report(small, X, y, holdout=0.001)
+
+
+def test_several_classes_are_judged_one_against_all_others():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    y = np.array(["low", "mid", "top"])[
+        np.digitize(X[:, 0] + rng.normal(size=300) / 2, [-0.5, 0.5])
+    ]
+    schema = Schema.infer(X).update("x2", protected=True)
+    report = model_report(LogisticRegression(), X, y, wanted="mid", folds=3, schema=schema)
+    p = np.empty((300, 3))
+    for learnt, held in StratifiedKFold(3, shuffle=True, random_state=0).split(X, y):
+        p[held] = LogisticRegression().fit(X[learnt], y[learnt]).predict_proba(X[held])
+    each = report.by_class.loc["LogisticRegression"]
+    for at, label in enumerate(["low", "mid", "top"]):
+        assert each.loc[label, "auc"] == pytest.approx(roc_auc_score(y == label, p[:, at]))
+    assert report.confusion.loc["LogisticRegression"].sum(axis=1).tolist() == [
+        (y == label).sum() for label in ("low", "mid", "top")
+    ]
+    assert report.label == "mid"
+    with pytest.raises(ValueError, match="y holds 3 classes, 'low', 'mid', 'top': say which one"):
+        model_report(LogisticRegression(), X, y)
+    assert "Each class against all others" in str(report)
+    json.dumps(report.to_dict(), allow_nan=False)
+
+
+def test_a_page_is_drawn_where_that_can_be(report):
+    page = report.html()
+    assert page.startswith(report._repr_html_())
+    assert '<img alt="What each model said' in page

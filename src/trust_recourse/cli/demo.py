@@ -139,14 +139,11 @@ def _honesty(
     console.print(
         f"Judged on patients kept out of learning, in {report.folds} turns (mean ± spread):"
     )
-    summary = report.summary()
-    table = page.table("", *summary.columns)
-    for name in summary.index:
-        table.add_row(name, *summary.loc[name])
-    console.print(table)
+    page.scores(console, report)
     fullest = report.reliability.loc[[type(model).__name__]].nlargest(1, "count").iloc[0]
     console.print(
-        f"\nAccuracy: the share judged rightly ('{OUTCOMES[1]}' for everyone: {y.mean():.3f}). "
+        "\nAUC: how often, of two patients, the one who survived is given more. "
+        f"Accuracy: the share judged rightly ('{OUTCOMES[1]}' for everyone: {y.mean():.3f}). "
         "Log-loss, Brier: the price of misplaced confidence, 0 is best. ECE: how far stated "
         "chances lie from what came true, partly by luck. Differences within the ± mean little. "
         f"Example: {fullest['count']:.0f} patients were given about {fullest['confidence']:.0%}; "

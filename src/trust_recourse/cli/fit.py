@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -25,10 +26,13 @@ from trust_recourse.cli.schema import (
 from trust_recourse.tables import Table, read
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pandas as pd
     from numpy.typing import NDArray
 
     from trust_recourse import PTMClassifier, Schema
+    from trust_recourse.report import ModelReport, Suspicion
 
 FEWEST = 8  # rows of the smaller class, for some of them to be held out
 
@@ -83,10 +87,13 @@ def fit(
 ) -> None:
     """Learn a Probabilistic Tsetlin Machine from a table, and say how good it is.
 
-    It learns twice: without a part of the rows, to be judged on them, and then from all of them;
-    the second is the model that is written. Without --schema the columns are guessed, as
-    `trust-recourse schema` does. Columns that the schema does not name are not used. Of those that
-    it calls protected it is said whether the model uses them, and how far they move it.
+    It learns twice: without a part of the rows, to be judged on them beside logistic regression and
+    gradient boosting, and then from all of them; the second is the model that is written. It says
+    whether its confidence can be promised, what looks wrong in the table, and what to do next.
+
+    Without --schema the columns are guessed, as `trust-recourse schema` does. Columns that the
+    schema does not name are not used. Of those that it calls protected it is said whether the model
+    uses them, and how far they move it.
 
     It ends with 0 when the model is written, and with 2 if something given is not right; then
     nothing is written.
@@ -99,6 +106,7 @@ def fit(
     """
     from trust_recourse import PTMClassifier, Schema
     from trust_recourse.question import Question
+    from trust_recourse.report import check_table, holdout_report
     from trust_recourse.report.protected import uses
 
     can_be_written(out, data, schema)
@@ -114,26 +122,34 @@ def fit(
     classes = sorted(set(labels.tolist()))
     unnamed = wanted is None and isinstance(classes[1], str)
     yes = None if unnamed else target_class(wanted, classes)
-    judged = _judged(machine, rows, labels, holdout, seed)
+    judged = None
+    if _enough(labels, holdout):
+        held = math.ceil(holdout * len(rows))
+        page.say(f"Learning without the {held} rows it will be judged on.", err=True)
+        judged = holdout_report(
+            machine, rows, labels, holdout=holdout, wanted=yes, random_state=seed, schema=known,
+            decision_threshold=threshold,
+        )  # fmt: skip
     page.say("Learning from all rows.", err=True)
     machine.fit(rows, labels)
-    judged = judged or {
-        "of": "training rows", "rows": len(rows), **_right(machine, rows, labels)
-    }  # fmt: skip
+    doubts = judged.suspicions if judged else check_table(rows, labels, known, wanted=yes)
     machine.decide(decision_threshold=threshold, wanted=yes if wanted else None)
     machine.save(out, states=False)
     no = [] if unnamed else refused(machine, rows, yes)
     told = {
         "model": str(out), "fingerprint": machine.fingerprint_, "rows": len(rows),
         "features": list(known.names), "classes": classes, "wanted": yes,
-        "decision_threshold": threshold or 0.5, "accuracy": judged,
+        "decision_threshold": threshold or 0.5,
+        "accuracy": _accuracy(judged, machine, rows, labels),
+        "report": judged and judged.to_dict(), "suspicions": [each.to_dict() for each in doubts],
         "refused": None if unnamed else len(no), "first_refused": no[0] if no else None,
         "protected": [use.to_dict() for use in uses(machine, known, known.encode(rows))],
     }  # fmt: skip
     if json:
         page.say_json(told)
         return
-    _tell(told, data, target, schema)
+    _tell(told, judged, doubts)
+    _tell_next(told, judged, doubts, machine, data, target, schema)
 
 
 def refused(machine: Any, rows: Any, yes: Any) -> list[int]:
@@ -175,57 +191,71 @@ def _thresholds(text: str) -> Any:
     return text if text == "unique" else int(text)
 
 
-def _judged(
-    machine: PTMClassifier, rows: pd.DataFrame, labels: NDArray[Any], share: float, seed: int
-) -> dict[str, Any] | None:
-    """How often a machine like this is right on rows that it did not learn from, if there are any.
-
-    None where nothing is held out, or where there are too few rows for it.
-    """
+def _enough(labels: NDArray[Any], share: float) -> bool:
+    """Whether there are rows enough of each class to hold a share of them out."""
     import numpy as np
-    from sklearn.base import clone
-    from sklearn.model_selection import train_test_split
 
     fewest = int(np.unique(labels, return_counts=True)[1].min())
-    if not share or fewest < FEWEST or fewest * min(share, 1 - share) < 2:
-        return None
-    learnt, held = train_test_split(
-        np.arange(len(labels)), test_size=share, stratify=labels, random_state=seed
-    )
-    page.say(f"Learning without the {len(held)} rows it will be judged on.", err=True)
-    trial = clone(machine).fit(rows.iloc[learnt], labels[learnt])
-    return {"of": "held-out rows", "rows": len(held)} | _right(trial, rows.iloc[held], labels[held])
+    return bool(share) and fewest >= FEWEST and fewest * min(share, 1 - share) >= 2
 
 
-def _right(machine: PTMClassifier, rows: pd.DataFrame, labels: NDArray[Any]) -> dict[str, float]:
+def _accuracy(
+    judged: ModelReport | None, machine: PTMClassifier, rows: pd.DataFrame, labels: NDArray[Any]
+) -> dict[str, Any]:
     """The share judged rightly, and the share it would be if all were given the commoner class."""
     import numpy as np
 
     most = np.unique(labels, return_counts=True)[1].max() / len(labels)
-    return {"value": float((machine.predict(rows) == labels).mean()), "commoner": float(most)}
+    if judged is None:
+        right = float((machine.predict(rows) == labels).mean())
+        return {"of": "training rows", "rows": len(rows), "value": right, "commoner": float(most)}
+    accepted = judged.confusion.loc[judged.scores.index[0]].sum(axis=1)
+    return {
+        "of": "held-out rows", "rows": judged.rows,
+        "value": float(judged.scores["accuracy", "mean"].iloc[0]),
+        "commoner": float(accepted.max() / judged.rows),
+    }  # fmt: skip
 
 
-def _tell(told: dict[str, Any], data: Path, target: str, schema: Path | None) -> None:
-    console, judged, out = page.console(), told["accuracy"], told["model"]
-    base = f"the commoner class for everyone: {judged['commoner']:.3f}"
-    if judged["of"] == "held-out rows":
-        rows = f"{judged['rows']} rows held out of learning"
-        console.print(f"Accuracy {judged['value']:.3f} on {rows} ({base}).")
-    else:
+def _tell(told: dict[str, Any], judged: ModelReport | None, doubts: Sequence[Suspicion]) -> None:
+    """Print how good the model is, and what speaks against it."""
+    console, right = page.console(), told["accuracy"]
+    base = f"the commoner class for everyone: {right['commoner']:.3f}"
+    if judged is None:
         console.print(
-            f"Accuracy {judged['value']:.3f} on the very rows it learnt from ({base}): that says "
+            f"Accuracy {right['value']:.3f} on the very rows it learnt from ({base}): that says "
             "little of others. No rows were held out."
         )
-    yes, rules = told["wanted"], [] if schema is None else ["--schema", str(schema)]
+    else:
+        rows = f"{right['rows']} rows held out of learning"
+        console.print(f"Accuracy {right['value']:.3f} on {rows} ({base}).\n")
+        page.scores(console, judged)
+        console.print(f"\n{judged.legend}\n\n{judged.promise}")
+    page.doubts(console, doubts)
+    console.print(
+        f"\n{told['model']}: written, learnt from {told['rows']} rows of "
+        f"{', '.join(told['features'])}."
+    )
+    for use in told["protected"]:
+        console.print(use["sentence"])
+
+
+def _tell_next(
+    told: dict[str, Any], judged: ModelReport | None, doubts: Sequence[Suspicion],
+    machine: PTMClassifier, data: Path, target: str, schema: Path | None,
+) -> None:  # fmt: skip
+    """Print what to do next: learn again if something is wrong, judge, ask for a person."""
+    console, out, yes = page.console(), told["model"], told["wanted"]
+    if again := _again(judged, doubts, machine, schema):
+        console.print(f"Better, first: learn again with {shlex.join(again)}.")
+    if schema is None and (codes := _codes(doubts)):
+        console.print("To declare these codes missing, then edit and give it as --schema:")
+        way = ["trust-recourse", "schema", str(data), "--target", target, *codes]
+        console.print(shlex.join(way), soft_wrap=True)
     label = ["--wanted", "LABEL" if yes is None else str(yes)]
     if yes == told["classes"][1] and not isinstance(yes, str):
         label = []
     ways = [["report", str(data), "--target", target, "--model", out, *label]]
-    console.print(
-        f"{out}: written, learnt from {told['rows']} rows of {', '.join(told['features'])}."
-    )
-    for use in told["protected"]:
-        console.print(use["sentence"])
     if yes is None:
         first = 0
         console.print(f"LABEL is the class that is hoped for: {either(told['classes'])}.")
@@ -233,8 +263,39 @@ def _tell(told: dict[str, Any], data: Path, target: str, schema: Path | None) ->
         first = told["first_refused"]
         console.print(f"It refuses {told['refused']} of them the class {yes}.")
     if first is not None:
+        rules = [] if schema is None else ["--schema", str(schema)]
         row = ["--data", str(data), "--row", str(first)]
         ways.append(["find", out, *rules, *row, *label, "--confidence", "0.7"])
-    console.print("How honest its confidence is, and what the first of them may do:")
+    console.print("Next: how honest its confidence is, on all rows in turns, and what the first of "
+                  "them may do:")  # fmt: skip
     for way in ways:
         console.print(shlex.join(["trust-recourse", *way]), soft_wrap=True)
+
+
+def _again(
+    judged: ModelReport | None, doubts: Sequence[Suspicion], machine: PTMClassifier,
+    schema: Path | None,
+) -> list[str]:  # fmt: skip
+    """The options with which to learn again: a corrected confidence, columns left out."""
+    told = []
+    if judged and next(iter(judged.calibration.values())).verdict == "miscalibrated":
+        if machine.calibration is None:
+            told += ["--calibration", "sigmoid"]
+        elif machine.link != "logistic":
+            told += ["--link", "logistic"]
+    if schema is None:
+        left = {each.column for each in doubts if each.kind in ("leak", "id", "constant")}
+        told += [part for name in sorted(left) for part in ("--id", name)]
+    return told
+
+
+def _codes(doubts: Sequence[Suspicion]) -> list[str]:
+    """How to tell `trust-recourse schema` of codes that may mean missing."""
+    from trust_recourse.wording import written
+
+    return [
+        part
+        for each in doubts
+        if each.codes
+        for part in ("--missing", f"{each.column}={','.join(map(written, each.codes))}")
+    ]

@@ -150,8 +150,11 @@ def _judged(
         return None
     fitted = load(model)
     rows, labels, schema = learnt_from(read(data), target, fitted.schema_, [])
-    wanted = answers.recourse.wanted
-    return model_report(quiet(fitted), rows, labels, wanted=wanted, schema=schema)
+    asked = answers.recourse
+    return model_report(
+        quiet(fitted), rows, labels, wanted=asked.wanted, schema=schema,
+        decision_threshold=asked.decision_threshold,
+    )  # fmt: skip
 
 
 def _write(

@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable
 from html import escape
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 from rich import box
@@ -17,6 +17,9 @@ from rich.segment import Segment
 from rich.status import Status
 from rich.table import Table
 from rich.text import Text
+
+if TYPE_CHECKING:
+    from trust_recourse.report import ModelReport, Suspicion
 
 Answer = TypeVar("Answer")
 
@@ -124,6 +127,21 @@ def table(*columns: str, text: int = 1) -> Table:
     for at, column in enumerate(columns):
         empty.add_column(column, justify="left" if at < text else "right", no_wrap=True)
     return empty
+
+
+def scores(console: Console, found: ModelReport) -> None:
+    """Print the scores of the model and of those beside it."""
+    summary = found.summary()
+    each = table("", *summary.columns)
+    for name in summary.index:
+        each.add_row(str(name), *summary.loc[name])
+    console.print(each)
+
+
+def doubts(console: Console, suspicions: Iterable[Suspicion]) -> None:
+    """Print what looks wrong in the table."""
+    for each in suspicions:
+        console.print(f"Suspicion: {each.sentence}")
 
 
 def timed(action: Callable[[], Answer]) -> tuple[Answer, float]:

@@ -37,12 +37,16 @@ def report(
     html: Annotated[Path | None, option("Write it as a page.", "FILE.html")] = None,
     json: Json = False,
 ) -> None:
-    """Judge a model beside logistic regression, on rows held out of learning.
+    """Judge a model beside logistic regression and gradient boosting, on rows held out of learning.
 
     Models with the given settings (the usual ones without --model) learn anew in turns, each time
     without a part of the rows, and are judged on that part. It is these that the numbers are about.
     A model of another library that was imported cannot learn here, and is judged as it is: give
     rows that it did not learn from.
+
+    It says whether the confidence can be promised, beside what chance alone would show. It names
+    what looks wrong in the table: columns that tell the class by themselves, codes such as 999 that
+    may mean missing, ids, columns that hardly differ, and effects against the schema's directions.
     It is said, too, whether they use what the schema calls protected, and how far that moves them.
 
     It ends with 0 when the report is made, and with 2 if something given is not right.
@@ -55,6 +59,7 @@ def report(
     """
     from trust_recourse import PTMClassifier, Schema, load, model_report
     from trust_recourse.files import write_whole
+    from trust_recourse.recourse import own_threshold
 
     can_be_written(html, data, schema, model)
     machine: Any = PTMClassifier(random_state=seed)
@@ -69,10 +74,11 @@ def report(
     label = target_class(wanted, classes, own if own in classes else None)
     with page.waiting(f"Judging in {folds} parts, each by a model that learns without it"):
         found = model_report(
-            quiet(machine), rows, labels, wanted=label, folds=folds, random_state=seed, schema=known
-        )
+            quiet(machine), rows, labels, wanted=label, folds=folds, random_state=seed,
+            schema=known, decision_threshold=own_threshold(machine),
+        )  # fmt: skip
     if html is not None:
-        write_whole(html, page.as_html(f"Model report: {target}", found._repr_html_()))
+        write_whole(html, page.as_html(f"Model report: {target}", found.html()))
     if json:
         page.say_json(found.to_dict())
         return
@@ -90,13 +96,16 @@ def quiet(machine: Any) -> Any:
 
 def _show(found: ModelReport, target: str) -> None:
     console = page.console()
-    console.print(f"Class {found.label} of {target}: {found.asked}. Mean ± standard deviation:")
-    summary = found.summary()
-    scores = page.table("", *summary.columns)
-    for name in summary.index:
-        scores.add_row(str(name), *summary.loc[name])
-    console.print(scores)
-    console.print("\nAccuracy is better high, the others low. What was said, and what came true:")
+    console.print(f"Class {found.label} of {target}: {found.asked}.")
+    page.scores(console, found)
+    console.print(f"\n{found.legend}\n\n{found.promise}")
+    page.doubts(console, found.suspicions)
+    console.print(f"\nAt the decision threshold {found.decision_threshold:g}, rows of each class:")
+    confusion = page.table("came true", "accepted", "refused")
+    for label, *counts in found.confusion.loc[found.scores.index[0]].itertuples():
+        confusion.add_row(str(label), *map(str, counts))
+    console.print(confusion)
+    console.print("\nWhat was said, and what came true:")
     curves = page.table("", "confidence from", "said", "came true", "rows")
     for name, part, said, came, count in found.reliability.reset_index().itertuples(index=False):
         curves.add_row(str(name), str(part), f"{said:.3f}", f"{came:.3f}", str(count))

@@ -15,6 +15,7 @@ from trust_recourse.plot.style import (
     GREY,
     SKY,
     VERMILION,
+    WHITE,
     legend,
     panels,
     plain_frame,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from trust_recourse.report import ModelReport
 
 TAIL = 0.025  # of chance, left out at either end
+FEW = 20  # rows of a bin that says little
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +41,7 @@ class ReliabilityInfo:
     """
 
     curves: dict[str, pd.DataFrame]
-    ece: dict[str, float]  # of each: the mean gap, weighted by count
+    ece: dict[str, float]  # a report's own, or else the mean gap, weighted by count
     label: Any = None  # the class that the probabilities are of
 
 
@@ -51,7 +53,9 @@ def reliability_info(
     For raw and calibrated side by side, give `{"raw": reliability_curve(y, raw), "calibrated":
     reliability_curve(y, p)}`, with y and the confidences of rows that the model did not learn from.
     """
+    known: dict[str, float] = {}
     if not isinstance(curves, Mapping):
+        known = {name: each.ece for name, each in curves.calibration.items()}
         label = curves.label if label is None else label
         table = curves.reliability
         names = table.index.get_level_values("model").unique()
@@ -67,7 +71,7 @@ def reliability_info(
     drawn = {name: _curve(curve) for name, curve in curves.items()}
     gaps = {name: (c["observed"] - c["confidence"]).abs() for name, c in drawn.items()}
     ece = {name: float(np.average(gaps[name], weights=c["count"])) for name, c in drawn.items()}
-    return ReliabilityInfo(drawn, ece, label)
+    return ReliabilityInfo(drawn, ece | known, label)
 
 
 def _curve(given: pd.DataFrame) -> pd.DataFrame:
@@ -116,6 +120,12 @@ def _draw_curve(ax: Axes, curve: pd.DataFrame) -> None:
         said, came, color=BLUE, marker="o", markersize=5, markeredgecolor=BLACK, linestyle="none",
         zorder=4, label="a bin",
     )  # fmt: skip
+    few = curve[curve["count"] < FEW]
+    if len(few):
+        ax.plot(
+            few["confidence"], few["observed"], color=WHITE, marker="o", markersize=5,
+            markeredgecolor=BLACK, linestyle="none", zorder=5, label=f"of fewer than {FEW} rows",
+        )  # fmt: skip
     ax.set_xlim(-0.02, 1.02)
     ax.set_ylim(-0.02, 1.02)
 

@@ -1,95 +1,82 @@
 """The model report: how often a model is right, and how honest its probabilities are.
 
-Every number is about rows held out of learning, and logistic regression stands beside the model on
-the very same folds, because a score says little alone.
+Every number is about rows held out of learning, and logistic regression and gradient boosting stand
+beside the model on the very same rows, because a score says little alone.
 """
 
 from __future__ import annotations
 
-import html
+import base64
+import importlib.util
+import math
 import numbers
+import textwrap
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from html import escape
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.compose import make_column_transformer
-from sklearn.impute import SimpleImputer
-from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import accuracy_score, brier_score_loss, log_loss
-from sklearn.model_selection import StratifiedKFold
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.metrics import accuracy_score, brier_score_loss, log_loss, roc_auc_score
+from sklearn.model_selection import StratifiedKFold, train_test_split
+from threadpoolctl import threadpool_limits
 
+from trust_recourse.question import Question
+from trust_recourse.recourse import own_threshold
+from trust_recourse.report.baselines import baselines
+from trust_recourse.report.calibration import (
+    Calibration,
+    check_calibration,
+    expected_calibration_error,
+    reliability_curve,
+)
 from trust_recourse.report.protected import Use, together, uses
+from trust_recourse.report.suspicions import Suspicion, suspicions
 from trust_recourse.schema import Schema
+from trust_recourse.wording import some
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Ints = NDArray[np.intp]
+Floats = NDArray[np.float64]
 Splits = list[tuple[Ints, Ints]]
 
-BASELINE = "logistic regression"
-TITLES = {"accuracy": "accuracy", "log_loss": "log-loss", "brier": "Brier", "ece": "ECE"}
-SCORES = """Class {0.label}: {0.asked}.
-Mean ± standard deviation over the folds; accuracy is better high, the others low."""
+TITLES = {
+    "auc": "AUC", "accuracy": "accuracy", "log_loss": "log-loss", "brier": "Brier", "ece": "ECE",
+}  # fmt: skip
+SPREAD = "mean ± standard deviation over the folds, ECE over all rows; "
+BETTER = "AUC and accuracy are better high, the others low"
 CURVES = "Reliability: the mean probability in a bin, and the share that was of the class."
+MANY_ROWS = 20_000  # below, the threads of the boosting wait for each other longer than they work
+CONFUSED = "At the decision threshold {:g}, rows of each class:"
+WIDEST = 100
+UNSUSPICIOUS = (
+    "Nothing in the table looks wrong: no leak, code for missing, id, constant column, or effect "
+    "against the schema's directions was found."
+)
+EACH = "Each class against all others:"
 
 
-def reliability_curve(y: ArrayLike, p: ArrayLike, bins: int = 10) -> pd.DataFrame:
-    """Set what was said beside what came true: a row for every bin that holds a prediction.
-
-    y is 0 or 1, p the probability given to 1. The bins have equal width: [0, 0.1), [0.1, 0.2), …,
-    [0.9, 1] with the default ten. `confidence` is the mean p in a bin, `observed` its share of 1s.
-
-    >>> reliability_curve([0, 1, 1, 1], [0.1, 0.85, 0.85, 1.0], bins=2)
-           confidence  observed  count
-    bin
-    0–0.5         0.1       0.0      1
-    0.5–1         0.9       1.0      3
-    """
-    came, said = np.asarray(y, dtype=np.float64), np.asarray(p, dtype=np.float64)
-    if came.shape != said.shape or came.ndim != 1 or not len(came):
-        raise ValueError(f"y is {came.shape} and p {said.shape}; expected equal lists, not empty")
-    if (odd := came[~np.isin(came, (0, 1))]).size:
-        raise ValueError(f"y holds {odd[0]:g}; expected only 0 and 1")
-    if (odd := said[~((said >= 0) & (said <= 1))]).size:
-        raise ValueError(f"p holds {odd[0]:g}; expected probabilities, from 0 to 1")
-    if not isinstance(bins, numbers.Integral) or bins < 1:
-        raise ValueError(f"bins={bins!r}; expected a whole number of at least 1")
-    edges = np.arange(bins + 1) / bins
-    at = np.searchsorted(edges[1:-1], said, side="right")
-    table = pd.DataFrame({"confidence": said, "observed": came, "count": 1}).groupby(at)
-    curve = table.agg({"confidence": "mean", "observed": "mean", "count": "sum"})
-    names = [f"{edges[k]:.4g}–{edges[k + 1]:.4g}" for k in curve.index]
-    return curve.set_axis(pd.Index(names, name="bin"))
-
-
-def expected_calibration_error(y: ArrayLike, p: ArrayLike, bins: int = 10) -> float:
-    """Average |observed − confidence| over bins of equal width, ten by default, by their counts.
-
-    In few rows even a perfect model shows some, by chance.
-
-    >>> expected_calibration_error([0, 0, 0, 1], [0.25, 0.25, 0.25, 0.25])
-    0.0
-    >>> expected_calibration_error([0, 1], [1.0, 0.0])
-    1.0
-    """
-    curve = reliability_curve(y, p, bins)
-    gap = (curve["observed"] - curve["confidence"]).abs()
-    return float(np.average(gap, weights=curve["count"]))
-
-
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class ModelReport:
     """What `model_report` found.
 
     `scores` has a row per model and two columns per score, its mean and std over the folds:
-    `scores.loc["logistic regression", ("brier", "mean")]`. `reliability` has a row per model and
-    bin, all folds together. `label` is the class that the probabilities are of. `protected` says of
-    each protected feature of the model's schema how many of the folds' models use it, and what it
-    does to the confidence of the rows held out. `fixed` says that the model, which cannot learn,
-    was judged as it is.
+    `scores.loc["logistic regression", ("brier", "mean")]`; in `summary()` the calibration error
+    (ECE) is over all rows, for in the few of a fold chance alone makes some. `calibration` says of
+    each model by name whether its confidence can be promised. `reliability` has a row per model and
+    bin of equal width, `confusion` one per model and class with the rows accepted at the
+    `decision_threshold` and those refused, `by_class` one per model and class with the scores of
+    that class against all others; each over all rows. `label` is the class that the probabilities
+    are of. `suspicions` are what looks wrong in the table.
+
+    `protected` says of each protected feature of the model's schema how many of the folds' models
+    use it, and what it does to the confidence of the rows held out. `fixed` says that the model,
+    which cannot learn, was judged as it is. With one fold there is one part held out, and no std.
     """
 
     scores: pd.DataFrame
@@ -97,103 +84,288 @@ class ModelReport:
     rows: int
     folds: int
     label: Any
+    decision_threshold: float
+    calibration: dict[str, Calibration]
+    confusion: pd.DataFrame
+    by_class: pd.DataFrame
+    suspicions: tuple[Suspicion, ...]
+    remedy: str  # for a confidence that cannot be promised
     protected: tuple[Use, ...] = ()
     fixed: bool = False
 
     @property
     def asked(self) -> str:
         """What was judged on which rows."""
+        turns = "" if self.folds == 1 else f" in {self.folds} folds"
         if not self.fixed:
-            return f"probabilities of {self.rows} rows held out of learning in {self.folds} folds"
+            return f"probabilities of {self.rows} rows held out of learning{turns}"
         return (
-            f"probabilities of {self.rows} rows in {self.folds} folds by the model as it is; they "
+            f"probabilities of {self.rows} rows{turns} by the model as it is; they "
             "say something only if it did not learn from these rows"
         )
 
+    @property
+    def legend(self) -> str:
+        """How the scores are to be read."""
+        told = BETTER if self.folds == 1 else SPREAD + BETTER
+        return f"{told[:1].upper()}{told[1:]}."
+
+    @property
+    def promise(self) -> str:
+        """Whether the model's confidence can be promised, in words, and what to do if not."""
+        own = self.calibration[self.scores.index[0]]
+        told = [own.sentence]
+        if own.verdict == "miscalibrated":
+            told.append(self.remedy)
+        if leaks := [each.column for each in self.suspicions if each.kind == "leak"]:
+            told.append(f"All that is worth nothing if {some(leaks)} will not be known in time.")
+        return " ".join(told)
+
     def summary(self) -> pd.DataFrame:
-        """Write the scores as text, `mean ± std`."""
-        texts = self.scores.map("{:.3f}".format)
-        return pd.DataFrame(
-            {t: texts[s, "mean"] + " ± " + texts[s, "std"] for s, t in TITLES.items()}
-        )
+        """Write the scores as text, `mean±std`, and the calibration error over all rows."""
+        told = self.scores.map("{:.3f}".format)
+        each = {t: told[s, "mean"] for s, t in TITLES.items()}
+        if self.folds > 1:
+            each = {t: each[t] + "±" + told[s, "std"] for s, t in TITLES.items()}
+        over_all = {name: f"{one.ece:.3f}" for name, one in self.calibration.items()}
+        return pd.DataFrame(each | {TITLES["ece"]: pd.Series(over_all)}, index=self.scores.index)
+
+    def plot(self) -> Figure:
+        """Draw what each model said, beside what came true."""
+        from trust_recourse.plot import draw_reliability, reliability_info
+
+        return cast("Figure", draw_reliability(reliability_info(self))[0].get_figure())
 
     def to_dict(self) -> dict[str, Any]:
         """Write everything in lists, texts and numbers that JSON can hold."""
         scores, curves = self.scores, self.reliability.reset_index("bin")
         told = {"rows": self.rows, "folds": self.folds, "label": self.label, "fixed": self.fixed}
         return told | {
-            "scores": {m: {s: scores.loc[m, s].to_dict() for s in TITLES} for m in scores.index},
+            "scores": {m: {s: _numbers(scores.loc[m, s]) for s in TITLES} for m in scores.index},
             "reliability": {m: curves.loc[[m]].to_dict("records") for m in scores.index},
+            "calibration": {name: each.to_dict() for name, each in self.calibration.items()},
+            "promise": self.promise,
+            "decision_threshold": self.decision_threshold,
+            "confusion": _by_model(self.confusion),
+            "by_class": _by_model(self.by_class),
+            "suspicions": [each.to_dict() for each in self.suspicions],
             "protected": [use.to_dict() for use in self.protected],
         }
 
+    def parts(self) -> Iterator[str | pd.DataFrame]:
+        """Yield the report's sentences and tables, in the order of reading."""
+        yield f"Class {self.label}: {self.asked}.\n{self.legend}"
+        yield self.summary()
+        yield self.promise
+        for each in self.suspicions:
+            yield f"Suspicion: {each.sentence}"
+        if not self.suspicions:
+            yield UNSUSPICIOUS
+        yield CONFUSED.format(self.decision_threshold)
+        yield self.confusion.loc[self.scores.index[0]]
+        if self.by_class.index.get_level_values("class").nunique() > 2:
+            yield EACH
+            yield self.by_class.round(3)
+        yield CURVES
+        yield self.reliability.round(3)
+        for use in self.protected:
+            yield use.sentence()
+
     def __str__(self) -> str:
-        scores = self.summary().rename_axis(None).to_string()
-        curves = self.reliability.to_string(float_format="{:.3f}".format)
-        used = ["\n".join(use.sentence() for use in self.protected)] if self.protected else []
-        return "\n\n".join([SCORES.format(self), scores, CURVES, curves, *used])
+        return "\n\n".join(
+            textwrap.fill(part, WIDEST) if isinstance(part, str) else part.to_string()
+            for part in self.parts()
+        )
+
+    def html(self) -> str:
+        """As HTML; drawn, too, where the extra `plot` is installed."""
+        if importlib.util.find_spec("matplotlib") is None:
+            return self._repr_html_()
+        from trust_recourse.plot.picture import png
+
+        drawn = base64.b64encode(png(self.plot())).decode()
+        alt = "What each model said, beside what came true, in bins"
+        return f'{self._repr_html_()}<img alt="{alt}" src="data:image/png;base64,{drawn}">'
 
     def _repr_html_(self) -> str:
-        scores, curves = self.summary().to_html(), self.reliability.round(3).to_html()
-        used = "".join(f"<p>{html.escape(use.sentence())}</p>" for use in self.protected)
-        return f"<p>{html.escape(SCORES.format(self))}</p>{scores}<p>{CURVES}</p>{curves}{used}"
+        return "".join(
+            f"<p>{escape(part)}</p>" if isinstance(part, str) else part.to_html()
+            for part in self.parts()
+        )
 
 
 def model_report(
     model: Any, X: Any, y: Any, *, wanted: Any = None, folds: int = 5, random_state: int = 0,
-    schema: Schema | None = None,
+    schema: Schema | None = None, decision_threshold: float | None = None,
 ) -> ModelReport:  # fmt: skip
-    """Score a clone of `model` and logistic regression on the same stratified folds.
+    """Score a clone of `model`, logistic regression and gradient boosting on the same folds.
 
-    X is a DataFrame or a numeric array, y holds two classes, and the model is any scikit-learn
-    classifier with `predict_proba`, fitted or not. The schema, the model's own if None and inferred
-    where it has none, says which columns are numbers and which values are missing: for the
-    regression numbers are standardised (missing ones replaced by the median, and marked), all else
-    is one-hot. A model that was read from another library, or a scorecard, cannot learn: it is
-    judged as it is, so give it rows that it did not learn from.
+    X is a DataFrame or a numeric array, y holds two or more classes, and the model is any
+    scikit-learn classifier with `predict_proba`, fitted or not. The schema, the model's own if None
+    and inferred where it has none, says which columns are numbers and which values are missing: for
+    the regression numbers are standardised (missing ones replaced by the median, and marked), all
+    else is one-hot; the boosting, scikit-learn's by histograms, takes categories and missing values
+    as they are, and stops early. A model that was read from another library, or a scorecard, cannot
+    learn: it is judged as it is, so give it rows that it did not learn from.
 
-    Scored is the probability of the class `wanted`, the greater label if None: accuracy (a tie at ½
-    counts as that class), log-loss, Brier score, and the expected calibration error in ten bins of
-    equal width, weighted by count. A model whose `random_state` is None gets the report's. It says
-    whether the models learnt use what the schema calls protected, too.
+    Scored is the probability of the class `wanted`, the model's own if None, or else the greater of
+    two: AUC, accuracy (a tie at ½ counts as that class), log-loss, Brier score, and the expected
+    calibration error in ten bins of equal count. It says whether the confidence can be promised,
+    that is, whether its error is no greater than chance alone makes it (see
+    `trust_recourse.report.check_calibration`); who is accepted at the decision threshold, the
+    model's own or ½ if None; what looks wrong in the table (see
+    `trust_recourse.report.check_table`); and whether the models learnt use what the schema calls
+    protected. A model whose `random_state` is None gets the report's.
 
     >>> from trust_recourse import PTMClassifier, haberman
     >>> report = model_report(PTMClassifier(epochs=5), *haberman(), folds=3)
     >>> report.summary().index.tolist()
-    ['PTMClassifier', 'logistic regression']
+    ['PTMClassifier', 'logistic regression', 'gradient boosting']
     """
-    rows = X if isinstance(X, pd.DataFrame) else np.asarray(X, dtype=np.float64)
-    classes, target, splits = _folded(y, len(rows), folds, random_state)
-    labels = classes.tolist()
-    if wanted is not None and wanted not in labels:
-        raise ValueError(f"wanted={wanted!r}; expected one of the classes {labels}")
-    at = 1 if wanted is None else labels.index(wanted)
-    came = (target == at).astype(np.intp)
-    fixed = not hasattr(model, "fit")
-    if fixed and set(model.classes_.tolist()) != set(labels):
-        theirs = model.classes_.tolist()
-        raise ValueError(f"y holds the classes {labels}, the model has {theirs}; expected the same")
-    machine, schema = (
-        (model, schema or model.schema_) if fixed else _unfitted(model, schema, rows, random_state)
-    )
-    learners = {type(model).__name__: (machine, rows)}
-    codes = schema.encode(rows)
-    learners[BASELINE] = (_baseline(schema), codes)
-    scores, curves, used = {}, {}, []
-    for name, (learner, x) in learners.items():
-        p, take = np.empty(len(target)), x.iloc if isinstance(x, pd.DataFrame) else x
+    table = _Table.of(model, X, y, wanted, schema, decision_threshold, random_state)
+    fewest = int(np.bincount(table.target).min())
+    if not isinstance(folds, numbers.Integral) or not 2 <= folds <= fewest:
+        expected = f"from 2 to {fewest}, the rows of the smaller class"
+        raise ValueError(f"folds={folds!r}; expected a whole number {expected}")
+    folding = StratifiedKFold(folds, shuffle=True, random_state=random_state)
+    return _report(table, list(folding.split(np.zeros(len(table.target)), table.target)))
+
+
+def holdout_report(
+    model: Any, X: Any, y: Any, *, holdout: float = 0.25, wanted: Any = None, random_state: int = 0,
+    schema: Schema | None = None, decision_threshold: float | None = None,
+) -> ModelReport:  # fmt: skip
+    """The same as `model_report`, on one part of the rows held out: quicker, and less sure.
+
+    `holdout` is the share of the rows, of each class alike.
+    """
+    table = _Table.of(model, X, y, wanted, schema, decision_threshold, random_state)
+    try:
+        split = train_test_split(
+            np.arange(len(table.target)), test_size=holdout, stratify=table.target,
+            random_state=random_state,
+        )  # fmt: skip
+    except ValueError as error:
+        counts = np.bincount(table.target).tolist()
+        raise ValueError(
+            f"holdout={holdout!r} of classes with {counts} rows; expected a share that leaves rows "
+            f"of each class on either side ({error})"
+        ) from None
+    return _report(table, [(split[0], split[1])])
+
+
+@dataclass(frozen=True, eq=False)
+class _Table:
+    """What is judged, on what: rows as the model takes them, their codes, their classes."""
+
+    model: Any
+    rows: Any
+    codes: Floats
+    classes: NDArray[Any]
+    target: Ints
+    label: Any
+    schema: Schema
+    threshold: float
+    seed: int
+
+    @property
+    def fixed(self) -> bool:
+        return not hasattr(self.model, "fit")
+
+    @classmethod
+    def of(
+        cls, model: Any, X: Any, y: Any, wanted: Any, schema: Schema | None,
+        threshold: float | None, seed: int,
+    ) -> _Table:  # fmt: skip
+        rows = X if isinstance(X, pd.DataFrame) else np.asarray(X, dtype=np.float64)
+        classes, target = _classes(y, len(rows))
+        labels = classes.tolist()
+        own = getattr(model, "wanted_", None)
+        wanted = own if wanted is None and own in labels else wanted
+        if wanted is not None and wanted not in labels:
+            raise ValueError(f"wanted={wanted!r}; expected one of the classes {labels}")
+        if wanted is None and len(labels) > 2:
+            raise ValueError(
+                f"y holds {len(labels)} classes, {some(labels)}: say which one is hoped for by "
+                "wanted=..."
+            )
+        fixed = not hasattr(model, "fit")
+        if fixed and set(model.classes_.tolist()) != set(labels):
+            theirs = model.classes_.tolist()
+            raise ValueError(
+                f"y holds the classes {labels}, the model has {theirs}; expected the same"
+            )
+        asked = Question(decision_threshold=threshold).decision_threshold or own_threshold(model)
+        machine, schema = (
+            (model, schema or model.schema_) if fixed else _unfitted(model, schema, rows, seed)
+        )
+        label = labels[-1] if wanted is None else wanted
+        return cls(machine, rows, schema.encode(rows), classes, target, label, schema, asked, seed)
+
+
+def _report(table: _Table, splits: Splits) -> ModelReport:
+    held = np.sort(np.concatenate([held for _, held in splits]))
+    fewest = min(int(np.bincount(table.target[learnt]).min()) for learnt, _ in splits)
+    at = table.classes.tolist().index(table.label)
+    came = (table.target == at).astype(np.intp)
+    own, p = _held_out(table, table.model, table.rows, splits)
+    said = {type(table.model).__name__: p}
+    others = baselines(table.schema, table.codes, fewest, table.seed)
+    for name, (learner, codes) in others.items():
+        said[name] = _held_out(table, learner, codes, splits)[1]
+    judged = {name: (came[held], p[held, at]) for name, p in said.items()}
+    scores = {name: _scores(came, p[:, at], splits) for name, p in said.items()}
+    return ModelReport(
+        scores=pd.DataFrame.from_dict(scores, orient="index").rename_axis("model"),
+        reliability=_stacked({name: reliability_curve(*each) for name, each in judged.items()}),
+        rows=len(held), folds=len(splits), label=table.label, decision_threshold=table.threshold,
+        calibration={
+            name: check_calibration(*each, threshold=table.threshold, random_state=table.seed)
+            for name, each in judged.items()
+        },
+        confusion=_stacked({name: _confusion(table, p[:, at], held) for name, p in said.items()}),
+        by_class=_stacked({name: _each(table, p, held) for name, p in said.items()}),
+        suspicions=tuple(suspicions(table.codes, came, table.schema, table.label)),
+        remedy=_remedy(table.model),
+        protected=_used(table, own, splits), fixed=table.fixed,
+    )  # fmt: skip
+
+
+def _held_out(table: _Table, learner: Any, x: Any, splits: Splits) -> tuple[list[Any], Floats]:
+    """A learner fitted for each split, and the probabilities of each class in what is held out.
+
+    What cannot learn is as it is.
+    """
+    y, labels = table.classes[table.target], table.classes.tolist()
+    p, models = np.zeros((len(y), len(labels))), []
+    threads = 1 if len(y) < MANY_ROWS and learner is not table.model else None
+    with threadpool_limits(threads, "openmp"):
         for learnt, held in splits:
-            fitted = learner
-            if name == BASELINE or not fixed:
-                fitted = clone(learner).fit(take[learnt], classes[target[learnt]])
-            p[held] = fitted.predict_proba(take[held])[:, list(fitted.classes_).index(labels[at])]
-            if name != BASELINE and not fixed:
-                used.append(uses(fitted, schema, codes[held]))
-        scores[name], curves[name] = _scores(came, p, splits), reliability_curve(came, p)
-    table = pd.DataFrame.from_dict(scores, orient="index").rename_axis("model")
-    curve = pd.concat(curves, names=["model"])
-    told = uses(model, schema, codes) if fixed else together(used)
-    return ModelReport(table, curve, len(target), folds, labels[at], told, fixed)
+            learns = hasattr(learner, "fit")
+            model = clone(learner).fit(_taken(x, learnt), y[learnt]) if learns else learner
+            known = np.asarray(model.classes_).tolist()
+            columns = [known.index(label) for label in labels]
+            p[held] = model.predict_proba(_taken(x, held))[:, columns]
+            models.append(model)
+    return models, p
+
+
+def _used(table: _Table, fitted: list[Any], splits: Splits) -> tuple[Use, ...]:
+    """What each protected feature does in the models, which is told of two classes alone."""
+    if len(table.classes) > 2:
+        return ()
+    if table.fixed:
+        return uses(table.model, table.schema, table.codes)
+    each = zip(fitted, splits, strict=True)
+    return together([uses(m, table.schema, table.codes[held]) for m, (_, held) in each])
+
+
+def _stacked(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
+    return pd.concat(tables, names=["model"])
+
+
+def _taken(x: Any, rows: Ints) -> Any:
+    return x.iloc[rows] if isinstance(x, pd.DataFrame) else x[rows]
 
 
 def _unfitted(model: Any, schema: Schema | None, rows: Any, seed: int) -> tuple[Any, Schema]:
@@ -208,42 +380,69 @@ def _unfitted(model: Any, schema: Schema | None, rows: Any, seed: int) -> tuple[
     return machine, known
 
 
-def _folded(y: Any, rows: int, folds: int, seed: int) -> tuple[NDArray[Any], Ints, Splits]:
-    """Give the two classes, each row's place among them, and the folds."""
+def _classes(y: Any, rows: int) -> tuple[NDArray[Any], Ints]:
+    """Give the classes, and each row's place among them."""
     labels = np.asarray(y)
     if labels.shape != (rows,):
         raise ValueError(f"y has shape {labels.shape} and X {rows} rows; expected one label a row")
     classes, target = np.unique(labels, return_inverse=True)
-    if len(classes) != 2:
-        raise ValueError(f"y holds {len(classes)} classes; expected two")
-    fewest = int(np.bincount(target).min())
-    if not isinstance(folds, numbers.Integral) or not 2 <= folds <= fewest:
-        wanted = f"from 2 to {fewest}, the rows of the smaller class"
-        raise ValueError(f"folds={folds!r}; expected a whole number {wanted}")
-    folding = StratifiedKFold(folds, shuffle=True, random_state=seed)
-    return classes, target, list(folding.split(np.zeros(rows), target))
+    if len(classes) < 2:
+        raise ValueError(f"y holds {len(classes)} classes; expected two or more")
+    return classes, target
 
 
-def _baseline(schema: Schema) -> Any:
-    """Make a logistic regression on a schema's codes, in which missing is NaN."""
-    numeric = [at for at, f in enumerate(schema.features) if f.kind in ("number", "integer")]
-    listed = [at for at in range(len(schema)) if at not in numeric]
-    impute = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
-    columns = make_column_transformer(
-        (make_pipeline(impute, StandardScaler()), numeric),
-        (OneHotEncoder(handle_unknown="ignore"), listed),
-    )
-    return make_pipeline(columns, LogisticRegression(max_iter=10_000))
-
-
-def _scores(target: Ints, p: NDArray[Any], splits: Splits) -> dict[tuple[str, str], float]:
-    table = pd.DataFrame(
-        {
-            "accuracy": accuracy_score(target[held], p[held] >= 0.5),
-            "log_loss": log_loss(target[held], p[held]),
-            "brier": brier_score_loss(target[held], p[held]),
-            "ece": expected_calibration_error(target[held], p[held]),
-        }
-        for _, held in splits
-    )
+def _scores(came: Ints, p: Floats, splits: Splits) -> dict[tuple[str, str], float]:
+    table = pd.DataFrame(_scored(came[held], p[held]) for _, held in splits)
     return {(s, part): float(table[s].agg(part)) for s in TITLES for part in ("mean", "std")}
+
+
+def _scored(came: Ints, p: Floats) -> dict[str, float]:
+    return {
+        "auc": roc_auc_score(came, p),
+        "accuracy": accuracy_score(came, p >= 0.5),
+        "log_loss": log_loss(came, p),
+        "brier": brier_score_loss(came, p),
+        "ece": expected_calibration_error(came, p, strategy="quantile"),
+    }
+
+
+def _confusion(table: _Table, p: Floats, held: Ints) -> pd.DataFrame:
+    """How many of each class are accepted as the wanted one, and how many refused."""
+    size, accepted = len(table.classes), p[held] >= table.threshold
+    counts = {
+        "accepted": np.bincount(table.target[held][accepted], minlength=size),
+        "refused": np.bincount(table.target[held][~accepted], minlength=size),
+    }
+    return pd.DataFrame(counts, index=pd.Index(table.classes, name="class"))
+
+
+def _each(table: _Table, p: Floats, held: Ints) -> pd.DataFrame:
+    rows = [_scored((table.target[held] == at).astype(np.intp), p[held, at])
+            for at in range(len(table.classes))]  # fmt: skip
+    return pd.DataFrame(rows, index=pd.Index(table.classes, name="class"))
+
+
+def _remedy(model: Any) -> str:
+    """What to do about a confidence that cannot be promised."""
+    given = model.get_params(deep=False) if hasattr(model, "get_params") else {}
+    ways = [
+        f"{name} {better}"
+        for name, better, worse in (
+            ("calibration", "sigmoid", (None,)), ("link", "logistic", ("margin", "vote")),
+        )
+        if name in given and given[name] in worse
+    ]  # fmt: skip
+    if ways:
+        return f"Learn again with {' or '.join(ways)}."
+    if "calibration" in given or "link" in given:
+        return "Promise no more than came true, or learn from more rows."
+    return "Calibrate it on rows held out: scikit-learn's CalibratedClassifierCV does."
+
+
+def _numbers(told: Any) -> dict[str, float | None]:
+    return {str(k): None if math.isnan(value) else float(value) for k, value in told.items()}
+
+
+def _by_model(table: pd.DataFrame) -> dict[str, Any]:
+    models = table.index.get_level_values("model").unique()
+    return {str(name): table.loc[name].reset_index().to_dict("records") for name in models}

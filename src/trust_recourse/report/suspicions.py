@@ -1,0 +1,261 @@
+"""What looks wrong in a table before any model is believed: leaks, codes, ids, directions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import StratifiedKFold
+from sklearn.tree import DecisionTreeClassifier
+
+from trust_recourse.report.baselines import NUMBERS, regression
+from trust_recourse.schema import Feature, Schema
+from trust_recourse.schema.scalars import plain
+from trust_recourse.wording import written
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+Kind = Literal["leak", "sentinel", "id", "constant", "direction"]
+
+LEAK = 0.99  # AUC of a column alone
+FEWEST = 10  # rows of the smaller class, for a column to be judged by
+LOOKED_AT = 20_000  # rows, of many
+FEW = 20  # rows whose values may all differ by chance
+CODES = (-1, -7, -8, -9, -99, -999, -9999, 666, 777, 888, 999, 9999, 99999, 999999)
+TOGETHER = 3  # codes at one end
+DISTINCT = 8  # other values, for one that is no usual code to stand apart
+OTHERS = (0.01, 100)  # the share, and the rows, of a column that is not nearly constant
+CONTRARY, CLEAR = 0.05, 3.29  # how far an AUC is on the wrong side of ½, also in its deviations
+ORDERED = (*NUMBERS, "ordinal", "boolean")
+
+
+@dataclass(frozen=True)
+class Suspicion:
+    """Something in a column that should be looked at before the model is believed."""
+
+    column: str
+    kind: Kind
+    seen: str
+    advice: str
+    codes: tuple[float, ...] = ()  # of kind "sentinel": the values that may mean missing
+
+    @property
+    def sentence(self) -> str:
+        """What was seen and what to do, in words."""
+        return f"{self.column}: {self.seen}. {self.advice}."
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON can hold it."""
+        return {
+            "column": self.column, "kind": self.kind, "seen": self.seen, "advice": self.advice,
+            "codes": list(self.codes),
+        }  # fmt: skip
+
+
+def check_table(
+    X: Any, y: Any, schema: Schema | None = None, *, wanted: Any = None
+) -> tuple[Suspicion, ...]:
+    """Look for what often makes a model worthless, column by column.
+
+    A leak: one column that alone tells the class with an AUC of 0.99 or more, on rows held out. A
+    sentinel: a number far from all others, again and again, or the usual codes below 0. An id:
+    another number in each row, in its order, or all numbers of a range. A column that is nearly
+    constant. A direction: the schema lets a feature only rise (or fall), and in the data that
+    lowers the share of `wanted`, the greater label if None, alone and beside all other columns.
+
+    >>> import pandas as pd
+    >>> X = pd.DataFrame({"income": [*range(10, 58), 999, 999, 999]})
+    >>> print(*(each.sentence for each in check_table(X, [0, 1, 1] * 17)))
+    income: 999 in 3 of 51 rows, where all others are from 10 to 57. If it means missing, say so in
+    the schema: missing: [999].
+    """
+    schema = Schema.infer(X) if schema is None else schema
+    labels = np.asarray(y)
+    classes = np.unique(labels).tolist()
+    if wanted is not None and wanted not in classes:
+        raise ValueError(f"wanted={wanted!r}; expected one of the classes {classes}")
+    codes = schema.encode(X)
+    if labels.shape != (len(codes),):
+        raise ValueError(f"y has shape {labels.shape} and X {len(codes)} rows; expected one a row")
+    label = plain(classes[-1] if wanted is None else wanted)
+    return tuple(suspicions(codes, (labels == label).astype(np.intp), schema, label))
+
+
+def suspicions(codes: Floats, came: Ints, schema: Schema, label: Any) -> Iterator[Suspicion]:
+    """The same of codes, and of 1s where the class is `label`."""
+    enough = FEWEST <= came.sum() <= len(came) - FEWEST
+    for feature, column in zip(schema, codes.T, strict=True):
+        if constant := _constant(feature, column):
+            yield constant
+            continue
+        if enough:
+            yield from _leak(feature, column, came, label)
+        yield from _id(feature, column)
+        if feature.kind in NUMBERS:
+            yield from _sentinel(feature, column)
+    if enough:
+        yield from _directions(codes, came, schema, label)
+
+
+# ---------------------------------------------------------------- one column
+
+
+def _constant(feature: Feature, column: Floats) -> Suspicion | None:
+    values, counts = np.unique(column, return_counts=True)
+    others = int(len(column) - counts.max())
+    if others >= min(OTHERS[0] * len(column), OTHERS[1]):
+        return None
+    value = feature.describe_code(values[counts.argmax()])
+    seen = f"{value} in {'all' if not others else f'all but {others} of'} {len(column)} rows"
+    advice = "It can tell nothing" if not others else "It can tell little"
+    return Suspicion(feature.name, "constant", seen, f"{advice}: leave it out")
+
+
+def _leak(feature: Feature, column: Floats, came: Ints, label: Any) -> Iterator[Suspicion]:
+    rows = slice(None, None, -(-len(came) // LOOKED_AT))
+    auc = _alone(feature, column[rows], came[rows])
+    if auc >= LEAK:
+        yield Suspicion(
+            feature.name, "leak", f"it alone tells class {label} with an AUC of {auc:.3f}",
+            "Is it known before the decision? If it is only a trace of the outcome, leave it out",
+        )  # fmt: skip
+
+
+def _alone(feature: Feature, column: Floats, came: Ints) -> float:
+    """The AUC of one column on rows held out: by its order, or by what its values had."""
+    if not 1 < came.sum() < len(came) - 1:
+        return 0.5
+    known, p = np.where(np.isnan(column), -np.inf, column), np.empty(len(came))
+    folds = min(3, int(came.sum()), int(len(came) - came.sum()))
+    for learnt, held in StratifiedKFold(folds, shuffle=True, random_state=0).split(known, came):
+        p[held] = _told(feature, column[learnt], came[learnt], column[held])
+    ranked = roc_auc_score(came, rankdata(known)) if feature.kind in ORDERED else 0.5
+    return float(max(ranked, 1 - ranked, roc_auc_score(came, p)))
+
+
+def _told(feature: Feature, learnt: Floats, came: Ints, held: Floats) -> Floats:
+    if feature.kind not in ORDERED:
+        size = len(feature.values) + 1
+        at, asked = (np.nan_to_num(x, nan=size - 1).astype(np.intp) for x in (learnt, held))
+        ones, rows = np.bincount(at, came, size), np.bincount(at, minlength=size)
+        told: Floats = ((ones + came.mean()) / (rows + 1))[asked]
+        return told
+    tree = DecisionTreeClassifier(max_leaf_nodes=8, min_samples_leaf=3, random_state=0)
+    p: Floats = tree.fit(learnt[:, None], came).predict_proba(held[:, None])[:, 1]
+    return p
+
+
+def _id(feature: Feature, column: Floats) -> Iterator[Suspicion]:
+    known = column[~np.isnan(column)]
+    rows, values = len(known), len(np.unique(known))
+    if rows <= FEW:
+        return
+    advice = "If it only names the rows, leave it out"
+    if feature.kind == "category" and values > rows / 2:
+        yield Suspicion(feature.name, "id", f"{values} values in {rows} rows", advice)
+    if feature.kind not in NUMBERS or values < rows:
+        return
+    steps, whole = np.diff(known), (known % 1 == 0).all()
+    follows = (steps > 0).all() or (steps < 0).all()
+    if follows and (whole or np.allclose(steps, steps[0], rtol=1e-6, atol=0)):
+        way = "rises" if steps[0] > 0 else "falls"
+        seen = f"another number in each of {rows} rows, which {way} from row to row"
+        yield Suspicion(feature.name, "id", seen, advice)
+    elif whole and np.ptp(known) < 2 * rows:
+        low, high = written(known.min()), written(known.max())
+        seen = f"another number in each of {rows} rows, all from {low} to {high}"
+        yield Suspicion(feature.name, "id", seen, advice)
+
+
+def _sentinel(feature: Feature, column: Floats) -> Iterator[Suspicion]:
+    known = column[~np.isnan(column)]
+    values, counts = np.unique(known, return_counts=True)
+    below = [-value for value in _apart(-values[::-1], counts[::-1])]
+    own = _below_zero(values) or _apart(values, counts) or sorted(below)
+    if not own:
+        return
+    rest, many = values[~np.isin(values, own)], int(counts[np.isin(values, own)].sum())
+    named = ", ".join(map(written, own))
+    yield Suspicion(
+        feature.name, "sentinel",
+        f"{named} in {many} of {len(column)} rows, where all others are from "
+        f"{written(rest[0])} to {written(rest[-1])}",
+        f"If {'it means' if len(own) == 1 else 'they mean'} missing, say so in the schema: "
+        f"missing: [{named}]",
+        tuple(own),
+    )  # fmt: skip
+
+
+def _below_zero(values: Floats) -> list[float]:
+    """The usual codes, where nothing else is below 0 and something is above."""
+    below = values[values < 0].tolist()
+    return below if set(below) <= set(CODES) and (values > 1).any() else []
+
+
+def _apart(values: Floats, counts: Ints) -> list[float]:
+    """The greatest values, each repeated, that lie further from all others than these spread."""
+    for at in range(len(values) - 1, max(len(values) - 1 - TOGETHER, 2), -1):
+        usual = np.isin(abs(values[at:]), CODES)
+        if (counts[at:] < np.where(usual, 2, 3)).any():
+            return []
+        if not usual.all() and at < DISTINCT:
+            continue
+        if values[at] - values[at - 1] > values[at - 1] - values[0]:
+            return [*values[at:].tolist()]
+    return []
+
+
+# ---------------------------------------------------------------- beside the schema
+
+
+def _directions(codes: Floats, came: Ints, schema: Schema, label: Any) -> Iterator[Suspicion]:
+    """Features whose values go the wrong way, alone and beside all others."""
+    ways = {at: _way(feature) for at, feature in enumerate(schema)}
+    against = [at for at, way in ways.items() if way and _contrary(codes[:, at], came, way)]
+    if not against:
+        return
+    ordered = [at for at, feature in enumerate(schema) if feature.kind in ORDERED]
+    slopes = regression(schema, ORDERED).fit(codes, came)[-1].coef_[0][: len(ordered)]
+    for at in against:
+        if slopes[ordered.index(at)] * ways[at] >= 0:
+            continue
+        feature, way = schema[at], ways[at]
+        auc = _ranked(codes[:, at], came)[0]
+        more, fewer = ("higher", "rises") if way > 0 else ("lower", "falls")
+        stated = getattr(feature, "monotone", None)
+        rule = f"monotone: {stated}" if stated else f"direction: {feature.direction}"
+        yield Suspicion(
+            feature.name, "direction",
+            f"{rule}, but the {more} it is, the fewer rows are of class {label}: AUC {auc:.2f} "
+            "alone, and no better beside the other columns",
+            f"Is it coded the other way round? As it is, nobody gains when it {fewer}",
+        )  # fmt: skip
+
+
+def _way(feature: Feature) -> int:
+    """1 if only a rise should help, −1 if only a fall, 0 if nothing is said."""
+    moves = feature.direction if feature.movable else None
+    stated = str(getattr(feature, "monotone", None) or moves)
+    return {"increasing": 1, "increase": 1, "decreasing": -1, "decrease": -1}.get(stated, 0)
+
+
+def _contrary(column: Floats, came: Ints, way: int) -> bool:
+    auc, deviation = _ranked(column, came)
+    against = (0.5 - auc) * way
+    return against >= CONTRARY and against >= CLEAR * deviation
+
+
+def _ranked(column: Floats, came: Ints) -> tuple[float, float]:
+    """The AUC of a column's order, and its deviation where it tells nothing (Mann–Whitney)."""
+    known = ~np.isnan(column)
+    ones = int(came[known].sum())
+    others = int(known.sum()) - ones
+    if not (ones and others):
+        return 0.5, 1.0
+    auc = float(roc_auc_score(came[known], column[known]))
+    return auc, float(np.sqrt((ones + others + 1) / (12 * ones * others)))

@@ -1,0 +1,184 @@
+"""What looks wrong in a table is named, and what is merely good, rare or large is not."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from trust_recourse import Schema, german_credit, german_credit_schema, haberman, model_report
+from trust_recourse.report import check_table
+from trust_recourse.report.suspicions import _way
+
+ROWS = 400
+
+
+@pytest.fixture
+def table():
+    """Columns with nothing wrong, and the class."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, ROWS)
+    X = pd.DataFrame(
+        {
+            "income": rng.lognormal(8, 0.6, ROWS).round(),
+            "age": rng.integers(18, 80, ROWS),
+            "score": y + rng.normal(size=ROWS) * 0.45,  # good: an AUC of .94
+            "town": rng.choice(["a", "b", "c"], ROWS),
+            "rare": rng.random(ROWS) < 0.03,
+            "late": rng.integers(0, 12, ROWS),
+            "debts": rng.choice([0, 0, 0, 1, 2, 9], ROWS),
+        }
+    )
+    return X, y
+
+
+def kinds(X, y, schema=None, **how):
+    return {(each.column, each.kind) for each in check_table(X, y, schema, **how)}
+
+
+def test_nothing_is_suspected_where_nothing_is_wrong(table):
+    assert kinds(*table) == set()
+    X, y = german_credit()
+    assert kinds(X, y, german_credit_schema()) == kinds(X, y) == set()
+    assert kinds(X, y, german_credit_schema(), wanted=0) <= {(n, "direction") for n in X}
+    assert kinds(*haberman()) == set()
+
+
+def test_a_column_that_tells_the_class_alone_is_named(table):
+    X, y = table
+    rng = np.random.default_rng(1)
+    leaks = {
+        "rising": y + rng.normal(size=ROWS) * 0.2,
+        "falling": -y + rng.normal(size=ROWS) * 0.2,
+        "apart": np.where(y == 1, rng.choice([-2.0, 2.0], ROWS), 0) + rng.normal(size=ROWS) * 0.1,
+        "word": np.where(y == 1, rng.choice(["x", "z"], ROWS), "y"),
+        "gone": np.where(y == 1, np.nan, rng.normal(size=ROWS)),
+        "flag": y == 1,
+    }
+    X = X.assign(**leaks)
+    schema = Schema.infer(X, missing={"gone": (float("nan"),)})
+    assert kinds(X, y, schema) == {(name, "leak") for name in leaks}
+    [first] = [each for each in check_table(X, y, schema) if each.column == "flag"]
+    assert "AUC of 1.000" in first.sentence
+    assert "leave it out" in first.sentence
+
+
+@pytest.mark.parametrize(
+    ("column", "codes", "found"),
+    [
+        ("age", (999,), (999,)),
+        ("age", (666, 999), (666, 999)),
+        ("age", (-9,), (-9,)),
+        ("age", (-7, -8, -9), (-9, -8, -7)),
+        ("income", (-99,), (-99,)),
+        ("income", (10**6 - 1,), (10**6 - 1,)),
+        ("age", (5000,), (5000,)),  # no usual code, but far away and repeated
+        ("age", (-400,), (-400,)),
+        ("late", (96, 98), (96, 98)),
+        ("age", (95,), ()),
+        ("income", (999,), ()),  # an income like others
+    ],
+)
+def test_codes_that_may_mean_missing_are_named(table, column, codes, found):
+    X, y = table
+    X = X.copy()
+    for at, code in enumerate(codes):
+        X.loc[at::40, column] = code
+    told = [each for each in check_table(X, y) if each.column == column]
+    assert [each.codes for each in told] == ([found] if found else [])
+    if found:
+        assert kinds(X, y, Schema.infer(X, missing={column: codes})) == set()
+        assert "missing: [" in told[0].advice
+
+
+def test_one_outlier_is_no_code(table):
+    X, y = table
+    X.loc[7, "age"] = 999
+    assert kinds(X, y) == set()
+
+
+def test_what_names_the_rows_is_named(table):
+    X, y = table
+    rng = np.random.default_rng(2)
+    names = {
+        "row": np.arange(ROWS),
+        "back": np.arange(ROWS)[::-1] * 10,
+        "dealt": rng.permutation(ROWS) + 1,
+        "share": np.arange(ROWS) / ROWS,
+        "account": [f"K-{at}" for at in range(ROWS)],
+    }
+    assert kinds(X.assign(**names), y) == {(name, "id") for name in names}
+    by_income = X.sort_values("income")  # sorted, but with ties: a table may be
+    assert kinds(by_income, y[by_income.index]) == set()
+
+
+def test_what_hardly_differs_is_named(table):
+    X, y = table
+    X = X.assign(same=3, nearly=[1] * 2 + [0] * (ROWS - 2), word="a")
+    assert kinds(X, y) == {(name, "constant") for name in ("same", "nearly", "word")}
+    told = {each.column: each.seen for each in check_table(X, y)}
+    assert told["nearly"] == f"0 in all but 2 of {ROWS} rows"
+
+
+def test_an_effect_against_the_schema_is_named(table):
+    X, y = table
+    schema = (
+        Schema.infer(X).update("score", direction="decrease").update("age", direction="increase")
+    )
+    assert kinds(X, y, schema) == {("score", "direction")}
+    assert kinds(X, y, schema, wanted=0) == set()
+    assert kinds(X, y, schema.update("score", direction="increase")) == set()
+    assert kinds(X, y, schema.update("score", mutable=False)) == set()
+    [told] = check_table(X, y, schema)
+    assert told.seen.startswith("direction: decrease, but the lower it is, the fewer rows are of")
+
+
+def test_an_effect_that_another_column_explains_is_not(table):
+    X, y = table
+    rng = np.random.default_rng(3)
+    X["shadow"] = -X["score"] + rng.normal(size=ROWS) * 0.3 + 0.1 * y
+    y = (
+        X["score"] + 0.4 * (X["shadow"] + X["score"]) + rng.normal(size=ROWS) * 0.3 > 0.5
+    ).to_numpy()
+    alone = Schema.infer(X[["shadow"]]).update("shadow", direction="increase")
+    assert ("shadow", "direction") in kinds(X[["shadow"]], y, alone)
+    assert kinds(X, y, Schema.infer(X).update("shadow", direction="increase")) == set()
+
+
+def test_few_rows_are_not_judged():
+    X = pd.DataFrame({"n": range(12), "m": [1, 2] * 6})
+    assert kinds(X, [0] * 6 + [1] * 6) == set()
+
+
+def test_wrong_questions_are_refused_in_words(table):
+    X, y = table
+    with pytest.raises(ValueError, match=r"wanted=7; expected one of the classes \[0, 1\]"):
+        check_table(X, y, wanted=7)
+    with pytest.raises(ValueError, match=r"y has shape \(3,\) and X 400 rows; expected one a row"):
+        check_table(X, y[:3])
+
+
+def test_a_report_names_them_and_does_not_promise_what_leaks(table):
+    from sklearn.linear_model import LogisticRegression
+
+    X, y = table
+    X = X[["age", "score"]].assign(paid=y * 2.0, row=np.arange(ROWS))
+    report = model_report(LogisticRegression(max_iter=1000), X, y, folds=2)
+    assert {(each.column, each.kind) for each in report.suspicions} == {
+        ("paid", "leak"), ("row", "id"),
+    }  # fmt: skip
+    assert "worth nothing if 'paid' will not be known in time" in report.promise
+    text = " ".join(str(report).split())
+    for each in report.suspicions:
+        assert each.sentence in text
+        assert each.sentence in report._repr_html_()
+        assert each.to_dict() in report.to_dict()["suspicions"]
+
+
+def test_what_a_schema_calls_monotone_counts_before_its_direction():
+    told = {"increasing": 1, "decreasing": -1, None: 1}
+    for stated, way in told.items():
+        feature = SimpleNamespace(monotone=stated, movable=True, direction="increase")
+        assert _way(feature) == way
