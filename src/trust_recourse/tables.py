@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 SEPARATORS = ",;\t|"
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")  # could steer a terminal
+MOST_CLASSES = 50  # of a target; with more it is a number, or a name
 LINES = 20  # of one record of a CSV; in a longer one a quote is missing
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")  # how one begins
 PARQUET, ZIP = b"PAR1", b"PK\x03\x04"
@@ -59,15 +60,16 @@ class Table:
         return self.cells[name]
 
     def labels(self, target: str) -> NDArray[Any]:
-        """The class of each row: two classes, none blank."""
+        """The class of each row: two classes or a few, none blank."""
         from trust_recourse.wording import some
 
         given = self._guessed(self.column(target))
         classes = given.dropna().unique().tolist()
-        if len(classes) != 2:
+        if not 2 <= len(classes) <= MOST_CLASSES:
             raise TableError(
                 f"{self.path}: column {target!r} holds {len(classes)} different values "
-                f"({some(classes)}); a target has two, such as 0 and 1 or no and yes"
+                f"({some(classes)}); a target has two, such as 0 and 1 or no and yes, or up to "
+                f"{MOST_CLASSES}"
             )
         if blank := int(given.isna().sum()):
             raise TableError(

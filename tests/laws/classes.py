@@ -21,7 +21,7 @@ from trust_recourse.cells import Grid
 from trust_recourse.sums import Additive, ClassSums
 from trust_recourse.sums import classes as banks
 
-TREES = ("forest", "gradient boosting", "histogram", "lightgbm", "xgboost")
+TREES = ("forest", "gradient boosting", "histogram", "lightgbm", "xgboost", "catboost")
 KINDS = ("points", "lines", *(kind for kind in TREES if kind in trees.KINDS))
 
 

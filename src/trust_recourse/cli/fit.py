@@ -11,7 +11,7 @@ import typer
 
 from trust_recourse.cli import page
 from trust_recourse.cli.errors import InputError, can_be_written, is_new
-from trust_recourse.cli.question import Json, command, either, target_class
+from trust_recourse.cli.question import Json, command, either, target_class, unordered
 from trust_recourse.cli.root import option
 from trust_recourse.cli.schema import (
     Data,
@@ -120,7 +120,7 @@ def fit(
         random_state=seed, verbose=True,
     )  # fmt: skip
     classes = sorted(set(labels.tolist()))
-    unnamed = wanted is None and isinstance(classes[1], str)
+    unnamed = wanted is None and unordered(classes)
     yes = None if unnamed else target_class(wanted, classes)
     judged = None
     if _enough(labels, holdout):

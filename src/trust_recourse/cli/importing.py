@@ -12,7 +12,7 @@ from rich.table import Table
 from trust_recourse.cli import page
 from trust_recourse.cli.errors import InputError, can_be_written, is_new
 from trust_recourse.cli.fit import KeptThreshold, KeptWanted, Out, refused
-from trust_recourse.cli.question import Json, command, either, target_class
+from trust_recourse.cli.question import Json, command, either, target_class, unordered
 from trust_recourse.cli.root import option
 from trust_recourse.cli.schema import Force
 from trust_recourse.tables import read
@@ -43,8 +43,8 @@ def import_(
     classes: Annotated[
         str | None,
         option(
-            "What to call the two classes, in the model's own order: files of LightGBM and XGBoost "
-            "know only 0 and 1.",
+            "What to call the classes, in the model's own order: files of LightGBM and XGBoost "
+            "know them by numbers alone.",
             "FIRST,SECOND",
         ),
     ] = None,
@@ -56,8 +56,8 @@ def import_(
     r"""Read a model that you already run, exactly, from the file its library wrote.
 
     LightGBM, XGBoost, CatBoost, EBMs of interpret, and the trees, forests, boosted trees and
-    logistic regressions of scikit-learn, of two classes, and pipelines of scikit-learn that end
-    with one of these, which are read in people's own columns; and scorecards in CSV, with a line
+    logistic regressions of scikit-learn, of two classes or more, and pipelines of scikit-learn that
+    end with one of these, which are read in people's own columns; scorecards in CSV, with a line
     for each bin: feature, from, to, value, points. Save the model as its library does; all of these
     are read without running anything in them:
 
@@ -102,7 +102,7 @@ def import_(
         given = imported(file, rules, rows)
     model = given.model if classes is None else renamed(given.model, _labels(classes))
     labels = model.classes_.tolist()
-    unnamed = wanted is None and isinstance(labels[1], str)
+    unnamed = wanted is None and unordered(labels)
     yes = None if unnamed else target_class(wanted, labels)
     model = model.decide(decision_threshold=threshold, wanted=yes if wanted else None)
     model.save(out)

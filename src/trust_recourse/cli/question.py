@@ -323,18 +323,23 @@ def _named(given: str, flag: str, example: str) -> tuple[str, str]:
 
 
 def target_class(wanted: str | None, classes: list[Any], own: Any = None) -> Any:
-    """The class hoped for: the model's own or the greater, unless the classes are words."""
+    """The class hoped for: the model's own or the greater, unless their order says nothing."""
     if wanted is not None:
         return label_of(wanted, classes)
-    if own is None and isinstance(classes[1], str):  # their order says nothing of which is a yes
-        known = " and ".join(classes)
+    if own is None and unordered(classes):
+        known = " and ".join(map(str, classes))
         raise InputError(f"the classes are {known}; say which is hoped for: {either(classes)}")
     return classes[1] if own is None else own
 
 
-def either(classes: list[str]) -> str:
-    """The two ways to say which class is hoped for."""
-    return " or ".join(shlex.join(["--wanted", label]) for label in classes)
+def unordered(classes: list[Any]) -> bool:
+    """Whether the order of classes says nothing of which one is hoped for."""
+    return len(classes) > 2 or isinstance(classes[1], str)
+
+
+def either(classes: list[Any]) -> str:
+    """The ways to say which class is hoped for."""
+    return " or ".join(shlex.join(["--wanted", str(label)]) for label in classes)
 
 
 def label_of(text: str, classes: list[Any]) -> Any:

@@ -1,4 +1,4 @@
-"""Trees of CatBoost, from its JSON: `CatBoostClassifier` of two classes, and files of it.
+"""Trees of CatBoost, from its JSON: `CatBoostClassifier` and files of it.
 
 It rounds what it is given to float32, splits by >, and adds in doubles, tree by tree, the bias
 last. All splits of a level of its usual trees are the same, so that a leaf's number is made of
@@ -9,6 +9,7 @@ the hash of their text.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -20,6 +21,7 @@ from trust_recourse.cells import Floats, Ints
 from trust_recourse.extras import needed
 from trust_recourse.schema import Feature, Schema
 from trust_recourse.sums.city_hash import city_hash
+from trust_recourse.sums.classes import ClassSums, summed_apart
 from trust_recourse.sums.columns import (
     Chosen,
     Columns,
@@ -28,7 +30,6 @@ from trust_recourse.sums.columns import (
     last_left,
     order_of,
     rows,
-    two_classes,
 )
 from trust_recourse.sums.ensemble import Bools, Link, SumModel, labels, listed
 from trust_recourse.wording import some
@@ -78,15 +79,15 @@ def opened(data: bytes) -> CatBoostFile:
     return CatBoostFile(data, strict_json.loads(data))
 
 
-def read(model: Any, schema: Schema) -> tuple[SumModel, Columns]:
+def read(model: Any, schema: Schema) -> tuple[SumModel | ClassSums, Columns]:
     """The same model as a sum of trees, and what the library sees of rows."""
     whole = model.whole if isinstance(model, CatBoostFile) else _json(model)
-    classes = two_classes(_classes(whole))
-    scale, (bias, *more) = whole["scale_and_bias"]
-    if more:
+    classes, (scale, bias) = _classes(whole), whole["scale_and_bias"]
+    many = len(classes) if len(classes) > 2 else 1
+    if len(bias) != many or (many > 1 and _loss(whole) not in (None, "MultiClass")):
         raise UnreadableError(
-            f"CatBoost: it has {1 + len(more)} sums, one for each class; expected one, as "
-            "loss_function='Logloss' learns it"
+            f"CatBoost, loss {_loss(whole)}: it has {len(bias)} sums for {len(classes)} classes; "
+            "expected one, as 'Logloss' learns it, or one each, as 'MultiClass' does"
         )
     if scale != 1:
         raise UnreadableError(f"CatBoost: its sum is scaled by {scale}; expected a scale of 1")
@@ -94,12 +95,15 @@ def read(model: Any, schema: Schema) -> tuple[SumModel, Columns]:
     splits = _splits(columns, whole["features_info"])
     found = [_even(tree, splits) for tree in whole.get("oblivious_trees", ())]
     found += [_uneven(tree, splits) for tree in whole.get("trees", ())]
-    if bias:
+    if any(bias):
         found.append(_nodes([], np.array([-1]), np.array([-1]), np.array([bias], float)))
     if not found:
         raise UnreadableError("CatBoost: the model has no trees")
-    link = Link(True)
-    return SumModel(schema, classes, tuple(map(columns.tree, found)), 0.0, link), columns
+    trees, link = [columns.tree(each) for each in found], Link(True)
+    if many == 1:
+        return SumModel(schema, classes, tuple(trees), 0.0, link), columns
+    every = [[replace(tree, value=tree.value[:, k : k + 1]) for tree in trees] for k in range(many)]
+    return summed_apart(schema, classes, every, link), columns
 
 
 def predict_proba(model: Any, X: Any) -> Floats:
@@ -112,6 +116,12 @@ def _json(model: Any) -> Any:
         path = Path(folder) / "model.json"
         model.save_model(str(path), format="json")
         return strict_json.loads(path.read_bytes())
+
+
+def _loss(whole: Any) -> str | None:
+    """What it was learnt by, where it is told."""
+    found = whole["model_info"].get("params", {}).get("loss_function", {}).get("type")
+    return None if found is None else str(found)
 
 
 def _classes(whole: Any) -> Any:
@@ -234,8 +244,9 @@ def _even(tree: Mapping[str, Any], known: Sequence[Split]) -> Nodes:
     """A tree whose levels split alike, the last of its splits first."""
     splits = [_split(told, known) for told in reversed(tree["splits"])]
     depth, values = len(splits), np.array(tree["leaf_values"], float)
-    if values.shape != (1 << depth,):
-        raise UnreadableError(f"CatBoost: a tree of {depth} levels has {len(values)} leaves")
+    if len(values) % (1 << depth) or not len(values):
+        raise UnreadableError(f"CatBoost: a tree of {depth} levels has {len(values)} leaf values")
+    values = values.reshape(1 << depth, -1)  # a column for each class
     inner = np.repeat(np.arange(depth), 2 ** np.arange(depth)).tolist()
     left = np.concatenate([2 * np.arange(len(inner)) + 1, np.full(len(values), -1)])
     return _nodes([splits[level] for level in inner], left, left + 1, values)
@@ -250,7 +261,7 @@ def _uneven(tree: Mapping[str, Any], known: Sequence[Split]) -> Nodes:
     none = [-1] * len(leaves)
     left = np.array([*(place[id(node["left"])] for node in inner), *none])
     right = np.array([*(place[id(node["right"])] for node in inner), *none])
-    values = np.array([node["value"] for node in leaves], float)
+    values = np.array([np.ravel(node["value"]) for node in leaves], float)
     return _nodes([_split(node["split"], known) for node in inner], left, right, values)
 
 
@@ -260,6 +271,6 @@ def _nodes(splits: Sequence[Split], left: Ints, right: Ints, values: Floats) -> 
     column = np.array([*(split[0] for split in splits), *(0 for _ in range(many))], np.int64)
     edge = np.array([*(split[1] for split in splits), *(0.0 for _ in range(many))])
     nan_left: Bools = np.array([*(split[2] for split in splits), *(True for _ in range(many))])
-    value = np.concatenate([np.zeros(len(splits)), values])[:, None]
+    value = np.concatenate([np.zeros((len(splits), values.shape[1])), values])
     chosen = {at: split[3] for at, split in enumerate(splits) if split[3] is not None}
     return Nodes(column, edge, nan_left, left, right, value, chosen)

@@ -255,17 +255,6 @@ def bits(words: Any) -> Ints:
     return np.flatnonzero(each)
 
 
-def two_classes(classes: Any) -> Any:
-    """The labels of a model of two classes."""
-    found = np.asarray(classes)
-    if len(found) != 2:
-        raise UnreadableError(
-            f"the model has {len(found)} classes ({some(found.tolist())}); of its kind only models "
-            "of two can be read"
-        )
-    return found
-
-
 def rows(X: Any, names: Sequence[str] | None) -> Any:
     """Rows as a library takes them: its columns in its order, or an array of doubles."""
     if isinstance(X, pd.DataFrame):
