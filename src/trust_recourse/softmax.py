@@ -23,12 +23,14 @@ from typing import NamedTuple
 import numpy as np
 
 from trust_recourse.cells import Candidates, Cells, Condition, Floats, Grid, Ints, Reduction, Score
+from trust_recourse.fixing import fixed
 from trust_recourse.leads import ROUNDING, Leads, Part
 from trust_recourse.on_cells import OnCells
 
 TURNS = 5  # tangents that a question gets, each where the one before leads
 TRIES = 6  # to find an answer by tangents that ask for more
 ALIKE = 1e-3  # shares that are no further apart
+SAFE = 1e-11  # of a gain, which rounding may bring
 INF = math.inf
 
 
@@ -62,7 +64,6 @@ class Bank(ABC):
     def tangent(self, weights: Floats) -> Part:
         """The sum of all sums, each times its weight."""
 
-    @abstractmethod
     def fewer(
         self,
         weights: Floats,
@@ -77,7 +78,35 @@ class Bank(ABC):
         `costs` are those of the cells in one row, ∞ where there is no candidate. Of a feature's
         cells only what is too dear may go. A `point` is a cell of each feature, numbered in one
         row, that `accept` takes. The bound is ∞ where nothing is enough. None: nothing is gained.
+
+        By the best multiplier of the tangent's relaxation of all cells, if no more is known.
         """
+        del deadline
+        sizes, first = self.grid.sizes, self.grid.first_cell
+        kernel, offset, width = self.tangent(weights)
+        gains = np.zeros(len(costs) + 1)
+        span = np.concatenate([np.zeros_like(sizes), sizes - 1]).astype(np.int64)
+        short = kernel.relaxation(
+            kernel.numbers, kernel.layout, span, 1, (needed - offset) / width, costs, math.inf,
+            gains, kernel.scratch.copy(), kernel.memory.copy(), 0,
+        )  # fmt: skip
+        there = [np.flatnonzero(np.isfinite(of)) for of in np.split(costs, first[1:])]
+        price = [of[k] for of, k in zip(np.split(costs, first[1:]), there, strict=True)]
+        each = [of[k] for of, k in zip(np.split(gains[:-1], first[1:]), there, strict=True)]
+        most = math.fsum(float(of.max()) for of in each)
+        slack = SAFE * (1.0 + abs(short) + math.fsum(float(np.abs(of).max()) for of in each))
+        if most < short - slack:
+            return Fewer([*map(np.arange, sizes.tolist())], np.zeros(len(costs)), math.inf, None)
+
+        def taken(at: Ints) -> Ints:
+            return np.array([f + of[k] for f, of, k in zip(first, there, at, strict=True)])
+
+        found = fixed(price, each, short - slack, slack, incumbent, lambda at: accept(taken(at)))
+        if found is None:
+            return None
+        kept = [of[k] for of, k in zip(there, found.kept, strict=True)]
+        point = None if found.point is None else taken(found.point)
+        return Fewer(kept, found.room, found.bound, point)
 
     @abstractmethod
     def on(self, kept: Sequence[Ints]) -> Bank:

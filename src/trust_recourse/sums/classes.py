@@ -20,7 +20,6 @@ from trust_recourse.question import decided
 from trust_recourse.schema import Schema
 from trust_recourse.softmax import Bank, Fewer, LeadScore, lead, logistic
 from trust_recourse.sums.additive import Additive, Points
-from trust_recourse.sums.card import fixed
 from trust_recourse.sums.columns import UnreadableError
 from trust_recourse.sums.ensemble import Leaves, Link, SumModel, Tree
 from trust_recourse.sums.layout import layout
@@ -355,37 +354,6 @@ class PointBank(Bank):
 
     def _split(self, row: Floats) -> list[Floats]:
         return np.split(row, self.grid.first_cell[1:])
-
-    def fewer(
-        self,
-        weights: Floats,
-        needed: float,
-        costs: Floats,
-        incumbent: float,
-        accept: Callable[[Ints], bool],
-        deadline: float,
-    ) -> Fewer | None:
-        """By the best multiplier."""
-        del deadline
-        row, first = weights @ self.points, self.grid.first_cell
-        there = [np.flatnonzero(np.isfinite(of)) for of in self._split(costs)]
-        price = [of[k] for of, k in zip(self._split(costs), there, strict=True)]
-        gains = [of[k] for of, k in zip(self._split(row), there, strict=True)]
-        size = float(np.abs(weights) @ np.abs(self.bases)) + sum(np.abs(g).max() for g in gains)
-        slack = 2.0**-44 * (1.0 + size + float(np.abs(weights) @ np.abs(self.points).max(axis=1)))
-        need = needed - float(weights @ self.bases) - slack
-        if sum(float(g.max()) for g in gains) < need:
-            return Fewer([*map(np.arange, self.grid.sizes)], np.zeros(len(row)), math.inf, None)
-
-        def taken(at: Ints) -> Ints:
-            return np.array([f + of[k] for f, of, k in zip(first, there, at, strict=True)])
-
-        found = fixed(price, gains, need, slack, incumbent, lambda at: accept(taken(at)))
-        if found is None:
-            return None
-        kept = [of[k] for of, k in zip(there, found.kept, strict=True)]
-        point = None if found.point is None else taken(found.point)
-        return Fewer(kept, found.room, found.bound, point)
 
     def on(self, kept: Sequence[Ints]) -> PointBank:
         """The points of these cells."""

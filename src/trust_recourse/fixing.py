@@ -1,0 +1,165 @@
+"""Which candidates a linear condition leaves, at the best multiplier of it; and a good answer.
+
+Notation: costs c and gains g of the candidates of all features in one row, those of feature f from
+first[f] on; `needed`, the gain that is enough. At a multiplier λ no answer costs less than
+λ · needed + Σ_f min (c − λ g), and with a candidate in place of its feature's cheapest at λ, not
+less than that and what it is dearer: one by which that is more than the incumbent goes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from trust_recourse.cells import Floats, Ints, inline, kernel, making
+
+MARGIN = 1e-9  # of a cost, which rounding may bring
+STEPS = 64  # of the search for the best multiplier, at most
+ROUNDS = 4  # in which a point is made cheaper
+
+
+class Fixed(NamedTuple):
+    """The candidates of each feature that a multiplier leaves, its bound, and a good point.
+
+    `room` is how much dearer each of these might be.
+    """
+
+    multiplier: float
+    bound: float
+    kept: list[Ints]
+    point: Ints | None
+    room: Floats
+
+
+def fixed(
+    costs: list[Floats],
+    gains: list[Floats],
+    needed: float,
+    slack: float,
+    incumbent: float,
+    accept: Callable[[Ints], bool],
+) -> Fixed | None:
+    """What is left by the best multiplier; None where nothing is known to be enough."""
+    first = np.cumsum([0, *map(len, costs)])
+    c, g = np.concatenate(costs), np.concatenate(gains)
+    if np.maximum.reduceat(g, first[:-1]).sum() < needed:
+        return None
+    below, above = np.empty((2, len(costs)), np.int64)
+    multiplier, bound = _multiplier(c, g, first, needed, below, above)
+    point, found = None, []
+    for start in (below, above):
+        cost = _mended(c, g, first, needed + 2.0 * slack, start)
+        if cost < incumbent:
+            found.append((cost, start - first[:-1]))
+    for cost, start in sorted(found, key=lambda each: each[0]):
+        if accept(start):
+            point, incumbent = start, cost
+            break
+    if incumbent == math.inf:
+        return None
+    priced = c - multiplier * g
+    least = np.minimum.reduceat(priced, first[:-1])
+    size = float(np.abs(least).sum()) + multiplier * abs(needed)
+    bound -= 1e-10 * (1.0 + size)
+    limit = incumbent + MARGIN * (1.0 + abs(incumbent))
+    excess = priced - least.repeat(np.diff(first))
+    stay = bound + excess <= limit
+    if not np.logical_or.reduceat(stay, first[:-1]).all():  # there is nothing so cheap
+        return None
+    kept = [np.flatnonzero(stay[a:b]) for a, b in pairwise(first.tolist())]
+    room = np.maximum(limit - bound - excess[stay], 0.0)
+    return Fixed(multiplier, max(bound, 0.0), kept, point, room)
+
+
+@inline
+def _bought(costs: Any, gains: Any, first: Any, multiplier: float, point: Any) -> Any:
+    """The candidates with least cost − multiplier · gain: the sum of that, and of their gains."""
+    total, gain = 0.0, 0.0
+    for f in range(point.shape[0]):
+        best = np.inf
+        for k in range(first[f], first[f + 1]):
+            value = costs[k] - multiplier * gains[k]
+            if value < best:
+                best = value
+                point[f] = k
+        total += best
+        gain += gains[point[f]]
+    return total, gain
+
+
+@making
+def _multiplier(
+    costs: Any, gains: Any, first: Any, needed: float, below: Any, above: Any
+) -> tuple[float, float]:
+    """The best multiplier and its bound; at its sides what it buys is too little, and enough.
+
+    The bound is concave in the multiplier: the tangents at two of them meet at the next.
+    """
+    point, at, high, best, its = np.empty_like(below), 1.0, np.inf, -np.inf, 0.0
+    low, high_value, high_slope = 0.0, 0.0, 0.0
+    low_value, gain = _bought(costs, gains, first, 0.0, below)
+    low_slope = needed - gain
+    if low_slope <= 0.0:
+        above[:] = below
+        return 0.0, low_value
+    for _ in range(STEPS):
+        total, gain = _bought(costs, gains, first, at, point)
+        value, slope = at * needed + total, needed - gain
+        if value > best:
+            best, its = value, at
+        if slope > 0.0:
+            low, low_value, low_slope = at, value, slope
+            below[:] = point
+        else:
+            high, high_value, high_slope = at, value, slope
+            above[:] = point
+        if high == np.inf:
+            at *= 8.0
+            continue
+        following = (high_value - low_value + low_slope * low - high_slope * high) / (
+            low_slope - high_slope
+        )
+        if not low < following < high:
+            break
+        at = following
+    if high == np.inf:
+        above[:] = below
+    return its, best
+
+
+@kernel
+def _mended(costs: Any, gains: Any, first: Any, needed: float, point: Any) -> float:
+    """Change one feature so that a point is enough, then make it cheaper; ∞ if it is not enough."""
+    gain, best, at, its = 0.0, np.inf, -1, 0
+    for f in range(point.shape[0]):
+        gain += gains[point[f]]
+    if gain < needed:
+        for f in range(point.shape[0]):
+            for k in range(first[f], first[f + 1]):
+                more = costs[k] - costs[point[f]]
+                if more < best and gain - gains[point[f]] + gains[k] >= needed:
+                    best, at, its = more, f, k
+        if at < 0:
+            return np.inf
+        gain += gains[its] - gains[point[at]]
+        point[at] = its
+    for _ in range(ROUNDS):
+        better = False
+        for f in range(point.shape[0]):
+            its = point[f]
+            for k in range(first[f], first[f + 1]):
+                if costs[k] < costs[its] and gain - gains[point[f]] + gains[k] >= needed:
+                    its = k
+            if its != point[f]:
+                gain += gains[its] - gains[point[f]]
+                point[f], better = its, True
+        if not better:
+            break
+    total = 0.0
+    for f in range(point.shape[0]):
+        total += costs[point[f]]
+    return total
