@@ -15,9 +15,9 @@ from pathlib import Path
 import psutil
 
 import postgres
+from asking import PAPER
 from issuing import KEY
 from loading import load, promising, questions
-from asking import PAPER
 from measured import RESULTS, Busy, surroundings
 from serving import started
 from trust_recourse import Ledger, PTMClassifier, haberman
