@@ -80,8 +80,8 @@ def _equal_bins(counts: NDArray[np.int64], most: int) -> NDArray[np.int64]:
         if not more.any():
             break
         full |= more
-    upto = np.cumsum(np.where(full, 1.0, counts / share))[:-1]
-    wanted = np.arange(1, most + 1) * (upto[-1] + 1.0) / (most + 1)
+    *inner, total = np.cumsum(np.where(full, 1.0, counts / share))
+    upto, wanted = np.array(inner), np.arange(1, most + 1) * total / (most + 1)
     above = np.clip(np.searchsorted(upto, wanted), 1, len(upto) - 1)
     nearer = wanted - upto[above - 1] < upto[above] - wanted
     return np.unique(above - nearer)
