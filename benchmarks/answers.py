@@ -94,10 +94,10 @@ def gaps():
 def machine(name, link, calibration, kind):
     X, y, schema = table(name)
     made = TMClassifier if kind == "tm" else PTMClassifier
-    settings = {} if kind == "tm" else {"n_states": 50}
+    settings = {} if kind == "tm" else {"n_states": 50, "validation_fraction": 0.0}
     return made(
         n_clauses=20, s=2.0, T=6, epochs=12, thresholds=12, link=link, calibration=calibration,
-        schema=schema, random_state=0, **settings,
+        binning="rows", schema=schema, random_state=0, **settings,
     ).fit(X, y)  # fmt: skip
 
 

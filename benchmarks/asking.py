@@ -22,6 +22,7 @@ LINKS = ("margin", "vote")
 TRIALS = 300
 PAPER = {
     "n_clauses": 20, "n_states": 100, "s": 1.5, "T": 5, "epochs": 60, "thresholds": 20,
+    "binning": "rows", "validation_fraction": 0.0, "use_protected": True, "link": "margin",
     "na_cells": "move", "random_state": SEED,
 }  # fmt: skip
 SETTINGS = {

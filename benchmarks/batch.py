@@ -66,6 +66,7 @@ MILLION, DRAWN_FROM, MEMORY_PART = 1_000_000, 1_000, 20_000
 USUAL = {"features": 10, "clauses": 20, "thresholds": 20}
 AXES = {"features": (5, 10, 20, 40), "clauses": (10, 20, 40, 80), "thresholds": (5, 10, 20, 40)}
 SEED = 0
+PAPER = MACHINE | {"link": "margin"}
 
 
 # ---------------------------------------------------------------- who is asked about
@@ -79,7 +80,7 @@ def prepared():
     learnt, _ = parts(y)
     path = WORK / "model.safetensors"
     if not path.exists():
-        PTMClassifier(**MACHINE, schema=schema).fit(X.iloc[learnt], y[learnt]).save(path)
+        PTMClassifier(**PAPER, schema=schema).fit(X.iloc[learnt], y[learnt]).save(path)
     model = load(path)
     confidence = model.predict_proba(X)[:, 1]
     line = round(float(np.quantile(confidence, SHARE)), 4)
@@ -337,7 +338,7 @@ def repeats(say):
         told[name] = {"rows": len(X), "repeat_another": same, "share": round(same / len(X), 4)}
     say("repeats: COMPAS")
     X, y, schema = data.compas()
-    machine = PTMClassifier(**MACHINE | {"epochs": 10}, schema=schema).fit(X, y)
+    machine = PTMClassifier(**PAPER | {"epochs": 10}, schema=schema).fit(X, y)
     asked = X.sample(frac=1, random_state=SEED)
     for merge in (True, False):
         job = batch.Job.of(Recourse(machine), 0.7, radius=False, merge=merge)
@@ -378,7 +379,7 @@ def _asked(features, clauses, thresholds, many=100):
     weights = rng.normal(0, 1, features)
     y = (X.to_numpy() @ weights + rng.logistic(0, 0.5, len(X)) > 0).astype(int)
     sizes = {"n_clauses": clauses, "T": clauses / 4, "thresholds": thresholds, "epochs": 20}
-    machine = PTMClassifier(**MACHINE | sizes, schema=Schema.infer(X)).fit(X, y)
+    machine = PTMClassifier(**PAPER | sizes, schema=Schema.infer(X)).fit(X, y)
     refused = X[machine.predict_proba(X)[:, 1] < 0.5].head(many)
     recourse = Recourse(machine)
     batch.answer(refused.head(3), batch.Job.of(recourse, 0.85))  # compiles

@@ -23,7 +23,10 @@ from trust_recourse.tsetlin.literals import Literals
 from trust_recourse.tsetlin.training import BlockLearner, PlainLearner, start_vectors
 
 HERE = Path(__file__).parent
-PAPER = {"n_clauses": 20, "n_states": 100, "s": 1.5, "T": 5}
+PAPER = {
+    "n_clauses": 20, "n_states": 100, "s": 1.5, "T": 5, "epochs": 60, "thresholds": 20,
+    "binning": "rows", "validation_fraction": 0.0, "link": "margin", "random_state": 0,
+}  # fmt: skip
 
 
 def xor(rows, bits, seed=0):
@@ -34,9 +37,9 @@ def xor(rows, bits, seed=0):
 
 def plain_numba(X, y, settings, samples):
     """CPU seconds per sample of the loop over all 2N states, compiled but with nothing clever."""
-    fitted = PTMClassifier(**settings | {"epochs": 1}, random_state=0).fit(X[:50], y[:50])
+    fitted = PTMClassifier(**settings | {"epochs": 1}).fit(X[:50], y[:50])
     codes = fitted.schema_.encode(X)
-    literals = Literals.fit(fitted.schema_, codes, settings.get("thresholds", 20))
+    literals = Literals.fit(fitted.schema_, codes, settings["thresholds"], "rows")
     states = start_vectors(settings["n_clauses"], 2 * literals.n_literals, settings["n_states"])
     learner = PlainLearner(states, literals, settings["s"], settings["T"], keep=False)
     cells, target = literals.grid.cells(codes), y.astype(np.int8)
@@ -49,7 +52,7 @@ def training_against_numpy():
     X, y = load_iris(return_X_y=True)
     y = (y > 0).astype(int)
     epochs = 60
-    model = PTMClassifier(**PAPER, epochs=epochs, random_state=0).fit(X, y)
+    model = PTMClassifier(**PAPER | {"epochs": epochs}).fit(X, y)
     ours = cpu(model.fit, X, y, repeat=3) / (epochs * len(y))
     rng = np.random.default_rng(0)
     spv = start_vectors(20, model.inclusion_.shape[1], 100).astype(float)
@@ -76,8 +79,8 @@ def training_against_green():
 
     X, y = xor(5000, 100)
     epochs = 60
-    settings = {"n_clauses": 200, "n_states": 100, "s": 3.0, "T": 50}
-    model = PTMClassifier(**settings, epochs=1, random_state=0).fit(X[:50], y[:50])
+    settings = PAPER | {"n_clauses": 200, "s": 3.0, "T": 50}
+    model = PTMClassifier(**settings | {"epochs": 1}).fit(X[:50], y[:50])
     cells = model.cells_of(model.schema_.encode(X))
     states = start_vectors(200, model.inclusion_.shape[1], 100)
     learner = BlockLearner(states, model._literals, settings["s"], settings["T"])
@@ -110,7 +113,7 @@ def training_against_green():
 def training_every_value_a_threshold():
     X, y, _ = synthetic_5d()
     settings = PAPER | {"thresholds": "unique"}
-    model = PTMClassifier(**settings, epochs=1, random_state=0).fit(X, y)
+    model = PTMClassifier(**settings | {"epochs": 1}).fit(X, y)
     epochs = 80
     ours = cpu(model.set_params(epochs=epochs).fit, X, y)
     plain = plain_numba(X, y, settings, len(y)) * len(y) * epochs
@@ -133,13 +136,13 @@ def training_every_value_a_threshold():
 def exact_against_monte_carlo():
     X, y = haberman()
     rows = X.sample(10_000, replace=True, random_state=0)
-    model = PTMClassifier(**PAPER, random_state=0).fit(X, y)
+    model = PTMClassifier(**PAPER).fit(X, y)
     model.predict_proba_mc(X.head(1), 1, random_state=0)
     exact = cpu(model.predict_proba, rows, repeat=5)
     drawn = cpu(model.predict_proba_mc, rows, 50, random_state=0)
     costs = {}
     for most in (5, 10, 20, "unique"):
-        other = PTMClassifier(**PAPER, thresholds=most, epochs=2, random_state=0).fit(X, y)
+        other = PTMClassifier(**PAPER | {"thresholds": most, "epochs": 2}).fit(X, y)
         costs[other.inclusion_.shape[1]] = cpu(other.predict_proba, rows, repeat=5)
     spread = ", ".join(f"{n} literals {t * 1e2:.2f} µs" for n, t in costs.items())
     return [
@@ -174,7 +177,7 @@ def peak_memory():
 def measure_peak():
     """Print the peak of resident memory during training, above what was there before."""
     X, y, _ = synthetic_5d()
-    settings = PAPER | {"thresholds": "unique", "epochs": 3, "random_state": 0}
+    settings = PAPER | {"thresholds": "unique", "epochs": 3}
     # the same code on little data first, so that compiling and importing are not counted
     PTMClassifier(**settings | {"thresholds": 2}).fit(X, y).predict_proba(X)
     Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew from here

@@ -15,6 +15,7 @@ from pathlib import Path
 import psutil
 
 import postgres
+from asking import PAPER
 from issuing import KEY
 from loading import load, promising, questions
 from measured import RESULTS, Busy, surroundings
@@ -86,7 +87,7 @@ def main():
         sys.exit(reason)
     with tempfile.TemporaryDirectory() as folder, postgres.server() as url:
         model = Path(folder) / "model.safetensors"
-        PTMClassifier(random_state=0).fit(*haberman()).save(model)
+        PTMClassifier(**PAPER).fit(*haberman()).save(model)
         told = {"load": under_load(model)}
         print(json.dumps(told, indent=1))
         told["two_servers_on_one_postgresql_ledger"] = two_servers(model, url)

@@ -9,7 +9,7 @@ from importlib import import_module
 from experiments import paper, runner
 from experiments.frame import FULL, QUICK
 
-PARTS = ("table2", "reasons", "convergence", "sweep", "variation", "peers", "beyond")
+PARTS = ("table2", "reasons", "convergence", "sweep", "variation", "peers", "beyond", "honest")
 
 
 def main(given=None):

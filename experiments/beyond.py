@@ -28,7 +28,7 @@ PART = "beyond"
 SEED = 42
 MACHINE = {
     "n_clauses": 20, "n_states": 100, "s": 1.5, "T": 5, "epochs": 60, "thresholds": 20,
-    "random_state": SEED,
+    "binning": "rows", "validation_fraction": 0.0, "use_protected": True, "random_state": SEED,
 }  # fmt: skip
 LINKS = ("margin", "vote")
 LEARN_FROM = 20_000  # rows, at most

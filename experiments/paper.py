@@ -54,7 +54,10 @@ TITLES = {
 }
 SYNTHETIC = ("synthetic_2d", "synthetic_5d")
 # the paper prints "50–80 epochs" and S = 100 states, which we read as 100 for each action
-MACHINE = {"n_clauses": 20, "n_states": 100, "s": 1.5, "T": 5, "epochs": 60, "random_state": SEED}
+MACHINE = {
+    "n_clauses": 20, "n_states": 100, "s": 1.5, "T": 5, "epochs": 60, "binning": "rows",
+    "validation_fraction": 0.0, "use_protected": True, "random_state": SEED,
+}  # fmt: skip
 
 
 # ---------------------------------------------------------------- the tables

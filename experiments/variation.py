@@ -103,7 +103,7 @@ def learnt_anew(data, fold, kind, number):
         settings["random_state"] = FIRST + number
     else:
         rows = np.random.default_rng(FIRST + number).choice(rows, len(rows))
-    model = PTMClassifier(**settings, thresholds=s.thresholds, schema=s.schema)
+    model = PTMClassifier(**settings, thresholds=s.thresholds, link="margin", schema=s.schema)
     return model.fit(s.X.iloc[rows], s.y[rows])
 
 

@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, settings
 
 import postgres
 from trust_recourse import PTMClassifier, haberman
+from worlds import PAPER
 
 settings.register_profile(
     "laws",
@@ -47,7 +48,7 @@ def mixed() -> tuple[pd.DataFrame, np.ndarray]:
 
 @pytest.fixture(scope="session")
 def model(patients) -> PTMClassifier:
-    return PTMClassifier(epochs=30, random_state=0).fit(*patients)
+    return PTMClassifier(**PAPER | {"epochs": 30}, random_state=0).fit(*patients)
 
 
 @pytest.fixture(scope="session")

@@ -14,6 +14,12 @@ from trust_recourse.tsetlin.links import Logistic
 
 LINKS = ("margin", "vote", "logistic")
 
+# the paper's machine, which is small and learns as long as it is told to
+PAPER = {
+    "n_clauses": 20, "n_states": 100, "s": 1.5, "T": 5, "epochs": 60, "thresholds": 20,
+    "binning": "rows", "validation_fraction": 0.0, "link": "margin",
+}  # fmt: skip
+
 CREDIT = Schema(
     (
         Feature("rate", lower=0, upper=1, step=0.1, missing=(0.5,)),

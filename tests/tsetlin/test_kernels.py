@@ -111,8 +111,13 @@ class Recorder(Learner):
     """Learns nothing, but remembers what it was given."""
 
     def __init__(self, literals):
-        super().__init__(2, literals, 2.0, 5)
+        super().__init__(np.zeros((2, 2 * literals.n_literals)), literals, 2.0, 5, None)
         self.seen = []
+
+    def inclusion(self):
+        raise NotImplementedError
+
+    _forbid = inclusion
 
     def samples(self, cells, y, rng):
         self.seen += list(y)

@@ -125,13 +125,13 @@ def test_scores_beyond_all_floats_are_certain():
 @pytest.mark.parametrize("kind", [PTMClassifier, TMClassifier])
 def test_what_a_link_does_not_have_it_says(kind, patients):
     X, y = patients
-    model = kind(epochs=2, link="logistic", random_state=0).fit(X, y)
+    model = kind(20, epochs=2, link="logistic", random_state=0).fit(X, y)
     for ask in (lambda: model.link_values_, lambda: model.uncertainty(X)):
         with pytest.raises(AttributeError, match="see weights_ and intercept_"):
             ask()
     assert model.vote_distribution(X).shape == (len(X), 21)
     assert list(model.rules().weight) == model.weights_.tolist()
-    other = kind(epochs=2, random_state=0).fit(X, y)
+    other = kind(epochs=2, link="margin", random_state=0).fit(X, y)
     assert not hasattr(other, "weights_")
     with pytest.raises(AttributeError, match="intercept_ belongs to link='logistic'"):
         other.intercept_  # noqa: B018

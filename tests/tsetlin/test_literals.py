@@ -28,31 +28,56 @@ def frame(seed, n=30):
     return X, Schema.infer(X, missing={"debt": (-9.0,)})
 
 
-def test_thresholds_are_training_values_and_leave_out_the_largest():
+def test_thresholds_by_rows_are_training_values_and_leave_out_the_largest():
     values = np.array([3.0, 1.0, NAN, 2.0, 2.0, 9.0])
-    np.testing.assert_array_equal(choose_thresholds(values, "unique"), [1, 2, 3])
-    np.testing.assert_array_equal(choose_thresholds(values, 3), [1, 2, 3])
-    few = choose_thresholds(np.arange(1000.0), 20)
+    np.testing.assert_array_equal(choose_thresholds(values, "unique", "rows"), [1, 2, 3])
+    np.testing.assert_array_equal(choose_thresholds(values, 3, "rows"), [1, 2, 3])
+    few = choose_thresholds(np.arange(1000.0), 20, "rows")
     assert len(few) == 20
     assert set(few) <= set(np.arange(999.0))
     assert np.ptp(np.diff(few)) <= 1
-    assert len(choose_thresholds(np.full(5, 4.0), "unique")) == 0
+    assert len(choose_thresholds(np.full(5, 4.0), "unique", "rows")) == 0
     crowded = np.r_[np.ones(970), np.linspace(0, 0.9, 30)]  # most rows hold the largest value
-    assert len(choose_thresholds(crowded, 20)) == 20
-    assert list(choose_thresholds(-crowded, 20)) != []
+    assert len(choose_thresholds(crowded, 20, "rows")) == 20
+    assert list(choose_thresholds(-crowded, 20, "rows")) != []
+    assert len(choose_thresholds(np.full(5, NAN), 3, "rows")) == 0
+
+
+def test_thresholds_by_values_lie_between_them_and_share_the_rows():
+    whole = np.array([3.0, 1.0, NAN, 2.0, 2.0, 9.0])
+    np.testing.assert_array_equal(choose_thresholds(whole, "unique", kind="integer"), [1.5, 2.5, 6])
+    np.testing.assert_array_equal(choose_thresholds(whole, 9, kind="ordinal"), [1, 2, 3])
+    short = choose_thresholds(np.array([0.1234, 0.2345, 13.37, 13.38]), "unique")
+    np.testing.assert_array_equal(short, [0.2, 7, 13.375])
+    few = choose_thresholds(np.arange(1000.0), 19)
+    rows = np.diff(np.searchsorted(np.arange(1000.0), few), prepend=0, append=1000)
+    assert len(few) == 19
+    assert rows.min() >= 45
+    assert rows.max() <= 55
+    crowded = np.r_[np.ones(970), np.linspace(0, 0.9, 30)]
+    for values in (crowded, -crowded, np.r_[crowded, 2 - np.linspace(0, 0.9, 30)]):
+        few = choose_thresholds(values, 12)
+        inside = np.bincount(np.searchsorted(few, values))
+        assert len(few) == 12, "a value that most rows hold takes but one bin"
+        assert np.sort(inside)[:-1].max() <= 3 * np.median(inside)
+    assert len(choose_thresholds(np.full(5, 4.0), "unique")) == 0
     assert len(choose_thresholds(np.full(5, NAN), 3)) == 0
 
 
 @given(
     values=st.lists(st.floats(-1e6, 1e6, width=32), min_size=2, max_size=30),
     most=st.sampled_from([1, 3, "unique"]),
+    binning=st.sampled_from(["values", "rows"]),
 )
-def test_a_value_equal_to_a_threshold_lies_below_it_to_the_last_bit(values, most):
+def test_a_value_equal_to_a_threshold_lies_below_it_to_the_last_bit(values, most, binning):
     codes = np.array(values)[:, None]
-    literals = Literals.fit(Schema.infer(codes), codes, most)
+    literals = Literals.fit(Schema.infer(codes), codes, most, binning)
     t = literals.thresholds[0]
     assert (np.diff(t) > 0).all()
-    assert set(t) <= set(codes[:, 0])
+    assert len(t) <= (len(set(values)) - 1 if most == "unique" else most)
+    assert len(t) > 0 or len(set(values)) == 1
+    assert binning == "values" or set(t) <= set(codes[:, 0])
+    assert ((t >= min(values)) & (t < max(values))).all()
     around = np.concatenate([t, np.nextafter(t, -np.inf), np.nextafter(t, np.inf), codes[:, 0]])
     cells = literals.grid.cells(around[:, None])[:, 0]
     np.testing.assert_array_equal(cells, [(t < v).sum() for v in around])

@@ -20,7 +20,7 @@ MACHINES = [PTMClassifier, TMClassifier]
 
 
 @parametrize_with_checks(
-    [machine(epochs=20, link=link) for machine in MACHINES for link in ("margin", "logistic")]
+    [machine(20, epochs=20, link=link) for machine in MACHINES for link in ("margin", "logistic")]
 )
 def test_scikit_learn_conventions(estimator, check):
     check(estimator)
@@ -91,7 +91,7 @@ def test_the_same_seed_gives_the_same_model_whatever_the_threads():
 
 def test_partial_fit_goes_on_where_fit_stopped(patients):
     X, y = patients
-    whole = PTMClassifier(epochs=3, random_state=0).fit(X, y)
+    whole = PTMClassifier(epochs=3, validation_fraction=0, random_state=0).fit(X, y)
     parts = PTMClassifier(random_state=0)
     for _ in range(3):
         parts.partial_fit(X, y)
@@ -240,9 +240,11 @@ def test_constant_columns_carry_no_literals_and_a_table_of_them_says_one_half(pa
     with_constant = PTMClassifier(epochs=5, random_state=0).fit(X.assign(age=50), y)
     assert len(with_constant.thresholds_[0]) == 0
     assert not any(name.startswith("age") for name in with_constant.literals_)
-    nothing = PTMClassifier(epochs=2, random_state=0).fit(np.ones((10, 3)), np.arange(10) % 2)
-    assert (nothing.predict_proba(np.ones((2, 3)))[:, 1] == 0.5).all()
-    assert len(nothing.rules()) == 20
+    for link in ("margin", "logistic"):
+        nothing = PTMClassifier(20, epochs=2, link=link, random_state=0)
+        nothing.fit(np.ones((10, 3)), np.arange(10) % 2)
+        assert (nothing.predict_proba(np.ones((2, 3)))[:, 1] == 0.5).all()
+        assert len(nothing.rules()) == 20
 
 
 def test_a_given_schema_decides_kinds_and_missing_codes():
@@ -262,7 +264,7 @@ def test_a_given_schema_decides_kinds_and_missing_codes():
 
 def test_settings_changed_after_fitting_change_no_prediction(model, patients):
     X, y = patients
-    machine = PTMClassifier(epochs=5, random_state=0).fit(X, y)
+    machine = PTMClassifier(epochs=5, link="margin", random_state=0).fit(X, y)
     before, name = machine.predict_proba(X), machine.fingerprint_
     machine.set_params(T=50, link="vote", n_jobs=2, epochs=1, s=9.0, random_state=3)
     np.testing.assert_array_equal(machine.predict_proba(X), before)
@@ -309,7 +311,7 @@ def test_a_prediction_is_a_function_of_the_row_alone(model, patients):
         for copies in (1, 2, 13):
             alone = model.predict_proba(X.iloc[[i] * copies])
             np.testing.assert_array_equal(alone, np.repeat(p[[i]], copies, axis=0))
-    twin = PTMClassifier(20, 4, epochs=1, random_state=0).fit(X, np.arange(306) % 2)
+    twin = PTMClassifier(20, 4, epochs=1, link="margin", random_state=0).fit(X, np.arange(306) % 2)
     inclusion = np.random.default_rng(0).random(twin.inclusion_.shape) ** 3
     inclusion[1::2] = inclusion[0::2]  # each clause has its opposite: every vote is balanced
     twin._conclude(inclusion)
@@ -319,9 +321,9 @@ def test_a_prediction_is_a_function_of_the_row_alone(model, patients):
 
 def test_learning_on_after_fit_draws_anew_and_refuses_another_machine(patients):
     X, y = patients
-    settings = {"epochs": 2, "random_state": 0}
+    settings = {"epochs": 2, "validation_fraction": 0.0, "random_state": 0}
     a = PTMClassifier(**settings).fit(X, y).partial_fit(X, y)
-    b = PTMClassifier(epochs=3, random_state=0).fit(X, y)
+    b = PTMClassifier(**settings | {"epochs": 3}).fit(X, y)
     np.testing.assert_allclose(a.inclusion_, b.inclusion_, atol=1e-5)
     c = PTMClassifier(random_state=0).partial_fit(X, y).set_params(**settings).fit(X, y)
     np.testing.assert_array_equal(c.partial_fit(X, y).inclusion_, a.inclusion_)

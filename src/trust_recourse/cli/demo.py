@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from rich.console import Console
 
@@ -38,6 +38,11 @@ TRIALS = 100
 PASSES = (50, 500, 5000)
 COMPARED = 30  # patients in the comparison with Monte Carlo, which takes a second or two
 OUTCOMES = ("died", "survived")
+# its machine, with the margin: all of what this shows is small enough to be looked at
+PAPERS_MACHINE: dict[str, Any] = {
+    "n_clauses": 20, "n_states": 100, "s": 1.5, "T": 5, "thresholds": 20, "binning": "rows",
+    "validation_fraction": 0.0, "link": "margin",
+}  # fmt: skip
 COLUMNS = {
     "age": "age at the operation, in years",
     "year": "year of the operation, less 1900",
@@ -85,7 +90,7 @@ def _warm_start() -> tuple[pd.DataFrame, pd.Series[int]]:
     from trust_recourse import PTMClassifier, Recourse, haberman
 
     X, y = haberman()
-    model = PTMClassifier(epochs=1, random_state=0).fit(X, y)
+    model = PTMClassifier(**PAPERS_MACHINE, epochs=1, random_state=0).fit(X, y)
     model.predict_proba(X.head(1))
     model.predict_proba_mc(X.head(1), n_passes=1, random_state=0)
     Recourse(model).find(X.iloc[0], 0.99)
@@ -115,7 +120,7 @@ def _learnt(
 ) -> PTMClassifier:
     from trust_recourse import PTMClassifier
 
-    model = PTMClassifier(epochs=epochs, random_state=seed, verbose=True)
+    model = PTMClassifier(**PAPERS_MACHINE, epochs=epochs, random_state=seed, verbose=True)
     page.chapter(console, "2  The model")
     console.print(
         f"A Probabilistic Tsetlin Machine is a committee of rules, here {model.n_clauses}. Half "

@@ -63,17 +63,25 @@ def fit(
     wanted: KeptWanted = None,
     threshold: KeptThreshold = None,
     id: Ids = None,  # noqa: A002
-    clauses: Annotated[int, option("Rules, an even number.", min=2)] = 20,
-    epochs: Annotated[int, option("Readings of the table.", min=1)] = 60,
-    t: Annotated[float, typer.Option("--T", help="The vote at which learning rests.")] = 5,
-    s: Annotated[float, typer.Option("--s", help="Above 1; larger gives longer rules.")] = 1.5,
+    clauses: Annotated[int, option("Rules, an even number.", min=2)] = 100,
+    epochs: Annotated[
+        int, option("Readings of the table, at most; it stops once more do not pay.", min=1)
+    ] = 20,
+    t: Annotated[
+        float | None,
+        typer.Option("--T", help="The vote at which learning rests; a tenth of the rules if none."),
+    ] = None,
+    s: Annotated[float, typer.Option("--s", help="Above 1; larger gives longer rules.")] = 3.0,
     thresholds: Annotated[
         str, option("The most for each number, or 'unique' for every value.")
-    ] = "20",
+    ] = "12",
     link: Annotated[
         Literal["margin", "vote", "logistic"],
         option("How rules become a confidence: by their vote, or weighed by what they tell."),
-    ] = "margin",
+    ] = "logistic",
+    use_protected: Annotated[
+        bool, option("Learn from columns that the schema calls protected, too.")
+    ] = False,
     calibration: Annotated[
         Literal["none", "isotonic", "sigmoid"],
         option("Correct the confidences by rows held out; learns five times more."),
@@ -116,8 +124,8 @@ def fit(
     rows, labels, known = learnt_from(read(data), target, given, id or [])
     machine = PTMClassifier(
         clauses, s=s, T=t, epochs=epochs, thresholds=_thresholds(thresholds), link=link,
-        calibration=None if calibration == "none" else calibration, schema=known,
-        random_state=seed, verbose=True,
+        use_protected=use_protected, calibration=None if calibration == "none" else calibration,
+        schema=known, random_state=seed, verbose=True,
     )  # fmt: skip
     classes = sorted(set(labels.tolist()))
     unnamed = wanted is None and unordered(classes)

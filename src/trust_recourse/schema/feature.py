@@ -31,13 +31,14 @@ from trust_recourse.wording import near, some, written
 
 Kind = Literal["number", "integer", "ordinal", "category", "boolean"]
 Direction = Literal["increase", "decrease"]
+Monotone = Literal["increasing", "decreasing"]
 Labels: TypeAlias = "pd.Index[Any] | range"
 
 _MEANINGLESS: dict[str, tuple[str, ...]] = {
     "number": ("values",),
     "integer": ("values",),
     "ordinal": (),
-    "category": ("lower", "upper", "step", "direction", "max_change"),
+    "category": ("lower", "upper", "step", "direction", "max_change", "monotone"),
     "boolean": ("values", "lower", "upper", "step", "max_change"),
 }
 _NUMBERS_HELD = ("integer", "floating", "mixed-integer-float", "decimal", "boolean", "empty")
@@ -78,6 +79,8 @@ class Feature:
         protected   true: known to the report and the audit, so it never moves; in a letter it is a
                     reason only after a review
         missing     codes that mean missing, such as -9; blanks (.nan in YAML) are kept as None
+        monotone    increasing or decreasing: how confidence in the model's second class may go with
+                    it, in machines learnt by this schema
     """
 
     name: str
@@ -95,6 +98,7 @@ class Feature:
     weight: float = 1.0
     protected: bool = False
     missing: tuple[Value | None, ...] = ()
+    monotone: Monotone | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name.strip():
@@ -105,6 +109,8 @@ class Feature:
                 self._fault(field, f"nothing: it has no meaning for kind {self.kind}")
         if self.direction is not None:
             self._expect_one_of("direction", get_args(Direction))
+        if self.monotone is not None:
+            self._expect_one_of("monotone", get_args(Monotone))
         for field, kind in {"unit": str, "label": str, "mutable": bool, "protected": bool}.items():
             self._set(field, plain(getattr(self, field)))
             if not isinstance(getattr(self, field), kind):

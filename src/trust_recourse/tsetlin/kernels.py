@@ -462,6 +462,7 @@ def learn_plain(
     rows: Any,
     y: Any,
     layout: tuple[Any, Any, Any, Any, int],
+    allowed: Any,  # (2, automata) the literals of clauses that vote for class 1, then against
     draws: Any,
     T: float,
     qs: tuple[Any, Any],
@@ -499,6 +500,8 @@ def learn_plain(
             if draws[i, 1, j] >= give or not (own or fired[j]):
                 continue
             for k in range(automata):
+                if not allowed[j & 1, k]:
+                    continue
                 at = j * automata + k
                 base = at * S
                 still = keep and fired[j] and truth[k] == 0  # the tables' NA cells
@@ -519,6 +522,7 @@ def learn_integer(
     rows: Any,
     y: Any,
     layout: tuple[Any, Any, Any, Any, int],
+    allowed: Any,  # (2, automata), as above
     rng: Any,
     T: float,
     s: float,
@@ -548,6 +552,8 @@ def learn_integer(
             if rng.random() >= give or not (own or fired[j]):
                 continue
             for k in range(automata):
+                if not allowed[j & 1, k]:
+                    continue
                 if own and fired[j] and truth[k] == 1:
                     if rng.random() * s < s - 1:
                         states[j, k] = min(states[j, k] + 1, 2 * N - 1)

@@ -21,28 +21,86 @@ from numpy.typing import NDArray
 
 from trust_recourse.cells import Grid
 from trust_recourse.schema import Feature, Schema
+from trust_recourse.schema.feature import Kind
+from trust_recourse.tsetlin import inference
 
 Thresholds = int | Literal["unique"]
+Binning = Literal["values", "rows"]
 
 
-def choose_thresholds(values: NDArray[np.float64], most: Thresholds) -> NDArray[np.float64]:
-    """Every distinct value but the largest, or at most `most` of them, quantile-spaced.
+def choose_thresholds(
+    values: NDArray[np.float64],
+    most: Thresholds,
+    binning: Binning = "values",
+    kind: Kind = "number",
+) -> NDArray[np.float64]:
+    """Cut between all distinct values, or at most so often, into bins that share the rows alike.
 
-    The largest is left out because `x ≤ largest` holds of every row that was seen.
+    By "values" a value counts for one bin at most, however many rows hold it, and a threshold lies
+    between two neighbours: half-way, at the number of fewest digits that is near it; levels have
+    nothing between them, so there it is the lower one. By "rows", as in the paper's experiments,
+    thresholds are quantiles of the rows, each a value of its own. Nothing is cut beyond the largest
+    value: `x ≤ largest` holds of every row that was seen.
 
     >>> choose_thresholds(np.array([3.0, 1.0, 2.0, 2.0]), "unique")
-    array([1., 2.])
-    >>> choose_thresholds(np.arange(100.0), 3)
+    array([1.5, 2.5])
+    >>> choose_thresholds(np.r_[np.zeros(97), 1.0, 2.0, 8.0], 2)
+    array([0.5, 5. ])
+    >>> choose_thresholds(np.arange(100.0), 3, "rows")
     array([24., 49., 74.])
     """
     known = values[~np.isnan(values)]
-    distinct = np.unique(known)
-    inner: NDArray[np.float64] = distinct[:-1]
-    if most == "unique" or len(inner) <= most:
-        return inner
+    distinct, counts = np.unique(known, return_counts=True)
+    every = most == "unique" or len(distinct) - 1 <= int(most)
+    if binning == "rows":
+        return distinct[:-1] if every else _row_quantiles(known, int(most))
+    ends = np.arange(len(distinct) - 1) if every else _equal_bins(counts, int(most))
+    low, high = distinct[ends], distinct[ends + 1]
+    if kind in ("ordinal", "boolean"):
+        return low
+    return (low + high) / 2.0 if kind == "integer" else _between(low, high)
+
+
+def _row_quantiles(known: NDArray[np.float64], most: int) -> NDArray[np.float64]:
     levels = np.arange(1, most + 1) / (most + 1)
-    below = known[known < distinct[-1]]  # so that a frequent largest value leaves some over
+    below = known[known < known.max()]  # so that a frequent largest value leaves some over
     return np.unique(np.quantile(below, levels, method="inverted_cdf"))
+
+
+def _equal_bins(counts: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+    """The last value of each bin but the last, so that each has about as many rows.
+
+    Each value is counted in bins, 1 at most: those that fill one are taken out, and the others'
+    rows shared among the bins that remain, until no more of them fill one.
+    """
+    full = np.zeros(len(counts), bool)
+    while True:
+        share = counts[~full].sum() / max(most + 1 - full.sum(), 1)
+        more = ~full & (counts >= share)
+        if not more.any():
+            break
+        full |= more
+    *inner, total = np.cumsum(np.where(full, 1.0, counts / share))
+    upto, wanted = np.array(inner), np.arange(1, most + 1) * total / (most + 1)
+    above = np.clip(np.searchsorted(upto, wanted), 1, len(upto) - 1)
+    nearer = wanted - upto[above - 1] < upto[above] - wanted
+    return np.unique(above - nearer)
+
+
+def _between(low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.float64]:
+    """For each pair a number near its middle, of as few digits as lie strictly between them."""
+    return np.array([_short(a, b) for a, b in zip(low.tolist(), high.tolist(), strict=True)])
+
+
+def _short(low: float, high: float) -> float:
+    middle = low / 2.0 + high / 2.0
+    if not low < middle < high:
+        return low  # neighbouring floats
+    for digits in range(1, 17):
+        shown = float(f"{middle:.{digits - 1}e}")
+        if low < shown < high:
+            return shown
+    return middle
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,13 +114,21 @@ class Literals:
     thresholds: tuple[NDArray[np.float64], ...]
 
     @classmethod
-    def fit(cls, schema: Schema, codes: NDArray[np.float64], most: Thresholds) -> Literals:
+    def fit(
+        cls,
+        schema: Schema,
+        codes: NDArray[np.float64],
+        most: Thresholds,
+        binning: Binning = "values",
+    ) -> Literals:
         """Choose the thresholds of a table of codes, as `Schema.encode` gives it."""
         none = np.empty(0)
         return cls(
             schema,
             tuple(
-                none if feature.kind == "category" else choose_thresholds(codes[:, f], most)
+                none
+                if feature.kind == "category"
+                else choose_thresholds(codes[:, f], most, binning, feature.kind)
                 for f, feature in enumerate(schema)
             ),
         )
@@ -117,11 +183,42 @@ class Literals:
                 table[c + known] = said.prod(axis=0) * denied.prod(axis=0) * out[o + a + n]
         return table
 
+    def firing(
+        self, inclusion: NDArray[np.float64], cells: NDArray[np.int32]
+    ) -> NDArray[np.float64]:
+        """q_j at rows of cells, (n, C), of clauses with these inclusion probabilities."""
+        q = np.empty((len(cells), len(inclusion)))
+        empty = np.prod(1.0 - inclusion, axis=1)
+        inference.firing(cells, self.grid.first_cell, self.factors(inclusion), empty, q)
+        return q
+
     @cached_property
     def owners(self) -> NDArray[np.int64]:
         """The feature that each literal is about, negations last."""
         _, size, _, gap, _ = self.layout
         return np.tile(np.repeat(np.arange(len(size)), size + gap), 2)
+
+    def allowed(self, use_protected: bool) -> NDArray[np.bool_]:
+        """(2, 2o): which literals clauses that vote for class 1 may use, then the others.
+
+        Of a feature that is to raise the confidence in class 1, clauses for it may only ask for
+        more, `x > t`, and clauses against it only for less; so M, which rises with every clause for
+        class 1 and falls with every other, rises with the feature. That its value is missing, or
+        known, any clause may ask. Of protected features none asks anything.
+        """
+        o, owners, limits = self.n_literals, self.owners, self.limits
+        allowed = np.ones((2, 2 * o), bool)
+        less = np.arange(2 * o) < o
+        for f, feature in enumerate(self.schema):
+            own = owners == f
+            if feature.protected and not use_protected:
+                allowed[:, own] = False
+            elif feature.monotone is not None:
+                told = own & ~np.isnan(limits)
+                rises = feature.monotone == "increasing"
+                allowed[0, told & (less == rises)] = False
+                allowed[1, told & (less != rises)] = False
+        return allowed
 
     @cached_property
     def limits(self) -> NDArray[np.float64]:
@@ -150,7 +247,7 @@ class Literals:
                 yield f"{title} = {no}", f"{title} = {yes}"
         else:
             for t in self.thresholds[f]:
-                shown = feature.describe_code(t)
+                shown = feature.describe_code(np.floor(t) if feature.kind == "integer" else t)
                 yield f"{title} ≤ {shown}", f"{title} > {shown}"
         if feature.missing:
             yield f"{title} is missing", f"{title} is known"

@@ -28,8 +28,9 @@ from trust_recourse.tsetlin import inference, store
 from trust_recourse.tsetlin.calibration import Calibrator, Method
 from trust_recourse.tsetlin.clauses import Clauses
 from trust_recourse.tsetlin.links import Link, Logistic, Votes, some_rows, vote_law
-from trust_recourse.tsetlin.literals import Literals, Thresholds
+from trust_recourse.tsetlin.literals import Binning, Literals, Thresholds
 from trust_recourse.tsetlin.score import LogisticScore, MachineScore, Tables
+from trust_recourse.tsetlin.stopping import EarlyStopping, held_out
 from trust_recourse.tsetlin.training import (
     BlockLearner,
     IntegerLearner,
@@ -47,6 +48,7 @@ LinkName = Literal["margin", "vote", "logistic"]
 MOST_STATES = 16_000  # per action: rows of a state vector are counted in 16 bits
 MOST_CLAUSES = 100_000  # the law of their vote takes time with the square
 MOST = 1_000_000  # of s and T: by far more, a vote would not move a confidence at all
+T_SHARE = 0.1  # of the clauses: the vote at which learning rests, where none is given
 CALIBRATION_FOLDS = 5
 ROWS_A_CALL = 200  # of Monte Carlo, so that it can be interrupted
 
@@ -70,10 +72,13 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
     n_clauses: int
     n_states: int
     s: float
-    T: float
+    T: float | None
     epochs: int
     thresholds: Thresholds
+    binning: Binning
+    validation_fraction: float = 0.0
     link: LinkName
+    use_protected: bool
     calibration: Method | None
     schema: Schema | None
     random_state: Seed
@@ -86,7 +91,9 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
     family: ClassVar[str] = "tsetlin"  # by which a checker of certificates knows how to read it
 
     _choices: ClassVar[dict[str, tuple[Any, ...]]] = {
+        "binning": ("values", "rows"),
         "link": ("margin", "vote", "logistic"),
+        "use_protected": (False, True),
         "calibration": (None, "isotonic", "sigmoid"),
         "na_cells": ("move", "keep"),
     }
@@ -107,6 +114,16 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
 
     # ------------------------------------------------------------ learning
 
+    @property
+    def _rest(self) -> float:
+        """T, or its share of the clauses."""
+        return max(T_SHARE * self.n_clauses, 1.0) if self.T is None else float(self.T)
+
+    @property
+    def _allowed(self) -> NDArray[np.bool_]:
+        """(2, 2o): the literals that clauses for class 1, and against it, may use."""
+        return self._literals.allowed(self.use_protected)
+
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from a table X, array or DataFrame, and its labels y, of two classes."""
         self._check_settings()
@@ -118,7 +135,8 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         if self.calibration is not None:
             self.calibrator_ = self._calibrate(self.calibration, X, y, target, rng)
         self._begin(codes, rng)
-        self._learn(codes, target, self.epochs, rng)
+        held = held_out(target, self.validation_fraction, rng)
+        self._learn(codes, target, self.epochs, rng, held)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
@@ -159,7 +177,7 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
             raise ValueError(
                 "this machine was calibrated by fit, which learning on would undo; fit it anew"
             )
-        for name in ("n_clauses", "n_states", "thresholds"):
+        for name in ("n_clauses", "n_states", "thresholds", "binning", "use_protected"):
             now, then = getattr(self, name), self._settings[name]
             if now != then:
                 raise ValueError(f"{name} was {then!r} when fitted and is {now!r} now; fit anew")
@@ -176,26 +194,45 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         return state | {name: None for name in ("_tables", "_clauses") if name in state}
 
     def _begin(self, codes: Floats, rng: np.random.Generator) -> None:
-        self._literals = Literals.fit(self.schema_, codes, self.thresholds)
+        self._literals = Literals.fit(self.schema_, codes, self.thresholds, self.binning)
         self.states_ = None  # an earlier fit's memory, before new memory is taken
         self.states_ = self._start(2 * self._literals.n_literals, rng)
         self.n_iter_ = 0
 
     def _learn(
-        self, codes: Floats, target: NDArray[np.int8], epochs: int, rng: np.random.Generator
+        self,
+        codes: Floats,
+        target: NDArray[np.int8],
+        epochs: int,
+        rng: np.random.Generator,
+        held: NDArray[np.bool_] | None = None,
     ) -> None:
+        """Learn from all rows but those held out, by which the best epoch is known.
+
+        What rests on the clauses alone, weights and dominance, then comes from all rows.
+        """
         cells = self._literals.grid.cells(codes)
         if self.states_ is None:
             raise ValueError("the states were dropped, so the machine cannot learn on; fit it anew")
         learner = self._learner(self.states_)
+        stopping = None if held is None else EarlyStopping(self._literals, cells, target, held)
+        rows, labels = (cells, target) if held is None else (cells[~held], target[~held])
         bar = Progress(epochs, type(self).__name__, show=bool(self.verbose))
         try:
-            for _ in range(epochs):
-                accuracy = learner.epoch(cells, target, rng)
-                bar.step(f"right while learning {accuracy:.1%}")
+            for epoch in range(1, epochs + 1):
+                note = f"right while learning {learner.epoch(rows, labels, rng):.1%}"
                 self.n_iter_ += 1
+                if stopping is not None:
+                    stopping.judge(learner, self.states_)
+                    note += f", log-loss on rows held out {stopping.loss:.4f}"
+                    epochs = epoch if stopping.over else epochs
+                bar.reach(epoch, epochs, note)
+                if epoch == epochs:
+                    break
         finally:  # also when interrupted, what was learnt is whole
             learner.finish()
+            if stopping is not None and stopping.states is not None:
+                self.states_, self.n_iter_ = stopping.states, stopping.best
             self._settings = self.get_params(deep=False)
             self._conclude(self._included(self.states_))
             q = self.firing_at(cells)
@@ -222,7 +259,7 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
 
     def _set_link(self, n_clauses: int) -> Link:
         if self.link != "logistic":
-            return Votes.named(self.link, n_clauses, self.T)
+            return Votes.named(self.link, n_clauses, self._rest)
         fitted = getattr(self, "_link", None)
         if isinstance(fitted, Logistic) and len(fitted.weights) == n_clauses:
             return fitted
@@ -472,11 +509,13 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
             )
         for name, floor in {"s": 1, "T": 0}.items():
             value = getattr(self, name)
+            if name == "T" and value is None:
+                continue
             if not isinstance(value, numbers.Real) or not floor < value < np.inf:  # type: ignore[operator]
                 raise ValueError(f"{name}={value!r}; expected a finite number above {floor}")
         limits = {"n_clauses": MOST_CLAUSES, "n_states": MOST_STATES, "s": MOST, "T": MOST}
         for name, most in limits.items():
-            if getattr(self, name) > most:
+            if (getattr(self, name) or 0) > most:
                 raise ValueError(f"{name}={getattr(self, name)!r}; expected at most {most:,}")
         if self.thresholds != "unique" and not (
             isinstance(self.thresholds, numbers.Integral) and int(self.thresholds) >= 1
@@ -491,6 +530,11 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
                 raise ValueError(
                     f"{name}={value!r}; expected one of {', '.join(map(repr, allowed))}"
                 )
+        share = self.validation_fraction
+        if not isinstance(share, numbers.Real) or not 0 <= share < 1:
+            raise ValueError(
+                f"validation_fraction={share!r}; expected a share of the rows from 0 to below 1"
+            )
         if self.schema is not None and not isinstance(self.schema, Schema):
             raise TypeError(f"schema is {type(self.schema).__name__}; expected a Schema or None")
 
@@ -526,7 +570,7 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
 
     @classmethod
     def _made(cls, arrays: model_file.Arrays, header: model_file.Header) -> Self:
-        model = cls(**header["settings"])
+        model = cls(**UNNAMED[cls.__name__] | header["settings"])
         model._check_settings()
         store.restore(model, arrays, header)
         return model
@@ -574,20 +618,32 @@ class PTMClassifier(_Machine):
     n_clauses : clauses, an even number; clause 0, 2, … vote for `classes_[1]`, the others against.
     n_states : N, the states of an automaton per action.
     s : specificity, above 1; larger gives longer rules.
-    T : the vote at which learning rests.
-    epochs : passes over the training rows.
+    T : the vote at which learning rests; a tenth of the clauses if None.
+    epochs : passes over the training rows, at most.
     thresholds : the most thresholds per numeric feature, or "unique" for every training value.
+    binning : where thresholds lie. "values" cuts between training values, so that bins hold about
+        as many rows each and a value that many rows hold has one of its own; "rows", as in the
+        paper's experiments, takes quantiles of the rows.
+    validation_fraction : share of the rows, of each class, that clauses are not learnt from: once
+        the log-loss of a logistic link on them has not fallen for two epochs, learning stops, and
+        the best epoch's clauses are kept. 0 learns all epochs from all rows.
     link : how clauses become a confidence: "margin" is linear in their vote v between −T and T,
         "vote" the paper's v ≥ 0; "logistic" is a logistic function of a weighted sum of the
         clauses' firing probabilities, with weights of at least 0 that are fitted to the rows of
         the last call of `fit` or `partial_fit`, once the clauses have learnt from them.
+    use_protected : whether clauses may ask about features that the schema calls protected. If not,
+        these are still read, known to audits and reports, and move no confidence.
     na_cells : what becomes of include-half mass when a clause fires on a false literal, a case the
         paper's tables leave open: "move" it like the rest, or "keep" it (for comparison; slower).
     calibration : None, "isotonic" or "sigmoid", fitted on held-out folds.
     schema : kinds, categories and missing codes of the columns; inferred if None.
     n_jobs : threads; the model does not depend on it.
     random_state : seed of all chance in `fit`.
-    verbose : show a progress bar with the share right while learning.
+    verbose : show a progress bar with the share right while learning, and the log-loss held out.
+
+    Of a feature that the schema calls `monotone`, increasing or decreasing, clauses only use the
+    literals that keep the confidence in `classes_[1]` so, whichever the link; a value that is
+    missing is exempt.
 
     Attributes
     ----------
@@ -611,14 +667,17 @@ class PTMClassifier(_Machine):
 
     def __init__(
         self,
-        n_clauses: int = 20,
+        n_clauses: int = 100,
         n_states: int = 100,
-        s: float = 1.5,
-        T: float = 5,
-        epochs: int = 60,
-        thresholds: Thresholds = 20,
+        s: float = 3.0,
+        T: float | None = None,
+        epochs: int = 20,
+        thresholds: Thresholds = 12,
         *,
-        link: LinkName = "margin",
+        binning: Binning = "values",
+        validation_fraction: float = 0.15,
+        link: LinkName = "logistic",
+        use_protected: bool = False,
         na_cells: Literal["move", "keep"] = "move",
         calibration: Method | None = None,
         schema: Schema | None = None,
@@ -632,7 +691,10 @@ class PTMClassifier(_Machine):
         self.T = T
         self.epochs = epochs
         self.thresholds = thresholds
+        self.binning = binning
+        self.validation_fraction = validation_fraction
         self.link = link
+        self.use_protected = use_protected
         self.na_cells = na_cells
         self.calibration = calibration
         self.schema = schema
@@ -650,11 +712,12 @@ class PTMClassifier(_Machine):
         return start_vectors(self.n_clauses, automata, self.n_states)
 
     def _learner(self, states: NDArray[Any]) -> Learner:
-        keep = self.na_cells == "keep"
-        if keep or self.n_states < BlockLearner.LEAST_STATES:
-            return PlainLearner(states, self._literals, self.s, self.T, keep)
+        keep, allowed = self.na_cells == "keep", self._allowed
+        least = BlockLearner.LEAST_STATES if allowed.all() else BlockLearner.LEAST_TO_FORBID
+        if keep or self.n_states < least:
+            return PlainLearner(states, self._literals, self.s, self._rest, allowed, keep=keep)
         jobs = (os.cpu_count() or 1) if self.n_jobs == -1 else int(self.n_jobs or 1)
-        return BlockLearner(states, self._literals, self.s, self.T, jobs)
+        return BlockLearner(states, self._literals, self.s, self._rest, allowed, jobs)
 
     def _included(self, states: NDArray[Any]) -> Floats:
         return inclusion_of_vectors(states)
@@ -678,11 +741,13 @@ class TMClassifier(_Machine):
         n_clauses: int = 20,
         n_states: int = 100,
         s: float = 1.5,
-        T: float = 5,
+        T: float | None = 5,
         epochs: int = 60,
         thresholds: Thresholds = 20,
         *,
+        binning: Binning = "values",
         link: LinkName = "margin",
+        use_protected: bool = False,
         calibration: Method | None = None,
         schema: Schema | None = None,
         random_state: Seed = None,
@@ -694,7 +759,9 @@ class TMClassifier(_Machine):
         self.T = T
         self.epochs = epochs
         self.thresholds = thresholds
+        self.binning = binning
         self.link = link
+        self.use_protected = use_protected
         self.calibration = calibration
         self.schema = schema
         self.random_state = random_state
@@ -704,7 +771,9 @@ class TMClassifier(_Machine):
         return start_integers(self.n_clauses, automata, self.n_states, rng)
 
     def _learner(self, states: NDArray[Any]) -> Learner:
-        return IntegerLearner(states, self.n_states, self._literals, self.s, self.T)
+        return IntegerLearner(
+            states, self.n_states, self._literals, self.s, self._rest, self._allowed
+        )
 
     def _included(self, states: NDArray[Any]) -> Floats:
         return np.asarray(states >= self.n_states, dtype=np.float64)
@@ -728,6 +797,10 @@ def _entropy(p: Floats) -> Floats:
     r = np.clip(1.0 - p, 1e-300, 1.0)
     return np.asarray(-(p * np.log(q) + (1.0 - p) * np.log(r)))
 
+
+# settings that files did not name before there were any: they are as machines then were
+_BEFORE = {"binning": "rows", "use_protected": True}
+UNNAMED = {"PTMClassifier": _BEFORE | {"validation_fraction": 0.0}, "TMClassifier": _BEFORE}
 
 MAKERS: model_file.Makers[PTMClassifier | TMClassifier] = {
     each.__name__: each._made for each in (PTMClassifier, TMClassifier)

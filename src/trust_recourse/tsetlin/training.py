@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,8 @@ from numpy.typing import NDArray
 from trust_recourse.tsetlin import kernels
 from trust_recourse.tsetlin.kernels import BLOCK, LANES, MARGIN
 from trust_recourse.tsetlin.literals import Literals
+
+Allowed = NDArray[np.bool_] | None
 
 SAMPLES_A_CALL = 256  # draws are made for so many samples at a time, which bounds their memory
 SMALL = 1_000_000  # states below which handing work to a thread costs more than it saves
@@ -43,15 +46,29 @@ def inclusion_of_vectors(states: NDArray[np.float32]) -> NDArray[np.float64]:
 
 
 class Learner(ABC):
-    """What all learners share: the order of the samples, and where the draws come from."""
+    """What all learners share: the order of the samples, and where the draws come from.
 
-    def __init__(self, n_clauses: int, literals: Literals, s: float, T: float) -> None:
-        self.clauses = n_clauses
+    A clause may use the literals that `allowed`, (2, 2o), says of its polarity, all of them if it
+    is None; the automata of the others are put in row 0 and stay there.
+    """
+
+    def __init__(
+        self, states: NDArray[Any], literals: Literals, s: float, T: float, allowed: Allowed
+    ) -> None:
+        self.states, self.clauses = states, len(states)
+        self.allowed = np.ones((2, states.shape[1]), bool) if allowed is None else allowed
+        self.forbidden = ~self.allowed[np.arange(self.clauses) % 2]
+        if self.forbidden.any():
+            self._forbid()
         self.layout = literals.layout
         self.T = float(T)
         self.qs = (np.float32((s - 1) / s), np.float32(1 / s))
-        self.fired = np.zeros(n_clauses, np.bool_)
+        self.fired = np.zeros(self.clauses, np.bool_)
         self.right = np.zeros(1, np.int64)
+
+    @abstractmethod
+    def _forbid(self) -> None:
+        """Put the forbidden automata in row 0."""
 
     def epoch(
         self, cells: NDArray[np.int32], y: NDArray[np.int8], rng: np.random.Generator
@@ -70,18 +87,27 @@ class Learner(ABC):
     ) -> None:
         """Learn these samples in this order."""
 
-    def finish(self) -> None:  # noqa: B027 - most learners have nothing left to do
+    @abstractmethod
+    def inclusion(self) -> NDArray[np.float64]:
+        """Inclusion probabilities as learnt so far, (C, 2o)."""
+
+    def settle(self) -> None:  # noqa: B027 - most learners have nothing left to do
         """Bring the states up to date with all that was learnt."""
+
+    def finish(self) -> None:
+        """The same, once no more is learnt."""
+        self.settle()
 
 
 class IntegerLearner(Learner):
     """The ordinary machine: one integer state per automaton (Granmo 2018)."""
 
     def __init__(
-        self, states: NDArray[np.int16], n_states: int, literals: Literals, s: float, T: float
-    ) -> None:
-        super().__init__(len(states), literals, s, T)
-        self.states, self.N, self.s = states, n_states, float(s)
+        self, states: NDArray[np.int16], n_states: int, literals: Literals, s: float, T: float,
+        allowed: Allowed = None,
+    ) -> None:  # fmt: skip
+        super().__init__(states, literals, s, T, allowed)
+        self.N, self.s = n_states, float(s)
         self.truth = np.empty(states.shape[1], np.uint8)
 
     def samples(
@@ -89,13 +115,24 @@ class IntegerLearner(Learner):
     ) -> None:
         """Learn these samples in this order, drawing for each automaton as it comes."""
         kernels.learn_integer(
-            cells, y, self.layout, rng, self.T, self.s, self.N,
+            cells, y, self.layout, self.allowed, rng, self.T, self.s, self.N,
             self.states, self.truth, self.fired, self.right,
         )  # fmt: skip
+
+    def _forbid(self) -> None:
+        self.states[self.forbidden] = 0
+
+    def inclusion(self) -> NDArray[np.float64]:
+        """0 or 1: whether a state is in the upper half."""
+        return np.asarray(self.states >= self.N, dtype=np.float64)
 
 
 class VectorLearner(Learner):
     """State vectors: two draws a clause and sample, one for its output and one for its feedback."""
+
+    def _forbid(self) -> None:
+        self.states[self.forbidden] = 0.0
+        self.states[self.forbidden, 0] = 1.0
 
     def samples(
         self, cells: NDArray[np.int32], y: NDArray[np.int8], rng: np.random.Generator
@@ -114,10 +151,11 @@ class PlainLearner(VectorLearner):
     """State vectors, step by step: for `na_cells="keep"` and for machines of a few states."""
 
     def __init__(
-        self, states: NDArray[np.float32], literals: Literals, s: float, T: float, keep: bool
-    ) -> None:
-        super().__init__(len(states), literals, s, T)
-        self.states, self.keep = states, keep
+        self, states: NDArray[np.float32], literals: Literals, s: float, T: float,
+        allowed: Allowed = None, *, keep: bool = False,
+    ) -> None:  # fmt: skip
+        super().__init__(states, literals, s, T, allowed)
+        self.keep = keep
         self.pi = inclusion_of_vectors(states).astype(np.float32).ravel()
         self.truth = np.empty(states.shape[1], np.uint8)
 
@@ -127,24 +165,31 @@ class PlainLearner(VectorLearner):
         """Learn these samples with these draws."""
         _, automata, rows = self.states.shape
         kernels.learn_plain(
-            cells, y, self.layout, draws, self.T, self.qs, self.keep, rows // 2, automata,
-            self.states.reshape(-1), self.pi, self.truth, self.fired, self.right,
+            cells, y, self.layout, self.allowed, draws, self.T, self.qs, self.keep, rows // 2,
+            automata, self.states.reshape(-1), self.pi, self.truth, self.fired, self.right,
         )  # fmt: skip
+
+    def inclusion(self) -> NDArray[np.float64]:
+        """What the vectors hold in their upper halves."""
+        return inclusion_of_vectors(self.states)
 
 
 class BlockLearner(VectorLearner):
     """State vectors, by steps on a window around the middle, settled in blocks: see `kernels`."""
 
     LEAST_STATES = 4  # per action: below, the two ends of a vector are too close for the tables
+    LEAST_TO_FORBID = BLOCK + 1  # so that row 0, where forbidden automata are, is in no window
 
     def __init__(
-        self, states: NDArray[np.float32], literals: Literals, s: float, T: float, n_jobs: int = 1
-    ) -> None:
-        super().__init__(len(states), literals, s, T)
+        self, states: NDArray[np.float32], literals: Literals, s: float, T: float,
+        allowed: Allowed = None, n_jobs: int = 1,
+    ) -> None:  # fmt: skip
+        super().__init__(states, literals, s, T, allowed)
         C, self.automata, rows = states.shape
         tiles = -(-self.automata // LANES)
         K = tiles * LANES
-        self.states = states
+        clause, automaton = self.forbidden.nonzero()
+        self.never = clause * K + automaton
         self.N = rows // 2
         self.block = min(BLOCK, self.N)
         self.tables = kernels.step_tables(s)
@@ -184,13 +229,22 @@ class BlockLearner(VectorLearner):
             if self.steps.max() == self.block:
                 self._settle(due=self.block)
 
-    def finish(self) -> None:
+    def inclusion(self) -> NDArray[np.float64]:
+        """π, which every step keeps up to date."""
+        return self.pi.reshape(self.clauses, -1)[:, : self.automata].astype(np.float64)
+
+    def settle(self) -> None:
         """Settle what is still in the histories."""
         self._settle(due=1)
+
+    def finish(self) -> None:
+        """The same, and let the threads go."""
+        self.settle()
         if self.pool is not None:
             self.pool.shutdown()
 
     def _settle(self, due: int) -> None:
+        self.history[self.never] = 0  # as if they had had no feedback
         if self.pool is None:
             self._settle_part(0, due)
         else:
