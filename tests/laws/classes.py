@@ -16,13 +16,13 @@ from threadpoolctl import threadpool_limits
 from laws import checks, enumeration, lines, tables, trees
 from laws.questions import a_cost, a_table, chance, one_of, with_relations
 from laws.safety import check_noise, check_room
-from trust_recourse import Schema, adopt
+from trust_recourse import PTMClassifier, Schema, adopt
 from trust_recourse.cells import Grid
 from trust_recourse.sums import Additive, ClassSums
 from trust_recourse.sums import classes as banks
 
 TREES = ("forest", "gradient boosting", "histogram", "lightgbm", "xgboost", "catboost")
-KINDS = ("points", "lines", *(kind for kind in TREES if kind in trees.KINDS))
+KINDS = ("points", "lines", "machine", *(kind for kind in TREES if kind in trees.KINDS))
 
 
 class Several:
@@ -54,6 +54,15 @@ def a_place(rng, kind):
         schema, table = _tabled(rng, drawn)
         edges = [tables.some_edges(rng, feature, column) for feature, column, _ in drawn]
         given = some_points(rng, schema, edges, many)
+    elif kind == "machine":
+        drawn = list(a_table(rng))
+        schema, table = _tabled(rng, drawn)
+        y = trees.some_labels(rng, schema, table, many)
+        model = PTMClassifier(
+            int(rng.choice([2, 6, 12])), 20, T=3, epochs=3, thresholds=one_of(rng, 2, 4),
+            validation_fraction=0.0, use_protected=True, schema=schema, random_state=0,
+        ).fit(table, y)  # fmt: skip
+        return drawn, schema, table, model, a_cost(rng, schema), one_of(rng, None, 0.3)
     elif kind == "lines":
         drawn = [lines.ended(rng, *each) for each in a_table(rng)]
         schema, table = _tabled(rng, drawn)
@@ -122,7 +131,8 @@ def judge(seed: int) -> checks.Findings:
         return a_place(rng, kind)
 
     with mock.patch.object(banks, "reduced", counted), threadpool_limits(1):
-        more = (check_wins, *(() if kind == "lines" else (check_noise, check_room)))
+        cells = kind not in ("lines", "machine")
+        more = (check_wins, *((check_noise, check_room) if cells else ()))
         findings = checks.judge(seed, place, more)
     findings.counts[f"{kind} of several classes"] += findings.counts.pop("Several", 0)
     findings.counts["questions that were reduced"] += sum(each is not None for each in found)

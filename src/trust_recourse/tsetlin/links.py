@@ -175,7 +175,7 @@ class Logistic(Link):
         From weights of a machine much like this one only some steps are taken: about as good, and
         cheap enough to be judged by after each epoch.
         """
-        sign, C = _signs(q.shape[1]), q.shape[1]
+        sign, C = signs(q.shape[1]), q.shape[1]
         q, y = np.ascontiguousarray(q), np.ascontiguousarray(y)
         gradient = np.empty(C + 1)
 
@@ -196,10 +196,17 @@ class Logistic(Link):
         found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=ends, options=how).x
         return cls(np.maximum(found[:C], 0.0), float(found[C]))
 
+    @classmethod
+    def of_signed(cls, signed: Floats, intercept: float) -> Self:
+        """Of clauses whose votes and weights are told in one, whatever their order."""
+        made = cls(np.abs(signed), intercept)
+        made.signed = signed
+        return made
+
     @cached_property
     def signed(self) -> Floats:
         """(C,): w_j p_j."""
-        return np.asarray(_signs(len(self.weights)) * self.weights)
+        return np.asarray(signs(len(self.weights)) * self.weights)
 
     def score(self, q: Floats) -> Floats:
         """R, the log-odds of class 1; each row added up in one order."""
@@ -299,7 +306,7 @@ def some_rows(n: int, clauses: int, rng: np.random.Generator) -> Any:
     return slice(None) if n <= most else np.sort(rng.choice(n, most, replace=False))
 
 
-def _signs(n_clauses: int) -> Floats:
+def signs(n_clauses: int) -> Floats:
     """p: even clauses vote for class 1, odd ones against."""
     return np.where(np.arange(n_clauses) % 2 == 0, 1.0, -1.0)
 

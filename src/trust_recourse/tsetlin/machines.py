@@ -10,6 +10,7 @@ import math
 import numbers
 import os
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -21,9 +22,12 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from trust_recourse import model_file
+from trust_recourse.cells import Score
 from trust_recourse.progress import Progress
 from trust_recourse.question import decided
 from trust_recourse.schema import Schema
+from trust_recourse.softmax import LeadScore
+from trust_recourse.tsetlin import banks as joint
 from trust_recourse.tsetlin import inference, store
 from trust_recourse.tsetlin.calibration import Calibrator, Method
 from trust_recourse.tsetlin.clauses import Clauses
@@ -40,6 +44,7 @@ from trust_recourse.tsetlin.training import (
     start_integers,
     start_vectors,
 )
+from trust_recourse.wording import some
 
 Floats = NDArray[np.float64]
 Seed = int | np.random.Generator | np.random.RandomState | None
@@ -83,12 +88,26 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
     schema: Schema | None
     random_state: Seed
     verbose: bool
+    banks_: tuple[_Machine, ...] = ()  # of several classes: one against the rest each
     states_: NDArray[Any] | None
+    classes_: NDArray[Any]
+    schema_: Schema
+    n_features_in_: int
+    n_iter_: int
+    inclusion_: Floats
+    polarity_: NDArray[np.int64]
+    thresholds_: tuple[Floats, ...]
+    literals_: list[str]
+    dominance_: Floats
+    _literals: Literals
     calibrator_: Calibrator | None
     _link: Link
     _columns: list[Any] | None
 
-    family: ClassVar[str] = "tsetlin"  # by which a checker of certificates knows how to read it
+    @property
+    def family(self) -> str:
+        """By which a checker of certificates knows how to read it."""
+        return "banks" if self.banks_ else "tsetlin"
 
     _choices: ClassVar[dict[str, tuple[Any, ...]]] = {
         "binning": ("values", "rows"),
@@ -132,12 +151,64 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         self.calibrator_ = None
         self.decision_threshold_: float | None = None
         self.wanted_: Any = None
+        if len(self.classes_) > 2:
+            return self._fit_banks(codes, target, rng)
         if self.calibration is not None:
             self.calibrator_ = self._calibrate(self.calibration, X, y, target, rng)
+        return self._fit_two(codes, target, rng)
+
+    def _fit_two(self, codes: Floats, target: NDArray[np.int8], rng: np.random.Generator) -> Self:
+        self.banks_ = ()
         self._begin(codes, rng)
         held = held_out(target, self.validation_fraction, rng)
         self._learn(codes, target, self.epochs, rng, held)
         return self
+
+    def _fit_banks(self, codes: Floats, target: NDArray[np.int8], rng: np.random.Generator) -> Self:
+        """A bank for each class, against the rest; then what makes them one."""
+        banks = []
+        for k in range(len(self.classes_)):
+            bank = clone(self).set_params(schema=self.schema_, random_state=None)
+            bank._take_on(self, np.random.default_rng(int(rng.integers(2**63))))
+            banks.append(bank._fit_two(codes, np.asarray(target == k, np.int8), bank._rng))
+        self._join(tuple(banks), codes, target)
+        return self
+
+    def _take_on(self, whole: _Machine, rng: np.random.Generator) -> None:
+        """Be a bank of a machine of several classes: one class against the rest."""
+        self.schema_, self.n_features_in_ = whole.schema_, whole.n_features_in_
+        self.classes_, self._columns = np.array([False, True]), None
+        self.calibrator_, self._rng = None, rng
+        self.decision_threshold_, self.wanted_ = None, None
+
+    def _join(
+        self, banks: tuple[_Machine, ...], codes: Floats | None, target: NDArray[np.int8] | None
+    ) -> None:
+        """Be the machine of these banks, whose weights are fitted together if rows are given."""
+        self.banks_, self._literals = banks, banks[0]._literals
+        self.states_, self.n_iter_ = None, max(bank.n_iter_ for bank in banks)
+        if codes is not None and target is not None:
+            self._settings = self.get_params(deep=False)
+            if self.link == "logistic":
+                cells = self._literals.grid.cells(codes)
+                rows = some_rows(len(cells), self.n_clauses * len(banks), self._rng)
+                q = [bank.firing_at(cells[rows]) for bank in banks]
+                links = joint.fitted(q, np.asarray(target[rows], np.int64))
+                for bank, link in zip(banks, links, strict=True):
+                    bank._conclude(bank.inclusion_, link)
+        self.thresholds_, self.literals_ = banks[0].thresholds_, banks[0].literals_
+        self.inclusion_ = np.concatenate([bank.inclusion_ for bank in banks])
+        self.polarity_ = np.concatenate([bank.polarity_ for bank in banks])
+        self.dominance_ = np.concatenate([bank.dominance_ for bank in banks])
+        self._clause_bank: joint.ClauseBank | None = None
+
+    def _of_two(self, what: str) -> None:
+        check_is_fitted(self)
+        if self.banks_:
+            raise AttributeError(
+                f"{what} is of a machine of two classes; of several see `banks_`, which has one "
+                "for each class against the rest"
+            )
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """Learn one more epoch from these rows; the first call fixes thresholds and classes.
@@ -147,6 +218,11 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         loading from a file it begins anew from `random_state`.
         """
         self._check_settings()
+        if len(np.unique(y if classes is None else classes)) > 2 or self.banks_:
+            raise ValueError(
+                "partial_fit learns two classes; of several use fit, with the whole table"
+            )
+        self.banks_ = ()
         if self.calibration is not None:
             raise ValueError(
                 f"partial_fit was called with calibration={self.calibration!r}, which needs the "
@@ -191,7 +267,8 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
     def __getstate__(self) -> dict[str, Any]:
         """Without what is worked out on demand: it is large, and other processes get it cheaper."""
         state: dict[str, Any] = super().__getstate__()
-        return state | {name: None for name in ("_tables", "_clauses") if name in state}
+        made = ("_tables", "_clauses", "_clause_bank")
+        return state | {name: None for name in made if name in state}
 
     def _begin(self, codes: Floats, rng: np.random.Generator) -> None:
         self._literals = Literals.fit(self.schema_, codes, self.thresholds, self.binning)
@@ -291,16 +368,28 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
     # ------------------------------------------------------------ exact inference
 
     def predict_proba(self, X: Any) -> Floats:
-        """Exact class probabilities, (n, 2): the K → ∞ limit of `predict_proba_mc`, no noise."""
+        """Exact class probabilities, (n, classes): the limit of `predict_proba_mc`, no noise."""
+        check_is_fitted(self)
+        if self.banks_:
+            return self.proba_at(self._literals.grid.cells(self._codes(X)))
         return _both(self.calibrated(self.raw_confidence(X)))
 
+    def proba_at(self, cells: NDArray[np.int32]) -> Floats:
+        """The same at rows of cells, of several classes."""
+        if isinstance(self.banks_[0]._link, Logistic):
+            return joint.softmax(self._bank().totals(cells))
+        return joint.largest_vote([bank.firing_at(cells) for bank in self.banks_])
+
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class with the larger probability; a tie goes to `classes_[1]`."""
+        """The class with the larger probability; a tie of two goes to `classes_[1]`."""
+        if self.banks_:
+            return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
         yes = self.predict_proba(X)[:, 1] >= 0.5
         return np.asarray(self.classes_[yes.astype(int)])
 
     def raw_confidence(self, X: Any) -> Floats:
         """M(x), the confidence of `classes_[1]` by the link, before any calibration."""
+        self._of_two("raw_confidence")
         return self.raw_confidence_from(self.clause_proba(X))
 
     def predict_proba_mc(self, X: Any, n_passes: int = 50, random_state: Seed = None) -> Floats:
@@ -309,6 +398,7 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         Of a drawn state only its half matters, include or exclude, so that is what is drawn. By the
         logistic link it is the score whose mean is taken, and the confidence that of the mean.
         """
+        self._of_two("predict_proba_mc")
         if not isinstance(n_passes, numbers.Integral) or n_passes < 1:
             raise ValueError(f"n_passes={n_passes!r}; expected a whole number of at least 1")
         codes = self._codes(X)
@@ -330,7 +420,7 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
 
         Each clause has one vote in it, whatever it weighs in a logistic link.
         """
-        check_is_fitted(self)
+        self._of_two("vote_distribution")
         half = len(self.inclusion_) // 2
         return pd.DataFrame(
             vote_law(self.clause_proba(X)),
@@ -358,9 +448,36 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
 
     # ------------------------------------------------------------ what the exact engine asks
 
-    def score_of(self, wanted: int) -> MachineScore:
-        """The confidence of the class at this position of `classes_`, and bounds on it."""
+    def _bank(self) -> joint.ClauseBank:
+        if self._clause_bank is None:
+            banks, links = self.banks_, [bank._logistic("weights_") for bank in self.banks_]
+            self._clause_bank = joint.ClauseBank(
+                self._literals.grid, [bank._factors for bank in banks],
+                [bank._empty for bank in banks], links,
+            )  # fmt: skip
+        return self._clause_bank
+
+    @property
+    def wins_of(self) -> Callable[[int], Score]:
+        """The share of a class beside the strongest other, of several classes."""
+        if not self.banks_:
+            raise AttributeError("of two classes the confidence says which one wins")
+        return lambda wanted: LeadScore(self._bank(), wanted, strongest=True)
+
+    @property
+    def score_of(self) -> Callable[[int], Score]:
+        """The confidence of the class at a position of `classes_`, and bounds on it.
+
+        By votes of several classes there are no bounds, so that the exact engine cannot be asked.
+        """
+        if self.banks_ and self.link_ != "logistic":
+            raise AttributeError("by votes of several classes there are no bounds")
+        return self._score_of
+
+    def _score_of(self, wanted: int) -> Score:
         grid = self._fitted().grid
+        if self.banks_:
+            return LeadScore(self._bank(), wanted)
         if self._tables is None:
             self._tables = Tables(grid, self._factors, self._empty, self._link)
         score = LogisticScore if isinstance(self._link, Logistic) else MachineScore
@@ -376,6 +493,8 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
 
     def firing_at(self, cells: NDArray[np.int32]) -> Floats:
         """The probability of each clause to fire at rows of cells, (n, C)."""
+        if self.banks_:
+            return np.concatenate([bank.firing_at(cells) for bank in self.banks_], axis=1)
         q = np.empty((len(cells), len(self.inclusion_)))
         inference.firing(cells, self._literals.grid.first_cell, self._factors, self._empty, q)
         return q
@@ -388,8 +507,20 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         """The confidence that stands for a raw one; the same if there is no calibrator."""
         return raw if self.calibrator_ is None else self.calibrator_(raw)
 
-    def clauses(self) -> Clauses:
-        """The machine as clauses, for explanations."""
+    @property
+    def link_(self) -> str:
+        """The link that it was fitted with, whatever is set since."""
+        check_is_fitted(self)
+        return str(self._settings["link"])
+
+    @property
+    def clauses(self) -> Callable[[], Clauses]:
+        """The machine of two classes as clauses, for explanations."""
+        if self.banks_:
+            raise AttributeError("of several classes each of `banks_` has clauses of its own")
+        return self._made_clauses
+
+    def _made_clauses(self) -> Clauses:
         literals = self._fitted()
         if self._clauses is None:
             votes_for = tuple(self.classes_[(self.polarity_ > 0).astype(int)].tolist())
@@ -415,8 +546,14 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         inclusion probabilities. A clause that no feature holds back so far is weak. Its dominance
         is how much likelier it fires for a row of `classes_[1]` that the last call of `fit` or
         `partial_fit` learnt from than for one of the other class; that of a clause voting for the
-        other class is negative if it does its work.
+        other class is negative if it does its work. Of several classes the column `bank` says
+        whose a rule is: it votes for that class, or against it.
         """
+        check_is_fitted(self)
+        if self.banks_:
+            each = zip(self.classes_.tolist(), self.banks_, strict=True)
+            tables = [bank.rules().assign(bank=label) for label, bank in each]
+            return pd.concat(tables, ignore_index=True)
         return self.clauses().table()
 
     def raw_confidence_from(self, q: Floats) -> Floats:
@@ -447,11 +584,21 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         self.schema_ = self.schema if self.schema is not None else Schema.infer(X)
         check_classification_targets(y)
         labels = np.unique(np.asarray(y if classes is None else classes))
-        kind = type_of_target(labels, input_name="classes")
-        if len(labels) > 2:
+        type_of_target(labels, input_name="classes")
+        if len(labels) > 2 and self.link == "margin":
             raise ValueError(
-                f"Only binary classification is supported. The type of the target is {kind}, with "
-                f"{len(labels)} classes: {', '.join(map(str, labels[:5]))}"
+                "Only binary classification is supported by link='margin'; of several classes, "
+                f"here {len(labels)} ({some(labels.tolist())}), take link='logistic' or 'vote'"
+            )
+        if len(labels) > 2 and self.calibration is not None:
+            raise ValueError(
+                f"calibration={self.calibration!r} with {len(labels)} classes: of several classes "
+                "there is none; set calibration=None, for the logistic link is fitted to be right"
+            )
+        if len(labels) > 2 and any(feature.monotone for feature in self.schema_):
+            raise ValueError(
+                f"the schema calls features monotone, and there are {len(labels)} classes: it is "
+                "meant towards one of two; take it out of the schema"
             )
         if len(labels) < 2:
             raise ValueError(
@@ -483,6 +630,8 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
                 f"y holds the class {unknown.tolist()[0]!r}; this machine knows "
                 f"{self.classes_.tolist()}"
             )
+        if len(self.classes_) > 2:
+            return np.searchsorted(self.classes_, labels).astype(np.int16)
         return np.asarray(labels == self.classes_[1], dtype=np.int8)
 
     def _codes(self, X: Any) -> Floats:
@@ -540,7 +689,7 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.multi_class = self.link != "margin"
         return tags
 
     # ------------------------------------------------------------ files
@@ -559,8 +708,9 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         """Write the model to one file; without `states` it is smaller and cannot learn on."""
         check_is_fitted(self)
         arrays, header = store.content(self)
-        if states and self.states_ is not None:
-            arrays["states"] = self.states_
+        for k, bank in enumerate(self.banks_ or (self,)):
+            if states and bank.states_ is not None:
+                arrays[f"states.{k}" if self.banks_ else "states"] = bank.states_
         model_file.write(path, arrays, header)
 
     @classmethod
@@ -578,7 +728,7 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
     @property
     def link_values_(self) -> Floats:
         """The link as fitted, at every possible vote, ascending from −C/2 to C/2."""
-        check_is_fitted(self)
+        self._of_two("link_values_")
         if not isinstance(self._link, Votes):
             raise AttributeError(
                 "the link is 'logistic', a function of weighted clauses and not of the vote: see "
@@ -598,7 +748,7 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         return self._logistic("intercept_").intercept
 
     def _logistic(self, asked: str) -> Logistic:
-        check_is_fitted(self)
+        self._of_two(asked)
         if not isinstance(self._link, Logistic):
             raise AttributeError(f"{asked} belongs to link='logistic'; of votes see link_values_")
         return self._link

@@ -7,6 +7,7 @@ an error names the part.
 from __future__ import annotations
 
 import numbers
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -36,24 +37,31 @@ def content(model: Any) -> tuple[Arrays, dict[str, Any]]:
         **decision(model),
     }
     arrays: Arrays = {
-        "inclusion": model.inclusion_,
-        "dominance": model.dominance_,
         "thresholds": np.concatenate([np.empty(0), *model.thresholds_]),
         "n_thresholds": np.array([len(t) for t in model.thresholds_], np.int64),
     }
-    if isinstance(model._link, Logistic):
-        arrays |= model._link.arrays
+    if model.banks_:
+        for k, bank in enumerate(model.banks_):
+            arrays |= {f"{name}.{k}": array for name, array in _learnt(bank).items()}
+        return arrays, header
+    arrays |= _learnt(model)
     if model.calibrator_ is not None:
         arrays["calibration_x"] = model.calibrator_.x
         arrays["calibration_y"] = model.calibrator_.y
     return arrays, header
 
 
+def _learnt(model: Any) -> Arrays:
+    """What a machine of two classes learnt, or one of the banks of another."""
+    found: Arrays = {"inclusion": model.inclusion_, "dominance": model.dominance_}
+    return found | (model._link.arrays if isinstance(model._link, Logistic) else {})
+
+
 def identity(model: Any) -> tuple[Arrays, dict[str, Any]]:
     """All that prediction depends on and nothing else: how values are read, and the machine."""
     arrays, header = content(model)
-    del arrays["dominance"]
-    return arrays | model._link.arrays, {
+    arrays = {name: array for name, array in arrays.items() if "dominance" not in name}
+    return arrays | ({} if model.banks_ else model._link.arrays), {
         "reads": [[f.name, f.kind, list(f.values), list(f.missing)] for f in model.schema_],
         **{part: header[part] for part in ("classes", "classes_dtype", "calibration")},
     }
@@ -72,6 +80,10 @@ def restore(model: Any, arrays: Arrays, header: dict[str, Any]) -> None:
     """Make a machine with the header's settings the one that was saved."""
     known = set(header) - DECISION == HEADER
     require(known, "header", f"just {', '.join(sorted(HEADER))}")
+    if isinstance(header["classes"], list) and len(header["classes"]) > 2:
+        _restore_banks(model, arrays, header)
+        return
+    model.banks_ = ()
     wanted = ARRAYS | (set() if header["calibration"] is None else CALIBRATION)
     wanted |= WEIGHTS if model.link == "logistic" else set()
     require(
@@ -94,6 +106,35 @@ def restore(model: Any, arrays: Arrays, header: dict[str, Any]) -> None:
     model.dominance_ = _dominance(arrays, len(inclusion))
     _restore_decision(model, header)
     model._conclude(inclusion.copy(), _weights(arrays, len(inclusion)))
+
+
+def _restore_banks(model: Any, arrays: Arrays, header: dict[str, Any]) -> None:
+    """A machine of several classes: each bank as if it was one of two."""
+    require(model.link != "margin", "settings", "a link of several classes")
+    require(header["calibration"] is None, "calibration", "none, of several classes")
+    _restore_table(model, header)
+    many = len(model.classes_)
+    own: list[Arrays] = [{} for _ in range(many)]
+    shared: Arrays = {}
+    for name, array in arrays.items():
+        part, _, place = name.partition(".")
+        if part in ("thresholds", "n_thresholds"):
+            require(not place, name, "one for all banks")
+            shared[part] = array
+        else:
+            require(place in map(str, range(many)), name, "one for each bank")
+            own[int(place)][part] = array
+    require(set(shared) == {"thresholds", "n_thresholds"}, "thresholds", "those of the banks")
+    banks = []
+    for each in own:
+        bank = type(model)(**model.get_params(deep=False))
+        two = {"classes": [False, True], "classes_dtype": "|b1", "columns": None}
+        told = {name: value for name, value in header.items() if name not in DECISION}
+        restore(bank, each | shared, told | two | {"own_schema": True})
+        banks.append(bank)
+    model._settings, model.calibrator_ = model.get_params(deep=False), None
+    model._join(tuple(banks), None, None)
+    _restore_decision(model, header)
 
 
 def _restore_decision(model: Any, header: dict[str, Any]) -> None:
@@ -153,7 +194,8 @@ def _restore_table(model: Any, header: dict[str, Any]) -> None:
         require(sorted(columns) == sorted(model.schema_.names), "columns", "the schema's features")
         model.feature_names_in_ = np.array(columns, dtype=object)
     model.classes_ = labels(header["classes"], header["classes_dtype"])
-    require(model.classes_[0] < model.classes_[1], "classes", "two plain labels, ascending")
+    ascending = all(a < b for a, b in pairwise(model.classes_.tolist()))
+    require(ascending, "classes", "plain labels, ascending")
     require(isinstance(header["n_iter"], int) and header["n_iter"] >= 0, "n_iter", "a count")
     model.n_iter_ = header["n_iter"]
     seed = header["settings"].get("random_state")
