@@ -133,7 +133,7 @@ def test_in_json_it_says_the_same(home):
             "lightgbm.txt --schema {}/schema.yaml --classes yes",
             "--classes yes: expected two labels",
         ),
-        ("lightgbm.txt --schema {}/schema.yaml --classes a,a", "expected two different labels"),
+        ("lightgbm.txt --schema {}/schema.yaml --classes a,a", "expected 2 different labels"),
         ("lightgbm.txt --schema {}/schema.yaml --threshold 1", "decision_threshold=1.0; expected"),
         ("lightgbm.txt --schema {}/schema.yaml --wanted 7", "--wanted 7: the classes are 0 and 1"),
         ("lightgbm.txt --schema {}/schema.yaml --data {}/told.json", "told.json"),

@@ -148,7 +148,7 @@ def a_place(rng, kind, *, rows=None, room=trees.ROOM, features=(1, 4), most=(7, 
     drawn = trees.again(rng, drawn, rows) if rows else drawn
     schema = with_relations(rng, Schema(tuple(feature for feature, _, _ in drawn)))
     table = pd.DataFrame({feature.name: column for feature, column, _ in drawn})
-    y = trees._labels(rng, schema, table)
+    y = trees.some_labels(rng, schema, table)
     model = trees._unfitted(
         rng, kind, int(rng.integers(1, most[0] + 1)), int(rng.integers(2, most[1] + 1))
     )

@@ -174,8 +174,7 @@ def test_classes_of_catboost_s_file_are_those_it_learnt(labels, tmp_path):
     ("settings_", "says"),
     [
         ({"one_hot_max_size": 2}, r"m: CatBoost: it splits by target statistics .*\(CTR\)"),
-        ({"loss_function": "MultiClass"}, "m: CatBoost: it has 2 sums, one for each class"),
-        ({"classes": 3}, r"m: the model has 3 classes \(0, 1, 2\); so far only models of two"),
+        ({"loss_function": "MultiClass"}, "CatBoost, loss MultiClass: it has 2 sums for 2"),
         ({"regression": True}, "m: CatBoost: the model has no classes; expected a CatBoostClass"),
         ({"scale": 2.0}, "m: CatBoost: its sum is scaled by 2; expected a scale of 1"),
         ({"job": Feature("job")}, "'job' is a category in the model, in the schema .* number: de"),

@@ -177,7 +177,9 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
     def _take_on(self, whole: _Machine, rng: np.random.Generator) -> None:
         """Be a bank of a machine of several classes: one class against the rest."""
         self.schema_, self.n_features_in_ = whole.schema_, whole.n_features_in_
-        self.classes_, self._columns = np.array([False, True]), None
+        if hasattr(whole, "feature_names_in_"):
+            self.feature_names_in_ = whole.feature_names_in_
+        self.classes_, self._columns = np.array([False, True]), whole._columns
         self.calibrator_, self._rng = None, rng
         self.decision_threshold_, self.wanted_ = None, None
 

@@ -128,7 +128,7 @@ def _restore_banks(model: Any, arrays: Arrays, header: dict[str, Any]) -> None:
     banks = []
     for each in own:
         bank = type(model)(**model.get_params(deep=False))
-        two = {"classes": [False, True], "classes_dtype": "|b1", "columns": None}
+        two = {"classes": [False, True], "classes_dtype": "|b1"}
         told = {name: value for name, value in header.items() if name not in DECISION}
         restore(bank, each | shared, told | two | {"own_schema": True})
         banks.append(bank)

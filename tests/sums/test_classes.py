@@ -1,0 +1,158 @@
+"""Models of several classes: read as their libraries have them, asked, explained, kept in files."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
+from sklearn.linear_model import LogisticRegression
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from test_readers import library
+
+from laws import classes
+from trust_recourse import PTMClassifier, Recourse, Schema, TMClassifier, adopt
+from trust_recourse.loading import load
+from trust_recourse.softmax import beside_strongest
+
+RNG = np.random.default_rng(0)
+X = pd.DataFrame(RNG.integers(0, 10, (120, 4)), columns=list("abcd")).astype(float)
+Y = np.array(["low", "middle", "high"])[np.digitize(X.a + X.b - X.c, [4, 11])]
+SCHEMA = Schema.infer(X)
+
+
+def boosted(kind):
+    if kind == "lightgbm":
+        from lightgbm import LGBMClassifier
+
+        return LGBMClassifier(n_estimators=8, num_leaves=5, verbose=-1, n_jobs=1)
+    from catboost import CatBoostClassifier
+
+    small = {"iterations": 8, "depth": 2, "verbose": 0, "allow_writing_files": False}
+    return CatBoostClassifier(**small, thread_count=1)
+
+
+MODELS = {
+    "regression": lambda: make_pipeline(StandardScaler(), LogisticRegression()),
+    "boosting": lambda: GradientBoostingClassifier(n_estimators=8, max_depth=2, random_state=0),
+    "histogram": lambda: HistGradientBoostingClassifier(max_iter=8, max_leaf_nodes=5),
+    "forest": lambda: RandomForestClassifier(8, max_depth=3, random_state=0, n_jobs=1),
+    "lightgbm": lambda: boosted("lightgbm"),
+    "catboost": lambda: boosted("catboost"),
+}
+KINDS = [pytest.param(kind, marks=library(kind)) if kind in ("lightgbm", "catboost") else kind
+         for kind in MODELS]  # fmt: skip
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def model(request):
+    return MODELS[request.param]().fit(X, Y)
+
+
+def test_a_model_is_read_asked_explained_and_kept(model, tmp_path):
+    recourse = Recourse(model, SCHEMA, "l1", wanted="high")
+    assert recourse.exact
+    row = X[model.predict(X) == "low"].iloc[0]
+    result = recourse.find(row, [0.4, 0.42])
+    for option in result.options:
+        said = model.predict_proba(pd.DataFrame([option.x.astype(float)]))[0]
+        assert said[list(model.classes_).index("high")] == pytest.approx(option.confidence)
+        assert option.confidence >= option.target.confidence - 1e-9
+    assert all(str(status) == "optimal" for status in result.status.values())
+    shares = result.explain(0)
+    assert shares.feature_shares.sum() == pytest.approx(shares.change)
+    (won,) = recourse.find(row, mode="wins").options
+    assert model.predict(pd.DataFrame([won.x.astype(float)]))[0] == "high"
+    assert won.cost <= result.options[-1].cost
+    read = adopt(model, SCHEMA, X)
+    read.save(tmp_path / "m.safetensors")
+    again = load(tmp_path / "m.safetensors")
+    assert again.fingerprint_ == read.fingerprint_
+    np.testing.assert_array_equal(again.predict_proba(X), read.predict_proba(X))
+
+
+@pytest.mark.parametrize("kind", classes.KINDS)
+def test_answers_are_those_of_enumeration(kind):
+    seed = classes.KINDS.index(kind) + 2 * len(classes.KINDS)
+    assert classes.judge(seed).broken == []
+
+
+def test_the_wanted_class_must_be_named():
+    with pytest.raises(ValueError, match="has 3 classes, 'high', 'low', 'middle': say which one"):
+        Recourse(MODELS["forest"]().fit(X, Y), SCHEMA)
+
+
+def test_to_win_no_level_is_asked_for():
+    recourse = Recourse(MODELS["forest"]().fit(X, Y), SCHEMA, wanted="high")
+    with pytest.raises(ValueError, match="mode='wins' with confidence=\\[0.5\\]: it asks for none"):
+        recourse.find(X.iloc[0], 0.5, mode="wins")
+
+
+def test_a_model_that_cannot_be_read_is_asked_by_trial():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = MLPClassifier((8,), max_iter=150, random_state=0).fit(X, Y)
+    recourse = Recourse(model, SCHEMA, "l1", wanted="high")
+    row = X[model.predict(X) == "low"].iloc[0]
+    (option,) = recourse.find(row, mode="wins", engine="spheres", n_trials=300).options
+    assert model.predict(pd.DataFrame([option.x.astype(float)]))[0] == "high"
+
+
+def test_a_tie_goes_to_the_class_that_comes_first():
+    even = np.array([[0.4, 0.4, 0.2]])
+    assert beside_strongest(even, 0)[0] >= 0.5 > beside_strongest(even, 1)[0]
+
+
+# ---------------------------------------------------------------- machines
+
+
+@pytest.fixture(scope="module")
+def machine():
+    return PTMClassifier(10, 20, epochs=5, thresholds=4, random_state=0).fit(X, Y)
+
+
+def test_a_machine_of_several_classes_is_kept_and_asked(machine, tmp_path):
+    p = machine.predict_proba(X)
+    np.testing.assert_allclose(p.sum(axis=1), 1.0)
+    assert (machine.classes_[p.argmax(axis=1)] == machine.predict(X)).all()
+    assert (machine.predict(X) == Y).mean() > 0.7
+    machine.save(tmp_path / "m.safetensors")
+    again = PTMClassifier.load(tmp_path / "m.safetensors")
+    assert again.fingerprint_ == machine.fingerprint_
+    np.testing.assert_array_equal(again.predict_proba(X), p)
+    assert set(machine.rules().bank) == {"high", "low", "middle"}
+    row = X[machine.predict(X) == "low"].iloc[0]
+    (option,) = Recourse(machine, cost="l1", wanted="high").find(row, mode="wins").options
+    assert machine.predict(pd.DataFrame([option.x.astype(float)]))[0] == "high"
+
+
+def test_the_law_of_the_largest_vote_is_that_of_drawn_votes():
+    model = TMClassifier(6, link="vote", epochs=2, thresholds=2, random_state=0).fit(X, Y)
+    p, rng = model.predict_proba(X.head(3)), np.random.default_rng(0)
+    votes = []
+    for bank in model.banks_:
+        q = bank.clause_proba(X.head(3))
+        drawn = rng.random((20_000, *q.shape)) < q
+        votes.append((drawn * bank.polarity_).sum(axis=2))
+    won = np.stack(votes).argmax(axis=0)
+    for k in range(3):
+        np.testing.assert_allclose((won == k).mean(axis=0), p[:, k], atol=0.02)
+
+
+def test_what_several_classes_have_not_is_told(machine):
+    with pytest.raises(ValueError, match="take link='logistic' or 'vote'"):
+        TMClassifier().fit(X, Y)
+    with pytest.raises(ValueError, match="of several classes there is none"):
+        PTMClassifier(calibration="sigmoid").fit(X, Y)
+    with pytest.raises(AttributeError, match="of several see `banks_`"):
+        machine.raw_confidence(X)
+    with pytest.raises(ValueError, match="partial_fit learns two classes"):
+        PTMClassifier().partial_fit(X, Y)
