@@ -130,7 +130,10 @@ def test_a_machine_of_several_classes_is_kept_and_asked(machine, tmp_path):
     np.testing.assert_array_equal(again.predict_proba(X), p)
     assert set(machine.rules().bank) == {"high", "low", "middle"}
     row = X[machine.predict(X) == "low"].iloc[0]
-    (option,) = Recourse(machine, cost="l1", wanted="high").find(row, mode="wins").options
+    result = Recourse(machine, cost="l1", wanted="high").find(row, mode="wins")
+    (option,) = result.options
+    why = result.explain(0)
+    assert why.feature_shares.sum() == pytest.approx(why.change)
     assert machine.predict(pd.DataFrame([option.x.astype(float)]))[0] == "high"
 
 

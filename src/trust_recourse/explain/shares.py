@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from trust_recourse.factors import by_feature
+
 if TYPE_CHECKING:
     from trust_recourse.tsetlin.clauses import Cells
 
@@ -47,28 +49,4 @@ def split(model: Any, a: Cells, b: Cells) -> Shares:
     clauses, both = model.clauses(), np.stack([a, b])
     q = model.firing_at(both)
     mean_slope = clauses.link.mean_slopes(*q)
-    return Shares(mean_slope * (q[1] - q[0]), mean_slope * _by_feature(*clauses.factors_at(both)))
-
-
-def _by_feature(a: Floats, b: Floats) -> Floats:
-    """The change of each column's product, split over its rows by the logarithmic mean.
-
-    Where a product falls to 0, or rises from it, the rows that do share it evenly: the limit.
-
-    >>> _by_feature(np.array([[0.5], [0.8]]), np.array([[0.5], [0.4]])).round(3)
-    array([[ 0. ],
-           [-0.2]])
-    >>> _by_feature(np.array([[0.5], [0.8]]), np.array([[0.0], [0.0]])).round(3)
-    array([[-0.2],
-           [-0.2]])
-    """
-    before, after = a.prod(axis=0), b.prod(axis=0)
-    none = (a == 0.0) ^ (b == 0.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        logs = np.log(b) - np.log(a)
-        total = np.log(after) - np.log(before)
-        mean = np.where(np.abs(total) < 1e-9, (before + after) / 2.0, (after - before) / total)
-        smooth = mean * logs
-        evenly = (after - before) * none / none.sum(axis=0)
-    touched = (before == 0.0) | (after == 0.0)
-    return np.where(touched, np.where(none, evenly, 0.0), smooth)
+    return Shares(mean_slope * (q[1] - q[0]), mean_slope * by_feature(*clauses.factors_at(both)))

@@ -29,8 +29,8 @@ from trust_recourse.question import Floats
 from trust_recourse.wording import floored, signed
 
 if TYPE_CHECKING:
+    from trust_recourse.parts import Parts
     from trust_recourse.recourse import Recourse
-    from trust_recourse.sums.parts import Parts
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,10 +30,11 @@ from trust_recourse.cells import (
     of_class,
 )
 from trust_recourse.files import FileError
+from trust_recourse.parts import Parts, Words
 from trust_recourse.question import decided
 from trust_recourse.schema import Schema
 from trust_recourse.schema.steps import ratio
-from trust_recourse.sums.parts import Parts, PointParts, TableParts, Words
+from trust_recourse.sums.parts import PointParts, TableParts
 from trust_recourse.sums.tables import Pair
 
 POINTS = Words(

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from trust_recourse import model_file
 from trust_recourse.cells import Cells, Floats, Grid, Ints, Score
 from trust_recourse.leads import Part
+from trust_recourse.parts import Parts
 from trust_recourse.question import decided
 from trust_recourse.schema import Schema
 from trust_recourse.softmax import Bank, Fewer, LeadScore, lead, logistic
@@ -23,7 +24,6 @@ from trust_recourse.sums.additive import Additive, Points
 from trust_recourse.sums.columns import UnreadableError
 from trust_recourse.sums.ensemble import Leaves, Link, SumModel, Tree
 from trust_recourse.sums.layout import layout
-from trust_recourse.sums.parts import Parts
 from trust_recourse.sums.reduce import Asked, Sum, compile_all, reduced
 from trust_recourse.sums.score import numbers
 from trust_recourse.sums.terms import Terms
@@ -105,7 +105,7 @@ class ClassSums:
 
     def parts_of(self, wanted: int) -> Parts:
         """The score of the class at this position of `classes_` term by term, for explanations."""
-        from trust_recourse.sums.class_parts import LEAD, LeadParts
+        from trust_recourse.lead_parts import LEAD, LeadParts
 
         if not self.softmax:
             return self.models[wanted].parts_of(1)

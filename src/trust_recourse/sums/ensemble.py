@@ -20,9 +20,10 @@ from scipy.special import expit
 from trust_recourse import model_file
 from trust_recourse.cells import Cells, Floats, Grid, Ints, Score, kernel
 from trust_recourse.floats import first_float
+from trust_recourse.parts import Parts, Words
 from trust_recourse.question import decided
 from trust_recourse.schema import Feature, Schema
-from trust_recourse.sums.parts import LeafParts, Parts, Words
+from trust_recourse.sums.parts import LeafParts
 
 Bools = NDArray[np.bool_]
 ZERO = float(np.float32(1e-35))  # LightGBM reads numbers up to this as 0

@@ -23,6 +23,8 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from trust_recourse import model_file
 from trust_recourse.cells import Score
+from trust_recourse.lead_parts import LEAD, LeadParts
+from trust_recourse.parts import Parts
 from trust_recourse.progress import Progress
 from trust_recourse.question import decided
 from trust_recourse.schema import Schema
@@ -33,6 +35,7 @@ from trust_recourse.tsetlin.calibration import Calibrator, Method
 from trust_recourse.tsetlin.clauses import Clauses
 from trust_recourse.tsetlin.links import Link, Logistic, Votes, some_rows, vote_law
 from trust_recourse.tsetlin.literals import Binning, Literals, Thresholds
+from trust_recourse.tsetlin.rule_parts import RuleParts
 from trust_recourse.tsetlin.score import LogisticScore, MachineScore, Tables
 from trust_recourse.tsetlin.stopping import EarlyStopping, held_out
 from trust_recourse.tsetlin.training import (
@@ -93,6 +96,7 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
     classes_: NDArray[Any]
     schema_: Schema
     n_features_in_: int
+    feature_names_in_: NDArray[Any]
     n_iter_: int
     inclusion_: Floats
     polarity_: NDArray[np.int64]
@@ -458,6 +462,19 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
                 [bank._empty for bank in banks], links,
             )  # fmt: skip
         return self._clause_bank
+
+    @property
+    def parts_of(self) -> Callable[[int], Parts]:
+        """The lead of a class rule by rule, of several classes; those of two are told as rules."""
+        if not self.banks_ or self.link_ != "logistic":
+            raise AttributeError("of several classes by the logistic link alone")
+        return self._parts_of
+
+    def _parts_of(self, wanted: int) -> Parts:
+        each = tuple(RuleParts.of(bank.clauses()) for bank in self.banks_)
+        names = tuple(map(str, self.classes_.tolist()))
+        words = LEAD._replace(term="rule", terms="rules")
+        return LeadParts(self._literals.grid, words, 0.0, 1.0, each, wanted, names)
 
     @property
     def wins_of(self) -> Callable[[int], Score]:

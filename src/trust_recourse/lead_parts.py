@@ -18,9 +18,9 @@ from functools import cached_property
 import numpy as np
 
 from trust_recourse.cells import Cells, Floats
+from trust_recourse.parts import Bools, Parts, Words
 from trust_recourse.schema import Schema
 from trust_recourse.softmax import lead
-from trust_recourse.sums.parts import Bools, Parts, Words
 
 PANELS, NODES = 64, 8  # of the way along which shares are averaged
 LEAD = Words(
