@@ -14,11 +14,16 @@ from trust_recourse.tsetlin.links import Logistic
 
 LINKS = ("margin", "vote", "logistic")
 
-# the paper's machine, which is small and learns as long as it is told to
 PAPER = {
-    "n_clauses": 20, "n_states": 100, "s": 1.5, "T": 5, "epochs": 60, "thresholds": 20,
-    "binning": "rows", "validation_fraction": 0.0, "link": "margin",
+    "s": 1.5, "T": 5, "epochs": 60, "thresholds": 20, "binning": "rows",
+    "validation_fraction": 0.0, "link": "margin", "use_protected": True,
 }  # fmt: skip
+
+
+def paper_machine(n_clauses=20, n_states=100, **changes):
+    """A machine with the paper's settings: small, and learning as long as it is told to."""
+    return PTMClassifier(n_clauses, n_states, **PAPER | changes)
+
 
 CREDIT = Schema(
     (
