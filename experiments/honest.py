@@ -5,9 +5,9 @@ predicted by a model that did not learn from it. Of tables with more rows than `
 are drawn, the same for every model. Nothing is calibrated afterwards.
 
 The machine's defaults stand beside the paper's machine by both of its links, a logistic regression
-whose penalty is chosen by inner folds, an EBM with fewer bags than it usually has, and LightGBM with 250 trees of
-15 leaves and the learning rate that inner folds choose. All of them see the same columns: the
-machine may use the protected ones, as the others do.
+whose penalty is chosen by inner folds, an EBM with fewer bags than it usually has, and LightGBM
+with 250 trees of 15 leaves and the learning rate that inner folds choose. All of them see the same
+columns: the machine may use the protected ones, as the others do.
 
 **ECE** is over ten bins of equal count. Even a model whose every chance is right has some, by luck:
 the range is where 95 % of such models' lie, with classes drawn by this model's own chances.

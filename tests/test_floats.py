@@ -47,7 +47,7 @@ def test_a_relation_that_counts_from_a_value_needs_no_cache(relation):
         from trust_recourse import PTMClassifier, Recourse, Schema
         rng = np.random.default_rng(0)
         X = pd.DataFrame({{"a": rng.integers(0, 9, 80), "b": rng.integers(0, 18, 80) / 2}})
-        model = paper_machine(6, 10, T=3, epochs=5, random_state=0).fit(X, X.a > X.b)
+        model = PTMClassifier(6, 10, T=3, epochs=5, random_state=0).fit(X, X.a > X.b)
         recourse = Recourse(model, model.schema_.relate({relation!r}), wanted=True)
         refused = next(x for _, x in X.iterrows() if recourse.confidence(x) < 0.5)
         print(recourse.find(refused, [0.5, recourse.reachable(refused).confidence]).status)

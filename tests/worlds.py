@@ -63,7 +63,7 @@ def machine(seed, link="margin", calibration=None):
         }
     )
     y = np.arange(n) % 2
-    model = PTMClassifier(
+    model = paper_machine(
         6, 4, T=2, epochs=2, thresholds=4, link=link, calibration=calibration, random_state=0
     ).fit(X, y)
     with_rules(model, rng.random(model.inclusion_.shape) ** 4, rng)
@@ -86,7 +86,7 @@ def random_machine(seed, n_clauses=4, features=2, levels=3, rows=12, **settings)
     X = rng.integers(0, levels, (rows, features)).astype(float)
     X[:levels, 0] = np.arange(levels)
     y = np.arange(rows) % 2
-    machine = PTMClassifier(n_clauses, 4, thresholds="unique", epochs=1, random_state=0, **settings)
+    machine = paper_machine(n_clauses, 4, thresholds="unique", epochs=1, random_state=0, **settings)
     machine.fit(X, y)
     inclusion = rng.random(machine.inclusion_.shape) ** 3
     inclusion[rng.random(inclusion.shape) < 0.1] = 0.0

@@ -347,7 +347,7 @@ def run(*words):
 
 def test_fit_and_report_say_what_the_model_uses(table):
     given = (table / "patients.csv", "--target", "survived", "--schema", table / "schema.yaml")
-    out = ("--out", table / "model.safetensors", "--epochs", 5, "--force")
+    out = ("--out", table / "model.safetensors", "--epochs", 5, "--use-protected", "--force")
     told = flat(run("fit", *given, *out))
     assert "The model uses The nodes, which is protected: changed alone, it moves the" in told
     assert "The model does not use The same, which is protected: its value changes no" in told
@@ -358,6 +358,7 @@ def test_fit_and_report_say_what_the_model_uses(table):
     )  # fmt: skip
     assert nodes["moved"] > 0.05
     html = table / "report.html"
+    given += ("--model", table / "model.safetensors")
     told = flat(run("report", *given, "--folds", 2, "--html", html))
     for said in (
         "All 2 models use The nodes, which is protected: changed alone, it moves the confidence",
