@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, settings
 
 import postgres
 from trust_recourse import PTMClassifier, haberman
-from worlds import PAPER
+from worlds import paper_machine
 
 settings.register_profile(
     "laws",
@@ -48,7 +48,7 @@ def mixed() -> tuple[pd.DataFrame, np.ndarray]:
 
 @pytest.fixture(scope="session")
 def model(patients) -> PTMClassifier:
-    return PTMClassifier(**PAPER | {"epochs": 30}, random_state=0).fit(*patients)
+    return paper_machine(epochs=30, random_state=0).fit(*patients)
 
 
 @pytest.fixture(scope="session")

@@ -11,13 +11,14 @@ import numpy as np
 import pandas as pd
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from trust_recourse import Feature, Ledger, PTMClassifier, Recourse, Schema, haberman
+from trust_recourse import Feature, Ledger, Recourse, Schema, haberman
 from trust_recourse.cancel import check
 from trust_recourse.web.page import mount
 from trust_recourse.web.page.screen import show
 from trust_recourse.web.service import service
 from trust_recourse.web.serving import listen, serve
 from trust_recourse.web.state import AppState, Limits
+from worlds import paper_machine
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 TEMPLATE = "{{7*7}} ${7*7} </script>"
@@ -26,7 +27,7 @@ TEMPLATE = "{{7*7}} ${7*7} </script>"
 @lru_cache(maxsize=1)
 def patients() -> tuple[pd.DataFrame, Recourse]:
     X, y = haberman()
-    model = PTMClassifier(epochs=10, random_state=0).fit(X, y)
+    model = paper_machine(epochs=10, random_state=0).fit(X, y)
     schema = Schema.infer(X).lock("age").update("nodes", direction="decrease", unit="nodes")
     return X, Recourse(model, schema)
 
@@ -74,7 +75,7 @@ class Endless(Recourse):
 def desks(folder: Path) -> dict[str, AppState]:
     X, recourse = patients()
     who, said, schema = loans()
-    lending = Recourse(PTMClassifier(schema=schema, epochs=10, random_state=0).fit(who, said))
+    lending = Recourse(paper_machine(schema=schema, epochs=10, random_state=0).fit(who, said))
     who.index = pd.Index([f"{HOSTILE} {at:040}" for at in who.index])
     words = dict.fromkeys((HOSTILE, "school"), "category")
     seen = who.astype(words).assign(employed=who["employed"].astype(float))

@@ -4,11 +4,12 @@ import threading
 
 import pytest
 
-from trust_recourse import PTMClassifier, Recourse, haberman
+from trust_recourse import Recourse, haberman
 from trust_recourse.cancel import Cancelled, cancellable
+from worlds import paper_machine
 
 X, Y = haberman()
-RECOURSE = Recourse(PTMClassifier(epochs=5, random_state=0).fit(X, Y))
+RECOURSE = Recourse(paper_machine(epochs=5, random_state=0).fit(X, Y))
 PATIENT = {"age": 55, "year": 69, "nodes": 22}
 
 

@@ -26,6 +26,7 @@ from trust_recourse.search.exact import _finer
 from trust_recourse.sums import Additive
 from trust_recourse.tsetlin.calibration import Calibrator
 from trust_recourse.wording import written
+from worlds import paper_machine
 
 
 def fresh(code: str) -> str:
@@ -86,7 +87,7 @@ def test_the_other_class_is_told_by_its_own_floats(low, high, yes, near):
 def on_a_flat(y: float) -> PTMClassifier:
     """A machine whose class 0 has the confidence 1 − y at a = 2 and a = 3, on a flat."""
     X = pd.DataFrame({"a": np.arange(40) % 4})
-    model = PTMClassifier(4, 4, T=2, epochs=1, random_state=0).fit(X, np.arange(40) % 2)
+    model = paper_machine(4, 4, T=2, epochs=1, random_state=0).fit(X, np.arange(40) % 2)
     model._conclude(np.random.default_rng(0).random(model.inclusion_.shape))
     x = np.array([0.0, 0.4712, 0.49, 1.0])
     model.calibrator_ = Calibrator("isotonic", x, np.array([y, y, 0.8, 0.8]))
@@ -203,7 +204,7 @@ def test_distances_and_noise_that_floats_cannot_count_with_are_refused(model):
 def test_nothing_continuous_is_cheaper_by_a_float(seed, weight):
     rng = np.random.default_rng(seed)
     X = pd.DataFrame({"rate": rng.random(60), "size": rng.random(60) * 1e3})
-    model = PTMClassifier(6, 4, T=2, epochs=2, thresholds=6, random_state=0).fit(X, X.rate > 0.5)
+    model = paper_machine(6, 4, T=2, epochs=2, thresholds=6, random_state=0).fit(X, X.rate > 0.5)
     model._conclude(rng.random(model.inclusion_.shape) ** 4)
     features = (Feature("rate", scale=0.3, weight=weight), Feature("size", scale=1e3))
     recourse = Recourse(model, Schema(features), "l1")

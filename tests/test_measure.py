@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trust_recourse import Feature, PTMClassifier, Schema, TMClassifier
+from trust_recourse import Feature, Schema, TMClassifier
 from trust_recourse.cells import of_class
 from trust_recourse.measure import (
     EachRow,
@@ -23,7 +23,7 @@ from trust_recourse.measure import (
     noise,
     noisy_table,
 )
-from worlds import LINKS, machine
+from worlds import LINKS, machine, paper_machine
 
 law = settings(max_examples=60)
 # raw machines mostly; a calibrator costs five more fits
@@ -175,7 +175,7 @@ def test_missing_values_and_unordered_ones_stay():
         }
     )
     schema = Schema.infer(X, missing={"debt": -9})
-    model = PTMClassifier(6, 10, epochs=5, schema=schema, random_state=0).fit(X, X.debt > 8)
+    model = paper_machine(6, 10, epochs=5, schema=schema, random_state=0).fit(X, X.debt > 8)
     gone = schema.encode({"debt": -9, "grade": "b", "year": 2000})[0]
     p = float(own_confidence(model, 1)(gone[None])[0])
     # with nothing to disturb, however great the noise, the decision is the one it was

@@ -16,6 +16,7 @@ from trust_recourse import PTMClassifier, Schema, TMClassifier, load, model_file
 from trust_recourse.files import FileError
 from trust_recourse.model_file import ModelFileError
 from trust_recourse.tsetlin import store
+from worlds import paper_machine
 
 KEPT = Path(__file__).parent / "data" / "format-1.safetensors"
 
@@ -62,7 +63,7 @@ def test_what_is_saved_comes_back(machine, calibration, link, mixed, tmp_path):
 def test_labels_keep_their_type_and_numbered_columns_stay_numbered(labels, tmp_path):
     X = np.random.default_rng(0).random((20, 2))
     y = np.array(labels)[np.arange(20) % 2]
-    model = PTMClassifier(2, 4, epochs=1, random_state=0).fit(X, y)
+    model = paper_machine(2, 4, epochs=1, random_state=0).fit(X, y)
     model.save(tmp_path / "m")
     again = load(tmp_path / "m")
     assert again.classes_.dtype == model.classes_.dtype
@@ -187,7 +188,7 @@ def test_foreign_future_and_oversized_files(model, tmp_path, monkeypatch):
     ],
 )
 def test_arrays_that_make_no_model_are_named(name, spoil, message, patients, tmp_path):
-    model = PTMClassifier(
+    model = paper_machine(
         4, 8, epochs=3, calibration="isotonic", link="logistic", random_state=0
     ).fit(*patients)
     arrays, header = store.content(model)
@@ -200,7 +201,7 @@ def test_arrays_that_make_no_model_are_named(name, spoil, message, patients, tmp
 
 @pytest.mark.parametrize("link", ["margin", "logistic"])
 def test_weights_belong_to_the_logistic_link_and_to_no_other(link, patients, tmp_path):
-    model = PTMClassifier(4, 8, epochs=3, link=link, random_state=0).fit(*patients)
+    model = paper_machine(4, 8, epochs=3, link=link, random_state=0).fit(*patients)
     arrays, header = store.content(model)
     assert ({"weights", "intercept"} <= arrays.keys()) == (link == "logistic")
     other = "margin" if link == "logistic" else "logistic"
@@ -305,14 +306,14 @@ def test_metadata_given_twice_or_at_length_is_refused(model, tmp_path):
 def test_labels_that_no_file_can_hold_are_refused_when_learning(labels):
     y = np.array(labels, "M8[D]" if labels[0] else np.longdouble)[np.arange(20) % 2]
     with pytest.raises(ValueError, match="y holds labels of type .*; expected texts, booleans"):
-        PTMClassifier(2, 4, epochs=1).fit(np.random.default_rng(0).random((20, 2)), y)
+        paper_machine(2, 4, epochs=1).fit(np.random.default_rng(0).random((20, 2)), y)
 
 
 def test_the_order_of_columns_and_the_fitted_settings_are_saved(patients, tmp_path):
     X, y = patients
     inferred = Schema.infer(X)
     schema = Schema(tuple(inferred[name] for name in ("nodes", "age", "year")))
-    model = PTMClassifier(epochs=2, schema=schema, random_state=0).fit(X, y)
+    model = paper_machine(epochs=2, schema=schema, random_state=0).fit(X, y)
     before = model.predict_proba(X)
     model.set_params(n_clauses=40, link="vote").save(tmp_path / "m")
     again = load(tmp_path / "m")

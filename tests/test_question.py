@@ -14,12 +14,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trust_recourse import PTMClassifier, Recourse
+from trust_recourse import Recourse
 from trust_recourse.cells import Grid
 from trust_recourse.cost import Cost
 from trust_recourse.question import Target, formatted
 from trust_recourse.schema import Feature, Schema, SchemaError
 from trust_recourse.search.candidates import candidates
+from worlds import paper_machine
 
 NAN, INF = math.nan, math.inf
 law = settings(max_examples=150, deadline=None)
@@ -193,7 +194,7 @@ def loans():
         }
     )
     y = (X.rate > 0.4).astype(int) + (X["count"] > 2) + X.home.isin(["a", "c"]) >= 2
-    return PTMClassifier(8, 6, T=3, epochs=8, thresholds=3, random_state=0).fit(X, y), X
+    return paper_machine(8, 6, T=3, epochs=8, thresholds=3, random_state=0).fit(X, y), X
 
 
 def test_exact_search_finds_the_cheapest_change_by_these_functions(loans):

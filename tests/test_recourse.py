@@ -19,13 +19,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import mutations
-from trust_recourse import PTMClassifier, Recourse, Schema
+from trust_recourse import Recourse, Schema
 from trust_recourse.cost import Cost
 from trust_recourse.measure import EachRow, Isolation, NearNeighbours
 from trust_recourse.question import Question, Status
 from trust_recourse.result import Result
 from trust_recourse.search.engines import NAMES, Anywhere, Engine
-from worlds import LINKS, enumerated, machine, person_schema
+from worlds import LINKS, enumerated, machine, paper_machine, person_schema
 
 law = settings(max_examples=60)
 NUMERIC = ("number", "integer")
@@ -299,7 +299,7 @@ def test_many_people_by_processes():
 def test_who_cannot_be_read_loses_nobody_else_their_answer():
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"pay": rng.normal(size=60), "job": rng.choice(["day", "none"], 60)})
-    model = PTMClassifier(epochs=2, random_state=0).fit(X, (X.pay > 0).astype(int))
+    model = paper_machine(epochs=2, random_state=0).fit(X, (X.pay > 0).astype(int))
     recourse, some = Recourse(model), X.head(4).set_axis(list("abcd"))
     known = recourse.find_many(some, 0.5)
     assert known.reason.isna().all()
@@ -318,7 +318,7 @@ def test_large_models_reach_the_processes_too():
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(300, 4)), columns=list("abcd"))
     y = (X.a + X.b > 0).astype(int)
-    model = PTMClassifier(epochs=1, thresholds="unique", random_state=0).fit(X, y)
+    model = paper_machine(epochs=1, thresholds="unique", random_state=0).fit(X, y)
     assert model.score_of(1).kernel.numbers.nbytes > 2**20
     recourse = Recourse(model)
     pd.testing.assert_frame_equal(
@@ -381,7 +381,7 @@ def test_any_classifier_can_be_asked(patients):
 @pytest.mark.parametrize(
     "model",
     [
-        PTMClassifier(),
+        paper_machine(),
         KNeighborsClassifier(),
         make_pipeline(StandardScaler(), KNeighborsClassifier()),
         pytest.importorskip("lightgbm").LGBMClassifier(),
@@ -450,7 +450,7 @@ def test_a_hard_search_ends_with_a_good_answer_and_its_gap():
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(300, 14)).round(2), columns=list("abcdefghijklmn"))
     y = (X.to_numpy()[:, :6].sum(axis=1) + rng.normal(size=300) > 0).astype(int)
-    model = PTMClassifier(40, 50, s=3, T=10, epochs=10, random_state=0).fit(X, y)
+    model = paper_machine(40, 50, s=3, T=10, epochs=10, random_state=0).fit(X, y)
     recourse = Recourse(model)
     x = X.iloc[int(np.argmin(model.predict_proba(X)[:, 1]))]
     goal = 0.5 * (recourse.reachable(x, time_limit=2).confidence + recourse.confidence(x))

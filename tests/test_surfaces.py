@@ -22,6 +22,7 @@ from trust_recourse.vocabulary import HELP, outside
 from trust_recourse.web.page.session import Session
 from trust_recourse.web.page.settings import FIELDS, parts
 from trust_recourse.web.state import AppState
+from worlds import paper_machine
 
 X, Y = haberman()
 WHO = {"age": 55, "year": 69, "nodes": 22}
@@ -51,7 +52,7 @@ ASKED = [  # together they have every part of a question, each where it tells
 def place(tmp_path_factory):
     """A folder with a model and the known rows."""
     folder = tmp_path_factory.mktemp("surfaces")
-    PTMClassifier(epochs=20, random_state=0).fit(X, Y).save(folder / "m.safetensors")
+    paper_machine(epochs=20, random_state=0).fit(X, Y).save(folder / "m.safetensors")
     KNOWN.to_csv(folder / "known.csv", index=False)
     return folder
 

@@ -8,9 +8,10 @@ from dataclasses import replace
 import pytest
 from typer.testing import CliRunner
 
-from trust_recourse import Cost, Ledger, PTMClassifier, Question, Recourse, Target, load, verify
+from trust_recourse import Cost, Ledger, Question, Recourse, Target, load, verify
 from trust_recourse.certificate import Certificate, CertificateError, check
 from trust_recourse.cli import app
+from worlds import paper_machine
 
 WHO = {"age": 60, "year": 62, "nodes": 8}
 
@@ -40,7 +41,7 @@ def test_a_target_that_is_the_decision_has_no_slack():
 
 def test_a_model_keeps_how_it_decides_until_it_learns_anew(patients, tmp_path):
     X, y = patients
-    machine = PTMClassifier(epochs=3, random_state=0).fit(X, y)
+    machine = paper_machine(epochs=3, random_state=0).fit(X, y)
     plain = machine.fingerprint_
     machine.decide(decision_threshold=0.7, wanted=0).save(tmp_path / "m")
     again = load(tmp_path / "m")
@@ -77,7 +78,7 @@ def test_a_certificate_is_of_its_threshold_and_old_ones_said_none(model):
 
 def test_a_ledger_asks_a_model_and_a_recourse_by_the_same_threshold(model, patients, tmp_path):
     result = Recourse(model, decision_threshold=0.7).find(WHO)
-    other = PTMClassifier(epochs=3, random_state=1).fit(*patients)
+    other = paper_machine(epochs=3, random_state=1).fit(*patients)
     with Ledger(tmp_path / "p.db", key=b"k" * 32) as ledger:
         ledger.promise(result, subject="7")
         told = [ledger.check(each).judged[0].accepted for each in (other, Recourse(other))]

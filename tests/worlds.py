@@ -14,11 +14,16 @@ from trust_recourse.tsetlin.links import Logistic
 
 LINKS = ("margin", "vote", "logistic")
 
-# the paper's machine, which is small and learns as long as it is told to
 PAPER = {
-    "n_clauses": 20, "n_states": 100, "s": 1.5, "T": 5, "epochs": 60, "thresholds": 20,
-    "binning": "rows", "validation_fraction": 0.0, "link": "margin",
+    "s": 1.5, "T": 5, "epochs": 60, "thresholds": 20, "binning": "rows",
+    "validation_fraction": 0.0, "link": "margin", "use_protected": True,
 }  # fmt: skip
+
+
+def paper_machine(n_clauses=20, n_states=100, **changes):
+    """A machine with the paper's settings: small, and learning as long as it is told to."""
+    return PTMClassifier(n_clauses, n_states, **PAPER | changes)
+
 
 CREDIT = Schema(
     (
@@ -58,7 +63,7 @@ def machine(seed, link="margin", calibration=None):
         }
     )
     y = np.arange(n) % 2
-    model = PTMClassifier(
+    model = paper_machine(
         6, 4, T=2, epochs=2, thresholds=4, link=link, calibration=calibration, random_state=0
     ).fit(X, y)
     with_rules(model, rng.random(model.inclusion_.shape) ** 4, rng)
@@ -81,7 +86,7 @@ def random_machine(seed, n_clauses=4, features=2, levels=3, rows=12, **settings)
     X = rng.integers(0, levels, (rows, features)).astype(float)
     X[:levels, 0] = np.arange(levels)
     y = np.arange(rows) % 2
-    machine = PTMClassifier(n_clauses, 4, thresholds="unique", epochs=1, random_state=0, **settings)
+    machine = paper_machine(n_clauses, 4, thresholds="unique", epochs=1, random_state=0, **settings)
     machine.fit(X, y)
     inclusion = rng.random(machine.inclusion_.shape) ** 3
     inclusion[rng.random(inclusion.shape) < 0.1] = 0.0

@@ -17,7 +17,7 @@ from scipy import stats
 from typer.testing import CliRunner
 
 import folders
-from trust_recourse import Audit, Feature, PTMClassifier, Recourse, Schema, batch
+from trust_recourse import Audit, Feature, Recourse, Schema, batch
 from trust_recourse.audit import gather, intervals
 from trust_recourse.audit.counts import NONE, OPEN, REACHED, Group
 from trust_recourse.audit.folder import BatchFolder
@@ -41,6 +41,7 @@ from trust_recourse.question import Question
 from trust_recourse.report.audit import points
 from trust_recourse.report.content import TableBlock
 from trust_recourse.tables import FORMULA, as_csv
+from worlds import paper_machine
 
 ALIKE = {"a": (400, 0.5, 0.2, 0.05, 1.0), "b": (300, 0.5, 0.2, 0.05, 1.0)}
 PLANTED = {"a": (600, 0.4, 0.1, 0.05, 1.0), "b": (500, 0.6, 0.35, 0.0, 1.8)}
@@ -84,7 +85,7 @@ def loans(tmp_path_factory):
         }
     )
     y = (X["income"] - X["debt"] + 8 * (X["housing"] == "own") > 22).astype(int)
-    model = PTMClassifier(epochs=10, random_state=0).fit(X, y)
+    model = paper_machine(epochs=10, random_state=0).fit(X, y)
     schema = (
         Schema.infer(X)
         .update("old", protected=True)
@@ -748,7 +749,7 @@ def batched(loans, asked, place):
 
 def test_another_model_is_refused(loans, patients):
     place, _ = loans
-    other = PTMClassifier(epochs=2, random_state=3).fit(*patients)
+    other = paper_machine(epochs=2, random_state=3).fit(*patients)
     with pytest.raises(ValueError, match="give the model that the batch asked"):
         Audit.of(place / "answers", "sex", model=other)
 

@@ -31,12 +31,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from trust_recourse import NearNeighbours, PTMClassifier, Recourse, Schema, batch
+from trust_recourse import NearNeighbours, Recourse, Schema, batch
 from trust_recourse.batch import BatchError, Job, TableError, answer, folder
 from trust_recourse.batch.people import PartSpan
 from trust_recourse.cli import app
 from trust_recourse.cost import Cost
 from trust_recourse.question import Question
+from worlds import paper_machine
 
 LEVEL = 0.7
 BAD = {"income": "much", "children": 1.5, "housing": "castle", "grade": None, "employed": "perhaps"}
@@ -46,7 +47,7 @@ UNREADABLE = [10 * at + 5 for at in range(len(BAD))]
 @pytest.fixture(scope="module")
 def recourse(mixed):
     X, y = mixed
-    machine = PTMClassifier(epochs=10, random_state=0).fit(X, y)
+    machine = paper_machine(epochs=10, random_state=0).fit(X, y)
     return Recourse(machine, machine.schema_.lock("children"), wanted="yes")
 
 
@@ -169,7 +170,7 @@ def test_blanks_repeat_too(recourse):
     X = pd.DataFrame({"a": [1.0, np.nan] * 60, "b": np.arange(120) % 7.0})
     schema = Schema.infer(X, missing={"a": float("nan")})
     y = (X["b"] > 3).astype(int)
-    machine = PTMClassifier(epochs=3, random_state=0, schema=schema).fit(X, y)
+    machine = paper_machine(epochs=3, random_state=0, schema=schema).fit(X, y)
     told = answer(X, Job.of(Recourse(machine), 0.6))
     assert (told["seconds"] == 0).sum() == 120 - 14
     assert told["from.a"].isna().sum() == 60
@@ -363,7 +364,7 @@ def test_bad_lines_of_a_csv_come_out_with_their_reason(recourse, tmp_path):
 def test_a_blank_line_of_a_single_column_is_a_person(tmp_path):
     X = pd.DataFrame({"a": [1.0, 2.0, np.nan, 4.0] * 20})
     schema = Schema.infer(X, missing={"a": float("nan")})
-    machine = PTMClassifier(epochs=3, random_state=0, schema=schema).fit(X, X["a"] > 2)
+    machine = paper_machine(epochs=3, random_state=0, schema=schema).fit(X, X["a"] > 2)
     (tmp_path / "people.csv").write_text("a\n1\n\n4\n\n")
     batch.run(
         Recourse(machine), tmp_path / "people.csv", tmp_path / "out", rows_per_part=3, n_jobs=1
@@ -383,7 +384,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
 
 def test_memory_does_not_grow_with_the_input(patients, tmp_path):
     X, y = patients
-    PTMClassifier(epochs=3, random_state=0).fit(X, y).save(tmp_path / "model.safetensors")
+    paper_machine(epochs=3, random_state=0).fit(X, y).save(tmp_path / "model.safetensors")
     held = []
     for rows in (1_000, 20_000):
         source, line = tmp_path / f"{rows}.csv", "{},{},{}," + "many " * 1_000 + "\n"
@@ -474,7 +475,7 @@ def test_another_question_or_other_people_are_refused(recourse, mixed, file, tmp
         batch.run(recourse, file, out, 0.8, **ask | {"rows_per_part": 40})
     with pytest.raises(BatchError, match="schema, features, children, mutable: False there"):
         batch.run(Recourse(recourse.model, wanted="yes"), file, out, LEVEL, **ask)
-    other = PTMClassifier(epochs=1, random_state=1).fit(*mixed)
+    other = paper_machine(epochs=1, random_state=1).fit(*mixed)
     other = Recourse(other, other.schema_.lock("children"), wanted="yes")
     with pytest.raises(BatchError, match="model, fingerprint: "):
         batch.run(other, file, out, LEVEL, **ask)

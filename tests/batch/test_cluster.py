@@ -16,10 +16,11 @@ import pytest
 from distributed import Client, Future
 from typer.testing import CliRunner
 
-from trust_recourse import PTMClassifier, Recourse, batch, haberman
+from trust_recourse import Recourse, batch, haberman
 from trust_recourse.batch import BatchError
 from trust_recourse.cli import app
 from trust_recourse.cli.batch import _client
+from worlds import paper_machine
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
 
@@ -75,7 +76,7 @@ def cluster(tmp_path):
 @pytest.fixture(scope="module")
 def recourse():
     X, y = haberman()
-    return Recourse(PTMClassifier(epochs=10, random_state=0).fit(X, y))
+    return Recourse(paper_machine(epochs=10, random_state=0).fit(X, y))
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ from hypothesis import strategies as st
 import mutations
 import trust_recourse
 from claims import is_true
-from trust_recourse import Feature, PTMClassifier, Recourse, Schema, TMClassifier
+from trust_recourse import Feature, Recourse, Schema, TMClassifier
 from trust_recourse.cancel import Cancelled, cancellable
 from trust_recourse.cells import Grid
 from trust_recourse.certificate import (
@@ -54,7 +54,7 @@ from trust_recourse.search.candidates import candidates
 from trust_recourse.search.exact import Exact
 from trust_recourse.sums import Additive
 from trust_recourse.tsetlin.links import Logistic
-from worlds import LINKS, enumerated, machine, person_schema, with_rules
+from worlds import LINKS, enumerated, machine, paper_machine, person_schema, with_rules
 
 law = settings(max_examples=15)
 COST, CONFIDENCE, PRICED, RELATION, POINT = range(len(REASONS))
@@ -124,7 +124,7 @@ def gappy(seed, link="margin", calibration=None):
         }
     )
     schema = Schema.infer(X, missing={"rate": -9, "home": "?"})
-    model = PTMClassifier(
+    model = paper_machine(
         6, 4, T=2, epochs=1, thresholds=4, link=link, calibration=calibration, schema=schema,
         random_state=0,
     ).fit(X, np.arange(60) % 2)  # fmt: skip
@@ -856,7 +856,7 @@ def test_values_are_written_as_the_model_has_them():
     """1 equals true, but it is another word."""
     schema = Schema((Feature("home", "category", values=(False, True)), Feature("sum", upper=3)))
     X = pd.DataFrame({"home": np.arange(20) % 2 == 0, "sum": np.arange(20) % 3})
-    model = PTMClassifier(4, 4, T=2, epochs=1, schema=schema, random_state=0).fit(X, X["home"])
+    model = paper_machine(4, 4, T=2, epochs=1, schema=schema, random_state=0).fit(X, X["home"])
     told = Recourse(model).find(X.iloc[1], 0.01).certificate().to_dict() | {"format": 1}
     del told["question"]
     told["schema"]["features"][0]["values"] = [0, 1]
@@ -1112,7 +1112,7 @@ def test_a_schema_of_more_features_than_any_table_has_is_refused():
 def test_a_check_is_called_off_within_a_single_leaf():
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.random((200, 20)).round(2)).rename(columns="x{}".format)
-    model = PTMClassifier(200, epochs=1, thresholds=40, random_state=0).fit(X, np.arange(200) % 2)
+    model = paper_machine(200, epochs=1, thresholds=40, random_state=0).fit(X, np.arange(200) % 2)
     shape = model.inclusion_.shape
     model._conclude(rng.random(shape) * (rng.random(shape) < 0.02))
     recourse = Recourse(model, cost="l1")
@@ -1254,13 +1254,13 @@ def test_missing_values_and_models_of_arrays():
     )
     y = X["late"].between(0, 1).to_numpy() ^ (rng.random(80) < 0.1)
     schema = Schema.infer(X, missing={"late": -9, "home": "?"})
-    model = PTMClassifier(8, 10, T=3, epochs=5, schema=schema, random_state=0).fit(X, y)
+    model = paper_machine(8, 10, T=3, epochs=5, schema=schema, random_state=0).fit(X, y)
     people = X[(X["late"] == -9) & (X["home"] == "?") & (model.predict_proba(X)[:, 1] < 0.5)]
     assert len(people) >= 1
     assert_proved(model, schema, people.iloc[0], np.nan)
 
     numbers = X[["late", "sum"]].to_numpy()
-    model = PTMClassifier(8, 10, T=3, epochs=5, random_state=0).fit(numbers, y)
+    model = paper_machine(8, 10, T=3, epochs=5, random_state=0).fit(numbers, y)
     refused_one = numbers[model.predict_proba(numbers)[:, 1].argmin()]
     assert_proved(model, model.schema_, dict(zip(["x0", "x1"], refused_one, strict=True)), None)
 

@@ -37,7 +37,7 @@ from trust_recourse.wording import floored
 from worlds import LINKS
 
 ASK = ("data", "schema", "fit", "report", "find", "frontier", "explain")
-SMALL = "--clauses 10 --epochs 6 --T 4 --s 1.6 --thresholds 12 --seed 3"
+SMALL = "--clauses 10 --epochs 6 --T 4 --s 1.6 --thresholds 12 --link margin --seed 8"
 PERSON = {"age": 34, "year": 58, "nodes": 30}
 
 
@@ -344,7 +344,14 @@ def test_a_text_that_is_no_value_is_refused(feature, text, words):
 def test_the_model_is_the_one_that_the_library_learns(home, tmp_path):
     X, y = haberman()
     same = PTMClassifier(
-        10, s=1.6, T=4, epochs=6, thresholds=12, schema=Schema.infer(X), random_state=3
+        10,
+        s=1.6,
+        T=4,
+        epochs=6,
+        thresholds=12,
+        link="margin",
+        schema=Schema.infer(X),
+        random_state=8,
     ).fit(X, y)
     model = load(home / "m.safetensors")
     assert model.fingerprint_ == same.fingerprint_
@@ -534,7 +541,14 @@ def test_what_fit_cannot_do_leaves_the_old_model(home, tmp_path, line, words):
 def test_a_report_is_that_of_the_library(home, tmp_path):
     X, y = haberman()
     model = PTMClassifier(
-        10, s=1.6, T=4, epochs=6, thresholds=12, schema=Schema.infer(X), random_state=3
+        10,
+        s=1.6,
+        T=4,
+        epochs=6,
+        thresholds=12,
+        link="margin",
+        schema=Schema.infer(X),
+        random_state=8,
     )
     expected = model_report(model, X, y, folds=3, random_state=1)
     line = f"report {home}/p.csv --target survived --model {home}/m.safetensors --folds 3 --seed 1"

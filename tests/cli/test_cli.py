@@ -16,7 +16,6 @@ from typer.testing import CliRunner
 from commands import command
 from trust_recourse import (
     Cost,
-    PTMClassifier,
     Recourse,
     Status,
     Target,
@@ -28,6 +27,7 @@ from trust_recourse.cli import app, demo
 from trust_recourse.cli.verify import said
 from trust_recourse.question import Point
 from trust_recourse.wording import distance
+from worlds import paper_machine
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def told(request) -> tuple[int, str]:
 def test_the_demo_tells_what_the_model_says(told, patients):
     text = told[1]
     X, y = patients
-    model = PTMClassifier(epochs=5, random_state=2)
+    model = paper_machine(epochs=5, random_state=2)
     for name, cells in model_report(model, X, y, random_state=2).summary().iterrows():
         assert re.search(rf"{name} +{' +'.join(map(re.escape, cells))}", text)
     model.fit(X, y)
@@ -95,7 +95,7 @@ def test_the_demo_tells_what_the_model_says(told, patients):
 
 def test_the_demo_shows_the_clear_rules_by_dominance(told, patients):
     X, y = patients
-    model = PTMClassifier(epochs=5, random_state=2).fit(X, y)
+    model = paper_machine(epochs=5, random_state=2).fit(X, y)
     q, rules = model.clause_proba(X), model.rules()
     dominance = 100 * (q[y == 1].mean(axis=0) - q[y == 0].mean(axis=0))
     clear = sorted(
@@ -112,7 +112,7 @@ def test_the_demo_shows_the_clear_rules_by_dominance(told, patients):
 
 def test_the_demo_explains_the_papers_patient(told, patients):
     X, y = patients
-    model = PTMClassifier(epochs=5, random_state=2).fit(X, y)
+    model = paper_machine(epochs=5, random_state=2).fit(X, y)
     schema = model.schema_.lock("age", "year").update("nodes", direction="decrease")
     recourse = Recourse(model, schema, cost="l1")
     man = {"age": 56, "year": 65, "nodes": 9}
@@ -130,7 +130,7 @@ def test_the_demo_explains_the_papers_patient(told, patients):
 
 
 def test_a_machine_without_a_clear_rule_is_said_to_have_none(patients):
-    model = PTMClassifier(n_clauses=4, epochs=1, random_state=0).fit(*patients)
+    model = paper_machine(n_clauses=4, epochs=1, random_state=0).fit(*patients)
     model._conclude(np.full_like(model.inclusion_, 1e-6))
     page = Console(file=io.StringIO(), width=80)
     demo._rules(page, model, *patients)
@@ -142,7 +142,7 @@ def test_a_machine_without_a_clear_rule_is_said_to_have_none(patients):
 def asked(patients):
     """What the demo asks for its patient, asked again."""
     X, y = patients
-    model = PTMClassifier(epochs=5, random_state=2).fit(X, y)
+    model = paper_machine(epochs=5, random_state=2).fit(X, y)
     ages = X["age"]
     ordinary = X[ages.between(ages.quantile(0.25), ages.quantile(0.75))]
     patient = ordinary.iloc[model.predict_proba(ordinary)[:, 1].argmin()]

@@ -10,9 +10,10 @@ import pytest
 from typer.testing import CliRunner
 
 from issuing import KEY, secret_file
-from trust_recourse import Ledger, PTMClassifier, Recourse
+from trust_recourse import Ledger, Recourse
 from trust_recourse.cli import app
 from trust_recourse.ledger.pseudonyms import VARIABLE
+from worlds import paper_machine
 
 
 def command(*arguments):
@@ -38,7 +39,7 @@ def made(model, patients, tmp_path_factory):
     result.save(folder / "answers.json")
     result.certificate(0.5).save(folder / "proof.json")
     model.save(folder / "model.safetensors", states=False)
-    stricter = PTMClassifier(epochs=30, random_state=0).fit(X, (X["nodes"] < 1).astype(int))
+    stricter = paper_machine(epochs=30, random_state=0).fit(X, (X["nodes"] < 1).astype(int))
     stricter.save(folder / "new.safetensors", states=False)
     return folder, result
 
@@ -251,7 +252,7 @@ def test_a_ledger_that_others_can_read_is_told_of_in_a_sentence(files, tmp_path)
 
 def test_a_promise_of_another_product_is_broken_and_the_others_are_judged(files, mixed):
     told(*PROMISE)
-    other = PTMClassifier(epochs=1, random_state=0).fit(*mixed)
+    other = paper_machine(epochs=1, random_state=0).fit(*mixed)
     other.save("other.safetensors", states=False)
     done = command("check", "--model", "other.safetensors")
     assert done.exit_code == 1, done.output
@@ -264,7 +265,7 @@ def test_a_promise_of_another_product_is_broken_and_the_others_are_judged(files,
 def test_words_of_people_are_no_markup(tmp_path, monkeypatch, mixed):
     X, y = mixed
     X = X.assign(housing=X["housing"].replace({"own": "[red]own[/red]"}))
-    model = PTMClassifier(epochs=5, random_state=0).fit(X, y)
+    model = paper_machine(epochs=5, random_state=0).fit(X, y)
     schema = model.schema_.lock("income", "employed", "grade", "children")
     recourse = Recourse(model, schema)
     results = (recourse.find(x, 0.5) for _, x in X.iterrows())

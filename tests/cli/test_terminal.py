@@ -17,9 +17,10 @@ import pytest
 from typer.testing import CliRunner
 
 import trust_recourse.cli
-from trust_recourse import PTMClassifier, Recourse, Schema
+from trust_recourse import Recourse, Schema
 from trust_recourse.cli import app
 from trust_recourse.ledger.pseudonyms import VARIABLE
+from worlds import paper_machine
 
 # clears the screen, sets a title, is red by a single character; turns the line, deletes, ends it
 STEERS = "\x1b[2J\x1b]0;title\x07\x9b31m\u202e\u2066\x7f\u2028"
@@ -42,7 +43,7 @@ def made(tmp_path_factory):
     schema = Schema.infer(X).update("age", label=f"Age{STEERS}", unit=f"years{STEERS}")
     schema = schema.update(NODES, label=f"{MARKUP}{STEERS}", unit=MARKUP)
     schema.to_yaml(folder / "schema.yaml")
-    model = PTMClassifier(epochs=5, schema=schema, random_state=0)
+    model = paper_machine(epochs=5, schema=schema, random_state=0)
     model.fit(X, np.where(y == "yes", f"yes{STEERS}", f"no{STEERS}")).save(folder / "classes")
     model.fit(X, y).save(folder / "model")
     result = Recourse(model, wanted="yes").find(X[model.predict(X) == "no"].iloc[0], [0.5, 0.6])

@@ -18,12 +18,12 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import reference
 import worlds
-from trust_recourse import PTMClassifier, Recourse, Schema, Target, TMClassifier, haberman
+from trust_recourse import Recourse, Schema, Target, TMClassifier, haberman
 from trust_recourse.explain import NAMED, explain, places, split
 from trust_recourse.explain.shares import _by_feature
 from trust_recourse.tsetlin.calibration import Calibrator
 from trust_recourse.wording import distance, floored
-from worlds import machine, random_machine
+from worlds import machine, paper_machine, random_machine
 
 law = settings(max_examples=60)
 LINKS = st.sampled_from(worlds.LINKS)
@@ -90,7 +90,7 @@ def test_shares_are_the_aumann_shapley_integral_and_the_shapley_value(seed, link
 def learnt(calibration, link):
     """A machine that has learnt something, so that its calibrator rises."""
     X, y = haberman()
-    model = PTMClassifier(epochs=4, calibration=calibration, link=link, random_state=3)
+    model = paper_machine(epochs=4, calibration=calibration, link=link, random_state=3)
     return model.fit(X, y), X
 
 
@@ -210,7 +210,7 @@ def test_feature_shares_are_the_integral_of_the_clauses_slope(seed, link):
 def test_a_clause_whose_features_cancel_is_integrated_exactly():
     """Two clauses change, one stays by cancelling: its slope is then of the second degree."""
     X = np.array([[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]] * 3)
-    model = PTMClassifier(4, 4, thresholds="unique", epochs=1, link="vote", random_state=0)
+    model = paper_machine(4, 4, thresholds="unique", epochs=1, link="vote", random_state=0)
     model.fit(X, np.arange(12) % 2)
     inclusion = np.zeros_like(model.inclusion_)  # columns x0 ≤ 0, x1 ≤ 0, x0 > 0, x1 > 0
     inclusion[0] = [0.5, 0.0, 0.0, 0.5]  # 0.5 at (0, 0) by x1, at (1, 1) by x0: it cancels
@@ -249,7 +249,7 @@ def test_a_factor_of_nothing_is_shared_by_the_features_that_have_it(seed):
 
 def patient_result(levels=(0.7, 0.85), **settings):
     X, y = haberman()
-    model = PTMClassifier(random_state=0, **settings).fit(X, y)
+    model = paper_machine(random_state=0, **settings).fit(X, y)
     schema = Schema.infer(X).lock("age", "year").update("nodes", direction="decrease")
     recourse = Recourse(model, schema)
     return recourse.find({"age": 56, "year": 65, "nodes": 9}, confidence=levels)
@@ -372,7 +372,7 @@ def test_what_a_clause_states_is_where_it_fires_at_half_its_best():
     assert list(rules.rule.str.startswith("weak")) == list(rules.weak) == list(clauses.weak)
     assert (rules.rule != "").all()
     y = np.arange(len(X)) % 2
-    fresh = PTMClassifier(6, 4, T=2, epochs=2, thresholds=4, random_state=0).fit(X, y)
+    fresh = paper_machine(6, 4, T=2, epochs=2, thresholds=4, random_state=0).fit(X, y)
     q = fresh.clause_proba(X)
     np.testing.assert_allclose(
         fresh.rules().dominance, q[y == 1].mean(axis=0) - q[y == 0].mean(axis=0), atol=1e-12
@@ -492,7 +492,7 @@ def test_a_comparison_holds_what_the_result_says_of_each_option():
 
 def test_only_rules_for_the_wanted_class_carry_an_option():
     X, y = haberman()
-    model = PTMClassifier(random_state=0).fit(X, y)
+    model = paper_machine(random_state=0).fit(X, y)
     result = Recourse(model, wanted=0).find(
         {"age": 56, "year": 65, "nodes": 3}, confidence=[0.5, 0.6]
     )
@@ -516,7 +516,7 @@ def test_the_chance_of_anything_stricter_by_feature():
 
 def test_rules_speak_in_the_persons_labels_and_units():
     X, y = haberman()
-    model = PTMClassifier(random_state=0).fit(X, y)
+    model = paper_machine(random_state=0).fit(X, y)
     schema = model.schema_.lock("age").update("nodes", label="positive nodes", unit="pcs")
     why = Recourse(model, schema).find({"age": 56, "year": 65, "nodes": 9}, 0.85).explain()
     assert "positive nodes ≤ 2 pcs" in repr(why)
@@ -526,7 +526,7 @@ def test_rules_speak_in_the_persons_labels_and_units():
 
 def test_alternatives_stand_in_brackets_and_a_contradiction_carries_nothing():
     X, y = haberman()
-    model = PTMClassifier(epochs=2, random_state=0).fit(X, y)
+    model = paper_machine(epochs=2, random_state=0).fit(X, y)
     inclusion = np.zeros_like(model.inclusion_)
     at = model.literals_.index
     inclusion[0, [at("year ≤ 60"), at("year > 63")]] = 1.0

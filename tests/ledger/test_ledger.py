@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
 from issuing import KEY, NAMED, answered, forged, issued, kind, one, prepared, secret_file
-from trust_recourse import Cost, Feature, Ledger, PTMClassifier, Recourse, Schema, Status, Target
+from trust_recourse import Cost, Feature, Ledger, Recourse, Schema, Status, Target
 from trust_recourse.ledger import (
     Done,
     Entry,
@@ -36,7 +36,7 @@ from trust_recourse.ledger.pseudonyms import VARIABLE, Key
 from trust_recourse.ledger.store import ENTRIES, NEWEST, SCHEMAS, SEALED, read_url
 from trust_recourse.question import Question
 from trust_recourse.wording import floored
-from worlds import enumerated, machine, person_schema
+from worlds import enumerated, machine, paper_machine, person_schema
 
 OF_NO_LEDGER = {"hash": sha256("[]"), "text": "[]"}
 COLUMNS = ("kind", "promise", "at", "content", "previous", "hash")
@@ -458,7 +458,7 @@ def test_a_withdrawn_promise_is_over(ledger):
 def stricter(patients):
     """A model that has learnt to accept hardly any nodes."""
     X, _ = patients
-    return PTMClassifier(epochs=30, random_state=0).fit(X, (X["nodes"] < 1).astype(int))
+    return paper_machine(epochs=30, random_state=0).fit(X, (X["nodes"] < 1).astype(int))
 
 
 @pytest.fixture(scope="module")
@@ -663,10 +663,10 @@ def test_a_promise_that_a_model_cannot_be_asked_about_is_broken(ledger, asked, m
     promise = ledger.promise(asked[1][0], subject="person")
     issued(ledger, 1)
     X, y = patients
-    other = PTMClassifier(epochs=1).fit(*mixed)
-    kinds = PTMClassifier(epochs=1).fit(X.astype(float), y)
+    other = paper_machine(epochs=1).fit(*mixed)
+    kinds = paper_machine(epochs=1).fit(X.astype(float), y)
     short = LogisticRegression().fit(X[["age", "nodes"]], y)
-    classes = PTMClassifier(epochs=1).fit(X, np.where(y == 1, "alive", "dead"))
+    classes = paper_machine(epochs=1).fit(X, np.where(y == 1, "alive", "dead"))
     broken = Recourse(lambda table: table["nodes"], asked[0].schema)
     for model, said in (
         (other, "its columns are .'income'"),
@@ -781,7 +781,7 @@ def test_the_model_that_promised_is_asked_for_where_it_matters(
     with pytest.raises(LedgerError, match="was redeemed already"):
         ledger.redeem(promised.id, further, harsh)
     other = ledger.promise(asked[1][0], subject="person")
-    wrong = PTMClassifier(epochs=1).fit(*patients)
+    wrong = paper_machine(epochs=1).fit(*patients)
     with pytest.raises(LedgerError, match="was made by"):
         ledger.redeem(other.id, other.option.x, model, promised_by=wrong)
     found = ledger.redeem(other.id, other.factual, model)

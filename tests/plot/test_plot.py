@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 from sklearn.linear_model import LogisticRegression
 
-from trust_recourse import PTMClassifier, Recourse, Schema, model_report
+from trust_recourse import Recourse, Schema, model_report
 from trust_recourse.plot import (
     draw_frontier,
     draw_projection,
@@ -30,7 +30,7 @@ from trust_recourse.plot import (
 from trust_recourse.plot.frontier import APART
 from trust_recourse.report import expected_calibration_error, reliability_curve
 from trust_recourse.wording import floored
-from worlds import machine, person_schema
+from worlds import machine, paper_machine, person_schema
 
 LEVELS = [0.5, 0.55, 0.6, 0.65, 0.7, 0.99]
 
@@ -65,7 +65,7 @@ def plane():
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(200, 2)).round(2), columns=["a", "b"])
     y = (X.a + X.b + rng.normal(scale=0.5, size=200) > 0).astype(int)
-    recourse = Recourse(PTMClassifier(epochs=20, random_state=0).fit(X, y))
+    recourse = Recourse(paper_machine(epochs=20, random_state=0).fit(X, y))
     refused = X[recourse.model.predict(X) == 0].head(3)
     return recourse, X, y, [x for _, x in refused.iterrows()]
 
@@ -275,7 +275,7 @@ def test_more_features_are_held_where_everybody_is(recourse, people, result):
 
 def test_the_components_are_orthonormal_and_arrows_start_at_people(mixed):
     X, y = mixed
-    model = PTMClassifier(epochs=10, random_state=0).fit(X, y)
+    model = paper_machine(epochs=10, random_state=0).fit(X, y)
     recourse = Recourse(model, cost="l1")
     people = [x for _, x in X[model.predict(X) == "no"].head(3).iterrows()]
     results = [recourse.find(x, 0.6) for x in people]
@@ -320,7 +320,7 @@ def test_missing_values_and_columns_that_never_vary_can_be_projected():
     X.loc[:5, "a"] = -9.0
     schema = Schema.infer(X, missing={"a": (-9.0,)})
     y = (X.b > 4).astype(int)
-    recourse = Recourse(PTMClassifier(epochs=5, schema=schema, random_state=0).fit(X, y))
+    recourse = Recourse(paper_machine(epochs=5, schema=schema, random_state=0).fit(X, y))
     info = projection_info({"exact": [recourse.find(X.iloc[0], 0.5)]}, X, y)
     assert np.isfinite(info.rows).all()
     assert np.isfinite(info.panels["exact"].points).all()
@@ -337,7 +337,7 @@ def test_methods_must_have_results_of_the_same_columns(result, plane, other, peo
             projection_info(methods, X, y)
     with pytest.raises(ValueError, match="y has shape"):
         projection_info({"a": [recourse.find(x)]}, X, y[:5])
-    another = Recourse(PTMClassifier(epochs=1, random_state=1).fit(X, y))
+    another = Recourse(paper_machine(epochs=1, random_state=1).fit(X, y))
     with pytest.raises(ValueError, match="results of several models"):
         surface_info({"a": [recourse.find(x), another.find(x)]})
     zero = Recourse(recourse.model, wanted=0)
@@ -381,7 +381,7 @@ def test_chance_leaves_no_more_out_than_it_says(n, p):
 
 def test_raw_and_calibrated_stand_side_by_side(patients):
     X, y = patients
-    model = PTMClassifier(epochs=10, calibration="sigmoid", random_state=0).fit(X, y)
+    model = paper_machine(epochs=10, calibration="sigmoid", random_state=0).fit(X, y)
     raw, p = model.raw_confidence(X), model.predict_proba(X)[:, 1]
     info = reliability_info(
         {"raw": reliability_curve(y, raw), "calibrated": reliability_curve(y, p)}, label=1
@@ -399,7 +399,7 @@ def test_raw_and_calibrated_stand_side_by_side(patients):
 
 
 def test_a_model_report_can_be_drawn(patients):
-    report = model_report(PTMClassifier(epochs=2), *patients, folds=2)
+    report = model_report(paper_machine(epochs=2), *patients, folds=2)
     info = reliability_info(report)
     assert list(info.curves) == ["PTMClassifier", "logistic regression", "gradient boosting"]
     assert info.ece == {name: each.ece for name, each in report.calibration.items()}

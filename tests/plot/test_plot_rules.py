@@ -7,13 +7,14 @@ import copy
 import numpy as np
 import pytest
 
-from trust_recourse import PTMClassifier, Recourse, Schema, TMClassifier, haberman, plot
+from trust_recourse import Recourse, Schema, TMClassifier, haberman, plot
+from worlds import paper_machine
 
 
 @pytest.fixture(scope="module")
 def explained():
     X, y = haberman()
-    model = PTMClassifier(random_state=0).fit(X, y)
+    model = paper_machine(random_state=0).fit(X, y)
     schema = Schema.infer(X).lock("age", "year").update("nodes", direction="decrease")
     return Recourse(model, schema).find({"age": 56, "year": 65, "nodes": 9}, [0.7, 0.85])
 

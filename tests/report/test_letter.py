@@ -25,7 +25,6 @@ from trust_recourse import (
     Certificate,
     Feature,
     NearNeighbours,
-    PTMClassifier,
     Recourse,
     Result,
     Schema,
@@ -42,6 +41,7 @@ from trust_recourse.report import content
 from trust_recourse.report.confidence import out_of_100
 from trust_recourse.report.reasons import reasons
 from trust_recourse.wording import distance, floored
+from worlds import paper_machine
 
 GIVEN = {
     "organisation": "Meadow Clinic",
@@ -394,7 +394,7 @@ def test_missing_values_categories_and_units_are_written_as_the_schema_does(mixe
         .update("income", unit="€", label="monthly income")
         .update("housing", label="how you live")
     )
-    model = PTMClassifier(schema=schema, epochs=10, random_state=0).fit(X, y)
+    model = paper_machine(schema=schema, epochs=10, random_state=0).fit(X, y)
     free = Recourse(model, schema, wanted="yes")
     missing = X[X["income"] == -9.0]
     x = missing.iloc[int(free.confidences(schema.encode(missing)).argmin())]
@@ -486,7 +486,7 @@ def thirty():
     X["home"] = rng.choice(["own", HOSTILE], 200)
     score = sum((X[f"x{i}"] > 50).astype(int) for i in range(5)) + 2 * (X["home"] == "own")
     y = (score >= 4).astype(int)
-    model = PTMClassifier(n_clauses=10, epochs=4, random_state=0).fit(X, y)
+    model = paper_machine(n_clauses=10, epochs=4, random_state=0).fit(X, y)
     schema = Schema.infer(X).lock(*(f"x{i}" for i in range(12, 26)))
     for i in range(29):
         schema = schema.update(f"x{i}", label=f"{HOSTILE} {i}", unit="<b>kg</b>")
@@ -632,7 +632,7 @@ def answers(recourse):
 
 @pytest.fixture(scope="module")
 def told(answers, patients):
-    report = model_report(PTMClassifier(n_clauses=6, epochs=3), *patients, folds=3)
+    report = model_report(paper_machine(n_clauses=6, epochs=3), *patients, folds=3)
     return evidence(
         answers, organisation="Meadow Clinic", report=report, verify=True,
         dated=datetime.date(2026, 11, 15),

@@ -19,7 +19,6 @@ from serving import running
 from trust_recourse import (
     Feature,
     ProtectedReasonError,
-    PTMClassifier,
     Recourse,
     Schema,
     TMClassifier,
@@ -33,16 +32,16 @@ from trust_recourse.report.protected import Use, uses
 from trust_recourse.report.reasons import reasons
 from trust_recourse.schema import SchemaError
 from trust_recourse.web.state import AppState, Limits
-from worlds import LINKS, random_machine
+from worlds import LINKS, paper_machine, random_machine
 
 GIVEN = {"organisation": "A clinic", "contact": "Ann Lee", "valid_until": "2999-01-31"}
 REFUSED = {"age": 60, "year": 62, "nodes": 30}
 RECORDED = "before we wrote to you"
 MODELS = {
-    "margin": PTMClassifier(epochs=15, random_state=0),
-    "vote": PTMClassifier(epochs=15, link="vote", random_state=1),
-    "logistic": PTMClassifier(epochs=15, link="logistic", random_state=0),
-    "calibrated": PTMClassifier(epochs=10, calibration="sigmoid", random_state=2),
+    "margin": paper_machine(epochs=15, random_state=0),
+    "vote": paper_machine(epochs=15, link="vote", random_state=1),
+    "logistic": paper_machine(epochs=15, link="logistic", random_state=0),
+    "calibrated": paper_machine(epochs=10, calibration="sigmoid", random_state=2),
     "ordinary": TMClassifier(epochs=20, random_state=3),
 }
 
@@ -348,7 +347,7 @@ def run(*words):
 
 def test_fit_and_report_say_what_the_model_uses(table):
     given = (table / "patients.csv", "--target", "survived", "--schema", table / "schema.yaml")
-    out = ("--out", table / "model.safetensors", "--epochs", 5, "--force")
+    out = ("--out", table / "model.safetensors", "--epochs", 5, "--use-protected", "--force")
     told = flat(run("fit", *given, *out))
     assert "The model uses The nodes, which is protected: changed alone, it moves the" in told
     assert "The model does not use The same, which is protected: its value changes no" in told
@@ -359,6 +358,7 @@ def test_fit_and_report_say_what_the_model_uses(table):
     )  # fmt: skip
     assert nodes["moved"] > 0.05
     html = table / "report.html"
+    given += ("--model", table / "model.safetensors")
     told = flat(run("report", *given, "--folds", 2, "--html", html))
     for said in (
         "All 2 models use The nodes, which is protected: changed alone, it moves the confidence",
@@ -372,7 +372,7 @@ def test_fit_and_report_say_what_the_model_uses(table):
 
 def test_the_report_in_python_says_it_too(patients):
     X, y = patients
-    model = PTMClassifier(epochs=3, schema=guarded(X, "nodes"), random_state=0)
+    model = paper_machine(epochs=3, schema=guarded(X, "nodes"), random_state=0)
     report = model_report(model, X, y, folds=2)
     (use,) = report.protected
     assert (use.feature.name, use.models, use.used) == ("nodes", 2, 2)
@@ -414,7 +414,7 @@ def test_the_help_of_the_command_names_the_option():
 def test_what_a_model_protects_no_other_schema_frees():
     X, y = haberman()
     schema = Schema.infer(X).update("age", protected=True)
-    model = PTMClassifier(epochs=3, schema=schema, random_state=0).fit(X, y)
+    model = paper_machine(epochs=3, schema=schema, random_state=0).fit(X, y)
     asked = Recourse(model, Schema.infer(X))
     assert asked.schema["age"].protected
     assert not asked.schema.action_set(X.iloc[0])["age"].free

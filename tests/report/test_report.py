@@ -27,6 +27,7 @@ from trust_recourse.report import (
     reliability_curve,
 )
 from trust_recourse.sums import Additive
+from worlds import paper_machine
 
 SCORES = ["auc", "accuracy", "log_loss", "brier", "ece"]
 
@@ -37,7 +38,7 @@ predictions = st.lists(
 
 @pytest.fixture(scope="module")
 def small() -> PTMClassifier:
-    return PTMClassifier(n_clauses=6, n_states=20, epochs=4, random_state=3)
+    return paper_machine(n_clauses=6, n_states=20, epochs=4, random_state=3)
 
 
 @pytest.fixture(scope="module")
@@ -168,7 +169,7 @@ def test_it_reads_as_text_html_and_json(report):
 
 def test_every_kind_of_column_and_text_labels(mixed):
     X, y = mixed
-    report = model_report(PTMClassifier(n_clauses=10, epochs=5, random_state=0), X, y, folds=3)
+    report = model_report(paper_machine(n_clauses=10, epochs=5, random_state=0), X, y, folds=3)
     assert report.label == "yes"
     # three columns make the class, so both must beat the larger class
     larger = max(np.mean(y == "yes"), np.mean(y == "no"))
@@ -215,7 +216,7 @@ def test_missing_codes_of_the_schema_are_missing_to_the_regression_too(patients)
 
 
 def test_a_model_without_a_seed_gets_the_reports_and_stays_as_it_was(patients):
-    model = PTMClassifier(n_clauses=4, n_states=10, epochs=2)
+    model = paper_machine(n_clauses=4, n_states=10, epochs=2)
     first, second = (model_report(model, *patients, folds=2, random_state=5) for _ in range(2))
     pd.testing.assert_frame_equal(first.scores, second.scores)
     assert model.random_state is None

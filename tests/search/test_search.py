@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trust_recourse import Feature, PTMClassifier, Recourse, Schema, TMClassifier
+from trust_recourse import Feature, Recourse, Schema, TMClassifier
 from trust_recourse.cost import Cost
 from trust_recourse.question import Status, Target, changed
 from trust_recourse.search import branch_and_bound
 from trust_recourse.search.candidates import candidates
-from worlds import LINKS, enumerated, machine, person_schema, with_rules
+from worlds import LINKS, enumerated, machine, paper_machine, person_schema, with_rules
 
 law = settings(max_examples=100)
 
@@ -91,7 +91,7 @@ def fine_machine(seed, link):
     rng = np.random.default_rng(seed)
     X = pd.DataFrame(rng.integers(0, 21, (200, 3)) / 20, columns=["a", "b", "c"])
     schema = Schema(tuple(Feature(n, lower=0.0, upper=1.0, step=0.05, max_change=0.3) for n in X))
-    model = PTMClassifier(
+    model = paper_machine(
         8, 4, T=2, epochs=1, thresholds=20, link=link, schema=schema, random_state=0
     ).fit(X, np.arange(len(X)) % 2)
     shape = model.inclusion_.shape
@@ -233,7 +233,7 @@ def test_options_are_the_cheapest_that_add_to_no_other(seed, cost, relations, ra
 
 def test_a_limit_ends_the_options_early_and_changes_none(patients):
     X, y = patients
-    recourse = Recourse(PTMClassifier(epochs=30, random_state=0).fit(X, y))
+    recourse = Recourse(paper_machine(epochs=30, random_state=0).fit(X, y))
     fewer = 0
     for at in range(90, 110):
         whole = recourse.find(X.iloc[at], 0.6, n_options=4)
@@ -406,7 +406,7 @@ def test_no_exchange_of_two_features_is_cheaper(seed, link, wanted):
     """Where enumeration is out of reach: six features, judged by all changes of two."""
     rng = np.random.default_rng(seed)
     X = pd.DataFrame(rng.integers(0, 12, (80, 6)) / 4.0, columns=list("abcdef"))
-    model = PTMClassifier(12, 4, T=4, epochs=1, thresholds=8, link=link, random_state=0)
+    model = paper_machine(12, 4, T=4, epochs=1, thresholds=8, link=link, random_state=0)
     model.fit(X, np.arange(80) % 2)
     with_rules(model, rng.random(model.inclusion_.shape) ** 6, rng)
     recourse = Recourse(model, wanted=wanted)

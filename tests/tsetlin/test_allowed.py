@@ -14,7 +14,7 @@ from trust_recourse import PTMClassifier, Schema, TMClassifier
 from trust_recourse.report.protected import uses
 from trust_recourse.schema import SchemaError
 from trust_recourse.tsetlin.links import Logistic
-from worlds import LINKS, PAPER
+from worlds import LINKS, paper_machine
 
 KINDS = {
     "plain": (PTMClassifier, {"n_states": 8, "validation_fraction": 0.0}),
@@ -119,7 +119,7 @@ def test_a_file_keeps_what_was_said(tmp_path):
 
 def test_a_file_that_names_no_such_settings_is_of_a_machine_before_them(tmp_path, patients):
     X, y = patients
-    old = PTMClassifier(**PAPER | {"epochs": 1}, use_protected=True, random_state=0).fit(X, y)
+    old = paper_machine(epochs=1, random_state=0).fit(X, y)
     for name in ("binning", "validation_fraction", "use_protected"):
         del old._settings[name]
     old.save(tmp_path / "m")

@@ -15,6 +15,7 @@ from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from trust_recourse import Feature, PTMClassifier, Recourse, Schema, TMClassifier
+from worlds import paper_machine
 
 MACHINES = [PTMClassifier, TMClassifier]
 
@@ -111,7 +112,7 @@ def test_partial_fit_goes_on_where_fit_stopped(patients):
 
 def test_dropping_the_states_changes_no_prediction(model, patients):
     X, y = patients
-    light = PTMClassifier(epochs=30, random_state=0).fit(X, y).drop_states()
+    light = paper_machine(epochs=30, random_state=0).fit(X, y).drop_states()
     assert light.states_ is None
     np.testing.assert_array_equal(light.predict_proba(X), model.predict_proba(X))
     assert light.fingerprint_ == model.fingerprint_

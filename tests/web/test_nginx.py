@@ -17,8 +17,9 @@ import pytest
 from websockets.sync.client import connect
 
 from serving import started, until_ready
-from trust_recourse import PTMClassifier, haberman
+from trust_recourse import haberman
 from trust_recourse.web.state import Limits
+from worlds import paper_machine
 
 NGINX = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
 DOCS = Path(__file__).parents[2] / "docs" / "service.md"
@@ -57,7 +58,7 @@ def free_port():
 def url(tmp_path_factory):
     """The address of nginx, with the page and the service behind it."""
     folder = tmp_path_factory.mktemp("nginx")
-    PTMClassifier(epochs=5, random_state=0).fit(*haberman()).save(folder / "model.safetensors")
+    paper_machine(epochs=5, random_state=0).fit(*haberman()).save(folder / "model.safetensors")
     served = started(folder / "model.safetensors", "--page", TRUST_API_KEY=KEY)
     with served as (_, service, _):
         port, config = free_port(), folder / "nginx.conf"

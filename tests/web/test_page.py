@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from browsing import CHROMIUM, NO_BROWSER, chromium, served
 from docs import shots
 from page_server import HOSTILE, TEMPLATE, loans, patients
-from trust_recourse import Feature, Ledger, PTMClassifier, Recourse
+from trust_recourse import Feature, Ledger, Recourse
 from trust_recourse.cli import app
 from trust_recourse.cli.serve import Service
 from trust_recourse.question import Question
@@ -29,6 +29,7 @@ from trust_recourse.web.page.question import PersonQuestion, Price, find, price,
 from trust_recourse.web.page.what_if import verdict
 from trust_recourse.web.page.words import badge, doubt, limits, percent
 from trust_recourse.web.state import Busy, Limits
+from worlds import paper_machine
 
 WAIT = 25_000  # milliseconds, for a machine that is busy with other tests
 needs_browser = pytest.mark.skipif(not CHROMIUM.exists(), reason=NO_BROWSER)
@@ -501,7 +502,7 @@ def test_without_a_table_the_form_is_filled(session):
 @pytest.fixture(scope="module")
 def lending():
     X, y, schema = loans()
-    return Recourse(PTMClassifier(schema=schema, epochs=3, random_state=0).fit(X, y)), X
+    return Recourse(paper_machine(schema=schema, epochs=3, random_state=0).fit(X, y)), X
 
 
 def test_a_search_finds_whom_a_plain_loop_finds(lending):

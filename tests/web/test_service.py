@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 from issuing import KEY, secret_file
 from issuing import forged as tampered
 from serving import running, started
-from trust_recourse import Ledger, PTMClassifier, Recourse, Schema, haberman
+from trust_recourse import Ledger, Recourse, Schema, haberman
 from trust_recourse.cancel import Cancelled, check
 from trust_recourse.cli import app
 from trust_recourse.cost import Cost
@@ -33,6 +33,7 @@ from trust_recourse.web.problems import problem_of
 from trust_recourse.web.service import service
 from trust_recourse.web.serving import GRACE, listen, serve
 from trust_recourse.web.state import RECORD, AppState, Limits
+from worlds import paper_machine
 
 PATIENT = {"age": 55, "year": 69, "nodes": 22}
 LEVELS = [0.55, 0.65]
@@ -42,7 +43,7 @@ API_KEY = "a key for the tests, of no use elsewhere"
 @pytest.fixture(scope="module")
 def recourse():
     X, y = haberman()
-    model = PTMClassifier(epochs=5, random_state=0).fit(X, y)
+    model = paper_machine(epochs=5, random_state=0).fit(X, y)
     return Recourse(model, Schema.infer(X).lock("age"))
 
 
@@ -362,7 +363,7 @@ def test_a_promise_is_redeemed_once(asked):
 
 def test_a_promise_is_redeemed_by_the_earlier_model_that_made_it(recourse, saved, tmp_path):
     X, y = haberman()
-    new = PTMClassifier(epochs=1, random_state=1, schema=recourse.schema).fit(X, y)
+    new = paper_machine(epochs=1, random_state=1, schema=recourse.schema).fit(X, y)
     new.save(tmp_path / "new.safetensors")
     with Ledger(tmp_path / "promises.db", key=KEY) as ledger:
         made = ledger.promise(recourse.find(PATIENT, 0.6), subject="customer 4")
@@ -732,7 +733,7 @@ def test_what_takes_too_long_is_called_off_and_said(recourse):
 
 def endless(listener, begun):
     """Serve searches without end, until the process is told to end; says when the first began."""
-    slow = Slow(Recourse(PTMClassifier(epochs=5, random_state=0).fit(*haberman())))
+    slow = Slow(Recourse(paper_machine(epochs=5, random_state=0).fit(*haberman())))
     slow.begun = begun
     serve(lambda: service(AppState(slow)), listener)
 

@@ -18,10 +18,11 @@ from hypothesis import strategies as st
 from issuing import KEY
 from mutations import places, put
 from serving import running
-from trust_recourse import Feature, Ledger, PTMClassifier, Recourse, Schema, haberman
+from trust_recourse import Feature, Ledger, Recourse, Schema, haberman
 from trust_recourse.certificate import REASONS
 from trust_recourse.web.service import service
 from trust_recourse.web.state import AppState, Limits
+from worlds import paper_machine
 
 PATIENT = {"age": 55, "year": 69, "nodes": 22}
 JSON = {"Content-Type": "application/json"}
@@ -30,7 +31,7 @@ ARRIVAL = 1.0  # seconds, so that the tests need not wait long
 
 @pytest.fixture(scope="module")
 def machine():
-    return PTMClassifier(epochs=5, random_state=0).fit(*haberman())
+    return paper_machine(epochs=5, random_state=0).fit(*haberman())
 
 
 @pytest.fixture(scope="module")
@@ -361,7 +362,7 @@ def nasty(tmp_path_factory):
             for name in X.columns
         )
     )
-    model = PTMClassifier(epochs=3, random_state=0, schema=schema).fit(X.rename(columns=names), y)
+    model = paper_machine(epochs=3, random_state=0, schema=schema).fit(X.rename(columns=names), y)
     ledger = Ledger(tmp_path_factory.mktemp("ledger") / "promises.db", key=KEY)
     state = AppState(Recourse(model), ledger=ledger, organisation=NASTY[0], contact=NASTY[1])
     with running(state) as address, httpx.Client(base_url=address, timeout=60) as client:

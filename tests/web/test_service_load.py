@@ -11,15 +11,16 @@ import pytest
 from issuing import KEY
 from loading import load, promising, questions
 from serving import running
-from trust_recourse import Ledger, PTMClassifier, Recourse, haberman
+from trust_recourse import Ledger, Recourse, haberman
 from trust_recourse.web.state import AppState, Limits
+from worlds import paper_machine
 
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results" / "service.json"
 
 
 @pytest.fixture(scope="module")
 def recourse():
-    return Recourse(PTMClassifier(epochs=5, random_state=0).fit(*haberman()))
+    return Recourse(paper_machine(epochs=5, random_state=0).fit(*haberman()))
 
 
 def test_a_short_load_of_200_requests_in_flight(recourse):

@@ -17,8 +17,9 @@ from schemathesis.specs.openapi.checks import (
 
 from issuing import KEY
 from serving import running
-from trust_recourse import Ledger, PTMClassifier, Recourse, haberman
+from trust_recourse import Ledger, Recourse, haberman
 from trust_recourse.web.state import AppState, Limits
+from worlds import paper_machine
 
 EXAMPLES = 6  # of each operation and mode
 CHECKS = (
@@ -31,7 +32,7 @@ CHECKS = (
 
 @pytest.fixture(scope="module")
 def document(tmp_path_factory):
-    model = PTMClassifier(epochs=2, n_clauses=6, random_state=0).fit(*haberman())
+    model = paper_machine(epochs=2, n_clauses=6, random_state=0).fit(*haberman())
     ledger = Ledger(tmp_path_factory.mktemp("ledger") / "promises.db", key=KEY)
     # Small limits, so that no question takes long.
     limits = Limits(seconds=0.5, options=3, levels=3, trials=10)

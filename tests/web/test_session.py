@@ -8,16 +8,17 @@ import numpy as np
 import pytest
 
 from page_server import loans
-from trust_recourse import Option, PTMClassifier, Recourse
+from trust_recourse import Option, Recourse
 from trust_recourse.web.page.session import Session
 from trust_recourse.web.page.settings import parts
 from trust_recourse.web.state import AppState, Limits
+from worlds import paper_machine
 
 
 @pytest.fixture(scope="module")
 def lending():
     X, y, schema = loans()
-    return Recourse(PTMClassifier(schema=schema, epochs=3, random_state=0).fit(X, y)), X
+    return Recourse(paper_machine(schema=schema, epochs=3, random_state=0).fit(X, y)), X
 
 
 @pytest.fixture
