@@ -216,6 +216,8 @@ class LeadScore(Score):
                 on = OnCells(features, bank.grid.sizes)
             if any(np.abs(q - other).max() < ALIKE for other in tangents):
                 break
+        if len(tangents) > 1:
+            tangents.append(np.mean(tangents, axis=0))
         score = LeadScore(bank, self.wanted, self.strongest, tangents)
         return Reduction(features, score, codes, (), bound)
 

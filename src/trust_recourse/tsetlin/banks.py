@@ -11,7 +11,9 @@ exact from the laws of the votes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +26,8 @@ from trust_recourse.softmax import Bank, lead, logistic
 from trust_recourse.tsetlin import inference
 from trust_recourse.tsetlin.links import MOST_WEIGHT, PENALTY, Logistic, signs, vote_law
 from trust_recourse.tsetlin.score import Tables
+
+NEVER = 1e-12  # of log-odds: what a clause adds at most that next to never fires
 
 
 def softmax(totals: Floats) -> Floats:
@@ -94,27 +98,45 @@ def _by_turns(signed: Floats) -> Ints:
     return found.ravel()
 
 
+class Folded(NamedTuple):
+    """The clauses of one bank that may differ on some cells, and what the others add there."""
+
+    factors: Floats  # (cells of all features, C)
+    empty: Floats
+    signed: Floats
+    base: float
+    error: float = 0.0  # what those may add that next to never fire
+
+
 class ClauseBank(Bank):
     """The scores of banks of clauses on one grid, for the exact engine."""
 
-    def __init__(
-        self,
-        grid: Grid,
-        factors: Sequence[Floats],  # (cells of all features, C) of each bank
-        empty: Sequence[Floats],
+    def __init__(self, grid: Grid, banks: Sequence[Folded], own: Callable[[Cells], Floats]) -> None:
+        self.grid, self.banks, self.many, self._own = grid, banks, len(banks), own
+
+    @classmethod
+    def of(
+        cls, grid: Grid, factors: Sequence[Floats], empty: Sequence[Floats],
         links: Sequence[Logistic],
-    ) -> None:
-        self.grid, self.factors, self.empty, self.links = grid, factors, empty, links
-        self.many = len(links)
+    ) -> ClauseBank:  # fmt: skip
+        """Those of whole banks."""
+        each = [*zip(factors, empty, links, strict=True)]
+        first = grid.first_cell
+
+        def totals(cells: Cells) -> Floats:
+            found, rows = [], np.ascontiguousarray(cells, np.int32)
+            for of_bank, none, link in each:
+                q = np.empty((len(rows), len(none)))
+                inference.firing(rows, first, of_bank, none, q)
+                found.append(link.score(q))
+            return np.column_stack(found)
+
+        banks = [_folded(grid, Folded(f, e, link.signed, link.intercept)) for f, e, link in each]
+        return cls(grid, banks, totals)
 
     def totals(self, cells: Cells) -> Floats:
         """R of each class: the very floats of the machine."""
-        first, found = self.grid.first_cell, []
-        for factors, empty, link in zip(self.factors, self.empty, self.links, strict=True):
-            q = np.empty((len(cells), len(empty)))
-            inference.firing(np.ascontiguousarray(cells, np.int32), first, factors, empty, q)
-            found.append(link.score(q))
-        return np.column_stack(found)
+        return self._own(cells)
 
     def parts(self, wanted: int) -> tuple[list[Part], int]:
         """Every class's own score."""
@@ -122,27 +144,50 @@ class ClauseBank(Bank):
 
     def tangent(self, weights: Floats) -> Part:
         """One score of the clauses of all banks that weigh something."""
-        used = [
-            (k, np.flatnonzero(link.weights > 0.0))
-            for k, link in enumerate(self.links)
-            if weights[k] != 0.0
-        ]
-        factors = np.concatenate([self.factors[k][:, at] for k, at in used], axis=1)
-        empty = np.concatenate([self.empty[k][at] for k, at in used])
-        signed = np.concatenate([weights[k] * self.links[k].signed[at] for k, at in used])
-        base = float(sum(weights[k] * self.links[k].intercept for k, _ in used))
+        used = [(by, bank) for by, bank in zip(weights, self.banks, strict=True) if by != 0.0]
+        factors = np.concatenate([bank.factors for _, bank in used], axis=1)
+        empty = np.concatenate([bank.empty for _, bank in used])
+        signed = np.concatenate([by * bank.signed for by, bank in used])
+        base = float(sum(by * bank.base for by, bank in used))
+        error = float(sum(abs(by) * bank.error for by, bank in used))
         order = _by_turns(signed)
         factors = np.column_stack([factors, np.ones(len(factors))])[:, order]
         empty, signed = np.append(empty, 1.0)[order], np.append(signed, 0.0)[order]
-        kernel = Tables(self.grid, factors, empty, Logistic.of_signed(signed, base))
+        kernel = Tables(self.grid, factors, empty, Logistic.of_signed(signed, base, error))
         return Part(kernel, kernel.lowest, kernel.width)
 
     def on(self, kept: Sequence[Ints]) -> ClauseBank:
-        """The factors of these cells."""
-        rows = np.concatenate(
-            [first + of for first, of in zip(self.grid.first_cell, kept, strict=True)]
-        )
-        schema = Schema(tuple(Feature(f"feature {f}") for f in range(len(kept))))
-        grid = Grid(schema, tuple(np.arange(len(of) - 1.0) for of in kept))
-        factors = [np.ascontiguousarray(each[rows]) for each in self.factors]
-        return ClauseBank(grid, factors, self.empty, self.links)
+        """Without what is the same on all of these cells."""
+        sizes, first, own = np.array([len(of) for of in kept]), self.grid.first_cell, self._own
+        rows = np.concatenate([a + of for a, of in zip(first, kept, strict=True)])
+        grid = Grid(_unnamed(len(kept)), tuple(np.arange(n - 1.0) for n in sizes.tolist()))
+        starts = grid.first_cell
+
+        def totals(cells: Cells) -> Floats:
+            return own((rows[starts + cells] - first).astype(np.int32))
+
+        banks = [
+            _folded(grid, bank._replace(factors=np.ascontiguousarray(bank.factors[rows])))
+            for bank in self.banks
+        ]
+        return ClauseBank(grid, banks, totals)
+
+
+@cache
+def _unnamed(d: int) -> Schema:
+    return Schema(tuple(Feature(f"feature {f}") for f in range(d)))
+
+
+def _folded(grid: Grid, bank: Folded) -> Folded:
+    """Without the clauses that weigh nothing, next to never fire, or do so everywhere alike."""
+    least = np.minimum.reduceat(bank.factors, grid.first_cell)
+    most = np.maximum.reduceat(bank.factors, grid.first_cell)
+    alike = (least == most).all(axis=0)
+    reach = np.abs(bank.signed) * np.maximum(most.prod(axis=0) - bank.empty, 0.0)
+    never = ~alike & (reach <= NEVER)
+    constant = bank.signed * np.maximum(least.prod(axis=0) - bank.empty, 0.0)
+    stays = ~(alike | never) & (bank.signed != 0.0)
+    return Folded(
+        np.ascontiguousarray(bank.factors[:, stays]), bank.empty[stays], bank.signed[stays],
+        bank.base + float(constant[alike].sum()), bank.error + float(reach[never].sum()),
+    )  # fmt: skip

@@ -165,6 +165,7 @@ class Logistic(Link):
 
     def __init__(self, weights: Floats, intercept: float) -> None:
         self.weights, self.intercept = weights, float(intercept)
+        self.error = 0.0  # of the score, by what was left out
 
     @classmethod
     def fit(cls, q: Floats, y: NDArray[np.int8], near: Logistic | None = None) -> Self:
@@ -197,10 +198,10 @@ class Logistic(Link):
         return cls(np.maximum(found[:C], 0.0), float(found[C]))
 
     @classmethod
-    def of_signed(cls, signed: Floats, intercept: float) -> Self:
-        """Of clauses whose votes and weights are told in one, whatever their order."""
+    def of_signed(cls, signed: Floats, intercept: float, error: float = 0.0) -> Self:
+        """Of clauses whose votes and weights are told in one, and what was left out of them."""
         made = cls(np.abs(signed), intercept)
-        made.signed = signed
+        made.signed, made.error = signed, error
         return made
 
     @cached_property
@@ -277,6 +278,7 @@ class Logistic(Link):
         reach = max(high - low, size / 2.0**20)
         lowest, width = float(low - reach / 8.0), float(1.25 * reach)
         rounding = bounds.ROUNDING + 16.0 * (C + features + 4) * 2.0**-53 * size / width
+        rounding += self.error / width
         line = np.append(self.signed, self.intercept - lowest) / width
         return Scale(
             bounds.LINEAR, (line, np.array([rounding]), np.empty(0)), lowest, width, rounding

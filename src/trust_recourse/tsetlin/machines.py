@@ -457,7 +457,7 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
     def _bank(self) -> joint.ClauseBank:
         if self._clause_bank is None:
             banks, links = self.banks_, [bank._logistic("weights_") for bank in self.banks_]
-            self._clause_bank = joint.ClauseBank(
+            self._clause_bank = joint.ClauseBank.of(
                 self._literals.grid, [bank._factors for bank in banks],
                 [bank._empty for bank in banks], links,
             )  # fmt: skip
