@@ -24,7 +24,7 @@ def blocks(kind, page):
     return [text for each, text in parts(page) if each == kind]
 
 
-LEARNT = "2e1deb3567f0694f"  # the machine below, where the pages were written
+LEARNT = "18311a1cc901f5c2"  # the machine below, where the pages were written
 
 
 @pytest.fixture(scope="module")

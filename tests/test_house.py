@@ -39,10 +39,10 @@ PUBLIC = {
     "AtMost": "a b",
     "Cost": "l0 l1 l2 root functions",
     "Feature": "name kind label unit values missing lower upper step max_change mutable direction "
-    "protected weight scale",
+    "protected weight scale monotone",
     "Implication": "a b by",
-    "PTMClassifier": "n_clauses n_states s T epochs thresholds link calibration schema "
-    "random_state",
+    "PTMClassifier": "n_clauses n_states s T epochs thresholds binning validation_fraction link "
+    "use_protected calibration schema random_state",
     "PTMClassifier.predict_proba_mc": "X n_passes random_state",
     "Recourse": "model schema cost wanted decision_threshold",
     "Recourse.find": "x confidence mode tolerance n_options engine min_radius time_limit",
