@@ -9,7 +9,17 @@ from importlib import import_module
 from experiments import paper, runner
 from experiments.frame import FULL, QUICK
 
-PARTS = ("table2", "reasons", "convergence", "sweep", "variation", "peers", "beyond", "honest")
+PARTS = (
+    "table2",
+    "reasons",
+    "convergence",
+    "sweep",
+    "variation",
+    "peers",
+    "beyond",
+    "honest",
+    "several",
+)
 
 
 def main(given=None):
