@@ -21,8 +21,8 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from trust_recourse.certificate.record import Function
-from trust_recourse.question import Floats, Ints
+from trust_recourse.certificate.record import CertificateError, Function
+from trust_recourse.question import Floats, Ints, Problem
 from trust_recourse.schema import Feature
 
 Bools = NDArray[np.bool_]
@@ -62,6 +62,16 @@ class Reader(ABC):
     @abstractmethod
     def read(cls, model: Any) -> Self:
         """The numbers of a fitted model, for its class 1; one that makes no sense is refused."""
+
+    @classmethod
+    def of(cls, model: Any, problem: Problem, shares: Sequence[float]) -> Reader:
+        """A fitted model, for the class that is wanted, with what a proof about it tells."""
+        if shares:
+            raise CertificateError(f"it has shares, which no proof about {cls.words} has")
+        if len(model.classes_) != 2:
+            given = f"the model has {len(model.classes_)} classes"
+            raise CertificateError(f"{given}; expected two of {cls.words}")
+        return cls.read(model).of_class(problem.wanted)
 
     @abstractmethod
     def turned(self) -> Self:
