@@ -209,21 +209,22 @@ class Result:
     def _traced(
         self, problem: Problem, bound: float, answer: Point | None
     ) -> tuple[Traced, tuple[float, ...]]:
-        """How everything cheaper is ruled out and, of several classes, by the tangent at which shares.
+        """How all that is cheaper is ruled out and, of several classes, the shares of its tangent.
 
-        One at the answer tends to need few boxes, and where there is none, at the person's own
+        That at the answer tends to need few boxes; where there is none, that at the person's own
         values, or at the furthest they can get.
         """
         score = self.recourse.score_for(problem.target)
         if not isinstance(score, Lead):
             return Exact(score, problem).proof(bound), ()
-        places = [lambda: problem.action_set.own, lambda: self.max_confidence.codes]
-        if answer is not None:
-            places = [lambda: answer.codes, lambda: problem.action_set.own]
-        found: tuple[Traced, tuple[float, ...]] | None = None
-        for k, place in enumerate(places):
-            q = told_shares(score.shares_at(place()))
-            limit = None if found is None and k == len(places) - 1 else SOME_BOXES
+        own, found = problem.action_set.own, None
+        for last in (False, True):
+            if answer is None:
+                codes = self.max_confidence.codes if last else own
+            else:
+                codes = own if last else answer.codes
+            q = told_shares(score.shares_at(codes))
+            limit = None if last and found is None else SOME_BOXES
             try:
                 made = Exact(score.proved_by(q), problem, node_limit=limit).proof(bound)
             except MemoryError:

@@ -130,7 +130,7 @@ class Lead(Score):
 
     @abstractmethod
     def proved_by(self, q: Floats) -> Score:
-        """The same confidence as certificates are about it: by one tangent, that of these shares."""
+        """The same confidence as certificates are about it: by the tangent of these shares."""
 
 
 class LeadScore(Lead):

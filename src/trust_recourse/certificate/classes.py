@@ -11,7 +11,7 @@ Bounds on the sums bound it. And for any **shares** q of the others, which are 1
 
 log Σ exp s is the greatest of Σ q s + H(q) over all shares (Gibbs). So whoever has a lead has a
 **tangent** t of that and H(q), which is one sum, and the conditions on it are those of its family.
-A proof tells the shares; they are multiples of a small power of 2, so that 1 is what they add up to.
+A proof tells the shares, in floats that are 1 together without any rounding.
 
 Where each class says its own probability, as forests do, that is a sum of its own, which is read as
 such; only who wins is then a lead, of these.
@@ -55,7 +55,7 @@ class Lead(Reader):
     words = "such sums of several classes"
     functional = True
 
-    each: tuple[Card, ...] | tuple[Ensemble, ...]  # on the same cells
+    each: tuple[Card | Ensemble, ...]  # of one kind, on the same cells
     scales: tuple[float, ...]  # what a sum is times, before it is compared with others
     wanted: int
     shares: tuple[float, ...]
@@ -87,7 +87,7 @@ class Lead(Reader):
     @classmethod
     def _of(cls, model: Any, wanted: int, shares: tuple[float, ...], wins: bool) -> Lead:
         schema, models = model.schema_, model.models
-        made: tuple[Card, ...] | tuple[Ensemble, ...]
+        made: tuple[Card | Ensemble, ...]
         scales = (1.0,) * len(models)
         if models[0].family == "points":
             joined = [
@@ -98,8 +98,8 @@ class Lead(Reader):
             made = tuple(Card.read_on(of, joined, sloped) for of in models)
         else:
             edges = trees.edges_of(schema, [tree for of in models for tree in of.trees])
-            made = tuple(Ensemble.read(of, edges) for of in models)
-            scales = tuple(1.0 / of.link.divisor for of in made)
+            read = [Ensemble.read(of, edges) for of in models]
+            made, scales = tuple(read), tuple(1.0 / of.link.divisor for of in read)
         return cls(made, scales, wanted, shares, wins)
 
     # ------------------------------------------------------------ cells

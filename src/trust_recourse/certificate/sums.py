@@ -170,7 +170,7 @@ class Weighed(Card):
     off: float = 0.0
 
     @property
-    def rounding(self) -> float:  # type: ignore[override]
+    def rounding(self) -> float:
         """What the sums of the model, in any order and so weighed, may be off by."""
         return self.off
 
@@ -182,10 +182,8 @@ def weighed(cards: Sequence[Card], weights: Sequence[float]) -> Weighed:
         np.sum([w * card.points[f] for card, w in each], axis=0)
         for f in range(len(cards[0].points))
     )
-    base, size = (
-        math.fsum(which(card, w) for card, w in each)
-        for which in (lambda card, w: w * card.base, lambda card, w: abs(w) * card.most)
-    )
+    base = math.fsum(w * card.base for card, w in each)
+    size = math.fsum(abs(w) * card.most for card, w in each)
     off = (len(points) + len(cards) + 8) * 2.0**-51 * size + 2.0**-1000
     first = cards[0]
     return Weighed(
