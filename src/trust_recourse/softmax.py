@@ -121,6 +121,19 @@ def logistic(z: Floats) -> Floats:
         return np.asarray(1.0 / (1.0 + np.exp(-z)))
 
 
+def judged(totals: Floats, wanted: int, strongest: bool) -> Floats:
+    """The confidence of a class at rows of sums; or, beside the strongest other, its share.
+
+    That is at least ½ just where it wins by the sums, of which a tie goes to the class that comes
+    first.
+    """
+    found = logistic(lead(totals, wanted, strongest))
+    if not strongest:
+        return found
+    below = np.minimum(found, np.nextafter(0.5, 0.0))
+    return np.asarray(np.where(totals.argmax(axis=1) == wanted, np.maximum(found, 0.5), below))
+
+
 class Lead(Score):
     """The confidence of one class among several, whatever its sums; see `LeadScore`."""
 
@@ -161,12 +174,7 @@ class LeadScore(Lead):
 
     def at(self, cells: Cells) -> Floats:
         """Confidence at rows of cells, by the model's own sums."""
-        totals = self.bank.totals(cells)
-        found = lead(totals, self.wanted, self.strongest)
-        if self.strongest:  # a tie goes to the class that comes first
-            first = totals.argmax(axis=1) < self.wanted
-            found = np.where((found == 0.0) & first, -math.ulp(1.0), found)
-        return logistic(found)
+        return judged(self.bank.totals(cells), self.wanted, self.strongest)
 
     def confidence(self, number: Floats) -> Floats:
         """The confidence that stands for a number of the kernel."""

@@ -223,9 +223,9 @@ class Lead(Reader):
     def shown(self, totals: Floats) -> Floats:
         """The share beside the strongest of the others, of all sums; a tie goes to the first."""
         others = np.delete(totals, self.wanted, axis=1)
-        ahead = totals[:, self.wanted] - others.max(axis=1)
+        share = logistic(totals[:, self.wanted] - others.max(axis=1))
         wins = totals.argmax(axis=1) == self.wanted
-        return np.where(wins, logistic(ahead), np.minimum(logistic(ahead), math.nextafter(0.5, 0)))
+        return np.where(wins, share, np.minimum(share, math.nextafter(0.5, 0.0)))
 
     def bounds(self, cells: Sequence[Ints], functions: Sequence[Function] = ()) -> Leads:
         """The sums on candidates in these cells."""

@@ -11,7 +11,7 @@ import numpy as np
 from trust_recourse.cells import Candidates, Cells, Floats, Reduction, Score, Wish
 from trust_recourse.cost import Cost, Units
 from trust_recourse.schema import ActionSet, Schema, SchemaError
-from trust_recourse.softmax import Lead, LeadScore, entropy, lead, logistic, shares
+from trust_recourse.softmax import Lead, LeadScore, entropy, judged, lead, logistic, shares
 from trust_recourse.sums.additive import NUMBERS, Additive
 from trust_recourse.sums.card import MOST_VALUES
 from trust_recourse.sums.classes import ClassSums, PointBank, on_numbers
@@ -54,7 +54,7 @@ class SlopedLead(Lead):
 
     def at_codes(self, codes: Floats) -> Floats:
         """Confidence at rows of codes."""
-        return logistic(lead(self.model.totals(codes), self.wanted, self.strongest))
+        return judged(self.model.totals(codes), self.wanted, self.strongest)
 
     def listed(
         self, features: Sequence[Candidates], action_set: ActionSet, cost: Cost, wish: Wish
