@@ -14,8 +14,6 @@ from sklearn.linear_model import LogisticRegression
 
 from trust_recourse import Certificate, CertificateError, Feature, Recourse, Schema, verify
 from trust_recourse.certificate import readers
-from trust_recourse.cost import Cost
-from trust_recourse.question import Problem, Target
 from trust_recourse.sums import Additive, ClassSums, adopt
 
 TRUE = {"optimal", "infeasible", "already_met"}
@@ -145,7 +143,6 @@ def test_one_with_shares_that_are_none_is_refused(honest):
 def test_a_lead_is_below_every_tangent_and_on_its_own(kind, mode):
     given, rng = model(kind), np.random.default_rng(0)
     own = given.schema_.action_set(person(kind)).own
-    problem = Problem(given.schema_.action_set_of(own), Target(0.5, mode), Cost(l1=1.0), 2)
     totals = given.totals(own[None])[0]
     lead = {
         "at_least": totals[2] - np.log(np.exp(totals[:2]).sum()),
@@ -155,7 +152,7 @@ def test_a_lead_is_below_every_tangent_and_on_its_own(kind, mode):
     for share in (0.0, 1.0, first, *rng.random(12).tolist()):
         q = round(share * 2**20) / 2**20
         shares = (q, 1.0 - q, 0.0)
-        read = readers.read(given, problem, shares)
+        read = readers.read(given, 2, shares, mode == "wins")
         read = read.on({f: own[f : f + 1] for f in read.slopes})
         cells = [read.cells(f, of, own[f : f + 1]) for f, of in enumerate(given.schema_)]
         here = np.zeros((1, len(own)), int)

@@ -344,10 +344,10 @@ def case_of(certificate: Certificate, problem: Problem, model: Any) -> Case:
     if math.isinf(goal) and not math.isinf(bound):
         raise CertificateError(f"the square of its lower bound, {bound!r}, is beyond all floats")
     shares = certificate.proof.shares
-    read = confident = readers.read(model, problem, shares)
-    if isinstance(read, Lead) and read.strongest:
-        plainly = replace(problem, target=replace(problem.target, mode="at_least"))
-        confident = readers.read(model, plainly, shares if model.softmax else ())
+    wins = problem.target.mode == "wins"
+    read = confident = readers.read(model, problem.wanted, shares, wins)
+    if isinstance(read, Lead) and wins:
+        confident = readers.read(model, problem.wanted, shares if model.softmax else ())
     reader = read.on({f: on_steps(f, problem, read, codes[f], goal) for f in read.slopes})
     offers = [Offered(f, problem, reader, of) for f, of in enumerate(codes)]
     for offered in offers:

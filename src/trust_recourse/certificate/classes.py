@@ -42,7 +42,7 @@ from trust_recourse.certificate.reader import (
 from trust_recourse.certificate.record import CertificateError, Function
 from trust_recourse.certificate.sums import Card
 from trust_recourse.certificate.trees import Ensemble
-from trust_recourse.question import Floats, Ints, Problem
+from trust_recourse.question import Floats, Ints
 
 FAMILIES: dict[str, type[Card] | type[Ensemble]] = {"points": Card, "sums": Ensemble}
 ROUNDING = 2.0**-50  # relatively, of a lead computed of a few sums
@@ -68,7 +68,7 @@ class Lead(Reader):
         return cls._of(model, 1, _even(len(model.models), 1), False)
 
     @classmethod
-    def of(cls, model: Any, problem: Problem, shares: Sequence[float]) -> Reader:
+    def of(cls, model: Any, wanted: int, shares: Sequence[float], wins: bool) -> Reader:
         """The lead of the wanted class; or, where each says its own probability, that one's sum."""
         family = getattr(model.models[0], "family", "")
         alike = all(
@@ -76,13 +76,10 @@ class Lead(Reader):
         )
         if not (alike and family in FAMILIES and len(model.models) == len(model.classes_) > 1):
             raise CertificateError("the model's classes are not sums of one kind")
-        wins = problem.target.mode == "wins"
         if not (model.softmax or wins):
-            return FAMILIES[family].of(
-                model.models[problem.wanted], replace(problem, wanted=1), shares
-            )
-        _check_shares(shares, len(model.models), problem.wanted)
-        return cls._of(model, problem.wanted, tuple(shares), wins)
+            return FAMILIES[family].of(model.models[wanted], 1, shares, False)
+        _check_shares(shares, len(model.models), wanted)
+        return cls._of(model, wanted, tuple(shares), wins)
 
     @classmethod
     def _of(cls, model: Any, wanted: int, shares: tuple[float, ...], wins: bool) -> Lead:

@@ -12,7 +12,6 @@ from trust_recourse.certificate.sums import Card
 from trust_recourse.certificate.tables import Sum
 from trust_recourse.certificate.trees import Ensemble
 from trust_recourse.certificate.tsetlin import Machine
-from trust_recourse.question import Problem
 
 READERS: dict[str, type[Reader]] = {
     "tsetlin": Machine,
@@ -40,8 +39,8 @@ def why_not(model: Any) -> str:
     return f"the checker has no reader for {kind}; it reads {known}"
 
 
-def read(model: Any, problem: Problem, shares: Sequence[float] = ()) -> Reader:
-    """A fitted model as its family's reader reads it, for the class that is wanted."""
+def read(model: Any, wanted: int, shares: Sequence[float] = (), wins: bool = False) -> Reader:
+    """A fitted model as its family's reader reads it, for the class at this position."""
     if reason := why_not(model):
         raise CertificateError(reason)
-    return READERS[model.family].of(model, problem, shares)
+    return READERS[model.family].of(model, wanted, shares, wins)
