@@ -216,7 +216,21 @@ def _other_rules(rng: np.random.Generator, found: dict[str, Any]) -> dict[str, A
     return put(found, place, value)
 
 
+def _other_shares(rng: np.random.Generator, found: dict[str, Any]) -> dict[str, Any]:
+    """Of several classes another tangent, or one that is none."""
+    shares = found.get("shares")
+    if not isinstance(shares, list) or not shares:
+        return _other_reasons(rng, found)
+    parts = rng.integers(0, 2 ** rng.integers(1, 12), len(shares)).astype(float)
+    if rng.random() < 0.8:  # such that it may be one
+        parts[int(found["wanted"])] = 0.0
+        other = (int(found["wanted"]) + 1) % len(shares)
+        parts[other] += 2.0**16 - parts.sum()
+        parts /= 2.0**16
+    return found | {"shares": parts.tolist()}
+
+
 _CHANGES: tuple[Callable[[np.random.Generator, dict[str, Any]], dict[str, Any]], ...] = (
     _replaced, _nudged, _nudged, _rearranged, _too_much, _too_much, _another_answer,
-    _other_reasons, _fewer_candidates, _other_rules,
+    _other_reasons, _fewer_candidates, _other_rules, _other_shares,
 )  # fmt: skip

@@ -495,6 +495,10 @@ class Recourse:
         score: Score = self.score
         return self.model.wins_of(self.wanted_at) if hasattr(self.model, "wins_of") else score
 
+    def score_for(self, target: Target) -> Score:
+        """What a target asks about, as the exact engine asks for it."""
+        return self._wins if target.mode == "wins" else self.score
+
     def _judged(self, rows: Floats, target: Target) -> Floats:
         """What a target asks about, at rows of codes: their confidence, or whether they win."""
         if target.mode != "wins":
@@ -668,9 +672,8 @@ class Recourse:
 
     def _by_proof(self, problem: Problem, question: Question) -> Answers:
         chosen = question.plausible is not None or question.min_distance is not None
-        score = self._wins if problem.target.mode == "wins" else self.score
         engine = Exact(
-            score, problem, robust=self._robust(question),
+            self.score_for(problem.target), problem, robust=self._robust(question),
             scope="any" if chosen else "cheapest", node_limit=question.node_limit,
             time_limit=question.time_limit,
         )  # fmt: skip

@@ -41,7 +41,8 @@ from trust_recourse.question import (
     option_name,
 )
 from trust_recourse.schema.scalars import plain
-from trust_recourse.search.exact import Exact, Norm, radius
+from trust_recourse.search.exact import Exact, Norm, Traced, radius
+from trust_recourse.softmax import Lead, told_shares
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -52,6 +53,7 @@ KIND, FORMAT = "trust-recourse result", 3
 READ = (2, 3)  # format 2 had no question
 NAMED = 3  # features that a line about them names
 EXTRA = "a plausibility test or min_radius"  # that no proof covers
+FEW_BOXES, SOME_BOXES = 64, 4096  # of a proof: no better one is looked for, and it is given up
 
 
 class Robustness(NamedTuple):
@@ -196,12 +198,45 @@ class Result:
         told = recourse.model.fingerprint_, problem, status, answer, bound, self.nodes[at]
         if at in self.proofs:
             return Certificate(*told, self.proofs[at])
-        codes, tree, steps = Exact(recourse.score, problem).proof(bound)
-        found = Certificate(*told, Proof(codes, tree.feature, tree.cut, tree.price))
+        (codes, tree, steps), shares = self._traced(problem, bound, answer)
+        proof = Proof(codes, tree.feature, tree.cut, tree.price, shares=shares)
+        found = Certificate(*told, proof)
         if not steps and not len(tree.memory):
             return found
         shorter = shortened(found, recourse.model, steps, tree.row, tree.memory)
         return replace(found, proof=shorter)
+
+    def _traced(
+        self, problem: Problem, bound: float, answer: Point | None
+    ) -> tuple[Traced, tuple[float, ...]]:
+        """How all that is cheaper is ruled out and, of several classes, the shares of its tangent.
+
+        That at the answer tends to need few boxes; where there is none, that at the person's own
+        values, or at the furthest they can get.
+        """
+        score = self.recourse.score_for(problem.target)
+        if not isinstance(score, Lead):
+            return Exact(score, problem).proof(bound), ()
+        own, found = problem.action_set.own, None
+        for last in (False, True):
+            if answer is None:
+                codes = self.max_confidence.codes if last else own
+            else:
+                codes = own if last else answer.codes
+            q = told_shares(score.shares_at(codes))
+            limit = None if last and found is None else SOME_BOXES
+            try:
+                made = Exact(score.proved_by(q), problem, node_limit=limit).proof(bound)
+            except MemoryError:
+                if limit is None:
+                    raise
+                continue
+            if found is None or len(made.tree.feature) < len(found[0].tree.feature):
+                found = made, tuple(q.tolist())
+            if len(made.tree.feature) <= FEW_BOXES:
+                break
+        assert found is not None
+        return found
 
     def proved(self) -> Result:
         """The same with the proof of all that is said for each target, as `certify` asks for it."""

@@ -31,6 +31,7 @@ TURNS = 5  # tangents that a question gets, each where the one before leads
 TRIES = 6  # to find an answer by tangents that ask for more
 ALIKE = 1e-3  # shares that are no further apart
 SAFE = 1e-11  # of a gain, which rounding may bring
+DIGITS = 20  # of the shares of a proof, in binary, so that they are 1 together
 INF = math.inf
 
 
@@ -41,6 +42,8 @@ class Fewer(NamedTuple):
     room: Floats  # how much dearer than its cheapest a candidate of each cell that stays may be
     bound: float
     point: Ints | None
+    steps: Sequence[tuple[float, Floats]] = ()  # by which cells went, see `cells.Reduction`
+    tangent: Part | None = None  # on the cells that stay, with what is known of it
 
 
 class Bank(ABC):
@@ -106,7 +109,8 @@ class Bank(ABC):
             return None
         kept = [of[k] for of, k in zip(there, found.kept, strict=True)]
         point = None if found.point is None else taken(found.point)
-        return Fewer(kept, found.room, found.bound, point)
+        steps = [(found.multiplier / width, np.empty(0))]  # per unit of the sum
+        return Fewer(kept, found.room, found.bound, point, steps)
 
     @abstractmethod
     def on(self, kept: Sequence[Ints]) -> Bank:
@@ -147,31 +151,60 @@ def logistic(z: Floats) -> Floats:
         return np.asarray(1.0 / (1.0 + np.exp(-z)))
 
 
-class LeadScore(Score):
+def judged(totals: Floats, wanted: int, strongest: bool) -> Floats:
+    """The confidence of a class at rows of sums; or, beside the strongest other, its share.
+
+    That is at least ½ just where it wins by the sums, of which a tie goes to the class that comes
+    first.
+    """
+    found = logistic(lead(totals, wanted, strongest))
+    if not strongest:
+        return found
+    below = np.minimum(found, np.nextafter(0.5, 0.0))
+    return np.asarray(np.where(totals.argmax(axis=1) == wanted, np.maximum(found, 0.5), below))
+
+
+class Lead(Score):
+    """The confidence of one class among several, whatever its sums; see `LeadScore`."""
+
+    @abstractmethod
+    def shares_at(self, codes: Floats) -> Floats:
+        """The shares of the other classes at one row of codes."""
+
+    @abstractmethod
+    def proved_by(self, q: Floats) -> Score:
+        """The same confidence as certificates are about it: by the tangent of these shares."""
+
+
+class LeadScore(Lead):
     """The confidence of one class among several; or, of the strongest other and it, its share."""
 
     kernel: Leads
+    leads: type[Leads] = Leads
 
     def __init__(
-        self, bank: Bank, wanted: int, strongest: bool = False, at: Sequence[Floats] = ()
+        self,
+        bank: Bank,
+        wanted: int,
+        strongest: bool = False,
+        at: Sequence[Floats] = (),
+        known: Part | None = None,  # the first tangent
     ) -> None:
         self.bank, self.wanted, self.strongest, self.grid = bank, wanted, strongest, bank.grid
         even = np.where(np.arange(bank.many) == wanted, 0.0, 1.0 / (bank.many - 1))
         parts, own = bank.parts(wanted)
         signs = np.where(np.arange(bank.many) == wanted, 1.0, 0.0)
-        tangents = [
-            (bank.tangent(signs - q), 0.0 if strongest else entropy(q)) for q in at or [even]
+        each = [
+            bank.tangent(signs - q) if known is None or k else known
+            for k, q in enumerate(at or [even])
         ]
-        self.kernel = Leads(bank.grid.sizes, parts, own, tangents, strongest)
+        less = [0.0 if strongest else entropy(q) for q in at or [even]]
+        tangents = [*zip(each, less, strict=True)]
+        self.kernel = self.leads(bank.grid.sizes, parts, own, tangents, strongest)
 
     def at(self, cells: Cells) -> Floats:
         """Confidence at rows of cells, by the model's own sums."""
-        totals = self.bank.totals(cells)
-        found = lead(totals, self.wanted, self.strongest)
-        if self.strongest:  # a tie goes to the class that comes first
-            first = totals.argmax(axis=1) < self.wanted
-            found = np.where((found == 0.0) & first, -math.ulp(1.0), found)
-        return logistic(found)
+        return judged(self.bank.totals(cells), self.wanted, self.strongest)
 
     def confidence(self, number: Floats) -> Floats:
         """The confidence that stands for a number of the kernel."""
@@ -224,6 +257,57 @@ class LeadScore(Score):
     def _shares(self, bank: Bank, cells: Ints) -> Floats:
         return shares(bank.totals(cells[None].astype(np.int32))[0], self.wanted, self.strongest)
 
+    def shares_at(self, codes: Floats) -> Floats:
+        """By the model's own sums."""
+        return self._shares(self.bank, self.grid.cells(codes[None])[0])
+
+    def proved_by(self, q: Floats) -> ProvedLead:
+        """By the tangent of these shares."""
+        return ProvedLead(self.bank, self.wanted, self.strongest, q)
+
+
+class ProvedLead(LeadScore):
+    """The same by one tangent, with what a certificate has to tell."""
+
+    def __init__(
+        self, bank: Bank, wanted: int, strongest: bool, q: Floats, known: Part | None = None
+    ) -> None:
+        self.leads, self.q = _Told, q
+        super().__init__(bank, wanted, strongest, [q], known)
+
+    def reduce(
+        self,
+        features: Sequence[Candidates],
+        condition: Condition,
+        incumbent: float,
+        related: frozenset[int],
+        accept: Callable[[Floats], bool],
+        deadline: float = math.inf,
+    ) -> Reduction | None:
+        """What the tangent leaves."""
+        del related
+        needed = float(self.kernel.lead(np.array(condition.low)))
+        if condition.side < 0 or not math.isfinite(needed):
+            return None
+        on = OnCells(features, self.grid.sizes)
+        found = _Look(self, self.bank, on, accept, deadline).at(self.q, needed, incumbent)
+        if found is None or not found.steps:
+            return None
+        score = ProvedLead(
+            self.bank.on(found.kept), self.wanted, self.strongest, self.q, found.tangent
+        )
+        return Reduction(on.left(found.kept, found.room), score, None, found.steps, found.bound)
+
+
+class _Told(Leads):
+    """The kernel of a proof."""
+
+    def told(self, price: Floats, memory: Floats, cells: Sequence[Ints]) -> tuple[Floats, Floats]:
+        """Prices per unit of the lead, and what is remembered of the tangent."""
+        *parts, tangent = (each.kernel for each in self._each)
+        begin = sum(len(part.memory) for part in parts)
+        return price / self.width, tangent.told(price, memory[:, begin:], cells)[1]
+
 
 class _Look:
     """Looking for an answer by tangents: what was taken for one at last, and what was refused."""
@@ -266,6 +350,13 @@ class _Look:
             self.at(shares(totals[0], self.score.wanted, self.score.strongest), needed + more, INF)
             if self.taken is not None:
                 return
+
+
+def told_shares(q: Floats) -> Floats:
+    """Shares with so few digits that they are 1 together, without any rounding."""
+    found = np.round(q * 2.0**DIGITS)
+    found[found.argmax()] += 2.0**DIGITS - found.sum()
+    return np.asarray(found / 2.0**DIGITS)
 
 
 def _cheapest(costs: Floats, grid: Grid) -> Ints:

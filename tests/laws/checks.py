@@ -15,11 +15,21 @@ from unittest import mock
 
 import numpy as np
 
-from laws.enumeration import SLACK, Rows, TooManyRowsError, before_root, code_of, met, said
+from laws.enumeration import (
+    SLACK,
+    Rows,
+    TooManyRowsError,
+    before_root,
+    code_of,
+    met,
+    said,
+    table,
+)
 from laws.questions import Case, a_place, a_target, chance, one_of, some_cases
 from mutations import mutated
 from trust_recourse import Certificate, CertificateError, Recourse, verify
-from trust_recourse.certificate import why_not
+from trust_recourse.certificate import asked, fingerprint, why_not
+from trust_recourse.certificate.record import _read_problem
 from trust_recourse.question import Status, Target
 from trust_recourse.schema import SchemaError
 from trust_recourse.search import branch_and_bound
@@ -171,7 +181,7 @@ def _find(court: Court) -> None:
         )
         _check_answer(court, result, target, most)
         if status is Status.OPTIMAL or chance(rng, 0.3):
-            _check_certificate(court, result, target)
+            check_certificate(court, result, target)
 
 
 def _check_answer(court: Court, result, target, most: int) -> None:
@@ -232,13 +242,13 @@ def _limited(court: Court) -> None:
         proved = no_dearer(exact, true) or status is not Status.OPTIMAL
         court.law(proved, f"{name}: optimal at {told(exact)}, but {told(true)} is enough")
     if status is not Status.NOT_FOUND and chance(rng, 0.3):
-        _check_certificate(court, result, target)
+        check_certificate(court, result, target)
 
 
 # ---------------------------------------------------------------- proofs
 
 
-def _check_certificate(court: Court, result, target) -> None:
+def check_certificate(court: Court, result, target) -> None:
     """It holds for the question that was asked, and what is made of it holds only if it is true."""
     if not court.provable:
         return
@@ -257,7 +267,19 @@ def _check_certificate(court: Court, result, target) -> None:
     court.count("certificates made with the answer", target in result.proofs)
     court.count("certificates of cards", case.model.family == "points")
     for _ in range(MUTATIONS):
-        _check_mutation(court, mutated(court.rng, json.loads(text)))
+        given = mutated(court.rng, json.loads(text))
+        _check_mutation(court, _asked_anew(given) if chance(court.rng, 0.7) else given)
+
+
+def _asked_anew(given):
+    """With the fingerprint of the question that is there, where it is one."""
+    if not (isinstance(given, dict) and "question" in given):
+        return given
+    try:
+        question = asked(_read_problem(given), given["fingerprint"], given["given_again"])
+        return given | {"question": fingerprint(question)}
+    except Exception:  # which is for the reader to refuse
+        return given
 
 
 def _check_mutation(court: Court, given) -> None:
@@ -280,13 +302,24 @@ def _check_mutation(court: Court, given) -> None:
         court.count("mutations that hold, too large to judge")
         return
     court.count("mutations that hold, and are true")
-    for untrue in _untrue(certificate, rows):
+    if certificate.problem.target.mode == "wins":
+        proba = case.model.predict_proba(table(action_set.schema, rows.codes))
+        if is_tied(proba):
+            return
+        meets = proba.argmax(axis=1) == wanted
+    else:
+        meets = met(certificate.problem.target, rows.confidence)
+    for untrue in _untrue(certificate, rows, meets):
         court.law(False, f"mutation that holds: {untrue}\n{given}")
 
 
-def _untrue(certificate: Certificate, rows: Rows) -> Iterator[str]:
+def is_tied(proba) -> bool:
+    """Whether sums may tell which class comes first where probabilities do not."""
+    return bool((np.diff(np.sort(proba, axis=1)[:, -2:], axis=1) < 1e-12).any())
+
+
+def _untrue(certificate: Certificate, rows: Rows, meets) -> Iterator[str]:
     """What a certificate says that is not so."""
-    meets = met(certificate.problem.target, rows.confidence)
     least, answer = rows.least(meets), certificate.answer
     if answer is None:
         if least is not None:

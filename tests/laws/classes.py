@@ -101,13 +101,13 @@ def check_wins(court) -> None:
     """The cheapest row of which no other class is likelier; a tie goes to the class first named."""
     case, rows = court.case, court.rows
     proba = case.model.predict_proba(enumeration.table(case.schema, rows.codes))
-    ties = np.sort(proba, axis=1)[:, -2:]
-    if (np.diff(ties, axis=1) < 1e-12).any():  # sums may tell what probabilities do not
+    if checks.is_tied(proba):
         return
     wins = proba.argmax(axis=1) == case.wanted
     result = court.recourse.find(case.person, mode="wins")
-    (status,) = result.status.values()
+    ((target, status),) = result.status.items()
     court.count(f"{status}, wins")
+    checks.check_certificate(court, result, target)
     expected = "already_met" if wins[0] else "optimal" if wins.any() else "infeasible"
     court.law(status == expected, f"wins: {status}, but by enumeration {expected}")
     for option in result.options:

@@ -12,6 +12,7 @@ import numpy as np
 
 from trust_recourse import cancel
 from trust_recourse.certificate import readers
+from trust_recourse.certificate.classes import Lead
 from trust_recourse.certificate.cover import (
     RELATIVE,
     Boxes,
@@ -167,6 +168,9 @@ def _same_question(
     if cost is None and certificate.given_again:
         parts = ", ".join(certificate.given_again)
         raise CertificateError(f"its cost has {parts}, which no file holds; give the cost again")
+    if theirs.wanted >= len(model.classes_):
+        given = f"its wanted class is at place {theirs.wanted}"
+        raise CertificateError(f"{given}, the model has {len(model.classes_)}")
     label = plain(model.classes_[theirs.wanted])
     if wanted is not None and wanted != label:
         raise CertificateError(f"its wanted class is {label!r}, not {wanted!r}")
@@ -206,6 +210,7 @@ class Case:
     problem: Problem
     model: Any
     reader: Reader  # as it was read
+    confident: Reader  # the same, but of the confidence, where it is asked which class wins
     codes: tuple[Floats, ...]  # of the candidates of each feature
     asked: list[tuple[Candidates, float]]  # about either class, and the score that is needed
     goal: float  # the lower bound, before the root
@@ -225,15 +230,29 @@ class Case:
         given = table.to_numpy() if names is None else table[list(names)]
         with np.errstate(over="ignore"):  # of a steep calibration, where it means 0 or 1
             said = np.asarray(self.model.predict_proba(given)[:, self.problem.wanted])
-        known = {f: rows[:, f][~np.isnan(rows[:, f])] for f in self.reader.slopes}
-        reader = self.reader.on({f: np.unique([0.0, *of]) for f, of in known.items()})
+        self._check_said(self.confident, rows, said)
+        return said
+
+    def judged(self, rows: Floats) -> Floats:
+        """What the target is about at rows of codes: the confidence, or whether the class wins.
+
+        That is told by the model's own sums, for probabilities may be alike where these are not.
+        """
+        if not (isinstance(self.reader, Lead) and self.reader.strongest):
+            return self.predicted(rows)
+        said = self.reader.shown(np.asarray(self.model.totals(rows), float))
+        self._check_said(self.reader, rows, said)
+        return said
+
+    def _check_said(self, read: Reader, rows: Floats, said: Floats) -> None:
+        known = {f: rows[:, f][~np.isnan(rows[:, f])] for f in read.slopes}
+        reader = read.on({f: np.unique([0.0, *of]) for f, of in known.items()})
         each = enumerate(self.problem.action_set.schema)
         cells = tuple(reader.cells(f, feature, rows[:, f]) for f, feature in each)
         at = np.tile(np.arange(len(rows))[:, None], len(cells))
         low, high = Candidates(reader, cells, np.empty(0)).confidence(at, at)
         if not ((said >= low - RELATIVE) & (said <= high + RELATIVE)).all():
             raise CertificateError("the model's predictions are not those of the numbers it holds")
-        return said
 
     @property
     def at_once(self) -> int:
@@ -305,7 +324,7 @@ def _check_answer(answer: Point, case: Case) -> None:
     if not abs(confidence - answer.confidence) <= ROUNDING:
         given = f"the model's confidence in its answer is {confidence!r}"
         raise CertificateError(f"{given}, not {answer.confidence!r}")
-    if not target.met(confidence):
+    if not target.met(float(case.judged(answer.codes[None])[0])):
         raise CertificateError(f"its answer has the confidence {confidence!r}, short of {target}")
 
 
@@ -324,7 +343,11 @@ def case_of(certificate: Certificate, problem: Problem, model: Any) -> Case:
     goal = bound * bound if problem.cost.root else bound
     if math.isinf(goal) and not math.isinf(bound):
         raise CertificateError(f"the square of its lower bound, {bound!r}, is beyond all floats")
-    read = readers.read(model, problem.wanted)
+    shares = certificate.proof.shares
+    wins = problem.target.mode == "wins"
+    read = confident = readers.read(model, problem.wanted, shares, wins)
+    if isinstance(read, Lead) and wins:
+        confident = readers.read(model, problem.wanted, shares if model.softmax else ())
     reader = read.on({f: on_steps(f, problem, read, codes[f], goal) for f in read.slopes})
     offers = [Offered(f, problem, reader, of) for f, of in enumerate(codes)]
     for offered in offers:
@@ -340,7 +363,7 @@ def case_of(certificate: Certificate, problem: Problem, model: Any) -> Case:
     cells = tuple(offered.cells(offered.codes) for offered in offers)
     functions = certificate.proof.functions
     asked = [(Candidates(each, cells, costs, functions), level) for each, level in levels]
-    return Case(problem, model, read, codes, asked, goal)
+    return Case(problem, model, read, confident, codes, asked, goal)
 
 
 def _check_cover(proof: Proof, offers: list[Offered], levels: list[Level], goal: float) -> None:
@@ -444,7 +467,7 @@ def _by_relation(case: Case, boxes: Boxes) -> Judgement:
 def _by_point(case: Case, boxes: Boxes) -> Judgement:
     single = (boxes.first == boxes.last).all(axis=1)
     rows = np.column_stack([codes[boxes.first[:, f]] for f, codes in enumerate(case.codes)])
-    said = case.predicted(rows)
+    said = case.judged(rows)
     least, most = case.problem.target.interval
     true = single & ((said < least) | (said > most))
     for i in np.flatnonzero(single & ~true):

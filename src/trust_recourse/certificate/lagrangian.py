@@ -92,11 +92,16 @@ class Candidates:
     ) -> Floats:
         """What a point of each box whose score reaches a level costs, up to the goal.
 
-        The best price is looked for from the given one on. Bounds that take more work are tried on
-        the boxes that others leave below the goal.
+        The best price is looked for from the given one on; an infinite one says that the score of
+        the whole box falls short. Bounds that take more work are tried on the boxes that others
+        leave below the goal.
         """
         function = np.zeros(len(first), np.int64) if function is None else function
         found = self.cheapest(first, last) if math.isfinite(level) else np.full(len(first), goal)
+        short = np.flatnonzero(np.isinf(price) & (found < goal))
+        if len(short):
+            high = self._bounds.scores(first[short], last[short])[1]
+            found[short[high < level]] = goal
         at_once = max(AT_ONCE // self.work, 1)
         efforts = EFFORTS[:: 2 if self.reader.functional else 1] if goal < math.inf else EFFORTS[:1]
         for effort in efforts:

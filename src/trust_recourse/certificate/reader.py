@@ -21,7 +21,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from trust_recourse.certificate.record import Function
+from trust_recourse.certificate.record import CertificateError, Function
 from trust_recourse.question import Floats, Ints
 from trust_recourse.schema import Feature
 
@@ -62,6 +62,20 @@ class Reader(ABC):
     @abstractmethod
     def read(cls, model: Any) -> Self:
         """The numbers of a fitted model, for its class 1; one that makes no sense is refused."""
+
+    @classmethod
+    def of(cls, model: Any, wanted: int, shares: Sequence[float], wins: bool) -> Reader:
+        """A fitted model for the class at this position, with the shares that a proof has.
+
+        Of several classes one may have to win, and not to have some confidence.
+        """
+        del wins
+        if shares:
+            raise CertificateError(f"it has shares, which no proof about {cls.words} has")
+        if len(model.classes_) != 2:
+            given = f"the model has {len(model.classes_)} classes"
+            raise CertificateError(f"{given}; expected two of {cls.words}")
+        return cls.read(model).of_class(wanted)
 
     @abstractmethod
     def turned(self) -> Self:

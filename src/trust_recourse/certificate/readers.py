@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from trust_recourse.certificate.classes import Lead
 from trust_recourse.certificate.reader import Reader
 from trust_recourse.certificate.record import CertificateError
 from trust_recourse.certificate.sums import Card
@@ -16,6 +18,7 @@ READERS: dict[str, type[Reader]] = {
     "points": Card,
     "tables": Sum,
     "sums": Ensemble,
+    "classes": Lead,
 }
 
 
@@ -24,8 +27,8 @@ def why_not(model: Any) -> str:
 
     >>> print(why_not(len))
     the checker has no reader for builtin_function_or_method; it reads Tsetlin machines, tables of
-    points, tables of points of two features and sums of trees, and a library's own trees as
-    adopt(model, schema)
+    points, tables of points of two features, sums of trees and such sums of several classes, and a
+    library's own trees as adopt(model, schema)
     """
     kind = type(model).__name__
     if str(getattr(model, "family", "")) in READERS:
@@ -36,8 +39,8 @@ def why_not(model: Any) -> str:
     return f"the checker has no reader for {kind}; it reads {known}"
 
 
-def read(model: Any, wanted: int) -> Reader:
+def read(model: Any, wanted: int, shares: Sequence[float] = (), wins: bool = False) -> Reader:
     """A fitted model as its family's reader reads it, for the class at this position."""
     if reason := why_not(model):
         raise CertificateError(reason)
-    return READERS[model.family].read(model).of_class(wanted)
+    return READERS[model.family].of(model, wanted, shares, wins)

@@ -24,10 +24,12 @@ from trust_recourse.schema import Schema, SchemaError
 
 FORMAT = 3
 SUMS = 4  # what proofs of sums have more: steps and functions
-READ = (1, 2, 3, 4)  # format 1 had no fingerprint of the question, 2 no decision threshold
+CLASSES = 5  # and those of several classes: shares
+READ = (1, 2, 3, 4, 5)  # format 1 had no fingerprint of the question, 2 no decision threshold
 KIND = "trust-recourse certificate"
 MOST_BYTES = 1 << 30
 MOST_FEATURES = 10_000  # and as many relations
+MOST_CLASSES = 10_000
 MOST_EXPONENT = 900  # of a unit, a power of 2
 
 REASONS = ("cost", "confidence", "priced", "relation", "point")
@@ -65,6 +67,9 @@ class Proof:
 
     A proof of a sum of terms begins with `steps`, after which the candidates need only serve what
     is left, and has `functions`: which of them a priced leaf is judged by is its `cut[k]`.
+
+    A proof about one of several classes has `shares`, one for each class: those of the others at
+    the tangent that prices and functions are about.
     """
 
     candidates: tuple[Floats, ...]
@@ -73,6 +78,7 @@ class Proof:
     price: Floats
     steps: tuple[Step, ...] = ()
     functions: tuple[Function, ...] = ()
+    shares: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         codes = tuple(_frozen(codes, np.float64) for codes in self.candidates)
@@ -127,12 +133,14 @@ class Certificate:
         problem, answer, proof = self.problem, self.answer, self.proof
         told, untold = cost_parts(problem.cost)
         more: dict[str, Any] = {}
-        if proof.steps or proof.functions:
+        if proof.steps or proof.functions or proof.shares:
             steps = [{"price": float(price), **_written(of)} for price, of in proof.steps]
             more = {"steps": steps, "functions": [*map(_written, proof.functions)]}
+        if proof.shares:
+            more["shares"] = _told(proof.shares)
         return {
             "kind": KIND,
-            "format": SUMS if more else FORMAT,
+            "format": CLASSES if proof.shares else SUMS if more else FORMAT,
             "question": self.question,
             "fingerprint": self.fingerprint,
             "schema": problem.action_set.schema.to_dict(),
@@ -222,11 +230,12 @@ def _read_entries(given: Mapping[str, Any]) -> Certificate:
     number = given.get("format")
     if type(number) is not int or number not in READ:
         raise CertificateError(
-            f"format {short(number)}; this version reads up to format {SUMS}. "
+            f"format {short(number)}; this version reads up to format {READ[-1]}. "
             "Update trust-recourse, or make the certificate with this version"
         )
     entries = _ENTRIES - ({"question"} if number == 1 else set())
     entries |= {"steps", "functions"} if number >= SUMS else set()
+    entries |= {"shares"} if number >= CLASSES else set()
     if differing := sorted(map(str, set(given) ^ entries)):
         word = "unknown" if differing[0] in map(str, given) else "absent"
         raise CertificateError(f"entry {short(differing[0])}: {word}")
@@ -239,6 +248,7 @@ def _read_entries(given: Mapping[str, Any]) -> Certificate:
         _numbers("price", given["price"]),
         tuple(_steps(given.get("steps", []))),
         tuple(_functions(given.get("functions", []))),
+        tuple(_numbers("shares", given.get("shares", [])).tolist()),
     )
     certificate = Certificate(
         fingerprint=_sha256("fingerprint", given["fingerprint"]),
@@ -258,8 +268,8 @@ def _read_entries(given: Mapping[str, Any]) -> Certificate:
 
 def _read_problem(given: Mapping[str, Any]) -> Problem:
     wanted = given["wanted"]
-    if type(wanted) is not int or wanted not in (0, 1):
-        raise CertificateError(f"wanted: given {short(wanted)}, expected 0 or 1")
+    if type(wanted) is not int or not 0 <= wanted < MOST_CLASSES:
+        raise CertificateError(f"wanted: given {short(wanted)}, expected the place of a class")
     cost = _read_parts("cost", given["cost"], l0=_number, l1=_number, l2=_number, root=_boolean)
     parts = {"confidence": _number, "mode": _text, "tolerance": _number}
     if isinstance(given["target"], Mapping) and "threshold" in given["target"]:

@@ -11,7 +11,7 @@ cell of its own (`on`), and R, which is then without an end, is the score itself
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -74,6 +74,23 @@ class Card(Reader):
         scaled = tuple(each / unit for each in points)
         return cls(edges, model.base / unit, scaled, unit, points, steep, tuple(known))
 
+    @classmethod
+    def read_on(cls, model: Any, edges: Sequence[Floats], sloped: Collection[int]) -> Card:
+        """The same in units of 1, on cells that more edges cut, with a slope of some features."""
+        card, points, steep, known = cls.read(model), [], {}, []
+        for f, (feature, cuts) in enumerate(zip(model.schema_, edges, strict=True)):
+            category = feature.kind == "category"
+            last = np.arange(card.known[f] - 1.0) if category else cuts
+            taken = np.searchsorted(card.edges[f], [*last, math.inf])
+            taken = np.arange(card.known[f]) if category else taken
+            known.append(len(taken))
+            taken = np.append(taken, np.arange(card.known[f], len(card.raw[f])))
+            points.append(card.raw[f][taken])
+            if f in sloped:
+                steep[f] = np.asarray(model.slopes[f])[taken]
+        made = tuple(points)
+        return cls(tuple(edges), float(model.base), made, 1.0, made, steep, tuple(known))
+
     @property
     def slopes(self) -> Mapping[int, tuple[float, float]]:  # type: ignore[override]
         """The slopes of the first and the last known cell."""
@@ -106,10 +123,14 @@ class Card(Reader):
         return np.array([len(each) for each in self.points])
 
     @cached_property
+    def most(self) -> float:
+        """No sum is greater either way."""
+        return math.fsum([abs(self.base), *(float(np.abs(each).max()) for each in self.points)])
+
+    @cached_property
     def rounding(self) -> float:
         """What a sum in any order, the model's too, and the logistic function may be off by."""
-        terms = math.fsum(float(np.abs(each).max()) for each in self.points)
-        size = 1.0 / abs(self.unit) + abs(self.base) + terms
+        size = 1.0 / abs(self.unit) + self.most
         return ROUNDING + (len(self.points) + 4) * 2.0**-52 * size
 
     @cached_property
@@ -140,6 +161,34 @@ class Card(Reader):
         if any(len(each.numbers) for each in functions):
             raise CertificateError(f"it has functions, which no proof about {self.words} has")
         return Points(self, tuple(each[of] for each, of in zip(self.points, cells, strict=True)))
+
+
+@dataclass(frozen=True, eq=False)
+class Weighed(Card):
+    """A sum of such sums, each times a weight."""
+
+    off: float = 0.0
+
+    @property
+    def rounding(self) -> float:
+        """What the sums of the model, in any order and so weighed, may be off by."""
+        return self.off
+
+
+def weighed(cards: Sequence[Card], weights: Sequence[float]) -> Weighed:
+    """The sum of cards on the same cells in units of 1, each times its weight."""
+    each = [*zip(cards, weights, strict=True)]
+    points = tuple(
+        np.sum([w * card.points[f] for card, w in each], axis=0)
+        for f in range(len(cards[0].points))
+    )
+    base = math.fsum(w * card.base for card, w in each)
+    size = math.fsum(abs(w) * card.most for card, w in each)
+    off = (len(points) + len(cards) + 8) * 2.0**-51 * size + 2.0**-1000
+    first = cards[0]
+    return Weighed(
+        first.edges, base, points, 1.0, points, {}, first.known, first.listed, off
+    )  # fmt: skip
 
 
 def check_points(model: Any) -> None:

@@ -113,8 +113,8 @@ class Ensemble(Reader):
     column: int = -1  # of the values
 
     @classmethod
-    def read(cls, model: Any) -> Ensemble:
-        """The trees of an ensemble, split by split."""
+    def read(cls, model: Any, edges: tuple[Floats, ...] = ()) -> Ensemble:
+        """The trees of an ensemble, split by split; on cells that more edges cut, if given."""
         schema, trees = model.schema_, model.trees
         kinds = {"float32": np.float32, "float64": np.float64}
         link = Link(*model.link)
@@ -124,7 +124,7 @@ class Ensemble(Reader):
         apart = trees[0].value.shape[1] > 1
         if link.after is not None and (apart or _falls(link.after)):
             raise CertificateError("the model's calibration makes no sense, or falls somewhere")
-        edges = tuple(_edges(schema, f, trees) for f in range(len(schema)))
+        edges = edges or edges_of(schema, trees)
         cells = [_last_values(feature, cuts) for feature, cuts in zip(schema, edges, strict=True)]
         sizes = [len(of) + bool(each.missing) for of, each in zip(cells, schema, strict=True)]
         found = [_leaves(tree, schema, cells, np.array(sizes)) for tree in trees]
@@ -156,7 +156,7 @@ class Ensemble(Reader):
         return np.asarray(np.cumsum(self.many) - self.many)
 
     @cached_property
-    def _most(self) -> float:
+    def most(self) -> float:
         """No sum of the values of any leaves, one a tree, and the base is greater either way."""
         most = np.maximum.reduceat(np.abs(self.values[:, self.column]), self.starts)
         return math.fsum([abs(self.base), *most.tolist()])
@@ -164,7 +164,7 @@ class Ensemble(Reader):
     @cached_property
     def unit(self) -> float:
         """A power of 2 that all numbers are multiples of."""
-        return 2.0 ** (max(math.frexp(self._most)[1], -500) - BITS)
+        return 2.0 ** (max(math.frexp(self.most)[1], -500) - BITS)
 
     def up(self, value: Any) -> Any:
         """Rounded up to the unit."""
@@ -190,7 +190,7 @@ class Ensemble(Reader):
         values = np.append(self.values[:, self.column], self.base)
         n = len(self.starts) + bool((values != values.astype(self.kind)).any())
         off = n * float(np.finfo(self.kind).epsneg)
-        return float(self.up(off / (1.0 - off) * self._most * (1.0 + 1e-9)))
+        return float(self.up(off / (1.0 - off) * self.most * (1.0 + 1e-9)))
 
     @cached_property
     def ends(self) -> tuple[float, float]:
@@ -264,7 +264,65 @@ def _up(value: Any, unit: Any) -> Any:
     return np.ceil(value / unit) * unit
 
 
+@dataclass(frozen=True, eq=False)
+class Weighed(Ensemble):
+    """A sum of such sums, each times a weight: products are rounded outwards, too."""
+
+    off: float = 0.0  # what the library's sums, so weighed, may be off by
+    base_off: float = 0.0
+
+    @cached_property
+    def top(self) -> Floats:
+        """No less than the value of each leaf."""
+        return np.asarray(self.up(_beyond(self.side * self.values[:, 0])))
+
+    @cached_property
+    def bottom(self) -> Floats:
+        """No more than the value of each leaf."""
+        return np.asarray(self.down(-_beyond(-self.side * self.values[:, 0])))
+
+    @cached_property
+    def rounding(self) -> float:
+        """What the library's sums may be off by together."""
+        return float(self.up(self.off))
+
+    @property
+    def base_ends(self) -> tuple[float, float]:
+        """The base, surely within these."""
+        base, off = self.side * self.base, self.base_off
+        return float(self.down(base - off)), float(self.up(base + off))
+
+
+def weighed(sums: Sequence[Ensemble], weights: Sequence[float]) -> Weighed:
+    """The sum of ensembles on the same cells, each times its weight, less those that have none."""
+    used = [(each, w) for each, w in zip(sums, weights, strict=True) if w != 0.0]
+    starts, many = [], 0
+    for each, _ in used:
+        starts.append(many + each.starts)
+        many += len(each.values)
+    values = np.concatenate([w * each.values[:, each.column] for each, w in used])
+    each_base = [w * each.base for each, w in used]
+    base_off = 2.0**-48 * math.fsum(map(abs, each_base))
+    off = math.fsum(abs(w) * (each.rounding + 2.0**-50 * each.most) for each, w in used)
+    first = used[0][0]
+    return Weighed(
+        first.edges, first.many, np.concatenate(starts),
+        np.concatenate([each.allowed for each, _ in used]), values[:, None], math.fsum(each_base),
+        first.link, np.float64, off=off * (1.0 + 1e-9), base_off=base_off,
+    )  # fmt: skip
+
+
+def _beyond(value: Floats) -> Floats:
+    """Surely no less than a product of two numbers that was rounded to this."""
+    return np.where(value == 0.0, 0.0, value + 2.0**-50 * np.abs(value))
+
+
 # ---------------------------------------------------------------- reading
+
+
+def edges_of(schema: Schema, trees: Any) -> tuple[Floats, ...]:
+    """The last value of each cell but the last, of each feature: where some split parts values."""
+    return tuple(_edges(schema, f, trees) for f in range(len(schema)))
 
 
 def _listed(feature: Feature) -> bool:
@@ -273,7 +331,7 @@ def _listed(feature: Feature) -> bool:
 
 
 def _edges(schema: Schema, f: int, trees: Any) -> Floats:
-    """The last value of each cell but the last: where some split parts values."""
+    """Those of one feature."""
     feature = schema[f]
     if feature.kind == "category":
         return np.empty(0)

@@ -111,16 +111,23 @@ class Level:
     threshold: float | None
 
     def __post_init__(self) -> None:
-        for flag in ("mode", "tolerance") if self.confidence is None else ():
+        if self.wins and self.confidence is not None:
+            raise InputError(f"--mode wins --confidence {self.confidence}: it asks for none")
+        for flag in ("mode", "tolerance") if self.confidence is None and not self.wins else ():
             if (given := getattr(self, flag)) is not None:
                 raise InputError(f"--{flag} {given}: of which confidence? give --confidence too")
 
     @property
+    def wins(self) -> bool:
+        """Whether it is asked that no other class has more, which has no level."""
+        return self.mode == "wins"
+
+    @property
     def told(self) -> Iterator[str]:
         """The parts that are not the certificate's own word."""
-        if self.confidence is not None:
+        if self.confidence is not None or self.wins:
             yield "confidence"
-        if self.confidence is not None or self.threshold is not None:
+        if self.confidence is not None or self.wins or self.threshold is not None:
             yield "threshold"
 
     def target(self, theirs: Target, machine: Model) -> Target:
@@ -128,6 +135,8 @@ class Level:
         from trust_recourse.question import Target
         from trust_recourse.recourse import own_threshold
 
+        if self.wins:
+            return Target(0.5, "wins")
         if self.confidence is None:
             return replace(theirs, threshold=self.threshold or theirs.threshold)
         band = 0.1 if self.tolerance is None else self.tolerance
@@ -226,6 +235,8 @@ def _yaml(value: Any) -> str:
 def _target(problem: Problem, model: Model) -> str:
     """The target, to the last digit."""
     target, label = problem.target, model.classes_[problem.wanted]
+    if target.mode == "wins":
+        return f"more confidence in the class {label} than in any other"
     within = f"{target.confidence!r} ± {target.tolerance!r}"
     asked = within if target.mode == "band" else f"at least {target.confidence!r}"
     return f"a confidence of {asked} in the class {label}"

@@ -216,6 +216,7 @@ class Exact:
         if fewer is not None:
             features, score, steps = fewer.features, fewer.score, fewer.steps
             search = self._smaller(features, score)
+            search.node_limit = self.node_limit
         accept = lambda at: self._accepts(self._point(search, at), at)  # noqa: E731
         tree = search.prove(*self._interval(score), added, accept)
         cells = [each.cells.astype(np.int64) for each in features]

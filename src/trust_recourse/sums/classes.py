@@ -290,7 +290,13 @@ class TreeBank(Bank):
         found = reduced(whole, costs, asked, incumbent, every, accept, deadline)
         if found is None:
             return None
-        return Fewer(found.kept, found.room, max(float(found.bound), 0.0), found.point)
+        kernel = Terms(
+            found.values, found.layout, error=slack, h=found.h, multiplier=found.multiplier
+        )
+        base = float(weights @ self.bases) + found.base
+        tangent = Part(kernel, base + kernel.lowest - 0.25 * kernel.width, kernel.width)
+        bound = max(float(found.bound), 0.0)
+        return Fewer(found.kept, found.room, bound, found.point, found.steps, tangent)
 
     def on(self, kept: Sequence[Ints]) -> TreeBank:
         """Without leaves that none of these cells reaches."""

@@ -11,7 +11,7 @@ import numpy as np
 from trust_recourse.cells import Candidates, Cells, Floats, Reduction, Score, Wish
 from trust_recourse.cost import Cost, Units
 from trust_recourse.schema import ActionSet, Schema, SchemaError
-from trust_recourse.softmax import LeadScore, entropy, lead, logistic, shares
+from trust_recourse.softmax import Lead, LeadScore, entropy, judged, lead, logistic, shares
 from trust_recourse.sums.additive import NUMBERS, Additive
 from trust_recourse.sums.card import MOST_VALUES
 from trust_recourse.sums.classes import ClassSums, PointBank, on_numbers
@@ -23,13 +23,24 @@ DRAWS = 1 << 18  # of noise
 ROUNDING = 2.0**-40
 
 
-class SlopedLead(Score):
+class SlopedLead(Lead):
     """One class's confidence, or its share beside the strongest other, of codes and not cells."""
 
     lists = True
 
-    def __init__(self, model: ClassSums, wanted: int, strongest: bool) -> None:
+    def __init__(
+        self, model: ClassSums, wanted: int, strongest: bool, by: Floats | None = None
+    ) -> None:
         self.model, self.wanted, self.strongest, self.grid = model, wanted, strongest, model.grid
+        self.by = by  # shares, of the one tangent that a proof is about
+
+    def shares_at(self, codes: Floats) -> Floats:
+        """By the model's own sums."""
+        return shares(self.model.totals(codes[None])[0], self.wanted, self.strongest)
+
+    def proved_by(self, q: Floats) -> SlopedLead:
+        """Listed values are proved by it."""
+        return SlopedLead(self.model, self.wanted, self.strongest, q)
 
     def at(self, cells: Cells) -> Floats:
         """It is not one and the same on a cell."""
@@ -43,7 +54,7 @@ class SlopedLead(Score):
 
     def at_codes(self, codes: Floats) -> Floats:
         """Confidence at rows of codes."""
-        return logistic(lead(self.model.totals(codes), self.wanted, self.strongest))
+        return judged(self.model.totals(codes), self.wanted, self.strongest)
 
     def listed(
         self, features: Sequence[Candidates], action_set: ActionSet, cost: Cost, wish: Wish
@@ -61,7 +72,8 @@ class SlopedLead(Score):
             if not most < known * NEARER:
                 break
         numbered, bank = self._bank(_with(features, numbers, most, few=False))
-        return Reduction(numbered, LeadScore(bank, self.wanted, self.strongest))
+        score = LeadScore(bank, self.wanted, self.strongest)
+        return Reduction(numbered, score if self.by is None else score.proved_by(self.by))
 
     def _bank(self, features: Sequence[Candidates]) -> tuple[list[Candidates], PointBank]:
         """The candidates, each in a cell of its own, and the sums on these."""
