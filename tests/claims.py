@@ -52,6 +52,8 @@ def is_true(certificate, model):
     rows = [row for row in itertools.product(*values) if action_set.allows(row)]
     if answer is not None and len(answer.codes) == len(action_set.actions):
         rows += [answer.codes] * action_set.allows(answer.codes)
+    if problem.wanted >= len(model.classes_):
+        return False
     p = model.predict_proba(action_set.schema.decode(np.array(rows)))[:, problem.wanted]
     met = [row for row, c in zip(rows, p, strict=True) if target.met(c)]
     if certificate.status is Status.INFEASIBLE:

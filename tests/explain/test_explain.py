@@ -20,7 +20,7 @@ import reference
 import worlds
 from trust_recourse import Recourse, Schema, Target, TMClassifier, haberman
 from trust_recourse.explain import NAMED, explain, places, split
-from trust_recourse.explain.shares import _by_feature
+from trust_recourse.factors import by_feature
 from trust_recourse.tsetlin.calibration import Calibrator
 from trust_recourse.wording import distance, floored
 from worlds import machine, paper_machine, random_machine
@@ -204,7 +204,7 @@ def test_feature_shares_are_the_integral_of_the_clauses_slope(seed, link):
     qa, qb = model.firing_at(np.stack([a, b]))
     t = (np.arange(400) + 0.5) / 400
     slope = np.mean([plain_slopes(model, qa + s * (qb - qa)) for s in t], axis=0)
-    np.testing.assert_allclose(split(model, a, b).features, slope * _by_feature(fa, fb), atol=1e-5)
+    np.testing.assert_allclose(split(model, a, b).features, slope * by_feature(fa, fb), atol=1e-5)
 
 
 def test_a_clause_whose_features_cancel_is_integrated_exactly():
@@ -225,7 +225,7 @@ def test_a_clause_whose_features_cancel_is_integrated_exactly():
     t = (np.arange(4000) + 0.5) / 4000
     slope = np.mean([plain_slopes(model, qa + s * (qb - qa)) for s in t], axis=0)
     fa, fb = model.clauses().factors_at(np.stack([a, b]))
-    expected = slope * _by_feature(fa, fb)
+    expected = slope * by_feature(fa, fb)
     assert np.abs(expected[:, 0]).max() > 0.05
     np.testing.assert_allclose(split(model, a, b).features, expected, atol=1e-6)
 
@@ -238,7 +238,7 @@ def test_a_factor_of_nothing_is_shared_by_the_features_that_have_it(seed):
     a, b = rng.random((2, 4, 5)) * 0.9 + 0.1
     a[rng.random(a.shape) < 0.2] = 0.0
     b[rng.random(b.shape) < 0.2] = 0.0
-    exact = _by_feature(a, b)
+    exact = by_feature(a, b)
     np.testing.assert_allclose(exact.sum(axis=0), b.prod(axis=0) - a.prod(axis=0), atol=1e-12)
     tiny = [np.where(part == 0, 1e-250, part) for part in (a, b)]
     logs = np.log(tiny[1]) - np.log(tiny[0])

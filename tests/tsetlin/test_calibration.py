@@ -9,6 +9,7 @@ from sklearn.model_selection import train_test_split
 
 from trust_recourse import PTMClassifier
 from trust_recourse.tsetlin.calibration import Calibrator
+from worlds import paper_machine
 
 
 def calibrator(method, seed, flip=False):
@@ -84,7 +85,7 @@ def test_calibration_is_fitted_on_rows_the_machine_has_not_seen():
     """A machine that learns pure chance by heart is sure of its rows, its calibrator is not."""
     rng = np.random.default_rng(0)
     X, y = rng.random((40, 30)), rng.integers(0, 2, 40)
-    model = PTMClassifier(60, T=15, s=3, epochs=100, calibration="sigmoid", random_state=0)
+    model = paper_machine(60, T=15, s=3, epochs=100, calibration="sigmoid", random_state=0)
     model.fit(X, y)
     raw = model.raw_confidence(X)
     assert np.mean((raw >= 0.5) == y) > 0.9

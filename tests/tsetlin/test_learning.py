@@ -9,6 +9,7 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
 
 from trust_recourse import PTMClassifier, TMClassifier
+from worlds import paper_machine
 
 
 def splits(X, y, n=5):
@@ -36,7 +37,7 @@ def test_xor_of_two_bits_among_twelve_with_two_labels_in_five_wrong():
     for seed in range(5):
         X, y = xor(5000, 12, 0.4, seed)
         clean, truth = xor(2000, 12, 0.0, 100 + seed)
-        model = PTMClassifier(20, 100, s=3.9, T=15, epochs=60, random_state=seed).fit(X, y)
+        model = paper_machine(20, 100, s=3.9, T=15, epochs=60, random_state=seed).fit(X, y)
         scores.append(model.score(clean, truth))
     assert np.mean(scores) >= 0.95
 

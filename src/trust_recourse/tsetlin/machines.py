@@ -11,6 +11,7 @@ import numbers
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from copy import copy
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -207,6 +208,8 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         self.polarity_ = np.concatenate([bank.polarity_ for bank in banks])
         self.dominance_ = np.concatenate([bank.dominance_ for bank in banks])
         self._clause_bank: joint.ClauseBank | None = None
+        if self.link_ == "logistic":
+            self._bank()  # which changes nothing that is seen later
 
     def _of_two(self, what: str) -> None:
         check_is_fitted(self)
@@ -224,11 +227,6 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         loading from a file it begins anew from `random_state`.
         """
         self._check_settings()
-        if len(np.unique(y if classes is None else classes)) > 2 or self.banks_:
-            raise ValueError(
-                "partial_fit learns two classes; of several use fit, with the whole table"
-            )
-        self.banks_ = ()
         if self.calibration is not None:
             raise ValueError(
                 f"partial_fit was called with calibration={self.calibration!r}, which needs the "
@@ -238,7 +236,8 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
             codes, target = self._training_data(X, y, classes)
             self._rng = _generator(self.random_state)
             self.calibrator_ = None
-            self._begin(codes, self._rng)
+            self.decision_threshold_, self.wanted_ = None, None
+            self._begin_all(codes)
         else:
             self._refuse_other_machine()
             if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
@@ -250,8 +249,25 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
                 raise ValueError(f"X has {len(codes)} rows, y has {len(target)}; give them equal")
         if not hasattr(self, "_rng"):
             self._rng = _generator(self.random_state)
-        self._learn(codes, target, 1, self._rng)
+        if len(self.classes_) == 2:
+            self._learn(codes, target, 1, self._rng)
+            return self
+        for k, bank in enumerate(self.banks_):
+            bank._learn(codes, np.asarray(target == k, np.int8), 1, self._rng)
+        self._join(self.banks_, codes, target)
         return self
+
+    def _begin_all(self, codes: Floats) -> None:
+        """States to begin with, of the machine or of each of its banks."""
+        self.banks_ = ()
+        if len(self.classes_) == 2:
+            self._begin(codes, self._rng)
+            return
+        banks = [clone(self).set_params(schema=self.schema_) for _ in self.classes_]
+        for bank in banks:
+            bank._take_on(self, self._rng)
+            bank._begin(codes, self._rng)
+        self.banks_ = tuple(banks)
 
     def _refuse_other_machine(self) -> None:
         """Learning on needs the machine as it is: its size, its literals, and no calibrator."""
@@ -268,6 +284,7 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         """Forget the automata's states: prediction needs only `inclusion_`. No more learning."""
         check_is_fitted(self)
         self.states_ = None
+        self.banks_ = tuple(copy(bank).drop_states() for bank in self.banks_)
         return self
 
     def __getstate__(self) -> dict[str, Any]:

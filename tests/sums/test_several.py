@@ -157,5 +157,12 @@ def test_what_several_classes_have_not_is_told(machine):
         PTMClassifier(calibration="sigmoid").fit(X, Y)
     with pytest.raises(AttributeError, match="of several see `banks_`"):
         machine.raw_confidence(X)
-    with pytest.raises(ValueError, match="partial_fit learns two classes"):
-        PTMClassifier().partial_fit(X, Y)
+
+
+def test_a_machine_of_several_classes_learns_on():
+    model = PTMClassifier(10, 20, thresholds=4, random_state=0)
+    model.partial_fit(X.head(60), Y[:60], classes=np.unique(Y))
+    before = model.inclusion_.copy()
+    model.partial_fit(X.tail(60), Y[60:])
+    assert (model.n_iter_, model.predict_proba(X).shape) == (2, (120, 3))
+    assert (model.inclusion_ != before).any()
