@@ -1331,7 +1331,7 @@ def test_functions_of_a_cost_are_given_again(tmp_path):
         ("status", "not_found", "status: given 'not_found'"),
         ("answer", [1], "answer: given"),
         ("answer", {"codes": [1], "cost": None, "confidence": 1}, "answer, cost: expected"),
-        ("wanted", 2, "wanted: given 2"),
+        ("wanted", -1, "wanted: given -1"),
         ("wanted", 1.0, "wanted: given 1.0"),
         ("wanted", True, "wanted: given True"),
         ("cost", {"l9": 1}, "cost: given"),
