@@ -48,6 +48,8 @@ def is_true(certificate, model):
     action_set, target = problem.action_set, problem.target
     if readings(action_set.schema) != readings(model.schema_):
         return False
+    if problem.wanted >= len(model.classes_):
+        return False
     values = map(some_values, action_set.actions, readers.read(model, 1).edges)
     rows = [row for row in itertools.product(*values) if action_set.allows(row)]
     if answer is not None and len(answer.codes) == len(action_set.actions):

@@ -218,13 +218,13 @@ def _other_rules(rng: np.random.Generator, found: dict[str, Any]) -> dict[str, A
 
 def _other_shares(rng: np.random.Generator, found: dict[str, Any]) -> dict[str, Any]:
     """Of several classes another tangent, or one that is none."""
-    shares = found.get("shares")
-    if not isinstance(shares, list) or not shares:
+    shares, wanted = found.get("shares"), found.get("wanted")
+    if not (isinstance(shares, list) and shares and isinstance(wanted, int)):
         return _other_reasons(rng, found)
     parts = rng.integers(0, 2 ** rng.integers(1, 12), len(shares)).astype(float)
     if rng.random() < 0.8:  # such that it may be one
-        parts[int(found["wanted"])] = 0.0
-        other = (int(found["wanted"]) + 1) % len(shares)
+        parts[wanted] = 0.0
+        other = (wanted + 1) % len(shares)
         parts[other] += 2.0**16 - parts.sum()
         parts /= 2.0**16
     return found | {"shares": parts.tolist()}
