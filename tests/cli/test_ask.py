@@ -419,6 +419,7 @@ def test_fit_says_what_corrects_a_confidence_that_cannot_be_promised(tmp_path):
     table = pd.DataFrame({"x": x.round(2), "y": (x + rng.normal(size=2000) > 0).astype(int)})
     table.to_csv(tmp_path / "t.csv", index=False)
     line = f"fit {tmp_path}/t.csv --target y --out {tmp_path}/m.st --force --epochs 5"
+    line += " --clauses 20 --T 5 --s 1.5"
     said = flat(ask(f"{line} --link vote").stdout)
     assert "The confidence cannot be promised: of those told 0." in said
     assert "Learn again with calibration sigmoid or link logistic." in said
