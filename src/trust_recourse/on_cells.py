@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 
-from trust_recourse.cells import Candidates, Cells, Floats, Ints
+from trust_recourse.cells import Candidates, Cells, Floats, Grid, Ints
+from trust_recourse.schema import Feature, Schema
+
+
+def numbered(sizes: Sequence[int] | Ints) -> Grid:
+    """A grid of so many cells of each feature, numbered from 0."""
+    return Grid(_unnamed(len(sizes)), tuple(np.arange(n - 1.0) for n in sizes))
+
+
+@cache
+def _unnamed(d: int) -> Schema:
+    return Schema(tuple(Feature(f"feature {f}") for f in range(d)))
 
 
 class OnCells:

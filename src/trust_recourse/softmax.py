@@ -164,6 +164,18 @@ def judged(totals: Floats, wanted: int, strongest: bool) -> Floats:
     return np.asarray(np.where(totals.argmax(axis=1) == wanted, np.maximum(found, 0.5), below))
 
 
+def softmax(totals: Floats) -> Floats:
+    """Each class's probability at rows of scores, by its lead over all others."""
+    each = [logistic(lead(totals, k, strongest=False)) for k in range(totals.shape[1])]
+    return np.column_stack(each)
+
+
+def tangent_at(q: Floats, wanted: int, strongest: bool) -> tuple[Floats, float]:
+    """The weights of the sums in the tangent of some shares, and how far it lies above the lead."""
+    weights = np.where(np.arange(len(q)) == wanted, 1.0, -q)
+    return weights, 0.0 if strongest else entropy(q)
+
+
 class Lead(Score):
     """The confidence of one class among several, whatever its sums; see `LeadScore`."""
 
@@ -193,13 +205,11 @@ class LeadScore(Lead):
         self.bank, self.wanted, self.strongest, self.grid = bank, wanted, strongest, bank.grid
         even = np.where(np.arange(bank.many) == wanted, 0.0, 1.0 / (bank.many - 1))
         parts, own = bank.parts(wanted)
-        signs = np.where(np.arange(bank.many) == wanted, 1.0, 0.0)
-        each = [
-            bank.tangent(signs - q) if known is None or k else known
-            for k, q in enumerate(at or [even])
+        told = [tangent_at(q, wanted, strongest) for q in at or [even]]
+        tangents = [
+            (bank.tangent(weights) if known is None or k else known, above)
+            for k, (weights, above) in enumerate(told)
         ]
-        less = [0.0 if strongest else entropy(q) for q in at or [even]]
-        tangents = [*zip(each, less, strict=True)]
         self.kernel = self.leads(bank.grid.sizes, parts, own, tangents, strongest)
 
     def at(self, cells: Cells) -> Floats:
@@ -327,9 +337,10 @@ class _Look:
 
     def at(self, q: Floats, needed: float, incumbent: float) -> Fewer | None:
         """What the tangent at some shares leaves."""
-        weights = np.where(np.arange(self.bank.many) == self.score.wanted, 1.0, -q)
-        less = needed + (0.0 if self.score.strongest else entropy(q))
-        return self.bank.fewer(weights, less, self.on.costs, incumbent, self._take, self.deadline)
+        weights, above = tangent_at(q, self.score.wanted, self.score.strongest)
+        return self.bank.fewer(
+            weights, needed + above, self.on.costs, incumbent, self._take, self.deadline
+        )
 
     def _take(self, at: Ints) -> bool:
         if self.accept(self.on.codes(at)):

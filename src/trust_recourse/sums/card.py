@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -27,6 +27,7 @@ from trust_recourse.cells import (
 )
 from trust_recourse.cost import MOST_COST, Cost, Units
 from trust_recourse.fixing import fixed
+from trust_recourse.on_cells import numbered
 from trust_recourse.schema import ActionSet, Feature, FeatureActions, Schema, SchemaError
 from trust_recourse.sums.additive import NUMBERS, Additive, Points, logistic, summed
 from trust_recourse.sums.slopes import Line, noise, radius
@@ -116,17 +117,12 @@ def on_values(
 ) -> tuple[list[Candidates], CardScore]:
     """The candidates, each in a cell of its own, and one class's confidence on these cells."""
     sizes = [len(each.codes) for each in features]
-    grid = Grid(_unnamed(len(sizes)), tuple(np.arange(n - 1.0) for n in sizes))
-    numbered = [
+    grid = numbered(sizes)
+    apart = [
         each._replace(cells=np.arange(n, dtype=np.int32))
         for each, n in zip(features, sizes, strict=True)
     ]
-    return numbered, CardScore(grid, points, base, wanted, Points(grid, points, base, unit))
-
-
-@cache
-def _unnamed(d: int) -> Schema:
-    return Schema(tuple(Feature(f"feature {f}") for f in range(d)))
+    return apart, CardScore(grid, points, base, wanted, Points(grid, points, base, unit))
 
 
 # ---------------------------------------------------------------- slopes
@@ -203,7 +199,7 @@ class SlopedScore(Score):
         )
 
     def _margin(self, codes: Floats, threshold: float) -> float:
-        return self.sign * float(self.card.total(codes[None])[0]) - _logit(threshold)
+        return self.sign * float(self.card.total(codes[None])[0]) - logit(threshold)
 
     def _lines(self, schema: Schema, codes: Floats) -> list[Line]:
         """The numbers that may move."""
@@ -274,10 +270,10 @@ class _Reach:
         if self.wish.room is not None:
             radius, floor = self.wish.room
             worst = self.score.worst_at(self.schema, self.own, radius)
-            least = _logit(floor) + now - _logit(worst)
-        if now < (least := max(least, _logit(self.wish.least))):
+            least = logit(floor) + now - logit(worst)
+        if now < (least := max(least, logit(self.wish.least))):
             return least - now
-        return min(_logit(self.wish.most) - now, 0.0)
+        return min(logit(self.wish.most) - now, 0.0)
 
     def _enough(self, f: int, change: float) -> Iterator[float]:
         """Of each cell the nearest value that alone changes the sum by so much."""
@@ -371,7 +367,8 @@ class _Reach:
             yield a, b, sign * float(card.slopes[f][c]), sign * float(card.points[f][c])
 
 
-def _logit(confidence: float) -> float:
+def logit(confidence: float) -> float:
+    """The log-odds of a confidence, ±∞ beyond all."""
     if not 0.0 < confidence < 1.0:
         return -math.inf if confidence <= 0.0 else math.inf
     return math.log(confidence / (1.0 - confidence))

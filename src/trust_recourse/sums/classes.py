@@ -16,16 +16,16 @@ from numpy.typing import NDArray
 from trust_recourse import model_file
 from trust_recourse.cells import Cells, Floats, Grid, Ints, Score
 from trust_recourse.leads import Part
+from trust_recourse.on_cells import numbered
 from trust_recourse.parts import Parts
 from trust_recourse.question import decided
 from trust_recourse.schema import Schema
-from trust_recourse.softmax import Bank, Fewer, LeadScore, lead, logistic
+from trust_recourse.softmax import Bank, Fewer, LeadScore, softmax
 from trust_recourse.sums.additive import Additive, Points
 from trust_recourse.sums.columns import UnreadableError
 from trust_recourse.sums.ensemble import Leaves, Link, SumModel, Tree
 from trust_recourse.sums.layout import layout
 from trust_recourse.sums.reduce import Asked, Sum, compile_all, reduced
-from trust_recourse.sums.score import numbers
 from trust_recourse.sums.terms import Terms
 
 
@@ -132,10 +132,7 @@ class ClassSums:
         """The same at rows of codes."""
         if not self.softmax:
             return np.column_stack([model.proba_of(codes)[:, 1] for model in self.models])
-        totals = self.totals(codes)
-        return np.column_stack(
-            [logistic(lead(totals, k, strongest=False)) for k in range(len(self.models))]
-        )
+        return softmax(self.totals(codes))
 
     def decide(self, *, decision_threshold: float | None = None, wanted: Any = None) -> ClassSums:
         """The same model, with how it is decided by it: for all who ask it, and in its file."""
@@ -304,7 +301,7 @@ class TreeBank(Bank):
             [first + of for first, of in zip(self.grid.first_cell, kept, strict=True)]
         )
         sizes = np.array([len(of) for of in kept])
-        grid, own, first = on_numbers(sizes), self._own, self.grid.first_cell
+        grid, own, first = numbered(sizes), self._own, self.grid.first_cell
         starts = np.cumsum(sizes) - sizes
         leaves = []
         for each in self.leaves:
@@ -316,11 +313,6 @@ class TreeBank(Bank):
             return own((columns[starts + cells] - first).astype(np.int32))
 
         return TreeBank(grid, leaves, self.bases, self.errors, totals)
-
-
-def on_numbers(sizes: Ints) -> Grid:
-    """A grid of so many cells of each feature."""
-    return Grid(numbers(len(sizes)), tuple(np.arange(n - 1.0) for n in sizes.tolist()))
 
 
 # ---------------------------------------------------------------- points
@@ -366,5 +358,5 @@ class PointBank(Bank):
         columns = np.concatenate(
             [first + of for first, of in zip(self.grid.first_cell, kept, strict=True)]
         )
-        grid = on_numbers(np.array([len(of) for of in kept]))
+        grid = numbered(np.array([len(of) for of in kept]))
         return PointBank(grid, self.points[:, columns], self.bases)

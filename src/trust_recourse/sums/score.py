@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import cache
 
 import numpy as np
 
-from trust_recourse.cells import Candidates, Cells, Condition, Floats, Grid, Reduction, Score
-from trust_recourse.on_cells import OnCells
-from trust_recourse.schema import Feature, Schema
+from trust_recourse.cells import Candidates, Cells, Condition, Floats, Reduction, Score
+from trust_recourse.on_cells import OnCells, numbered
 from trust_recourse.sums.ensemble import SumModel
 from trust_recourse.sums.layout import H, layout
 from trust_recourse.sums.reduce import Asked, Reduced, Sum, compile_all, reduced
@@ -71,9 +69,7 @@ class _Less(SumScore):
     def __init__(self, whole: SumScore, found: Reduced) -> None:
         self.whole, self.rises, self.base = whole, whole.rises, whole.base + found.base
         self.model, self.wanted = whole.model, whole.wanted
-        self.grid = Grid(
-            numbers(len(found.kept)), tuple(np.arange(len(cells) - 1.0) for cells in found.kept)
-        )
+        self.grid = numbered([len(cells) for cells in found.kept])
         self.values = found.values
         error = whole.kernel.error + ROUNDING * (abs(whole.base) + abs(found.base))
         self.kernel = Terms(
@@ -91,12 +87,6 @@ class _Less(SumScore):
     def at(self, cells: Cells) -> Floats:
         """It is the whole that judges points."""
         raise NotImplementedError
-
-
-@cache
-def numbers(d: int) -> Schema:
-    """A schema of so many numbers."""
-    return Schema(tuple(Feature(f"feature {f}") for f in range(d)))
 
 
 def _reduction(

@@ -8,19 +8,19 @@ from itertools import pairwise
 
 import numpy as np
 
-from trust_recourse.cells import Candidates, Cells, Floats, Reduction, Score, Wish
+from trust_recourse.cells import Candidates, Cells, Floats, Ints, Reduction, Score, Wish
 from trust_recourse.cost import Cost, Units
+from trust_recourse.on_cells import numbered
 from trust_recourse.schema import ActionSet, Schema, SchemaError
-from trust_recourse.softmax import Lead, LeadScore, entropy, judged, lead, logistic, shares
+from trust_recourse.softmax import Lead, LeadScore, judged, lead, logistic, shares, tangent_at
 from trust_recourse.sums.additive import NUMBERS, Additive
-from trust_recourse.sums.card import MOST_VALUES
-from trust_recourse.sums.classes import ClassSums, PointBank, on_numbers
+from trust_recourse.sums.card import MOST_VALUES, logit
+from trust_recourse.sums.classes import ClassSums, PointBank
 
 COARSE = 32  # parts of a number's range, at most, among which a first answer is looked for
 LOOKS, NEARER = 4, 0.7  # how often, and what is so much cheaper as to look again
 TURNS = 3  # tangents tried for that
 DRAWS = 1 << 18  # of noise
-ROUNDING = 2.0**-40
 
 
 class SlopedLead(Lead):
@@ -71,9 +71,9 @@ class SlopedLead(Lead):
             most = min(most, self._answer(_with(features, numbers, most, few=True), wish))
             if not most < known * NEARER:
                 break
-        numbered, bank = self._bank(_with(features, numbers, most, few=False))
+        found, bank = self._bank(_with(features, numbers, most, few=False))
         score = LeadScore(bank, self.wanted, self.strongest)
-        return Reduction(numbered, score if self.by is None else score.proved_by(self.by))
+        return Reduction(found, score if self.by is None else score.proved_by(self.by))
 
     def _bank(self, features: Sequence[Candidates]) -> tuple[list[Candidates], PointBank]:
         """The candidates, each in a cell of its own, and the sums on these."""
@@ -82,12 +82,12 @@ class SlopedLead(Lead):
             np.concatenate([model.worth(f, each.codes) for f, each in enumerate(features)])
             for model in self._models
         ]
-        numbered = [
+        listed = [
             each._replace(cells=np.arange(n, dtype=np.int32))
             for each, n in zip(features, sizes.tolist(), strict=True)
         ]
         bases = np.array([model.base for model in self._models])
-        return numbered, PointBank(on_numbers(sizes), np.array(points), bases)
+        return listed, PointBank(numbered(sizes), np.array(points), bases)
 
     @property
     def _models(self) -> list[Additive]:
@@ -96,20 +96,23 @@ class SlopedLead(Lead):
     def _answer(self, features: Sequence[Candidates], wish: Wish) -> float:
         """What some answer among few values costs, before the root; ∞ if none is found."""
         assert wish.accept is not None
-        accept, (numbered, bank) = wish.accept, self._bank(features)
-        needed, most = _logit(wish.least), math.inf
+        accept, (listed, bank) = wish.accept, self._bank(features)
+        needed, most = logit(wish.least), math.inf
         if not math.isfinite(needed):
             return most
         first = bank.grid.first_cell
-        costs = np.concatenate([each.costs for each in numbered])
-        point = np.array([int(each.costs.argmin()) for each in numbered]) + first
+        costs = np.concatenate([each.costs for each in listed])
+        point = np.array([int(each.costs.argmin()) for each in listed]) + first
+        codes = np.concatenate([each.codes for each in listed])
+
+        def taken(at: Ints) -> bool:
+            return accept(codes[at])
+
         for _ in range(TURNS):
             totals = bank.totals((point - first)[None].astype(np.int32))[0]
             q = shares(totals, self.wanted, self.strongest)
-            weights = np.where(np.arange(bank.many) == self.wanted, 1.0, -q)
-            less = needed + (0.0 if self.strongest else entropy(q))
-            codes = np.concatenate([each.codes for each in numbered])
-            found = bank.fewer(weights, less, costs, most, lambda at: accept(codes[at]), math.inf)  # noqa: B023
+            weights, above = tangent_at(q, self.wanted, self.strongest)
+            found = bank.fewer(weights, needed + above, costs, most, taken, math.inf)
             if found is None or found.point is None:
                 break
             point, most = found.point, float(costs[found.point].sum())
@@ -141,7 +144,7 @@ class SlopedLead(Lead):
         if any(len(edges) for edges in self.grid.edges):
             raise ValueError("the radius of slopes that are cut into cells is not known here")
         totals, steep = self.model.totals(codes[None])[0], self._steep(schema, moves, norm)
-        behind, goal = np.delete(totals - totals[self.wanted], self.wanted), -_logit(threshold)
+        behind, goal = np.delete(totals - totals[self.wanted], self.wanted), -logit(threshold)
 
         def kept(r: float) -> bool:
             return _joined(behind + r * steep, self.strongest) < goal
@@ -244,9 +247,3 @@ def _with(
         found[number.f] = number.values(most, few)
     limit = most * (1.0 + 1e-9) + 1e-300
     return [each.at(np.flatnonzero(each.costs <= limit)) for each in found]
-
-
-def _logit(confidence: float) -> float:
-    if not 0.0 < confidence < 1.0:
-        return -math.inf if confidence <= 0.0 else math.inf
-    return math.log(confidence / (1.0 - confidence))

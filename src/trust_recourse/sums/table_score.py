@@ -13,14 +13,12 @@ from trust_recourse.cells import (
     Cells,
     Condition,
     Floats,
-    Grid,
     Reduction,
     Score,
     of_class,
 )
-from trust_recourse.on_cells import OnCells
+from trust_recourse.on_cells import OnCells, numbered
 from trust_recourse.sums.additive import Additive, logistic
-from trust_recourse.sums.score import numbers
 from trust_recourse.sums.table_reduce import Asked, Less, reduced
 from trust_recourse.sums.tables import Pair, Tables, atoms_of
 
@@ -91,7 +89,7 @@ class _Smaller(TableScore):
     def __init__(self, whole: TableScore, found: Less) -> None:
         self.card, self.wanted, self.rises = whole.card, whole.wanted, whole.rises
         self.found, sizes = found, np.array([len(each) for each in found.kept])
-        self.grid = Grid(numbers(len(sizes)), tuple(np.arange(n - 1.0) for n in sizes.tolist()))
+        self.grid = numbered(sizes)
         self.kernel = Tables(
             sizes, found.points, found.pairs, whole.card.base,
             error=whole.kernel.rounding * whole.kernel.width, h=found.h,

@@ -12,7 +12,6 @@ exact from the laws of the votes.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -21,19 +20,13 @@ from scipy.optimize import minimize
 
 from trust_recourse.cells import Cells, Floats, Grid, Ints
 from trust_recourse.leads import Part
-from trust_recourse.schema import Feature, Schema
-from trust_recourse.softmax import Bank, lead, logistic
+from trust_recourse.on_cells import numbered
+from trust_recourse.softmax import Bank
 from trust_recourse.tsetlin import inference
 from trust_recourse.tsetlin.links import MOST_WEIGHT, PENALTY, Logistic, signs, vote_law
 from trust_recourse.tsetlin.score import Tables
 
 NEVER = 1e-12  # of log-odds: what a clause adds at most that next to never fires
-
-
-def softmax(totals: Floats) -> Floats:
-    """Each class's probability at rows of scores, by its lead over all others."""
-    each = [logistic(lead(totals, k, strongest=False)) for k in range(totals.shape[1])]
-    return np.column_stack(each)
 
 
 def largest_vote(q: Sequence[Floats]) -> Floats:
@@ -158,9 +151,9 @@ class ClauseBank(Bank):
 
     def on(self, kept: Sequence[Ints]) -> ClauseBank:
         """Without what is the same on all of these cells."""
-        sizes, first, own = np.array([len(of) for of in kept]), self.grid.first_cell, self._own
+        first, own = self.grid.first_cell, self._own
         rows = np.concatenate([a + of for a, of in zip(first, kept, strict=True)])
-        grid = Grid(_unnamed(len(kept)), tuple(np.arange(n - 1.0) for n in sizes.tolist()))
+        grid = numbered([len(of) for of in kept])
         starts = grid.first_cell
 
         def totals(cells: Cells) -> Floats:
@@ -171,11 +164,6 @@ class ClauseBank(Bank):
             for bank in self.banks
         ]
         return ClauseBank(grid, banks, totals)
-
-
-@cache
-def _unnamed(d: int) -> Schema:
-    return Schema(tuple(Feature(f"feature {f}") for f in range(d)))
 
 
 def _folded(grid: Grid, bank: Folded) -> Folded:

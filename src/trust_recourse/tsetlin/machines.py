@@ -29,7 +29,7 @@ from trust_recourse.parts import Parts
 from trust_recourse.progress import Progress
 from trust_recourse.question import decided
 from trust_recourse.schema import Schema
-from trust_recourse.softmax import LeadScore
+from trust_recourse.softmax import LeadScore, softmax
 from trust_recourse.tsetlin import banks as joint
 from trust_recourse.tsetlin import inference, store
 from trust_recourse.tsetlin.calibration import Calibrator, Method
@@ -149,7 +149,7 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         return self._literals.allowed(self.use_protected)
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Learn from a table X, array or DataFrame, and its labels y, of two classes."""
+        """Learn from a table X, array or DataFrame, and its labels y, of two classes or more."""
         self._check_settings()
         codes, target = self._training_data(X, y, classes=None)
         self._rng = rng = _generator(self.random_state)
@@ -173,20 +173,21 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         """A bank for each class, against the rest; then what makes them one."""
         banks = []
         for k in range(len(self.classes_)):
-            bank = clone(self).set_params(schema=self.schema_, random_state=None)
-            bank._take_on(self, np.random.default_rng(int(rng.integers(2**63))))
+            bank = self._new_bank(np.random.default_rng(int(rng.integers(2**63))))
             banks.append(bank._fit_two(codes, np.asarray(target == k, np.int8), bank._rng))
         self._join(tuple(banks), codes, target)
         return self
 
-    def _take_on(self, whole: _Machine, rng: np.random.Generator) -> None:
-        """Be a bank of a machine of several classes: one class against the rest."""
-        self.schema_, self.n_features_in_ = whole.schema_, whole.n_features_in_
-        if hasattr(whole, "feature_names_in_"):
-            self.feature_names_in_ = whole.feature_names_in_
-        self.classes_, self._columns = np.array([False, True]), whole._columns
-        self.calibrator_, self._rng = None, rng
-        self.decision_threshold_, self.wanted_ = None, None
+    def _new_bank(self, rng: np.random.Generator) -> Self:
+        """A bank of this machine of several classes: one class against the rest."""
+        bank: Self = clone(self).set_params(schema=self.schema_, random_state=None)
+        bank.schema_, bank.n_features_in_ = self.schema_, self.n_features_in_
+        if hasattr(self, "feature_names_in_"):
+            bank.feature_names_in_ = self.feature_names_in_
+        bank.classes_, bank._columns = np.array([False, True]), self._columns
+        bank.calibrator_, bank._rng = None, rng
+        bank.decision_threshold_, bank.wanted_ = None, None
+        return bank
 
     def _join(
         self, banks: tuple[_Machine, ...], codes: Floats | None, target: NDArray[np.int8] | None
@@ -263,11 +264,9 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         if len(self.classes_) == 2:
             self._begin(codes, self._rng)
             return
-        banks = [clone(self).set_params(schema=self.schema_) for _ in self.classes_]
-        for bank in banks:
-            bank._take_on(self, self._rng)
+        self.banks_ = tuple(self._new_bank(self._rng) for _ in self.classes_)
+        for bank in self.banks_:
             bank._begin(codes, self._rng)
-        self.banks_ = tuple(banks)
 
     def _refuse_other_machine(self) -> None:
         """Learning on needs the machine as it is: its size, its literals, and no calibrator."""
@@ -400,7 +399,7 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
     def proba_at(self, cells: NDArray[np.int32]) -> Floats:
         """The same at rows of cells, of several classes."""
         if isinstance(self.banks_[0]._link, Logistic):
-            return joint.softmax(self._bank().totals(cells))
+            return softmax(self._bank().totals(cells))
         return joint.largest_vote([bank.firing_at(cells) for bank in self.banks_])
 
     def predict(self, X: Any) -> NDArray[Any]:
