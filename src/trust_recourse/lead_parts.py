@@ -17,7 +17,7 @@ from functools import cached_property
 
 import numpy as np
 
-from trust_recourse.cells import Cells, Floats
+from trust_recourse.cells import Floats
 from trust_recourse.parts import Bools, Parts, Words
 from trust_recourse.schema import Schema
 from trust_recourse.softmax import lead
@@ -101,10 +101,6 @@ class LeadParts(Parts):
     def table(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
         """That of the wanted class."""
         return self.each[self.wanted].table()
-
-    def boxes(self, terms: Sequence[int], cells: Cells) -> list[Sequence[Bools]]:
-        """Those of each class are on cells of its own: its parts say them."""
-        raise NotImplementedError
 
     def conditions(self, terms: Sequence[int], a: Floats, b: Floats) -> list[str]:
         """In the words of each class's own parts."""

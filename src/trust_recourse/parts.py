@@ -70,8 +70,8 @@ class Parts(ABC):
         """What the terms are made of: the head of a table, and its rows."""
 
     @abstractmethod
-    def boxes(self, terms: Sequence[int], cells: Cells) -> list[Sequence[Bools]]:
-        """Of each term the leaf, or bin, in which a row lies: its cells of each feature."""
+    def conditions(self, terms: Sequence[int], a: Floats, b: Floats) -> list[str]:
+        """Where each term adds what it does at b."""
 
     def level(self, confidence: float) -> float:
         """The score of a confidence."""
@@ -80,6 +80,14 @@ class Parts(ABC):
     def worded(self, schema: Schema) -> Parts:
         """The same with the labels and units of another schema of the same features."""
         return replace(self, grid=replace(self.grid, schema=schema))
+
+
+class BoxParts(Parts):
+    """Terms that are one and the same on boxes of cells, by which their conditions are told."""
+
+    @abstractmethod
+    def boxes(self, terms: Sequence[int], cells: Cells) -> list[Sequence[Bools]]:
+        """Of each term the leaf, or bin, in which a row lies: its cells of each feature."""
 
     def conditions(self, terms: Sequence[int], a: Floats, b: Floats) -> list[str]:
         """Where each term adds what it does at b, what a does not meet first.

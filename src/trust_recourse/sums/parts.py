@@ -19,7 +19,7 @@ import numpy as np
 from scipy.special import comb
 
 from trust_recourse.cells import Cells, Floats, Ints
-from trust_recourse.parts import Bools, Parts
+from trust_recourse.parts import Bools, BoxParts
 
 if TYPE_CHECKING:
     from trust_recourse.sums.ensemble import Leaves
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class LeafParts(Parts):
+class LeafParts(BoxParts):
     """Terms that are made of leaves, such as trees."""
 
     leaves: Leaves
@@ -95,7 +95,7 @@ class LeafParts(Parts):
 
 
 @dataclass(frozen=True, eq=False)
-class PointParts(Parts):
+class PointParts(BoxParts):
     """A term for each feature: a number for each of its cells, and points per unit within it."""
 
     points: Sequence[Floats]

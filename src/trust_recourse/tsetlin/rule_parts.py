@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from trust_recourse.cells import Cells, Floats, Grid
+from trust_recourse.cells import Floats, Grid
 from trust_recourse.factors import by_feature
 from trust_recourse.parts import Bools, Parts, Words
 from trust_recourse.schema import Schema
@@ -81,10 +81,6 @@ class RuleParts(Parts):
             if self._signed[j] != 0.0
         ]
         return ("rule", "holds where", self.words.score), rows
-
-    def boxes(self, terms: Sequence[int], cells: Cells) -> list[Sequence[Bools]]:
-        """Rules are told by what they state: see `conditions`."""
-        raise NotImplementedError
 
     def conditions(self, terms: Sequence[int], a: Floats, b: Floats) -> list[str]:
         """What each rule states, wherever one is."""
