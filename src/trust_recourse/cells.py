@@ -59,9 +59,19 @@ RELAXATION = types.float64(
     _floats, _ints, _ints, types.int64, types.float64, _floats, types.float64, _floats, _floats,
     _floats, types.int64,
 )  # fmt: skip
-# (numbers, layout, span, point, out, scratch): out[f], what of the last relaxation's error at a
-# point each feature's range brings; 0 says nothing
-ERRORS = types.void(_floats, _ints, _ints, _ints, _floats, _floats)
+# (numbers, layout, span, point, out, scratch, lasting): out[f], what of the last relaxation's error
+# at a point each feature's range brings; 0 says nothing. If it is lasting, later relaxations may
+# lean on the point, which no proof of one box can
+ERRORS = types.void(_floats, _ints, _ints, _ints, _floats, _floats, types.boolean)
+# (numbers, layout, side, level, offset, cells, costs, forced, point, trial, scratch, gains):
+# whether a point was found, one candidate for each feature, whose number (less it, if side is −1)
+# reaches the level, cheap as far as was seen. It is looked for from `point` on and written there;
+# what follows where a feature has one of the `forced` candidates is tried. The last three are to
+# work in
+GUESS = types.boolean(
+    _floats, _ints, types.int64, types.float64, _ints, _ints, _floats, _ints, _ints, _ints,
+    _floats, _floats,
+)  # fmt: skip
 
 
 _KERNELS = re.compile(r"^@(inline|kernel|making|lanes|compiled)|anded\(|compiled\(", re.MULTILINE)
@@ -338,6 +348,11 @@ class Kernel(ABC):
         """What a part of a box remembers, of the type `NARROW`; by default what the whole does."""
         return _silent_narrow()
 
+    @property
+    def guess(self) -> Any:
+        """A local search for a cheap point, of the type `GUESS`; None if there is none."""
+        return None
+
     def told(self, price: Floats, memory: Floats, cells: Sequence[Ints]) -> tuple[Floats, Floats]:
         """Prices, and the memory of the boxes they discard, as the model's reader takes them.
 
@@ -368,7 +383,9 @@ def _no_relaxation(
     return -1.0
 
 
-def _no_errors(numbers: Any, layout: Any, span: Any, point: Any, out: Any, scratch: Any) -> None:
+def _no_errors(
+    numbers: Any, layout: Any, span: Any, point: Any, out: Any, scratch: Any, lasting: bool
+) -> None:
     for f in range(point.shape[0]):
         out[f] = 0.0
 
@@ -415,6 +432,21 @@ def _intervals() -> Any:
 # ---------------------------------------------------------------- what is searched
 
 
+class Same:
+    """Stands for one object: equal only to itself, and kept alive while it is a key."""
+
+    __slots__ = ("it",)
+
+    def __init__(self, it: Any) -> None:
+        self.it = it
+
+    def __hash__(self) -> int:
+        return id(self.it)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and other.it is self.it
+
+
 class Candidates(NamedTuple):
     """The values of one feature worth trying, ascending; a person's own missing value comes last.
 
@@ -428,6 +460,15 @@ class Candidates(NamedTuple):
     def at(self, order: Ints) -> Candidates:
         """Those at these places, in this order."""
         return Candidates(self.codes[order], self.cells[order], self.costs[order])
+
+
+class Row(NamedTuple):
+    """The candidates of all features in one row, those of feature f from first[f] on."""
+
+    codes: Floats
+    cells: Cells
+    costs: Floats
+    first: Ints
 
 
 class Condition(NamedTuple):
@@ -459,6 +500,13 @@ class Reduction(NamedTuple):
     codes: Floats | None = None
     steps: Sequence[tuple[float, Floats]] = ()
     bound: float = 0.0
+
+
+class Solved(NamedTuple):
+    """The codes of a cheapest answer, None if there is no answer, and how many nodes it took."""
+
+    codes: Floats | None
+    nodes: int
 
 
 class Wish(NamedTuple):
@@ -532,6 +580,23 @@ class Score(ABC):
         `features` are the cheapest values of each cell. None, where these are all it takes.
         """
         del features, action_set, cost, wish
+        return None
+
+    def cheapest(
+        self,
+        row: Callable[[], Row],
+        action_set: ActionSet,
+        cost: Cost,
+        least: float,
+        most_nodes: float,
+    ) -> Solved | None:
+        """What is the cheapest by a search of the score's own; None: it has none, or gave up.
+
+        It is asked for at least so much confidence, where nothing but the cost looks at values
+        beside it. `row` gives the cheapest of each cell. Nothing that costs less has as much
+        confidence; what is found may miss it by rounding.
+        """
+        del row, action_set, cost, least, most_nodes
         return None
 
     def reduce(

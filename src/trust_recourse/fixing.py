@@ -15,10 +15,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from trust_recourse.cells import Floats, Ints, inline, kernel, making
+from trust_recourse.cells import Floats, Ints, kernel
+from trust_recourse.knapsack import MARGIN, NO_LINES, NO_PARTS, multiplier_of
 
-MARGIN = 1e-9  # of a cost, which rounding may bring
-STEPS = 64  # of the search for the best multiplier, at most
 ROUNDS = 4  # in which a point is made cheaper
 
 
@@ -49,7 +48,7 @@ def fixed(
     if np.maximum.reduceat(g, first[:-1]).sum() < needed:
         return None
     below, above = np.empty((2, len(costs)), np.int64)
-    multiplier, bound = _multiplier(c, g, first, needed, below, above)
+    multiplier, bound = multiplier_of(c, g, first, NO_LINES, NO_PARTS, needed, below, above)
     point, found = None, []
     for start in (below, above):
         cost = _mended(c, g, first, needed + 2.0 * slack, start)
@@ -73,62 +72,6 @@ def fixed(
     kept = [np.flatnonzero(stay[a:b]) for a, b in pairwise(first.tolist())]
     room = np.maximum(limit - bound - excess[stay], 0.0)
     return Fixed(multiplier, max(bound, 0.0), kept, point, room)
-
-
-@inline
-def _bought(costs: Any, gains: Any, first: Any, multiplier: float, point: Any) -> Any:
-    """The candidates with least cost − multiplier · gain: the sum of that, and of their gains."""
-    total, gain = 0.0, 0.0
-    for f in range(point.shape[0]):
-        best = np.inf
-        for k in range(first[f], first[f + 1]):
-            value = costs[k] - multiplier * gains[k]
-            if value < best:
-                best = value
-                point[f] = k
-        total += best
-        gain += gains[point[f]]
-    return total, gain
-
-
-@making
-def _multiplier(
-    costs: Any, gains: Any, first: Any, needed: float, below: Any, above: Any
-) -> tuple[float, float]:
-    """The best multiplier and its bound; at its sides what it buys is too little, and enough.
-
-    The bound is concave in the multiplier: the tangents at two of them meet at the next.
-    """
-    point, at, high, best, its = np.empty_like(below), 1.0, np.inf, -np.inf, 0.0
-    low, high_value, high_slope = 0.0, 0.0, 0.0
-    low_value, gain = _bought(costs, gains, first, 0.0, below)
-    low_slope = needed - gain
-    if low_slope <= 0.0:
-        above[:] = below
-        return 0.0, low_value
-    for _ in range(STEPS):
-        total, gain = _bought(costs, gains, first, at, point)
-        value, slope = at * needed + total, needed - gain
-        if value > best:
-            best, its = value, at
-        if slope > 0.0:
-            low, low_value, low_slope = at, value, slope
-            below[:] = point
-        else:
-            high, high_value, high_slope = at, value, slope
-            above[:] = point
-        if high == np.inf:
-            at *= 8.0
-            continue
-        following = (high_value - low_value + low_slope * low - high_slope * high) / (
-            low_slope - high_slope
-        )
-        if not low < following < high:
-            break
-        at = following
-    if high == np.inf:
-        above[:] = below
-    return its, best
 
 
 @kernel

@@ -1,4 +1,7 @@
-"""The kernel of a lead: bounds on it over boxes out of the kernels of sums, see `softmax`."""
+"""The kernel of a lead: bounds on it over boxes out of the kernels of sums, see `softmax`.
+
+And what every kernel is made of that is made of others.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +47,41 @@ _INTERVAL, _RELAXATION, _ERRORS, _NARROW, _NUMBERS, _LAYOUT, _SCRATCH, _MEMORY =
 FIRST, EACH = 3, 3
 
 
-class Leads(Kernel):
+class Joined(Kernel):
+    """A kernel that calls others, whose arrays lie side by side in its own, after `HEAD`.
+
+    `first` is how many numbers of its own come before theirs, `room` likewise in `scratch`.
+    """
+
+    def __init__(self, kernels: Sequence[Kernel], head: Sequence[int], first: int, room: int):
+        self._kernels, self._head, self._begin = kernels, head, (first, room)
+        self.memory = np.concatenate([kernel.memory for kernel in kernels])
+        self.scratch = np.concatenate([np.zeros(room), *(kernel.scratch for kernel in kernels)])
+
+    def _with(self, own: Floats) -> Floats:
+        """Numbers of its own, and then those of the kernels."""
+        return np.concatenate([own, *(kernel.numbers for kernel in self._kernels)])
+
+    @cached_property
+    def layout(self) -> Ints:  # type: ignore[override]
+        """See `HEAD`; addresses are those of this process."""
+        kernels, rows = self._kernels, []
+        begin = [self._begin[0], HEAD + ROW * (len(kernels) + 1), self._begin[1], 0]
+        for kernel in kernels:
+            functions = kernel.interval, kernel.relaxation, kernel.errors, kernel.narrow
+            rows.append([*(function.address for function in functions), *begin])
+            held = kernel.numbers, kernel.layout, kernel.scratch, kernel.memory
+            begin = [start + len(array) for start, array in zip(begin, held, strict=True)]
+        rows.append([0, 0, 0, 0, *begin])
+        own = [np.array(self._head), np.ravel(rows), *(kernel.layout for kernel in kernels)]
+        return np.concatenate(own).astype(np.int64)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without addresses, which are those of one process."""
+        return {name: value for name, value in self.__dict__.items() if name != "layout"}
+
+
+class Leads(Joined):
     """Bounds on a lead, on a scale where it goes from ¼ to ¾, so that there is room around."""
 
     def __init__(
@@ -55,17 +92,18 @@ class Leads(Kernel):
         tangents: Sequence[tuple[Part, float]],  # with the entropy of its shares
         strongest: bool,  # whether of the strongest of the others, and not of all
     ) -> None:
-        self._own, self._strongest, self._many = own, strongest, len(parts)
-        self._each, self._d = [*parts, *(part for part, _ in tangents)], len(sizes)
-        kernels = [each.kernel for each in self._each]
-        self.memory = np.concatenate([kernel.memory for kernel in kernels])
-        room = np.zeros(2 + self._d + 2 * len(parts) + 2)
-        self.scratch = np.concatenate([room, *(kernel.scratch for kernel in kernels)])
+        self._each, d = [*parts, *(part for part, _ in tangents)], len(sizes)
+        super().__init__(
+            [each.kernel for each in self._each],
+            [d, len(parts), len(tangents), own, int(strongest)],
+            FIRST + EACH * len(self._each),
+            2 + d + 2 * len(parts) + 2,
+        )
         entropies = [*(0.0 for _ in parts), *(entropy for _, entropy in tangents)]
         said = [[p.offset, p.width, h] for p, h in zip(self._each, entropies, strict=True)]
-        self._numbers = [np.ravel(said), *(kernel.numbers for kernel in kernels)]
+        self._said = np.ravel(said)
         self.lowest, self.width, self.rounding = 0.0, 1.0, 0.0
-        whole = self.intervals(np.zeros((1, self._d), np.int64), sizes[None] - 1)[0]
+        whole = self.intervals(np.zeros((1, d), np.int64), sizes[None] - 1)[0]
         low, high = float(whole[0]) - 0.25, float(whole[1]) - 0.25
         size = max(abs(low), abs(high), *(abs(p.offset) + abs(p.width) for p in self._each))
         self.lowest, self.width = low, 2.0 * (high - low) or 1.0
@@ -76,29 +114,7 @@ class Leads(Kernel):
     @cached_property
     def numbers(self) -> Floats:  # type: ignore[override]
         """See `FIRST`."""
-        return np.concatenate([[self.rounding, self.lowest, self.width], *self._numbers])
-
-    @cached_property
-    def layout(self) -> Ints:  # type: ignore[override]
-        """See `HEAD`; addresses are those of this process."""
-        kernels, rows = [each.kernel for each in self._each], []
-        begin = [
-            FIRST + EACH * len(kernels), HEAD + ROW * (len(kernels) + 1),
-            2 + self._d + 2 * self._many + 2, 0,
-        ]  # fmt: skip
-        for kernel in kernels:
-            functions = kernel.interval, kernel.relaxation, kernel.errors, kernel.narrow
-            rows.append([*(function.address for function in functions), *begin])
-            held = kernel.numbers, kernel.layout, kernel.scratch, kernel.memory
-            begin = [start + len(array) for start, array in zip(begin, held, strict=True)]
-        rows.append([0, 0, 0, 0, *begin])
-        head = [self._d, self._many, len(kernels) - self._many, self._own, int(self._strongest)]
-        own = [np.array(head), np.ravel(rows), *(kernel.layout for kernel in kernels)]
-        return np.concatenate(own).astype(np.int64)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Without addresses, which are those of one process."""
-        return {name: value for name, value in self.__dict__.items() if name != "layout"}
+        return self._with(np.append([self.rounding, self.lowest, self.width], self._said))
 
     def lead(self, number: Floats) -> Floats:
         """The lead that stands for a number."""
@@ -126,20 +142,75 @@ class Leads(Kernel):
 
 
 @inline
+def of_part(numbers: Any, layout: Any, i: int, scratch: Any) -> Any:
+    """The numbers, the layout and the room of part i."""
+    row = HEAD + ROW * i
+    return (
+        numbers[layout[row + _NUMBERS] : layout[row + ROW + _NUMBERS]],
+        layout[layout[row + _LAYOUT] : layout[row + ROW + _LAYOUT]],
+        scratch[layout[row + _SCRATCH] : layout[row + ROW + _SCRATCH]],
+    )
+
+
+@inline
+def bound_part(
+    numbers: Any, layout: Any, i: int, span: Any, scratch: Any, memory: Any, at: int
+) -> tuple[float, float]:
+    """The least and the greatest number of part i; see `Kernel.interval` for scratch[2 …]."""
+    row, out = HEAD + ROW * i, scratch[: 2 + layout[0]]
+    held, laid, room = of_part(numbers, layout, i, scratch)
+    interval_at(layout[row + _INTERVAL])(
+        held, laid, span, out, room, memory, at + layout[row + _MEMORY]
+    )
+    return out[0], out[1]
+
+
+@inline
+def relax_part(
+    numbers: Any, layout: Any, i: int, span: Any, level: float, spend: Any, budget: float,
+    gains: Any, scratch: Any, memory: Any, at: int,
+) -> float:  # fmt: skip
+    """The relaxation of part i, whose number is to rise."""
+    row = HEAD + ROW * i
+    held, laid, room = of_part(numbers, layout, i, scratch)
+    return float(
+        relaxation_at(layout[row + _RELAXATION])(
+            held, laid, span, 1, level, spend, budget, gains, room, memory,
+            at + layout[row + _MEMORY],
+        )
+    )  # fmt: skip
+
+
+@inline
+def part_errors(
+    numbers: Any, layout: Any, i: int, span: Any, point: Any, out: Any, scratch: Any, lasting: bool
+) -> None:
+    """Where the last relaxation of part i errs; that of none, −1, says nothing."""
+    if i < 0:
+        for f in range(point.shape[0]):
+            out[f] = 0.0
+        return
+    held, laid, room = of_part(numbers, layout, i, scratch)
+    errors_at(layout[HEAD + ROW * i + _ERRORS])(held, laid, span, point, out, room, lasting)
+
+
+@inline
+def silent(spend: Any, gains: Any) -> float:
+    """A relaxation that says nothing."""
+    for c in range(spend.shape[0]):
+        gains[c] = 0.0 if spend[c] < np.inf else -np.inf
+    gains[spend.shape[0]] = np.inf
+    return -1.0
+
+
+@inline
 def _bounds_of(
     numbers: Any, layout: Any, i: int, span: Any, scratch: Any, memory: Any, at: int
 ) -> tuple[float, float]:
     """The least and the greatest of part i; how loose features make it is left in scratch[2 …]."""
-    row, out = HEAD + ROW * i, scratch[: 2 + layout[0]]
-    held = numbers[layout[row + _NUMBERS] : layout[row + ROW + _NUMBERS]]
-    laid = layout[layout[row + _LAYOUT] : layout[row + ROW + _LAYOUT]]
-    room = scratch[layout[row + _SCRATCH] : layout[row + ROW + _SCRATCH]]
-    interval_at(layout[row + _INTERVAL])(
-        held, laid, span, out,
-        room, memory, at + layout[row + _MEMORY],
-    )  # fmt: skip
+    low, high = bound_part(numbers, layout, i, span, scratch, memory, at)
     offset, width = numbers[FIRST + EACH * i], numbers[FIRST + EACH * i + 1]
-    return offset + width * out[0], offset + width * out[1]
+    return offset + width * low, offset + width * high
 
 
 @inline
@@ -192,10 +263,7 @@ def _relaxation(
     last, noted = gains.shape[0] - 1, 2 + d + 2 * many
     scratch[noted] = -1.0
     if side < 0:
-        for c in range(last):
-            gains[c] = 0.0 if spend[c] < np.inf else -np.inf
-        gains[last] = np.inf
-        return -1.0
+        return float(silent(spend, gains))
     best, its = np.inf, many
     if tangents > 1:
         for i in range(many, many + tangents):
@@ -203,17 +271,12 @@ def _relaxation(
             if high - numbers[FIRST + EACH * i + 2] < best:
                 best, its = high - numbers[FIRST + EACH * i + 2], i
     scratch[noted] = its
-    row = HEAD + ROW * its
-    held = numbers[layout[row + _NUMBERS] : layout[row + ROW + _NUMBERS]]
-    laid = layout[layout[row + _LAYOUT] : layout[row + ROW + _LAYOUT]]
-    room = scratch[layout[row + _SCRATCH] : layout[row + ROW + _SCRATCH]]
     offset, width = numbers[FIRST + EACH * its], numbers[FIRST + EACH * its + 1]
     entropy, scale = numbers[FIRST + EACH * its + 2], width / numbers[2]
     wanted = numbers[1] + (level - 0.25 - numbers[0]) * numbers[2]  # the lead itself
-    needed = relaxation_at(layout[row + _RELAXATION])(
-        held, laid, span, 1,
-        (wanted + entropy - offset) / width, spend, budget, gains,
-        room, memory, at + layout[row + _MEMORY],
+    needed = relax_part(
+        numbers, layout, its, span, (wanted + entropy - offset) / width, spend, budget, gains,
+        scratch, memory, at,
     )  # fmt: skip
     for c in range(last):
         gains[c] *= scale
@@ -222,18 +285,12 @@ def _relaxation(
     return float(needed * scale)
 
 
-def _errors(numbers: Any, layout: Any, span: Any, point: Any, out: Any, scratch: Any) -> None:
+def _errors(
+    numbers: Any, layout: Any, span: Any, point: Any, out: Any, scratch: Any, lasting: bool
+) -> None:
     d, many = layout[0], layout[1]
     its = int(scratch[2 + d + 2 * many])
-    if its < 0:
-        for f in range(point.shape[0]):
-            out[f] = 0.0
-        return
-    row = HEAD + ROW * its
-    held = numbers[layout[row + _NUMBERS] : layout[row + ROW + _NUMBERS]]
-    laid = layout[layout[row + _LAYOUT] : layout[row + ROW + _LAYOUT]]
-    room = scratch[layout[row + _SCRATCH] : layout[row + ROW + _SCRATCH]]
-    errors_at(layout[row + _ERRORS])(held, laid, span, point, out, room)
+    part_errors(numbers, layout, its, span, point, out, scratch, lasting)
 
 
 def _narrow(numbers: Any, layout: Any, span: Any, memory: Any, at: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cached_property, lru_cache
@@ -109,6 +109,7 @@ class Recourse:
     ) -> None:
         self.library: sums.Library | None = None
         self._known: dict[bytes, Floats] = {}  # what the library said of rows
+        self._heard: set[int] = set()  # the terms of a sum of which it was asked
         self.unread = ""
         _refuse_unfitted(model)
         if schema is not None and not isinstance(schema, Schema):
@@ -156,6 +157,8 @@ class Recourse:
         self.wanted_at = classes.index(self.wanted)
         if self.exact:
             self._check_schema()
+        if self.library is not None and self.library.asked is not None:
+            self._heard |= self._terms(self.library.asked) or set()
 
     def _check_schema(self) -> None:
         """The schema may limit moves as it likes, but must read values as the model does."""
@@ -291,7 +294,7 @@ class Recourse:
         more = EXTRA * bool(question.extra_constraints(0.5))
         if certify and (reason := unproved(self.model, answerable.engine, more)):
             raise ValueError(f"certify=True: there would be no certificate: {reason}")
-        found = replace(self.under(question)._ask(x, answerable, verbose), question=question)
+        found = self.under(question)._ask(x, answerable, question, verbose)
         return found.proved() if certify else found
 
     def under(self, question: Question) -> Recourse:
@@ -324,7 +327,8 @@ class Recourse:
             other._check_schema()
         return other
 
-    def _ask(self, x: Any, question: Question, verbose: bool) -> Result:
+    def _ask(self, x: Any, question: Question, asked: Question, verbose: bool) -> Result:
+        """The answer to a question whose engine is known by name, told as that to the one asked."""
         targets = question.targets(self.decision_threshold)
         action_set, factual = self.schema.person(x)
         now = self._now(action_set.own, targets)
@@ -349,6 +353,7 @@ class Recourse:
             {target: answers.status for target, answers in found.items()},
             nodes={target: answers.nodes for target, answers in found.items()},
             engine=question.engine,
+            question=asked,
             extra_constraints=question.extra_constraints(self.decision_threshold),
             fronts={target: answers.pareto for target, answers in found.items() if answers.pareto},
             note=lacking(question.engine),
@@ -573,8 +578,13 @@ class Recourse:
     # ------------------------------------------------------------ inside
 
     def _confirm(self, codes: Floats, confidence: float) -> None:
-        """Ask the library itself about an option: it must say what is told."""
+        """Ask the library itself about an option: it must say what is told.
+
+        Of a sum of one term a column each term is asked about once.
+        """
         if self.library is None or not self.exact:
+            return
+        if self._vouched(codes):
             return
         said = float(self._said(codes)[self.wanted_at])
         if abs(said - confidence) > sums.tolerance(self.model, codes[None])[0]:
@@ -582,23 +592,36 @@ class Recourse:
                 f"the library says {said!r} of an option where its model as read says "
                 f"{confidence!r}; please report this"
             )
+        self._heard |= self._terms(codes[None]) or set()
+
+    def _vouched(self, codes: Floats) -> bool:
+        """Whether a row is a sum of terms that the library was asked about."""
+        terms = self._terms(codes[None])
+        return terms is not None and terms <= self._heard
+
+    def _terms(self, rows: Floats) -> set[int] | None:
+        """The terms of the model at rows, where it is a sum of one a column."""
+        return self.model.terms_at(rows) if hasattr(self.model, "terms_at") else None
+
+    def _unsure(self, confidence: float, codes: Floats, ends: Iterable[float]) -> bool:
+        """Whether rounding may decide on which side of an end the library has a row."""
+        apart = float(sums.tolerance(self.model, codes[None])[0])
+        return any(abs(confidence - end) <= apart for end in ends)
 
     def _now(self, own: Floats, targets: Sequence[Target]) -> float:
         """A person's confidence as they are: the library's, where rounding may decide."""
         ours = self.confidence_of(own)
         if self.library is None or not self.exact:
             return ours
-        apart = float(sums.tolerance(self.model, own[None])[0])
         ends = (self.decision_threshold, *itertools.chain(*(target.interval for target in targets)))
-        near = any(abs(ours - end) <= apart for end in ends)
-        return float(self._said(own)[self.wanted_at]) if near else ours
+        return float(self._said(own)[self.wanted_at]) if self._unsure(ours, own, ends) else ours
 
     def _meets(self, target: Target, own: Floats, now: float) -> bool:
         """Whether a person, with this confidence now, meets a target as they are."""
         if target.mode != "wins":
             return target.met(now)
         ours = float(self._judged(own[None], target)[0])
-        return target.met(ours) and self._agrees(target, own)
+        return target.met(ours) and self._agrees(target, Point(own, 0.0, ours))
 
     def _said(self, codes: Floats) -> Floats:
         """The library's own confidences at one row, remembered: what is found is told next."""
@@ -702,7 +725,7 @@ class Recourse:
         found = engine.cheapest(keep, gap)
         target, bound, more = engine.problem.target, found.lower_bound, 0.0
         asked = target
-        while found.point is not None and not self._agrees(target, found.point.codes):
+        while found.point is not None and not self._agrees(target, found.point):
             more = 4.0 * max(more, float(sums.tolerance(self.model, found.point.codes[None])[0]))
             last, asked = asked, target.raised(more)
             if asked == last:  # no more can be asked for
@@ -714,11 +737,17 @@ class Recourse:
                 return found._replace(stopped=True)
         return found
 
-    def _agrees(self, target: Target, codes: Floats) -> bool:
-        """Whether a point meets its target by the library's own word."""
+    def _agrees(self, target: Target, point: Point) -> bool:
+        """Whether a point meets its target by the library's own word.
+
+        A sum of terms that it was asked about is its word, too, where no rounding decides.
+        """
         if self.library is None or not self.exact:
             return True
-        said = self._said(codes)
+        sure = target.mode != "wins" and self._vouched(point.codes)
+        if sure and not self._unsure(point.confidence, point.codes, target.interval):
+            return target.met(point.confidence)
+        said = self._said(point.codes)
         if target.mode == "wins":
             return target.met(float(beside_strongest(said[None], self.wanted_at)[0]))
         return target.met(float(said[self.wanted_at]))
@@ -787,7 +816,10 @@ class Recourse:
 
 def as_read(model: Any, schema: Schema) -> Any:
     """A model of another library as the sum that it is read as; any other as it is."""
-    return model if hasattr(model, "score_of") else Recourse(model, schema).model
+    if hasattr(model, "score_of"):
+        return model
+    labels = getattr(model, "classes_", (None,))  # whichever is wanted, it is read alike
+    return Recourse(model, schema, wanted=labels[-1]).model
 
 
 @lru_cache(maxsize=1)

@@ -269,8 +269,8 @@ class Result:
         """Clause × (the person, every option): firing probabilities; last, that no clause fires."""
         if not isinstance(self._places, RulePlaces):
             raise TypeError(
-                "only Tsetlin machines have clauses; what this model is made of is in "
-                "result.explain().to_frame()"
+                "only Tsetlin machines of two classes have clauses here; what this model is made "
+                "of is in result.explain().to_frame()"
             )
         return self._places.table()
 

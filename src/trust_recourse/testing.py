@@ -78,7 +78,7 @@ def _searched(model: Any, X: Any, wanted: int, rng: np.random.Generator) -> Scor
     if not score.lists:
         return score
     person = _person(model, X, score, rng)
-    schema = _few(Recourse(model).schema, model.schema_.encode(person)[0], rng)
+    schema = _few(model, wanted, person, rng)
     problem = Problem(schema.action_set(person), Target(0.5), Cost(l1=1.0), wanted)
     return Exact(score, problem, scope="any").searched
 
@@ -209,7 +209,7 @@ def _check_question(model: Any, X: Any, rng: np.random.Generator) -> int | None:
     wanted = int(rng.integers(len(model.classes_)))
     score = model.score_of(wanted)
     person = _person(model, X, score, rng)
-    schema = _few(Recourse(model).schema, model.schema_.encode(person)[0], rng)
+    schema = _few(model, wanted, person, rng)
     action_set = schema.action_set(person)
     values = [actions.values() for actions in action_set.actions]
     if math.prod(map(len, values)) > MOST_ROWS:
@@ -276,9 +276,10 @@ def _check_certificate(result: Result) -> None:
         raise AssertionError(f"{told}: a forged one was confirmed")
 
 
-def _few(schema: Schema, own: Floats, rng: np.random.Generator) -> Schema:
+def _few(model: Any, wanted: int, person: Any, rng: np.random.Generator) -> Schema:
     """The schema with some features locked, and all that have too many values to enumerate."""
-    features = []
+    schema, features = Recourse(model, wanted=model.classes_[wanted]).schema, []
+    own = model.schema_.encode(person)[0]
     for f, feature in enumerate(schema):
         actions = feature.actions(float(own[f]))
         if feature.protected or rng.random() < 0.3 or actions.count() > _most(len(schema)):

@@ -16,6 +16,7 @@ LONGEST_WORD = 100  # letters of a word that is compared with known ones, which 
 NOTHING = 1e-34  # LightGBM reads numbers up to about a tenth of it as 0
 
 TINY = 1e-9  # a radius below it is rounding's
+SMALL = 1e-6  # one below it protects from nothing that anyone measures
 
 
 def shortened(text: str, longest: int = LONGEST) -> str:
@@ -93,13 +94,15 @@ def distance(radius: float | None) -> str:
 
     >>> distance(0.0756), distance(0.00012349), distance(1e-17), distance(math.inf), distance(None)
     ('0.075', '0.00012', '0', 'any', 'unknown')
+    >>> distance(0.0000000077)
+    'next to 0'
     """
     if radius is None:
         return "unknown"
     if radius == math.inf:
         return "any"
-    if radius < TINY:
-        return "0"
+    if radius < SMALL:
+        return "0" if radius < TINY else "next to 0"
     return floored(radius, digits=max(3, 1 - _decimal(radius).adjusted()))
 
 

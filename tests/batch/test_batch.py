@@ -770,7 +770,7 @@ def test_the_command_says_what_is_wrong_with_what_it_was_given(recourse, file, t
     line += ["--out", str(tmp_path / "out")]
     for more, words in (
         ([], "say which is hoped for"),
-        (["--wanted", "yes", "--confidence", "2"], "confidence=2.0"),
+        (["--wanted", "yes", "--confidence", "2"], "--confidence 2.0; expected"),
         (["--wanted", "yes", "--keep", "nothing"], "no column 'nothing'"),
         (["--jobs", "2", "--cluster", "tcp://nowhere:1"], "give one of them"),
         (["--id", "name", "--id", "region"], "--id is given 2 times; give it once, and --keep"),

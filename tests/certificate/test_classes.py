@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from copy import copy
 from functools import lru_cache
 
 import numpy as np
@@ -12,11 +13,22 @@ from sklearn.datasets import load_wine
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
-from trust_recourse import Certificate, CertificateError, Feature, Recourse, Schema, verify
+from trust_recourse import (
+    Certificate,
+    CertificateError,
+    Feature,
+    PTMClassifier,
+    Recourse,
+    Schema,
+    Status,
+    verify,
+)
 from trust_recourse.certificate import readers
 from trust_recourse.sums import Additive, ClassSums, adopt
 
 TRUE = {"optimal", "infeasible", "already_met"}
+KINDS = ["points", "lightgbm", "boosting", "forest", "regression", "logistic", "vote"]
+LEADS = ["points", "boosting", "regression", "logistic"]  # which have shares
 
 
 @lru_cache
@@ -31,6 +43,8 @@ def model(kind):
     X, y, schema = wine()
     if kind == "points":
         return points()
+    if kind in ("logistic", "vote"):
+        return PTMClassifier(10, epochs=5, link=kind, random_state=0).fit(X, y)
     if kind == "lightgbm":
         lightgbm = pytest.importorskip("lightgbm", reason="LightGBM is not installed")
         made = lightgbm.LGBMClassifier(n_estimators=8, num_leaves=5, verbose=-1)
@@ -82,7 +96,7 @@ def confirmed(told, kind, **given):
     return verify(Certificate.from_dict(told), model(kind), **given)
 
 
-@pytest.mark.parametrize("kind", ["points", "lightgbm", "boosting", "forest", "regression"])
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("wanted", [0, 2])
 @pytest.mark.parametrize(
     "question",
@@ -115,7 +129,7 @@ def test_it_is_the_cheapest_by_enumeration():
     assert told["lower_bound"] == pytest.approx(cost[enough].min(), abs=0.01 / 9)
 
 
-@pytest.fixture(params=["points", "boosting", "regression"])
+@pytest.fixture(params=LEADS)
 def honest(request):
     result, told = asked(request.param, 2, confidence=0.6)
     assert result.options[0].status == "optimal"
@@ -138,7 +152,7 @@ def test_one_with_shares_that_are_none_is_refused(honest):
             confirmed(told | {"shares": shares}, kind)
 
 
-@pytest.mark.parametrize("kind", ["points", "boosting", "regression"])
+@pytest.mark.parametrize("kind", LEADS)
 @pytest.mark.parametrize("mode", ["at_least", "wins"])
 def test_a_lead_is_below_every_tangent_and_on_its_own(kind, mode):
     given, rng = model(kind), np.random.default_rng(0)
@@ -163,8 +177,9 @@ def test_a_lead_is_below_every_tangent_and_on_its_own(kind, mode):
     assert least == pytest.approx(lead, abs=1e-4)
 
 
-def test_one_that_claims_more_is_refused(honest):
-    kind, told = honest
+@pytest.mark.parametrize("kind", [*LEADS, "vote"])
+def test_one_that_claims_more_is_refused(kind):
+    _, told = asked(kind, 2, confidence=0.6)
     answer = told["answer"]
     dearer = {"status": "feasible", "lower_bound": told["lower_bound"] * 1.01}
     nothing = {"status": "infeasible", "answer": None, "lower_bound": "inf"}
@@ -207,11 +222,35 @@ def test_whoever_leads_by_less_than_a_tie_does_not_win():
 
 
 def test_a_proof_of_one_class_has_no_use_for_shares():
-    _, told = asked("forest", 2, confidence=0.5)
-    assert "shares" not in told
-    told = told | {"format": 5, "steps": [], "functions": [], "shares": [0.5, 0.5, 0.0]}
-    with pytest.raises(CertificateError, match="shares, which no proof"):
-        confirmed(told, "forest")
+    for kind in ("forest", "vote"):
+        _, told = asked(kind, 2, confidence=0.5)
+        assert "shares" not in told
+        told = told | {"format": 5, "steps": [], "functions": [], "shares": [0.5, 0.5, 0.0]}
+        with pytest.raises(CertificateError, match="shares, which no proof"):
+            confirmed(told, kind)
+
+
+def test_a_proof_about_a_machine_has_no_functions_and_its_banks_are_of_one_kind(monkeypatch):
+    _, told = asked("logistic", 2, confidence=0.6)
+    confirmed(told, "logistic")
+    step = {"price": 1.0, "unit": 0, "numbers": []}
+    with pytest.raises(CertificateError, match="functions, which no proof about Tsetlin"):
+        confirmed(told | {"steps": [step]}, "logistic")
+    with pytest.raises(CertificateError, match="wanted class is 2, not 1"):
+        confirmed(told, "logistic", wanted=1)
+    given = model("logistic")
+    for banks in (given.banks_[:2], (*given.banks_[:2], _shifted(given.banks_[2]))):
+        monkeypatch.setattr(given, "banks_", banks)
+        monkeypatch.setattr(type(given), "fingerprint_", told["fingerprint"])
+        with pytest.raises(CertificateError, match="not one for each class, of one kind"):
+            confirmed(told, "logistic")
+
+
+def _shifted(bank):
+    """The same with other thresholds."""
+    other = copy(bank)
+    other.thresholds_ = tuple(each + 1.0 for each in bank.thresholds_)
+    return other
 
 
 def test_of_more_classes_than_two_sums_alone_are_read(monkeypatch):
@@ -219,3 +258,16 @@ def test_of_more_classes_than_two_sums_alone_are_read(monkeypatch):
     monkeypatch.setattr(Additive, "family", "tables")
     with pytest.raises(CertificateError, match="not sums of one kind"):
         confirmed(told, "points")
+
+
+def test_banks_that_weigh_nothing_are_certified_too():
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.integers(0, 3, (20, 2)), 3, axis=0).astype(float)
+    y = np.tile([0, 1, 2], 20)
+    model = PTMClassifier(2, 20, T=3, epochs=2, thresholds=3, link="logistic", random_state=0)
+    model.fit(X, y)
+    asked = Recourse(model, wanted=1)
+    x = dict(zip(model.schema_.names, X[0], strict=True))
+    for mode in ("at_least", "band", "wins"):
+        found = asked.find(x, mode=mode) if mode == "wins" else asked.find(x, 0.5, mode=mode)
+        assert verify(found.certificate(), model).status is Status.INFEASIBLE

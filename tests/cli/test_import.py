@@ -134,7 +134,7 @@ def test_in_json_it_says_the_same(home):
             "--classes yes: expected two labels",
         ),
         ("lightgbm.txt --schema {}/schema.yaml --classes a,a", "expected 2 different labels"),
-        ("lightgbm.txt --schema {}/schema.yaml --threshold 1", "decision_threshold=1.0; expected"),
+        ("lightgbm.txt --schema {}/schema.yaml --threshold 1", "--threshold 1.0; expected"),
         ("lightgbm.txt --schema {}/schema.yaml --wanted 7", "--wanted 7: the classes are 0 and 1"),
         ("lightgbm.txt --schema {}/schema.yaml --data {}/told.json", "told.json"),
         ("lightgbm.txt --schema {}/other.yaml", "the model alone has the columns 'income'"),

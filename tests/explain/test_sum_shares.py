@@ -294,7 +294,7 @@ def test_what_is_of_rules_alone_says_so():
         explain(asked, *asked.all, fragile=0.2)
     person = recourse.schema.decode(a[None]).iloc[0]
     found = recourse.find(person, recourse.reachable(person).confidence - 1e-9)
-    with pytest.raises(TypeError, match=r"only Tsetlin machines have clauses.*explain\(\)"):
+    with pytest.raises(TypeError, match=r"only Tsetlin machines of two classes .*explain\(\)"):
         found.clauses()
     by_function = Recourse(lambda X: np.full(len(X), 0.5), recourse.schema)
     with pytest.raises(TypeError, match="such as trees; this model is function"):

@@ -1,4 +1,4 @@
-"""Random sums of several classes, points and trees, judged as every model is.
+"""Random models of several classes, of points, trees and rules, judged as every model is.
 
 Of trees the library is asked once, when its model is adopted; the model as it is read is then the
 one that is judged, for a library's softmax is ours but for rounding.
@@ -16,13 +16,14 @@ from threadpoolctl import threadpool_limits
 from laws import checks, enumeration, lines, tables, trees
 from laws.questions import a_cost, a_table, chance, one_of, with_relations
 from laws.safety import check_noise, check_room
-from trust_recourse import PTMClassifier, Schema, adopt
+from trust_recourse import PTMClassifier, Schema, TMClassifier, adopt
 from trust_recourse.cells import Grid
 from trust_recourse.sums import Additive, ClassSums
 from trust_recourse.sums import classes as banks
 
 TREES = ("forest", "gradient boosting", "histogram", "lightgbm", "xgboost", "catboost")
-KINDS = ("points", "lines", "machine", *(kind for kind in TREES if kind in trees.KINDS))
+MACHINES = {"weighed rules": "logistic", "votes": "vote"}  # and their links
+KINDS = ("points", "lines", *MACHINES, *(kind for kind in TREES if kind in trees.KINDS))
 
 
 class Several:
@@ -30,7 +31,7 @@ class Several:
 
     family = "library"
 
-    def __init__(self, given: ClassSums) -> None:
+    def __init__(self, given) -> None:
         self.given, self.classes_, self.schema_ = given, given.classes_, given.schema_
         features = (
             replace(each, kind="number", step=None) if each.kind == "integer" else each
@@ -39,11 +40,15 @@ class Several:
         self.loose = Schema(tuple(features))
 
     def predict_proba(self, X):
-        return self.given.proba_of(self.loose.encode(X))
+        codes = self.loose.encode(X)
+        if isinstance(self.given, ClassSums):
+            return self.given.proba_of(codes)
+        return self.given.proba_at(self.given.cells_of(codes))
 
     @property
     def thresholds_(self):
-        return [trees.near(edges) for edges in self.given.grid.edges]
+        grid = getattr(self.given, "grid", None) or self.given.score_of(0).grid
+        return [trees.near(edges) for edges in grid.edges]
 
 
 def a_place(rng, kind):
@@ -54,15 +59,14 @@ def a_place(rng, kind):
         schema, table = _tabled(rng, drawn)
         edges = [tables.some_edges(rng, feature, column) for feature, column, _ in drawn]
         given = some_points(rng, schema, edges, many)
-    elif kind == "machine":
+    elif kind in MACHINES:
         drawn = list(a_table(rng))
         schema, table = _tabled(rng, drawn)
         y = trees.some_labels(rng, schema, table, many)
-        model = PTMClassifier(
+        given = one_of(rng, PTMClassifier, PTMClassifier, TMClassifier)(
             int(rng.choice([2, 6, 12])), 20, T=3, epochs=3, thresholds=one_of(rng, 2, 4),
-            validation_fraction=0.0, use_protected=True, schema=schema, random_state=0,
+            link=MACHINES[kind], use_protected=True, schema=schema, random_state=0,
         ).fit(table, y)  # fmt: skip
-        return drawn, schema, table, model, a_cost(rng, schema), one_of(rng, None, 0.3)
     elif kind == "lines":
         drawn = [lines.ended(rng, *each) for each in a_table(rng)]
         schema, table = _tabled(rng, drawn)
@@ -131,7 +135,7 @@ def judge(seed: int) -> checks.Findings:
         return a_place(rng, kind)
 
     with mock.patch.object(banks, "reduced", counted), threadpool_limits(1):
-        cells = kind not in ("lines", "machine")
+        cells = kind != "lines"
         more = (check_wins, *((check_noise, check_room) if cells else ()))
         findings = checks.judge(seed, place, more)
     findings.counts[f"{kind} of several classes"] += findings.counts.pop("Several", 0)

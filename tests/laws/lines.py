@@ -15,7 +15,7 @@ import pandas as pd
 from laws import checks
 from laws.enumeration import is_blank, labels, numeric
 from laws.questions import Card, a_cost, a_table, chance, one_of, with_relations
-from trust_recourse import Schema
+from trust_recourse import Schema, knapsack
 from trust_recourse.sums import card
 
 
@@ -74,7 +74,7 @@ def a_line(rng, schema, table) -> Card:
 
 
 def judge(seed: int) -> checks.Findings:
-    """All laws of an answer, with questions reduced by force or as they come."""
+    """All laws of an answer, with questions reduced by force or as they come, or bought at once."""
     rng = np.random.default_rng(seed)
     fixed, found = card.fixed, []
 
@@ -83,7 +83,8 @@ def judge(seed: int) -> checks.Findings:
         return found[-1]
 
     fewest = mock.patch.object(card, "FEWEST", 0 if chance(rng, 0.7) else card.FEWEST)
-    with fewest, mock.patch.object(card, "fixed", counted):
+    by_boxes = mock.patch.object(knapsack, "MOST_NODES", 0 if chance(rng, 0.5) else 1 << 15)
+    with fewest, by_boxes, mock.patch.object(card, "fixed", counted):
         findings = checks.judge(seed, a_place)
     findings.counts["questions that were reduced"] += sum(each is not None for each in found)
     return findings

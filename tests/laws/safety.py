@@ -71,6 +71,8 @@ def _one_in_each(feature, ends):
     else:
         beyond = np.where(np.isfinite(ends[:-1]), np.nextafter(ends[:-1], math.inf), 0.0)
         found = np.where(np.isfinite(ends[1:]), ends[1:], beyond)
+        blank = np.isin(found, [code for code in feature.missing if code is not None])
+        found = np.where(blank, np.nextafter(found, -math.inf), found)  # which is a number
     return np.append(found, [math.nan] * bool(feature.missing))
 
 
@@ -79,7 +81,7 @@ def _one_in_each(feature, ends):
 
 def check_noise(court) -> None:
     """Radius and robustness of an answer are those of an enumeration of all cells."""
-    around = Around.of(court.case, court.recourse.model.grid)
+    around = Around.of(court.case, court.recourse.score.grid)
     result = court.recourse.find(court.case.person)
     if around is None or not result.options:
         return
@@ -121,7 +123,7 @@ def _check_robustness(court, around, result, codes, kept) -> None:
 def check_room(court) -> None:
     """The cheapest with room around it: nothing cheaper has as much, nor has it less."""
     case, rows, rng = court.case, court.rows, court.rng
-    around = Around.of(case, court.recourse.model.grid)
+    around = Around.of(case, court.recourse.score.grid)
     if around is None:
         return
     target = court.a_target()

@@ -255,11 +255,11 @@ def test_a_model_that_cannot_learn_here_is_judged_as_it_is():
     for wanted in ("survived", "died"):
         report = model_report(card, rows, labels, wanted=wanted, folds=3)
         p = card.predict_proba(rows)[:, card.classes_.tolist().index(wanted)]
-        came, shares = labels == wanted, report.reliability.loc["Additive"]
+        came, shares = labels == wanted, report.reliability.loc["points"]
         assert report.fixed
         assert shares["count"].sum() == len(X)
         assert (shares.confidence * shares["count"]).sum() == pytest.approx(p.sum())
-        assert report.scores.loc["Additive", ("brier", "mean")] == pytest.approx(
+        assert report.scores.loc["points", ("brier", "mean")] == pytest.approx(
             ((p - came) ** 2).mean(), abs=2e-3
         )
     assert "by the model as it is; they say something only if it did not learn" in " ".join(
@@ -322,6 +322,9 @@ def test_several_classes_are_judged_one_against_all_others():
         (y == label).sum() for label in ("low", "mid", "top")
     ]
     assert report.label == "mid"
+    (use,) = report.protected
+    assert (use.feature.name, use.models, use.used) == ("x2", 3, 3)
+    assert use.moved > 0
     with pytest.raises(ValueError, match="y holds 3 classes, 'low', 'mid', 'top': say which one"):
         model_report(LogisticRegression(), X, y)
     assert "Each class against all others" in str(report)

@@ -7,14 +7,15 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from trust_recourse import Feature, Recourse, Schema, TMClassifier
 from trust_recourse.cost import Cost
-from trust_recourse.question import Status, Target, changed
+from trust_recourse.question import Problem, Status, Target, changed
 from trust_recourse.search import branch_and_bound
 from trust_recourse.search.candidates import candidates
+from trust_recourse.search.exact import Exact
 from worlds import LINKS, enumerated, machine, paper_machine, person_schema, with_rules
 
 law = settings(max_examples=100)
@@ -260,7 +261,7 @@ def test_options_come_in_order_of_cost_and_tell_other_ways():
 
 
 def test_limits_are_honest():
-    model, X, _ = machine(3)
+    model, X, _ = machine(10)
     recourse = Recourse(model)
     low = X.iloc[int(np.argmin(model.predict_proba(X)[:, 1]))]
     goal = 0.5 * (recourse.confidence(low) + recourse.reachable(low).confidence)
@@ -391,7 +392,7 @@ def test_the_linear_condition_holds_within_the_budget(seed, side, link, power, r
         assert gains[-1] >= reached[total <= budget].max() - 1e-11
     point = inside[0].astype(np.int64)
     errors = np.empty(len(ends) + 2)
-    boxes.errors(boxes.numbers, boxes.layout, ends.T.ravel().copy(), point, errors, scratch)
+    boxes.errors(boxes.numbers, boxes.layout, ends.T.ravel().copy(), point, errors, scratch, False)
     assert np.isfinite(errors[: len(ends)]).all()
 
 
@@ -479,3 +480,32 @@ def test_valleys_are_those_of_each_feature_by_itself(costs):
     offset = np.cumsum([0, *map(len, costs)])
     found = branch_and_bound._valleys(np.concatenate(costs).astype(float), offset)
     assert found.tolist() == [valley(own) for own in costs]
+
+
+@law
+@given(
+    seed=st.integers(0, 10**6), link=st.sampled_from(LINKS), wanted=st.sampled_from([0, 1]),
+    rank=st.floats(0.3, 1), thorough=st.booleans(),
+)  # fmt: skip
+def test_a_guess_reaches_the_level_and_is_never_cheaper_than_the_least(
+    seed, link, wanted, rank, thorough
+):
+    model, X, rng = machine(seed, link)
+    recourse = Recourse(model, wanted=wanted)
+    x = X.iloc[int(rng.integers(len(X)))]
+    _, costs, p = enumerated(recourse, x)
+    level = float(np.clip(np.quantile(p, rank, method="nearest"), 0.001, 0.999))
+    problem = Problem(
+        recourse.schema.action_set(x), Target(level), recourse.cost, recourse.wanted_at
+    )
+    exact = Exact(recourse.score, problem)
+    search = exact._search
+    search._begin(*exact._interval(exact.searched))
+    first = search._guess(None)
+    assume(first is not None)
+    point = search._guess(first) if thorough else first
+    for at in (each for each in (first, point) if each is not None):
+        confidence = exact._point(search, at).confidence
+        assert Target(level).met(confidence) or confidence >= level - 1e-9
+        least = recourse.cost.before_root(costs[p >= level - 1e-9].min())
+        assert search.cost_of(at) >= least * (1 - 1e-9)

@@ -335,7 +335,7 @@ def test_a_column_that_is_dropped_need_not_be_in_the_schema():
     read = adopt(given, schema, TABLE[["age", "pay"]])
     assert np.array_equal(read.predict_proba(TABLE[["pay", "age"]]), given.predict_proba(TABLE))
     with pytest.raises(
-        UnreadableError, match="step 'standardscaler': it takes columns that the sch"
+        UnreadableError, match="step 'standardscaler': it takes the columns 'age', which the schema"
     ):
         adopt(given, Schema((SCHEMA["pay"],)))
     with pytest.raises(UnreadableError, match="the schema alone has the columns 'other'; the p"):

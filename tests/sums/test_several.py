@@ -19,9 +19,12 @@ from sklearn.preprocessing import StandardScaler
 from test_readers import library
 
 from laws import classes
-from trust_recourse import PTMClassifier, Recourse, Schema, TMClassifier, adopt
+from trust_recourse import PTMClassifier, Recourse, Schema, TMClassifier, adopt, verify
 from trust_recourse.loading import load
 from trust_recourse.softmax import beside_strongest
+from trust_recourse.testing import check_cell_model
+from trust_recourse.tsetlin import machines
+from trust_recourse.tsetlin.calibration import temperature
 
 RNG = np.random.default_rng(0)
 X = pd.DataFrame(RNG.integers(0, 10, (120, 4)), columns=list("abcd")).astype(float)
@@ -150,13 +153,65 @@ def test_the_law_of_the_largest_vote_is_that_of_drawn_votes():
         np.testing.assert_allclose((won == k).mean(axis=0), p[:, k], atol=0.02)
 
 
+@pytest.mark.parametrize("link", ["logistic", "vote"])
+def test_bounds_on_a_machine_of_several_classes_hold(link):
+    given = {"link": link, "epochs": 3, "thresholds": 3, "random_state": 0}
+    judged = check_cell_model(TMClassifier(6, **given).fit(X, Y), X, n_boxes=60, n_questions=8)
+    assert judged.conditions > 100
+    assert judged.certificates == 16
+
+
 def test_what_several_classes_have_not_is_told(machine):
     with pytest.raises(ValueError, match="take link='logistic' or 'vote'"):
         TMClassifier().fit(X, Y)
-    with pytest.raises(ValueError, match="of several classes there is none"):
+    with pytest.raises(ValueError, match="3 classes: it is a map of one confidence; of several"):
         PTMClassifier(calibration="sigmoid").fit(X, Y)
+    with pytest.raises(ValueError, match="with link='vote': it divides log-odds"):
+        PTMClassifier(link="vote", calibration="temperature").fit(X, Y)
     with pytest.raises(AttributeError, match="of several see `banks_`"):
         machine.raw_confidence(X)
+    voting = TMClassifier(4, link="vote", epochs=1, random_state=0).fit(X, Y)
+    with pytest.raises(TypeError, match="of several classes one with link='logistic'"):
+        Recourse(voting, wanted="high").find(X.iloc[0], 0.01).explain()
+
+
+def test_a_temperature_divides_all_log_odds_and_is_part_of_the_model(tmp_path, monkeypatch):
+    given = {"n_clauses": 10, "n_states": 20, "epochs": 3, "thresholds": 4, "random_state": 0}
+    cold, hot = (_tempered(monkeypatch, by, given) for by in (1.0, 4.0))
+    np.testing.assert_allclose(np.log(cold.predict_proba(X)) @ [1, -1, 0] / 4.0,
+                               np.log(hot.predict_proba(X)) @ [1, -1, 0], atol=1e-9)  # fmt: skip
+    hot.save(tmp_path / "m.safetensors")
+    again = load(tmp_path / "m.safetensors")
+    assert again.fingerprint_ == hot.fingerprint_ != cold.fingerprint_
+    np.testing.assert_array_equal(again.predict_proba(X), hot.predict_proba(X))
+    row = X[hot.predict(X) == "low"].iloc[0]
+    result = Recourse(hot, cost="l1", wanted="high").find(row, 0.4, certify=True)
+    assert verify(result.certificate(), again, x=row, wanted="high").status == "optimal"
+    with pytest.raises(ValueError, match="calibrated by fit, which learning on would undo"):
+        hot.set_params(calibration=None).partial_fit(X, Y)
+
+
+def _tempered(monkeypatch, by, given):
+    """A machine whose rows held out are said to ask for this temperature."""
+    seen = []
+    monkeypatch.setattr(machines, "temperature", lambda *rows: seen.append(rows) or by)
+    model = PTMClassifier(calibration="temperature", **given).fit(X, Y)
+    ((scores, told),) = seen
+    assert scores.shape == (len(X), 3)
+    assert (model.classes_[told] == Y).all()
+    assert (scores.argmax(axis=1) == told).mean() > 0.5  # of machines that learnt from others
+    return model
+
+
+def test_a_temperature_is_that_of_the_least_log_loss():
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=(4000, 4))
+    true = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+    y = (rng.random((4000, 1)) > true.cumsum(axis=1)).sum(axis=1)
+    for by in (0.3, 1.0, 5.0):
+        assert temperature(by * scores, y) == pytest.approx(by, rel=0.1)
+    sure = np.eye(3)[np.arange(30) % 3] * 5.0
+    assert 0.3 < temperature(sure, np.arange(30) % 3) < 1.5  # thirty rows make nothing certain
 
 
 def test_a_machine_of_several_classes_learns_on():

@@ -12,7 +12,6 @@ import numpy as np
 
 from trust_recourse import cancel
 from trust_recourse.certificate import readers
-from trust_recourse.certificate.classes import Lead
 from trust_recourse.certificate.cover import (
     RELATIVE,
     Boxes,
@@ -234,13 +233,10 @@ class Case:
         return said
 
     def judged(self, rows: Floats) -> Floats:
-        """What the target is about at rows of codes: the confidence, or whether the class wins.
-
-        That is told by the model's own sums, for probabilities may be alike where these are not.
-        """
-        if not (isinstance(self.reader, Lead) and self.reader.strongest):
+        """What the target is about at rows of codes: the confidence, or whether the class wins."""
+        said = self.reader.won(self.model, rows)
+        if said is None:
             return self.predicted(rows)
-        said = self.reader.shown(np.asarray(self.model.totals(rows), float))
         self._check_said(self.reader, rows, said)
         return said
 
@@ -345,9 +341,8 @@ def case_of(certificate: Certificate, problem: Problem, model: Any) -> Case:
         raise CertificateError(f"the square of its lower bound, {bound!r}, is beyond all floats")
     shares = certificate.proof.shares
     wins = problem.target.mode == "wins"
-    read = confident = readers.read(model, problem.wanted, shares, wins)
-    if isinstance(read, Lead) and wins:
-        confident = readers.read(model, problem.wanted, shares if model.softmax else ())
+    read = readers.read(model, problem.wanted, shares, wins)
+    confident = read.of_confidence(model) if wins else read
     reader = read.on({f: on_steps(f, problem, read, codes[f], goal) for f in read.slopes})
     offers = [Offered(f, problem, reader, of) for f, of in enumerate(codes)]
     for offered in offers:

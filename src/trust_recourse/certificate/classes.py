@@ -42,8 +42,10 @@ from trust_recourse.certificate.reader import (
 from trust_recourse.certificate.record import CertificateError, Function
 from trust_recourse.certificate.sums import Card
 from trust_recourse.certificate.trees import Ensemble
+from trust_recourse.certificate.tsetlin import Machine
 from trust_recourse.question import Floats, Ints
 
+Sum = Card | Ensemble | Machine
 FAMILIES: dict[str, type[Card] | type[Ensemble]] = {"points": Card, "sums": Ensemble}
 ROUNDING = 2.0**-50  # relatively, of a lead computed of a few sums
 
@@ -55,7 +57,7 @@ class Lead(Reader):
     words = "such sums of several classes"
     functional = True
 
-    each: tuple[Card | Ensemble, ...]  # of one kind, on the same cells
+    each: tuple[Sum, ...]  # of one kind, on the same cells
     scales: tuple[float, ...]  # what a sum is times, before it is compared with others
     wanted: int
     shares: tuple[float, ...]
@@ -64,8 +66,8 @@ class Lead(Reader):
 
     @classmethod
     def read(cls, model: Any) -> Lead:
-        """The sums of a fitted model, for its class 1 beside equal others."""
-        return cls._of(model, 1, _even(len(model.models), 1), False)
+        """The sums of a fitted model, for its class 1 beside the first of the others."""
+        return cls._of(model, 1, first_other(len(model.models), 1), False)
 
     @classmethod
     def of(cls, model: Any, wanted: int, shares: Sequence[float], wins: bool) -> Reader:
@@ -78,7 +80,7 @@ class Lead(Reader):
             raise CertificateError("the model's classes are not sums of one kind")
         if not (model.softmax or wins):
             return FAMILIES[family].of(model.models[wanted], 1, shares, False)
-        _check_shares(shares, len(model.models), wanted)
+        check_shares(shares, len(model.models), wanted)
         return cls._of(model, wanted, tuple(shares), wins)
 
     @classmethod
@@ -98,6 +100,10 @@ class Lead(Reader):
             read = [Ensemble.read(of, edges) for of in models]
             made, scales = tuple(read), tuple(1.0 / of.link.divisor for of in read)
         return cls(made, scales, wanted, shares, wins)
+
+    def of_confidence(self, model: Any) -> Reader:
+        """By the same shares, where sums are compared at all."""
+        return self.of(model, self.wanted, self.shares if model.softmax else (), False)
 
     # ------------------------------------------------------------ cells
 
@@ -140,7 +146,7 @@ class Lead(Reader):
 
     # ------------------------------------------------------------ sums
 
-    def weighed(self, weights: Sequence[float]) -> Card | Ensemble:
+    def weighed(self, weights: Sequence[float]) -> Sum:
         """One sum: those of the classes, each times its weight."""
         scaled = [w * scale for w, scale in zip(weights, self.scales, strict=True)]
         if isinstance(self.each[0], Card):
@@ -148,7 +154,7 @@ class Lead(Reader):
         return trees.weighed([of for of in self.each if isinstance(of, Ensemble)], scaled)
 
     @cached_property
-    def tangent(self) -> Card | Ensemble:
+    def tangent(self) -> Sum:
         """The wanted class's sum less the shares of the others'."""
         return self.weighed([float(k == self.wanted) - q for k, q in enumerate(self.shares)])
 
@@ -161,7 +167,7 @@ class Lead(Reader):
         return math.fsum(-q * math.log(q) for q in known) * (1.0 - 2.0**-40)
 
     @cached_property
-    def parts(self) -> tuple[Card | Ensemble | None, tuple[Card | Ensemble, ...]]:
+    def parts(self) -> tuple[Sum | None, tuple[Sum, ...]]:
         """The wanted class's sum and the others'; of points None, and what the others are more."""
         others = [k for k in range(len(self.each)) if k != self.wanted]
         unit = np.eye(len(self.each))
@@ -217,8 +223,11 @@ class Lead(Reader):
         )
         return math.inf if beyond == least else -min(beyond, most) - self.rounding
 
-    def shown(self, totals: Floats) -> Floats:
-        """The share beside the strongest of the others, of all sums; a tie goes to the first."""
+    def won(self, model: Any, codes: Floats) -> Floats | None:
+        """By the model's own sums, for probabilities may be alike where these are not."""
+        if not self.strongest:
+            return None
+        totals = np.asarray(model.totals(codes), float)
         others = np.delete(totals, self.wanted, axis=1)
         share = logistic(totals[:, self.wanted] - others.max(axis=1))
         wins = totals.argmax(axis=1) == self.wanted
@@ -233,13 +242,13 @@ class Lead(Reader):
         )  # fmt: skip
 
 
-def _even(many: int, wanted: int) -> tuple[float, ...]:
+def first_other(many: int, wanted: int) -> tuple[float, ...]:
     """All shares to one other class."""
     first = next(k for k in range(many) if k != wanted)
     return tuple(float(k == first) for k in range(many))
 
 
-def _check_shares(shares: Sequence[float], many: int, wanted: int) -> None:
+def check_shares(shares: Sequence[float], many: int, wanted: int) -> None:
     """Those of a proof are one for each class, none of the wanted one's, and 1 together."""
     if len(shares) != many:
         raise CertificateError(f"its shares: given {len(shares)}, expected one for each of {many}")

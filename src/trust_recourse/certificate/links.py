@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,6 +25,7 @@ class Link(ABC):
     """The score of clauses that fire with probabilities q, (n, C)."""
 
     up: Bools
+    size: float = 1.0  # in units of 1, no score is greater either way
 
     @property
     @abstractmethod
@@ -94,10 +95,14 @@ class Votes(Link):
 
     def score(self, q: Floats) -> Floats:
         """M = E[G(v)]."""
+        return np.asarray(self.law(q) @ self.G)
+
+    def law(self, q: Floats) -> Floats:
+        """(n, C + 1): that of the vote."""
         law = self.start(len(q))
         for j, up in enumerate(self.up.tolist()):
             law = moved(law, q[:, j], up)
-        return np.asarray(law @ self.G)
+        return law
 
     def start(self, n: int) -> Floats:
         """The law of the vote before any clause: certainly 0; (n, C + 1)."""
@@ -195,6 +200,7 @@ class Line(Link):
     unit: float
     reach: Floats  # (C,) between 0 and what each clause brings at most
     rounding: float = 0.0
+    size: float = 1.0
 
     @classmethod
     def read(cls, model: Any, up: Bools, most: Floats, empty: Floats) -> Line:
@@ -209,10 +215,28 @@ class Line(Link):
         reach = weights * np.maximum(most - empty, 0.0)
         size = 1.0 + abs(base) + float((weights * (most + empty)).sum())
         unit = 1.25 * max(float(reach.sum()), size / 2.0**20)
-        # products of a factor a feature and sums over clauses, the model's own too
-        terms = len(up) + len(model.thresholds_) + 8
+        return cls._of(up, weights, base, unit, reach, size, len(model.thresholds_))
+
+    @classmethod
+    def _of(
+        cls, up: Bools, weights: Floats, base: float, unit: float, reach: Floats, size: float,
+        features: int,
+    ) -> Line:  # fmt: skip
+        """With what may be lost of sums of this size, in any order, the model's own too."""
+        terms = len(up) + features + 8  # products of a factor a feature, sums over clauses
         rounding = ROUNDING + 16.0 * terms * 2.0**-53 * size / unit
-        return cls(up, weights / unit, base / unit, unit, reach / unit, rounding)
+        return cls(up, weights / unit, base / unit, unit, reach / unit, rounding, size)
+
+    @classmethod
+    def weighed(cls, lines: Sequence[Line], weights: Sequence[float], features: int) -> Line:
+        """The sum of such sums, each times its weight, in units of 1."""
+        each = [*zip(lines, weights, strict=True)]
+        up = np.concatenate([line.up == (w > 0) for line, w in each])
+        own = np.concatenate([abs(w) * line.unit * line.weights for line, w in each])
+        reach = np.concatenate([abs(w) * line.unit * line.reach for line, w in each])
+        base = math.fsum(w * line.unit * line.base for line, w in each)
+        size = 1.0 + math.fsum(abs(w) * line.size for line, w in each)
+        return cls._of(up, own, base, 1.0, reach, size, features)
 
     @property
     def ends(self) -> tuple[float, float]:

@@ -119,6 +119,19 @@ class Reader(ABC):
             found = (codes[:, None] > self.edges[f]).sum(axis=1)
         return np.where(np.isnan(codes), self.sizes[f] - 1, found)
 
+    def of_confidence(self, model: Any) -> Reader:
+        """The reader of the same model for the confidence, where this one is of who wins."""
+        del model
+        return self
+
+    def won(self, model: Any, codes: Floats) -> Floats | None:
+        """The share of the class beside the strongest of the others, where that is asked.
+
+        It is at least one half where the class wins; of several that have as much the first does.
+        """
+        del model, codes
+        return None
+
     def least_score(self, confidence: float) -> float:
         """The least score that stands for this confidence; infinite if none does."""
 

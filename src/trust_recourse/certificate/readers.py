@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from trust_recourse.certificate.banks import Banks
 from trust_recourse.certificate.classes import Lead
 from trust_recourse.certificate.reader import Reader
 from trust_recourse.certificate.record import CertificateError
@@ -19,6 +20,7 @@ READERS: dict[str, type[Reader]] = {
     "tables": Sum,
     "sums": Ensemble,
     "classes": Lead,
+    "banks": Banks,
 }
 
 
@@ -27,8 +29,8 @@ def why_not(model: Any) -> str:
 
     >>> print(why_not(len))
     the checker has no reader for builtin_function_or_method; it reads Tsetlin machines, tables of
-    points, tables of points of two features, sums of trees and such sums of several classes, and a
-    library's own trees as adopt(model, schema)
+    points, tables of points of two features, sums of trees, such sums of several classes and
+    Tsetlin machines of several classes, and a library's own trees as adopt(model, schema)
     """
     kind = type(model).__name__
     if str(getattr(model, "family", "")) in READERS:

@@ -84,6 +84,16 @@ class Machine(Reader):
         """The factors of a candidate: one a clause."""
         return len(self.empty)
 
+    @property
+    def most(self) -> float:
+        """No score is greater either way."""
+        return self.link.size
+
+    @property
+    def rounding(self) -> float:
+        """That of its score."""
+        return self.link.rounding
+
     def turned(self) -> Machine:
         """The same machine, turned towards the other class."""
         said, link = self.said, self.link
@@ -98,6 +108,25 @@ class Machine(Reader):
         """The factors of candidates in these cells."""
         del functions
         return Factors(self, tuple(table[of] for table, of in zip(self.tables, cells, strict=True)))
+
+
+def weighed(machines: Sequence[Machine], weights: Sequence[float]) -> Machine:
+    """One score, in units of 1: those of machines on the same cells, each times its weight.
+
+    They have logistic links; clauses that weigh nothing are left out.
+    """
+    used = [(each, w) for each, w in zip(machines, weights, strict=True) if w != 0.0]
+    lines = [each.link for each, _ in used if isinstance(each.link, Line)]
+    line = Line.weighed(lines, [w for _, w in used], len(machines[0].tables))
+    weigh = line.weights > 0.0
+    weigh[0] |= not weigh.any()  # a machine has a clause
+    line = replace(line, up=line.up[weigh], weights=line.weights[weigh], reach=line.reach[weigh])
+    tables = (
+        np.concatenate(of, axis=1)[:, weigh]
+        for of in zip(*(each.tables for each, _ in used), strict=True)
+    )
+    empty = np.concatenate([each.empty for each, _ in used])[weigh]
+    return Machine(machines[0].edges, line.up, empty, line, line.raw, tuple(tables))
 
 
 # ---------------------------------------------------------------- reading
@@ -166,6 +195,12 @@ class Factors(Bounds):
         return clauses * max(sum(map(len, self.tables)), clauses)
 
     def scores(self, first: Ints, last: Ints) -> tuple[Floats, Floats]:
+        """From the firing of the clauses where it is least, and where it is greatest."""
+        link = self.machine.link
+        low, high = (link.score(q) for q in self.firing(first, last))
+        return low - link.rounding, high + link.rounding
+
+    def firing(self, first: Ints, last: Ints) -> tuple[Floats, Floats]:
         """Each clause lies between the products of its least and of its greatest factors."""
         smallest, most = np.ones((2, len(first), self.machine.width))
         for f, factors in enumerate(self.tables):
@@ -173,19 +208,16 @@ class Factors(Bounds):
             ends = first[:, f], last[:, f]
             smallest *= extreme(np.minimum, factors, *ends)
             most *= extreme(np.maximum, factors, *ends)
-        link = self.machine.link
-        low, high = (link.score(q) for q in _firing(self.machine, smallest, most))
-        return low - link.rounding, high + link.rounding
+        return _firing(self.machine, smallest, most)
 
     def relaxed(
         self, choices: Choices, level: float, steps: int
     ) -> tuple[Bools, Iterator[Relaxation]]:
         """By the clauses at their best, and by lines in S."""
         clauses = self._clauses(choices, steps)
-        link, (low, high) = self.machine.link, _firing(self.machine, clauses.least, clauses.most)
+        link, high = self.machine.link, _firing(self.machine, clauses.least, clauses.most)[1]
         out = link.score(high) + link.rounding < level
-        lines = _lines(self.machine, clauses)
-        return out, self._relaxations(choices, link.conditions(low, high, lines, level))
+        return out, self._relaxations(choices, clauses, level, plain=steps > 0)
 
     def looseness(self, first: Ints, last: Ints) -> Floats:
         """How far each feature moves the clauses, all together."""
@@ -205,15 +237,26 @@ class Factors(Bounds):
         return np.log(np.maximum(self._factors, FLOOR))
 
     def _relaxations(
-        self, choices: Choices, conditions: Iterator[tuple[Floats, Floats]]
+        self, choices: Choices, clauses: _Clauses, level: float, plain: bool
     ) -> Iterator[Relaxation]:
-        """With the gains g = Σ_j per_log_j · log F_jf."""
-        at = choices.box, choices.candidate
-        for needed, per_log in conditions:
-            # no product of matrices: for so small ones its threads cost more than they save
-            gains = np.einsum("nj,cj->nc", per_log, self._logs)[at]
-            size = np.einsum("nj,cj->nc", np.abs(per_log), np.abs(self._logs))[at]
-            yield Relaxation(needed, gains, size)
+        """With the gains g = Σ_j per_log_j · log F_jf.
+
+        To a clause that is up a candidate may be taken to be no worse than the cheapest one of its
+        feature. Its sum is then no less, and lies between what it is at the cheapest point of all
+        and its bound, which leaves a closer line. It is also asked without, if it is to be `plain`.
+        """
+        machine, logs = self.machine, self._logs[choices.candidate]
+        low, high = _firing(machine, clauses.least, clauses.most)
+        cheapest, its = _cheapest(choices)
+        own = logs[cheapest].reshape(len(choices.budget), -1, machine.width).sum(axis=1)
+        closer = clauses._replace(low=np.where(machine.up, own - ROUNDING, clauses.low))
+        better = np.where(machine.up, np.maximum(logs, logs[its]), logs)
+        for bounds, of in ((closer, better), (clauses, logs))[: 2 if plain else 1]:
+            lines = _lines(machine, bounds)
+            for needed, per_log in machine.link.conditions(low, high, lines, level):
+                per_log = per_log[choices.box]
+                gains = np.einsum("pj,pj->p", per_log, of)
+                yield Relaxation(needed, gains, np.einsum("pj,pj->p", np.abs(per_log), np.abs(of)))
 
     def _clauses(self, choices: Choices, steps: int) -> _Clauses:
         """Bounds on the clauses at what the budget allows: on the sums S and the products."""
@@ -243,6 +286,15 @@ class _Clauses(NamedTuple):
     high: Floats
     least: Floats  # the product q + E
     most: Floats
+
+
+def _cheapest(choices: Choices) -> tuple[Ints, Ints]:
+    """The place of the cheapest candidate of each feature in each box, and of each one's own."""
+    counts = np.diff(choices.start, append=len(choices.box))
+    least = np.repeat(choices.each(np.minimum, choices.spend[None]).ravel(), counts)
+    place = np.where(choices.spend == least, np.arange(len(least)), len(least))
+    found = np.minimum.reduceat(place, choices.start)
+    return found, np.repeat(found, counts)
 
 
 def _blocks(rows: int, each: int) -> Iterator[slice]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -12,12 +13,17 @@ import typer
 
 from trust_recourse.cli.page import say
 from trust_recourse.extras import absent
+from trust_recourse.vocabulary import HELP, outside
 
 WORDS = {
     FileNotFoundError: "there is no such file",
     IsADirectoryError: "this is a folder, expected a file",
     PermissionError: "this may not be read or written by you",
 }
+
+
+# parts of a question, as errors name them in Python; on the line they are options
+_NAMES = re.compile(rf"(?<![\w-])({'|'.join([*HELP, 'wanted'])})(?:=(?!=)| (?=with engine ))")
 
 
 class InputError(ValueError):
@@ -37,7 +43,13 @@ def friendly_errors() -> Iterator[None]:
 def _sentence(error: Exception) -> str:
     if isinstance(error, OSError) and type(error) in WORDS and error.filename:
         return f"{error.filename}: {WORDS[type(error)]}"
-    return str(error)
+    if type(error) is not ValueError:
+        return str(error)
+    return _NAMES.sub(lambda part: _flag(part[1]), str(error))
+
+
+def _flag(part: str) -> str:
+    return "--limit " if part == "limits" else f"--{outside(part).replace('_', '-')} "
 
 
 def can_be_written(path: Path | None, *read: Path | None) -> None:

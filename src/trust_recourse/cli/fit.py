@@ -83,7 +83,7 @@ def fit(
         bool, option("Learn from columns that the schema calls protected, too.")
     ] = False,
     calibration: Annotated[
-        Literal["none", "isotonic", "sigmoid"],
+        Literal["none", "isotonic", "sigmoid", "temperature"],
         option("Correct the confidences by rows held out; learns five times more."),
     ] = "none",
     seed: Seed = 0,
@@ -151,7 +151,7 @@ def fit(
         "accuracy": _accuracy(judged, machine, rows, labels),
         "report": judged and judged.to_dict(), "suspicions": [each.to_dict() for each in doubts],
         "refused": None if unnamed else len(no), "first_refused": no[0] if no else None,
-        "protected": [use.to_dict() for use in uses(machine, known, known.encode(rows))],
+        "protected": [use.to_dict() for use in uses(machine, known, known.encode(rows), yes)],
     }  # fmt: skip
     if json:
         page.say_json(told)
@@ -287,8 +287,11 @@ def _again(
     """The options with which to learn again: a corrected confidence, columns left out."""
     told = []
     if judged and next(iter(judged.calibration.values())).verdict == "miscalibrated":
-        if machine.calibration is None:
-            told += ["--calibration", "sigmoid"]
+        several = len(machine.classes_) > 2
+        if several and machine.link != "logistic":
+            told += ["--link", "logistic"]
+        elif machine.calibration is None:
+            told += ["--calibration", "temperature" if several else "sigmoid"]
         elif machine.link != "logistic":
             told += ["--link", "logistic"]
     if schema is None:

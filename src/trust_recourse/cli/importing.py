@@ -115,7 +115,7 @@ def import_(
         "decision_threshold": threshold or 0.5, "compared": given.compared,
         "refused": None if no is None else len(no), "first_refused": no[0] if no else None,
         "protected": [] if rows is None else [
-            use.to_dict() for use in uses(model, rules, rules.encode(rows))
+            use.to_dict() for use in uses(model, rules, rules.encode(rows), yes)
         ],
     }  # fmt: skip
     if json:

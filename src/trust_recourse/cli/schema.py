@@ -26,7 +26,7 @@ MANY = 30  # values of a category
 FEW = 10  # rows in which values may all differ by chance
 
 Data = Annotated[Path, typer.Argument(metavar="DATA", help="A CSV or Parquet file.")]
-Target = Annotated[str, option("The column to predict; it has two different values.", "COLUMN")]
+Target = Annotated[str, option("The column to predict, of two or more values.", "COLUMN")]
 
 Ids = Annotated[
     list[str] | None,

@@ -193,7 +193,7 @@ def serve(
     classes = " or ".join(map(str, recourse.model.classes_.tolist()))
     wanted = f"the class wanted is {recourse.wanted}, of {classes}"
     address = f"http://{_written(host)}:{listener.getsockname()[1]}"
-    say(f"{service.model}: {wanted}" + ("" if service.wanted else "; --wanted names the other"))
+    say(f"{service.model}: {wanted}" + ("" if service.wanted else "; --wanted names another"))
     say(f"{address}{'' if service.page else '/docs'}   (end it with Ctrl+C)")
     run(service, listener, workers)
 

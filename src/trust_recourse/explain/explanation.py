@@ -254,8 +254,9 @@ def places(recourse: Recourse, points: Sequence[Asked]) -> Places:
     family = RulePlaces if hasattr(recourse.model, "clauses") else TermPlaces
     if not explainable(recourse.model):
         raise TypeError(
-            "explanations need a PTMClassifier or TMClassifier, or a model that is a sum of terms, "
-            f"such as trees; this model is {type(recourse.model).__name__}"
+            "explanations need a PTMClassifier or TMClassifier (of several classes one with "
+            "link='logistic'), or a model that is a sum of terms, such as trees; this model is "
+            f"{type(recourse.model).__name__}"
         )
     return family.of(recourse, points)
 

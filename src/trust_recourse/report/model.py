@@ -303,13 +303,22 @@ class _Table:
         return cls(machine, rows, schema.encode(rows), classes, target, label, schema, asked, seed)
 
 
+def _title(model: Any) -> str:
+    """What a model is called among others: by its class, or by what an adopted one is made of."""
+    if hasattr(model, "trees"):
+        return f"{len(model.trees)} trees"
+    if hasattr(model, "sloped"):
+        return "points and slopes" if model.sloped else "points"
+    return type(model).__name__ if hasattr(model, "fit") else "sums of classes"
+
+
 def _report(table: _Table, splits: Splits) -> ModelReport:
     held = np.sort(np.concatenate([held for _, held in splits]))
     fewest = min(int(np.bincount(table.target[learnt]).min()) for learnt, _ in splits)
     at = table.classes.tolist().index(table.label)
     came = (table.target == at).astype(np.intp)
     own, p = _held_out(table, table.model, table.rows, splits)
-    said = {type(table.model).__name__: p}
+    said = {_title(table.model): p}
     others = baselines(table.schema, table.codes, fewest, table.seed)
     for name, (learner, codes) in others.items():
         said[name] = _held_out(table, learner, codes, splits)[1]
@@ -326,7 +335,7 @@ def _report(table: _Table, splits: Splits) -> ModelReport:
         confusion=_stacked({name: _confusion(table, p[:, at], held) for name, p in said.items()}),
         by_class=_stacked({name: _each(table, p, held) for name, p in said.items()}),
         suspicions=tuple(suspicions(table.codes, came, table.schema, table.label)),
-        remedy=_remedy(table.model),
+        remedy=_remedy(table.model, len(table.classes) > 2),
         protected=_used(table, own, splits), fixed=table.fixed,
     )  # fmt: skip
 
@@ -351,13 +360,13 @@ def _held_out(table: _Table, learner: Any, x: Any, splits: Splits) -> tuple[list
 
 
 def _used(table: _Table, fitted: list[Any], splits: Splits) -> tuple[Use, ...]:
-    """What each protected feature does in the models, which is told of two classes alone."""
-    if len(table.classes) > 2:
-        return ()
+    """What each protected feature does in the models, to the confidence in the wanted class."""
     if table.fixed:
-        return uses(table.model, table.schema, table.codes)
+        return uses(table.model, table.schema, table.codes, table.label)
     each = zip(fitted, splits, strict=True)
-    return together([uses(m, table.schema, table.codes[held]) for m, (_, held) in each])
+    return together(
+        [uses(m, table.schema, table.codes[held], table.label) for m, (_, held) in each]
+    )
 
 
 def _stacked(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
@@ -422,16 +431,18 @@ def _each(table: _Table, p: Floats, held: Ints) -> pd.DataFrame:
     return pd.DataFrame(rows, index=pd.Index(table.classes, name="class"))
 
 
-def _remedy(model: Any) -> str:
+def _remedy(model: Any, several: bool) -> str:
     """What to do about a confidence that cannot be promised."""
     given = model.get_params(deep=False) if hasattr(model, "get_params") else {}
     ways = [
         f"{name} {better}"
         for name, better, worse in (
-            ("calibration", "sigmoid", (None,)), ("link", "logistic", ("margin", "vote")),
+            ("calibration", "temperature" if several else "sigmoid", (None,)),
+            ("link", "logistic", ("margin", "vote")),
         )
         if name in given and given[name] in worse
-    ]  # fmt: skip
+    ]
+    ways = ways[-1:] if several else ways  # a temperature is of the logistic link
     if ways:
         return f"Learn again with {' or '.join(ways)}."
     if "calibration" in given or "link" in given:

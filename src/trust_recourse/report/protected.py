@@ -44,8 +44,10 @@ class Use(NamedTuple):
         }  # fmt: skip
 
 
-def uses(model: Any, schema: Schema, codes: Floats) -> tuple[Use, ...]:
+def uses(model: Any, schema: Schema, codes: Floats, label: Any = None) -> tuple[Use, ...]:
     """What each protected feature of a schema does at rows of codes.
+
+    What it moves is the confidence in the class of this label, the second if none is named.
 
     That a model does not use a feature is exact, for all rows there could be; of a model that does
     not say what it is made of, nothing is told.
@@ -54,7 +56,8 @@ def uses(model: Any, schema: Schema, codes: Floats) -> tuple[Use, ...]:
     read = as_read(model, schema) if protected else model
     if not (protected and explainable(read)):
         return ()
-    used, score = depends(read), read.score_of(1)
+    at = 1 if label is None else read.classes_.tolist().index(label)
+    used, score = depends(read), read.score_of(at)
     return tuple(
         Use(feature, 1, int(used[f]), _moved(score, codes, f) if used[f] else 0.0)
         for f, feature in protected

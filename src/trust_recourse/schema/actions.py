@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -97,6 +98,11 @@ class FeatureActions:
         return (low, high) if low <= high else None
 
     @property
+    def ends(self) -> tuple[float, float]:
+        """The least and the greatest destination within the bounds; in reverse if there is none."""
+        return _ends(self.lower, self.upper, self.step, self.choices, self.never)
+
+    @property
     def free(self) -> bool:
         """Whether any other value than the person's own is allowed."""
         ends = self.extent(-INF, INF)
@@ -151,3 +157,19 @@ class FeatureActions:
         p, q = ratio(self.step or 1.0)
         ratios = (multiple.as_integer_ratio() for multiple in multiples)
         return [(2 * n * q + d * p) // (2 * d * p) for n, d in ratios]
+
+
+@lru_cache(maxsize=2**14)  # most people share them
+def _ends(
+    lower: float,
+    upper: float,
+    step: float | None,
+    choices: tuple[float, ...] | None,
+    never: tuple[float, ...],
+) -> tuple[float, float]:
+    nowhere = (INF, -INF)
+    if choices is None:
+        free = FeatureActions(math.nan, lower, upper, step, None, never)
+        return free.destinations(-INF, INF) or nowhere
+    inside = [code for code in choices if lower <= code <= upper]
+    return (inside[0], inside[-1]) if inside else nowhere

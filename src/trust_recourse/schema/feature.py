@@ -256,8 +256,11 @@ class Feature:
 
     def actions(self, own: float) -> FeatureActions:
         """Say where it may go from a person's own value, encoded."""
-        lows, highs, _ = zip(*self._limits(own), strict=True)
-        lower, upper = max(lows), min(highs)
+        if self.movable and self.direction is None and self.max_change is None:
+            lower, upper = self.bounds  # at a smaller price
+        else:
+            lows, highs, _ = zip(*self._limits(own), strict=True)
+            lower, upper = max(lows), min(highs)
         if self._numeric:
             return FeatureActions(own, lower, upper, self.step, None, self._never)
         stride = self.step or 1.0

@@ -83,6 +83,11 @@ class ActionSet:
         """The person's own codes."""
         return np.array([actions.own for actions in self.actions])
 
+    @cached_property
+    def ends(self) -> Floats:
+        """The least and the greatest destination of each feature; in reverse if there is none."""
+        return np.array([actions.ends for actions in self.actions]).T
+
     def allows(self, codes: Rows | Sequence[float]) -> bool:
         """Say whether this person may become this row, given as values by name or as codes."""
         return next(self._broken(codes), None) is None
@@ -412,10 +417,21 @@ class Schema:
 
     def _in_order(self, x: pd.Series[Any] | Mapping[str, Any]) -> list[Any]:
         """One person's values as given, in the schema's order."""
-        self._match(x.keys())
         if isinstance(x, pd.Series):
-            x = dict(zip(x.index.tolist(), x.tolist(), strict=True))
+            values = x.tolist()
+            return [values[at] for at in self._places(x.index)]
+        self._match(x.keys())
         return [x[name] for name in self.names]
+
+    def _places(self, index: pd.Index[Any]) -> list[int]:
+        """Where a person's index has each feature; all rows of a table have one and the same."""
+        known: tuple[pd.Index[Any], list[int]] | None = self.__dict__.get("_last_places")
+        if known is None or known[0] is not index:
+            self._match(index)
+            places = {name: at for at, name in enumerate(index.tolist())}
+            known = index, [places[name] for name in self.names]
+            self.__dict__["_last_places"] = known
+        return known[1]
 
     @cached_property
     def _index(self) -> pd.Index[Any]:

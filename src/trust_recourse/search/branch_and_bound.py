@@ -29,6 +29,7 @@ NODES_A_CALL = 256  # between two looks at the clock
 MOST_BOXES = 3_000_000  # held at once; a search that needs more ends as if by a limit
 FIRST_BOXES = 256
 DIVE_FROM = 32  # nodes on, points that meet the target are looked for
+LATER = 64  # times as many nodes on, the kernel's own search is asked again
 ROUNDING = 1e-12
 MULTIPLIER = 0.1  # that a search begins with
 
@@ -64,6 +65,7 @@ def ready(kernel: Kernel) -> tuple[Ints, Any]:
         if not isinstance(made, Handed):
             given = f"the kernel's {name} is a {type(made).__name__}"
             raise TypeError(f"{given}; expected cells.Handed({name.upper()}, function)")
+    kernel.guess  # noqa: B018 - compiled here too
     return np.array([function.address for function in functions]), loop.advance()
 
 
@@ -161,10 +163,12 @@ class BranchAndBound:
         """
         self._begin(low, high, side, dive=DIVE_FROM)
         self.asked.params[arrays.CUTOFF] = self.cutoff
-        best: Ints | None = None
-        while (said := self._run()) in (loop.FOUND, loop.BETTER):
-            point = self.work.corner.copy()
-            if not accept(point):
+        best, guess_from = None, DIVE_FROM
+        while (said := self._run(guess_from)) in (loop.FOUND, loop.BETTER, loop.PAUSED):
+            point: Ints | None = self.work.corner.copy()
+            if said == loop.PAUSED:
+                point, guess_from = self._guess(best), LATER * (self.nodes + 1)
+            if point is None or not accept(point):
                 continue
             best = point
             if said == loop.FOUND:
@@ -174,6 +178,28 @@ class BranchAndBound:
             if cost <= enough:
                 return Found(best, self.bound, False, early=True)
         return Found(best, self.bound, self.stopped)
+
+    def _guess(self, best: Ints | None) -> Ints | None:
+        """A cheaper point than any known, by the kernel's own search; or None.
+
+        The first time each feature is given up in turn, then each of its values is tried.
+        """
+        task, kernel = self.task, self.conditions[0].score.kernel
+        if kernel.guess is None:
+            return None
+        side = int(task.parts[arrays.SIDE])
+        level = self.asked.levels[arrays.LOW] if side > 0 else -self.asked.levels[arrays.HIGH]
+        least = np.minimum.reduceat(task.costs, task.offset[:-1])
+        cheapest = np.flatnonzero(task.costs == least.repeat(np.diff(task.offset)))
+        forced = cheapest if best is None else np.arange(len(task.costs))
+        first = cheapest[np.searchsorted(cheapest, task.offset[:-1])] - task.offset[:-1]
+        point = first if best is None else best.copy()
+        found = kernel.guess(
+            kernel.numbers, kernel.layout, side, level, task.offset, task.cells, task.costs, forced,
+            point, point.copy(), kernel.scratch.copy(), np.empty(len(task.costs)),
+        )  # fmt: skip
+        cheaper = found and self.cost_of(point) < self.asked.params[arrays.CUTOFF]
+        return point if cheaper else None
 
     def stream(self, low: float, high: float, side: int) -> Iterator[Ints]:
         """All points of [low, high], one a product of cells, in the order of cost.
@@ -278,14 +304,15 @@ class BranchAndBound:
         self.tree.feature[0] = -1 - arrays.OPEN
         self.asked.counters[:] = [1, n - 1, 0, 1, -1, 0]
 
-    def _run(self) -> int:
-        """Go on with the loop until it has something to say, or a limit ends it."""
+    def _run(self, pause: float = math.inf) -> int:
+        """Go on with the loop until it has something to say, so many nodes, or a limit ends it."""
         if time.monotonic() > self.deadline:  # points that are refused one by one take time too
             self.stopped = True
             return loop.DONE
         while True:
             cancel.check()
-            self.asked.switches[arrays.PAUSE] = int(min(NODES_A_CALL, self.node_limit - self.nodes))
+            most = min(self.node_limit, pause) - self.nodes
+            self.asked.switches[arrays.PAUSE] = int(min(NODES_A_CALL, most))
             run = arrays.Run(self.task, self.asked, self.store, self.tree, self.work)
             said = self.advance(self.functions, run)
             if said < loop.PAUSED:
@@ -294,6 +321,8 @@ class BranchAndBound:
             if full or self.nodes >= self.node_limit or time.monotonic() > self.deadline:
                 self.stopped = True
                 return loop.DONE
+            if self.nodes >= pause:
+                return loop.PAUSED
 
     def _grow(self) -> bool:
         """More room for boxes, and for the tree; False if there are too many."""

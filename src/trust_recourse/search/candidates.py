@@ -13,12 +13,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trust_recourse.cells import Candidates, Grid
+from trust_recourse.cells import Candidates, Grid, Row, Same
 from trust_recourse.cost import MOST_COST, Cost, Units
 from trust_recourse.question import Floats, Ints
 from trust_recourse.schema import ActionSet, Feature, FeatureActions, Schema, SchemaError
@@ -32,7 +31,11 @@ def candidates(grid: Grid, action_set: ActionSet, cost: Cost) -> list[Candidates
     schema, own = action_set.schema, action_set.own
     lattice = _lattice(Same(schema), Same(grid))
     missing = np.isnan(own)
-    found = _nearest(lattice, action_set, own, missing, cost)
+    row = _nearest(lattice, action_set, own, missing, cost)
+    found = [
+        Candidates(row.codes[a:b], row.cells[a:b], row.costs[a:b])
+        for a, b in pairwise(row.first.tolist())
+    ]
     for name in sorted({*schema.related, *cost.functions, *lattice.uneven}, key=schema.position):
         f = schema.position(name)
         if schema[f].movable:
@@ -47,6 +50,19 @@ def candidates(grid: Grid, action_set: ActionSet, cost: Cost) -> list[Candidates
             )
     _refuse_uncountable(found, action_set, cost)
     return found
+
+
+def in_a_row(grid: Grid, action_set: ActionSet, cost: Cost) -> Row:
+    """The same in one row."""
+    schema, own = action_set.schema, action_set.own
+    lattice, missing = _lattice(Same(schema), Same(grid)), np.isnan(own)
+    if not (schema.related or cost.functions or lattice.uneven or missing.any()):
+        row = _nearest(lattice, action_set, own, missing, cost)
+        if row.costs.max() <= MOST_COST:
+            return row
+    found = candidates(grid, action_set, cost)
+    codes, cells, costs = (np.concatenate(part) for part in zip(*found, strict=True))
+    return Row(codes, cells, costs, np.cumsum([0, *(len(each.codes) for each in found)]))
 
 
 def _refuse_uncountable(found: Sequence[Candidates], action_set: ActionSet, cost: Cost) -> None:
@@ -71,28 +87,13 @@ class _Lattice:
 
     uneven: list[str]  # continuous features with holes, where they have codes for missing
     feature: Ints  # the feature of each cell
-    stop: Ints  # one past the last cell of each feature
+    bounds: Ints  # where each feature's cells begin, and where the last one's end
     cell: NDArray[np.int32]  # the number of each cell within its feature
     left: Floats
     right: Floats
     least: Floats
     most: Floats
     units: Units
-
-
-class Same:
-    """Stands for one object: equal only to itself, and kept alive while it is a key."""
-
-    __slots__ = ("it",)
-
-    def __init__(self, it: Any) -> None:
-        self.it = it
-
-    def __hash__(self) -> int:
-        return id(self.it)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Same) and other.it is self.it
 
 
 @lru_cache(maxsize=64)
@@ -107,7 +108,7 @@ def _lattice(schema: Same, grid: Same) -> _Lattice:
     return _Lattice(
         uneven=[f.name for f in features if f.step is None and f.actions(math.nan).never],
         feature=of,
-        stop=start + sizes,
+        bounds=np.append(start, len(of)),
         cell=(np.arange(len(of)) - start[of]).astype(np.int32),
         left=left,
         right=right,
@@ -134,11 +135,11 @@ def _multiples(step: float | None, never: tuple[float, ...], given: bytes) -> Fl
 
 def _nearest(
     grid: _Lattice, action_set: ActionSet, own: Floats, missing: NDArray[np.bool_], cost: Cost
-) -> list[Candidates]:
+) -> Row:
     """In each cell the allowed value nearest to own: the floats of `FeatureActions.nearest`."""
     at = grid.feature
     anchor = np.where(missing, 0.0, own)[at]
-    low, high = np.array([_ends(actions) for actions in action_set.actions]).T[:, at]
+    low, high = action_set.ends[:, at]
     first = np.where(low > grid.left, low, grid.least)
     codes = np.minimum(np.where(grid.right < anchor, grid.most, first), high)
     kept = (codes > grid.left) & (codes <= grid.right) & (codes >= low)
@@ -155,17 +156,7 @@ def _nearest(
     at = kept.nonzero()[0]
     codes, cells = codes[at], grid.cell[at]
     costs = cost.changes(grid.units.at(at), own[grid.feature[at]], codes)
-    stops = at.searchsorted(grid.stop).tolist()
-    return [Candidates(codes[a:b], cells[a:b], costs[a:b]) for a, b in pairwise([0, *stops])]
-
-
-def _ends(actions: FeatureActions) -> tuple[float, float]:
-    """The least and the greatest destination; in reverse if there is none."""
-    nowhere = (math.inf, -math.inf)
-    if actions.choices is None:
-        return actions.destinations(-math.inf, math.inf) or nowhere
-    inside = [code for code in actions.choices if actions.lower <= code <= actions.upper]
-    return (inside[0], inside[-1]) if inside else nowhere
+    return Row(codes, cells, costs, at.searchsorted(grid.bounds))
 
 
 # ---------------------------------------------------------------- one feature, value by value

@@ -24,6 +24,7 @@ from trust_recourse.cells import (
     Grid,
     Ints,
     Reduction,
+    Same,
     Score,
     Wish,
 )
@@ -33,7 +34,7 @@ from trust_recourse.schema import ActionSet, Feature, Schema
 from trust_recourse.schema.relations import equal, only
 from trust_recourse.search import arrays
 from trust_recourse.search.branch_and_bound import BranchAndBound, Splits, ready
-from trust_recourse.search.candidates import Same, candidates
+from trust_recourse.search.candidates import candidates, in_a_row
 
 NUMERIC = ("number", "integer")
 
@@ -122,6 +123,8 @@ class Exact:
         cost up to that share more than the least.
         """
         cost, alone = self.problem.cost, keep is None and self.robust is None
+        if alone and (at_once := self._at_once()) is not None:
+            return at_once
         factor = cost.before_root(1.0 + gap)
         point: Point | None = None
         nodes, score, shown = 0, self.searched, 0.0
@@ -249,6 +252,22 @@ class Exact:
         wish = Wish(*problem.target.interval, rising and self.scope != "any", accept, room)
         listed = self.score.listed(found, problem.action_set, problem.cost, wish)
         return Reduction(found, self.score) if listed is None else listed
+
+    def _at_once(self) -> Answer | None:
+        """The cheapest answer where the score has a search of its own."""
+        action_set, target, cost = self.problem.action_set, self.problem.target, self.problem.cost
+        if self.scope != "cheapest" or target.mode != "at_least" or action_set.relations:
+            return None
+        found = self.score.cheapest(
+            lambda: in_a_row(self.score.grid, action_set, cost), action_set, cost,
+            target.interval[0], self.node_limit,
+        )  # fmt: skip
+        if found is None or found.codes is None:
+            return None if found is None else Answer(None, math.inf, False, found.nodes)
+        point = self._told(found.codes)
+        if not self._accepts(point, np.empty(0, np.int64)):
+            return None
+        return Answer(point, point.cost, False, found.nodes)
 
     @cached_property
     def _pieces(self) -> list[Piece]:

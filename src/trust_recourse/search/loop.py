@@ -97,6 +97,7 @@ from trust_recourse.search.robust import (
 # why the loop came back; CUT: it goes on
 CUT, DONE, FOUND, BETTER, PAUSED, FULL = -1, 0, 1, 2, 3, 4
 
+SELDOM = 8  # boxes of which one is looked through for better points, once some point is known
 AGAIN = 0.1  # a box that loses more than this part of its candidates is bounded again
 
 
@@ -228,6 +229,7 @@ def _aim(
         task.layout[task.parts[p + LAYOUT] : task.parts[p + 5 + LAYOUT]],
         work.span, work.corner, work.out,
         work.scratch[task.parts[p + SCRATCH] : task.parts[p + 5 + SCRATCH]],
+        run.asked.switches[PROVE] == 0,
     )  # fmt: skip
     worst = 0.0
     for f in range(d):
@@ -370,7 +372,9 @@ def _bounded_again(
         return 2 if reached > params[REACHED] else 1
     if not _priced(interval, relaxation, errors, narrow, run, task.costs, 0, cells, 0, slot, 0.0):
         return 0
-    diving = asked.counters[NODES] >= asked.switches[DIVE]
+    nodes = asked.counters[NODES]
+    known = params[CUTOFF] < np.inf and nodes % SELDOM != 0
+    diving = nodes >= asked.switches[DIVE] and not known
     if (
         diving
         and params[ENOUGH] < np.inf

@@ -105,6 +105,7 @@ class Library(NamedTuple):
     model: Any
     columns: Columns | People | None  # None: there is no library, so nobody to ask
     reader: Any
+    asked: Floats | None = None  # rows of codes of which it said the same when its model was read
 
     def predict_proba(self, codes: Floats) -> Floats:
         """What the library itself says, (n, 2)."""
@@ -126,20 +127,20 @@ def known(model: Any, schema: Schema) -> tuple[Read, Library]:
     sees otherwise is refused.
     """
     read, library = reading(model, schema)
-    _probe(read, library)
-    return read, library
+    return read, library._replace(asked=_probe(read, library))
 
 
-def _probe(read: Read, library: Library) -> None:
+def _probe(read: Read, library: Library) -> Floats | None:
+    """The rows that were asked about, if any."""
     if library.columns is None:
-        return
+        return None
     codes = _drawn(read)
     try:
         theirs = library.predict_proba(codes)
     except Exception:  # a library that takes no blanks says so in words of its own
         codes = codes[~np.isnan(codes).any(axis=1)]
         if not len(codes):
-            return
+            return None
         try:
             theirs = library.predict_proba(codes)
         except Exception as error:
@@ -151,6 +152,7 @@ def _probe(read: Read, library: Library) -> None:
             f"it is not read as its library has it: of {len(codes)} rows drawn from the schema "
             f"{len(rows)} differ; please report this"
         )
+    return codes
 
 
 def _drawn(read: Read) -> Floats:

@@ -27,6 +27,7 @@ from trust_recourse.cells import (
     Kernel,
     Score,
     handed,
+    kernel,
     of_class,
 )
 from trust_recourse.files import FileError
@@ -210,11 +211,22 @@ class Additive:
         cells = self.grid.cells(codes)
         if self.pairs:
             return np.asarray(np.add.accumulate(self._terms(cells), axis=0)[-1])
-        return summed(self.base, self.each(codes, cells))
+        return self._sums(codes, cells)[0]
+
+    def _sums(self, codes: Floats, cells: Cells) -> Floats:
+        """The sum of all points at rows of codes, one after another, and that of their sizes."""
+        found = np.empty((2, len(codes)))
+        codes = np.ascontiguousarray(codes, float)
+        _add_up(codes, cells, self.grid.first_cell, *self._row, self.base, found)
+        return found
 
     def each(self, codes: Floats, cells: Cells) -> Floats:
         """The points of every feature at rows of codes, which lie in these cells."""
-        at, (points, slopes) = self.grid.first_cell + cells, self._row
+        return self.worth_at(self.grid.first_cell + cells, codes)
+
+    def worth_at(self, at: Cells | Ints, codes: Floats) -> Floats:
+        """The points of codes in these cells, which are numbered in one row."""
+        points, slopes = self._row
         return np.asarray(points[at] + slopes[at] * np.where(np.isnan(codes), 0.0, codes))
 
     def confidence_at(self, cells: Cells) -> Floats:
@@ -236,15 +248,19 @@ class Additive:
         if self.pairs:
             terms = np.abs(self._terms(self.grid.cells(codes)))
             return np.asarray((len(terms) + 3) * 2.0**-52 * terms.sum(axis=0) + 2.0**-50)
-        at, (points, slopes) = self.grid.first_cell + self.grid.cells(codes), self._row
-        size = np.abs(points[at]) + np.abs(slopes[at] * np.where(np.isnan(codes), 0.0, codes))
         many = (len(self.points) + 3) * 2.0**-51
-        return np.asarray(many * (abs(self.base) + size.sum(axis=1)) + 2.0**-50)
+        return np.asarray(many * self._sums(codes, self.grid.cells(codes))[1] + 2.0**-50)
 
     @cached_property
     def _row(self) -> tuple[Floats, Floats]:
         """The points of all cells in one row, and their slopes."""
         return np.concatenate(self.points), np.concatenate(self.slopes)
+
+    def terms_at(self, codes: Floats) -> set[int] | None:
+        """Which terms rows of codes are sums of, by number; None where pairs make them many."""
+        if self.pairs:
+            return None
+        return set((self.grid.first_cell + self.grid.cells(codes)).ravel().tolist())
 
     def worth(self, f: int, codes: Floats) -> Floats:
         """The points of one feature's codes."""
@@ -270,6 +286,21 @@ class Additive:
         if self.pairs:
             return TableParts(*own, self.slopes, self.pairs)
         return PointParts(*own, self.slopes)
+
+
+@kernel
+def _add_up(
+    codes: Any, cells: Any, first_cell: Any, points: Any, slopes: Any, base: float, out: Any
+) -> None:
+    """As `summed` does, to the same bits."""
+    for i in range(codes.shape[0]):
+        total, size = 0.0, abs(base)
+        for f in range(codes.shape[1]):
+            at = first_cell[f] + cells[i, f]
+            more = slopes[at] * (0.0 if np.isnan(codes[i, f]) else codes[i, f])
+            total = points[at] + more if f == 0 else total + (points[at] + more)
+            size += abs(points[at]) + abs(more)
+        out[0, i], out[1, i] = base + total, size
 
 
 def summed(base: float, each: Floats) -> Floats:
@@ -365,6 +396,8 @@ def _relaxation(
     return level - base - rounding
 
 
-def _errors(points: Any, layout: Any, span: Any, point: Any, out: Any, scratch: Any) -> None:
+def _errors(
+    points: Any, layout: Any, span: Any, point: Any, out: Any, scratch: Any, lasting: bool
+) -> None:
     for f in range(point.shape[0]):
         out[f] = 0.0

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
+from trust_recourse import knapsack
 from trust_recourse.cells import (
     Candidates,
     Cells,
@@ -21,7 +23,10 @@ from trust_recourse.cells import (
     Grid,
     Ints,
     Reduction,
+    Row,
+    Same,
     Score,
+    Solved,
     Wish,
     of_class,
 )
@@ -29,6 +34,7 @@ from trust_recourse.cost import MOST_COST, Cost, Units
 from trust_recourse.fixing import fixed
 from trust_recourse.on_cells import numbered
 from trust_recourse.schema import ActionSet, Feature, FeatureActions, Schema, SchemaError
+from trust_recourse.schema.steps import ratio
 from trust_recourse.sums.additive import NUMBERS, Additive, Points, logistic, summed
 from trust_recourse.sums.slopes import Line, noise, radius
 
@@ -62,6 +68,23 @@ class CardScore(Score):
         """The confidence that stands for a number of the kernel."""
         total = self.base + self.kernel.lowest + self.kernel.width * number
         return of_class(logistic(total), self.wanted)
+
+    def cheapest(
+        self,
+        row: Callable[[], Row],
+        action_set: ActionSet,
+        cost: Cost,
+        least: float,
+        most_nodes: float,
+    ) -> Solved | None:
+        """By the knapsack of all candidates."""
+        del cost
+        given, first = row(), self.grid.first_cell
+        points = self._row[first.repeat(np.diff(given.first)) + given.cells]
+        mine = self._row[first + self.grid.cells(action_set.own[None])[0]]
+        sign = 1.0 if self.wanted == 1 else -1.0
+        sums = _Sums(sign * self.base, sign * mine, sign * points)
+        return _bought(given, sums, knapsack.NO_LINES, knapsack.NO_PARTS, least, most_nodes)
 
     def reduce(
         self,
@@ -150,6 +173,37 @@ class SlopedScore(Score):
     def at_codes(self, codes: Floats) -> Floats:
         """Confidence at rows of codes: the very floats of `predict_proba`."""
         return of_class(logistic(self.card.total(codes)), self.wanted)
+
+    def cheapest(
+        self,
+        row: Callable[[], Row],
+        action_set: ActionSet,
+        cost: Cost,
+        least: float,
+        most_nodes: float,
+    ) -> Solved | None:
+        """By a knapsack that has a line for each number with a slope, where none is cut."""
+        card, sign, own, ends = self.card, self.sign, action_set.own, action_set.ends
+        known, free = _lines(Same(action_set.schema), Same(card)), ends[0] <= ends[1]
+        if cost.l1 == cost.l2 == 0.0 or cost.functions or free[known.cut].any():
+            return None
+        if any(ends[0, f] <= code <= ends[1, f] for f, code in known.never):
+            return None
+        lines = known.lines.copy()
+        lines[:, knapsack.SLOPE] *= sign
+        if not knapsack.begun(lines, own, ends):
+            return None
+        mine = sign * card.each(own[None], self.grid.cells(own[None]))[0]
+        if free[known.others].any():
+            given = row()
+            at = self.grid.first_cell.repeat(np.diff(given.first)) + given.cells
+            points = sign * card.worth_at(at, given.codes)
+        else:
+            given, points = Row(own, known.none, np.zeros(len(own)), known.first), mine
+        parts = np.array([cost.l0, cost.l1, cost.l2])
+        return _bought(
+            given, _Sums(sign * card.base, mine, points), lines, parts, least, most_nodes
+        )
 
     def listed(
         self, features: Sequence[Candidates], action_set: ActionSet, cost: Cost, wish: Wish
@@ -372,6 +426,66 @@ def logit(confidence: float) -> float:
     if not 0.0 < confidence < 1.0:
         return -math.inf if confidence <= 0.0 else math.inf
     return math.log(confidence / (1.0 - confidence))
+
+
+# ---------------------------------------------------------------- by a knapsack
+
+
+class _Sums(NamedTuple):
+    """Points towards the wanted class: the base, a person's own, and those of all candidates."""
+
+    base: float
+    mine: Floats
+    points: Floats
+
+
+class _Lines(NamedTuple):
+    """What is known of the lines of a schema's numbers before a person comes, see `knapsack`."""
+
+    lines: Floats
+    cut: list[int]  # numbers with a slope that have none
+    others: list[int]  # what has no slope
+    never: list[tuple[int, float]]  # codes that mean missing
+    none: Cells
+    first: Ints  # where there is one value of each feature
+
+
+@lru_cache(maxsize=64)
+def _lines(schema: Same, card: Same) -> _Lines:
+    d = len(schema.it)
+    lines, cut, never = np.zeros((d, 8)), [], []
+    lines[:, knapsack.Q] = 1.0
+    for f in card.it.sloped:
+        feature = schema.it[f]
+        if len(card.it.grid.cuts[f]) or feature.step is None:
+            cut.append(f)
+            continue
+        slope = float(card.it.slopes[f][0])
+        lines[f, :6] = 0.0, slope, feature.weight, feature.scale, *ratio(feature.step)
+        never += [(f, code) for code in feature.actions(math.nan).never]
+    others = [f for f in range(d) if f not in card.it.sloped]
+    return _Lines(lines, cut, others, never, np.zeros(d, np.int32), np.arange(d + 1))
+
+
+def _bought(
+    row: Row, sums: _Sums, lines: Floats, parts: Floats, least: float, most_nodes: float
+) -> Solved | None:
+    """The cheapest among candidates and on lines that may have so much confidence."""
+    if not 0.0 < least < 1.0:
+        return None
+    gains = sums.points - sums.mine.repeat(np.diff(row.first))
+    # what rounding may do to a sum, and to the logistic function of it
+    size = abs(sums.base) + np.abs(sums.mine).sum() + np.abs(gains).sum() + knapsack.size(lines)
+    slack = 2.0**-50 * ((len(sums.mine) + 3) * float(size) + 1.0 / (least * (1.0 - least)))
+    needed = logit(least) - (sums.base + math.fsum(sums.mine.tolist())) - slack
+    sack = knapsack.Sack(row.costs, gains, row.first, lines, parts)
+    found = knapsack.cheapest(sack, needed, most_nodes)
+    if found is None or found.point is None:
+        return None if found is None else Solved(None, found.nodes)
+    codes = row.codes[np.maximum(found.point, 0)]
+    for f in np.flatnonzero(found.point < 0).tolist():
+        codes[f] = knapsack.code(lines[f], int(found.point[f]))
+    return Solved(codes, found.nodes)
 
 
 # ---------------------------------------------------------------- fewer candidates

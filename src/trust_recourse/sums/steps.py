@@ -257,8 +257,11 @@ def walked(stage: Stage, name: str, step: Any) -> Stage:
         places = step._transformer_to_input_indices
         every = [(each, inner, places[each]) for each, inner, _ in step.transformers_]
         return _side_by_side(stage, step, [part for part in every if len(part[-1])])
-    if any(column.feature < 0 for column in stage.columns):
-        raise UnreadableError(f"step {name!r}: it takes columns that the schema has not")
+    if absent := [j for j, column in enumerate(stage.columns) if column.feature < 0]:
+        names = list(getattr(step, "feature_names_in_", ()))
+        known = len(names) == len(stage.columns)
+        told = f"the columns {some([names[j] for j in absent])}, which" if known else "columns that"
+        raise UnreadableError(f"step {name!r}: it takes {told} the schema has not")
     if kind == "FeatureUnion":
         whole = range(len(stage.columns))
         return _side_by_side(stage, step, [(*part, whole) for part in step.transformer_list])

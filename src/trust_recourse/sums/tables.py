@@ -488,7 +488,9 @@ def _relaxation(
     return float(level - base - k - numbers[0] * (1.0 + size))
 
 
-def _errors(numbers: Any, layout: Any, span: Any, point: Any, out: Any, scratch: Any) -> None:
+def _errors(
+    numbers: Any, layout: Any, span: Any, point: Any, out: Any, scratch: Any, lasting: bool
+) -> None:
     n, own = layout[H], 3 * layout[H]
     for f in range(layout[D]):
         out[f] = 0.0

@@ -643,7 +643,9 @@ def climb(
     return bound
 
 
-def _errors(numbers: Any, layout: Any, span: Any, point: Any, out: Any, scratch: Any) -> None:
+def _errors(
+    numbers: Any, layout: Any, span: Any, point: Any, out: Any, scratch: Any, lasting: bool
+) -> None:
     d, n = layout[D], layout[H]
     for f in range(d):
         out[f] = 0.0

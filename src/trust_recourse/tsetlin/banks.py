@@ -21,9 +21,9 @@ from scipy.optimize import minimize
 from trust_recourse.cells import Cells, Floats, Grid, Ints
 from trust_recourse.leads import Part
 from trust_recourse.on_cells import numbered
-from trust_recourse.softmax import Bank
+from trust_recourse.softmax import Bank, Fewer
 from trust_recourse.tsetlin import inference
-from trust_recourse.tsetlin.links import MOST_WEIGHT, PENALTY, Logistic, signs, vote_law
+from trust_recourse.tsetlin.links import MOST_WEIGHT, PENALTY, Logistic, by_turns, signs, vote_law
 from trust_recourse.tsetlin.score import Tables
 
 NEVER = 1e-12  # of log-odds: what a clause adds at most that next to never fires
@@ -79,18 +79,6 @@ def _shares(R: Floats) -> tuple[Floats, Floats]:
     return np.exp(told), told
 
 
-def _by_turns(signed: Floats) -> Ints:
-    """An order in which clauses vote for and against by turns, as the kernel has them.
-
-    Where there are fewer of one kind, one more that weighs nothing, and never fires, fills in.
-    """
-    ways = np.flatnonzero(signed >= 0.0), np.flatnonzero(signed < 0.0)
-    found = np.full((max(1, *map(len, ways)), 2), len(signed))
-    for side, way in enumerate(ways):
-        found[: len(way), side] = way
-    return found.ravel()
-
-
 class Folded(NamedTuple):
     """The clauses of one bank that may differ on some cells, and what the others add there."""
 
@@ -143,11 +131,24 @@ class ClauseBank(Bank):
         signed = np.concatenate([by * bank.signed for by, bank in used])
         base = float(sum(by * bank.base for by, bank in used))
         error = float(sum(abs(by) * bank.error for by, bank in used))
-        order = _by_turns(signed)
+        order = by_turns(signed)
         factors = np.column_stack([factors, np.ones(len(factors))])[:, order]
         empty, signed = np.append(empty, 1.0)[order], np.append(signed, 0.0)[order]
         kernel = Tables(self.grid, factors, empty, Logistic.of_signed(signed, base, error))
         return Part(kernel, kernel.lowest, kernel.width)
+
+    def fewer(
+        self,
+        weights: Floats,
+        needed: float,
+        costs: Floats,
+        incumbent: float,
+        accept: Callable[[Ints], bool],
+        deadline: float,
+    ) -> Fewer | None:
+        """Without steps for a checker, who draws other lines above the clauses than we do."""
+        found = super().fewer(weights, needed, costs, incumbent, accept, deadline)
+        return found and found._replace(steps=())
 
     def on(self, kept: Sequence[Ints]) -> ClauseBank:
         """Without what is the same on all of these cells."""

@@ -9,7 +9,7 @@ signature is the same for every model and the search, which calls it, reads neit
               of cells, the first row of its range tables and its first cell
     numbers   E (C) · the link
               least and most factor of every run of 1, 2, 4, … cells (rows, C)
-              log F (cells, C), the same transposed, and the logarithms of least and most
+              log F (cells, C), and the logarithms of least and most
 
 layout[9] says which link there is. Of votes it is g (C + 1) · rise (C + 1) · fall (C + 1), see
 `_slopes`, and the number that is bounded is M. A LINEAR one is u (C) · a constant · what rounding
@@ -30,7 +30,7 @@ from trust_recourse.tsetlin.kernels import CONTRACT, inline, lanes
 
 ROUNDING = 1e-12  # products in another order may differ from a prediction's by rounding
 FLOOR = 1e-30  # factors below it are taken as this where a logarithm is needed
-HEAD = 14  # entries of `layout` before those of the features
+HEAD = 12  # entries of `layout` before those of the features
 STEPS, STEP, LINEAR = 0, 1, 2  # links: g rises in equal steps, in one alone, or there is no g
 
 _u = np.uint64
@@ -118,6 +118,15 @@ def _dot(numbers: Any, a: Any, scratch: Any, b: Any, n: Any) -> float:
     return total
 
 
+@lanes
+def _dot_above(numbers: Any, a: Any, scratch: Any, b: Any, floor: Any, n: Any) -> float:
+    """`_dot`, where numbers below a floor are taken as this."""
+    total = 0.0
+    for j in range(n):
+        total += max(numbers[a + j], scratch[floor + j]) * scratch[b + j]
+    return total
+
+
 @inline
 def _linear(numbers: Any, u: Any, q: Any, at: Any, C: Any) -> float:
     """The number of a LINEAR link, for the firing probabilities q[at …]."""
@@ -164,9 +173,10 @@ def _interval(
     else:
         _looseness(numbers, layout, span, scratch, C, out, 2)
         _extremes(numbers, layout, scratch)
-        for side in range(_u(2)):
-            _law(scratch, side * C, C, scratch, spare)
-            out[side] = _mean(numbers, g, scratch, spare, C)
+        for side in range(_u(2)):  # the laws stay there, see `largest`
+            law = spare + side * (C + _u(1))
+            _law(scratch, side * C, C, scratch, law)
+            out[side] = _mean(numbers, g, scratch, law, C)
     out[0] -= rounding
     out[1] += rounding
 
@@ -215,53 +225,69 @@ def _slopes(numbers: Any, layout: Any, scratch: Any, laws: Any, to: Any) -> None
 
 
 @lanes
-def _best_of(numbers: Any, at: Any, spend: Any, a: Any, b: Any, sign: float, rate: float) -> float:
-    """The greatest sign · log F − rate · spend of the cells a … b − 1.
-
-    Four greatest values run side by side, since each alone would wait for its own last comparison.
-    """
-    m0 = m1 = m2 = m3 = -np.inf
-    c = a
-    for _ in range((b - a) >> _u(2)):
-        v0 = sign * numbers[at + c] - rate * spend[c]
-        v1 = sign * numbers[at + c + _u(1)] - rate * spend[c + _u(1)]
-        v2 = sign * numbers[at + c + _u(2)] - rate * spend[c + _u(2)]
-        v3 = sign * numbers[at + c + _u(3)] - rate * spend[c + _u(3)]
-        m0 = v0 if v0 > m0 else m0
-        m1 = v1 if v1 > m1 else m1
-        m2 = v2 if v2 > m2 else m2
-        m3 = v3 if v3 > m3 else m3
-        c += _u(4)
-    while c < b:
-        v0 = sign * numbers[at + c] - rate * spend[c]
-        m0 = v0 if v0 > m0 else m0
-        c += _u(1)
-    return max(max(m0, m1), max(m2, m3))
+def _raise(
+    numbers: Any, at: Any, scratch: Any, signs: Any, rates: Any, one: Any, two: Any, spend: float,
+    n: Any,
+) -> None:  # fmt: skip
+    """scratch[one + j], and two: the greatest sign · log F − rate · spend so far, for two rates."""
+    for j in range(n):
+        paid = scratch[rates + j] * spend
+        value = scratch[signs + j] * numbers[at + j] - paid
+        scratch[one + j] = max(scratch[one + j], value)
+        scratch[two + j] = max(scratch[two + j], value - paid)
 
 
 @inline
 def _within_budget(
-    numbers: Any, layout: Any, span: Any, spend: Any, budget: float, sign: float, scratch: Any,
-    top: Any, rates: Any, start: int,
+    numbers: Any, layout: Any, span: Any, spend: Any, budget: float, side: int, scratch: Any,
+    high: Any, low: Any, rates: Any, room: Any,
 ) -> None:  # fmt: skip
-    """Lower scratch[top + j], a bound on sign · S_j, by what the budget allows.
+    """Lower scratch[high + j], a bound on S_j, or scratch[low + j], on −S_j, as the budget allows.
 
     For every rate μ ≥ 0, sign · S_j ≤ μ · budget + Σ_f max (sign · log F_jf − μ · spend). Of two
     rates the better is remembered in scratch[rates + j], so that they find the best in time.
     """
-    d, C, across = layout[0], _u(layout[1]), _u(layout[10])
-    cells = _u(layout[11])
-    for j in range(_u(start), C, _u(2)):
-        rate = scratch[rates + j]
-        one, two = rate * budget, 2.0 * rate * budget
-        at = across + j * cells
-        for f in range(d):
-            first = _u(layout[HEAD + 3 * f + 2])
-            a, b = first + _u(span[f]), first + _u(span[d + f]) + _u(1)
-            one += _best_of(numbers, at, spend, a, b, sign, rate)
-            two += _best_of(numbers, at, spend, a, b, sign, 2.0 * rate)
-        scratch[top + j] = min(scratch[top + j], min(one, two) + ROUNDING)
-        scratch[rates + j] = min(max(rate * (2.0 if two < one else 0.5), 1e-6), 1e9)
+    d, C, logs = layout[0], _u(layout[1]), _u(layout[8])
+    signs, one, two = room, room + C, room + _u(2) * C
+    all_one, all_two = room + _u(3) * C, room + _u(4) * C
+    for j in range(C):
+        for_side = ((j & _u(1)) == _u(0)) == (side > 0)
+        scratch[signs + j] = 1.0 if for_side else -1.0
+        scratch[all_one + j] = scratch[rates + j] * budget
+        scratch[all_two + j] = 2.0 * scratch[rates + j] * budget
+    for f in range(d):
+        first = _u(layout[HEAD + 3 * f + 2])
+        for j in range(_u(2) * C):
+            scratch[one + j] = -np.inf
+        for c in range(first + _u(span[f]), first + _u(span[d + f]) + _u(1)):
+            if spend[c] < np.inf:
+                _raise(numbers, logs + c * C, scratch, signs, rates, one, two, spend[c], C)
+        for j in range(_u(2) * C):
+            scratch[all_one + j] += scratch[one + j]
+    for j in range(C):
+        top = high + j if scratch[signs + j] > 0.0 else low + j
+        least, other = scratch[all_one + j], scratch[all_two + j]
+        scratch[top] = min(scratch[top], min(least, other) + ROUNDING)
+        rate = scratch[rates + j] * (2.0 if other < least else 0.5)
+        scratch[rates + j] = min(max(rate, 1e-6), 1e9)
+
+
+@inline
+def _cheapest(layout: Any, span: Any, spend: Any, f: int) -> int:
+    """The cheapest cell of a feature's range."""
+    first, cell = layout[HEAD + 3 * f + 2], span[f]
+    for c in range(span[f], span[layout[0] + f] + 1):
+        if spend[first + c] < spend[first + cell]:
+            cell = c
+    return int(cell)
+
+
+@inline
+def _floors(numbers: Any, at: Any, side: int, scratch: Any, floor: Any, C: Any) -> None:
+    """scratch[floor + j]: the log F of a cell, for clauses that vote for a side."""
+    for j in range(C):
+        for_side = ((j & _u(1)) == _u(0)) == (side > 0)
+        scratch[floor + j] = numbers[at + j] if for_side else -np.inf
 
 
 def _relaxation(
@@ -275,8 +301,10 @@ def _relaxation(
     points reach. One cell of a feature serves all clauses, which `_interval` does not ask for:
     S_j = Σ_f log F_jf is additive and q_j + E_j = exp(S_j) convex in it, so a secant bounds the
     clauses that vote for this side from above and a tangent the others from below, and `_slopes`,
-    or u itself, turns clauses into the number. scratch remembers the rates of `_within_budget` from
-    call to call.
+    or u itself, turns clauses into the number. To a clause for this side a cell is taken to be no
+    worse than the cheapest one, so its secant begins there; the others' tangents touch where the
+    last point that `_errors` was to keep lies. scratch remembers that, and the rates of
+    `_within_budget`, from call to call.
     """
     d, C, empty, g = layout[0], _u(layout[1]), _u(layout[2]), _u(layout[3])
     logs = _u(layout[8])
@@ -284,6 +312,8 @@ def _relaxation(
     slopes = laws + _u(2) * C + _u(2)
     low, high, spare = slopes + C, slopes + _u(2) * C, slopes + _u(3) * C
     rates = spare + _u(2) * C
+    touched, touches, floor = rates + C, rates + _u(2) * C, rates + _u(3) * C
+    own = floor + C
     _products(numbers, layout, span, scratch)
     lowest = d * np.log(FLOOR)
     for j in range(C):
@@ -291,10 +321,8 @@ def _relaxation(
         scratch[low + j] = -np.log(scratch[j]) if scratch[j] > 1e-290 else -lowest
         scratch[high + j] = np.log(max(scratch[C + j], 1e-300))
     if budget < np.inf:
-        votes_for = 0 if side > 0 else 1
-        _within_budget(numbers, layout, span, spend, budget, 1.0, scratch, high, rates, votes_for)
         _within_budget(
-            numbers, layout, span, spend, budget, -1.0, scratch, low, rates, 1 - votes_for
+            numbers, layout, span, spend, budget, side, scratch, high, low, rates, own + _u(d)
         )
     for j in range(C):
         if budget < np.inf:
@@ -319,6 +347,14 @@ def _relaxation(
         most_there = _mean(numbers, g, scratch, laws + C + _u(1), C)
     if side < 0:
         base, most_there = 1.0 - most_there, 1.0 - base
+    for j in range(_u(0 if side > 0 else 1), C, _u(2)):
+        scratch[low + j] = 0.0
+    for f in range(d):
+        cheapest = _cheapest(layout, span, spend, f)
+        scratch[own + _u(f)] = cheapest
+        at_it = logs + _u(layout[HEAD + 3 * f + 2] + cheapest) * C
+        for j in range(_u(0 if side > 0 else 1), C, _u(2)):
+            scratch[low + j] -= numbers[at_it + j]
     variance = 0.0
     constants = 0.0
     for j in range(C):
@@ -342,8 +378,13 @@ def _relaxation(
             if flat or least < FLOOR or most <= least:
                 constant = least
             else:
-                slope = (most - least) / (top - bottom)
-                constant = slope * (1.0 - np.log(slope))
+                touch = scratch[touched + j]
+                if touch > 0.0:
+                    touch = np.log((most - least) / (top - bottom))
+                touch = min(max(touch, bottom), top)
+                slope = np.exp(touch)
+                constant = slope * (1.0 - touch)
+                scratch[touches + j] = touch
             base -= weight * (constant - numbers[empty + j] - from_)
             slope = -slope
             constants -= constant - numbers[empty + j]
@@ -354,10 +395,11 @@ def _relaxation(
     for f in range(d):
         first = _u(layout[HEAD + 3 * f + 2])
         best = -np.inf
+        _floors(numbers, logs + (first + _u(scratch[own + _u(f)])) * C, side, scratch, floor, C)
         for c in range(first + _u(span[f]), first + _u(span[d + f]) + _u(1)):
             total = -np.inf
             if spend[c] < np.inf:
-                total = _dot(numbers, logs + c * C, scratch, slopes, C)
+                total = _dot_above(numbers, logs + c * C, scratch, slopes, floor, C)
             gains[c] = total
             best = max(best, total)
         together += best
@@ -378,46 +420,67 @@ def _relaxation(
 
 @lanes
 def _spread(
-    numbers: Any, a1: Any, b1: Any, a2: Any, b2: Any, scratch: Any, error: Any, C: Any
-) -> float:
+    numbers: Any, a1: Any, b1: Any, a2: Any, b2: Any, here: Any, own: Any, scratch: Any,
+    slopes: Any, error: Any, C: Any,
+) -> float:  # fmt: skip
+    """How far the features' range moves the clauses that err, those for the side from their own."""
     total = 0.0
     for j in range(C):
         top = max(numbers[a2 + j], numbers[b2 + j])
-        total += scratch[error + j] * (top - min(numbers[a1 + j], numbers[b1 + j]))
+        bottom = min(numbers[a1 + j], numbers[b1 + j])
+        its = min(numbers[here + j], numbers[own + j])
+        total += scratch[error + j] * (top - (its if scratch[slopes + j] > 0.0 else bottom))
     return total
 
 
-def _errors(numbers: Any, layout: Any, span: Any, point: Any, out: Any, scratch: Any) -> None:
+def _errors(
+    numbers: Any, layout: Any, span: Any, point: Any, out: Any, scratch: Any, lasting: bool
+) -> None:
     """out[f]: what of the last `_relaxation`'s error at a point each feature's range brings.
 
     The error of a clause, its secant or tangent less exp, is shared out by the features' ranges of
     log F.
     """
     d, C, logs = layout[0], _u(layout[1]), _u(layout[8])
-    least, most = _u(layout[12]), _u(layout[13])
+    least, most = _u(layout[10]), _u(layout[11])
     slopes = _u(4) * C + _u(2)
     low, high, error = slopes + C, slopes + _u(2) * C, slopes + _u(3) * C
+    touched, touches, clipped = slopes + _u(6) * C, slopes + _u(7) * C, slopes + _u(8) * C
+    own = clipped + C
     for j in range(C):
-        scratch[error + j] = 0.0
+        scratch[error + j] = scratch[clipped + j] = 0.0
     for f in range(d):
-        c = _u(layout[HEAD + 3 * f + 2] + point[f])
+        first = layout[HEAD + 3 * f + 2]
+        c, its = _u(first + point[f]), _u(first) + _u(scratch[own + _u(f)])
         for j in range(C):
-            scratch[error + j] += numbers[logs + c * C + j]
+            here = numbers[logs + c * C + j]
+            scratch[error + j] += here
+            scratch[clipped + j] += max(here, numbers[logs + its * C + j])
     for j in range(C):
         S, top, bottom = scratch[error + j], scratch[high + j], -scratch[low + j]
         slope = scratch[slopes + j]
         missed = 0.0
         if top - bottom > 1e-9:
-            rate = (np.exp(top) - np.exp(bottom)) / (top - bottom) + 1e-300
-            line = np.exp(top) - rate * (top - S) if slope > 0 else rate * (1.0 + S - np.log(rate))
+            if slope > 0:
+                rate = (np.exp(top) - np.exp(bottom)) / (top - bottom) + 1e-300
+                line = np.exp(top) - rate * (top - scratch[clipped + j])
+            else:
+                touch = scratch[touches + j]
+                rate = np.exp(touch)
+                line = rate * (1.0 + S - touch)
             missed = abs(slope) / rate * abs(line - np.exp(S)) / (top - bottom)
+        if lasting:
+            scratch[touched + j] = S
         scratch[error + j] = missed
     for f in range(d):
         total = 0.0
         if span[d + f] > span[f]:
             a, b = _runs(layout, span, f, d)
             a1, b1, a2, b2 = least + a * C, least + b * C, most + a * C, most + b * C
-            total = _spread(numbers, a1, b1, a2, b2, scratch, error, C)
+            first = layout[HEAD + 3 * f + 2]
+            here = logs + _u(first + point[f]) * C
+            its = logs + (_u(first) + _u(scratch[own + _u(f)])) * C
+            total = _spread(numbers, a1, b1, a2, b2, here, its, scratch, slopes, error, C)
         out[f] = total
 
 

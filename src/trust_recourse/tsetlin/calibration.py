@@ -2,6 +2,9 @@
 
 Because the map is increasing, a target on the calibrated scale is an interval on the raw one, and
 everything that is proved about raw confidence holds for calibrated confidence too.
+
+Or a temperature, of two classes or more: what all log-odds of a logistic link are divided by. Then
+its weights are, and there is nothing on top.
 """
 
 from __future__ import annotations
@@ -12,10 +15,34 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+from scipy.special import log_softmax
 
 from trust_recourse.floats import first_float, last_float_before
 
 Method = Literal["isotonic", "sigmoid"]
+Setting = Method | Literal["temperature"]
+
+HOTTEST = 20.0  # and its inverse the coldest
+
+
+def temperature(scores: NDArray[np.float64], y: NDArray[Any]) -> float:
+    """That of the least log-loss, of scores (n, classes) of rows the machine has not seen.
+
+    n rows never show that a chance is 0 or 1: each counts a little as one of any class.
+
+    >>> rows = np.array([[2.0, 0.0, 0.0], [2.0, 0.0, 0.0], [2.0, 0.0, 0.0]])
+    >>> temperature(rows, np.array([0, 0, 1])) > 1.0
+    True
+    """
+    n, classes = scores.shape
+    truth = (n * np.eye(classes)[y] + 1.0 / classes) / (n + 1.0)
+
+    def loss(cold: float) -> float:
+        return -float((truth * log_softmax(scores * math.exp(cold), axis=1)).mean())
+
+    ends = -math.log(HOTTEST), math.log(HOTTEST)
+    return math.exp(-float(minimize_scalar(loss, bounds=ends, method="bounded").x))
 
 
 @dataclass(frozen=True, eq=False)

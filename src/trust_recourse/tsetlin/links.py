@@ -204,6 +204,11 @@ class Logistic(Link):
         made.signed, made.error = signed, error
         return made
 
+    def divided(self, by: float) -> Logistic:
+        """With log-odds that are so many times smaller."""
+        ends = -MOST_WEIGHT, MOST_WEIGHT
+        return Logistic(np.clip(self.weights / by, *ends), np.clip(self.intercept / by, *ends))
+
     @cached_property
     def signed(self) -> Floats:
         """(C,): w_j p_j."""
@@ -311,6 +316,18 @@ def some_rows(n: int, clauses: int, rng: np.random.Generator) -> Any:
 def signs(n_clauses: int) -> Floats:
     """p: even clauses vote for class 1, odd ones against."""
     return np.where(np.arange(n_clauses) % 2 == 0, 1.0, -1.0)
+
+
+def by_turns(signed: Floats) -> NDArray[np.int64]:
+    """An order in which clauses vote for and against by turns, as the kernel has them.
+
+    Where there are fewer of one kind, one more that weighs nothing, and never fires, fills in.
+    """
+    ways = np.flatnonzero(signed >= 0.0), np.flatnonzero(signed < 0.0)
+    found = np.full((max(1, *map(len, ways)), 2), len(signed))
+    for side, way in enumerate(ways):
+        found[: len(way), side] = way
+    return found.ravel()
 
 
 def _sigmoid(score: Floats) -> Floats:

@@ -10,7 +10,7 @@ import math
 import numbers
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from copy import copy
 from typing import Any, ClassVar, Literal, Self
 
@@ -32,8 +32,9 @@ from trust_recourse.schema import Schema
 from trust_recourse.softmax import LeadScore, softmax
 from trust_recourse.tsetlin import banks as joint
 from trust_recourse.tsetlin import inference, store
-from trust_recourse.tsetlin.calibration import Calibrator, Method
+from trust_recourse.tsetlin.calibration import Calibrator, Method, Setting, temperature
 from trust_recourse.tsetlin.clauses import Clauses
+from trust_recourse.tsetlin.largest import LargestScore
 from trust_recourse.tsetlin.links import Link, Logistic, Votes, some_rows, vote_law
 from trust_recourse.tsetlin.literals import Binning, Literals, Thresholds
 from trust_recourse.tsetlin.rule_parts import RuleParts
@@ -88,7 +89,7 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
     validation_fraction: float = 0.0
     link: LinkName
     use_protected: bool
-    calibration: Method | None
+    calibration: Setting | None
     schema: Schema | None
     random_state: Seed
     verbose: bool
@@ -118,7 +119,7 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         "binning": ("values", "rows"),
         "link": ("margin", "vote", "logistic"),
         "use_protected": (False, True),
-        "calibration": (None, "isotonic", "sigmoid"),
+        "calibration": (None, "isotonic", "sigmoid", "temperature"),
         "na_cells": ("move", "keep"),
     }
 
@@ -156,11 +157,16 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         self.calibrator_ = None
         self.decision_threshold_: float | None = None
         self.wanted_: Any = None
-        if len(self.classes_) > 2:
-            return self._fit_banks(codes, target, rng)
-        if self.calibration is not None:
+        heat = 1.0
+        if self.calibration == "temperature":
+            heat = self._temperature(X, y, target, rng)
+        elif self.calibration is not None:
             self.calibrator_ = self._calibrate(self.calibration, X, y, target, rng)
-        return self._fit_two(codes, target, rng)
+        several = len(self.classes_) > 2
+        (self._fit_banks if several else self._fit_two)(codes, target, rng)
+        if heat != 1.0:
+            self._divide(heat)
+        return self
 
     def _fit_two(self, codes: Floats, target: NDArray[np.int8], rng: np.random.Generator) -> Self:
         self.banks_ = ()
@@ -270,7 +276,7 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
 
     def _refuse_other_machine(self) -> None:
         """Learning on needs the machine as it is: its size, its literals, and no calibrator."""
-        if self.calibrator_ is not None:
+        if self._settings["calibration"] is not None:
             raise ValueError(
                 "this machine was calibrated by fit, which learning on would undo; fit it anew"
             )
@@ -368,13 +374,41 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         self, method: Method, X: Any, y: Any, target: NDArray[np.int8], rng: np.random.Generator
     ) -> Calibrator:
         """One calibrator for the one final machine, from scores of rows held out of learning."""
+        raw = np.empty(len(target))
+        for held, machine, rows in self._folds(X, y, target, rng):
+            raw[held] = machine.raw_confidence(rows)
+        return Calibrator.fit(method, raw, target)
+
+    def _temperature(
+        self, X: Any, y: Any, target: NDArray[np.int8], rng: np.random.Generator
+    ) -> float:
+        """What log-odds are to be divided by, from those of rows held out of learning."""
+        scores = np.zeros((len(target), len(self.classes_)))
+        for held, machine, rows in self._folds(X, y, target, rng):
+            if machine.banks_:
+                scores[held] = machine.totals(machine._codes(rows))
+            else:
+                scores[held, 1] = machine._logistic("weights_").score(machine.clause_proba(rows))
+        return temperature(scores, np.asarray(target, np.int64))
+
+    def _divide(self, by: float) -> None:
+        """Make all log-odds so many times smaller."""
+        for machine in self.banks_ or (self,):
+            machine._conclude(machine.inclusion_, machine._logistic("weights_").divided(by))
+        self._clause_bank = None
+        if self.banks_:
+            self._bank()
+
+    def _folds(
+        self, X: Any, y: Any, target: NDArray[np.int8], rng: np.random.Generator
+    ) -> Iterator[tuple[NDArray[np.intp], Self, Any]]:
+        """Rows held out of learning, a machine that learnt from all others, and their values."""
         folds = min(CALIBRATION_FOLDS, int(np.bincount(target, minlength=2).min()))
         if folds < 2:
             raise ValueError(
-                f"calibration={method!r} needs at least 2 rows of each class to hold some out, "
-                f"given {folds}; set calibration=None"
+                f"calibration={self.calibration!r} needs at least 2 rows of each class to hold "
+                f"some out, given {folds}; set calibration=None"
             )
-        raw = np.empty(len(target))
         rows = X if isinstance(X, pd.DataFrame) else np.asarray(X)
         labels = np.asarray(y)
         split = StratifiedKFold(folds, shuffle=True, random_state=int(rng.integers(2**31)))
@@ -384,8 +418,7 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
             )
             take = rows.iloc if isinstance(rows, pd.DataFrame) else rows
             machine.fit(take[learnt], labels[learnt])
-            raw[held] = machine.raw_confidence(take[held])
-        return Calibrator.fit(method, raw, target)
+            yield held, machine, take[held]
 
     # ------------------------------------------------------------ exact inference
 
@@ -401,6 +434,11 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         if isinstance(self.banks_[0]._link, Logistic):
             return softmax(self._bank().totals(cells))
         return joint.largest_vote([bank.firing_at(cells) for bank in self.banks_])
+
+    def totals(self, codes: Floats) -> Floats:
+        """What several classes are compared by at rows of codes: scores, or probabilities."""
+        cells = self._literals.grid.cells(codes)
+        return self._bank().totals(cells) if self.link_ == "logistic" else self.proba_at(cells)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class with the larger probability; a tie of two goes to `classes_[1]`."""
@@ -497,22 +535,22 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         """The share of a class beside the strongest other, of several classes."""
         if not self.banks_:
             raise AttributeError("of two classes the confidence says which one wins")
-        return lambda wanted: LeadScore(self._bank(), wanted, strongest=True)
+        return lambda wanted: self._among_several(wanted, strongest=True)
 
-    @property
-    def score_of(self) -> Callable[[int], Score]:
-        """The confidence of the class at a position of `classes_`, and bounds on it.
+    def _among_several(self, wanted: int, strongest: bool) -> Score:
+        if self.link_ == "logistic":
+            return LeadScore(self._bank(), wanted, strongest)
+        banks = self.banks_
+        return LargestScore(
+            self._literals.grid, [bank._factors for bank in banks],
+            [bank._empty for bank in banks], wanted, strongest, self.proba_at,
+        )  # fmt: skip
 
-        By votes of several classes there are no bounds, so that the exact engine cannot be asked.
-        """
-        if self.banks_ and self.link_ != "logistic":
-            raise AttributeError("by votes of several classes there are no bounds")
-        return self._score_of
-
-    def _score_of(self, wanted: int) -> Score:
+    def score_of(self, wanted: int) -> Score:
+        """The confidence of the class at a position of `classes_`, and bounds on it."""
         grid = self._fitted().grid
         if self.banks_:
-            return LeadScore(self._bank(), wanted)
+            return self._among_several(wanted, strongest=False)
         if self._tables is None:
             self._tables = Tables(grid, self._factors, self._empty, self._link)
         score = LogisticScore if isinstance(self._link, Logistic) else MachineScore
@@ -625,10 +663,10 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
                 "Only binary classification is supported by link='margin'; of several classes, "
                 f"here {len(labels)} ({some(labels.tolist())}), take link='logistic' or 'vote'"
             )
-        if len(labels) > 2 and self.calibration is not None:
+        if len(labels) > 2 and self.calibration not in (None, "temperature"):
             raise ValueError(
-                f"calibration={self.calibration!r} with {len(labels)} classes: of several classes "
-                "there is none; set calibration=None, for the logistic link is fitted to be right"
+                f"calibration={self.calibration!r} with {len(labels)} classes: it is a map of one "
+                "confidence; of several take link='logistic' with calibration='temperature'"
             )
         if len(labels) > 2 and any(feature.monotone for feature in self.schema_):
             raise ValueError(
@@ -714,6 +752,11 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
                 raise ValueError(
                     f"{name}={value!r}; expected one of {', '.join(map(repr, allowed))}"
                 )
+        if self.calibration == "temperature" and self.link != "logistic":
+            raise ValueError(
+                f"calibration='temperature' with link={self.link!r}: it divides log-odds, which "
+                "link='logistic' has; of two classes take 'sigmoid' or 'isotonic' with this link"
+            )
         share = self.validation_fraction
         if not isinstance(share, numbers.Real) or not 0 <= share < 1:
             raise ValueError(
@@ -820,7 +863,9 @@ class PTMClassifier(_Machine):
         these are still read, known to audits and reports, and move no confidence.
     na_cells : what becomes of include-half mass when a clause fires on a false literal, a case the
         paper's tables leave open: "move" it like the rest, or "keep" it (for comparison; slower).
-    calibration : None, "isotonic" or "sigmoid", fitted on held-out folds.
+    calibration : None, or fitted on held-out folds "isotonic" or "sigmoid", a map on top of the
+        confidence of two classes; or "temperature", by which the log-odds of a logistic link, of
+        two classes or more, are divided.
     schema : kinds, categories and missing codes of the columns; inferred if None.
     n_jobs : threads; the model does not depend on it.
     random_state : seed of all chance in `fit`.
@@ -864,7 +909,7 @@ class PTMClassifier(_Machine):
         link: LinkName = "logistic",
         use_protected: bool = False,
         na_cells: Literal["move", "keep"] = "move",
-        calibration: Method | None = None,
+        calibration: Setting | None = None,
         schema: Schema | None = None,
         n_jobs: int | None = 1,
         random_state: Seed = None,
@@ -933,7 +978,7 @@ class TMClassifier(_Machine):
         binning: Binning = "values",
         link: LinkName = "margin",
         use_protected: bool = False,
-        calibration: Method | None = None,
+        calibration: Setting | None = None,
         schema: Schema | None = None,
         random_state: Seed = None,
         verbose: bool = False,

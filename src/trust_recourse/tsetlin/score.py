@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trust_recourse.cells import Cells, Floats, Grid, Kernel, Score, of_class, yes_interval
-from trust_recourse.tsetlin import bounds
+from trust_recourse.tsetlin import bounds, guess
 from trust_recourse.tsetlin.links import Link
 
 if TYPE_CHECKING:
@@ -44,15 +44,14 @@ class Tables(Kernel):
             np.concatenate(least),
             np.concatenate(most),
             logs,
-            logs.T,
             *(np.log(np.maximum(np.concatenate(t), bounds.FLOOR)) for t in (least, most)),
         ]
         starts = np.cumsum([0, *(part.size for part in parts)])[:-1]
         each = np.column_stack([n_cells, rows, first_cell])
-        heads = [*starts[:7], scale.kind, starts[7], len(factors), *starts[8:]]
+        heads = [*starts[:7], scale.kind, *starts[7:]]
         self.layout = np.array([d, C, *heads, *each.ravel()], np.int64)
         self.numbers = np.concatenate([part.ravel() for part in parts])
-        self.scratch = np.ones(12 * C + 8)  # where a search starts from
+        self.scratch = np.ones(18 * C + d + 8)  # where a search starts from
 
     def score(self, number: Floats) -> Floats:
         """The score of the link that a number stands for."""
@@ -72,6 +71,11 @@ class Tables(Kernel):
     def errors(self) -> Any:
         """Where the separable bound errs, see `bounds`."""
         return bounds.errors()
+
+    @property
+    def guess(self) -> Any:
+        """The local search, see `guess`."""
+        return guess.guess()
 
 
 class MachineScore(Score):
