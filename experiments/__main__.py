@@ -12,6 +12,7 @@ from experiments.frame import FULL, QUICK
 PARTS = (
     "table2",
     "reasons",
+    "dearer",
     "convergence",
     "sweep",
     "variation",
