@@ -16,9 +16,9 @@ HiGHS is asked the same of the first few of these people, in the two ways of `ad
 Coach about the EBM of HELOC at 0.5, the only target it has. Seconds are of CPU, the least of three
 runs where a run takes less than one; of ours they are those of `find` whole, from the person's row
 to the option that is shown, and those of the search alone are told apart (`search`); of HiGHS those
-of the solver, and what writing the problem takes is told apart (`writing`). Costs are counted again
-from the values, confidences asked of the library. Nobody may be cheaper than what we call optimal:
-then this ends with 1.
+of the solver, and what writing the problem takes is told apart (`writing`): both together are set
+beside `find`. Costs are counted again from the values, confidences asked of the library. Nobody may
+be cheaper than what we call optimal: then this ends with 1.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ class Door:
         recourse = self.recourse
 
         def find():
-            recourse._known.clear()  # what its library said: it is asked anew each time
+            recourse._known.clear()  # what its library said of rows: it is asked anew each time
             return recourse.find(x, level, time_limit=seconds)
 
         result, spent = short(find)
@@ -208,7 +208,8 @@ def questions(asked, options):
         door = Door(table, model, norm, library)
         asked.ask({"section": "read", **here}, lambda door=door: door.size)
         people = refused(door.X, library, options.rows)
-        door.recourse.find(people.iloc[0], 0.5)  # compiles what is on first use
+        for mode in ("at_least", "band"):  # at once, and by boxes: compiles what is on first use
+            door.recourse.find(people.iloc[0], 0.5, mode=mode)
         for number, (label, x) in enumerate(people.iterrows()):
             for level in LEVELS:
                 line = {"section": "questions", **here, "person": int(label), "level": level,

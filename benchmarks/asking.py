@@ -29,6 +29,7 @@ SETTINGS = {
     "paper": PAPER,
     "every value": PAPER | {"thresholds": "unique"},
     "hundred": PAPER | {"n_clauses": 100, "s": 2.0, "T": 20},
+    "four hundred": PAPER | {"n_clauses": 400, "s": 2.0, "T": 80},
 }
 
 

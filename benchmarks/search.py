@@ -61,7 +61,7 @@ AT_MOST_SECONDS = 60  # for each question, of wall clock
 LIMIT = {"time_limit": AT_MOST_SECONDS}
 SLOW_SECONDS = 5  # of CPU; a question that takes more is listed with the results
 TPE_PEOPLE = 2
-FEW = 5  # rows asked about where two links are compared
+BY_CLAUSES = ("paper", "hundred", "four hundred")  # settings of 20, 100 and 400 clauses
 HELOC_ROWS = 2_000  # to learn 100 clauses from: from all rows that takes some seven minutes
 MET = {">=": operator.ge, "<=": operator.le, "<": operator.lt}
 SAME_COST = 1e-9
@@ -171,7 +171,7 @@ def hundred():
 def logistic():
     """The logistic link beside margin on the same clauses, every feature free to move both ways."""
     rows = []
-    for table, setting in itertools.product((breast_cancer, heloc), ("paper", "hundred")):
+    for table, setting in itertools.product((breast_cancer, heloc), BY_CLAUSES):
         say("logistic: learning", table.__name__, setting)
         X, model = learnt(table, setting, HELOC_ROWS if table is heloc else None)
         schema, y = unlimited(model.schema_), table()[1]
@@ -180,27 +180,30 @@ def logistic():
             for link, machine in {"margin": model, "logistic": weighed(model, X, y)}.items()
         }
         both = [refused(recourse, X).index for recourse in ours.values()]
-        people = rows_of(X.loc[both[0].intersection(both[1])].sample(FEW, random_state=SEED))
+        people = rows_of(X.loc[both[0].intersection(both[1])].sample(20, random_state=SEED))
+        asked, what = {link: [] for link in ours}, f"{table.__name__}, {model.n_clauses} clauses"
         for level in (0.5, 0.7, 0.85):
-            what = f"{table.__name__}, {model.n_clauses} clauses, at least {level}"
-            say("logistic:", what)
-            asked = {
-                link: questions("logistic", f"{what}, {link}", recourse, people, level)
-                for link, recourse in ours.items()
-            }
-            rows += [row_of_proofs(f"{what}, {link}", of) for link, of in asked.items()]
-            rows.append(row_of_links(what, *asked.values()))
+            say("logistic:", what, level)
+            for link, recourse in ours.items():  # the links in turns
+                section = f"{what}, at least {level}, {link}"
+                asked[link] += questions("logistic", section, recourse, people, level)
+        rows += [row_of_proofs(f"{what}, {link}", of) for link, of in asked.items()]
+        rows.append(row_of_links(what, *asked.values()))
     return rows
 
 
 def row_of_links(what, margin, logistic):
-    """The seconds of one link in units of the other's, question by question, where both end."""
-    pairs = [(a, b) for a, b in zip(margin, logistic, strict=True) if a.proved and b.proved]
-    what = f"{what}: logistic / margin in CPU seconds, median of {len(pairs)} rows"
-    boxes = [median(each.nodes for each in of) for of in zip(*pairs, strict=True)]
-    detail = f"{boxes[1]:,.0f} boxes against {boxes[0]:,.0f} (medians)" if pairs else "none proved"
-    times = [b.seconds / a.seconds for a, b in pairs]
-    return shown(what, median(times) if pairs else None, detail)
+    """The median seconds to a proof of one link in units of the other's."""
+    theirs, ours = (median(each.pace for each in of) for of in (margin, logistic))
+    detail = f"{milliseconds(ours)} against {milliseconds(theirs)}; level by level "
+    by_level = [
+        median(each.pace for each in logistic if each.level == level)
+        / median(each.pace for each in margin if each.level == level)
+        for level in sorted({each.level for each in margin})
+    ]
+    detail += ", ".join(f"{ratio:.2f}" for ratio in by_level)
+    what = f"{what}: logistic / margin in CPU seconds, medians of {len(margin)} questions"
+    return row(what, ours / theirs, "<=", 1, detail)
 
 
 def questions(section, what, recourse, people, level, repeat=1):
