@@ -240,6 +240,13 @@ class Cost:
                 if feature.actions(own).allows(value):
                     self._measured(feature, own, value)
 
+    def related(self, schema: Schema) -> frozenset[str]:
+        """The features of which every allowed value counts, not only the cheapest of a cell.
+
+        Where changes are counted, a change that costs nothing still is one.
+        """
+        return schema.related | (schema.counted & self.functions.keys())
+
     def total(self, added: float) -> float:
         """d(x, x') from the sum of what the features add."""
         return math.sqrt(added) if self.root else added

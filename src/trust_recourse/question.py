@@ -18,7 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from trust_recourse.cost import Cost
-from trust_recourse.schema import ActionSet, Schema
+from trust_recourse.schema import ActionSet, FewChange, Schema
 from trust_recourse.schema.scalars import is_number, plain
 from trust_recourse.vocabulary import SPAN, Mode, PlausibleBy, outside
 from trust_recourse.wording import floored, near
@@ -170,6 +170,7 @@ class Question:
     n_trials: int | None = None
     random_state: int = 0
     decision_threshold: float | None = None
+    max_changes: int | None = None
 
     def __post_init__(self) -> None:
         given = self.confidence
@@ -198,7 +199,7 @@ class Question:
         _expect(self, "floor", "a confidence between 0 and 1", fraction)
         _expect(self, "decision_threshold", "a number between 0 and 1", fraction)
         _expect(self, "time_limit", f"a number {above}, or None", (0, math.inf))
-        for name in ("node_limit", "n_trials"):
+        for name in ("node_limit", "n_trials", "max_changes"):
             _expect(self, name, f"a whole number {above}, or None", (0, math.inf), whole=True)
         _expect(self, "random_state", "a whole number from 0 up", (-1, 2**32), whole=True)
         if self.floor is not None and self.min_radius is None:
@@ -221,12 +222,17 @@ class Question:
         """The schema under its locks and limits, which may be named by labels."""
         for name, (lower, upper) in self.limits.items():
             schema = schema.limit(schema.name_of(name), lower, upper)
-        return schema.lock(*map(schema.name_of, self.lock))
+        schema = schema.lock(*map(schema.name_of, self.lock))
+        if self.max_changes is None or self.max_changes >= len(schema.levers):
+            return schema
+        return schema.relate(FewChange(schema.levers, self.max_changes))
 
     @property
     def without_rules(self) -> Question:
         """The same to a recourse that has its cost, locks, limits and threshold already."""
-        return replace(self, cost=None, lock=(), limits={}, decision_threshold=None)
+        return replace(
+            self, cost=None, lock=(), limits={}, max_changes=None, decision_threshold=None
+        )
 
     def extra_constraints(self, threshold: float) -> str:
         """In words, what an answer must be beside confident enough; '' if nothing."""

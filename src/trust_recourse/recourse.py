@@ -37,9 +37,9 @@ from trust_recourse.question import (
     changed,
 )
 from trust_recourse.result import EXTRA, Result, of_model, read, unproved
-from trust_recourse.schema import ActionSet, Schema, SchemaError
+from trust_recourse.schema import ActionSet, Relation, Schema, SchemaError
 from trust_recourse.schema.scalars import plain
-from trust_recourse.search.diverse import diverse
+from trust_recourse.search.diverse import diverse, levers, repeats
 from trust_recourse.search.engines import BY_TRIAL, NAMES, UNREAD, Engine, asking, lacking
 from trust_recourse.search.exact import Answer, Exact, Keep, Robust
 from trust_recourse.softmax import beside_strongest
@@ -57,10 +57,13 @@ REMEMBERED = 256  # rows that a library was asked about
 CLOSE = 1e-9  # an answer this near to its bound, relatively, is the optimum
 
 
+Known = tuple[Point, Status, float]  # with the lower bound on what reaches the target so
+
+
 class Answers(NamedTuple):
     """What an engine gave for one target."""
 
-    points: list[tuple[Point, Status, float]]  # with the lower bound on what reaches the target
+    points: list[Known]
     status: Status
     nodes: int = 0
     pareto: tuple[Point, ...] = ()
@@ -217,6 +220,7 @@ class Recourse:
         cost: str | Mapping[str, float] | Cost | None = None,
         lock: Sequence[str] = (),
         limits: Mapping[str, Limit] | None = None,
+        max_changes: int | None = None,
         n_options: int = 1,
         min_distance: float | None = None,
         engine: Engine = "auto",
@@ -244,8 +248,9 @@ class Recourse:
         lock : features that may not change, beside the schema's.
         limits : from where to where a feature may move at most, such as {"loan": (None, 5000)},
             within the schema's own bounds.
-        n_options : further options are other ways: each is the cheapest that leaves alone something
-            of what each option before it changes, so that none merely adds to another.
+        max_changes : how many features may change at most; those that follow others do not count.
+        n_options : further options are other ways: each is the cheapest that leaves alone at least
+            half of what each cheaper way changes. One that is a part of another is not shown.
         min_distance : options lie at least that far apart instead, in units of the cost, and are
             the cheapest among the cheapest points of the model's cells.
         engine : "exact" gives proofs, on models with cells; "auto" is exact where it can be, else
@@ -277,7 +282,7 @@ class Recourse:
         question = made(
             levels, mode, tolerance, cost, lock, limits or {}, n_options, min_distance,
             min_radius, floor, plausible, gap, node_limit, time_limit, engine, n_trials,
-            random_state, decision_threshold,
+            random_state, decision_threshold, max_changes,
         )  # fmt: skip
         return self.ask(x, question, certify=certify, verbose=verbose)
 
@@ -710,11 +715,7 @@ class Recourse:
         status = Status.OPTIMAL if proved else Status.FEASIBLE
         more = self._at_a_distance if question.min_distance is not None else self._other_ways
         nodes, others = (first.nodes, []) if first.stopped else more(engine, kept, first)
-        return Answers(
-            [(first.point, status, bound), *((point, Status.FEASIBLE, bound) for point in others)],
-            status,
-            nodes,
-        )
+        return Answers([(first.point, status, bound), *others], status, nodes)
 
     def _cheapest(self, engine: Exact, keep: Keep | None, gap: float) -> Answer:
         """The cheapest that its library, too, finds enough.
@@ -752,7 +753,7 @@ class Recourse:
             return target.met(float(beside_strongest(said[None], self.wanted_at)[0]))
         return target.met(float(said[self.wanted_at]))
 
-    def _at_a_distance(self, engine: Exact, kept: _Kept, first: Answer) -> tuple[int, list[Point]]:
+    def _at_a_distance(self, engine: Exact, kept: _Kept, first: Answer) -> tuple[int, list[Known]]:
         """Boxes opened, and the answers after the first that lie apart from those before."""
         nodes, answer = first.nodes, first
         while answer.point is not None:
@@ -761,28 +762,33 @@ class Recourse:
                 break
             answer = self._cheapest(engine, kept.take, kept.question.gap)
             nodes += answer.nodes
-        return nodes, kept.chosen[1:]
+        bound = first.lower_bound
+        return nodes, [(point, Status.FEASIBLE, bound) for point in kept.chosen[1:]]
 
-    def _other_ways(self, engine: Exact, kept: _Kept, first: Answer) -> tuple[int, list[Point]]:
-        """Boxes opened, and the answers after the first that do not merely add to another."""
+    def _other_ways(self, engine: Exact, kept: _Kept, first: Answer) -> tuple[int, list[Known]]:
+        """Boxes opened, and the answers after the first that pull other levers."""
         assert first.point is not None
         action_set, question, nodes = engine.problem.action_set, kept.question, first.nodes
         keep = kept.take if question.plausible else None
 
-        def ask(locked: frozenset[int]) -> Answer:
+        def ask(relations: Sequence[Relation]) -> Answer:
             nonlocal nodes
             if question.node_limit is not None and nodes >= question.node_limit:
                 return Answer(None, 0.0, True, 0)
-            schema = action_set.schema.lock(*(action_set.schema.names[f] for f in sorted(locked)))
+            schema = action_set.schema.relate(*relations)
             problem = replace(engine.problem, action_set=schema.action_set_of(action_set.own))
             answer = self._cheapest(engine.about(problem, nodes), keep, question.gap)
             nodes += answer.nodes
             return answer
 
-        found = list(
-            itertools.islice(diverse(action_set.own, first.point, ask), question.n_options)
-        )
-        return nodes, found[1:]
+        ways = diverse(action_set, first.point, ask)
+        found: list[Known] = []
+        for answer in itertools.islice(ways, question.n_options - 1):
+            assert answer.point is not None
+            proved = keep is None and answer.lower_bound >= answer.point.cost * (1.0 - CLOSE)
+            status = Status.OPTIMAL if proved else Status.FEASIBLE
+            found.append((answer.point, status, answer.lower_bound))
+        return nodes, found
 
     def _tried(self, problem: Problem, question: Question, verbose: bool) -> list[Point]:
         engine = BY_TRIAL[question.engine]
@@ -890,7 +896,7 @@ class _Kept:
         self.refused = math.inf  # the cost of the cheapest point that was found implausible
 
     def take(self, point: Point) -> bool:
-        if any(self._alike(point.codes, other.codes) for other in self.chosen):
+        if any(self._alike(point, other) for other in self.chosen):
             return False
         test = self.question.plausible
         assert not isinstance(test, str)
@@ -899,9 +905,8 @@ class _Kept:
         self.refused = min(self.refused, point.cost)
         return False
 
-    def _alike(self, a: Floats, b: Floats) -> bool:
+    def _alike(self, a: Point, b: Point) -> bool:
         if self.question.min_distance is not None:
             cost, schema = self.recourse.cost, self.recourse.schema
-            return cost.between(schema.features, a, b) < self.question.min_distance
-        own = self.problem.action_set.own
-        return changed(own, b) <= changed(own, a)
+            return cost.between(schema.features, a.codes, b.codes) < self.question.min_distance
+        return repeats(*(levers(self.problem.action_set, each) for each in (a, b)))

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 KIND, FORMAT = "trust-recourse result", 3
 READ = (2, 3)  # format 2 had no question
 NAMED = 3  # features that a line about them names
+OTHER = "the cheapest that leaves alone at least half of what each cheaper way changes"
 EXTRA = "a plausibility test or min_radius"  # that no proof covers
 FEW_BOXES, SOME_BOXES = 64, 4096  # of a proof: no better one is looked for, and it is given up
 
@@ -388,11 +389,10 @@ class Result:
         own = [o for o in self.options if o.target == asked.target]
         before = own[: own.index(asked)]
         if before and self.engine == "exact":
-            other = not any(set(o.changes) <= set(asked.changes) for o in before)
-            leaves = ": it leaves alone something of what each option before it changes" * other
             name = option_name(self.options.index(own[0])).capitalize()
             least = f" {name} is the cheapest." if own[0].status is Status.OPTIMAL else ""
-            return f"Another way{leaves}.{least}"
+            proved = asked.status is Status.OPTIMAL
+            return f"Another way{f': {OTHER}' * proved}.{least}"
         if asked.status is Status.FEASIBLE and self.engine == "exact":
             least = f"Nothing that costs less than {asked.lower_bound:.4g} reaches it."
             return f"{asked.status.sentence} {least}"

@@ -185,7 +185,7 @@ def _find(court: Court) -> None:
 
 
 def _check_answer(court: Court, result, target, most: int) -> None:
-    """The status, then each option: the cheapest that does not merely add to one before it."""
+    """The status, then each option: the cheapest that repeats none before it."""
     rows, status, name = court.rows, result.status[target], f"find {target}"
     options = [option for option in result.options if option.target == target]
     left = met(target, rows.confidence)
@@ -196,7 +196,7 @@ def _check_answer(court: Court, result, target, most: int) -> None:
         court.law(False, f"{name}: {status}, but by enumeration {expected}")
         return
     court.law(bool(options) == left.any(), f"{name}: {status} with {len(options)} options")
-    changed = rows.changed(rows.codes)
+    ways = []
     for k, option in enumerate(options):
         which, codes = f"{name}, option {k + 1}", court.codes(option.x)
         exact = court.point(which, codes, option.cost, option.confidence)
@@ -204,19 +204,47 @@ def _check_answer(court: Court, result, target, most: int) -> None:
         actions = rows.changed(codes)
         names = {f.name for f, moved in zip(court.case.schema, actions, strict=True) if moved}
         court.law(set(option.changes) == names, f"{which}: says it changes {option.changes}")
-        least = rows.least(left)
+        least = _next_least(rows, left, ways)
         court.law(
             least is None or no_dearer(exact, least),
             f"{which}: {told(exact)}, but {told(least)} is enough",
         )
-        if k == 0:
-            bound = before_root(court.case.cost, option.lower_bound)
-            proved = option.lower_bound <= option.cost and no_dearer(exact, bound)
-            court.law(proved, f"{which}: cost {option.cost!r}, bound {option.lower_bound!r}")
-        left &= ~changed[:, actions].all(axis=1)
+        bound = before_root(court.case.cost, option.lower_bound)
+        proved = option.lower_bound <= option.cost and no_dearer(exact, bound)
+        court.law(proved, f"{which}: cost {option.cost!r}, bound {option.lower_bound!r}")
+        court.law(k == 0 or option.status is Status.OPTIMAL, f"{which}: {option.status}")
+        alike = any(
+            (actions <= way).all() or (actions & way).sum() > way.sum() // 2 for way in ways
+        )
+        court.law(not alike, f"{which}: repeats one before it")
+        _leave(rows, left, ways, actions)
     if status is Status.OPTIMAL:
         court.count("further options", len(options) - 1)
-        court.law(len(options) == most or not left.any(), f"{name}: there is another way")
+        ended = _next_least(rows, left, ways) is None
+        court.law(len(options) == most or ended, f"{name}: there is another way")
+
+
+def _leave(rows: Rows, left, ways, way) -> None:
+    """After a way only rows are left that leave alone at least half of what it changes."""
+    left &= (rows.changed(rows.codes) & way).sum(axis=1) <= way.sum() // 2
+    ways.append(way)
+
+
+def _next_least(rows: Rows, left, ways):
+    """What the next way to show costs; None if there is none, or ties let it be either of two.
+
+    One that is a part of another is a way, but not shown.
+    """
+    changed = rows.changed(rows.codes)
+    while left.any():
+        least = min(rows.costs[left])
+        found = np.unique(changed[left & (rows.costs == least)], axis=0)
+        if not any((found[0] <= way).all() for way in ways):
+            return least * rows.unit
+        if len(found) > 1:
+            return None
+        _leave(rows, left, ways, found[0])
+    return None
 
 
 def _limited(court: Court) -> None:

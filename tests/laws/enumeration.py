@@ -95,7 +95,11 @@ def may_become(feature, own, code):
     if same(own, code):
         return True
     low, high = limits(feature, own)
-    if not low <= code <= high or math.isinf(code):
+    if not low <= code <= high or math.isinf(code) or too_little(feature, own, code):
+        return False
+    if not numeric(feature) and any(
+        forbids(feature, move, own, code) for move in feature.forbidden
+    ):
         return False
     if not numeric(feature):
         stride = int(feature.step or 1)
@@ -104,6 +108,29 @@ def may_become(feature, own, code):
         return False
     step = feature.step and meant(feature.step)
     return step is None or float(round(Fraction(code) / step) * step) == code
+
+
+def too_little(feature, own, code):
+    """Whether a change is less than is worth asking for."""
+    if feature.min_change is None or math.isnan(own):
+        return False
+    ends = (float(meant(own) + way * meant(feature.min_change)) for way in (-1, 1))
+    low, high = ends
+    return low < code < high
+
+
+def worded(label):
+    return label if isinstance(label, str) else f"{label:g}"
+
+
+def forbids(feature, move, own, code):
+    """Whether a move such as `a -> b`, where * is anything, is this one."""
+    texts = [worded(label) for label in labels(feature)]
+    ends = (end.strip() for end in move.split("->"))
+    each = zip(ends, (own, code), strict=True)
+    return all(
+        end == "*" or (not math.isnan(at) and texts[int(at)] == end) for end, at in each
+    ) and not math.isnan(own)
 
 
 def listed(feature, own, probes):
@@ -139,6 +166,8 @@ def probes_of(feature, own, thresholds, rng):
     """
     marks = [*thresholds, *(end for end in (feature.lower, feature.upper) if end is not None)]
     marks = [float(mark) for mark in marks] + ([] if math.isnan(own) else [own]) or [0.0]
+    if feature.min_change is not None and not math.isnan(own):
+        marks += [float(meant(own) + way * meant(feature.min_change)) for way in (-1, 1)]
     room = 2 * (feature.step or feature.scale)
     low, high = min(marks) - room, max(marks) + room
     sides = [math.nextafter(mark, way) for mark in marks for way in (-INF, INF)]
@@ -148,9 +177,19 @@ def probes_of(feature, own, thresholds, rng):
 # ---------------------------------------------------------------- relations and costs
 
 
-def keeps(relation, a, b, own):
+def keeps(relation, codes, own):
     """Whether rows with these codes of its features keep a relation, given one's own codes."""
-    if not hasattr(relation, "by"):
+    kind, moved = type(relation).__name__, (~same(codes, own)).sum(axis=1)
+    if kind == "FewChange":
+        return moved <= relation.most
+    if kind == "Together":
+        return (moved == 0) | (moved == codes.shape[1])
+    if kind == "OneOf":
+        ones = (codes == 1).sum(axis=1)
+        known = ((codes == 0) | (codes == 1)).all(axis=1)
+        return known & ((ones == 1) | (relation.at_most & (ones == 0)))
+    a, b = codes.T
+    if kind == "AtMost":
         return ~(a > b)
     stays = same(a, own[0])
     if math.isnan(own[1]):
@@ -265,8 +304,8 @@ def keeping(schema, own, codes):
     kept = np.ones(len(codes), dtype=bool)
     place = {feature.name: k for k, feature in enumerate(schema)}
     for relation in schema.relations:
-        i, j = place[relation.a], place[relation.b]
-        kept &= keeps(relation, codes[:, i], codes[:, j], (float(own[i]), float(own[j])))
+        at = [place[name] for name in relation.names]
+        kept &= keeps(relation, codes[:, at], own[at])
     return kept | same(codes, own).all(axis=1)
 
 

@@ -14,11 +14,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from laws.enumeration import Rows, TooManyRowsError, code_of, is_blank, labels, numeric
+from laws.enumeration import Rows, TooManyRowsError, code_of, is_blank, labels, numeric, worded
 from trust_recourse import Cost, Feature, PTMClassifier, Schema, TMClassifier
 from trust_recourse.cells import Grid
 from trust_recourse.question import Target
-from trust_recourse.schema import AtMost, Implication, Relation
+from trust_recourse.schema import (
+    AtMost,
+    FewChange,
+    Implication,
+    OneOf,
+    Relation,
+    Together,
+)
 from trust_recourse.sums import Additive
 from trust_recourse.tsetlin.calibration import Calibrator
 from worlds import with_rules
@@ -148,13 +155,17 @@ def a_number(rng, name, kind, room):
         return float(repr(round(unit * (k + rng.random() * off), one_of(rng, 3, 9, 17))))
 
     told = manners(rng, counted=True)
+    if chance(rng, 0.1):
+        told["min_change"] = float(abs(value(1, size // 2 + 2)) or unit)
     near = max(1, size // one_of(rng, 2, 8))  # to the ends, so that much lies between the bounds
     bounds = sorted((value(first, first + near), value(first + size - near, first + size)))
     for end, bound in zip(("lower", "upper"), bounds, strict=True):
         if chance(rng, 0.8):
             told[end] = bound
     if chance(rng, 0.2):
-        told["max_change"] = float(abs(value(1, size + 1)) or unit)
+        told["max_change"] = max(
+            float(abs(value(1, size + 1)) or unit), told.get("min_change", 0.0)
+        )
     if chance(rng, 0.3):
         told["missing"] = one_of(rng, (None,), (value(),), (value(), None), (int(-9 * unit) or -9,))
     feature = Feature(name, kind, step=step, **told)
@@ -170,6 +181,11 @@ def a_listed(rng, name, kind, room):
     if kind != "boolean":
         names = one_of(rng, list("abcdef"), [10.0, 2.0, 3.5, -1.0, 0.0, 7.0])
         told["values"] = tuple(names[:size])
+        ends = [*map(worded, names[:size]), "*"]
+        if chance(rng, 0.2):
+            told["forbidden"] = tuple(
+                {f"{one_of(rng, *ends)} -> {one_of(rng, *ends[:-1])}" for _ in range(2)}
+            )
     if kind == "ordinal":
         if chance(rng, 0.3):
             told["step"] = float(rng.integers(1, 3))
@@ -210,9 +226,22 @@ def with_relations(rng, schema):
     for _ in range(int(rng.integers(1, 4))):
         if len(names) < 2:
             break
-        relation = a_relation(rng, *(schema[n] for n in rng.choice(names, 2, replace=False)))
+        few = [str(n) for n in rng.permutation(names)[: int(rng.integers(2, 5))]]
+        group = a_group(rng, schema, few) if chance(rng, 0.4) else None
+        relation = group or a_relation(rng, *(schema[n] for n in few[:2]))
         relations += [relation] if relation is not None else []
     return Schema(schema.features, tuple(relations))
+
+
+def a_group(rng, schema, names) -> Relation | None:
+    """How many of some features change, or which together; or which one of them is 1."""
+    every = [*schema.names]
+    kinds = [
+        FewChange(every, int(rng.integers(1, len(every)))), FewChange(names, 1), Together(names),
+    ]  # fmt: skip
+    if all(schema[name].kind in ("boolean", "number", "integer") for name in names):
+        kinds.append(OneOf(names, chance(rng, 0.5)))
+    return one_of(rng, *kinds)
 
 
 def listable(feature):

@@ -35,7 +35,7 @@ class Offered:
         self.feature, self.actions = problem.action_set.schema[f], problem.action_set.actions[f]
         self.f, self.cost, self.reader, self.codes = f, problem.cost, reader, codes
         self.n_cells = int(reader.sizes[f])
-        self.related = self.feature.name in problem.action_set.schema.related
+        self.related = self.feature.name in problem.cost.related(problem.action_set.schema)
 
     def check(self) -> None:
         """The candidates are allowed, and no more than needed."""
@@ -148,7 +148,7 @@ def on_steps(f: int, problem: Problem, reader: Reader, codes: Floats, goal: floa
     feature, actions = problem.action_set.schema[f], problem.action_set.actions[f]
     own, cost, known = actions.own, problem.cost, codes[~np.isnan(codes)]
     low, high = actions.destinations(-math.inf, math.inf) or (math.inf, -math.inf)
-    related = feature.name in problem.action_set.schema.related
+    related = feature.name in cost.related(problem.action_set.schema)
     if not related and feature.name not in cost.functions:
         flat = math.isnan(own) or cost.l1 == cost.l2 == 0.0
         far = math.inf

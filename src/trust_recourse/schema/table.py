@@ -78,6 +78,10 @@ class ActionSet:
         """The relations that every change must keep."""
         return self.schema.relations
 
+    def completed(self, codes: Floats) -> Floats:
+        """A row with the values that follow from its others."""
+        return codes
+
     @property
     def own(self) -> Floats:
         """The person's own codes."""
@@ -172,8 +176,18 @@ class Schema:
 
     @cached_property
     def related(self) -> frozenset[str]:
-        """The features that stand in a relation."""
-        return frozenset(name for relation in self.relations for name in relation.names)
+        """The features whose values something looks at beside the model and the cost."""
+        return frozenset(n for each in self.relations if each.by_value for n in each.names)
+
+    @cached_property
+    def levers(self) -> tuple[str, ...]:
+        """The features that a person may be asked to change."""
+        return tuple(feature.name for feature in self if feature.movable)
+
+    @cached_property
+    def counted(self) -> frozenset[str]:
+        """The features of which a relation counts how many change."""
+        return frozenset(n for each in self.relations if not each.by_value for n in each.names)
 
     def _no_feature(self, name: str) -> str:
         hint = near(name, self.names) or f"; the features are {some(self.names)}"

@@ -36,10 +36,11 @@ def candidates(grid: Grid, action_set: ActionSet, cost: Cost) -> list[Candidates
         Candidates(row.codes[a:b], row.cells[a:b], row.costs[a:b])
         for a, b in pairwise(row.first.tolist())
     ]
-    for name in sorted({*schema.related, *cost.functions, *lattice.uneven}, key=schema.position):
+    related = cost.related(schema)
+    for name in sorted({*related, *cost.functions, *lattice.uneven}, key=schema.position):
         f = schema.position(name)
         if schema[f].movable:
-            asked = (Same(schema), Same(grid), Same(cost), name in schema.related)
+            asked = (Same(schema), Same(grid), Same(cost), name in related)
             found[f] = _one_by_one(*asked, f, float(own[f]))
     if missing.any():
         last = grid.cells(own[None])[0]
@@ -85,7 +86,7 @@ class _Lattice:
     step in it, NaN where there are none. A category is cut between all its codes.
     """
 
-    uneven: list[str]  # continuous features with holes, where they have codes for missing
+    uneven: list[str]  # features with holes that no step tells
     feature: Ints  # the feature of each cell
     bounds: Ints  # where each feature's cells begin, and where the last one's end
     cell: NDArray[np.int32]  # the number of each cell within its feature
@@ -106,7 +107,7 @@ def _lattice(schema: Same, grid: Same) -> _Lattice:
     of = np.repeat(np.arange(len(sizes)), sizes)
     left, right, least, most = np.concatenate(cells, axis=1)
     return _Lattice(
-        uneven=[f.name for f in features if f.step is None and f.actions(math.nan).never],
+        uneven=[f.name for f in features if _uneven(f)],
         feature=of,
         bounds=np.append(start, len(of)),
         cell=(np.arange(len(of)) - start[of]).astype(np.int32),
@@ -116,6 +117,12 @@ def _lattice(schema: Same, grid: Same) -> _Lattice:
         most=most,
         units=Units.of(features).at(of),
     )
+
+
+def _uneven(feature: Feature) -> bool:
+    """Whether its values have holes: codes for missing in a range, or moves that are ruled out."""
+    coded = feature.step is None and len(feature.actions(math.nan).never) > 0
+    return coded or feature.min_change is not None or len(feature.forbidden) > 0
 
 
 def _steps(feature: Feature, ends: Floats) -> Floats:

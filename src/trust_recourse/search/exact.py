@@ -247,7 +247,7 @@ class Exact:
         else:
             found = [piece.candidates for piece in self._pieces]
         rising = problem.target.mode == "at_least" or self.scope == "furthest"
-        accept = self._answers if self.scope == "cheapest" else None
+        accept = self.answers if self.scope == "cheapest" else None
         room = None if self.robust is None else (self.robust.radius, self.robust.floor)
         wish = Wish(*problem.target.interval, rising and self.scope != "any", accept, room)
         listed = self.score.listed(found, problem.action_set, problem.cost, wish)
@@ -256,7 +256,8 @@ class Exact:
     def _at_once(self) -> Answer | None:
         """The cheapest answer where the score has a search of its own."""
         action_set, target, cost = self.problem.action_set, self.problem.target, self.problem.cost
-        if self.scope != "cheapest" or target.mode != "at_least" or action_set.relations:
+        more = action_set.relations or any(each.hole for each in action_set.actions)
+        if self.scope != "cheapest" or target.mode != "at_least" or more:
             return None
         found = self.score.cheapest(
             lambda: in_a_row(self.score.grid, action_set, cost), action_set, cost,
@@ -318,13 +319,13 @@ class Exact:
         low, high, side = self._interval(score)
         asked = _about(score, features)._replace(low=low, high=high, side=side)
         schema = self.problem.action_set.schema
-        related = frozenset(map(schema.position, schema.related))
-        found = score.reduce(features, asked, incumbent, related, self._answers, self._deadline)
+        related = frozenset(map(schema.position, self.problem.cost.related(schema)))
+        found = score.reduce(features, asked, incumbent, related, self.answers, self._deadline)
         if found is not None and not all(len(each.codes) for each in found.features):
             raise ValueError("the score's reduce() left a feature without any value")
         return found
 
-    def _answers(self, codes: Floats) -> bool:
+    def answers(self, codes: Floats) -> bool:
         """Whether a point is an answer, by the model's own word."""
         return self._accepts(self._at(codes, 0.0), np.empty(0, np.int64))
 

@@ -209,7 +209,7 @@ class SlopedScore(Score):
         self, features: Sequence[Candidates], action_set: ActionSet, cost: Cost, wish: Wish
     ) -> Reduction:
         """Of each number with a slope every value on its steps that may matter."""
-        card, found, related = self.card, [*features], action_set.schema.related
+        card, found, related = self.card, [*features], cost.related(action_set.schema)
         free = (f for f in card.sloped if action_set.actions[f].free)
         moving = [f for f in free if action_set.schema[f].name not in related]
         reach = _Reach(self, action_set, cost, wish, moving)

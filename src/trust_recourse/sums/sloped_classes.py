@@ -60,7 +60,7 @@ class SlopedLead(Lead):
         self, features: Sequence[Candidates], action_set: ActionSet, cost: Cost, wish: Wish
     ) -> Reduction:
         """Of each number with a slope every value on its steps, and no dearer than need be."""
-        related, most = action_set.schema.related, math.inf
+        related, most = cost.related(action_set.schema), math.inf
         numbers = [
             _Number(action_set, cost, f)
             for f in self.model.sloped

@@ -112,6 +112,7 @@ class Terms(RequestBody):
     limits: Annotated[dict[Named, Limit], Field(max_length=ENTRIES)] = _part(
         {}, "limits", 'Such as {"loan": [null, 5000]}.'
     )
+    max_changes: Count | None = _part(None, "max_changes")
     cost: Literal["l0", "l1", "l2"] | Mixture | None = _part(None, "cost", "The server's if null.")
     threshold: Level | None = _part(None, "decision_threshold", "The server's if null.")
 

@@ -46,14 +46,14 @@ def badge(result: Result, at: int) -> Badge:
     """What is known of one option."""
     option, sentence = result.options[at], result.sentence(at)
     first = next(i for i, o in enumerate(result.options) if o.target == option.target)
+    if at > first and result.engine == "exact":
+        return Badge("Another way", "alt_route", sentence, option.status is Status.OPTIMAL)
     if option.status is Status.OPTIMAL:
         return Badge("Proved cheapest", "verified", sentence, True)
     if option.status is Status.ALREADY_MET:
         return Badge("Nothing to change", "check_circle", sentence, True)
     if result.engine != "exact":
         return Badge("Found by trial", "science", sentence, False)
-    if at > first:
-        return Badge("Another way", "alt_route", sentence, False)
     above = f"{option.gap / option.cost:.1%}" if option.cost else "0 %"
     return Badge(f"Within {above} of the least", "timelapse", sentence, False)
 
