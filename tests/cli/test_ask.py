@@ -615,7 +615,9 @@ def test_only_the_first_of_several_ways_is_called_the_cheapest(who, recourse):
     assert len(result.options) == 2
     first, second = result.status_sentences(next(iter(result.status)))
     assert first == "Option 1: This is the cheapest allowed change; nothing cheaper reaches it."
-    assert second.startswith("Option 2: Another way: the cheapest that leaves alone at least half of")
+    assert second.startswith(
+        "Option 2: Another way: the cheapest that leaves alone at least half of"
+    )
     assert second.endswith("Option 1 is the cheapest.")
     asked = f"find {who} --confidence 0.6 --options 2"
     assert f"at least 0.6: {first} {second}" in flat(ask(asked).stdout)

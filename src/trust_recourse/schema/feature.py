@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from pandas.api.types import infer_dtype
 
 from trust_recourse.schema.actions import FeatureActions
+from trust_recourse.schema.derived import Formula
 from trust_recourse.schema.errors import SchemaError
 from trust_recourse.schema.scalars import (
     BLANKS,
@@ -78,6 +79,10 @@ class Feature:
         direction   increase or decrease: the only way it may move
         max_change  the furthest it may move, in its own units (levels, for an ordinal)
         min_change  the least move worth asking for, in its own units; staying is no move
+        derived     how it follows from other columns, computed and not chosen: `loan / price`, sums
+                    and differences with weights, min(a, b), max(a, b); or `moves by 0.5 * loan`,
+                    from its own value on. It is rounded to its step, costs nothing, and its bounds
+                    hold for what is computed
         forbidden   moves that are ruled out, each as `Master -> Bachelor`, of a category or an
                     ordinal; * stands for any value
         weight      a change is multiplied by it in the cost
@@ -106,6 +111,7 @@ class Feature:
     monotone: Monotone | None = None
     min_change: float | None = None
     forbidden: tuple[str, ...] = ()
+    derived: str = ""
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name.strip():
@@ -118,7 +124,8 @@ class Feature:
             self._expect_one_of("direction", get_args(Direction))
         if self.monotone is not None:
             self._expect_one_of("monotone", get_args(Monotone))
-        for field, kind in {"unit": str, "label": str, "mutable": bool, "protected": bool}.items():
+        texts, truths = ("unit", "label", "derived"), ("mutable", "protected")
+        for field, kind in {**dict.fromkeys(texts, str), **dict.fromkeys(truths, bool)}.items():
             self._set(field, plain(getattr(self, field)))
             if not isinstance(getattr(self, field), kind):
                 self._fault(field, "text" if kind is str else "true or false")
@@ -127,6 +134,9 @@ class Feature:
         self._settle_amounts()
         self._settle_bounds()
         self._settle_forbidden()
+        if self.derived and (not self.numeric or self.min_change is not None):
+            self._fault("derived", "nothing, unless it is a number or an integer of any change")
+        _ = self.formula  # which reads it
 
     def _fault(self, field: str, expected: str) -> NoReturn:
         given = getattr(self, field)
@@ -214,6 +224,14 @@ class Feature:
     def title(self) -> str:
         """The label, or the name where there is none."""
         return self.label or self.name
+
+    @cached_property
+    def formula(self) -> Formula | None:
+        """How it follows from other columns, if it does."""
+        try:
+            return Formula.read(self.derived) if self.derived else None
+        except SchemaError as error:
+            raise SchemaError(f"feature {self.name!r}, field {error}") from None
 
     @property
     def movable(self) -> bool:
@@ -345,6 +363,11 @@ class Feature:
         rules += self._ruled_out(own, value)
         rules = rules or ["{title} must be a multiple of {step}"]
         return tuple(rule.format(**words) for rule in rules)
+
+    def must_follow(self, computed: float) -> str:
+        """The sentence that refuses another value than the computed one of a derived column."""
+        value = "nothing" if math.isnan(computed) else self.describe(computed)
+        return f"{self.title} follows from others ({self.derived}): it must be {value}"
 
     def _limits(self, own: float) -> Iterator[tuple[float, float, str]]:
         """Yield the rules on a destination: the interval that each leaves, and its sentence."""

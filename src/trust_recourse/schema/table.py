@@ -17,6 +17,7 @@ from pandas.api.types import is_numeric_dtype
 
 from trust_recourse.files import FileError, read_whole, write_whole
 from trust_recourse.schema.actions import FeatureActions
+from trust_recourse.schema.derived import Follows, completed
 from trust_recourse.schema.errors import SchemaError, refuse_repeated
 from trust_recourse.schema.feature import Feature, Labels
 from trust_recourse.schema.infer import as_table, inferred, refuse_unfinished
@@ -32,7 +33,7 @@ from trust_recourse.schema.text import (
     refuse_unknown_fields,
     to_yaml,
 )
-from trust_recourse.wording import near, some
+from trust_recourse.wording import near, some, written
 
 Codes: TypeAlias = Value | Sequence[Value | None]
 Rows: TypeAlias = "pd.DataFrame | pd.Series[Any] | Mapping[str, Any] | NDArray[Any]"
@@ -78,9 +79,14 @@ class ActionSet:
         """The relations that every change must keep."""
         return self.schema.relations
 
+    @cached_property
+    def follows(self) -> tuple[Follows, ...]:
+        """How this person's derived columns follow from the others."""
+        return self.schema.follows(self.own)
+
     def completed(self, codes: Floats) -> Floats:
-        """A row with the values that follow from its others."""
-        return codes
+        """A row with the values that follow from its others; NaN where one cannot be computed."""
+        return completed(codes, self.follows) if self.schema.derived else codes
 
     @property
     def own(self) -> Floats:
@@ -112,6 +118,10 @@ class ActionSet:
         for feature, actions, value in zip(self.schema, self.actions, after, strict=True):
             if not actions.allows(value):
                 yield from feature.why_not(actions.own, value)
+        for each in self.follows if self.schema.derived else ():
+            computed = each.value(np.array(after))
+            if not same(computed, after[each.at]):
+                yield self.schema[each.at].must_follow(computed)
         for relation in self.relations:
             at = self.schema.positions(relation)
             if not relation.holds([before[f] for f in at], [after[f] for f in at]):
@@ -146,6 +156,70 @@ class Schema:
         object.__setattr__(self, "relations", tuple(map(read_relation, self.relations)))
         for relation in self.relations:
             self._check_relation(relation)
+        for feature in self.derived:
+            self._check_derived(feature)
+
+    def _check_derived(self, feature: Feature) -> None:
+        where = f"feature {feature.name!r}, field 'derived'"
+        for name in feature.formula.names if feature.formula else ():
+            if name not in self:
+                raise SchemaError(f"{where}: {self._no_feature(name)}")
+            kind = self[name].kind
+            if self[name].derived or kind in ("category", "ordinal"):
+                given = "follows from others itself" if self[name].derived else f"is of kind {kind}"
+                hint = "; write out what it follows from" if self[name].derived else ""
+                expected = "expected numbers, integers or booleans that may be chosen"
+                raise SchemaError(f"{where}: {name!r} {given}, {expected}{hint}")
+        if related := [each for each in self.relations if feature.name in each.names]:
+            hint = "state it of the columns that it follows from, or as its bounds"
+            raise SchemaError(f"relation {related[0]}: {feature.name!r} is derived; {hint}")
+
+    @cached_property
+    def derived(self) -> tuple[Feature, ...]:
+        """The features that follow from others."""
+        return tuple(feature for feature in self.features if feature.derived)
+
+    def follows(self, own: Floats) -> tuple[Follows, ...]:
+        """How each derived column of a person with these codes follows from the others."""
+        found = []
+        for feature in self.derived:
+            assert feature.formula is not None
+            at, inputs = self.position(feature.name), [*map(self.position, feature.formula.names)]
+            base = float(own[at])
+            found.append(
+                Follows(at, tuple(inputs), feature.formula, feature.step, base, own[inputs])
+            )
+        return tuple(found)
+
+    def disagreements(self, X: Rows) -> pd.DataFrame:
+        """The rows in which a derived column is not what it follows from the others, if any.
+
+        One row each: the column, its value, and what its formula gives. A step's difference is
+        allowed, since a value may have been rounded either way; so is 1e-6 of the value.
+
+        >>> people = pd.DataFrame({"loan": [80, 90], "price": [100, 100], "ratio": [0.8, 0.7]})
+        >>> schema = Schema.infer(people).update("ratio", derived="loan / price")
+        >>> schema.disagreements(people)
+          column  given  computed
+        1  ratio    0.7       0.9
+        """
+        codes, rows = self.encode(X), X.index if isinstance(X, pd.DataFrame) else None
+        labels = range(len(codes)) if rows is None else rows
+        found = [self._apart(feature, codes, labels) for feature in self.derived]
+        return pd.concat([_NO_ROWS, *found]) if any(map(len, found)) else _NO_ROWS.copy()
+
+    def _apart(self, feature: Feature, codes: Floats, labels: Labels) -> pd.DataFrame:
+        formula = feature.formula
+        assert formula is not None
+        if formula.shape == "moves":
+            return _NO_ROWS
+        given = codes[:, self.position(feature.name)]
+        values = {name: codes[:, self.position(name)] for name in formula.names}
+        computed = formula.at(values, {}, 0.0)
+        near = (feature.step or 0.0) * (1 + 1e-9) + 1e-6 * np.abs(given) + 1e-12 * feature.scale
+        odd = ~(np.abs(given - computed) <= near) & ~np.isnan(given) & ~np.isnan(computed)
+        columns = {"column": feature.name, "given": given[odd], "computed": computed[odd]}
+        return pd.DataFrame(columns, index=np.asarray(labels)[odd])
 
     def _check_relation(self, relation: Relation) -> None:
         where = f"relation {relation}"
@@ -177,12 +251,14 @@ class Schema:
     @cached_property
     def related(self) -> frozenset[str]:
         """The features whose values something looks at beside the model and the cost."""
-        return frozenset(n for each in self.relations if each.by_value for n in each.names)
+        looked_at = [each.names for each in self.relations if each.by_value]
+        looked_at += [(f.name, *f.formula.names) for f in self.derived if f.formula]
+        return frozenset(name for names in looked_at for name in names)
 
     @cached_property
     def levers(self) -> tuple[str, ...]:
         """The features that a person may be asked to change."""
-        return tuple(feature.name for feature in self if feature.movable)
+        return tuple(f.name for f in self if f.movable and not f.derived)
 
     @cached_property
     def counted(self) -> frozenset[str]:
@@ -405,7 +481,17 @@ class Schema:
         return self._reach([f.check_one(code) for f, code in zip(self, one, strict=True)])
 
     def _reach(self, codes: list[float]) -> ActionSet:
+        if self.derived:
+            self._refuse_apart(codes)
         return ActionSet(self, tuple(f.actions(code) for f, code in zip(self, codes, strict=True)))
+
+    def _refuse_apart(self, codes: list[float]) -> None:
+        """Refuse a person whose derived column is not what it follows from."""
+        for feature in self.derived:
+            odd = self._apart(feature, np.array([codes]), range(1))
+            for given, computed in odd[["given", "computed"]].itertuples(index=False):
+                expected = f"expected {feature.derived}, which is {written(computed)}"
+                raise SchemaError(f"column {feature.name!r}: given {written(given)}, {expected}")
 
     def _shaped(self, array: NDArray[Any]) -> NDArray[Any]:
         array = np.atleast_2d(array)
@@ -520,6 +606,9 @@ class Schema:
         except (yaml.YAMLError, ValueError) as error:  # a ValueError is a number of 5,000 digits
             raise SchemaError(f"{path}: not YAML: {error}") from None
         return cls.from_dict(given, source=str(path))
+
+
+_NO_ROWS = pd.DataFrame({"column": pd.Series(dtype=object), "given": [], "computed": []})
 
 
 def _array(column: pd.Series[Any]) -> NDArray[Any]:

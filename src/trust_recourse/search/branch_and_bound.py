@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from trust_recourse import cancel
 from trust_recourse.cells import Candidates, Condition, Floats, Handed, Ints, Kernel
 from trust_recourse.search import arrays, loop
+from trust_recourse.search.following import Following
 
 NODES_A_CALL = 256  # between two looks at the clock
 MOST_BOXES = 3_000_000  # held at once; a search that needs more ends as if by a limit
@@ -81,6 +82,7 @@ class BranchAndBound:
         conditions: Sequence[Condition],
         *,
         relations: tuple[Ints, Floats] | None = None,
+        following: Following = Following(),  # noqa: B008
         mine: Ints | None = None,  # the own cells, where what is asked around tends to be lost
         node_limit: float = math.inf,
         deadline: float = math.inf,  # by `time.monotonic`
@@ -98,6 +100,8 @@ class BranchAndBound:
         self.d = d = len(features)
         offset = np.array([0, *itertools.accumulate(len(f.codes) for f in features)], np.int64)
         costs = np.concatenate([f.costs for f in features])
+        valleys = _valleys(costs, offset)
+        valleys[following.columns] = -1  # one that follows others is not chosen by its cost
         none = np.empty(0, np.int64)
         terms, gains = relations or (none, np.empty(0))
         around = conditions[-1].around or (none, none)
@@ -112,10 +116,11 @@ class BranchAndBound:
             costs,
             _joined([condition.cells for condition in conditions]),
             _joined([grid.first_cell for grid in grids]),
-            _valleys(costs, offset),
+            valleys,
             *around,
             terms,
             gains,
+            *following,
         )
         self.asked = arrays.Asked(
             np.empty(3 * len(kernels)), np.zeros(5), np.zeros(5, np.int64), np.zeros(6, np.int64)

@@ -23,10 +23,13 @@ from trust_recourse.question import Floats, Ints
 from trust_recourse.schema import ActionSet, Feature, FeatureActions, Schema, SchemaError
 
 
-def candidates(grid: Grid, action_set: ActionSet, cost: Cost) -> list[Candidates]:
+def candidates(
+    grid: Grid, action_set: ActionSet, cost: Cost, every: bool = False
+) -> list[Candidates]:
     """For each feature the cheapest allowed value in each cell; all of them if it is related.
 
-    A person's own value is always among them.
+    A person's own value is always among them. Of a derived feature one of each cell stands for all
+    that may be computed there, unless every value is told apart.
     """
     schema, own = action_set.schema, action_set.own
     lattice = _lattice(Same(schema), Same(grid))
@@ -40,7 +43,8 @@ def candidates(grid: Grid, action_set: ActionSet, cost: Cost) -> list[Candidates
     for name in sorted({*related, *cost.functions, *lattice.uneven}, key=schema.position):
         f = schema.position(name)
         if schema[f].movable:
-            asked = (Same(schema), Same(grid), Same(cost), name in related)
+            listing = name in related and (every or not schema[f].derived)
+            asked = (Same(schema), Same(grid), Same(cost), listing)
             found[f] = _one_by_one(*asked, f, float(own[f]))
     if missing.any():
         last = grid.cells(own[None])[0]

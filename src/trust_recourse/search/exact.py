@@ -35,6 +35,7 @@ from trust_recourse.schema.relations import equal, only
 from trust_recourse.search import arrays
 from trust_recourse.search.branch_and_bound import BranchAndBound, Splits, ready
 from trust_recourse.search.candidates import candidates, in_a_row
+from trust_recourse.search.following import Following, following
 
 NUMERIC = ("number", "integer")
 
@@ -243,7 +244,8 @@ class Exact:
     def _listed(self) -> Reduction:
         problem = self.problem
         if self.robust is None:
-            found = candidates(self.score.grid, problem.action_set, problem.cost)
+            every = self.score.lists
+            found = candidates(self.score.grid, problem.action_set, problem.cost, every)
         else:
             found = [piece.candidates for piece in self._pieces]
         rising = problem.target.mode == "at_least" or self.scope == "furthest"
@@ -256,7 +258,8 @@ class Exact:
     def _at_once(self) -> Answer | None:
         """The cheapest answer where the score has a search of its own."""
         action_set, target, cost = self.problem.action_set, self.problem.target, self.problem.cost
-        more = action_set.relations or any(each.hole for each in action_set.actions)
+        more = bool(action_set.relations or action_set.schema.derived)
+        more = more or any(each.hole for each in action_set.actions)
         if self.scope != "cheapest" or target.mode != "at_least" or more:
             return None
         found = self.score.cheapest(
@@ -299,14 +302,34 @@ class Exact:
             self.features,
             conditions,
             relations=self._relations(self.features),
+            following=self._following(self.features),
             mine=mine,
             node_limit=self.node_limit,
             deadline=self._deadline,
         )
 
     def _smaller(self, features: Sequence[Candidates], score: Score) -> BranchAndBound:
-        relations = self._relations(features)
-        return BranchAndBound(features, [_about(score, features)], relations=relations)
+        return BranchAndBound(
+            features,
+            [_about(score, features)],
+            relations=self._relations(features),
+            following=self._following(features),
+        )
+
+    def _following(self, features: Sequence[Candidates]) -> Following:
+        """The derived columns: a candidate stands for what lies in its cell, or for itself."""
+        follows = self.problem.action_set.follows
+        if not follows:
+            return Following()
+        listed = self.score.lists
+        grid = self.score.grid
+        if self.robust is not None and not listed:
+            grid = _finer(Same(grid), Same(self.problem.action_set.schema), self.robust.radius)
+        ends = [grid.ends(f) for f in range(len(features))]
+        for each in follows if listed else ():
+            codes = self.features[each.at].codes
+            ends[each.at] = np.array([-math.inf, *codes[~np.isnan(codes)], math.inf])
+        return following(follows, features, ends)
 
     def _relations(self, features: Sequence[Candidates]) -> tuple[Ints, Floats] | None:
         action_set = self.problem.action_set
@@ -327,7 +350,8 @@ class Exact:
 
     def answers(self, codes: Floats) -> bool:
         """Whether a point is an answer, by the model's own word."""
-        return self._accepts(self._at(codes, 0.0), np.empty(0, np.int64))
+        point = self._at(self.problem.action_set.completed(codes), 0.0)
+        return self._accepts(point, np.empty(0, np.int64))
 
     @cached_property
     def _deadline(self) -> float:
@@ -337,6 +361,7 @@ class Exact:
 
     def _told(self, codes: Floats) -> Point:
         """A point that was found elsewhere."""
+        codes = self.problem.action_set.completed(codes)
         own, schema = self.problem.action_set.own, self.problem.action_set.schema
         return self._at(codes, self.problem.cost.between(schema.features, own, codes))
 
@@ -363,7 +388,7 @@ class Exact:
         return raw - self.side * 3 * ABOVE if steep else raw
 
     def _point(self, search: BranchAndBound, at: Ints) -> Point:
-        codes = search.task.codes[search.task.offset[:-1] + at]
+        codes = self.problem.action_set.completed(search.task.codes[search.task.offset[:-1] + at])
         return self._at(codes, self.problem.cost.total(search.cost_of(at)))
 
     def _at(self, codes: Floats, cost: float) -> Point:
