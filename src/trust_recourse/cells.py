@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from hashlib import sha256
@@ -540,6 +540,11 @@ class Score(ABC):
     kernel: Kernel
     rises: bool = True
     lists: bool = False  # whether values are told apart that lie in one cell, see `listed`
+
+    @property
+    def sloped(self) -> Collection[int]:
+        """The features whose values are told apart though they lie in one cell."""
+        return ()
 
     @abstractmethod
     def at(self, cells: Cells) -> Floats:

@@ -201,8 +201,8 @@ def _check_answer(court: Court, result, target, most: int) -> None:
         which, codes = f"{name}, option {k + 1}", court.codes(option.x)
         exact = court.point(which, codes, option.cost, option.confidence)
         court.law(met(target, option.confidence), f"{which}: {option.confidence!r} is short")
-        actions = rows.changed(codes)
-        names = {f.name for f, moved in zip(court.case.schema, actions, strict=True) if moved}
+        actions, moves = rows.pulled(codes), rows.changed(codes)
+        names = {f.name for f, moved in zip(court.case.schema, moves, strict=True) if moved}
         court.law(set(option.changes) == names, f"{which}: says it changes {option.changes}")
         least = _next_least(rows, left, ways)
         court.law(
@@ -226,7 +226,7 @@ def _check_answer(court: Court, result, target, most: int) -> None:
 
 def _leave(rows: Rows, left, ways, way) -> None:
     """After a way only rows are left that leave alone at least half of what it changes."""
-    left &= (rows.changed(rows.codes) & way).sum(axis=1) <= way.sum() // 2
+    left &= (rows.pulled(rows.codes) & way).sum(axis=1) <= way.sum() // 2
     ways.append(way)
 
 
@@ -235,7 +235,7 @@ def _next_least(rows: Rows, left, ways):
 
     One that is a part of another is a way, but not shown.
     """
-    changed = rows.changed(rows.codes)
+    changed = rows.pulled(rows.codes)
     while left.any():
         least = min(rows.costs[left])
         found = np.unique(changed[left & (rows.costs == least)], axis=0)

@@ -9,6 +9,7 @@ Costs are exact: a float is a rational, and all costs of a question get one deno
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -200,7 +201,7 @@ def keeps(relation, codes, own):
 
 def added(feature, own, code, cost):
     """What the change of one feature adds to the cost before its root, exactly."""
-    if same(own, code):
+    if same(own, code) or feature.derived:
         return Fraction(0)
     weight = Fraction(feature.weight)
     if feature.name in cost.functions:
@@ -226,6 +227,57 @@ def met(target, confidence):
     return confidence >= (level if level == target.threshold else level - SLACK)
 
 
+# ---------------------------------------------------------------- columns that follow from others
+
+
+def follow(feature, columns, own=None):
+    """What a derived column is, given the codes of the others by name; NaN where it is nothing.
+
+    `own` are one's own codes by name, from which it moves, and which it keeps with its inputs.
+    """
+    text = feature.derived.removeprefix("moves by ")
+    known = {"min": np.minimum, "max": np.maximum}
+    with np.errstate(all="ignore"):
+        if text == feature.derived:
+            found = eval(text, known, dict(columns))
+        else:
+            moved = {name: column - own[name] for name, column in columns.items()}
+            found = own[feature.name] + eval(text, known, moved)
+    found = np.where(np.isfinite(found), found, np.nan)
+    if feature.step is not None:
+        step = meant(feature.step)
+        found = np.array([_nearest(value, step) for value in np.atleast_1d(found).tolist()])
+    return found
+
+
+def _nearest(value, step):
+    """The nearest multiple, of two the smaller."""
+    if math.isnan(value):
+        return value
+    below = Fraction(value) // step * step
+    near = [(abs(Fraction(value) - each), each) for each in (below, below + step)]
+    return float(min(near)[1])
+
+
+def inputs_of(feature):
+    return re.findall(r"f\d+", feature.derived)
+
+
+def completed(schema, own, codes):
+    """Rows whose derived columns are what they follow from."""
+    place = {feature.name: k for k, feature in enumerate(schema)}
+    mine = dict(zip(place, own.tolist(), strict=True))
+    for feature in schema:
+        if feature.derived:
+            at = [place[name] for name in inputs_of(feature)]
+            stays = same(codes[:, at], own[at]).all(axis=1)
+            columns = {name: codes[:, place[name]] for name in inputs_of(feature)}
+            found = follow(feature, columns, mine)
+            k = place[feature.name]
+            codes[:, k] = np.where(stays, own[k], found)
+    return codes
+
+
 # ---------------------------------------------------------------- all of it
 
 
@@ -247,14 +299,17 @@ class Rows:
         """Look at everything that a person with these codes may become."""
         features, own = list(schema), np.asarray(own, float)
         values = [
-            listed(f, float(o), probes_of(f, float(o), t, rng) if numeric(f) else ())
+            np.array([o])
+            if f.derived
+            else listed(f, float(o), probes_of(f, float(o), t, rng) if numeric(f) else ())
             for f, o, t in zip(features, own, model.thresholds_, strict=True)
         ]
         if math.prod(map(len, values)) > MOST:
             raise TooManyRowsError(f"{math.prod(map(len, values))} rows")
         at = np.indices([len(each) for each in values]).reshape(len(values), -1)
         codes = np.column_stack([each[k] for each, k in zip(values, at, strict=True)])
-        allowed = keeping(schema, own, codes)
+        codes = completed(schema, own, codes)
+        allowed = keeping(schema, own, codes) & bounded(schema, own, codes)
         codes, at = codes[allowed], at[:, allowed]
         parts = [
             [added(f, float(own[k]), code, cost) for code in values[k].tolist()]
@@ -275,8 +330,11 @@ class Rows:
     def allows(self, codes):
         """Whether the person may become this row."""
         each = zip(self.schema, self.own.tolist(), codes.tolist(), strict=True)
-        return all(map(may_become, *zip(*each, strict=True))) and bool(
-            keeping(self.schema, self.own, codes[None])[0]
+        whole = completed(self.schema, self.own, codes[None].copy())[0]
+        return (
+            all(map(may_become, *zip(*each, strict=True)))
+            and bool(keeping(self.schema, self.own, codes[None])[0])
+            and bool(same(whole, codes).all())
         )
 
     def least(self, among):
@@ -286,6 +344,10 @@ class Rows:
     def changed(self, codes):
         """Which features of rows are not one's own; (n, d)."""
         return ~same(codes, self.own)
+
+    def pulled(self, codes):
+        """Which of them were chosen, and do not follow from others."""
+        return self.changed(codes) & np.array([not feature.derived for feature in self.schema])
 
     @cached_property
     def staircase(self):
@@ -297,6 +359,15 @@ class Rows:
                 found.append(i)
                 best = self.confidence[i]
         return found
+
+
+def bounded(schema, own, codes):
+    """Which rows have derived columns where they may be."""
+    kept = np.ones(len(codes), dtype=bool)
+    for k, feature in enumerate(schema):
+        if feature.derived:
+            kept &= [may_become(feature, float(own[k]), code) for code in codes[:, k].tolist()]
+    return kept
 
 
 def keeping(schema, own, codes):

@@ -8,13 +8,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from laws.enumeration import Rows, TooManyRowsError, code_of, is_blank, labels, numeric, worded
+from laws.enumeration import (
+    Rows,
+    TooManyRowsError,
+    code_of,
+    follow,
+    inputs_of,
+    is_blank,
+    labels,
+    numeric,
+    worded,
+)
 from trust_recourse import Cost, Feature, PTMClassifier, Schema, TMClassifier
 from trust_recourse.cells import Grid
 from trust_recourse.question import Target
@@ -33,6 +43,7 @@ from worlds import with_rules
 STEPS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 10.0, 1 / 3, 0.3, 0.001, 1e-6, 1e6, 7.0)
 ROWS = 40  # to learn from
 WORTH_READING = ("link", "T", "_link", "calibrator_", "base", "points", "given", "columns")
+UNCOUNTED = ("category", "ordinal")
 ROOM = 5_000  # rows that a person may become, about, or ten times as many
 
 
@@ -80,7 +91,7 @@ def some_cases(rng: np.random.Generator, a_place: Callable[..., Any]) -> Iterato
 def a_place(rng):
     """Columns to learn from, each with its feature and an odd value, a machine, and a cost."""
     drawn = list(a_table(rng))
-    schema = with_relations(rng, Schema(tuple(feature for feature, _, _ in drawn)))
+    drawn, schema = a_schema(rng, drawn)
     table = pd.DataFrame({feature.name: column for feature, column, _ in drawn})
     machine = a_machine(rng, schema, table)
     model = a_card(rng, machine) if chance(rng, 0.2) else machine
@@ -94,6 +105,11 @@ def a_case(rng, drawn, schema, table, model, cost, decision_threshold=None) -> C
     row = worst if chance(rng, 0.7) else int(rng.integers(ROWS))
     values = [odd if chance(rng, 0.2) else column[row] for _, column, odd in drawn]
     own = [code_of(feature, value) for feature, value in zip(schema, values, strict=True)]
+    for k, feature in enumerate(schema):
+        if feature.derived and not feature.derived.startswith("moves"):
+            columns = {n: np.array([own[schema.position(n)]]) for n in inputs_of(feature)}
+            values[k] = as_drawn(feature, float(follow(feature, columns)[0]))
+            own[k] = code_of(feature, values[k])
     rows = Rows.of(schema, own, cost, model, wanted, rng)
     person = dressed(rng, schema, values)
     return Case(model, schema, cost, wanted, person, rows, decision_threshold)
@@ -217,6 +233,55 @@ def blanked(rng, feature, values):
     ]
 
 
+def a_schema(rng, drawn):
+    """The columns, of which one may follow from others, and a schema with relations, or none."""
+    drawn = with_follower(rng, drawn) if chance(rng, 0.25) else drawn
+    return drawn, with_relations(rng, Schema(tuple(feature for feature, _, _ in drawn)))
+
+
+def with_follower(rng, drawn):
+    """The columns, one of which follows from one or two others, where that can be."""
+    free = [k for k, (f, _, _) in enumerate(drawn) if listable(f) and f.kind not in UNCOUNTED]
+    numbers = [k for k, (f, _, _) in enumerate(drawn) if numeric(f)]
+    if not numbers or len({*free, *numbers}) < 2:
+        return drawn
+    k = one_of(rng, *numbers)
+    others = [drawn[j][0] for j in free if j != k]
+    if not others:
+        return drawn
+    a, b = (one_of(rng, *others).name for _ in range(2))
+    forms = [f"moves by {one_of(rng, 1, -1, 0.5, 2)} * {a}", f"{one_of(rng, 2, -1, 0.5)} * {a} + 1"]
+    if a != b:
+        forms += [f"{a} / {b}", f"{a} / {b}", f"min({a}, {b})", f"max({a}, {b})"]
+        whole = all(f.kind != "number" for f in others if f.name in (a, b))
+        forms += [f"{a} - {b}", f"{a} + 0.5 * {b}"] * whole
+    feature, column, odd = drawn[k]
+    ends = {} if chance(rng, 0.5) else {"lower": None, "upper": None}
+    feature = replace(
+        feature, derived=one_of(rng, *forms), direction=None, max_change=None, min_change=None,
+        mutable=True, protected=False, **ends,
+    )  # fmt: skip
+    if not feature.derived.startswith("moves"):
+        table = {f.name: (f, values) for f, values, _ in drawn}
+        columns = {
+            name: np.array([code_of(table[name][0], value) for value in table[name][1]])
+            for name in inputs_of(feature)
+        }
+        found = [as_drawn(feature, code) for code in follow(feature, columns).tolist()]
+        if any(map(is_blank, found)) and not feature.missing:
+            return drawn
+        dtype = float if any(map(is_blank, found)) else None
+        column, odd = np.array(found, dtype), found[0]
+    return [*drawn[:k], (feature, column, odd), *drawn[k + 1 :]]
+
+
+def as_drawn(feature, code):
+    """A computed code as a value of its column; a blank where it is nothing."""
+    if math.isnan(code):
+        return feature.missing[0] if feature.missing else None
+    return int(code) if feature.kind == "integer" else code
+
+
 def with_relations(rng, schema):
     """Mostly none; else a few between features whose values can be listed."""
     if len(schema) < 2 or chance(rng, 0.6):
@@ -235,7 +300,7 @@ def with_relations(rng, schema):
 
 def a_group(rng, schema, names) -> Relation | None:
     """How many of some features change, or which together; or which one of them is 1."""
-    every = [*schema.names]
+    every = [feature.name for feature in schema if not feature.derived]
     kinds = [
         FewChange(every, int(rng.integers(1, len(every)))), FewChange(names, 1), Together(names),
     ]  # fmt: skip
@@ -246,6 +311,8 @@ def a_group(rng, schema, names) -> Relation | None:
 
 def listable(feature):
     """Whether all values can be listed: a relation or a function of one's own asks for that."""
+    if feature.derived:
+        return False
     ended = feature.lower is not None and feature.upper is not None and feature.step is not None
     return not numeric(feature) or ended or not feature.mutable or feature.protected
 

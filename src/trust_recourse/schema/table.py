@@ -17,7 +17,7 @@ from pandas.api.types import is_numeric_dtype
 
 from trust_recourse.files import FileError, read_whole, write_whole
 from trust_recourse.schema.actions import FeatureActions
-from trust_recourse.schema.derived import Follows, completed
+from trust_recourse.schema.derived import Follows, completed, rounded
 from trust_recourse.schema.errors import SchemaError, refuse_repeated
 from trust_recourse.schema.feature import Feature, Labels
 from trust_recourse.schema.infer import as_table, inferred, refuse_unfinished
@@ -34,6 +34,8 @@ from trust_recourse.schema.text import (
     to_yaml,
 )
 from trust_recourse.wording import near, some, written
+
+MOST_COMBINED = 20_000  # values of the inputs of a derived column
 
 Codes: TypeAlias = Value | Sequence[Value | None]
 Rows: TypeAlias = "pd.DataFrame | pd.Series[Any] | Mapping[str, Any] | NDArray[Any]"
@@ -87,6 +89,30 @@ class ActionSet:
     def completed(self, codes: Floats) -> Floats:
         """A row with the values that follow from its others; NaN where one cannot be computed."""
         return completed(codes, self.follows) if self.schema.derived else codes
+
+    def computed(self, follows: Follows, limit: int) -> Floats:
+        """Values among which is all that a derived column may become, ascending, its own too.
+
+        Those that its inputs make, where these are few enough to be combined; else the multiples
+        of its step that lie between.
+        """
+        actions, inputs = self.actions[follows.at], [self.actions[g] for g in follows.inputs]
+        try:
+            given = [each.values(MOST_COMBINED) for each in inputs]
+        except SchemaError:
+            given = []
+        if given and math.prod(map(len, given)) <= MOST_COMBINED:
+            rows = np.stack(np.meshgrid(*given, indexing="ij"), axis=-1).reshape(-1, len(given))
+            raw = np.unique(follows.between(rows, rows)[0])
+            each = (rounded(value, follows.step) for value in raw[np.isfinite(raw)].tolist())
+            made = {value for value in each if actions.allows(value)}
+            return np.array(sorted({*made, *({actions.own} - {math.nan})} - {math.nan}))
+        ends = [each.extent(-INF, INF) or (each.own, each.own) for each in inputs]
+        low, high = follows.between(*(np.array([side]) for side in zip(*ends, strict=True)))
+        found = actions.values(
+            limit, *(rounded(float(end[0]), follows.step) for end in (low, high))
+        )
+        return found[~np.isnan(found)]
 
     @property
     def own(self) -> Floats:

@@ -9,7 +9,7 @@ forbidden by another feature's; one with a cost function keeps the cheapest of e
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -21,15 +21,17 @@ from trust_recourse.cells import Candidates, Grid, Row, Same
 from trust_recourse.cost import MOST_COST, Cost, Units
 from trust_recourse.question import Floats, Ints
 from trust_recourse.schema import ActionSet, Feature, FeatureActions, Schema, SchemaError
+from trust_recourse.schema.actions import MOST_LISTED
+from trust_recourse.schema.derived import Follows
 
 
 def candidates(
-    grid: Grid, action_set: ActionSet, cost: Cost, every: bool = False
+    grid: Grid, action_set: ActionSet, cost: Cost, sloped: Collection[int] = ()
 ) -> list[Candidates]:
     """For each feature the cheapest allowed value in each cell; all of them if it is related.
 
     A person's own value is always among them. Of a derived feature one of each cell stands for all
-    that may be computed there, unless every value is told apart.
+    that may be computed there, unless it is sloped, so that every value is told apart.
     """
     schema, own = action_set.schema, action_set.own
     lattice = _lattice(Same(schema), Same(grid))
@@ -43,9 +45,13 @@ def candidates(
     for name in sorted({*related, *cost.functions, *lattice.uneven}, key=schema.position):
         f = schema.position(name)
         if schema[f].movable:
-            listing = name in related and (every or not schema[f].derived)
+            listing = name in related and not schema[f].derived
             asked = (Same(schema), Same(grid), Same(cost), listing)
             found[f] = _one_by_one(*asked, f, float(own[f]))
+    for each in action_set.follows:
+        if each.at in sloped:
+            codes = _computed(action_set, each)
+            found[each.at] = Candidates(codes, grid.cells_in(each.at, codes), np.zeros(len(codes)))
     if missing.any():
         last = grid.cells(own[None])[0]
         for f in missing.nonzero()[0].tolist():
@@ -55,6 +61,14 @@ def candidates(
             )
     _refuse_uncountable(found, action_set, cost)
     return found
+
+
+def _computed(action_set: ActionSet, follows: Follows) -> Floats:
+    try:
+        return action_set.computed(follows, MOST_LISTED)
+    except SchemaError as error:
+        name = action_set.schema[follows.at].name
+        raise SchemaError(f"feature {name!r} is derived and has a slope, but its {error}") from None
 
 
 def in_a_row(grid: Grid, action_set: ActionSet, cost: Cost) -> Row:

@@ -244,8 +244,8 @@ class Exact:
     def _listed(self) -> Reduction:
         problem = self.problem
         if self.robust is None:
-            every = self.score.lists
-            found = candidates(self.score.grid, problem.action_set, problem.cost, every)
+            sloped = self.score.sloped
+            found = candidates(self.score.grid, problem.action_set, problem.cost, sloped)
         else:
             found = [piece.candidates for piece in self._pieces]
         rising = problem.target.mode == "at_least" or self.scope == "furthest"
@@ -321,14 +321,13 @@ class Exact:
         follows = self.problem.action_set.follows
         if not follows:
             return Following()
-        listed = self.score.lists
         grid = self.score.grid
-        if self.robust is not None and not listed:
+        if self.robust is not None and not self.score.lists:
             grid = _finer(Same(grid), Same(self.problem.action_set.schema), self.robust.radius)
         ends = [grid.ends(f) for f in range(len(features))]
-        for each in follows if listed else ():
-            codes = self.features[each.at].codes
-            ends[each.at] = np.array([-math.inf, *codes[~np.isnan(codes)], math.inf])
+        for f in {each.at for each in follows} & set(self.score.sloped):
+            codes = self.features[f].codes
+            ends[f] = np.array([-math.inf, *codes[~np.isnan(codes)], math.inf])
         return following(follows, features, ends)
 
     def _relations(self, features: Sequence[Candidates]) -> tuple[Ints, Floats] | None:

@@ -152,15 +152,15 @@ def _between(task: Any, at: int, box: Any, base: int, off: int) -> tuple[float, 
 
 @inline
 def _unchanged(task: Any, at: int, box: Any, base: int, off: int) -> tuple[bool, bool]:
-    """Whether all inputs may be one's own, and whether any may be missing."""
-    own, blank = True, False
+    """Whether all inputs may be one's own, and whether each has one candidate only."""
+    own, single = True, True
     for k in range(task.follows[at + INPUTS]):
         i = at + HEAD + 3 * k
         g = task.follows[i]
         first, last = box[base + g], box[base + off + g]
         own = own and first <= task.follows[i + 1] <= last
-        blank = blank or first <= task.follows[i + 2] <= last
-    return own, blank
+        single = single and first == last
+    return own, single
 
 
 @inline
@@ -177,6 +177,21 @@ def _first_from(task: Any, f: int, raw: float) -> int:
 
 
 @kernel
+def _candidate(task: Any, at: int, point: Any, base: int) -> int:
+    """The candidate of a derived column that a point's inputs make; −1 if there is none."""
+    f = task.follows[at + COLUMN]
+    own, _ = _unchanged(task, at, point, base, 0)
+    if own:
+        return int(task.follows[at + OWN])
+    raw, high = _between(task, at, point, base, 0)
+    if not raw <= high:
+        return int(task.follows[at + BLANK])
+    k = _first_from(task, f, raw)
+    inside = k < task.offset[f + 1] - task.offset[f] and task.raw_low[task.offset[f] + k] < raw
+    return k if inside and k != task.follows[at + BLANK] else -1
+
+
+@kernel
 def narrow_followers(task: Any, store: Any, slot: int) -> bool:
     """Leave derived columns what their inputs allow in a box; False if that is nothing."""
     d, at = task.offset.shape[0] - 1, 0
@@ -185,17 +200,21 @@ def narrow_followers(task: Any, store: Any, slot: int) -> bool:
         f = task.follows[at + COLUMN]
         first, last = np.int64(2**62), np.int64(-1)
         low, high = _between(task, at, store.box, base, d)
-        if low <= high:
+        own, single = _unchanged(task, at, store.box, base, d)
+        if single:
+            k = np.int64(_candidate(task, at, store.box, base))
+            if k >= 0:
+                first = last = k
+        elif low <= high:
             first = _first_from(task, f, low)
             last = _first_from(task, f, high)
             if last == task.offset[f + 1] - task.offset[f] or not (
                 task.raw_low[task.offset[f] + last] < high
             ):
                 last -= 1
-        own, blank = _unchanged(task, at, store.box, base, d)
-        for mark in range(2):
-            k = task.follows[at + OWN + mark]
-            if k >= 0 and (own if mark == 0 else blank):
+        for mark in range(OWN, BLANK + 1):  # what cannot be computed is missing
+            k = task.follows[at + mark]
+            if k >= 0 and not single and (own or mark == BLANK):
                 first, last = min(first, k), max(last, k)
         first = max(first, np.int64(store.box[base + f]))
         last = min(last, np.int64(store.box[base + d + f]))
@@ -207,29 +226,12 @@ def narrow_followers(task: Any, store: Any, slot: int) -> bool:
 
 
 @kernel
-def _candidate(task: Any, at: int, point: Any) -> int:
-    """The candidate of a derived column that a point's inputs make; −1 if there is none."""
-    f = task.follows[at + COLUMN]
-    own, blank = _unchanged(task, at, point, 0, 0)
-    if own:
-        return int(task.follows[at + OWN])
-    if blank:
-        return int(task.follows[at + BLANK])
-    raw, high = _between(task, at, point, 0, 0)
-    if not raw <= high:
-        return -1
-    k = _first_from(task, f, raw)
-    inside = k < task.offset[f + 1] - task.offset[f] and task.raw_low[task.offset[f] + k] < raw
-    return k if inside and k != task.follows[at + BLANK] else -1
-
-
-@kernel
 def settle(task: Any, store: Any, slot: int, point: Any) -> bool:
     """Give a point's derived columns what its inputs make; False if that lies beyond the box."""
     d, at = point.shape[0], 0
     settled = True
     while at < task.follows.shape[0]:
-        f, k = task.follows[at + COLUMN], _candidate(task, at, point)
+        f, k = task.follows[at + COLUMN], _candidate(task, at, point, 0)
         if store.box[slot * 2 * d + f] <= k <= store.box[slot * 2 * d + d + f]:
             point[f] = k
         else:
@@ -250,7 +252,7 @@ def way_in(task: Any, store: Any, slot: int, corner: Any) -> tuple[int, int]:
     while at < task.follows.shape[0]:
         f = task.follows[at + COLUMN]
         first, last = store.box[slot * 2 * d + f], store.box[slot * 2 * d + d + f]
-        if not first <= _candidate(task, at, corner) <= last:
+        if not first <= _candidate(task, at, corner, 0) <= last:
             least, feature, cut, widest = np.inf, -1, 0, -1
             for i in range(task.follows[at + INPUTS]):
                 g = task.follows[at + HEAD + 3 * i]
@@ -262,7 +264,7 @@ def way_in(task: Any, store: Any, slot: int, corner: Any) -> tuple[int, int]:
                     if c == mine or more >= least:
                         continue
                     corner[g] = c
-                    if first <= _candidate(task, at, corner) <= last:
+                    if first <= _candidate(task, at, corner, 0) <= last:
                         least, feature, cut = more, g, c - 1 if c > mine else c
                 corner[g] = mine
             if feature >= 0:

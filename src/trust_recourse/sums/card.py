@@ -7,7 +7,7 @@ own (`SlopedScore.listed`). They may be many, so a question is reduced before it
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -155,6 +155,11 @@ class SlopedScore(Score):
     """One class's confidence of a model with slopes, which speaks of codes and not of cells."""
 
     lists = True
+
+    @property
+    def sloped(self) -> Collection[int]:
+        """The features that have a slope."""
+        return self.card.sloped
 
     def __init__(self, card: Additive, wanted: int) -> None:
         self.card, self.wanted, self.grid, self.rises = card, wanted, card.grid, wanted == 1

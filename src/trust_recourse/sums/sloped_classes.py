@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -27,6 +27,11 @@ class SlopedLead(Lead):
     """One class's confidence, or its share beside the strongest other, of codes and not cells."""
 
     lists = True
+
+    @property
+    def sloped(self) -> Collection[int]:
+        """The features that have a slope."""
+        return self.model.sloped
 
     def __init__(
         self, model: ClassSums, wanted: int, strongest: bool, by: Floats | None = None
