@@ -310,7 +310,7 @@ class Result:
         return Measured(
             cost=option.cost,
             changes={
-                self.recourse.schema[name].title: self._arrow(name, change)
+                self.recourse.schema[name].heading: self._arrow(name, change)
                 for name, change in option.changes.items()
             },
             confidence=option.confidence,
@@ -372,7 +372,7 @@ class Result:
     def words(self, option: Option) -> str:
         """The changes of an option, in the person's own units."""
         return "; ".join(
-            f"{self.recourse.schema[name].title} {self._arrow(name, change)}"
+            f"{self.recourse.schema[name].heading} {self._arrow(name, change)}"
             for name, change in option.changes.items()
         )
 

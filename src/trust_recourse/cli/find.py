@@ -153,7 +153,7 @@ def words(result: Result, option: Option) -> str:
     """The changes of an option in the person's own units, one a line."""
     schema = result.recourse.schema
     each = (
-        f"{schema[name].title} {schema.describe(name, old)} → {schema.describe(name, new)}"
+        f"{schema[name].heading} {schema.describe(name, old)} → {schema.describe(name, new)}"
         for name, (old, new) in option.changes.items()
     )
     return "\n".join(each) or "no change"

@@ -287,7 +287,7 @@ class Redemption:
 def words(schema: Schema, changes: Mapping[str, tuple[Any, Any]]) -> str:
     """Changes for people: nodes 9 → 2."""
     return "; ".join(
-        f"{schema[name].title} {schema.describe(name, a)} → {schema.describe(name, b)}"
+        f"{schema[name].heading} {schema.describe(name, a)} → {schema.describe(name, b)}"
         for name, (a, b) in changes.items()
     )
 

@@ -230,7 +230,7 @@ class _LetterFacts:
         now = {name: own for offer in offers for name, (own, _) in offer.changes.items()}
         rows = [
             (
-                self.schema[name].title,
+                self.schema[name].heading,
                 own,
                 *(o.changes[name][1] if name in o.changes else "as now" for o in offers),
             )

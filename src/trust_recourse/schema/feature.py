@@ -225,6 +225,11 @@ class Feature:
         """The label, or the name where there is none."""
         return self.label or self.name
 
+    @property
+    def heading(self) -> str:
+        """The title of a change of it, which says whether it follows from others."""
+        return f"{self.title} (follows)" if self.derived else self.title
+
     @cached_property
     def formula(self) -> Formula | None:
         """How it follows from other columns, if it does."""

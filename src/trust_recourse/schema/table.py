@@ -35,6 +35,7 @@ from trust_recourse.schema.text import (
 )
 from trust_recourse.wording import near, some, written
 
+SHOWN = 3  # rows that an error names
 MOST_COMBINED = 20_000  # values of the inputs of a derived column
 
 Codes: TypeAlias = Value | Sequence[Value | None]
@@ -233,6 +234,26 @@ class Schema:
         labels = range(len(codes)) if rows is None else rows
         found = [self._apart(feature, codes, labels) for feature in self.derived]
         return pd.concat([_NO_ROWS, *found]) if any(map(len, found)) else _NO_ROWS.copy()
+
+    def check_rows(self, X: Rows) -> None:
+        """Refuse rows of which a derived column is not what it follows from: see `disagreements`.
+
+        The error names the first of them.
+        """
+        odd = self.disagreements(X) if self.derived else _NO_ROWS
+        if odd.empty:
+            return
+        name = odd["column"].iloc[0]
+        these = odd[odd["column"] == name]
+        each = (
+            f"row {plain(label)!r} has {written(row.given)}, expected {written(row.computed)}"
+            for label, row in zip(these.index[:SHOWN], these.itertuples(), strict=False)
+        )
+        raise SchemaError(
+            f"column {name!r} does not follow from the others, as the schema says "
+            f"({self[name].derived}), in {len(these):,} rows: {'; '.join(each)}. Correct the rows "
+            "or the formula; a step allows for rounding"
+        )
 
     def _apart(self, feature: Feature, codes: Floats, labels: Labels) -> pd.DataFrame:
         formula = feature.formula

@@ -686,6 +686,7 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
                 f"y holds labels of type {labels.dtype}; expected texts, booleans or numbers of at "
                 "most 64 bits, which a model file can hold"
             ) from None
+        self.schema_.check_rows(X)
         return self.schema_.encode(X), self._known_classes(y)
 
     @staticmethod

@@ -129,7 +129,7 @@ class Cards:
         with ui.element("ul").classes("changes"):
             for name, (old, new) in option.changes.items():
                 with ui.element("li"):
-                    ui.label(schema[name].title).classes("what")
+                    ui.label(schema[name].heading).classes("what")
                     with ui.element("span").classes("move numbers"):
                         ui.label(schema.describe(name, old)).classes("old")
                         ui.label("→").props["aria-label"] = "to"

@@ -64,6 +64,8 @@ def limits(feature: Feature, person: pd.Series[Any] | None = None) -> str:
         return "protected: never changes"
     if not feature.mutable:
         return "locked by the rules"
+    if feature.derived:
+        return f"follows from others: {feature.derived}"
     parts = []
     if person is not None and math.isnan(feature.code_of(person[feature.name])):
         if must_stay_missing(feature, person[feature.name]):
@@ -75,6 +77,10 @@ def limits(feature: Feature, person: pd.Series[Any] | None = None) -> str:
         parts.append(bounds)
     if feature.max_change is not None:
         parts.append(f"by at most {feature.amount(feature.max_change)}")
+    if feature.min_change is not None:
+        parts.append(f"by at least {feature.amount(feature.min_change)}")
+    if feature.forbidden:
+        parts.append(f"never {', '.join(feature.forbidden)}")
     return ", ".join(parts) or "may change"
 
 
