@@ -136,7 +136,7 @@ def _quotients(above: tuple[Floats, Floats], below: tuple[Floats, Floats]) -> tu
     unknown = (below[0] <= 0) & (below[1] >= 0)
     single = (below[0] == below[1]) & (above[0] == above[1])
     least, most = every.min(axis=0), every.max(axis=0)
-    nothing = unknown & single  # a division by 0
+    nothing = (unknown & single) | np.isnan(above[0]) | np.isnan(below[0])  # or a division by 0
     least = np.where(nothing, np.nan, np.where(unknown, -INF, least))
     return least, np.where(nothing, np.nan, np.where(unknown, INF, most))
 
