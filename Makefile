@@ -6,7 +6,7 @@ PIP := $(BIN)/pip --disable-pip-version-check -q install -c constraints.txt
 
 SECONDS ?= 600
 
-.PHONY: demo test quick laws bench bench-trees bench-additive bench-portfolio stress postgres chromium nginx peers reproduce reproduce-quick clean
+.PHONY: demo test quick laws bench bench-advice bench-trees bench-additive bench-portfolio stress postgres chromium nginx peers reproduce reproduce-quick clean
 
 demo: .venv/.cli,bayes
 	$(BIN)/trust-recourse demo
@@ -47,6 +47,10 @@ bench-trees: .venv/.bench .venv/.tables .venv/.dev
 bench-additive: .venv/.bench .venv/.tables .venv/.dev
 	-$(MAKE) .venv-peers/gamcoach/ready
 	PYTHONPATH=$(CURDIR) $(BIN)/python benchmarks/additive.py $(ARGS)
+
+# Columns that follow from others, least changes, few changes: proof with and without. A killed run goes on.
+bench-advice: .venv/.bench .venv/.tables
+	PYTHONPATH=$(CURDIR) $(BIN)/python benchmarks/advice.py $(ARGS)
 
 # Models that cannot be read: the portfolio beside its single engines. A killed run goes on; tpe and gp take hours.
 bench-portfolio: .venv/.bench .venv/.tables
