@@ -10,6 +10,8 @@ again.
 from __future__ import annotations
 
 import argparse
+import math
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
@@ -48,9 +50,11 @@ def german():
 def heloc():
     """HELOC with the trades with a balance added up; a satisfactory trade is one of all trades."""
     X, y, schema = data.heloc()
+    X = X.astype(float).mask(X < 0)  # blanks for codes, which trees would tell apart
+    schema = replace(schema, features=tuple(replace(f, missing=(None,)) for f in schema))
     both = ["NumRevolvingTradesWBalance", "NumInstallTradesWBalance"]
-    X = X.assign(NumTradesWBalance=X[both].sum(axis=1).where((X[both] >= 0).all(axis=1), -8))
-    more = Schema.infer(X[["NumTradesWBalance"]], missing=(-8,))
+    X = X.assign(NumTradesWBalance=X[both].sum(axis=1, skipna=False))
+    more = Schema.infer(X[["NumTradesWBalance"]], missing=math.nan)
     schema = Schema((*schema.features, *more.features), schema.relations)
     told = (
         schema.update("NumTradesWBalance", derived=" + ".join(both))

@@ -196,7 +196,7 @@ def _check_answer(court: Court, result, target, most: int) -> None:
         court.law(False, f"{name}: {status}, but by enumeration {expected}")
         return
     court.law(bool(options) == left.any(), f"{name}: {status} with {len(options)} options")
-    ways = []
+    ways, shown = [], []
     for k, option in enumerate(options):
         which, codes = f"{name}, option {k + 1}", court.codes(option.x)
         exact = court.point(which, codes, option.cost, option.confidence)
@@ -214,9 +214,10 @@ def _check_answer(court: Court, result, target, most: int) -> None:
         court.law(proved, f"{which}: cost {option.cost!r}, bound {option.lower_bound!r}")
         court.law(k == 0 or option.status is Status.OPTIMAL, f"{which}: {option.status}")
         alike = any(
-            (actions <= way).all() or (actions & way).sum() > way.sum() // 2 for way in ways
+            (actions <= way).all() or (actions & way).sum() > way.sum() // 2 for way in shown
         )
         court.law(not alike, f"{which}: repeats one before it")
+        shown.append(actions)
         _leave(rows, left, ways, actions)
     if status is Status.OPTIMAL:
         court.count("further options", len(options) - 1)
@@ -238,8 +239,9 @@ def _next_least(rows: Rows, left, ways):
     changed = rows.pulled(rows.codes)
     while left.any():
         least = min(rows.costs[left])
-        found = np.unique(changed[left & (rows.costs == least)], axis=0)
-        if not any((found[0] <= way).all() for way in ways):
+        tied = [cost <= least * (1 + NEAR) for cost in rows.costs[left]]
+        found = np.unique(changed[left][tied], axis=0)
+        if not any((each <= way).all() for each in found for way in ways):
             return least * rows.unit
         if len(found) > 1:
             return None

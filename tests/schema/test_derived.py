@@ -17,8 +17,8 @@ from trust_recourse.schema.derived import Formula, before_rounding, rounded
 
 law = settings(max_examples=200, deadline=None, database=None)
 TEXTS = [
-    "loan / price", "(a + b) / c", "a - b", "0.5 * a + 0.3 * b - 2", "min(a, b)", "max(a, 2 * b, 3)",
-    "moves by 0.5 * loan", "-a + 0.25 * b", "(2 * a) / (b + 1)", "`my col` / b", "1e5 * a",
+    "loan / price", "(a + b) / c", "a - b", "0.5 * a + 0.3 * b - 2", "min(a, b)",
+    "max(a, 2 * b, 3)", "moves by 0.5 * loan", "-a + 0.25 * b", "(2 * a) / (b + 1)", "`my col` / b", "1e5 * a",
 ]  # fmt: skip
 FORMULAS = [Formula.read(text) for text in TEXTS if "my" not in text]
 numbers = st.floats(-1e6, 1e6) | st.integers(-9, 9).map(float)

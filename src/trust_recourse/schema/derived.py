@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import reduce
 from typing import Literal, NoReturn
 
 import numpy as np
@@ -108,7 +109,7 @@ class Formula:
             if self.shape in ("min", "max"):
                 pick = np.minimum if self.shape == "min" else np.maximum
                 lows, highs = zip(*ends, strict=True)
-                return pick.reduce(lows), pick.reduce(highs)
+                return reduce(pick, lows), reduce(pick, highs)
             return ends[0]
 
     def _part(
