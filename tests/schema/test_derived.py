@@ -18,7 +18,8 @@ from trust_recourse.schema.derived import Formula, before_rounding, rounded
 law = settings(max_examples=200, deadline=None, database=None)
 TEXTS = [
     "loan / price", "(a + b) / c", "a - b", "0.5 * a + 0.3 * b - 2", "min(a, b)",
-    "max(a, 2 * b, 3)", "moves by 0.5 * loan", "-a + 0.25 * b", "(2 * a) / (b + 1)", "`my col` / b", "1e5 * a",
+    "max(a, 2 * b, 3)", "moves by 0.5 * loan", "-a + 0.25 * b", "(2 * a) / (b + 1)", "`my col` / b",
+    "1e5 * a",
 ]  # fmt: skip
 FORMULAS = [Formula.read(text) for text in TEXTS if "my" not in text]
 numbers = st.floats(-1e6, 1e6) | st.integers(-9, 9).map(float)
@@ -65,6 +66,8 @@ def test_the_ends_of_a_box_bound_the_floats_inside(formula, data):
         own[name] = data.draw(numbers)
     least, most = formula.between(low, high, own, 1.0)
     value = formula.at(inside, own, 1.0)
+    one = formula.one({name: float(at[0]) for name, at in inside.items()}, own, 1.0)
+    assert one == value[0] or (math.isnan(one) and np.isnan(value[0]))
     if not np.isnan(value[0]):  # a division by 0 is nothing
         assert least[0] <= value[0] <= most[0]
 
@@ -137,9 +140,9 @@ def test_what_it_costs_is_what_its_inputs_cost(homes):
 def test_engines_by_trial_compute_it_and_never_beat_exact(homes, engine):
     X, recourse = homes
     judged = 0
-    for _, x in refused(X, recourse, 4).iterrows():
+    for _, x in refused(X, recourse, 1).iterrows():
         least = recourse.find(x, 0.6, max_changes=2).options
-        for option in recourse.find(x, 0.6, engine=engine, n_trials=200, max_changes=2).options:
+        for option in recourse.find(x, 0.6, engine=engine, n_trials=60, max_changes=2).options:
             assert recourse.schema.action_set(x).allows(option.codes)
             assert len(set(option.changes) - {"ratio"}) <= 2
             assert option.cost >= least[0].cost * (1 - 1e-9)

@@ -13,14 +13,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import reduce
+from functools import cached_property, reduce
 from typing import Literal, NoReturn
 
 import numpy as np
 
 from trust_recourse.schema.errors import SchemaError
 from trust_recourse.schema.relations import unquoted
-from trust_recourse.schema.scalars import INF, Floats
+from trust_recourse.schema.scalars import INF, Floats, same
 from trust_recourse.schema.steps import multiple_above, multiple_below, ratio
 from trust_recourse.wording import written
 
@@ -81,7 +81,7 @@ class Formula:
             return f"{self.shape}({', '.join(map(str, self.parts))})"
         return first
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """The inputs, each once."""
         return tuple(dict.fromkeys(name for part in self.parts for name, _ in part.terms))
@@ -93,6 +93,21 @@ class Formula:
         """
         low, _ = self.between(values, values, own, base)
         return low
+
+    def one(self, values: Mapping[str, float], own: Mapping[str, float], base: float) -> float:
+        """`at` for one row, to the same bits at a smaller price."""
+        found = []
+        moves = self.shape == "moves"
+        for part in self.parts:
+            total = base if moves else part.constant
+            for name, weight in part.terms:
+                total = total + weight * (values[name] - (own[name] if moves else 0.0))
+            found.append(total)
+        if any(map(math.isnan, found)) or (self.shape == "ratio" and found[1] == 0.0):
+            return math.nan
+        if self.shape == "ratio":
+            return found[0] / found[1]
+        return max(found) if self.shape == "max" else min(found)
 
     def between(
         self,
@@ -294,14 +309,16 @@ class Follows:
 
     def value(self, codes: Floats) -> float:
         """What it is beside these codes of all columns; NaN if it cannot be computed."""
-        given = codes[list(self.inputs)]
-        if ((given == self.own) | (np.isnan(given) & np.isnan(self.own))).all():
+        given = {name: float(codes[at]) for name, at in self._places}
+        if all(same(value, self._own[name]) for name, value in given.items()):
             return self.base
-        names = self.formula.names
-        at = {name: np.asarray(value) for name, value in zip(names, given, strict=True)}
-        return rounded(float(self.formula.at(at, self._own, self.base)), self.step)
+        return rounded(self.formula.one(given, self._own, self.base), self.step)
 
-    @property
+    @cached_property
+    def _places(self) -> tuple[tuple[str, int], ...]:
+        return tuple(zip(self.formula.names, self.inputs, strict=True))
+
+    @cached_property
     def _own(self) -> dict[str, float]:
         return dict(zip(self.formula.names, self.own.tolist(), strict=True))
 
