@@ -19,6 +19,8 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from trust_recourse.report import ModelReport, Suspicion
 
 Answer = TypeVar("Answer")
@@ -130,11 +132,28 @@ def table(*columns: str, text: int = 1) -> Table:
 
 
 def scores(console: Console, found: ModelReport) -> None:
-    """Print the scores of the model and of those beside it."""
-    summary = found.summary()
-    each = table("", *summary.columns)
-    for name in summary.index:
-        each.add_row(str(name), *summary.loc[name])
+    """Print the scores of the model and of those beside it: of all classes, and of the wanted."""
+    if found.many > 2:
+        console.print(f"All {found.many} classes together, each row given the likeliest:")
+        _texts(console, found.overall_summary())
+        console.print(f"\nClass {found.label} against all others:")
+    _texts(console, found.summary())
+
+
+def classes(console: Console, found: ModelReport) -> None:
+    """Print the model's own scores of each class, where there are more than two."""
+    if found.many > 2:
+        from trust_recourse.report.model import CLASSES, EACH
+
+        console.print(f"\n{EACH}")
+        own = found.by_class.loc[found.scores.index[0]].rename(columns=CLASSES)
+        _texts(console, own.map(lambda x: f"{x:.3f}").assign(rows=own["rows"].astype(str)))
+
+
+def _texts(console: Console, texts: pd.DataFrame) -> None:
+    each = table("", *map(str, texts.columns))
+    for name in texts.index:
+        each.add_row(str(name), *texts.loc[name])
     console.print(each)
 
 
