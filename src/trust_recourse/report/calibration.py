@@ -30,7 +30,7 @@ class Calibration:
 
     `ece` is over ten bins of equal count; of confidences that are right, `by_chance` is exceeded
     once in 40. The bin, of equal width, is an example: `said` is its mean confidence and `came` the
-    share that came true, of `count` rows; of confidences that are right it lies from `low` to `high`
+    share that came true, of `count` rows; where confidences are right it lies from `low` to `high`
     19 times in 20; `clear` says that chance does not explain its gap, beside those of all bins.
     """
 
@@ -55,8 +55,8 @@ class Calibration:
             return f"The confidence can be promised: {told * (self.count >= FULL)}{error}."
         if self.verdict == "miscalibrated":
             told = (
-                f"of those told {self.bin} ({self.said:.2f} on average), {self.came:.2f} came true, "
-                f"by chance alone {self.low:.2f} to {self.high:.2f} (n = {self.count}); "
+                f"of those told {self.bin} ({self.said:.2f} on average), {self.came:.2f} came "
+                f"true, by chance alone {self.low:.2f} to {self.high:.2f} (n = {self.count}); "
             )
             return f"The confidence cannot be promised: {told * self.clear}{error}."
         return (
