@@ -33,7 +33,9 @@ from trust_recourse.cells import (
 )
 from trust_recourse.search import arrays, loop
 
-NODES_A_CALL = 256  # between two looks at the clock
+NODES_A_CALL = 256  # between two looks at the clock, at most; of great models fewer
+FEW_NODES = 16  # before the first, where time is limited
+MOMENT = 0.1  # seconds that may pass between two
 MOST_BOXES = 3_000_000  # held at once; a search that needs more ends as if by a limit
 FIRST_BOXES = 256
 DIVE_FROM = 32  # nodes on, points that meet the target are looked for
@@ -97,6 +99,7 @@ class BranchAndBound:
         self.conditions, self.mine = list(conditions), mine
         kernels = [condition.score.kernel for condition in conditions]
         self.node_limit, self.deadline = node_limit, deadline
+        self.at_once = NODES_A_CALL if deadline == math.inf else FEW_NODES
         self.functions, self.advance = ready(kernels[0])
         if any(kernel.interval is not kernels[0].interval for kernel in kernels):
             raise ValueError("conditions on kernels of several families; expected one family")
@@ -329,9 +332,14 @@ class BranchAndBound:
         while True:
             cancel.check()
             most = min(self.node_limit, pause) - self.nodes
-            self.asked.switches[arrays.PAUSE] = int(min(NODES_A_CALL, most))
+            self.asked.switches[arrays.PAUSE] = int(min(self.at_once, most))
             run = arrays.Run(self.task, self.asked, self.store, self.tree, self.work)
+            began = clock.now()
             said = self.advance(self.functions, run)
+            if self.deadline < math.inf:
+                long = clock.now() - began > MOMENT
+                changed = self.at_once // 2 if long else 2 * self.at_once
+                self.at_once = min(max(changed, 1), NODES_A_CALL)
             if said < loop.PAUSED:
                 return int(said)
             full = said == loop.FULL and not self._grow()
