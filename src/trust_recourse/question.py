@@ -105,6 +105,16 @@ class Target:
             return "more than any other class"
         return f"at least {self.confidence:g}"
 
+    def decision(self, threshold: float) -> Target:
+        """The decision that goes with it, as a target: that the class wins, or the threshold."""
+        return TO_WIN if self.mode == "wins" else Target(threshold, threshold=threshold)
+
+    @property
+    def rule(self) -> str:
+        """Who is accepted, where it asks for the decision itself, in words."""
+        most = "where it has the most of any class"
+        return most if self.mode == "wins" else f"from {self.confidence:g}"
+
     def to_dict(self) -> dict[str, Any]:
         """In plain values: the decision threshold only where it is not one half."""
         told: dict[str, Any] = {"confidence": float(self.confidence), "mode": self.mode}
@@ -126,6 +136,9 @@ class Target:
         return low <= confidence <= high
 
 
+TO_WIN = Target(0.5, "wins")  # half of what a class and the strongest other have together
+
+
 def formatted(
     confidence: float, threshold: float = 0.5, target: Target | None = None, digits: int = 3
 ) -> str:
@@ -135,9 +148,12 @@ def formatted(
     ('0.499', '0.710', '0.8507')
     >>> formatted(0.7, 0.5, Target(0.7))
     '0.700'
+
+    Whether a class wins is no line between confidences.
     """
     lowest = () if target is None else (target.interval[0],)
-    return floored(confidence, (threshold, *lowest), digits)
+    wins = target is not None and target.mode == "wins"
+    return floored(confidence, () if wins else (threshold, *lowest), digits)
 
 
 @dataclass(frozen=True)
@@ -204,6 +220,11 @@ class Question:
         _expect(self, "random_state", "a whole number from 0 up", (-1, 2**32), whole=True)
         if self.floor is not None and self.min_radius is None:
             raise ValueError(f"floor={self.floor!r} without min_radius; give min_radius=0.05, say")
+        if self.floor is not None and self.mode == "wins":
+            raise ValueError(
+                f"floor={self.floor!r} with mode='wins': within its radius the class is to keep "
+                "the most; leave the floor out"
+            )
         known = (None, OWN, *get_args(PlausibleBy))
         if not (callable(self.plausible) or self.plausible in known):
             raise TypeError(
@@ -214,7 +235,7 @@ class Question:
     def targets(self, threshold: float) -> tuple[Target, ...]:
         """Its levels as targets, where the decision threshold is this."""
         if self.mode == "wins":
-            return (Target(0.5, "wins", self.tolerance),)
+            return (TO_WIN,)
         levels = self.confidence or (threshold,)
         return tuple(Target(c, self.mode, self.tolerance, threshold) for c in levels)
 
@@ -239,7 +260,8 @@ class Question:
         words = []
         if self.min_radius is not None:
             floor = threshold if self.floor is None else self.floor
-            words.append(f"kept at {floor:g} or more within a radius of {self.min_radius:g}")
+            least = "the most of any class" if self.mode == "wins" else f"at {floor:g} or more"
+            words.append(f"kept {least} within a radius of {self.min_radius:g}")
         if self.plausible is not None:
             words.append("plausible")
         return " and ".join(words)

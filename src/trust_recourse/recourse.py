@@ -343,7 +343,7 @@ class Recourse:
         tried: dict[Target, list[Point]] = {}
         if question.engine != "exact":
             own = action_set.own
-            open_ = [each for each in problems if not self._meets(each.target, own, now)]
+            open_ = [each for each in problems if not self.meets(each.target, own, now)]
             tried = {problem.target: self._tried(problem, question, verbose) for problem in open_}
         for problem in problems:
             found[problem.target] = answers = self._answers(problem, question, now, tried)
@@ -509,7 +509,15 @@ class Recourse:
         """What a target asks about, as the exact engine asks for it."""
         return self._wins if target.mode == "wins" else self.score
 
-    def _judged(self, rows: Floats, target: Target) -> Floats:
+    def decision(self, target: Target) -> Target:
+        """The decision that goes with a target: that the wanted class wins, or the threshold."""
+        return target.decision(self.decision_threshold)
+
+    def accepts(self, codes: Floats, decision: Target) -> bool:
+        """Whether one row of codes is accepted, by the decision of `Recourse.decision`."""
+        return self.meets(decision, codes, self.confidence_of(codes))
+
+    def judged(self, rows: Floats, target: Target) -> Floats:
         """What a target asks about, at rows of codes: their confidence, or whether they win."""
         if target.mode != "wins":
             return self.confidences(rows)
@@ -621,11 +629,11 @@ class Recourse:
         ends = (self.decision_threshold, *itertools.chain(*(target.interval for target in targets)))
         return float(self._said(own)[self.wanted_at]) if self._unsure(ours, own, ends) else ours
 
-    def _meets(self, target: Target, own: Floats, now: float) -> bool:
+    def meets(self, target: Target, own: Floats, now: float) -> bool:
         """Whether a person, with this confidence now, meets a target as they are."""
         if target.mode != "wins":
             return target.met(now)
-        ours = float(self._judged(own[None], target)[0])
+        ours = float(self.judged(own[None], target)[0])
         return target.met(ours) and self._agrees(target, Point(own, 0.0, ours))
 
     def _said(self, codes: Floats) -> Floats:
@@ -681,17 +689,18 @@ class Recourse:
             )
         return replace(question, engine=engine)
 
-    def _robust(self, question: Question) -> Robust | None:
+    def _robust(self, question: Question, target: Target) -> Robust | None:
         if question.min_radius is None:
             return None
-        floor = self.decision_threshold if question.floor is None else question.floor
+        decided = self.decision(target).confidence
+        floor = decided if question.floor is None else question.floor
         return Robust(float(question.min_radius), float(floor))
 
     def _answers(
         self, problem: Problem, question: Question, now: float, tried: Mapping[Target, list[Point]]
     ) -> Answers:
         own = problem.action_set.own
-        if question.min_radius is None and self._meets(problem.target, own, now):
+        if question.min_radius is None and self.meets(problem.target, own, now):
             here = Point(own, 0.0, now)
             return Answers([(here, Status.ALREADY_MET, 0.0)], Status.ALREADY_MET)
         if question.engine == "exact":
@@ -701,7 +710,8 @@ class Recourse:
     def _by_proof(self, problem: Problem, question: Question) -> Answers:
         chosen = question.plausible is not None or question.min_distance is not None
         engine = Exact(
-            self.score_for(problem.target), problem, robust=self._robust(question),
+            self.score_for(problem.target), problem,
+            robust=self._robust(question, problem.target),
             scope="any" if chosen else "cheapest", node_limit=question.node_limit,
             time_limit=question.time_limit,
         )  # fmt: skip
@@ -794,7 +804,7 @@ class Recourse:
         engine = BY_TRIAL[question.engine]
         return engine.made(self.model, question.random_state)(
             problem,
-            lambda rows: self._judged(rows, problem.target),
+            lambda rows: self.judged(rows, problem.target),
             n_trials=question.n_trials or engine.trials,
             verbose=verbose,
         )

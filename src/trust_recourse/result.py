@@ -94,7 +94,27 @@ class Result:
     @property
     def refused(self) -> bool:
         """Whether the model refuses this person as they are."""
-        return self.confidence < self.recourse.decision_threshold
+        own = self.recourse.schema.action_set(self.factual).own
+        return not self.recourse.meets(self.decision, own, self.confidence)
+
+    @property
+    def decision(self) -> Target:
+        """The decision that this question is about: the threshold, or that the class wins."""
+        return self.recourse.decision(next(iter(self.status)))
+
+    @property
+    def verdict(self) -> str:
+        """What the model says of the person as they are, in a few words."""
+        said = "refused" if self.refused else "accepted"
+        own, wanted = self.formatted(self.confidence), self.recourse.wanted
+        return f"{said}: confidence {own} in the class {wanted}{self.standing}"
+
+    @property
+    def standing(self) -> str:
+        """By mode "wins", whether the class has the most now, to end a sentence with; else ''."""
+        if self.decision.mode != "wins":
+            return ""
+        return "; another class has more" if self.refused else ", the most of any class"
 
     # ------------------------------------------------------------ how safe, how far, how proved
 
@@ -102,17 +122,17 @@ class Result:
         """The certified distance from an option to the nearest loss of the decision.
 
         In scaled units. Strictly within it no change of numbers, immutable ones too, loses the
-        decision; it is 0 where the option sits on the edge of a cell beyond which it is lost. Whole
-        numbers are moved by fractions, too, so where there are some it may be less than it could.
+        decision; it is 0 where the option sits on the edge of a cell beyond which it is lost. Of a
+        question by mode "wins" the decision is that the class wins. Whole numbers are moved by
+        fractions, too, so where there are some it may be less than it could.
         """
         recourse = self.recourse
         recourse._need_cells("radius")
         if norm not in ("linf", "l2", "l1"):
             raise ValueError(f"norm={norm!r}; expected 'linf', 'l2' or 'l1'")
-        codes = self._option(option).codes
-        return radius(
-            recourse.score, recourse.schema, codes, recourse.decision_threshold, norm
-        )  # fmt: skip
+        codes, decision = self._option(option).codes, self.decision
+        score = recourse.score_for(decision)
+        return radius(score, recourse.schema, codes, decision.confidence, norm)
 
     def robustness(
         self,
@@ -129,17 +149,17 @@ class Result:
         exact up to the error it states, at most the tolerance unless the search for it grows too
         long; the copies are the paper's estimate.
         """
-        recourse = self.recourse
+        recourse, decision = self.recourse, self.decision
         codes = self._option(option).codes
         estimate = copies(
-            recourse.confidences, codes, recourse.schema, sigma,
-            threshold=recourse.decision_threshold, n_copies=n_copies, random_state=random_state,
+            lambda rows: recourse.judged(rows, decision), codes, recourse.schema, sigma,
+            threshold=decision.confidence, n_copies=n_copies, random_state=random_state,
         )  # fmt: skip
         if not recourse.exact:
             return Robustness(None, None, estimate)
         found = noise(
-            recourse.score, codes, recourse.schema, sigma,
-            threshold=recourse.decision_threshold, tolerance=tolerance,
+            recourse.score_for(decision), codes, recourse.schema, sigma,
+            threshold=decision.confidence, tolerance=tolerance,
         )  # fmt: skip
         return Robustness(found.probability, found.error, estimate)
 
@@ -381,7 +401,7 @@ class Result:
 
     def formatted(self, confidence: float, target: Target | None = None) -> str:
         """A confidence for people, never shown on the other side of the decision or a target."""
-        return formatted(confidence, self.recourse.decision_threshold, target)
+        return formatted(confidence, self.recourse.decision_threshold, target or self.decision)
 
     def sentence(self, option: int = 0) -> str:
         """What is known of an option, given by its place in `options`, as a clerk could say it."""
@@ -406,9 +426,7 @@ class Result:
         return [self.sentence(own[0]) if own else self.status[target].sentence]
 
     def _lines(self) -> Iterable[str]:
-        verdict = "refused" if self.refused else "accepted"
-        own = self.formatted(self.confidence)
-        yield f"{verdict}: confidence {own} in class {self.recourse.wanted!r}"
+        yield self.verdict
         for target, status in self.status.items():
             asked = (
                 f"{target.words}, {self.extra_constraints}"

@@ -394,6 +394,26 @@ def test_fit_sets_the_model_beside_others_on_the_same_rows(home, tmp_path):
     assert "Suspicion" not in said
 
 
+def test_of_several_classes_each_command_names_one_that_works(tmp_path):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.integers(0, 20, (90, 3)), columns=["a", "b", "visits"])
+    table["grade"] = np.array(["low", "mid", "top"])[np.digitize(table.a + table.b, [14, 24])]
+    table.loc[::9, "visits"] = 999
+    table.to_csv(tmp_path / "t.csv", index=False)
+    said = ask("schema {}/t.csv --target grade --out {}/s.yaml", tmp_path).stdout
+    assert "999: missing? then --missing visits=999" in flat(said)
+    following = said.strip().splitlines()[-1].removeprefix("trust-recourse ")
+    done = ask(f"{following} --out {tmp_path}/m.st --clauses 4 --epochs 2")
+    assert done.exit_code == 0, done.output
+    words = flat(done.stdout)
+    for part in ("All 3 classes together", "the commonest class", "precision and recall of"):
+        assert part in words
+    judge = done.stdout.strip().splitlines()[-2].removeprefix("trust-recourse ")
+    report = told(f"{judge.replace('LABEL', 'top')} --folds 2")
+    assert [each["class"] for each in report["by_class"]["PTMClassifier"]] == ["low", "mid", "top"]
+    assert list(report["overall"])[-1] == "the commonest class"
+
+
 def test_fit_names_what_looks_wrong_and_says_what_to_do(tmp_path):
     X, y = haberman()
     codes = np.where(np.arange(len(y)) % 30 == 0, 999, X["age"])

@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from laws import checks, enumeration, lines, tables, trees
 from laws.questions import a_cost, a_schema, a_table, chance, one_of
-from laws.safety import check_noise, check_room
+from laws.safety import check_noise, check_noise_of_winners, check_room
 from trust_recourse import PTMClassifier, Schema, TMClassifier, adopt
 from trust_recourse.cells import Grid
 from trust_recourse.sums import Additive, ClassSums
@@ -136,7 +136,8 @@ def judge(seed: int) -> checks.Findings:
 
     with mock.patch.object(banks, "reduced", counted), threadpool_limits(1):
         cells = kind != "lines"
-        more = (check_wins, *((check_noise, check_room) if cells else ()))
+        safe = (check_noise, check_noise_of_winners, check_room)
+        more = (check_wins, *(safe if cells else ()))
         findings = checks.judge(seed, place, more)
     findings.counts[f"{kind} of several classes"] += findings.counts.pop("Several", 0)
     findings.counts["questions that were reduced"] += sum(each is not None for each in found)

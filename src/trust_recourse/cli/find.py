@@ -110,12 +110,9 @@ def decision(result: Result) -> str:
     """What the model says of the person as they are."""
     schema = result.recourse.schema
     values = ", ".join(f"{f.title} {f.describe(result.factual[f.name])}" for f in schema)
-    verdict = "refused" if result.refused else "accepted"
-    line = result.recourse.decision_threshold
-    return (
-        f"{values}\n{verdict}: confidence {result.formatted(result.confidence)} in the class "
-        f"{result.recourse.wanted}; the decision threshold is {line:g}"
-    )
+    rule = result.decision
+    line = "" if rule.mode == "wins" else f"; the decision threshold is {rule.confidence:g}"
+    return f"{values}\n{result.verdict}{line}"
 
 
 def _show(console: Console, result: Result, safe: list[Safety], far: Any, asked: int) -> None:

@@ -74,7 +74,8 @@ class Promise:
 
     def shown(self, confidence: float, *marks: float) -> str:
         """A confidence for people, told apart from the threshold and what was asked for."""
-        return floored(confidence, (self.threshold, self.target.confidence, *marks))
+        lines = (self.threshold, self.target.confidence, *marks)
+        return floored(confidence, () if self.target.mode == "wins" else lines)
 
     @classmethod
     def read(cls, entry: Entry, schemas: Mapping[str, Schema], closed: str = "") -> Promise:

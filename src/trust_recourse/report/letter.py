@@ -166,7 +166,8 @@ class _LetterFacts:
         result = titled(result, cut)
         self.result, self.time_limit = result, time_limit
         self.recourse, self.schema = result.recourse, result.recourse.schema
-        self.confidence, self.threshold = result.confidence, self.recourse.decision_threshold
+        self.confidence, self.decision = result.confidence, result.decision
+        self.wins = self.decision.mode == "wins"
         self.extra = result.extra_constraints
         action_set = self.schema.action_set(result.factual)
         held = zip(self.schema, action_set.actions, strict=True)
@@ -189,7 +190,7 @@ class _LetterFacts:
     def proved(self) -> bool:
         """Whether the first offer is proved to be the smallest change."""
         first = self.chosen[0]
-        smallest = first.status is Status.OPTIMAL and first.target.mode == "at_least"
+        smallest = first.status is Status.OPTIMAL and first.target.mode != "band"
         return smallest and first is not self.furthest and not self.extra
 
     @property
@@ -199,13 +200,13 @@ class _LetterFacts:
         return [
             (target, status is Status.INFEASIBLE)
             for target, status in self.result.status.items()
-            if target.mode == "at_least" and status in none
+            if target.mode != "band" and status in none
         ]
 
     @property
     def impossible(self) -> bool:
         """Whether it is proved that nothing makes it a yes."""
-        return any(proved and target.confidence <= self.threshold for target, proved in self.unmet)
+        return any(proved and self._is_less(target) for target, proved in self.unmet)
 
     @property
     def reached(self) -> float:
@@ -220,8 +221,8 @@ class _LetterFacts:
 
     def written(self, confidence: float) -> str:
         """A confidence in words, told from what a yes takes and from what was asked for."""
-        levels = [self.threshold, *(t.interval[0] for t in self.result.status)]
-        told = out_of_100(confidence, levels)
+        targets = (self.decision, *self.result.status)
+        told = out_of_100(confidence, [t.interval[0] for t in targets if t.mode != "wins"])
         return f"{told if told != '0' or not confidence else 'less than 1'} out of 100"
 
     def table(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
@@ -263,15 +264,17 @@ class _LetterFacts:
 
     def _look_further(self) -> None:
         """Where nothing asked for is a yes: the cheapest yes, and the furthest within reach."""
-        result, line = self.result, self.threshold
+        result = self.result
         exact = result.engine == "exact"
         known = any(
-            target.confidence <= line and (proved or not exact) for target, proved in self.unmet
+            self._is_less(target) and (proved or not exact) for target, proved in self.unmet
         )
         yes: Sequence[Option] = ()
         if not known:
             asked = replace(
-                result.question.without_rules, confidence=(line,), mode="at_least", n_options=1,
+                result.question.without_rules,
+                confidence=() if self.wins else (self.decision.confidence,),
+                mode=self.decision.mode, n_options=1,
                 engine=result.engine, time_limit=self.time_limit if exact else None,
             )  # fmt: skip
             yes = self.recourse.ask(result.factual, asked).options
@@ -282,13 +285,21 @@ class _LetterFacts:
 
     def _chosen(self, options: Sequence[Option]) -> list[Option]:
         """The options worth telling: those that make it a yes, or a firmer one; cheapest first."""
-        least = math.nextafter(self.confidence, 2.0) if self.accepted else self.threshold
-        better = [o for o in options if o.changes and self._confidence(o) >= least]
+        better = [o for o in options if o.changes and self._better(o)]
         kept: list[Option] = []
         for option in sorted(better, key=lambda o: o.cost):
             if not any(self._needless(option, other) for other in kept):
                 kept.append(option)
         return kept
+
+    def _better(self, option: Option) -> bool:
+        codes = self.schema.action_set(option.x).own
+        yes = self.recourse.accepts(codes, self.decision)
+        return yes and (not self.accepted or self._confidence(option) > self.confidence)
+
+    def _is_less(self, target: Target) -> bool:
+        """Whether a target asks for no more than the decision."""
+        return self.wins or target.confidence <= self.decision.confidence
 
     def _needless(self, option: Option, other: Option) -> bool:
         """Whether an option asks for all that a cheaper one does, and is no more confident."""
