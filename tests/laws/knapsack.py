@@ -84,9 +84,12 @@ def a_sack(rng) -> tuple[Sack, np.ndarray] | None:
             continue
         p, q = one_of(rng, (1, 1), (1, 4), (3, 10), (1, 10**6), (10**5, 1), (7, 1000))
         steps = int(one_of(rng, 1, 4, FEW, 1000, 10**6, 10**9, 10**12))
-        lines[f, :6] = 0.0, one_of(rng, -1.0, 1.0) * wide(rng), wide(rng, 2.0), wide(rng), p, q
-        if chance(rng, 0.5):  # so that all of its steps are about as much as one of the others
-            lines[f, knapsack.SLOPE] *= q / p / steps / abs(lines[f, knapsack.SLOPE]) * wide(rng, 1)
+        slope, scale, whole = wide(rng), wide(rng), steps * p / q
+        if chance(rng, 0.6):  # all of it gains, or costs, about as much as one of the others
+            slope = wide(rng, 1.0) / whole
+        if chance(rng, 0.6):
+            scale = wide(rng, 1.0) * whole
+        lines[f, :6] = 0.0, one_of(rng, -1.0, 1.0) * slope, wide(rng, 1.0), scale, p, q
         begin = int(rng.integers(-20, 20))
         own[f] = begin * p / q + (rng.uniform() * p / q if chance(rng, 0.5) else 0.0)
         ends[:, f] = (begin - steps) * p / q, (begin + steps) * p / q
@@ -202,9 +205,7 @@ def least_of(rng, lists, lines, point, needed: Fraction) -> Fraction | None:
     """The least cost of what is tried and surely enough; None if there is no such."""
     d = len(lists)
     last = max(range(d), key=lambda f: lines[f].many if lines[f] is not None else 0)
-    near = [
-        None if point is None or point[f].name[0] == "place" else point[f] for f in range(d)
-    ]
+    near = [None if point is None or point[f].name[0] == "place" else point[f] for f in range(d)]
     others = [
         [*lists[f], *tried(rng, lines[f], near[f])] if f != last else [None] for f in range(d)
     ]
