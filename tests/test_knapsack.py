@@ -155,7 +155,7 @@ def test_over_wide_scales_no_choice_is_cheaper():
 
 
 def test_an_answer_that_is_none_breaks_the_law():
-    with mock.patch.object(knapsack, "cheapest", lambda *_: knapsack.Choice(None, 1)):
+    with mock.patch.object(knapsack, "cheapest", return_value=knapsack.Choice(None, 1)):
         assert any(law.judge(seed).broken for seed in range(5))
     stays = lambda sack, _: knapsack.Choice(sack.first[:-1].copy(), 1)  # noqa: E731
     with mock.patch.object(knapsack, "cheapest", stays):
