@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from unittest import mock
 
 import numpy as np
 import pytest
 
+from laws import knapsack as law
 from trust_recourse import Feature, Recourse, Schema, Status, knapsack
 from trust_recourse.knapsack import Sack, begun, cheapest, code
 from trust_recourse.sums import Additive
@@ -142,3 +144,19 @@ def test_steps_beyond_whole_numbers_are_neither_turned_round_nor_walked(cost, ne
             if sum(row[0] * v for row, v in zip(rows, point, strict=True)) >= need
         ]
         assert found.options[0].cost == pytest.approx(min(costs), rel=1e-9)
+
+
+def test_over_wide_scales_no_choice_is_cheaper():
+    findings = [law.judge(seed) for seed in range(40)]
+    counts = sum((found.counts for found in findings), Counter())
+    assert [words for found in findings for words in found.broken] == []
+    assert min(counts[kind] for kind in ("found", "compared", "long lines")) > 20
+    assert counts["infeasible"]
+
+
+def test_an_answer_that_is_none_breaks_the_law():
+    with mock.patch.object(knapsack, "cheapest", return_value=knapsack.Choice(None, 1)):
+        assert any(law.judge(seed).broken for seed in range(5))
+    stays = lambda sack, _: knapsack.Choice(sack.first[:-1].copy(), 1)  # noqa: E731
+    with mock.patch.object(knapsack, "cheapest", stays):
+        assert any(law.judge(seed).broken for seed in range(5))

@@ -73,6 +73,11 @@ class Target:
             )
         if self.mode not in get_args(Mode):
             raise ValueError(f"mode={self.mode!r}; expected 'at_least', 'band' or 'wins'")
+        if self.mode == "wins" and self.confidence != 0.5:
+            raise ValueError(
+                f"mode='wins' with confidence={self.confidence!r}; expected 0.5: a class wins by "
+                "its share beside the strongest of the others, whatever its confidence is"
+            )
         if not (isinstance(self.tolerance, (int, float)) and 0 <= self.tolerance < 1):
             raise ValueError(f"tolerance={self.tolerance!r}; expected a number from 0 to below 1")
         if not (isinstance(self.threshold, (int, float)) and 0 < self.threshold < 1):

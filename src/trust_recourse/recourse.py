@@ -77,7 +77,8 @@ class Recourse:
     model : a fitted `PTMClassifier` or `TMClassifier`, a tree, forest or boosted trees of
         scikit-learn, LightGBM or XGBoost, a pipeline that ends with one (or any model that fulfils
         `CellModel`) for answers with proof; else any fitted classifier with `predict_proba`, or a
-        function of a table of rows that gives the probability of the wanted class.
+        function of a table of rows that gives the probability of the wanted class. One that is
+        fitted again in place is read anew at the next question.
     schema : what each column means and where it may go; the model's own if None. What is protected
         in the model's own stays so.
     cost : "l0", "l1", "l2", a mixture such as {"l0": 0.1, "l1": 1}, or a `Cost`; in units scaled by
@@ -100,6 +101,8 @@ class Recourse:
     ['nodes']
 
     """
+
+    _latest: Recourse | None = None  # the same with the model as it was fitted again since
 
     def __init__(
         self,
@@ -162,6 +165,7 @@ class Recourse:
             self._check_schema()
         if self.library is not None and self.library.asked is not None:
             self._heard |= self._terms(self.library.asked) or set()
+        self._learnt = self._learnt_now()
 
     def _check_schema(self) -> None:
         """The schema may limit moves as it likes, but must read values as the model does."""
@@ -208,7 +212,7 @@ class Recourse:
 
     def confidence(self, x: Any) -> float:
         """The model's confidence in the wanted class for one person."""
-        return self.confidence_of(self.schema.action_set(x).own)
+        return self.current().confidence_of(self.schema.action_set(x).own)
 
     def find(
         self,
@@ -293,6 +297,8 @@ class Recourse:
 
         The result's `recourse` is under the question's own cost, locks, limits and threshold.
         """
+        if (current := self.current()) is not self:
+            return current.ask(x, question, certify=certify, verbose=verbose)
         answerable = self.answerable(question)
         if certify:
             self._need_cells("certify=True")
@@ -301,6 +307,33 @@ class Recourse:
             raise ValueError(f"certify=True: there would be no certificate: {reason}")
         found = self.under(question)._ask(x, answerable, question, verbose)
         return found.proved() if certify else found
+
+    def current(self) -> Recourse:
+        """The same with the model as it is now: itself, unless that was fitted again since.
+
+        All questions begin here. Answers that were given before stay with the model of then.
+        """
+        learnt = self._learnt_now()
+        if learnt == self._learnt:
+            return self
+        if self._latest is None or self._latest._learnt != learnt:
+            self._latest = self._read_again()
+        return self._latest
+
+    def _learnt_now(self) -> Any:
+        """What the model has learnt; None if it cannot learn, or is asked anew every time."""
+        if self.library is not None:
+            return self.library.learnt()
+        return getattr(self.model, "fingerprint_", None) if hasattr(self.model, "fit") else None
+
+    def _read_again(self) -> Recourse:
+        threshold = self.decision_threshold if self.threshold_given else None
+        model = self.model if self.library is None else self.library.model
+        again = Recourse(
+            model, self.schema, self.cost, wanted=self.wanted, decision_threshold=threshold
+        )
+        again.stepped = tuple(dict.fromkeys((*self.stepped, *again.stepped)))
+        return again
 
     def under(self, question: Question) -> Recourse:
         """The same model under the cost, locks, limits and decision threshold of a question."""
@@ -372,6 +405,8 @@ class Recourse:
         If a limit ends a search, the furthest so far, or one not proved to be the cheapest, with
         the status "feasible". The limits, in boxes or seconds, are for each of the two searches.
         """
+        if (current := self.current()) is not self:
+            return current.reachable(x, node_limit=node_limit, time_limit=time_limit)
         self._need_cells("reachable")
         action_set, factual = self.schema.person(x)
         problem = Problem(action_set, Target(0.5), self.cost, self.wanted_at)
@@ -396,6 +431,8 @@ class Recourse:
 
         If a limit ends the search, the stairs up to there, and `attrs["complete"]` is False.
         """
+        if (current := self.current()) is not self:
+            return current.frontier(x, node_limit=node_limit, time_limit=time_limit)
         self._need_cells("frontier")
         problem = Problem(self.schema.action_set(x), Target(0.5), self.cost, self.wanted_at)
         engine = Exact(
@@ -450,7 +487,7 @@ class Recourse:
             raise ValueError(f"n_jobs={n_jobs!r}; expected a whole number of at least 1")
         self.schema.encode(X.head(0))  # whose columns must be the schema's
         bar = Progress(len(X), "recourse", show=verbose)
-        ours, rest = self.under(question), question.without_rules
+        ours, rest = self.current().under(question), question.without_rules
         if n_jobs == 1:
             rows = [ours._row(x, rest) for _, x in bar.over(X.iterrows())]
         else:
@@ -477,7 +514,7 @@ class Recourse:
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the score, which is large and made anew where it is asked for."""
-        made = ("score", "_wins")
+        made = ("score", "_wins", "_latest")
         return {name: value for name, value in self.__dict__.items() if name not in made}
 
     def packed(self) -> bytes:
@@ -485,9 +522,9 @@ class Recourse:
 
         The model in it can predict but not learn on, which makes it much smaller.
         """
-        lean = copy(self)
-        if hasattr(self.model, "drop_states"):
-            lean.model = copy(self.model).drop_states()
+        lean = copy(self.current())
+        if hasattr(lean.model, "drop_states"):
+            lean.model = copy(lean.model).drop_states()
         given: bytes = cloudpickle.dumps(lean)
         return given
 

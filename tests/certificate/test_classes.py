@@ -117,6 +117,14 @@ def test_an_answer_is_proved(kind, wanted, question):
     assert status in TRUE
 
 
+def test_nobody_is_told_that_a_class_cannot_win_since_it_cannot_win_by_far():
+    _, told = asked("points", 2, confidence=0.9999)
+    assert told["status"] == "infeasible"
+    told["target"] |= {"mode": "wins"}
+    with pytest.raises(CertificateError, match="mode='wins' with confidence=0.9999; expected 0.5"):
+        confirmed(told, "points")
+
+
 def test_it_is_the_cheapest_by_enumeration():
     _, told = asked("points", 2, confidence=0.5)
     rows = pd.DataFrame(

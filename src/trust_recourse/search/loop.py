@@ -470,6 +470,8 @@ def _opened(
                 release(store, counters, slot)
                 continue
             again = (store.mark[slot] & RELAXED) == 0
+            # what is left of a box after trimming may be too dear, which is then all its proof
+            again |= switches[PROVE] == 1 and store.key[slot] >= params[CUTOFF]
             if said == 2 or again or (store.key[slot] > was and counters[HEAP] > 0):
                 push(store, counters, slot)
                 if said == 2:

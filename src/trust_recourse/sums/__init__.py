@@ -115,6 +115,12 @@ class Library(NamedTuple):
         said: Floats = self.reader.predict_proba(self.model, self.columns.rows(codes))
         return said
 
+    def learnt(self) -> Any:
+        """What its model has learnt, which is equal as long as that is not fitted again."""
+        with suppress(UnreadableError):  # of what it has become
+            return self.reader.learnt(self.model)
+        return None
+
     def told(self, X: pd.DataFrame) -> Floats:
         """What the library itself says of rows as any table has them, (n, 2)."""
         assert self.columns is not None
@@ -180,7 +186,7 @@ def _drawn(read: Read) -> Floats:
 
 def reading(model: Any, schema: Schema) -> tuple[Read, Library]:
     """The same, without asking the library."""
-    reader = _reader(model)
+    reader = reader_of(model)
     if reader is None:
         raise UnreadableError(
             f"given {type(model).__module__}.{type(model).__name__}; expected a tree, forest or "
@@ -195,19 +201,21 @@ def reading(model: Any, schema: Schema) -> tuple[Read, Library]:
 
 def of_categories(model: Any, schema: Schema) -> Library | None:
     """A model that is not read but learnt on pandas categories, which it must be asked by, too."""
-    columns_of = getattr(_reader(model), "columns_of", None)  # the others take people's own values
+    columns_of = getattr(
+        reader_of(model), "columns_of", None
+    )  # the others take people's own values
     with suppress(UnreadableError):
         columns = columns_of(model, schema) if columns_of else None
-        return Library(model, columns, _reader(model)) if columns and columns.categories else None
+        return Library(model, columns, reader_of(model)) if columns and columns.categories else None
     return None
 
 
 def readable(model: Any) -> bool:
     """Whether `adopt` knows this kind of model, whatever it may find in it."""
-    return _reader(model) is not None
+    return reader_of(model) is not None
 
 
-def _reader(model: Any) -> Any:
+def reader_of(model: Any) -> Any:
     """The module that reads it, known by its class's own name, so that no library is loaded."""
     library = type(model).__module__.removeprefix(f"{__name__}.").partition(".")[0]
     readers = (import_module(f"{__name__}.{each}") for each in _READERS.get(library, ()))

@@ -80,9 +80,9 @@ class Additive:
         self.decision_threshold_: float | None = None
         self.wanted_: Any = None
         self.grid = Grid(schema, tuple(np.asarray(each, float) for each in edges))
-        self.points = tuple(np.asarray(each, float) for each in points)
-        flat = tuple(np.zeros_like(each) for each in self.points)
-        self.slopes = flat if slopes is None else tuple(np.asarray(each, float) for each in slopes)
+        self.points = tuple(map(_fixed, points))
+        given = (np.zeros_like(each) for each in self.points) if slopes is None else slopes
+        self.slopes = tuple(map(_fixed, given))
         self.pairs = tuple(map(Pair.read, pairs))
         self._check()
         self._check_pairs()
@@ -286,6 +286,13 @@ class Additive:
         if self.pairs:
             return TableParts(*own, self.slopes, self.pairs)
         return PointParts(*own, self.slopes)
+
+
+def _fixed(given: Any) -> Floats:
+    """Numbers of a card, which no one changes: what is worked out from them would not follow."""
+    found = np.array(given, float)
+    found.flags.writeable = False
+    return found
 
 
 @kernel

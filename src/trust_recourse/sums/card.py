@@ -30,17 +30,16 @@ from trust_recourse.cells import (
     Wish,
     of_class,
 )
-from trust_recourse.cost import MOST_COST, Cost, Units
+from trust_recourse.cost import Cost
 from trust_recourse.fixing import fixed
 from trust_recourse.on_cells import numbered
-from trust_recourse.schema import ActionSet, Feature, FeatureActions, Schema, SchemaError
+from trust_recourse.schema import ActionSet, Feature, FeatureActions, Schema
 from trust_recourse.schema.steps import ratio
 from trust_recourse.sums.additive import NUMBERS, Additive, Points, logistic, summed
+from trust_recourse.sums.followed import BEYOND, Followed
 from trust_recourse.sums.slopes import Line, noise, radius
 
 FEWEST = 256  # candidates from which on a question is reduced before it is searched
-MOST_VALUES = 1 << 20  # of one feature
-BEYOND = 1e-9  # of a change of the score, so that it is surely enough
 
 
 class CardScore(Score):
@@ -354,52 +353,27 @@ class _Reach:
 
     def values(self, f: int) -> tuple[Candidates, Floats]:
         """All allowed values of one number that may matter, its own among them; their points."""
-        feature, actions, own = self.schema[f], self.action_set.actions[f], float(self.own[f])
-        low, high = self._range(f, feature, actions)
-        try:
-            codes = actions.values(MOST_VALUES, low, high)
-        except SchemaError as error:
-            raise SchemaError(f"feature {feature.name!r} has a slope, but its {error}") from None
+        number = Followed.of(self.action_set, self.cost, f)
+        codes = number.values(*self._range(f, number))
         points = self.score.card.worth(f, codes)
         if self.rising:
             helps = self.score.sign * points > self.mine[f]
-            kept = helps | (codes == own) | np.isnan(codes)
+            kept = helps | (codes == number.own) | np.isnan(codes)
             codes, points = codes[kept], points[kept]
-        if feature.name in self.cost.functions:
-            costs = np.array([self.cost.change(feature, own, code) for code in codes.tolist()])
-        else:
-            costs = self.cost.changes(Units.of([feature]), np.array([own]), codes)
-        if not costs.max() <= MOST_COST:
-            worst = int(costs.argmax())
-            self.cost.countable(feature, own, float(codes[worst]), float(costs[worst]))
-        return Candidates(codes, np.zeros(len(codes), np.int32), costs), points
+        return Candidates(codes, np.zeros(len(codes), np.int32), number.costs(codes)), points
 
-    def _range(self, f: int, feature: Feature, actions: FeatureActions) -> tuple[float, float]:
+    def _range(self, f: int, number: Followed) -> tuple[float, float]:
         """From where to where its values may matter."""
-        low, high = actions.destinations(-math.inf, math.inf) or (math.inf, -math.inf)
-        if feature.name not in self.cost.functions:
+        low, high = number.actions.destinations(-math.inf, math.inf) or (math.inf, -math.inf)
+        if not number.measured:
             if self._flat(f):
                 if f in self.alone:
                     return self.alone[f], self.alone[f]
             else:
-                far = self._far(feature)
-                low, high = max(low, float(self.own[f]) - far), min(high, float(self.own[f]) + far)
+                low, high = number.near(low, high, self.most)
             if self.rising:
-                low, high = self._ends(f, actions, low, high)
-        if math.isinf(low) or math.isinf(high):
-            side = "lower" if math.isinf(low) else "upper"
-            raise SchemaError(
-                f"feature {feature.name!r} has no {side} bound, and the score goes on with it: for "
-                f"this question give it {side}, or a max_change, in the schema or as a limit"
-            )
-        return low, high
-
-    def _far(self, feature: Feature) -> float:
-        """How far a change goes at most that costs no more than what is known."""
-        l1, l2 = self.cost.l1, self.cost.l2
-        moved = self.most / l1 if l1 else math.inf
-        moved = min(moved, math.sqrt(self.most / l2)) if l2 else moved
-        return moved * feature.scale / feature.weight * (1.0 + BEYOND)
+                low, high = self._ends(f, number.actions, low, high)
+        return number.ended(low, high)
 
     def _flat(self, f: int) -> bool:
         """Whether a change costs the same however far it goes."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -104,6 +105,11 @@ def read(model: Any, schema: Schema) -> tuple[SumModel | ClassSums, Columns]:
         return SumModel(schema, classes, tuple(trees), 0.0, link), columns
     every = [[replace(tree, value=tree.value[:, k : k + 1]) for tree in trees] for k in range(many)]
     return summed_apart(schema, classes, every, link), columns
+
+
+def learnt(model: Any) -> Any:
+    """All that its file would hold."""
+    return sha256(model._serialize_model()).digest()
 
 
 def predict_proba(model: Any, X: Any) -> Floats:

@@ -24,6 +24,7 @@ from trust_recourse.sums.additive import Additive
 from trust_recourse.sums.classes import ClassSums
 from trust_recourse.sums.columns import Columns, UnreadableError, order_of
 from trust_recourse.sums.ensemble import labels, listed
+from trust_recourse.sums.learnt import attributes
 from trust_recourse.sums.tables import Pair
 from trust_recourse.wording import some
 
@@ -89,6 +90,14 @@ def read(model: Any, schema: Schema) -> tuple[Additive | ClassSums, Columns]:
     base = float(np.ravel(model.intercept_)[0])
     made = Additive(schema, grid.edges, points, pairs=pairs, base=base, classes=classes)
     return made, columns
+
+
+def learnt(model: Any) -> Any:
+    """What is read of it."""
+    return attributes(
+        model, "classes_", "link_", "intercept_", "bins_", "term_features_", "term_scores_",
+        "feature_names_in_", "feature_types_in_",
+    )  # fmt: skip
 
 
 def _several(model: Any, schema: Schema, classes: Any) -> tuple[ClassSums, Columns]:

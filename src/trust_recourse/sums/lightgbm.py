@@ -27,6 +27,7 @@ from trust_recourse.sums.columns import (
     rows,
 )
 from trust_recourse.sums.ensemble import BEFORE_ZERO, ZERO, Link, SumModel, labels, listed
+from trust_recourse.sums.learnt import Itself, attributes
 from trust_recourse.wording import some
 
 NAMES = ("LGBMClassifier", "Booster")
@@ -132,6 +133,16 @@ def predict_proba(model: Any, X: Any) -> Floats:
         return np.asarray(model.predict_proba(X, **threads))
     said = np.asarray(booster.predict(X, **threads))
     return said if said.ndim == 2 else np.column_stack([1.0 - said, said])
+
+
+def learnt(model: Any) -> Any:
+    """The booster itself, which another fit makes anew, and what changes if it learns on.
+
+    Its text, which is read, would take milliseconds.
+    """
+    booster = getattr(model, "booster_", model)
+    told = booster.num_trees(), booster.lower_bound(), booster.upper_bound()
+    return Itself(booster), told, booster.best_iteration, attributes(model, "classes_")
 
 
 def _fields(text: str) -> dict[str, str]:

@@ -16,6 +16,7 @@ from trust_recourse.sums.additive import Additive
 from trust_recourse.sums.classes import ClassSums
 from trust_recourse.sums.columns import Columns, UnreadableError, rows, told_apart
 from trust_recourse.sums.ensemble import labels, listed
+from trust_recourse.sums.learnt import attributes
 
 _DESCENT = "SGDClassifier"
 NAMES = ("LogisticRegression", "LogisticRegressionCV", _DESCENT)
@@ -61,6 +62,11 @@ def _sum(columns: Columns, weights: Sequence[float], base: float, classes: Any =
 def predict_proba(model: Any, X: Any) -> Floats:
     """What the library says of rows."""
     return np.asarray(model.predict_proba(rows(X, getattr(model, "feature_names_in_", None))))
+
+
+def learnt(model: Any) -> Any:
+    """What is read of it."""
+    return attributes(model, "classes_", "coef_", "intercept_", "feature_names_in_", "loss")
 
 
 def _term(columns: Columns, f: int, weight: float) -> tuple[Floats, Floats, Floats]:

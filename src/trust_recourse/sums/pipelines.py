@@ -22,6 +22,7 @@ from trust_recourse.sums.additive import Additive
 from trust_recourse.sums.classes import ClassSums
 from trust_recourse.sums.columns import Columns, UnreadableError, order_of
 from trust_recourse.sums.ensemble import Calibration, SumModel, labels, listed
+from trust_recourse.sums.learnt import attributes, taken
 from trust_recourse.sums.lifting import Lifted, Terms, added_up
 from trust_recourse.sums.steps import People, Stage, walked
 from trust_recourse.wording import some
@@ -162,6 +163,17 @@ def predict_proba(model: Any, X: Any) -> Floats:
     with warnings.catch_warnings():  # such as of unknown categories, which are told as nothing
         warnings.simplefilter("ignore")
         return np.asarray(_alone(model).predict_proba(X)).astype(float)
+
+
+def learnt(model: Any) -> Any:
+    """What is read of it: the steps, the model in the middle and the calibrator."""
+    from trust_recourse.sums import reader_of
+
+    inside = opened(model)
+    names = attributes(model, "classes_", "feature_names_in_")
+    around = taken([inside.steps, inside.calibrator])
+    reader = reader_of(inside.model)
+    return names, around, None if reader is None else reader.learnt(inside.model)
 
 
 def _alone(model: Any) -> Any:

@@ -31,6 +31,7 @@ from trust_recourse.sums.columns import (
     rows,
 )
 from trust_recourse.sums.ensemble import Link, SumModel
+from trust_recourse.sums.learnt import attributes, taken
 from trust_recourse.wording import some
 
 _TREES = ("DecisionTreeClassifier", "ExtraTreeClassifier")
@@ -102,6 +103,18 @@ def predict_proba(model: Any, X: Any) -> Floats:
     alone = copy(model)
     alone.n_jobs = 1
     return np.asarray(alone.predict_proba(rows(X, _names(model))))
+
+
+def learnt(model: Any) -> Any:
+    """What is read of it: of trees all nodes and values."""
+    name = type(model).__name__
+    known = attributes(model, "classes_", "feature_names_in_", "n_features_in_")
+    if name == _HISTOGRAM:
+        trees = [[each.nodes, each.raw_left_cat_bitsets] for of in model._predictors for each in of]
+        return known, taken(trees), attributes(model, "_baseline_prediction", "_preprocessor")
+    estimators = [model] if name in _TREES else np.ravel(model.estimators_).tolist()
+    trees = [each.tree_.__getstate__() for each in estimators]
+    return known, taken(trees), attributes(model, "init_", "learning_rate", "loss")
 
 
 def _columns(

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
 
 from trust_recourse.cells import Candidates, Cells, Floats, Ints, Reduction, Score, Wish
-from trust_recourse.cost import Cost, Units
+from trust_recourse.cost import Cost
 from trust_recourse.on_cells import numbered
-from trust_recourse.schema import ActionSet, Schema, SchemaError
+from trust_recourse.schema import ActionSet, Schema
 from trust_recourse.softmax import Lead, LeadScore, judged, lead, logistic, shares, tangent_at
 from trust_recourse.sums.additive import NUMBERS, Additive
-from trust_recourse.sums.card import MOST_VALUES, logit
+from trust_recourse.sums.card import logit
 from trust_recourse.sums.classes import ClassSums, PointBank
+from trust_recourse.sums.followed import Followed
 
 COARSE = 32  # parts of a number's range, at most, among which a first answer is looked for
 LOOKS, NEARER = 4, 0.7  # how often, and what is so much cheaper as to look again
@@ -66,11 +67,11 @@ class SlopedLead(Lead):
     ) -> Reduction:
         """Of each number with a slope every value on its steps, and no dearer than need be."""
         related, most = cost.related(action_set.schema), math.inf
-        numbers = [
-            _Number(action_set, cost, f)
+        numbers = {
+            f: Followed.of(action_set, cost, f)
             for f in self.model.sloped
             if action_set.actions[f].free and action_set.schema[f].name not in related
-        ]
+        }
         for _ in range(LOOKS if wish.accept is not None else 0):
             known = most
             most = min(most, self._answer(_with(features, numbers, most, few=True), wish))
@@ -193,62 +194,30 @@ def _joined(behind: Floats, strongest: bool) -> float:
     return most if strongest else most + math.log(float(np.exp(behind - most).sum()))
 
 
-class _Number:
-    """A number with a slope, and its allowed values."""
+def _values(number: Followed, most: float, few: bool) -> Candidates:
+    """Those that cost no more than so much, or a few of them, and one's own."""
+    low, high = number.actions.destinations(-math.inf, math.inf) or (number.own, number.own)
+    if not number.measured and not math.isnan(number.own):
+        low, high = number.near(low, high, most)
+    low, high = number.ended(low, high)
+    codes = _some(number, low, high) if few else number.values(low, high)
+    return Candidates(codes, np.zeros(len(codes), np.int32), number.costs(codes))
 
-    def __init__(self, action_set: ActionSet, cost: Cost, f: int) -> None:
-        self.f, self.feature, self.actions = f, action_set.schema[f], action_set.actions[f]
-        self.own, self.cost = float(action_set.own[f]), cost
 
-    def values(self, most: float, few: bool) -> Candidates:
-        """Those that cost no more than so much, or a few of them, and one's own."""
-        low, high = self._range(most)
-        if few:
-            codes = self._some(low, high)
-        else:
-            try:
-                codes = self.actions.values(MOST_VALUES, low, high)
-            except SchemaError as error:
-                given = f"feature {self.feature.name!r} has a slope, but its {error}"
-                raise SchemaError(given) from None
-        if self.feature.name in self.cost.functions:
-            each = [self.cost.change(self.feature, self.own, code) for code in codes.tolist()]
-            costs = np.array(each)
-        else:
-            costs = self.cost.changes(Units.of([self.feature]), np.array([self.own]), codes)
-        return Candidates(codes, np.zeros(len(codes), np.int32), costs)
-
-    def _range(self, most: float) -> tuple[float, float]:
-        low, high = self.actions.destinations(-math.inf, math.inf) or (self.own, self.own)
-        if self.feature.name not in self.cost.functions and not math.isnan(self.own):
-            l1, l2 = self.cost.l1, self.cost.l2
-            moved = most / l1 if l1 else math.inf
-            moved = min(moved, math.sqrt(most / l2)) if l2 else moved
-            far = moved * self.feature.scale / self.feature.weight * (1.0 + 1e-9)
-            low, high = max(low, self.own - far), min(high, self.own + far)
-        if math.isinf(low) or math.isinf(high):
-            side = "lower" if math.isinf(low) else "upper"
-            raise SchemaError(
-                f"feature {self.feature.name!r} has no {side} bound, and the score goes on with "
-                f"it: for this question give it {side}, or a max_change, in the schema or as a "
-                "limit"
-            )
-        return low, high
-
-    def _some(self, low: float, high: float) -> Floats:
-        ends = np.linspace(math.nextafter(low, -math.inf), high, COARSE + 1).tolist()
-        inside = (self.actions.destinations(a, b) for a, b in pairwise(ends) if a < b)
-        found = [value for ends in inside if ends for value in ends]
-        codes = np.unique([*found, *([] if math.isnan(self.own) else [self.own])])
-        return np.append(codes, math.nan) if math.isnan(self.own) else codes
+def _some(number: Followed, low: float, high: float) -> Floats:
+    ends = np.linspace(math.nextafter(low, -math.inf), high, COARSE + 1).tolist()
+    inside = (number.actions.destinations(a, b) for a, b in pairwise(ends) if a < b)
+    found = [value for ends in inside if ends for value in ends]
+    codes = np.unique([*found, *([] if math.isnan(number.own) else [number.own])])
+    return np.append(codes, math.nan) if math.isnan(number.own) else codes
 
 
 def _with(
-    features: Sequence[Candidates], numbers: Sequence[_Number], most: float, few: bool
+    features: Sequence[Candidates], numbers: Mapping[int, Followed], most: float, few: bool
 ) -> list[Candidates]:
     """The candidates, those of these numbers anew, without what costs more than so much."""
     found = [*features]
-    for number in numbers:
-        found[number.f] = number.values(most, few)
+    for f, number in numbers.items():
+        found[f] = _values(number, most, few)
     limit = most * (1.0 + 1e-9) + 1e-300
     return [each.at(np.flatnonzero(each.costs <= limit)) for each in found]

@@ -61,7 +61,9 @@ class Pair(NamedTuple):
         """The same in arrays."""
         (f, g), (of_f, of_g), table = given
         bins = np.asarray(of_f, np.int64), np.asarray(of_g, np.int64)
-        return cls((int(f), int(g)), bins, np.asarray(table, float))
+        points = np.array(table, float)
+        points.flags.writeable = False
+        return cls((int(f), int(g)), bins, points)
 
     def at(self, cells: Any) -> Floats:
         """The points at rows of cells."""

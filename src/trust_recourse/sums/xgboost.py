@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
+from hashlib import sha256
 from itertools import pairwise
 from typing import Any
 
@@ -26,6 +27,7 @@ from trust_recourse.sums.columns import (
     rows,
 )
 from trust_recourse.sums.ensemble import Link, SumModel, listed
+from trust_recourse.sums.learnt import attributes
 from trust_recourse.wording import some
 
 NAMES = ("XGBClassifier", "XGBRFClassifier", "Booster")
@@ -80,6 +82,12 @@ def _columns(learner: dict[str, Any], schema: Schema) -> Columns:
     n, kind = int(learner["learner_model_param"]["num_feature"]), learner["gradient_booster"]
     cats = kind.get("gbtree", kind)["model"].get("cats")  # dart has its trees a level deeper
     return Columns.of(schema, learner["feature_names"] or None, n, _categories(cats))
+
+
+def learnt(model: Any) -> Any:
+    """All that its file would hold, and where its best round is."""
+    whole = sha256(_booster(model).save_raw("ubj")).digest()
+    return whole, attributes(model, "best_iteration", "classes_")
 
 
 def predict_proba(model: Any, X: Any) -> Floats:

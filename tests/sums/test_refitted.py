@@ -1,0 +1,193 @@
+"""A model that is fitted again in place, or changed by hand, is read anew at the next question."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+from trust_recourse import Feature, PTMClassifier, Recourse, Schema
+from trust_recourse.recourse import unpacked
+from trust_recourse.sums import Additive
+
+SCHEMA = Schema(
+    (
+        Feature("pay", lower=0, upper=100, scale=20.0, step=1.0),
+        Feature("age", "integer", scale=30.0, lower=18, upper=80),
+        Feature("home", "category", values=(0, 1, 2)),
+    )
+)
+RNG = np.random.default_rng(0)
+X = pd.DataFrame(
+    {
+        "pay": RNG.normal(50, 15, 200).clip(0, 100).round(),
+        "age": RNG.integers(18, 81, 200).astype(float),
+        "home": RNG.integers(0, 3, 200).astype(float),
+    }
+)
+FIRST = (X.pay + 10 * X.home + RNG.normal(0, 9, 200) > 60).astype(int).to_numpy()
+SECOND = (X.age - X.pay / 2 + RNG.normal(0, 9, 200) > 20).astype(int).to_numpy()
+PERSON = {"pay": 40.0, "age": 30, "home": 1}
+
+
+def lightgbm():
+    made = pytest.importorskip("lightgbm").LGBMClassifier
+    return made(n_estimators=8, num_leaves=4, n_jobs=1, verbose=-1)
+
+
+def xgboost():
+    return pytest.importorskip("xgboost").XGBClassifier(n_estimators=8, max_depth=2, n_jobs=1)
+
+
+def catboost():
+    made = pytest.importorskip("catboost").CatBoostClassifier
+    return made(iterations=8, depth=2, thread_count=1, verbose=0, allow_writing_files=False)
+
+
+def ebm():
+    made = pytest.importorskip("interpret.glassbox").ExplainableBoostingClassifier
+    return made(max_rounds=20, outer_bags=1, interactions=1, n_jobs=1)
+
+
+def steps(last):
+    before = make_column_transformer(
+        (make_pipeline(SimpleImputer(), StandardScaler()), ["pay", "age"]),
+        (OneHotEncoder(), ["home"]),
+    )
+    return make_pipeline(before, last)
+
+
+MODELS = {
+    "regression": LogisticRegression,
+    "descent": lambda: SGDClassifier(loss="log_loss", alpha=1.0, random_state=0),
+    "ebm": ebm,
+    "tree": lambda: DecisionTreeClassifier(max_leaf_nodes=6),
+    "forest": lambda: RandomForestClassifier(6, max_leaf_nodes=4),
+    "boosting": lambda: GradientBoostingClassifier(n_estimators=6, max_depth=2),
+    "histogram": lambda: HistGradientBoostingClassifier(max_iter=6, max_leaf_nodes=4),
+    "lightgbm": lightgbm,
+    "xgboost": xgboost,
+    "catboost": catboost,
+    "pipeline": lambda: steps(LogisticRegression()),
+    "pipeline of trees": lambda: steps(lightgbm()),
+    "calibrated": lambda: CalibratedClassifierCV(LogisticRegression(), cv=2, ensemble=False),
+    "machine": lambda: PTMClassifier(n_clauses=10, epochs=3, schema=SCHEMA, random_state=0),
+}
+
+
+def told(recourse):
+    """What a recourse says of a person, by every question that it is asked."""
+    found = recourse.find(PERSON, [0.5, 0.7])
+    options = [(option.changes, option.confidence) for option in found.options]
+    furthest = recourse.reachable(PERSON).confidence
+    many = recourse.find_many(pd.DataFrame([PERSON]), 0.6).to_dict()
+    return recourse.confidence(PERSON), found.status, options, furthest, str(many)
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_a_model_that_is_fitted_again_is_read_again(kind):
+    model = MODELS[kind]().fit(X, FIRST)
+    recourse = Recourse(model, SCHEMA, cost="l1")
+    before = recourse.find(PERSON, [0.5, 0.7])
+    kept = before.options[-1].confidence
+    first = told(recourse)
+    assert recourse.current() is recourse
+    model.fit(X, SECOND)
+    again = told(recourse)
+    assert again == told(Recourse(model, SCHEMA, cost="l1"))
+    assert again != first
+    assert recourse.current() is recourse.current()
+    if kind != "machine":  # which is asked itself: nothing was read of it
+        assert before.recourse.confidence_of(before.options[-1].codes) == kept
+
+
+@pytest.mark.parametrize("kind", ["lightgbm", "pipeline", "forest", "machine"])
+def test_in_another_process_it_is_still_the_model_that_was_read(kind):
+    recourse = Recourse(MODELS[kind]().fit(X, FIRST), SCHEMA)
+    there = unpacked(recourse.packed())
+    assert there.current() is there
+
+
+def turned(model):
+    model.coef_ *= -1.0
+    model.intercept_ *= -1.0
+
+
+def learnt_on(model):
+    for _ in range(9):
+        model.partial_fit(X, SECOND)
+
+
+def grown(model):
+    model.set_params(warm_start=True, n_estimators=9).fit(X, SECOND)
+
+
+def moved(model):
+    model[0].transformers_[0][1][1].mean_ -= 30.0
+
+
+def pruned(model):
+    model.tree_.value[:] = model.tree_.value[:, :, ::-1].copy()
+
+
+def loaded(model, tmp_path):
+    xgboost().fit(X, SECOND).save_model(tmp_path / "other.ubj")
+    model.load_model(tmp_path / "other.ubj")
+
+
+def raised(model):
+    for leaf in range(4):
+        model.booster_.set_leaf_output(0, leaf, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "change"),
+    [
+        ("regression", turned),
+        ("descent", learnt_on),
+        ("forest", grown),
+        ("pipeline", moved),
+        ("tree", pruned),
+        ("lightgbm", raised),
+        ("xgboost", loaded),
+    ],
+)
+def test_a_model_that_is_changed_without_fit_is_read_again(kind, change, tmp_path):
+    model = MODELS[kind]().fit(X, FIRST)
+    recourse = Recourse(model, SCHEMA, cost="l1")
+    before = told(recourse)
+    change(model, *([tmp_path] if change is loaded else []))
+    after = told(recourse)
+    assert after == told(Recourse(model, SCHEMA, cost="l1"))
+    assert after != before
+
+
+def test_a_model_that_can_be_read_no_more_says_why():
+    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, FIRST)
+    recourse = Recourse(model, SCHEMA)
+    assert recourse.exact
+    model.steps[-1] = ("last", SGDClassifier(loss="modified_huber").fit(X.to_numpy(), FIRST))
+    result = recourse.find(PERSON, 0.6)
+    assert result.engine == "portfolio"
+    assert "loss='modified_huber'" in result.recourse.unread
+
+
+def test_the_points_of_a_card_cannot_be_changed():
+    given = np.array([2.0])
+    card = Additive(SCHEMA, [[], [], []], [given, [0.0], np.zeros(3)])
+    given[0] = 3.0
+    assert card.points[0][0] == 2.0
+    with pytest.raises(ValueError, match="read-only"):
+        card.points[0][0] = 3.0
