@@ -1,14 +1,19 @@
 from __future__ import annotations
 
 import itertools
+import os
+
+# before any library is loaded: each worker has one core, and threads that wait for another spin
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import HealthCheck, settings
 
+import compiling
 import postgres
-from trust_recourse import PTMClassifier, haberman
+from trust_recourse import PTMClassifier, haberman, sums
 from worlds import paper_machine
 
 settings.register_profile(
@@ -19,6 +24,7 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("laws")
+compiling.once()
 
 
 @pytest.fixture(scope="session")
@@ -49,6 +55,12 @@ def mixed() -> tuple[pd.DataFrame, np.ndarray]:
 @pytest.fixture(scope="session")
 def model(patients) -> PTMClassifier:
     return paper_machine(epochs=30, random_state=0).fit(*patients)
+
+
+@pytest.fixture
+def in_this_process(monkeypatch):
+    """Libraries' files are read here; a process of their own, if a test is not of that, is slow."""
+    monkeypatch.setattr(sums, "imported", sums.read_file)
 
 
 @pytest.fixture(scope="session")
