@@ -284,14 +284,14 @@ def test_results_survive_a_file_and_forged_ones_do_not(tmp_path):
 @pytest.mark.slow
 def test_many_people_by_processes():
     recourse, X, _, goal = refused_person()
-    one = recourse.find_many(X.head(12), goal)
-    two = recourse.find_many(X.head(12), goal, n_jobs=2)
+    one = recourse.find_many(X.head(4), goal)
+    two = recourse.find_many(X.head(4), goal, n_jobs=2)
     pd.testing.assert_frame_equal(one, two)
     assert {"optimal"} <= set(one.status)
     apart: list[pickle.PickleBuffer] = []  # as a cluster sends a model: its arrays are read-only
     sent = pickle.dumps(recourse, protocol=5, buffer_callback=apart.append)
     other = pickle.loads(sent, buffers=[bytes(part) for part in apart])
-    pd.testing.assert_frame_equal(other.find_many(X.head(12), goal), one)
+    pd.testing.assert_frame_equal(other.find_many(X.head(4), goal), one)
     with pytest.raises(ValueError, match="n_jobs=0"):
         recourse.find_many(X, 0.5, n_jobs=0)
 

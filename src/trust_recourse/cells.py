@@ -41,7 +41,7 @@ Cells = NDArray[np.int32]
 
 # ---------------------------------------------------------------- what is compiled
 
-FAST: dict[str, Any] = {"cache": True, "nogil": True, "_nrt": False}
+FAST: dict[str, Any] = {"cache": True, "nogil": True, "_nrt": False, "no_cfunc_wrapper": True}
 
 _floats, _ints = types.float64[::1], types.int64[::1]
 # (numbers, layout, span, out, scratch, memory, at): out[0] ≤ number ≤ out[1] on the span, and
@@ -87,14 +87,36 @@ def _sources() -> str:
     return sha256(b"".join(text for text in texts if _KERNELS.search(text.decode()))).hexdigest()
 
 
+def _taken(kind: Any) -> Any:
+    """The type that compiled code hands an argument over in: an int is an int, however it came."""
+    whole = types.unliteral(kind)
+    return types.int64 if whole in (types.int32, types.int64) else kind
+
+
+def _close(made: Any) -> None:
+    """Let a call from Python raise: a function without a wrapper for that has no address."""
+
+    def refused(*_: Any, **__: Any) -> None:
+        raise TypeError(f"{made.__name__} is called by compiled code alone")
+
+    made._insert, made._compile_for_args = lambda *_, **__: None, refused
+
+
 def compiled(*signature: Any, **options: Any) -> Callable[[Callable[..., Any]], Any]:
     """`njit`, whose cache notices a change in any file that compiled code may come from.
 
-    numba's own looks at the file of the function alone, not at those of the functions it calls.
+    numba's own looks at the file of the function alone, not at those of the functions it calls. And
+    it would compile one again for a constant, an int32 of an array and an int64, and each together
+    with ways to call it that nobody takes.
     """
+    inlined = options.get("forceinline", False)
 
     def decorate(function: Callable[..., Any]) -> Any:
-        made = njit(**FAST | options)(function)
+        made = njit(**FAST | {"no_cpython_wrapper": inlined} | options)(function)
+        template = made.get_call_template
+        made.get_call_template = lambda args, kws: template([_taken(each) for each in args], kws)
+        if inlined:
+            _close(made)
         if kept := getattr(made._cache, "_cache_file", None):
             kept._source_stamp = (kept._source_stamp, _sources())
         for each in signature:
@@ -105,7 +127,7 @@ def compiled(*signature: Any, **options: Any) -> Callable[[Callable[..., Any]], 
 
 
 kernel = compiled()
-inline = compiled(forceinline=True)
+inline = compiled(forceinline=True)  # called by compiled code alone
 making = compiled(_nrt=True)  # a function that makes arrays
 
 
@@ -117,7 +139,8 @@ class Handed:
     """
 
     def __init__(self, signature: Any, function: Callable[..., Any], **options: Any) -> None:
-        self._compiled = compiled(signature, error_model="numpy", **options)(function)
+        options |= {"error_model": "numpy", "no_cfunc_wrapper": False}
+        self._compiled = compiled(signature, **options)(function)
         made = self._compiled.get_compile_result(signature)
         wrapper = made.fndesc.llvm_cfunc_wrapper_name
         self.address = int(made.library.get_pointer_to_function(wrapper))
