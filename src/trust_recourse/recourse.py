@@ -38,10 +38,11 @@ from trust_recourse.question import (
 )
 from trust_recourse.result import EXTRA, Result, of_model, read, unproved
 from trust_recourse.schema import ActionSet, Relation, Schema, SchemaError
-from trust_recourse.schema.scalars import plain
+from trust_recourse.schema.scalars import is_number, plain
 from trust_recourse.search.diverse import diverse, levers, repeats
 from trust_recourse.search.engines import BY_TRIAL, NAMES, UNREAD, Engine, asking, lacking
 from trust_recourse.search.exact import Answer, Exact, Keep, Robust
+from trust_recourse.search.frontier import Staircase
 from trust_recourse.softmax import beside_strongest
 from trust_recourse.vocabulary import Mode
 from trust_recourse.wording import some
@@ -425,24 +426,61 @@ class Recourse:
         return self.option(action_set, factual, target, point, status, bound)
 
     def frontier(
-        self, x: Any, *, node_limit: int | None = None, time_limit: float | None = None
+        self,
+        x: Any,
+        confidence: float | Sequence[float] | None = None,
+        *,
+        resolution: float | None = 0.01,
+        max_steps: int = 200,
+        node_limit: int | None = None,
+        time_limit: float | None = None,
     ) -> pd.DataFrame:
-        """The whole staircase: each row the cheapest way to its confidence, none dominated.
+        """The staircase of cost against confidence: each row the cheapest way to its confidence.
 
-        If a limit ends the search, the stairs up to there, and `attrs["complete"]` is False.
+        Of rows that cost as much the most confident is given, so none is dominated.
+
+        Parameters
+        ----------
+        x : a person, as a Series, a dict or a one-row table.
+        confidence : levels that it leads through; the decision threshold if None.
+        resolution : neighbours lie at most this far apart in confidence, where such steps exist;
+            None gives every step, which may be very many, from the cheapest up.
+        max_steps : at most so many rows, those nearest to the levels.
+        node_limit, time_limit : end the search after so many boxes, or seconds, for all of it.
+
+        `attrs["complete"]` says whether the rows are all that the resolution asks for; if not,
+        `attrs["ended_by"]` names the limit that ended the search. What is there is proved anyway,
+        and complete from the confidence `attrs["from"]` to `attrs["to"]`.
         """
         if (current := self.current()) is not self:
-            return current.frontier(x, node_limit=node_limit, time_limit=time_limit)
+            return current.frontier(
+                x, confidence, resolution=resolution, max_steps=max_steps, node_limit=node_limit,
+                time_limit=time_limit,
+            )  # fmt: skip
         self._need_cells("frontier")
+        levels = Question(() if confidence is None else confidence)  # type: ignore[arg-type]
+        targets = levels.targets(self.decision_threshold)
+        _refuse_resolution(resolution, max_steps)
         problem = Problem(self.schema.action_set(x), Target(0.5), self.cost, self.wanted_at)
         engine = Exact(
             self.score, problem, scope="furthest", node_limit=node_limit, time_limit=time_limit
         )
-        points = engine.frontier()
+        ended, points = "", []
+        if resolution is None:
+            points = engine.frontier()
+            low, high = points[0].confidence, points[-1].confidence
+            if engine.stopped:
+                ended = "time_limit" if engine.late else "node_limit"
+        else:
+            stairs = Staircase(engine, targets, resolution, max_steps)
+            stairs.climb()
+            points = [step.point for step in stairs.steps]
+            ended, low, high = stairs.ended, stairs.low, stairs.high
         table = self.schema.decode(np.array([p.codes for p in points]))
         table.insert(0, "confidence", [p.confidence for p in points])
         table.insert(0, "cost", [p.cost for p in points])
-        table.attrs["complete"] = not engine.stopped
+        table.attrs |= {"complete": not ended, "resolution": resolution, "from": low, "to": high}
+        table.attrs |= {"ended_by": ended or None}
         return table
 
     # ------------------------------------------------------------ many people
@@ -885,6 +923,16 @@ def unpacked(packed: bytes) -> Recourse:
 def _rows(packed: bytes, people: pd.DataFrame, question: bytes) -> list[dict[str, Any]]:
     recourse, asked = unpacked(packed), cloudpickle.loads(question)
     return [recourse._row(x, asked) for _, x in people.iterrows()]
+
+
+def _refuse_resolution(resolution: float | None, max_steps: int) -> None:
+    if resolution is not None and not (is_number(resolution) and 0 < resolution < 1):
+        raise ValueError(
+            f"resolution={resolution!r}; expected a number between 0 and 1, such as 0.01, or None "
+            "for every step"
+        )
+    if not isinstance(max_steps, int) or max_steps < 2:
+        raise ValueError(f"max_steps={max_steps!r}; expected a whole number of at least 2")
 
 
 def own_threshold(model: Any) -> float:

@@ -226,6 +226,25 @@ class BranchAndBound:
         cheaper = state[1] > 0 and self.cost_of(point) < self.asked.params[arrays.CUTOFF]
         return point if cheaper else None
 
+    def ties(self, point: Ints | None, most: float) -> Iterator[Ints]:
+        """Go on after `best` found a point: others that cost at most so much, each of more number.
+
+        Without a point, all that were asked for. What may be met by chance is not looked for.
+        """
+        self.asked.params[arrays.CUTOFF] = most
+        self.asked.switches[arrays.DIVE] = 2**62
+        side, kernel = int(self.task.parts[arrays.SIDE]), self.conditions[0].score.kernel
+        while True:
+            if point is not None:
+                cells = self.task.cells[self.task.offset[:-1] + point][None]
+                ends = kernel.intervals(cells, cells)[0]
+                # as much less as rounding may add, so that nothing that is surer is left out
+                self.ask_more(float(ends[0] if side > 0 else ends[1]) - side * 4 * ROUNDING)
+            if self._run() != loop.FOUND:
+                return
+            point = self.work.corner.copy()
+            yield point
+
     def stream(self, low: float, high: float, side: int) -> Iterator[Ints]:
         """All points of [low, high], one a product of cells, in the order of cost.
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Literal, NamedTuple
 
@@ -29,7 +30,7 @@ from trust_recourse.cells import (
     Wish,
 )
 from trust_recourse.cost import theirs
-from trust_recourse.question import SLACK, Point, Problem
+from trust_recourse.question import SLACK, Point, Problem, Target
 from trust_recourse.schema import ActionSet, Feature, Schema
 from trust_recourse.schema.relations import equal, only
 from trust_recourse.search import arrays
@@ -47,6 +48,7 @@ ABOVE = 1e-12  # confidences closer than this differ by rounding
 FEW = 256  # cells of a box that are looked at one by one
 FEW_GAINS = 32  # of a relation's values, likewise
 TIED = 1e-14  # costs this close, relatively, differ by the rounding of their sums
+EQUAL = 1e-12  # of a cost: what two ways of adding it up may differ by, with room to spare
 MOST_AWAY = 1e100  # of a distance: squares of such, and sums of them, are still finite
 AGAIN = 0.98  # of the cost of a known answer: one that costs less is worth to reduce by again
 CLOSE = 1e-12  # edges closer than this, of the scale, are one
@@ -114,6 +116,14 @@ class Exact:
             time_limit=None if until == math.inf else max(until - clock.now(), 0.0),
         )
 
+    def level(self, target: Target, spent: int) -> Exact:
+        """The same for another target, on the values that are listed already: not for `any`."""
+        _ = self._search, self._deadline
+        other = copy(self)
+        other.problem, other._intervals = replace(self.problem, target=target), {}
+        other.node_limit = self.node_limit - spent
+        return other
+
     # ------------------------------------------------------------ the questions
 
     @strict
@@ -132,7 +142,7 @@ class Exact:
         features: Sequence[Candidates] = self.features
         while True:
             known = math.inf if point is None else cost.before_root(point.cost)
-            fewer = self._reduced(features, score, known) if alone else None
+            fewer = self._reduced(features, score, known, self.answers) if alone else None
             if fewer is not None:
                 features, score, codes, _, bound = fewer
                 shown = max(shown, bound)
@@ -168,6 +178,67 @@ class Exact:
         )
 
     @strict
+    def window(self, known: Point) -> Reduction:
+        """A smaller question with every point that meets the target and costs no more than one."""
+        most = self.problem.cost.before_root(known.cost) * (1.0 + EQUAL)
+        whole = Reduction(self.features, self.searched)
+        return self._reduced(whole.features, whole.score, most, lambda _: False) or whole
+
+    @strict
+    def step(self, known: Point | None, within: Reduction) -> Answer:
+        """The surest of the cheapest points that meet the target: a step of the staircase.
+
+        `known` is a step that meets it, which is the answer if nothing costs less; `within` holds
+        all points that may be one.
+        """
+        before, point, nodes = self.problem.cost.before_root, known, 0
+        features, score = within.features, within.score
+        while True:
+            most = math.inf if point is None else before(point.cost)
+            fewer = self._reduced(features, score, most, self.answers)
+            if fewer is not None:
+                features, score = fewer.features, fewer.score
+                if fewer.codes is not None and self._told(fewer.codes).cost < most:
+                    point = self._told(fewer.codes)
+                if fewer.bound > (math.inf if point is None else before(point.cost)) or (
+                    fewer.bound == math.inf
+                ):  # nothing is left to look for
+                    return Answer(point, fewer.bound, False, nodes)
+            search = self._search if score is self.searched else self._smaller(features, score)
+            search.deadline, search.node_limit = self._deadline, self.node_limit - nodes
+            # what costs as much as a step is none; what costs as much as any other point may be
+            search.cutoff = most * (1.0 - EQUAL)
+            if point is not None and point is not known:
+                search.cutoff = before(point.cost) * (1.0 + EQUAL)
+
+            def accept(at: Ints, search: BranchAndBound = search) -> bool:
+                nonlocal point
+                here = self._point(search, at)
+                accepted = self._accepts(here, at)
+                point = here if accepted else point
+                return accepted
+
+            much = -math.inf if fewer is None else search.cutoff * AGAIN
+            found = search.best(*self._interval(score), accept, 1.0 / (1.0 + EQUAL), much)
+            nodes += search.nodes
+            if not found.early:
+                break
+        if point is None or point is known or search.stopped:
+            return Answer(point, math.inf, search.stopped, nodes)
+        nodes -= search.nodes
+        point = self._surest(search, point, found.point)
+        return Answer(point, point.cost, search.stopped, nodes + search.nodes)
+
+    def _surest(self, search: BranchAndBound, point: Point, at: Ints | None) -> Point:
+        """The most confident point that costs as much as one, after the search for that."""
+        action_set, most = self.problem.action_set, self.problem.cost.before_root(point.cost)
+        for at in search.ties(at, most * (1.0 + EQUAL)):
+            here = self._point(search, at)
+            if here.confidence > point.confidence + ABOVE and action_set.allows(here.codes):
+                point = here
+        return point
+
+    @strict
     def frontier(self) -> list[Point]:
         """The staircase: each point the cheapest with more confidence than the one before."""
         action_set, side = self.problem.action_set, self.side
@@ -186,6 +257,16 @@ class Exact:
             best = point
             search.ask_more(self._beyond(best.confidence))
         return stairs
+
+    @property
+    def own(self) -> Point:
+        """The person as they are."""
+        return self._at(self.problem.action_set.own, 0.0)
+
+    @property
+    def late(self) -> bool:
+        """Whether time is up."""
+        return time.monotonic() >= self._deadline
 
     @property
     def stopped(self) -> bool:
@@ -216,7 +297,7 @@ class Exact:
         search, score = self._search, self.searched
         features: Sequence[Candidates] = self.features
         steps: Sequence[tuple[float, Floats]] = ()
-        fewer = self._reduced(features, score, added) if added > 0 else None
+        fewer = self._reduced(features, score, added, self.answers) if added > 0 else None
         if fewer is not None:
             features, score, steps = fewer.features, fewer.score, fewer.steps
             search = self._smaller(features, score)
@@ -335,14 +416,18 @@ class Exact:
         return _relations(action_set, features) if action_set.relations else None
 
     def _reduced(
-        self, features: Sequence[Candidates], score: Score, incumbent: float
+        self,
+        features: Sequence[Candidates],
+        score: Score,
+        incumbent: float,
+        accept: Callable[[Floats], bool],
     ) -> Reduction | None:
         """A smaller question with the same answers that cost no more than the incumbent."""
         low, high, side = self._interval(score)
         asked = _about(score, features)._replace(low=low, high=high, side=side)
         schema = self.problem.action_set.schema
         related = frozenset(map(schema.position, self.problem.cost.related(schema)))
-        found = score.reduce(features, asked, incumbent, related, self.answers, self._deadline)
+        found = score.reduce(features, asked, incumbent, related, accept, self._deadline)
         if found is not None and not all(len(each.codes) for each in found.features):
             raise ValueError("the score's reduce() left a feature without any value")
         return found
