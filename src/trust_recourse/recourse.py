@@ -451,6 +451,7 @@ class Recourse:
         `attrs["complete"]` says whether the rows are all that the resolution asks for; if not,
         `attrs["ended_by"]` names the limit that ended the search. What is there is proved anyway,
         and complete from the confidence `attrs["from"]` to `attrs["to"]`.
+
         """
         if (current := self.current()) is not self:
             return current.frontier(

@@ -232,8 +232,8 @@ class Exact:
     def _surest(self, search: BranchAndBound, point: Point, at: Ints | None) -> Point:
         """The most confident point that costs as much as one, after the search for that."""
         action_set, most = self.problem.action_set, self.problem.cost.before_root(point.cost)
-        for at in search.ties(at, most * (1.0 + EQUAL)):
-            here = self._point(search, at)
+        for tied in search.ties(at, most * (1.0 + EQUAL)):
+            here = self._point(search, tied)
             if here.confidence > point.confidence + ABOVE and action_set.allows(here.codes):
                 point = here
         return point
@@ -266,7 +266,7 @@ class Exact:
     @property
     def late(self) -> bool:
         """Whether time is up."""
-        return time.monotonic() >= self._deadline
+        return clock.now() >= self._deadline
 
     @property
     def stopped(self) -> bool:
