@@ -136,7 +136,7 @@ def _show(console: Console, result: Result, safe: list[Safety], far: Any, asked:
     what_is_known(console, result, far)
     ways = Counter(option.target for option in result.options if option.changes)
     if any(many < asked for many in ways.values()):
-        console.print("No further way was found that leaves some of this as it is.")
+        console.print("No further way was found that leaves at least half of this as it is.")
     if result.options:
         console.print(
             "\nradius: a yes stays a yes while every number is off by less than that share of its "
