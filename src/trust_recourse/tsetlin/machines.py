@@ -889,8 +889,8 @@ class PTMClassifier(_Machine):
     >>> model = PTMClassifier(epochs=20, random_state=0).fit(X, y)
     >>> model.predict_proba(X.head(2)).shape
     (2, 2)
-    >>> exact = model.predict_proba(X)[:, 1]
-    >>> paper = model.predict_proba_mc(X, n_passes=2000, random_state=0)[:, 1]
+    >>> exact = model.predict_proba(X.head(9))[:, 1]
+    >>> paper = model.predict_proba_mc(X.head(9), n_passes=2000, random_state=0)[:, 1]
     >>> bool(abs(exact - paper).max() < 0.05)
     True
 
