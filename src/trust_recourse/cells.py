@@ -63,15 +63,18 @@ RELAXATION = types.float64(
 # at a point each feature's range brings; 0 says nothing. If it is lasting, later relaxations may
 # lean on the point, which no proof of one box can
 ERRORS = types.void(_floats, _ints, _ints, _ints, _floats, _floats, types.boolean)
-# (numbers, layout, side, level, offset, cells, costs, forced, point, trial, scratch, gains):
+# (numbers, layout, side, level, offset, cells, costs, forced, point, trial, scratch, gains, state):
 # whether a point was found, one candidate for each feature, whose number (less it, if side is −1)
 # reaches the level, cheap as far as was seen. It is looked for from `point` on and written there;
-# what follows where a feature has one of the `forced` candidates is tried. The last three are to
-# work in
-GUESS = types.boolean(
+# what follows where a feature has one of the `forced` candidates is tried. `trial`, `scratch` and
+# `gains` are to work in. `state` is 0 before the first call; of it [0] is how much work may be done
+# in a call, after which there is MORE to do, and [1] is above 0 once a point is there
+GUESS = types.int64(
     _floats, _ints, types.int64, types.float64, _ints, _ints, _floats, _ints, _ints, _ints,
-    _floats, _floats,
+    _floats, _floats, _ints,
 )  # fmt: skip
+NO_GUESS, GUESSED, MORE = 0, 1, 2
+STATE = 9  # numbers of a guess's state
 
 
 _KERNELS = re.compile(r"^@(inline|kernel|making|lanes|compiled)|anded\(|compiled\(", re.MULTILINE)
@@ -614,7 +617,7 @@ class Score(ABC):
         for answers that cost no more than the incumbent, before the root. Something else looks at
         the values of features that are related, so of these only what is too dear may go. Whether
         codes are an answer to the whole question, `accept` says. What takes long looks at the clock
-        (`time.monotonic`) for the deadline.
+        (`clock.now`) for the deadline.
         """
         del features, condition, incumbent, related, accept, deadline
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -504,6 +505,13 @@ def test_a_guess_reaches_the_level_and_is_never_cheaper_than_the_least(
     first = search._guess(None)
     assume(first is not None)
     point = search._guess(first) if thorough else first
+    with mock.patch.multiple(branch_and_bound, WORK=1, cancel=mock.Mock()):
+        assert search._guess(None).tolist() == first.tolist()  # however the work is cut
+        assert not thorough or (search._guess(first) is None) == (point is None)
+        search.deadline = 0.0
+        branch_and_bound.cancel.check.reset_mock()
+        search._guess(None)
+        assert branch_and_bound.cancel.check.call_count == 1  # the clock is looked at each time
     for at in (each for each in (first, point) if each is not None):
         confidence = exact._point(search, at).confidence
         assert Target(level).met(confidence) or confidence >= level - 1e-9

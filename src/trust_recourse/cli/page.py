@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 
 WIDEST = 100
+COMPILING = "Compiling once for this installation, which takes about a minute."
 # what steers a terminal (ESC and other control characters), turns the order of what is read, or is
 # half a character; line ends and tabs may stay
 STEERING = re.compile(
@@ -87,9 +88,15 @@ def console(*, markup: bool = False, err: bool = False) -> Console:
 
 def waiting(what: str) -> Status:
     """A sign of life while something is worked out; on a terminal alone, beside the answer."""
-    return console(err=True).status(
-        f"{what} (the first time ever, this compiles for up to a minute)"
-    )
+    compiling()
+    return console(err=True).status(what)
+
+
+def compiling() -> None:
+    """Have it said beside the answer if code has to be compiled, which takes a while."""
+    from trust_recourse import clock
+
+    clock.announce(lambda: say(COMPILING, err=True))
 
 
 def say_json(told: object) -> None:

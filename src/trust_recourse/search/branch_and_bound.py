@@ -14,21 +14,32 @@ from __future__ import annotations
 
 import itertools
 import math
-import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trust_recourse import cancel
-from trust_recourse.cells import Candidates, Condition, Floats, Handed, Ints, Kernel
+from trust_recourse import cancel, clock
+from trust_recourse.cells import (
+    MORE,
+    STATE,
+    Candidates,
+    Condition,
+    Floats,
+    Handed,
+    Ints,
+    Kernel,
+)
 from trust_recourse.search import arrays, loop
 
-NODES_A_CALL = 256  # between two looks at the clock
+NODES_A_CALL = 256  # between two looks at the clock, at most; of great models fewer
+FEW_NODES = 16  # before the first, where time is limited
+MOMENT = 0.1  # seconds that may pass between two
 MOST_BOXES = 3_000_000  # held at once; a search that needs more ends as if by a limit
 FIRST_BOXES = 256
 DIVE_FROM = 32  # nodes on, points that meet the target are looked for
+WORK = 10_000_000  # multiplications of the kernel's own search between two looks at the clock
 LATER = 64  # times as many nodes on, the kernel's own search is asked again
 ROUNDING = 1e-12
 MULTIPLIER = 0.1  # that a search begins with
@@ -83,11 +94,12 @@ class BranchAndBound:
         relations: tuple[Ints, Floats] | None = None,
         mine: Ints | None = None,  # the own cells, where what is asked around tends to be lost
         node_limit: float = math.inf,
-        deadline: float = math.inf,  # by `time.monotonic`
+        deadline: float = math.inf,  # by `clock.now`
     ) -> None:
         self.conditions, self.mine = list(conditions), mine
         kernels = [condition.score.kernel for condition in conditions]
         self.node_limit, self.deadline = node_limit, deadline
+        self.at_once = NODES_A_CALL if deadline == math.inf else FEW_NODES
         self.functions, self.advance = ready(kernels[0])
         if any(kernel.interval is not kernels[0].interval for kernel in kernels):
             raise ValueError("conditions on kernels of several families; expected one family")
@@ -194,11 +206,19 @@ class BranchAndBound:
         forced = cheapest if best is None else np.arange(len(task.costs))
         first = cheapest[np.searchsorted(cheapest, task.offset[:-1])] - task.offset[:-1]
         point = first if best is None else best.copy()
-        found = kernel.guess(
-            kernel.numbers, kernel.layout, side, level, task.offset, task.cells, task.costs, forced,
-            point, point.copy(), kernel.scratch.copy(), np.empty(len(task.costs)),
-        )  # fmt: skip
-        cheaper = found and self.cost_of(point) < self.asked.params[arrays.CUTOFF]
+        state = np.zeros(STATE, np.int64)
+        rest = point.copy(), kernel.scratch.copy(), np.empty(len(task.costs)), state
+        said = MORE
+        while said == MORE:
+            cancel.check()
+            state[0] = WORK
+            said = kernel.guess(
+                kernel.numbers, kernel.layout, side, level, task.offset, task.cells, task.costs,
+                forced, point, *rest,
+            )  # fmt: skip
+            if clock.now() > self.deadline:
+                break
+        cheaper = state[1] > 0 and self.cost_of(point) < self.asked.params[arrays.CUTOFF]
         return point if cheaper else None
 
     def stream(self, low: float, high: float, side: int) -> Iterator[Ints]:
@@ -306,19 +326,24 @@ class BranchAndBound:
 
     def _run(self, pause: float = math.inf) -> int:
         """Go on with the loop until it has something to say, so many nodes, or a limit ends it."""
-        if time.monotonic() > self.deadline:  # points that are refused one by one take time too
+        if clock.now() > self.deadline:  # points that are refused one by one take time too
             self.stopped = True
             return loop.DONE
         while True:
             cancel.check()
             most = min(self.node_limit, pause) - self.nodes
-            self.asked.switches[arrays.PAUSE] = int(min(NODES_A_CALL, most))
+            self.asked.switches[arrays.PAUSE] = int(min(self.at_once, most))
             run = arrays.Run(self.task, self.asked, self.store, self.tree, self.work)
+            began = clock.now()
             said = self.advance(self.functions, run)
+            if self.deadline < math.inf:
+                long = clock.now() - began > MOMENT
+                changed = self.at_once // 2 if long else 2 * self.at_once
+                self.at_once = min(max(changed, 1), NODES_A_CALL)
             if said < loop.PAUSED:
                 return int(said)
             full = said == loop.FULL and not self._grow()
-            if full or self.nodes >= self.node_limit or time.monotonic() > self.deadline:
+            if full or self.nodes >= self.node_limit or clock.now() > self.deadline:
                 self.stopped = True
                 return loop.DONE
             if self.nodes >= pause:

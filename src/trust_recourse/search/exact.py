@@ -9,7 +9,6 @@ confidences, each recomputed from the model. It knows the model only by its `Sco
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -17,6 +16,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from trust_recourse import clock
 from trust_recourse.cells import (
     Candidates,
     Condition,
@@ -110,7 +110,7 @@ class Exact:
             robust=self.robust,
             scope=self.scope,
             node_limit=None if most == math.inf else int(most),
-            time_limit=None if until == math.inf else max(until - time.monotonic(), 0.0),
+            time_limit=None if until == math.inf else max(until - clock.now(), 0.0),
         )
 
     # ------------------------------------------------------------ the questions
@@ -332,7 +332,7 @@ class Exact:
     def _deadline(self) -> float:
         """When time is up, from when all was compiled on."""
         ready(self.searched.kernel)
-        return math.inf if self.time_limit is None else time.monotonic() + self.time_limit
+        return math.inf if self.time_limit is None else clock.now() + self.time_limit
 
     def _told(self, codes: Floats) -> Point:
         """A point that was found elsewhere."""
