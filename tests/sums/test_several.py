@@ -20,6 +20,7 @@ from test_readers import library
 
 from laws import classes
 from trust_recourse import (
+    CertificateError,
     Ledger,
     PTMClassifier,
     Recourse,
@@ -87,6 +88,15 @@ def test_a_model_is_read_asked_explained_and_kept(model, tmp_path):
     (won,) = recourse.find(row, mode="wins").options
     assert model.predict(pd.DataFrame([won.x.astype(float)]))[0] == "high"
     assert won.cost <= result.options[-1].cost
+    proof = recourse.find(row, 0.4, certify=True).certificate()
+    if recourse.stepped:
+        with pytest.raises(
+            CertificateError, match="give adopt.model, schema. with"
+        ):
+            verify(proof, model)
+    else:
+        assert verify(proof, model, x=row, wanted="high").status == "optimal"
+    assert verify(proof, recourse.model, x=row, wanted="high").status == "optimal"
     read = adopt(model, SCHEMA, X)
     read.save(tmp_path / "m.safetensors")
     again = load(tmp_path / "m.safetensors")
@@ -223,7 +233,7 @@ def test_what_several_classes_have_not_is_told(machine):
     with pytest.raises(AttributeError, match="of several see `banks_`"):
         machine.raw_confidence(X)
     voting = TMClassifier(4, link="vote", epochs=1, random_state=0).fit(X, Y)
-    with pytest.raises(TypeError, match="of several classes one with link='logistic'"):
+    with pytest.raises(TypeError, match="who has the largest vote is no sum .* link='logistic'"):
         Recourse(voting, wanted="high").find(X.iloc[0], 0.01).explain()
 
 
