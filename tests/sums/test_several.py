@@ -90,9 +90,7 @@ def test_a_model_is_read_asked_explained_and_kept(model, tmp_path):
     assert won.cost <= result.options[-1].cost
     proof = recourse.find(row, 0.4, certify=True).certificate()
     if recourse.stepped:
-        with pytest.raises(
-            CertificateError, match="give adopt.model, schema. with"
-        ):
+        with pytest.raises(CertificateError, match="give adopt.model, schema. with"):
             verify(proof, model)
     else:
         assert verify(proof, model, x=row, wanted="high").status == "optimal"
