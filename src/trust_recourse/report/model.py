@@ -452,7 +452,8 @@ def _overall(table: _Table, said: dict[str, Floats], splits: Splits) -> pd.DataF
 
 
 def _together(target: Ints, p: Floats) -> dict[str, float]:
-    loss = log_loss(target, p, labels=np.arange(p.shape[1]))
+    whole = p / p.sum(axis=1, keepdims=True)  # single precision leaves them 1 but for rounding
+    loss = log_loss(target, whole, labels=np.arange(p.shape[1]))
     return {"accuracy": accuracy_score(target, p.argmax(axis=1)), "log_loss": loss}
 
 
