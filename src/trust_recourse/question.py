@@ -251,7 +251,8 @@ class Question:
         schema = schema.lock(*map(schema.name_of, self.lock))
         if self.max_changes is None or self.max_changes >= len(schema.levers):
             return schema
-        return schema.relate(FewChange(schema.levers, self.max_changes))
+        few = FewChange(schema.levers, self.max_changes)
+        return schema if few in schema.relations else schema.relate(few)
 
     @property
     def without_rules(self) -> Question:

@@ -161,7 +161,7 @@ class Cards:
     def _out_of_reach(self, result: Result) -> None:
         with ui.element("article").classes("card wide-card") as self.far:
             heading("Out of reach", 3)
-            ui.label(f"{percent(_asked(result))}: {Status.INFEASIBLE.sentence}")
+            ui.label(f"{_target(result)}: {Status.INFEASIBLE.sentence}")
             if result.recourse.exact:
                 self.far_note = note("Looking for how far this person can get…")
 
@@ -201,12 +201,18 @@ class Cards:
     def _not_found(self, result: Result) -> None:
         with ui.element("article").classes("card wide-card"):
             heading("Not found in time", 3)
-            ui.label(f"{percent(_asked(result))}: {Status.NOT_FOUND.sentence}")
+            ui.label(f"{_target(result)}: {Status.NOT_FOUND.sentence}")
             seconds = self.session.state.limits.seconds
             note(
                 f"The search ended after {seconds:g} seconds. Ask for less confidence or fewer "
                 "options, or have the server started with more time."
             )
+
+
+def _target(result: Result) -> str:
+    """What was asked for, in words."""
+    target = next(iter(result.status))
+    return target.words if target.mode == "wins" else percent(target.confidence)
 
 
 def _asked(result: Result) -> float:

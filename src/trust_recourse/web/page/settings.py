@@ -52,7 +52,10 @@ def _same(_: AppState, text: str) -> str:
     return text
 
 
-MODES = {"at_least": "at least that much", "band": "a band around it"}
+MODES = {
+    "at_least": "at least that much", "band": "a band around it",
+    "wins": "that no other class has more",
+}  # fmt: skip
 ROWS = {"": "any", "neighbours": "by near neighbours", "isolation": "by isolation"}
 FIELDS = {
     "mode": Field("Asked for", _same, MODES),
