@@ -67,7 +67,7 @@ def model(patients) -> PTMClassifier:
 @pytest.fixture
 def in_this_process(monkeypatch):
     """Libraries' files are read here; a process of their own, if a test is not of that, is slow."""
-    monkeypatch.setattr(sums, "imported", sums.read_file)
+    monkeypatch.setattr(sums, "imported", lambda path, *more: sums.read_file(Path(path), *more))
 
 
 @pytest.fixture(scope="session")
