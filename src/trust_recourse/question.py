@@ -406,6 +406,24 @@ class Option:
         return max(self.cost - self.lower_bound, 0.0)
 
 
+@dataclass(frozen=True, eq=False)
+class Reach(Option):
+    """The furthest within reach, by the moves that matter: all others add less than a point.
+
+    `worth` is the confidence that would be lost without each of its changes. `furthest` is the
+    cheapest change of the greatest confidence, every move of it; the status says what is known of
+    that.
+    """
+
+    worth: dict[str, float] = field(default_factory=dict)
+    furthest: Option | None = field(default=None, repr=False)
+
+    @property
+    def most(self) -> float:
+        """The greatest confidence within reach."""
+        return self.confidence if self.furthest is None else self.furthest.confidence
+
+
 def option_name(at: int) -> str:
     """What people call the option at a place of `Result.options`: they count from 1."""
     return f"option {at + 1}"

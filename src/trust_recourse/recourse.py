@@ -7,7 +7,7 @@ import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
@@ -32,6 +32,7 @@ from trust_recourse.question import (
     Point,
     Problem,
     Question,
+    Reach,
     Status,
     Target,
     changed,
@@ -41,6 +42,7 @@ from trust_recourse.schema import ActionSet, Relation, Schema, SchemaError
 from trust_recourse.schema.scalars import is_number, plain
 from trust_recourse.search.diverse import diverse, levers, repeats
 from trust_recourse.search.engines import BY_TRIAL, NAMES, UNREAD, Engine, asking, lacking
+from trust_recourse.search.essential import essential, worth
 from trust_recourse.search.exact import Answer, Exact, Keep, Robust
 from trust_recourse.search.frontier import Staircase
 from trust_recourse.softmax import beside_strongest
@@ -55,6 +57,7 @@ FAMILIES = (
     "(CellModel)"
 )
 REMEMBERED = 256  # rows that a library was asked about
+LITTLE = 0.01  # of confidence: moves that together add less are not worth telling
 CLOSE = 1e-9  # an answer this near to its bound, relatively, is the optimum
 
 
@@ -400,8 +403,12 @@ class Recourse:
 
     def reachable(
         self, x: Any, *, node_limit: int | None = None, time_limit: float | None = None
-    ) -> Option:
-        """The furthest this person can get: the cheapest allowed change of greatest confidence.
+    ) -> Reach:
+        """The furthest this person can get, by the moves that matter, and what each is worth.
+
+        `most` is the greatest confidence of any allowed change, and `furthest` the cheapest one
+        that has it. Moves are left out of it, least worth first, that together add less than a
+        point of confidence (0.01); a decision is never lost by that.
 
         If a limit ends a search, the furthest so far, or one not proved to be the cheapest, with
         the status "feasible". The limits, in boxes or seconds, are for each of the two searches.
@@ -423,7 +430,27 @@ class Recourse:
         point, bound = found.point or best, found.lower_bound
         proved = not (stopped or found.stopped or found.point is None)
         status = Status.OPTIMAL if proved else Status.FEASIBLE
-        return self.option(action_set, factual, target, point, status, bound)
+        furthest = self.option(action_set, factual, target, point, status, bound)
+        return self._by_what_matters(action_set, factual, furthest)
+
+    def _by_what_matters(
+        self, action_set: ActionSet, factual: pd.Series[Any], furthest: Option
+    ) -> Reach:
+        """The furthest without the moves that add next to nothing."""
+        own, most, line = action_set.own, furthest.confidence, self.decision_threshold
+        least = most - LITTLE
+        if most >= line:
+            least = max(least, math.nextafter(line, 0.0))
+        codes = essential(own, furthest.codes, action_set.allows, self.confidences, least)
+        point = Point(codes, 0.0, most)
+        told = self.option(action_set, factual, furthest.target, point, furthest.status, 0.0)
+        each = worth(own, told.codes, self.confidences)
+        parts = {part.name: getattr(told, part.name) for part in fields(Option)}
+        return Reach(
+            **parts | {"lower_bound": told.cost},
+            worth={self.schema[f].name: lost for f, lost in each.items()},
+            furthest=furthest,
+        )
 
     def frontier(
         self,

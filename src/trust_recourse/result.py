@@ -35,6 +35,7 @@ from trust_recourse.question import (
     Point,
     Problem,
     Question,
+    Reach,
     Status,
     Target,
     formatted,
@@ -164,8 +165,8 @@ class Result:
         return Robustness(found.probability, found.error, estimate)
 
     @cached_property
-    def max_confidence(self) -> Option:
-        """The furthest this person can get, whatever the targets."""
+    def max_confidence(self) -> Reach:
+        """The furthest this person can get, whatever the targets, by the moves that matter."""
         return self.recourse.reachable(self.factual, time_limit=10.0)
 
     def binding(self, time_limit: float | None = 10.0) -> pd.DataFrame:
@@ -175,7 +176,7 @@ class Result:
         """
         recourse = self.recourse
         recourse._need_cells("binding")
-        best = self.max_confidence.confidence
+        best = self.max_confidence.most
         rows = []
         listed = recourse.cost.functions
         for relaxation in recourse.schema.lifted(self.factual, listed=listed):
@@ -395,6 +396,19 @@ class Result:
             f"{self.recourse.schema[name].heading} {self._arrow(name, change)}"
             for name, change in option.changes.items()
         )
+
+    def reach(self, target: Target | None = None) -> str:
+        """The furthest within reach in words: how far, by which moves, and what each is worth."""
+        found = self.max_confidence
+        most, then = (self.formatted(each, target) for each in (found.most, found.confidence))
+        moves = "; ".join(
+            f"{self.recourse.schema[name].title} {self._arrow(name, change)} "
+            f"(worth {found.worth[name]:.2f})"
+            for name, change in found.changes.items()
+        )
+        if not moves:
+            return f"{most}: no change"
+        return f"{most}: {moves}" if then == most else f"{most}; {then} of it by {moves}"
 
     def _arrow(self, name: str, change: tuple[Any, Any]) -> str:
         return " → ".join(self.recourse.schema.describe(name, value) for value in change)

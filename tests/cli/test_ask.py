@@ -599,7 +599,7 @@ def test_a_report_needs_no_model(home):
 
 
 def test_an_answer_is_that_of_the_library(who, recourse):
-    action_set = recourse.reachable(PERSON).confidence
+    action_set = recourse.reachable(PERSON).most
     levels = [0.5, round((0.5 + action_set) / 2, 3)]
     result = recourse.find(PERSON, levels)
     assert result.refused, "an accepted person would show too little"
@@ -695,13 +695,13 @@ def test_out_of_reach_comes_with_how_far_and_why(who, recourse):
     words = flat(done.stdout)
     assert "No allowed change reaches this target; that is proved." in words
     assert (
-        f"furthest within reach is {floored(result.max_confidence.confidence)}: nodes 30 → "
+        f"furthest within reach is {floored(result.max_confidence.most)}: nodes 30 → "
         in words
     )
     for way, reached in zip(lifted["if"], lifted["reachable"], strict=True):
         assert f"if {way}: {floored(reached)}" in words
     answer = json.loads(ask(f"{line} --json").stdout)
-    assert answer["max_confidence"]["confidence"] == result.max_confidence.confidence
+    assert answer["max_confidence"]["most"] == result.max_confidence.most
     assert [each["if"] for each in answer["binding"]] == lifted["if"].tolist()
 
 

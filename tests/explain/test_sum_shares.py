@@ -293,7 +293,7 @@ def test_what_is_of_rules_alone_says_so():
     with pytest.raises(ValueError, match=r"fragile=0\.2: only the rules"):
         explain(asked, *asked.all, fragile=0.2)
     person = recourse.schema.decode(a[None]).iloc[0]
-    found = recourse.find(person, recourse.reachable(person).confidence - 1e-9)
+    found = recourse.find(person, recourse.reachable(person).most - 1e-9)
     with pytest.raises(TypeError, match=r"only Tsetlin machines of two classes .*explain\(\)"):
         found.clauses()
     by_function = Recourse(lambda X: np.full(len(X), 0.5), recourse.schema)

@@ -25,7 +25,9 @@ KINDS = {
     *(f"{status}, {mode}" for status in ("optimal", "infeasible", "already_met")
       for mode in ("at_least", "band", "limited")),
     "feasible, limited", "not_found, limited", "further options", "furthest reached",
-    "steps of a frontier", "levels that a row has to the last bit", "rows that a relation forbids",
+    "steps of a frontier", "jumps that cannot be avoided", "frontiers that a limit ended",
+    "moves that matter",
+    "levels that a row has to the last bit", "rows that a relation forbids",
     "people with a missing value", "costs with functions", "schemas with a continuous feature",
     "wanted class 0", "wanted class 1", "PTMClassifier", "TMClassifier", "link margin", "link vote",
     "link logistic",

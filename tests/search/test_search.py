@@ -71,14 +71,14 @@ def test_the_furthest_reach_and_the_frontier(seed, relations, wanted):
     recourse = Recourse(model, person_schema(model, rng, relations), "l1", wanted=wanted)
     x = X.iloc[0]
     _, costs, p = enumerated(recourse, x)
-    max_confidence = recourse.reachable(x)
+    max_confidence = recourse.reachable(x).furthest
     assert max_confidence.confidence == pytest.approx(p.max(), abs=1e-12)
     assert max_confidence.cost == pytest.approx(costs[p >= p.max() - 1e-12].min(), abs=1e-9)
     assert (max_confidence.status, max_confidence.lower_bound) == (
         Status.OPTIMAL,
         max_confidence.cost,
     )
-    stairs = recourse.frontier(x)
+    stairs = recourse.frontier(x, resolution=None)
     assert (np.diff(stairs.cost) > 0).all()
     assert (np.diff(stairs.confidence) > 0).all()
     assert stairs.confidence.iloc[-1] == pytest.approx(p.max(), abs=1e-12)
@@ -226,7 +226,7 @@ def test_options_come_in_order_of_cost_and_tell_other_ways():
     model, X, _ = machine(3)
     recourse = Recourse(model, cost="l1")
     low = X.iloc[[int(np.argmin(model.predict_proba(X)[:, 1]))]].iloc[0]
-    goal = (recourse.confidence(low) + recourse.reachable(low).confidence) / 2
+    goal = (recourse.confidence(low) + recourse.reachable(low).most) / 2
     options = recourse.find(low, goal, n_options=3).options
     assert len(options) >= 2
     assert [o.cost for o in options] == sorted(o.cost for o in options)
@@ -241,7 +241,7 @@ def test_limits_are_honest():
     model, X, _ = machine(10)
     recourse = Recourse(model)
     low = X.iloc[int(np.argmin(model.predict_proba(X)[:, 1]))]
-    goal = 0.5 * (recourse.confidence(low) + recourse.reachable(low).confidence)
+    goal = 0.5 * (recourse.confidence(low) + recourse.reachable(low).most)
     best = recourse.find(low, goal).options[0]
     assert best.status is Status.OPTIMAL
     said = set()
@@ -262,7 +262,7 @@ def test_a_gap_is_kept(seed, gap):
     model, X, _ = machine(seed)
     recourse = Recourse(model, cost="l1")
     x = X.iloc[int(np.argmin(model.predict_proba(X)[:, 1]))]
-    goal = float(np.clip(recourse.reachable(x).confidence - 0.02, 0.01, 0.99))
+    goal = float(np.clip(recourse.reachable(x).most - 0.02, 0.01, 0.99))
     best = recourse.find(x, goal).options[0]
     near = recourse.find(x, goal, gap=gap).options[0]
     assert near.lower_bound <= best.cost + 1e-9
@@ -389,7 +389,7 @@ def test_no_exchange_of_two_features_is_cheaper(seed, link, wanted):
     with_rules(model, rng.random(model.inclusion_.shape) ** 6, rng)
     recourse = Recourse(model, wanted=wanted)
     x = X.iloc[0]
-    max_confidence = recourse.reachable(x).confidence
+    max_confidence = recourse.reachable(x).most
     level = float(np.clip(0.3 * recourse.confidence(x) + 0.7 * max_confidence, 0.01, 0.99))
     option = recourse.find(x, level).options[0]
     action_set = model.schema_.action_set(x)
@@ -430,7 +430,7 @@ def test_clauses_that_many_features_silence(seed, wanted, many):
     assert bool(options) == (p >= level).any()
     if options:
         assert options[0].cost == pytest.approx(cost[p >= level].min())
-    assert recourse.reachable(own).confidence == pytest.approx(p.max())
+    assert recourse.reachable(own).most == pytest.approx(p.max())
 
 
 def test_a_clause_silenced_by_all_does_not_hide_one_that_fires():
@@ -443,7 +443,7 @@ def test_a_clause_silenced_by_all_does_not_hide_one_that_fires():
     recourse = Recourse(model, cost="l1")
     own = np.repeat([1.0, 0.0], [6, 7])
     assert recourse.find(own, 0.9).options[0].cost == 6.0
-    assert recourse.reachable(own).confidence == 1.0
+    assert recourse.reachable(own).most == 1.0
 
 
 @given(st.lists(st.lists(st.integers(0, 4), min_size=1, max_size=7), min_size=1, max_size=4))

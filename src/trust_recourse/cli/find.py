@@ -172,13 +172,10 @@ def what_is_known(console: Console, result: Result, far: Any) -> None:
         console.print(f"Note: {result.note}.", soft_wrap=True)
     if far is None:
         return
-    max_confidence = result.max_confidence
-    change = words(result, max_confidence).replace("\n", "; ")
-    found = "within reach" if max_confidence.status == "optimal" else "found in time"
+    found = "within reach" if result.max_confidence.status == "optimal" else "found in time"
     missed = [target for target, status in result.status.items() if status == "infeasible"]
     least = min(missed, key=lambda target: target.confidence)
-    reached = result.formatted(max_confidence.confidence, least)
-    console.print(f"The furthest {found} is {reached}: {change}.")
+    console.print(f"The furthest {found} is {result.reach(least)}.")
     if not far["binding"]:
         console.print("No single limit, if lifted, would lead further.")
     for lifted in far["binding"]:

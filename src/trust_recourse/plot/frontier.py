@@ -62,18 +62,23 @@ def frontier_info(
     safety: Safety = "noise",
     sigma: float = 0.01,
     time_limit: float | None = 10.0,
+    resolution: float | None = 0.01,
 ) -> FrontierInfo:
     """Gather the frontier of a result's person, with how safe each step is.
 
     `safety` is "noise", the probability that the decision is the wanted one under noise of `sigma`
     (of a model without cells, the share of noisy copies), or "radius", the certified distance to
-    its loss. The time limit is for the staircase. A model without cells has no staircase: the
+    its loss. The time limit is for the staircase, which leads through the levels asked for and is
+    as fine as the resolution, or whole if that is None. A model without cells has no staircase: the
     trials that no other beats stand for it.
     """
     recourse = result.recourse
     words = safety_words(recourse, safety, sigma)
     if recourse.exact:
-        steps = recourse.frontier(result.factual, time_limit=time_limit)
+        levels = [t.confidence for t in result.status if t.mode == "at_least"]
+        steps = recourse.frontier(
+            result.factual, levels or None, resolution=resolution, time_limit=time_limit
+        )
         complete = bool(steps.attrs["complete"])
     else:
         steps, complete = _unbeaten(result), False

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from trust_recourse.question import Option, Status, Target
+from trust_recourse.question import Option, Reach, Status, Target
 from trust_recourse.report.confidence import level, out_of_100
 from trust_recourse.report.content import Document, Printed, blocks, clean, day
 from trust_recourse.report.reasons import Reason, reasons
@@ -178,7 +178,7 @@ class _LetterFacts:
         ]
         self.accepted = not result.refused
         self.chosen = self._chosen(result.options)
-        self.furthest: Option | None = None
+        self.furthest: Reach | None = None
         if not (self.accepted or self.chosen or self.extra):
             self._look_further()
         way = next(iter(self.chosen), self.furthest)
@@ -211,13 +211,25 @@ class _LetterFacts:
     @property
     def reached(self) -> float:
         """The confidence of the furthest within reach."""
-        return self._confidence(cast("Option", self.furthest))
+        furthest = cast("Reach", self.furthest)
+        return furthest.most if self.less else self._confidence(furthest)
+
+    @property
+    def less(self) -> float | None:
+        """The confidence of the moves that matter, where they are told not to be all."""
+        furthest = cast("Reach", self.furthest)
+        then = self._confidence(furthest)
+        return None if out_of_100(then) == out_of_100(furthest.most) else then
 
     @property
     def moves(self) -> list[str]:
         """The changes of the furthest within reach."""
-        changes = self._offer(cast("Option", self.furthest)).changes
-        return [f"{self.schema[name].title} from {a} to {b}" for name, (a, b) in changes.items()]
+        furthest = cast("Reach", self.furthest)
+        changes, each = self._offer(furthest).changes, furthest.worth
+        return [
+            f"{self.schema[name].title} from {a} to {b} (worth {_points(each[name])})"
+            for name, (a, b) in changes.items()
+        ]
 
     def written(self, confidence: float) -> str:
         """A confidence in words, told from what a yes takes and from what was asked for."""
@@ -320,6 +332,12 @@ class _LetterFacts:
 
 
 # ---------------------------------------------------------------- words
+
+
+def _points(confidence: float) -> str:
+    """How much a move adds, out of 100."""
+    told = f"{100.0 * confidence:.0f}"
+    return f"{told} point{'s' * (told != '1')}"
 
 
 def cut(text: str, most: int = KEPT) -> str:

@@ -198,11 +198,11 @@ class Exact:
             fewer = self._reduced(features, score, most, self.answers)
             if fewer is not None:
                 features, score = fewer.features, fewer.score
-                if fewer.codes is not None and self._told(fewer.codes).cost < most:
-                    point = self._told(fewer.codes)
-                if fewer.bound > (math.inf if point is None else before(point.cost)) or (
-                    fewer.bound == math.inf
-                ):  # nothing is left to look for
+                met = None if fewer.codes is None else self._told(fewer.codes)
+                if met is not None and before(met.cost) < most * (1.0 - EQUAL):
+                    point = met
+                best = math.inf if point is None else before(point.cost)
+                if fewer.bound > best or fewer.bound == math.inf:  # nothing is left to look for
                     return Answer(point, fewer.bound, False, nodes)
             search = self._search if score is self.searched else self._smaller(features, score)
             search.deadline, search.node_limit = self._deadline, self.node_limit - nodes
@@ -229,11 +229,11 @@ class Exact:
         point = self._surest(search, point, found.point)
         return Answer(point, point.cost, search.stopped, nodes + search.nodes)
 
-    def _surest(self, search: BranchAndBound, point: Point, at: Ints | None) -> Point:
+    def _surest(self, search: BranchAndBound, point: Point, found: Ints | None) -> Point:
         """The most confident point that costs as much as one, after the search for that."""
         action_set, most = self.problem.action_set, self.problem.cost.before_root(point.cost)
-        for tied in search.ties(at, most * (1.0 + EQUAL)):
-            here = self._point(search, tied)
+        for at in search.ties(found, most * (1.0 + EQUAL)):
+            here = self._point(search, at)
             if here.confidence > point.confidence + ABOVE and action_set.allows(here.codes):
                 point = here
         return point

@@ -56,7 +56,7 @@ class Staircase:
 
     def climb(self) -> None:
         """Find the steps at the asked levels, those between, and then further out, either way."""
-        if not all(self._ask(target) for target in self.targets):
+        if not (self._begin() and all(self._ask(target) for target in self.targets)):
             return
         met = [each for each in (self._above(t.interval[0]) for t in self.targets) if each]
         if met:
@@ -71,6 +71,20 @@ class Staircase:
             pass
 
     # ------------------------------------------------------------ outward
+
+    def _begin(self) -> bool:
+        """Where the stairs begin: as the person is, unless what costs nothing is surer."""
+        engine = self.engine.level(_exactly(self.least), 0)
+        if all((each.costs <= 0.0).sum() == 1 for each in engine.features):
+            return True
+        answer = engine.step(None, Reduction(engine.features, engine.searched))
+        self.nodes += answer.nodes
+        if answer.stopped:
+            self._ended(engine)
+        elif answer.point is not None and answer.point.cost <= 0.0:
+            self.steps = [Step(answer.point, -math.inf)]
+            self.least = self.low = self.high = answer.point.confidence
+        return not answer.stopped
 
     def _further(self, most: float) -> bool:
         """Some resolutions further up, by so many boxes; whether there is more to do after it."""
@@ -144,13 +158,14 @@ class Staircase:
         answer = engine.step(None if known is None else known.point, inside)
         self.nodes += answer.nodes
         if answer.stopped:
-            if engine.late or answer.nodes >= left:
-                self.ended = "time_limit" if engine.late else "node_limit"
-            elif most == math.inf:
-                self.ended = "memory"
+            if engine.late or answer.nodes >= left or most == math.inf:
+                self._ended(engine)
             return False
         self._settle(level, known, answer.point)
         return True
+
+    def _ended(self, engine: Exact) -> None:
+        self.ended = "time_limit" if engine.late else "node_limit"
 
     def _settle(self, level: float, known: Step | None, point: Point | None) -> None:
         """Note the answer to a question: nothing, a step that was known, or a new one."""

@@ -16,7 +16,7 @@ from trust_recourse.web.page.words import badge, cost, percent
 from trust_recourse.wording import distance
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from trust_recourse import Option, Result
     from trust_recourse.web.page.session import Session
@@ -124,7 +124,9 @@ class Cards:
         button.set_text("Kept")
         button.props["aria-label"] = f"Kept {name} to compare"
 
-    def _changes(self, result: Result, option: Option) -> None:
+    def _changes(
+        self, result: Result, option: Option, worth: Mapping[str, float] | None = None
+    ) -> None:
         schema = result.recourse.schema
         with ui.element("ul").classes("changes"):
             for name, (old, new) in option.changes.items():
@@ -134,6 +136,8 @@ class Cards:
                         ui.label(schema.describe(name, old)).classes("old")
                         ui.label("→").props["aria-label"] = "to"
                         ui.label(schema.describe(name, new)).classes("new")
+                        if worth is not None:
+                            ui.label(f"worth {100 * worth[name]:.0f} points")
             if not option.changes:
                 with ui.element("li"):
                     ui.label("as they are")
@@ -171,10 +175,10 @@ class Cards:
         with self.far:
             self.far_note.delete()
             reach = "can get" if max_confidence.status is Status.OPTIMAL else "was found to get"
-            ui.label(
-                f"The furthest this person {reach} is {percent(max_confidence.confidence)}."
-            ).classes("strong")
-            self._changes(result, max_confidence)
+            most, then = (percent(c) for c in (max_confidence.most, max_confidence.confidence))
+            by = f", of which {then} by these" if most != then else ""
+            ui.label(f"The furthest this person {reach} is {most}{by}.").classes("strong")
+            self._changes(result, max_confidence, max_confidence.worth)
             if max_confidence.changes:
                 press(
                     "Ask for this", lambda: self.session.ask(confidence=max_confidence.confidence),
