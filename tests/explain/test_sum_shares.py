@@ -201,7 +201,7 @@ def test_what_is_said_of_a_term_is_so_where_it_adds_that_and_elsewhere_not(kind)
                 same = all(map(np.array_equal, boxes[term], inside[1][term]))
                 assert meets(there, x, recourse.schema) == same, (words, x)
                 outside += not same
-    assert outside > 100
+    assert outside > 50
 
 
 def test_numbers_are_written_as_short_as_they_can_be():
