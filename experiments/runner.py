@@ -240,11 +240,17 @@ def _processor():
 
 
 def commit_here():
-    """The commit of the code that runs, "-dirty" behind it if files differ; or "unknown"."""
-    asked = ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
+    """The commit of the code that runs, "-dirty" behind it if files differ; or "unknown".
+
+    Results do not count: a run that goes on where another ended finds them changed.
+    """
+    asked = ["git", "describe", "--always", "--abbrev=12", "--exclude=*"]
+    apart = ["git", "diff", "--quiet", "HEAD", "--", ":/", ":(top,exclude)benchmarks/results",
+             ":(top,exclude)results"]  # fmt: skip
     here = Path(__file__).parent
     try:
         found = subprocess.run(asked, cwd=here, capture_output=True, text=True, check=True)
+        changed = subprocess.run(apart, cwd=here, capture_output=True, check=False).returncode
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
-    return found.stdout.strip()
+    return found.stdout.strip() + "-dirty" * bool(changed)

@@ -155,6 +155,7 @@ def test_a_schema_is_what_the_library_infers(home):
     assert "306 rows. Target survived: 0 (81 rows), 1 (225 rows)" in flat(text)
     assert "nodes integer 0 to 52 1" in flat(text)
     assert f"trust-recourse fit {home}/p.csv --target survived" in text
+    assert f"trust-recourse import MODEL --schema {home}/again.yaml" in text
 
 
 def test_a_schema_that_was_edited_is_not_lost(home, tmp_path):

@@ -91,6 +91,9 @@ def schema(
     )
     following = ["trust-recourse", "fit", str(data), "--target", target, "--schema", str(out)]
     console.print(shlex.join(following), soft_wrap=True)
+    console.print("Or, if a model runs already, out of its own file:")
+    known = ["trust-recourse", "import", "MODEL", "--schema", str(out), "--data", str(data)]
+    console.print(shlex.join([*known, "--out", "model.safetensors"]), soft_wrap=True)
 
 
 def features(table: Table, target: str, ids: list[str]) -> tuple[pd.DataFrame, list[str]]:

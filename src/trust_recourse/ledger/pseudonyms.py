@@ -62,7 +62,8 @@ class Key:
             raise LedgerError(
                 "people are stored as keyed hashes and the ledger is sealed with the same key, and "
                 "there is no key: give a file with it (--key-file, key_file), or set "
-                f"{VARIABLE} in the environment"
+                f"{VARIABLE} in the environment. A new one is made by: (umask 077; head -c 32 "
+                "/dev/urandom | base64 > ledger.key)"
             )
         return found
 

@@ -6,14 +6,15 @@ by `learnt(model)`, and this file turns it into a value that is equal as long as
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
 import numpy as np
 
-PLAIN = (bool, bytes, int, slice, str, type(None))
+SHORT = 1 << 10  # bytes, up to which an array is kept as it is
+_WALKED = ("scipy", "sklearn")  # libraries whose objects are what their attributes are
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,25 +45,43 @@ def taken(value: Any) -> Any:
     >>> before == taken([weights, "l2"])
     False
     """
-    if isinstance(value, PLAIN):
-        return value
-    if isinstance(value, (float, np.generic)):
-        return repr(value)  # in which NaN is itself
-    if isinstance(value, np.ndarray):
-        return value.shape, value.dtype.str, _content(value)
-    if isinstance(value, (list, tuple)):
-        return tuple(map(taken, value))
+    how = _KNOWN.get(type(value))
+    if how is not None:
+        return how(value)
+    if isinstance(value, np.generic):
+        return repr(value)
     if isinstance(value, Mapping):
-        return tuple((taken(key), taken(each)) for key, each in value.items())
-    if type(value).__module__.partition(".")[0] in ("sklearn", "scipy") and hasattr(
-        value, "__dict__"
-    ):
-        return type(value).__name__, taken(vars(value))
+        return _named(value)
+    if hasattr(value, "__dict__") and type(value).__module__.partition(".")[0] in _WALKED:
+        parts = vars(value)
+        fitted = [name for name in parts if name + "_" not in parts]  # not what it was made of
+        return type(value), *fitted, *[taken(parts[name]) for name in fitted]
     return Itself(value)
 
 
-def _content(array: Any) -> bytes | str:
+def _array(array: Any) -> Any:
     if array.dtype.hasobject:
-        return repr(array.tolist())
+        return array.shape, *array.ravel().tolist()
+    if array.nbytes <= SHORT:
+        return array.shape, array.dtype, array.tobytes()
     held: Any = np.ascontiguousarray(array)
-    return sha256(held).digest()
+    return array.shape, array.dtype, sha256(held).digest()
+
+
+def _itself(value: Any) -> Any:
+    return value
+
+
+def _several(values: Iterable[Any]) -> Any:
+    return tuple([taken(each) for each in values])
+
+
+def _named(values: Mapping[Any, Any]) -> Any:
+    return *values, *[taken(each) for each in values.values()]
+
+
+_KNOWN: dict[type, Callable[[Any], Any]] = {
+    **dict.fromkeys((bool, bytes, int, slice, str, type(None)), _itself),
+    float: repr,  # in which NaN is itself
+    np.ndarray: _array, list: _several, tuple: _several, dict: _named,
+}  # fmt: skip
