@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 
 import numpy as np
@@ -9,11 +10,14 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
 from trust_recourse import CertificateError, PTMClassifier, Recourse, verify
 from trust_recourse.certificate import Certificate
+from trust_recourse.cli import app
 from trust_recourse.schema import Feature, FewChange, Schema, SchemaError
 from trust_recourse.schema.derived import Formula, before_rounding, rounded
+from trust_recourse.web.people import person_like
 
 law = settings(max_examples=200, deadline=None, database=None)
 TEXTS = [
@@ -107,7 +111,9 @@ def test_rows_that_disagree_are_named(homes):
     assert found.index.tolist() == [5, 7]
     assert found["given"].tolist() == [1.5, 1.5]
     assert recourse.schema.disagreements(X).empty
-    with pytest.raises(SchemaError, match=r"'ratio' does not follow.*in 2 rows: row 5 has 1.5"):
+    with pytest.raises(
+        SchemaError, match=r"'ratio' does not follow.*in 2 of 300 rows: row 5 has 1.5"
+    ):
         PTMClassifier(schema=recourse.schema).fit(odd, np.arange(300) % 2)
     with pytest.raises(SchemaError, match="given 1.5, expected loan / price, which is"):
         recourse.find(odd.loc[5])
@@ -244,3 +250,23 @@ def test_few_changes_cost_no_less(homes):
     assert costs == sorted(costs)
     with pytest.raises(ValueError, match="max_changes=0; expected a whole number above 0"):
         recourse.find(x, 0.55, max_changes=0)
+
+
+def test_a_made_up_person_follows_the_formulas(homes):
+    _, recourse = homes
+    person = person_like(recourse)
+    assert recourse.schema.disagreements(pd.DataFrame([person])).empty
+    assert recourse.find(person, 0.5, node_limit=5)
+
+
+def test_what_follows_is_computed_for_a_typed_person(homes, tmp_path):
+    X, recourse = homes
+    x = refused(X, recourse, 1)
+    recourse.model.save(tmp_path / "m.safetensors")
+    x.to_csv(tmp_path / "x.csv", index=False)
+    model, data = str(tmp_path / "m.safetensors"), str(tmp_path / "x.csv")
+    line = ["find", model, "--data", data, "--row", "0", "--set", "loan=80", "--json"]
+    done = CliRunner().invoke(app, line)
+    assert done.exit_code in (0, 1), done.output
+    told = json.loads(done.stdout)
+    assert told["person"]["ratio"] == pytest.approx(80 / x["price"].iloc[0], abs=0.0051)

@@ -136,7 +136,11 @@ def _show(console: Console, result: Result, safe: list[Safety], far: Any, asked:
     what_is_known(console, result, far)
     ways = Counter(option.target for option in result.options if option.changes)
     if any(many < asked for many in ways.values()):
-        console.print("No further way was found that leaves at least half of this as it is.")
+        limited = result.question.time_limit or result.question.node_limit
+        within = " within the limits of the search" if limited else ""
+        console.print(
+            f"No further way was found{within} that leaves at least half of this as it is."
+        )
     if result.options:
         console.print(
             "\nradius: a yes stays a yes while every number is off by less than that share of its "

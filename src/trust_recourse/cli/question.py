@@ -8,6 +8,7 @@ options of its own. Every part of `trust_recourse.question.Question` is a field 
 from __future__ import annotations
 
 import inspect
+import math
 import shlex
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields, is_dataclass
@@ -99,11 +100,13 @@ class Values:
         """The person's values by name; those that are not given are as known."""
         from trust_recourse.wording import some
 
-        values = {**known, **self._row(schema)}
+        values, typed = {**known, **self._row(schema)}, set[str]()
         for given in self.values or ():
             name, text = _named(given, "--set", f"{schema.names[0]}=1")
             name = schema.name_of(name)
             values[name] = schema[name].read(text)
+            typed.add(name)
+        values |= _computed(schema, values, typed)
         if absent := [name for name in schema.names if name not in values]:
             example = shlex.join(["--set", f"{absent[0]}=VALUE"])
             ways = example if values else "--set, or --data and --row"
@@ -155,6 +158,28 @@ class Person(Values):
         """The model with its schema, and the person's values by name."""
         recourse = recourse_of(self.model, self.schema, self.wanted)
         return recourse, self.values_by(recourse.schema, {})
+
+
+def _computed(schema: Schema, values: dict[str, Any], typed: set[str]) -> dict[str, Any]:
+    """Derived columns that were not typed and follow from one that was, or have no value yet."""
+    from trust_recourse.schema.derived import rounded
+
+    left = {
+        f.name: f.formula
+        for f in schema.derived
+        if f.name not in typed
+        and f.formula
+        and f.formula.shape != "moves"
+        and (typed & {*f.formula.names} or f.name not in values)
+        and {*f.formula.names} <= values.keys()
+    }
+    found = {}
+    for name, formula in left.items():
+        of = {each: schema[each].code_of(values[each]) for each in formula.names}
+        code = formula.one(of, {}, 0.0)
+        if not math.isnan(code):
+            found[name] = schema[name].value_of(rounded(code, schema[name].step))
+    return found
 
 
 @dataclass(frozen=True)

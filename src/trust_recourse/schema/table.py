@@ -218,6 +218,21 @@ class Schema:
             )
         return tuple(found)
 
+    def filled(self, codes: Floats, names: Collection[str] | None = None) -> Floats:
+        """Rows of codes whose derived columns, all or these, are computed from the others.
+
+        One that moves from a person's own value is left as it is.
+        """
+        rows = codes.copy()
+        for feature in self.derived:
+            formula, at = feature.formula, self.position(feature.name)
+            assert formula is not None
+            if formula.shape != "moves" and (names is None or feature.name in names):
+                values = {name: rows[:, self.position(name)] for name in formula.names}
+                raw = formula.at(values, {}, 0.0).tolist()
+                rows[:, at] = [rounded(value, feature.step) for value in raw]
+        return rows
+
     def disagreements(self, X: Rows) -> pd.DataFrame:
         """The rows in which a derived column is not what it follows from the others, if any.
 
@@ -246,12 +261,13 @@ class Schema:
         name = odd["column"].iloc[0]
         these = odd[odd["column"] == name]
         each = (
-            f"row {plain(label)!r} has {written(row.given)}, expected {written(row.computed)}"
+            f"row {plain(label)!r} has {written(row.given)}, expected {row.computed:.6g}"
             for label, row in zip(these.index[:SHOWN], these.itertuples(), strict=False)
         )
         raise SchemaError(
             f"column {name!r} does not follow from the others, as the schema says "
-            f"({self[name].derived}), in {len(these):,} rows: {'; '.join(each)}. Correct the rows "
+            f"({self[name].derived}), in {len(these):,} of {len(self.encode(X)):,} rows: "
+            f"{'; '.join(each)}. Correct the rows "
             "or the formula; a step allows for rounding"
         )
 
@@ -537,7 +553,7 @@ class Schema:
         for feature in self.derived:
             odd = self._apart(feature, np.array([codes]), range(1))
             for given, computed in odd[["given", "computed"]].itertuples(index=False):
-                expected = f"expected {feature.derived}, which is {written(computed)}"
+                expected = f"expected {feature.derived}, which is {computed:.6g}"
                 raise SchemaError(f"column {feature.name!r}: given {written(given)}, {expected}")
 
     def _shaped(self, array: NDArray[Any]) -> NDArray[Any]:

@@ -18,6 +18,8 @@ def person_like(recourse: Recourse, seed: int = 0, tries: int = 64) -> dict[str,
     """A made-up person within the schema's bounds, whom the model refuses, if only just."""
     rng, schema = np.random.default_rng(seed), recourse.schema
     rows = np.array([[_some_code(feature, rng) for feature in schema] for _ in range(tries)])
+    rows = schema.filled(rows)
+    rows = rows[np.isfinite(rows).all(axis=1)]  # a division by 0 makes nobody
     told = recourse.confidences(rows)
     refused = np.where(told < recourse.decision_threshold, told, told - 2.0)
     one = schema.decode(rows[[int(np.argmax(refused))]])
