@@ -10,6 +10,8 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
 from typer.testing import CliRunner
 
 from trust_recourse import CertificateError, PTMClassifier, Recourse, verify
@@ -270,3 +272,54 @@ def test_what_follows_is_computed_for_a_typed_person(homes, tmp_path):
     assert done.exit_code in (0, 1), done.output
     told = json.loads(done.stdout)
     assert told["person"]["ratio"] == pytest.approx(80 / x["price"].iloc[0], abs=0.0051)
+
+
+@pytest.fixture(scope="module")
+def differences():
+    """A model of a − b and c, and a person of whom the cheapest way is known."""
+    a, b, c = (each.ravel().astype(float) for each in np.meshgrid(range(11), range(1, 6), range(6)))
+    X = pd.DataFrame({"a": a, "b": b, "c": c, "r": a - b})
+    schema = Schema(
+        (
+            Feature("a", lower=0, upper=10, step=1, scale=10),
+            Feature("b", lower=1, upper=5, step=1, scale=4),
+            Feature("c", lower=0, upper=5, step=1),
+            Feature("r", lower=-5, upper=9, step=1, derived="a - b"),
+        )
+    )
+    return X, schema, {"a": 4.0, "b": 3.0, "c": 2.0, "r": 1.0}
+
+
+def test_a_forged_certificate_of_what_follows_is_refused(differences):
+    X, schema, x = differences
+    y = ((X["r"] >= 5) | (X["c"] >= 5)).astype(int)
+    recourse = Recourse(DecisionTreeClassifier(max_depth=4).fit(X, y), schema, cost="l1")
+    result = recourse.find(x, certify=True)
+    assert result.options[0].cost == pytest.approx(0.4)
+    honest = result.certificate().to_dict()
+    dearer = np.array([4.0, 3.0, 5.0, 1.0])
+    sure = recourse.confidence_of(dearer)
+    every = [[*map(float, range(11))], [1.0, 2.0, 3.0, 4.0, 5.0], [2.0, 5.0]]
+    shuffled = [[3.0, 0.0, 1.0, 2.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 4.0], [2.0, 1.0, 4.0, 5.0, 3.0]]
+    for candidates, said in (
+        ([*shuffled, every[2], [1.0, 5.0]], "a: its candidates are out of order"),
+        ([*every, [5.0, 1.0]], "r: its candidates are out of order"),
+        ([*every, [0.0, 5.0]], "r: 1 is allowed, and no candidate serves in its place"),
+    ):
+        forged = honest | {
+            "candidates": candidates, "lower_bound": 3.0, "feature": [2, -2, -1], "cut": [0, 0, 0],
+            "price": [0.0] * 3,
+            "answer": {"codes": dearer.tolist(), "cost": 3.0, "confidence": sure},
+        }  # fmt: skip
+        with pytest.raises(CertificateError, match=said):
+            verify(Certificate.from_dict(forged), recourse.model, schema=schema, x=x)
+
+
+def test_room_around_what_follows_in_a_regression(differences):
+    X, schema, x = differences
+    recourse = Recourse(LogisticRegression().fit(X, (X["r"] >= 5).astype(int)), schema, cost="l1")
+    plain = recourse.find(x, 0.9)
+    assert plain.radius(0) > 0.001
+    kept = recourse.find(x, 0.9, min_radius=0.001)
+    assert kept.options[0].status == "optimal"
+    assert kept.options[0].cost == pytest.approx(plain.options[0].cost)

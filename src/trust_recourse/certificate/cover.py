@@ -58,8 +58,10 @@ class Offered:
             self._expect(values, np.isin(values, self.codes) | blank)
             return
         mine, their = self.cells(self.codes), self.cells(values)
-        if self.derived:  # what is computed may lie in any cell, and no other stands for it
-            self._expect(values, np.isin(their, mine))
+        if self.derived:  # what is computed may lie in any cell, and no other stands for it,
+            own = same(values, self.actions.own)  # nor for one's own, which unmoved inputs keep
+            kept = same(self.codes, self.actions.own).any()
+            self._expect(values, np.isin(their, mine) & (kept | ~own))
             return
         if order is None:
             least = np.full(alike.max() + 1, math.inf)
@@ -112,8 +114,12 @@ class Offered:
         """
         most = max(self.n_cells, MOST_LISTED + 1) if related else self.n_cells
         given = len(self.codes)
-        if len(np.unique(self.codes)) < given:
-            raise CertificateError(f"{self.feature.title}: a candidate is given more than once")
+        known = self.codes[~np.isnan(self.codes)]
+        if not (np.diff(known) > 0).all() or np.isnan(self.codes[:-1]).any():
+            expected = "expected them ascending, each once, and a missing one last"
+            raise CertificateError(
+                f"{self.feature.title}: its candidates are out of order; {expected}"
+            )
         if given > most:
             raise CertificateError(
                 f"{self.feature.title}: given {given:,} candidates, expected at most {most:,}"

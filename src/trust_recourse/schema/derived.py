@@ -262,6 +262,8 @@ class _Reader:
         if isinstance(node, ast.Name):
             yield node.id, sign
         elif isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):
+            if not abs(node.value) < 1e300:
+                self._fault("numbers below 1e300")
             yield None, sign * float(node.value)
         elif isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
             yield from self._terms(node.operand, -sign if isinstance(node.op, ast.USub) else sign)

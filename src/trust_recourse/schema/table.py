@@ -110,6 +110,8 @@ class ActionSet:
             return np.array(sorted({*made, *({actions.own} - {math.nan})} - {math.nan}))
         ends = [each.extent(-INF, INF) or (each.own, each.own) for each in inputs]
         low, high = follows.between(*(np.array([side]) for side in zip(*ends, strict=True)))
+        if not low[0] <= high[0]:  # an input is missing, and so is what follows
+            return np.array([] if math.isnan(actions.own) else [actions.own])
         found = actions.values(
             limit, *(rounded(float(end[0]), follows.step) for end in (low, high))
         )

@@ -357,7 +357,7 @@ class Exact:
     @cached_property
     def _pieces(self) -> list[Piece]:
         assert self.robust is not None
-        return _pieces(self.score.grid, self.problem, self.robust.radius)
+        return _pieces(self.score, self.problem, self.robust.radius)
 
     @cached_property
     def _worst(self) -> Score | None:
@@ -644,15 +644,15 @@ def _finer(grid: Same, schema: Same, radius: float) -> Grid:
     return Grid(grid.it.schema, tuple(found))
 
 
-def _pieces(grid: Grid, problem: Problem, radius: float) -> list[Piece]:
+def _pieces(score: Score, problem: Problem, radius: float) -> list[Piece]:
     """The cheapest allowed value on each piece on which the noise reaches the same cells.
 
     What noise around a piece reaches is read off its middle, where no rounding matters.
     """
-    schema = problem.action_set.schema
+    schema, grid = problem.action_set.schema, score.grid
     finer = _finer(Same(grid), Same(schema), radius)
     pieces = []
-    found = candidates(finer, problem.action_set, problem.cost)
+    found = candidates(finer, problem.action_set, problem.cost, score.sloped)
     for f, (feature, (codes, piece, costs)) in enumerate(zip(schema, found, strict=True)):
         if feature.kind not in NUMERIC:
             whole = piece.astype(np.int64)
