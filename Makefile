@@ -2,11 +2,12 @@
 PYTHON ?= python3
 PYTHON312 ?= python3.12
 BIN := .venv/bin
-PIP := $(BIN)/pip --disable-pip-version-check -q install -c constraints.txt
+# Python compiles what it loads; to have pip do so with all of it would take half a minute.
+PIP := $(BIN)/pip --disable-pip-version-check -q install --no-compile -c constraints.txt
 
 SECONDS ?= 600
 
-.PHONY: demo test quick laws bench bench-trees bench-additive bench-portfolio stress postgres chromium nginx peers reproduce reproduce-quick clean
+.PHONY: demo test quick laws bench bench-advice bench-trees bench-additive bench-portfolio stress postgres chromium nginx peers reproduce reproduce-quick clean
 
 demo: .venv/.cli,bayes
 	$(BIN)/trust-recourse demo
@@ -14,7 +15,7 @@ demo: .venv/.cli,bayes
 test: .venv/.dev postgres chromium nginx
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+	$(BIN)/mypy -n 2
 	$(BIN)/lint-imports
 	$(BIN)/pytest -n 2
 
@@ -47,6 +48,10 @@ bench-trees: .venv/.bench .venv/.tables .venv/.dev
 bench-additive: .venv/.bench .venv/.tables .venv/.dev
 	-$(MAKE) .venv-peers/gamcoach/ready
 	PYTHONPATH=$(CURDIR) $(BIN)/python benchmarks/additive.py $(ARGS)
+
+# Columns that follow from others, least changes, few changes: proof with and without. A killed run goes on.
+bench-advice: .venv/.bench .venv/.tables
+	PYTHONPATH=$(CURDIR) $(BIN)/python benchmarks/advice.py $(ARGS)
 
 # Models that cannot be read: the portfolio beside its single engines. A killed run goes on; tpe and gp take hours.
 bench-portfolio: .venv/.bench .venv/.tables

@@ -427,7 +427,7 @@ def staircase(what, recourse, people):
 
 
 def by_frontier(recourse, x):
-    return timed(lambda: recourse.frontier(x))
+    return timed(lambda: recourse.frontier(x, resolution=None))
 
 
 # ---------------------------------------------------------------- growth

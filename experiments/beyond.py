@@ -129,7 +129,7 @@ def told_to(recourse, x, trials, limit):
     """What one person is told, way by way; with how far they can get, where that is not enough."""
     rows = [{"way": way} | answer(recourse, x, way, trials, limit) for way in WAYS]
     if any(row["status"] == "infeasible" for row in rows):
-        max_confidence = recourse.reachable(x, node_limit=limit)
+        max_confidence = recourse.reachable(x, node_limit=limit).furthest
         action_set = {
             "furthest": max_confidence.confidence,
             "furthest_proved": max_confidence.status == "optimal",

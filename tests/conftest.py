@@ -1,24 +1,37 @@
 from __future__ import annotations
 
 import itertools
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+# before any library is loaded: each worker has one core, and threads that wait for another spin
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+# in memory where there is room: a ledger waits for the disk at every entry
+MEMORY = Path("/dev/shm")
+if "TMPDIR" not in os.environ and MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > 4 << 30:
+    os.environ["TMPDIR"] = tempfile.tempdir = str(MEMORY)
 
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import HealthCheck, settings
 
+import compiling
 import postgres
-from trust_recourse import PTMClassifier, haberman
+from trust_recourse import PTMClassifier, haberman, sums
 from worlds import paper_machine
 
 settings.register_profile(
     "laws",
     deadline=None,
-    max_examples=60,
+    max_examples=int(os.environ.get("EXAMPLES", "40")),
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("laws")
+compiling.once()
 
 
 @pytest.fixture(scope="session")
@@ -49,6 +62,12 @@ def mixed() -> tuple[pd.DataFrame, np.ndarray]:
 @pytest.fixture(scope="session")
 def model(patients) -> PTMClassifier:
     return paper_machine(epochs=30, random_state=0).fit(*patients)
+
+
+@pytest.fixture
+def in_this_process(monkeypatch):
+    """Libraries' files are read here; a process of their own, if a test is not of that, is slow."""
+    monkeypatch.setattr(sums, "imported", lambda path, *more: sums.read_file(Path(path), *more))
 
 
 @pytest.fixture(scope="session")

@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numba import types
 
-from trust_recourse.cells import Condition, Grid
+from trust_recourse.cells import Condition, Grid, compiled
 from trust_recourse.cost import Cost
 from trust_recourse.search.branch_and_bound import BranchAndBound
 from trust_recourse.search.candidates import candidates
@@ -94,3 +95,20 @@ def test_a_change_in_any_kernel_file_is_noticed(tmp_path):
         assert ran.returncode == 0, ran.stderr
         said.append(ran.stdout.split())
     assert said == [["10.0", "0"], ["10.0", "1"], ["12.0", "0"]]
+
+
+def test_ints_of_any_kind_share_one_compiled_function():
+    """A constant, an int32 of an array and an int64 are all a number of the same type."""
+
+    @compiled(cache=False, forceinline=True)
+    def one_more(x):
+        return x + 1
+
+    @compiled(cache=False)
+    def total(small, n):
+        return one_more(small[0]) + one_more(n) + one_more(7)
+
+    assert total(np.array([2], np.int32), 5) == 3 + 6 + 8
+    assert [*one_more.overloads] == [(types.int64,)]
+    with pytest.raises(TypeError, match="one_more is called by compiled code alone"):
+        one_more(1)

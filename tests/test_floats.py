@@ -51,7 +51,7 @@ def test_a_relation_that_counts_from_a_value_needs_no_cache(relation):
         model = PTMClassifier(6, 10, T=3, epochs=5, random_state=0).fit(X, X.a > X.b)
         recourse = Recourse(model, model.schema_.relate({relation!r}), wanted=True)
         refused = next(x for _, x in X.iterrows() if recourse.confidence(x) < 0.5)
-        print(recourse.find(refused, [0.5, recourse.reachable(refused).confidence]).status)
+        print(recourse.find(refused, [0.5, recourse.reachable(refused).most]).status)
     """)
     assert "optimal" in said
 
@@ -209,7 +209,7 @@ def test_nothing_continuous_is_cheaper_by_a_float(seed, weight):
     features = (Feature("rate", scale=0.3, weight=weight), Feature("size", scale=1e3))
     recourse = Recourse(model, Schema(features), "l1")
     x = X.iloc[0]
-    best = recourse.reachable(x).confidence
+    best = recourse.reachable(x).most
     if best <= recourse.confidence(x):
         return
     option = recourse.find(x, best).options[0]

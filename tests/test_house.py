@@ -114,7 +114,7 @@ def test_the_names_work_together_as_they_are_promised(tmp_path):
     assert Schema.from_yaml(tmp_path / "schema.yaml") == schema
     recourse = Recourse(model, schema, cost="l2")
     x = X.iloc[int(model.predict_proba(X)[:, 1].argmin())]
-    best = recourse.reachable(x).confidence
+    best = recourse.reachable(x).most
     asked = [best - 0.02, best - 0.01]
     result = recourse.find(
         x, confidence=asked, n_options=3, engine="auto", min_radius=None, time_limit=None

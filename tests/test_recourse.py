@@ -72,7 +72,7 @@ def test_the_radius_is_the_distance_to_the_nearest_loss(seed, link, wanted, norm
     result = recourse.find(x, 0.5)
     cells, lost = losing(recourse)
     if not result.options:
-        assert recourse.reachable(x).confidence < 0.5
+        assert recourse.reachable(x).most < 0.5
         return
     codes = recourse.schema.encode(result.options[0].x)[0]
     away = distances(recourse, codes, cells[lost])
@@ -163,7 +163,7 @@ def refused_person(seed=3, **settings):
     model, X, _ = machine(seed, **settings)
     recourse = Recourse(model, cost="l1")
     x = X.iloc[int(np.argmin(model.predict_proba(X)[:, 1]))]
-    goal = 0.5 * (recourse.confidence(x) + recourse.reachable(x).confidence)
+    goal = 0.5 * (recourse.confidence(x) + recourse.reachable(x).most)
     return recourse, X, x, float(goal)
 
 
@@ -204,7 +204,7 @@ def test_unreachable_comes_with_the_furthest_and_what_binds(model, patients):
     x = X[model.predict(X) == 0].iloc[0]
     result = recourse.find(x, 0.999)
     assert next(iter(result.status.values())) is Status.INFEASIBLE
-    assert result.max_confidence.confidence < 0.999
+    assert result.max_confidence.most < 0.999
     assert "result.max_confidence" in repr(result)
     binding = result.binding()
     assert len(binding) >= 1
@@ -212,7 +212,7 @@ def test_unreachable_comes_with_the_furthest_and_what_binds(model, patients):
     assert binding.gain.is_monotonic_decreasing
     lifted = {r.sentence: r.schema for r in schema.lifted(x)}
     for row in binding.itertuples(index=False):
-        again = Recourse(model, lifted[row[0]]).reachable(x).confidence
+        again = Recourse(model, lifted[row[0]]).reachable(x).most
         assert row.reachable == pytest.approx(again)
     with pytest.raises(IndexError, match="has no options"):
         result.radius()
@@ -226,7 +226,7 @@ def test_printing_never_searches(model, monkeypatch):
     assert "result.max_confidence" in repr(result)
     assert "<p>" in result._repr_html_()
     monkeypatch.undo()
-    assert result.max_confidence.confidence < 0.999
+    assert result.max_confidence.most < 0.999
 
 
 @pytest.mark.parametrize("engine", ["exact", "tpe"])
@@ -284,14 +284,14 @@ def test_results_survive_a_file_and_forged_ones_do_not(tmp_path):
 @pytest.mark.slow
 def test_many_people_by_processes():
     recourse, X, _, goal = refused_person()
-    one = recourse.find_many(X.head(12), goal)
-    two = recourse.find_many(X.head(12), goal, n_jobs=2)
+    one = recourse.find_many(X.head(4), goal)
+    two = recourse.find_many(X.head(4), goal, n_jobs=2)
     pd.testing.assert_frame_equal(one, two)
     assert {"optimal"} <= set(one.status)
     apart: list[pickle.PickleBuffer] = []  # as a cluster sends a model: its arrays are read-only
     sent = pickle.dumps(recourse, protocol=5, buffer_callback=apart.append)
     other = pickle.loads(sent, buffers=[bytes(part) for part in apart])
-    pd.testing.assert_frame_equal(other.find_many(X.head(12), goal), one)
+    pd.testing.assert_frame_equal(other.find_many(X.head(4), goal), one)
     with pytest.raises(ValueError, match="n_jobs=0"):
         recourse.find_many(X, 0.5, n_jobs=0)
 
@@ -453,7 +453,7 @@ def test_a_hard_search_ends_with_a_good_answer_and_its_gap():
     model = paper_machine(40, 50, s=3, T=10, epochs=10, random_state=0).fit(X, y)
     recourse = Recourse(model)
     x = X.iloc[int(np.argmin(model.predict_proba(X)[:, 1]))]
-    goal = 0.5 * (recourse.reachable(x, time_limit=2).confidence + recourse.confidence(x))
+    goal = 0.5 * (recourse.reachable(x, time_limit=2).most + recourse.confidence(x))
     stopped = recourse.find(x, goal, node_limit=60).options[0]
     best = recourse.find(x, goal, time_limit=30).options[0]
     assert stopped.lower_bound <= best.cost <= stopped.cost

@@ -35,7 +35,8 @@ ASKED = [  # together they have every part of a question, each where it tells
     {"cost": {"l0": 0.2, "l1": 1.0}, "confidence": (0.7,)},
     {"lock": ("year",), "confidence": (0.7,)},
     {"limits": {"nodes": (10, None)}, "confidence": (0.6,)},
-    {"n_options": 3, "confidence": (0.6,)},
+    {"max_changes": 1, "confidence": (0.7,)},
+    {"n_options": 3, "confidence": (0.75,)},
     {"n_options": 2, "min_distance": 0.2, "confidence": (0.6,)},
     {"min_radius": 0.02, "confidence": (0.6,)},
     {"min_radius": 0.02, "floor": 0.58, "confidence": (0.6,)},
@@ -312,7 +313,7 @@ def test_no_part_of_a_question_is_left_out_above():
 
 def test_each_part_makes_a_difference(recourse):
     told = [said(recourse.ask(person(q), q)) for q in (Question(**parts) for parts in ASKED)]
-    plain = {level: said(recourse.ask(WHO, Question(level))) for level in (0.6, 0.7)}
+    plain = {level: said(recourse.ask(WHO, Question(level))) for level in (0.6, 0.7, 0.75)}
     plain[0.65] = said(recourse.ask(OTHER, Question(0.65)))
     silent = [
         parts

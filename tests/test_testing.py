@@ -112,7 +112,7 @@ def test_what_is_remembered_changes_no_answer():
             recourse = Recourse(model, LOAN, "l1")
             if not remembers:  # the same kernel without a memory of its own: all leaves live
                 recourse.__dict__["score"] = forgetful(model.score_of(1))
-            level = recourse.reachable(person.iloc[0]).confidence
+            level = recourse.reachable(person.iloc[0]).most
             answers.append(recourse.find(person.iloc[0], level).options[0].cost)
         assert answers[0] == answers[1]
 

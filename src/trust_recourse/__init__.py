@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from trust_recourse.audit import Audit as Audit
     from trust_recourse.certificate import Certificate as Certificate
     from trust_recourse.certificate import CertificateError as CertificateError
-    from trust_recourse.certificate import verify as verify
     from trust_recourse.cost import Cost as Cost
     from trust_recourse.data import german_credit as german_credit
     from trust_recourse.data import german_credit_schema as german_credit_schema
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
     from trust_recourse.sums import adopt as adopt
     from trust_recourse.tsetlin.machines import PTMClassifier as PTMClassifier
     from trust_recourse.tsetlin.machines import TMClassifier as TMClassifier
+    from trust_recourse.verifying import verify as verify
 
 __version__ = "0.1.0"
 
@@ -76,7 +76,7 @@ _HOMES = {
     "letter": "report.letter",
     "load": "loading",
     "model_report": "report",
-    "verify": "certificate",
+    "verify": "verifying",
 }
 __all__ = sorted([*_HOMES, "__version__"])
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from hashlib import sha256
@@ -41,7 +41,7 @@ Cells = NDArray[np.int32]
 
 # ---------------------------------------------------------------- what is compiled
 
-FAST: dict[str, Any] = {"cache": True, "nogil": True, "_nrt": False}
+FAST: dict[str, Any] = {"cache": True, "nogil": True, "_nrt": False, "no_cfunc_wrapper": True}
 
 _floats, _ints = types.float64[::1], types.int64[::1]
 # (numbers, layout, span, out, scratch, memory, at): out[0] ≤ number ≤ out[1] on the span, and
@@ -63,15 +63,18 @@ RELAXATION = types.float64(
 # at a point each feature's range brings; 0 says nothing. If it is lasting, later relaxations may
 # lean on the point, which no proof of one box can
 ERRORS = types.void(_floats, _ints, _ints, _ints, _floats, _floats, types.boolean)
-# (numbers, layout, side, level, offset, cells, costs, forced, point, trial, scratch, gains):
+# (numbers, layout, side, level, offset, cells, costs, forced, point, trial, scratch, gains, state):
 # whether a point was found, one candidate for each feature, whose number (less it, if side is −1)
 # reaches the level, cheap as far as was seen. It is looked for from `point` on and written there;
-# what follows where a feature has one of the `forced` candidates is tried. The last three are to
-# work in
-GUESS = types.boolean(
+# what follows where a feature has one of the `forced` candidates is tried. `trial`, `scratch` and
+# `gains` are to work in. `state` is 0 before the first call; of it [0] is how much work may be done
+# in a call, after which there is MORE to do, and [1] is above 0 once a point is there
+GUESS = types.int64(
     _floats, _ints, types.int64, types.float64, _ints, _ints, _floats, _ints, _ints, _ints,
-    _floats, _floats,
+    _floats, _floats, _ints,
 )  # fmt: skip
+NO_GUESS, GUESSED, MORE = 0, 1, 2
+STATE = 9  # numbers of a guess's state
 
 
 _KERNELS = re.compile(r"^@(inline|kernel|making|lanes|compiled)|anded\(|compiled\(", re.MULTILINE)
@@ -84,14 +87,36 @@ def _sources() -> str:
     return sha256(b"".join(text for text in texts if _KERNELS.search(text.decode()))).hexdigest()
 
 
+def _taken(kind: Any) -> Any:
+    """The type that compiled code hands an argument over in: an int is an int, however it came."""
+    whole = types.unliteral(kind)
+    return types.int64 if whole in (types.int32, types.int64) else kind
+
+
+def _close(made: Any) -> None:
+    """Let a call from Python raise: a function without a wrapper for that has no address."""
+
+    def refused(*_: Any, **__: Any) -> None:
+        raise TypeError(f"{made.__name__} is called by compiled code alone")
+
+    made._insert, made._compile_for_args = lambda *_, **__: None, refused
+
+
 def compiled(*signature: Any, **options: Any) -> Callable[[Callable[..., Any]], Any]:
     """`njit`, whose cache notices a change in any file that compiled code may come from.
 
-    numba's own looks at the file of the function alone, not at those of the functions it calls.
+    numba's own looks at the file of the function alone, not at those of the functions it calls. And
+    it would compile one again for a constant, an int32 of an array and an int64, and each together
+    with ways to call it that nobody takes.
     """
+    inlined = options.get("forceinline", False)
 
     def decorate(function: Callable[..., Any]) -> Any:
-        made = njit(**FAST | options)(function)
+        made = njit(**FAST | {"no_cpython_wrapper": inlined} | options)(function)
+        template = made.get_call_template
+        made.get_call_template = lambda args, kws: template([_taken(each) for each in args], kws)
+        if inlined:
+            _close(made)
         if kept := getattr(made._cache, "_cache_file", None):
             kept._source_stamp = (kept._source_stamp, _sources())
         for each in signature:
@@ -102,7 +127,7 @@ def compiled(*signature: Any, **options: Any) -> Callable[[Callable[..., Any]], 
 
 
 kernel = compiled()
-inline = compiled(forceinline=True)
+inline = compiled(forceinline=True)  # called by compiled code alone
 making = compiled(_nrt=True)  # a function that makes arrays
 
 
@@ -114,7 +139,8 @@ class Handed:
     """
 
     def __init__(self, signature: Any, function: Callable[..., Any], **options: Any) -> None:
-        self._compiled = compiled(signature, error_model="numpy", **options)(function)
+        options |= {"error_model": "numpy", "no_cfunc_wrapper": False}
+        self._compiled = compiled(signature, **options)(function)
         made = self._compiled.get_compile_result(signature)
         wrapper = made.fndesc.llvm_cfunc_wrapper_name
         self.address = int(made.library.get_pointer_to_function(wrapper))
@@ -541,6 +567,11 @@ class Score(ABC):
     rises: bool = True
     lists: bool = False  # whether values are told apart that lie in one cell, see `listed`
 
+    @property
+    def sloped(self) -> Collection[int]:
+        """The features whose values are told apart though they lie in one cell."""
+        return ()
+
     @abstractmethod
     def at(self, cells: Cells) -> Floats:
         """Confidence at rows of cells: the very floats of the model's own `predict_proba`."""
@@ -614,7 +645,7 @@ class Score(ABC):
         for answers that cost no more than the incumbent, before the root. Something else looks at
         the values of features that are related, so of these only what is too dear may go. Whether
         codes are an answer to the whole question, `accept` says. What takes long looks at the clock
-        (`time.monotonic`) for the deadline.
+        (`clock.now`) for the deadline.
         """
         del features, condition, incumbent, related, accept, deadline
         return None

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice, permutations
 from numbers import Real
-from operator import attrgetter
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -43,7 +42,7 @@ class Units(NamedTuple):
     @classmethod
     def of(cls, features: Iterable[Feature]) -> Units:
         """Those of some features, in order."""
-        told = [(f.weight, f.scale, f.kind == "category") for f in features]
+        told = [(0.0 if f.derived else f.weight, f.scale, f.kind == "category") for f in features]
         weight, scale, unordered = map(np.array, zip(*told, strict=True))
         return cls(weight, scale, unordered)
 
@@ -162,7 +161,7 @@ class Cost:
 
     def change(self, feature: Feature, own: float, value: float) -> float:
         """What one feature's change adds, in encoded units, before the root."""
-        if own == value or (math.isnan(own) and math.isnan(value)):
+        if own == value or feature.derived or (math.isnan(own) and math.isnan(value)):
             return 0.0
         if feature.name in self.functions:
             moved = feature.weight * self._measured(feature, own, value)
@@ -218,7 +217,7 @@ class Cost:
         bounds; what it gives in use is checked again.
         """
         least, most = SIZES
-        for feature in filter(attrgetter("movable"), schema):
+        for feature in map(schema.__getitem__, schema.levers):
             unit = self.added(feature.weight, feature.weight)
             if not (least <= unit <= most and least <= feature.scale <= most):
                 raise ValueError(
@@ -231,6 +230,8 @@ class Cost:
                 feature = schema[name]
             except SchemaError as error:
                 raise ValueError(f"cost functions: {error}") from None
+            if feature.derived:
+                raise ValueError(f"cost functions: {name!r} is derived, which costs nothing")
             if feature.kind in ("number", "integer"):
                 codes = [end for end in feature.bounds if math.isfinite(end)]
             else:
@@ -239,6 +240,13 @@ class Cost:
             for own, value in islice(permutations(known, 2), TRIED):
                 if feature.actions(own).allows(value):
                     self._measured(feature, own, value)
+
+    def related(self, schema: Schema) -> frozenset[str]:
+        """The features of which every allowed value counts, not only the cheapest of a cell.
+
+        Where changes are counted, a change that costs nothing still is one.
+        """
+        return schema.related | (schema.counted & self.functions.keys())
 
     def total(self, added: float) -> float:
         """d(x, x') from the sum of what the features add."""

@@ -25,7 +25,8 @@ from trust_recourse.softmax import lead
 PANELS, NODES = 64, 8  # of the way along which shares are averaged
 LEAD = Words(
     "log-odds against the others", "term", "terms",
-    "log-odds of the class against all others, where 0 is a confidence of one half",
+    "log-odds of the class against all others, where 0 is a confidence of one half; the sum of "
+    "each class is split by itself, and weighed by how far that class competes on the way",
 )  # fmt: skip
 
 

@@ -19,7 +19,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from trust_recourse.cost import Cost
-from trust_recourse.schema import ActionSet, Schema
+from trust_recourse.schema import ActionSet, FewChange, Schema
 from trust_recourse.schema.scalars import is_number, plain
 from trust_recourse.vocabulary import SPAN, Mode, PlausibleBy, outside
 from trust_recourse.wording import floored, near
@@ -111,6 +111,16 @@ class Target:
             return "more than any other class"
         return f"at least {self.confidence:g}"
 
+    def decision(self, threshold: float) -> Target:
+        """The decision that goes with it, as a target: that the class wins, or the threshold."""
+        return TO_WIN if self.mode == "wins" else Target(threshold, threshold=threshold)
+
+    @property
+    def rule(self) -> str:
+        """Who is accepted, where it asks for the decision itself, in words."""
+        most = "where it has the most of any class"
+        return most if self.mode == "wins" else f"from {self.confidence:g}"
+
     def to_dict(self) -> dict[str, Any]:
         """In plain values: the decision threshold only where it is not one half."""
         told: dict[str, Any] = {"confidence": float(self.confidence), "mode": self.mode}
@@ -132,6 +142,9 @@ class Target:
         return low <= confidence <= high
 
 
+TO_WIN = Target(0.5, "wins")  # half of what a class and the strongest other have together
+
+
 def formatted(
     confidence: float, threshold: float = 0.5, target: Target | None = None, digits: int = 3
 ) -> str:
@@ -141,9 +154,12 @@ def formatted(
     ('0.499', '0.710', '0.8507')
     >>> formatted(0.7, 0.5, Target(0.7))
     '0.700'
+
+    Whether a class wins is no line between confidences.
     """
     lowest = () if target is None else (target.interval[0],)
-    return floored(confidence, (threshold, *lowest), digits)
+    wins = target is not None and target.mode == "wins"
+    return floored(confidence, () if wins else (threshold, *lowest), digits)
 
 
 @dataclass(frozen=True)
@@ -176,6 +192,7 @@ class Question:
     n_trials: int | None = None
     random_state: int = 0
     decision_threshold: float | None = None
+    max_changes: int | None = None
 
     def __post_init__(self) -> None:
         given = self.confidence
@@ -204,11 +221,16 @@ class Question:
         _expect(self, "floor", "a confidence between 0 and 1", fraction)
         _expect(self, "decision_threshold", "a number between 0 and 1", fraction)
         _expect(self, "time_limit", f"a number {above}, or None", (0, math.inf))
-        for name in ("node_limit", "n_trials"):
+        for name in ("node_limit", "n_trials", "max_changes"):
             _expect(self, name, f"a whole number {above}, or None", (0, math.inf), whole=True)
         _expect(self, "random_state", "a whole number from 0 up", (-1, 2**32), whole=True)
         if self.floor is not None and self.min_radius is None:
             raise ValueError(f"floor={self.floor!r} without min_radius; give min_radius=0.05, say")
+        if self.floor is not None and self.mode == "wins":
+            raise ValueError(
+                f"floor={self.floor!r} with mode='wins': within its radius the class is to keep "
+                "the most; leave the floor out"
+            )
         known = (None, OWN, *get_args(PlausibleBy))
         if not (callable(self.plausible) or self.plausible in known):
             raise TypeError(
@@ -227,7 +249,7 @@ class Question:
     def targets(self, threshold: float) -> tuple[Target, ...]:
         """Its levels as targets, where the decision threshold is this."""
         if self.mode == "wins":
-            return (Target(0.5, "wins", self.tolerance),)
+            return (TO_WIN,)
         levels = self.confidence or (threshold,)
         return tuple(Target(c, self.mode, self.tolerance, threshold) for c in levels)
 
@@ -235,19 +257,26 @@ class Question:
         """The schema under its locks and limits, which may be named by labels."""
         for name, (lower, upper) in self.limits.items():
             schema = schema.limit(schema.name_of(name), lower, upper)
-        return schema.lock(*map(schema.name_of, self.lock))
+        schema = schema.lock(*map(schema.name_of, self.lock))
+        if self.max_changes is None or self.max_changes >= len(schema.levers):
+            return schema
+        few = FewChange(schema.levers, self.max_changes)
+        return schema if few in schema.relations else schema.relate(few)
 
     @property
     def without_rules(self) -> Question:
         """The same to a recourse that has its cost, locks, limits and threshold already."""
-        return replace(self, cost=None, lock=(), limits={}, decision_threshold=None)
+        return replace(
+            self, cost=None, lock=(), limits={}, max_changes=None, decision_threshold=None
+        )
 
     def extra_constraints(self, threshold: float) -> str:
         """In words, what an answer must be beside confident enough; '' if nothing."""
         words = []
         if self.min_radius is not None:
             floor = threshold if self.floor is None else self.floor
-            words.append(f"kept at {floor:g} or more within a radius of {self.min_radius:g}")
+            least = "the most of any class" if self.mode == "wins" else f"at {floor:g} or more"
+            words.append(f"kept {least} within a radius of {self.min_radius:g}")
         if self.plausible is not None:
             words.append("plausible")
         return " and ".join(words)
@@ -384,6 +413,24 @@ class Option:
     def gap(self) -> float:
         """How much cheaper another answer could still be, in the units of `cost`."""
         return max(self.cost - self.lower_bound, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Reach(Option):
+    """The furthest within reach, by the moves that matter: all others add less than a point.
+
+    `worth` is the confidence that would be lost without each of its changes. `furthest` is the
+    cheapest change of the greatest confidence, every move of it; the status says what is known of
+    that.
+    """
+
+    worth: dict[str, float] = field(default_factory=dict)
+    furthest: Option | None = field(default=None, repr=False)
+
+    @property
+    def most(self) -> float:
+        """The greatest confidence within reach."""
+        return self.confidence if self.furthest is None else self.furthest.confidence
 
 
 def option_name(at: int) -> str:

@@ -7,7 +7,7 @@ import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
@@ -32,16 +32,19 @@ from trust_recourse.question import (
     Point,
     Problem,
     Question,
+    Reach,
     Status,
     Target,
     changed,
 )
 from trust_recourse.result import EXTRA, Result, of_model, read, unproved
-from trust_recourse.schema import ActionSet, Schema, SchemaError
-from trust_recourse.schema.scalars import plain
-from trust_recourse.search.diverse import diverse
+from trust_recourse.schema import ActionSet, Relation, Schema, SchemaError
+from trust_recourse.schema.scalars import is_number, plain
+from trust_recourse.search.diverse import diverse, levers, repeats
 from trust_recourse.search.engines import BY_TRIAL, NAMES, UNREAD, Engine, asking, lacking
+from trust_recourse.search.essential import essential, worth
 from trust_recourse.search.exact import Answer, Exact, Keep, Robust
+from trust_recourse.search.frontier import Staircase
 from trust_recourse.softmax import beside_strongest
 from trust_recourse.vocabulary import Mode
 from trust_recourse.wording import some
@@ -54,13 +57,17 @@ FAMILIES = (
     "(CellModel)"
 )
 REMEMBERED = 256  # rows that a library was asked about
+LITTLE = 0.01  # of confidence: moves that together add less are not worth telling
 CLOSE = 1e-9  # an answer this near to its bound, relatively, is the optimum
+
+
+Known = tuple[Point, Status, float]  # with the lower bound on what reaches the target so
 
 
 class Answers(NamedTuple):
     """What an engine gave for one target."""
 
-    points: list[tuple[Point, Status, float]]  # with the lower bound on what reaches the target
+    points: list[Known]
     status: Status
     nodes: int = 0
     pareto: tuple[Point, ...] = ()
@@ -221,6 +228,7 @@ class Recourse:
         cost: str | Mapping[str, float] | Cost | None = None,
         lock: Sequence[str] = (),
         limits: Mapping[str, Limit] | None = None,
+        max_changes: int | None = None,
         n_options: int = 1,
         min_distance: float | None = None,
         engine: Engine = "auto",
@@ -248,8 +256,9 @@ class Recourse:
         lock : features that may not change, beside the schema's.
         limits : from where to where a feature may move at most, such as {"loan": (None, 5000)},
             within the schema's own bounds.
-        n_options : further options are other ways: each is the cheapest that leaves alone something
-            of what each option before it changes, so that none merely adds to another.
+        max_changes : how many features may change at most; those that follow others do not count.
+        n_options : further options are other ways: each is the cheapest that leaves alone at least
+            half of what each cheaper way changes. One that is a part of another is not shown.
         min_distance : options lie at least that far apart instead, in units of the cost, and are
             the cheapest among the cheapest points of the model's cells.
         engine : "exact" gives proofs, on models with cells; "auto" is exact where it can be, else
@@ -281,7 +290,7 @@ class Recourse:
         question = made(
             levels, mode, tolerance, cost, lock, limits or {}, n_options, min_distance,
             min_radius, floor, plausible, gap, node_limit, time_limit, engine, n_trials,
-            random_state, decision_threshold,
+            random_state, decision_threshold, max_changes,
         )  # fmt: skip
         return self.ask(x, question, certify=certify, verbose=verbose)
 
@@ -371,7 +380,7 @@ class Recourse:
         tried: dict[Target, list[Point]] = {}
         if question.engine != "exact":
             own = action_set.own
-            open_ = [each for each in problems if not self._meets(each.target, own, now)]
+            open_ = [each for each in problems if not self.meets(each.target, own, now)]
             tried = {problem.target: self._tried(problem, question, verbose) for problem in open_}
         for problem in problems:
             found[problem.target] = answers = self._answers(problem, question, now, tried)
@@ -394,8 +403,12 @@ class Recourse:
 
     def reachable(
         self, x: Any, *, node_limit: int | None = None, time_limit: float | None = None
-    ) -> Option:
-        """The furthest this person can get: the cheapest allowed change of greatest confidence.
+    ) -> Reach:
+        """The furthest this person can get, by the moves that matter, and what each is worth.
+
+        `most` is the greatest confidence of any allowed change, and `furthest` the cheapest one
+        that has it. Moves are left out of it, least worth first, that together add less than a
+        point of confidence (0.01); a decision is never lost by that.
 
         If a limit ends a search, the furthest so far, or one not proved to be the cheapest, with
         the status "feasible". The limits, in boxes or seconds, are for each of the two searches.
@@ -417,27 +430,85 @@ class Recourse:
         point, bound = found.point or best, found.lower_bound
         proved = not (stopped or found.stopped or found.point is None)
         status = Status.OPTIMAL if proved else Status.FEASIBLE
-        return self.option(action_set, factual, target, point, status, bound)
+        furthest = self.option(action_set, factual, target, point, status, bound)
+        return self._by_what_matters(action_set, factual, furthest)
+
+    def _by_what_matters(
+        self, action_set: ActionSet, factual: pd.Series[Any], furthest: Option
+    ) -> Reach:
+        """The furthest without the moves that add next to nothing."""
+        own, most, line = action_set.own, furthest.confidence, self.decision_threshold
+        least = most - LITTLE
+        if most >= line:
+            least = max(least, math.nextafter(line, 0.0))
+        codes = essential(own, furthest.codes, action_set.allows, self.confidences, least)
+        point = Point(codes, 0.0, most)
+        told = self.option(action_set, factual, furthest.target, point, furthest.status, 0.0)
+        each = worth(own, told.codes, self.confidences)
+        parts = {part.name: getattr(told, part.name) for part in fields(Option)}
+        return Reach(
+            **parts | {"lower_bound": told.cost},
+            worth={self.schema[f].name: lost for f, lost in each.items()},
+            furthest=furthest,
+        )
 
     def frontier(
-        self, x: Any, *, node_limit: int | None = None, time_limit: float | None = None
+        self,
+        x: Any,
+        confidence: float | Sequence[float] | None = None,
+        *,
+        resolution: float | None = 0.01,
+        max_steps: int = 200,
+        node_limit: int | None = None,
+        time_limit: float | None = None,
     ) -> pd.DataFrame:
-        """The whole staircase: each row the cheapest way to its confidence, none dominated.
+        """The staircase of cost against confidence: each row the cheapest way to its confidence.
 
-        If a limit ends the search, the stairs up to there, and `attrs["complete"]` is False.
+        Of rows that cost as much the most confident is given, so none is dominated.
+
+        Parameters
+        ----------
+        x : a person, as a Series, a dict or a one-row table.
+        confidence : levels that it leads through; the decision threshold if None.
+        resolution : neighbours lie at most this far apart in confidence, where such steps exist;
+            None gives every step, which may be very many, from the cheapest up.
+        max_steps : at most so many rows, those nearest to the levels.
+        node_limit, time_limit : end the search after so many boxes, or seconds, for all of it.
+
+        `attrs["complete"]` says whether the rows are all that the resolution asks for; if not,
+        `attrs["ended_by"]` names the limit that ended the search. What is there is proved anyway,
+        and complete from the confidence `attrs["from"]` to `attrs["to"]`.
+
         """
         if (current := self.current()) is not self:
-            return current.frontier(x, node_limit=node_limit, time_limit=time_limit)
+            return current.frontier(
+                x, confidence, resolution=resolution, max_steps=max_steps, node_limit=node_limit,
+                time_limit=time_limit,
+            )  # fmt: skip
         self._need_cells("frontier")
+        levels = Question(() if confidence is None else confidence)  # type: ignore[arg-type]
+        targets = levels.targets(self.decision_threshold)
+        _refuse_resolution(resolution, max_steps)
         problem = Problem(self.schema.action_set(x), Target(0.5), self.cost, self.wanted_at)
         engine = Exact(
             self.score, problem, scope="furthest", node_limit=node_limit, time_limit=time_limit
         )
-        points = engine.frontier()
+        ended, points = "", []
+        if resolution is None:
+            points = engine.frontier()
+            low, high = points[0].confidence, points[-1].confidence
+            if engine.stopped:
+                ended = "time_limit" if engine.late else "node_limit"
+        else:
+            stairs = Staircase(engine, targets, resolution, max_steps)
+            stairs.climb()
+            points = [step.point for step in stairs.steps]
+            ended, low, high = stairs.ended, stairs.low, stairs.high
         table = self.schema.decode(np.array([p.codes for p in points]))
         table.insert(0, "confidence", [p.confidence for p in points])
         table.insert(0, "cost", [p.cost for p in points])
-        table.attrs["complete"] = not engine.stopped
+        table.attrs |= {"complete": not ended, "resolution": resolution, "from": low, "to": high}
+        table.attrs |= {"ended_by": ended or None}
         return table
 
     # ------------------------------------------------------------ many people
@@ -541,7 +612,15 @@ class Recourse:
         """What a target asks about, as the exact engine asks for it."""
         return self._wins if target.mode == "wins" else self.score
 
-    def _judged(self, rows: Floats, target: Target) -> Floats:
+    def decision(self, target: Target) -> Target:
+        """The decision that goes with a target: that the wanted class wins, or the threshold."""
+        return target.decision(self.decision_threshold)
+
+    def accepts(self, codes: Floats, decision: Target) -> bool:
+        """Whether one row of codes is accepted, by the decision of `Recourse.decision`."""
+        return self.meets(decision, codes, self.confidence_of(codes))
+
+    def judged(self, rows: Floats, target: Target) -> Floats:
         """What a target asks about, at rows of codes: their confidence, or whether they win."""
         if target.mode != "wins":
             return self.confidences(rows)
@@ -653,11 +732,11 @@ class Recourse:
         ends = (self.decision_threshold, *itertools.chain(*(target.interval for target in targets)))
         return float(self._said(own)[self.wanted_at]) if self._unsure(ours, own, ends) else ours
 
-    def _meets(self, target: Target, own: Floats, now: float) -> bool:
+    def meets(self, target: Target, own: Floats, now: float) -> bool:
         """Whether a person, with this confidence now, meets a target as they are."""
         if target.mode != "wins":
             return target.met(now)
-        ours = float(self._judged(own[None], target)[0])
+        ours = float(self.judged(own[None], target)[0])
         return target.met(ours) and self._agrees(target, Point(own, 0.0, ours))
 
     def _said(self, codes: Floats) -> Floats:
@@ -713,17 +792,18 @@ class Recourse:
             )
         return question.by(engine)
 
-    def _robust(self, question: Question) -> Robust | None:
+    def _robust(self, question: Question, target: Target) -> Robust | None:
         if question.min_radius is None:
             return None
-        floor = self.decision_threshold if question.floor is None else question.floor
+        decided = self.decision(target).confidence
+        floor = decided if question.floor is None else question.floor
         return Robust(float(question.min_radius), float(floor))
 
     def _answers(
         self, problem: Problem, question: Question, now: float, tried: Mapping[Target, list[Point]]
     ) -> Answers:
         own = problem.action_set.own
-        if question.min_radius is None and self._meets(problem.target, own, now):
+        if question.min_radius is None and self.meets(problem.target, own, now):
             here = Point(own, 0.0, now)
             return Answers([(here, Status.ALREADY_MET, 0.0)], Status.ALREADY_MET)
         if question.engine == "exact":
@@ -733,7 +813,8 @@ class Recourse:
     def _by_proof(self, problem: Problem, question: Question) -> Answers:
         chosen = question.plausible is not None or question.min_distance is not None
         engine = Exact(
-            self.score_for(problem.target), problem, robust=self._robust(question),
+            self.score_for(problem.target), problem,
+            robust=self._robust(question, problem.target),
             scope="any" if chosen else "cheapest", node_limit=question.node_limit,
             time_limit=question.time_limit,
         )  # fmt: skip
@@ -747,11 +828,7 @@ class Recourse:
         status = Status.OPTIMAL if proved else Status.FEASIBLE
         more = self._at_a_distance if question.min_distance is not None else self._other_ways
         nodes, others = (first.nodes, []) if first.stopped else more(engine, kept, first)
-        return Answers(
-            [(first.point, status, bound), *((point, Status.FEASIBLE, bound) for point in others)],
-            status,
-            nodes,
-        )
+        return Answers([(first.point, status, bound), *others], status, nodes)
 
     def _cheapest(self, engine: Exact, keep: Keep | None, gap: float) -> Answer:
         """The cheapest that its library, too, finds enough.
@@ -789,7 +866,7 @@ class Recourse:
             return target.met(float(beside_strongest(said[None], self.wanted_at)[0]))
         return target.met(float(said[self.wanted_at]))
 
-    def _at_a_distance(self, engine: Exact, kept: _Kept, first: Answer) -> tuple[int, list[Point]]:
+    def _at_a_distance(self, engine: Exact, kept: _Kept, first: Answer) -> tuple[int, list[Known]]:
         """Boxes opened, and the answers after the first that lie apart from those before."""
         nodes, answer = first.nodes, first
         while answer.point is not None:
@@ -798,34 +875,39 @@ class Recourse:
                 break
             answer = self._cheapest(engine, kept.take, kept.question.gap)
             nodes += answer.nodes
-        return nodes, kept.chosen[1:]
+        bound = first.lower_bound
+        return nodes, [(point, Status.FEASIBLE, bound) for point in kept.chosen[1:]]
 
-    def _other_ways(self, engine: Exact, kept: _Kept, first: Answer) -> tuple[int, list[Point]]:
-        """Boxes opened, and the answers after the first that do not merely add to another."""
+    def _other_ways(self, engine: Exact, kept: _Kept, first: Answer) -> tuple[int, list[Known]]:
+        """Boxes opened, and the answers after the first that pull other levers."""
         assert first.point is not None
         action_set, question, nodes = engine.problem.action_set, kept.question, first.nodes
         keep = kept.take if question.plausible else None
 
-        def ask(locked: frozenset[int]) -> Answer:
+        def ask(relations: Sequence[Relation]) -> Answer:
             nonlocal nodes
             if question.node_limit is not None and nodes >= question.node_limit:
                 return Answer(None, 0.0, True, 0)
-            schema = action_set.schema.lock(*(action_set.schema.names[f] for f in sorted(locked)))
+            schema = action_set.schema.relate(*relations)
             problem = replace(engine.problem, action_set=schema.action_set_of(action_set.own))
             answer = self._cheapest(engine.about(problem, nodes), keep, question.gap)
             nodes += answer.nodes
             return answer
 
-        found = list(
-            itertools.islice(diverse(action_set.own, first.point, ask), question.n_options)
-        )
-        return nodes, found[1:]
+        ways = diverse(action_set, first.point, ask)
+        found: list[Known] = []
+        for answer in itertools.islice(ways, question.n_options - 1):
+            assert answer.point is not None
+            proved = keep is None and answer.lower_bound >= answer.point.cost * (1.0 - CLOSE)
+            status = Status.OPTIMAL if proved else Status.FEASIBLE
+            found.append((answer.point, status, answer.lower_bound))
+        return nodes, found
 
     def _tried(self, problem: Problem, question: Question, verbose: bool) -> list[Point]:
         engine = BY_TRIAL[question.engine]
         return engine.made(self.model, question.random_state)(
             problem,
-            lambda rows: self._judged(rows, problem.target),
+            lambda rows: self.judged(rows, problem.target),
             n_trials=question.n_trials or engine.trials,
             verbose=verbose,
         )
@@ -869,6 +951,16 @@ def unpacked(packed: bytes) -> Recourse:
 def _rows(packed: bytes, people: pd.DataFrame, question: bytes) -> list[dict[str, Any]]:
     recourse, asked = unpacked(packed), cloudpickle.loads(question)
     return [recourse._row(x, asked) for _, x in people.iterrows()]
+
+
+def _refuse_resolution(resolution: float | None, max_steps: int) -> None:
+    if resolution is not None and not (is_number(resolution) and 0 < resolution < 1):
+        raise ValueError(
+            f"resolution={resolution!r}; expected a number between 0 and 1, such as 0.01, or None "
+            "for every step"
+        )
+    if not isinstance(max_steps, int) or max_steps < 2:
+        raise ValueError(f"max_steps={max_steps!r}; expected a whole number of at least 2")
 
 
 def own_threshold(model: Any) -> float:
@@ -927,7 +1019,7 @@ class _Kept:
         self.refused = math.inf  # the cost of the cheapest point that was found implausible
 
     def take(self, point: Point) -> bool:
-        if any(self._alike(point.codes, other.codes) for other in self.chosen):
+        if any(self._alike(point, other) for other in self.chosen):
             return False
         test = self.question.plausible
         assert not isinstance(test, str)
@@ -936,9 +1028,8 @@ class _Kept:
         self.refused = min(self.refused, point.cost)
         return False
 
-    def _alike(self, a: Floats, b: Floats) -> bool:
+    def _alike(self, a: Point, b: Point) -> bool:
         if self.question.min_distance is not None:
             cost, schema = self.recourse.cost, self.recourse.schema
-            return cost.between(schema.features, a, b) < self.question.min_distance
-        own = self.problem.action_set.own
-        return changed(own, b) <= changed(own, a)
+            return cost.between(schema.features, a.codes, b.codes) < self.question.min_distance
+        return repeats(*(levers(self.problem.action_set, each) for each in (a, b)))

@@ -35,6 +35,7 @@ from trust_recourse.question import (
     Point,
     Problem,
     Question,
+    Reach,
     Status,
     Target,
     formatted,
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
 KIND, FORMAT = "trust-recourse result", 3
 READ = (2, 3)  # format 2 had no question
 NAMED = 3  # features that a line about them names
+OTHER = "the cheapest that leaves alone at least half of what each cheaper way changes"
 EXTRA = "a plausibility test or min_radius"  # that no proof covers
 FEW_BOXES, SOME_BOXES = 64, 4096  # of a proof: no better one is looked for, and it is given up
 
@@ -93,7 +95,27 @@ class Result:
     @property
     def refused(self) -> bool:
         """Whether the model refuses this person as they are."""
-        return self.confidence < self.recourse.decision_threshold
+        own = self.recourse.schema.action_set(self.factual).own
+        return not self.recourse.meets(self.decision, own, self.confidence)
+
+    @property
+    def decision(self) -> Target:
+        """The decision that this question is about: the threshold, or that the class wins."""
+        return self.recourse.decision(next(iter(self.status)))
+
+    @property
+    def verdict(self) -> str:
+        """What the model says of the person as they are, in a few words."""
+        said = "refused" if self.refused else "accepted"
+        own, wanted = self.formatted(self.confidence), self.recourse.wanted
+        return f"{said}: confidence {own} in the class {wanted}{self.standing}"
+
+    @property
+    def standing(self) -> str:
+        """By mode "wins", whether the class has the most now, to end a sentence with; else ''."""
+        if self.decision.mode != "wins":
+            return ""
+        return "; another class has more" if self.refused else ", the most of any class"
 
     # ------------------------------------------------------------ how safe, how far, how proved
 
@@ -101,17 +123,17 @@ class Result:
         """The certified distance from an option to the nearest loss of the decision.
 
         In scaled units. Strictly within it no change of numbers, immutable ones too, loses the
-        decision; it is 0 where the option sits on the edge of a cell beyond which it is lost. Whole
-        numbers are moved by fractions, too, so where there are some it may be less than it could.
+        decision; it is 0 where the option sits on the edge of a cell beyond which it is lost. Of a
+        question by mode "wins" the decision is that the class wins. Whole numbers are moved by
+        fractions, too, so where there are some it may be less than it could.
         """
         recourse = self.recourse
         recourse._need_cells("radius")
         if norm not in ("linf", "l2", "l1"):
             raise ValueError(f"norm={norm!r}; expected 'linf', 'l2' or 'l1'")
-        codes = self._option(option).codes
-        return radius(
-            recourse.score, recourse.schema, codes, recourse.decision_threshold, norm
-        )  # fmt: skip
+        codes, decision = self._option(option).codes, self.decision
+        score = recourse.score_for(decision)
+        return radius(score, recourse.schema, codes, decision.confidence, norm)
 
     def robustness(
         self,
@@ -128,23 +150,23 @@ class Result:
         exact up to the error it states, at most the tolerance unless the search for it grows too
         long; the copies are the paper's estimate.
         """
-        recourse = self.recourse
+        recourse, decision = self.recourse, self.decision
         codes = self._option(option).codes
         estimate = copies(
-            recourse.confidences, codes, recourse.schema, sigma,
-            threshold=recourse.decision_threshold, n_copies=n_copies, random_state=random_state,
+            lambda rows: recourse.judged(rows, decision), codes, recourse.schema, sigma,
+            threshold=decision.confidence, n_copies=n_copies, random_state=random_state,
         )  # fmt: skip
         if not recourse.exact:
             return Robustness(None, None, estimate)
         found = noise(
-            recourse.score, codes, recourse.schema, sigma,
-            threshold=recourse.decision_threshold, tolerance=tolerance,
+            recourse.score_for(decision), codes, recourse.schema, sigma,
+            threshold=decision.confidence, tolerance=tolerance,
         )  # fmt: skip
         return Robustness(found.probability, found.error, estimate)
 
     @cached_property
-    def max_confidence(self) -> Option:
-        """The furthest this person can get, whatever the targets."""
+    def max_confidence(self) -> Reach:
+        """The furthest this person can get, whatever the targets, by the moves that matter."""
         return self.recourse.reachable(self.factual, time_limit=10.0)
 
     def binding(self, time_limit: float | None = 10.0) -> pd.DataFrame:
@@ -154,7 +176,7 @@ class Result:
         """
         recourse = self.recourse
         recourse._need_cells("binding")
-        best = self.max_confidence.confidence
+        best = self.max_confidence.most
         rows = []
         listed = recourse.cost.functions
         for relaxation in recourse.schema.lifted(self.factual, listed=listed):
@@ -309,7 +331,7 @@ class Result:
         return Measured(
             cost=option.cost,
             changes={
-                self.recourse.schema[name].title: self._arrow(name, change)
+                self.recourse.schema[name].heading: self._arrow(name, change)
                 for name, change in option.changes.items()
             },
             confidence=option.confidence,
@@ -371,16 +393,29 @@ class Result:
     def words(self, option: Option) -> str:
         """The changes of an option, in the person's own units."""
         return "; ".join(
-            f"{self.recourse.schema[name].title} {self._arrow(name, change)}"
+            f"{self.recourse.schema[name].heading} {self._arrow(name, change)}"
             for name, change in option.changes.items()
         )
+
+    def reach(self, target: Target | None = None) -> str:
+        """The furthest within reach in words: how far, by which moves, and what each is worth."""
+        found = self.max_confidence
+        most, then = (self.formatted(each, target) for each in (found.most, found.confidence))
+        moves = "; ".join(
+            f"{self.recourse.schema[name].title} {self._arrow(name, change)} "
+            f"(worth {found.worth[name]:.2f})"
+            for name, change in found.changes.items()
+        )
+        if not moves:
+            return f"{most}: no change"
+        return f"{most}: {moves}" if then == most else f"{most}; {then} of it by {moves}"
 
     def _arrow(self, name: str, change: tuple[Any, Any]) -> str:
         return " → ".join(self.recourse.schema.describe(name, value) for value in change)
 
     def formatted(self, confidence: float, target: Target | None = None) -> str:
         """A confidence for people, never shown on the other side of the decision or a target."""
-        return formatted(confidence, self.recourse.decision_threshold, target)
+        return formatted(confidence, self.recourse.decision_threshold, target or self.decision)
 
     def sentence(self, option: int = 0) -> str:
         """What is known of an option, given by its place in `options`, as a clerk could say it."""
@@ -388,11 +423,10 @@ class Result:
         own = [o for o in self.options if o.target == asked.target]
         before = own[: own.index(asked)]
         if before and self.engine == "exact":
-            other = not any(set(o.changes) <= set(asked.changes) for o in before)
-            leaves = ": it leaves alone something of what each option before it changes" * other
             name = option_name(self.options.index(own[0])).capitalize()
             least = f" {name} is the cheapest." if own[0].status is Status.OPTIMAL else ""
-            return f"Another way{leaves}.{least}"
+            proved = asked.status is Status.OPTIMAL
+            return f"Another way{f': {OTHER}' * proved}.{least}"
         if asked.status is Status.FEASIBLE and self.engine == "exact":
             least = f"Nothing that costs less than {asked.lower_bound:.4g} reaches it."
             return f"{asked.status.sentence} {least}"
@@ -406,9 +440,7 @@ class Result:
         return [self.sentence(own[0]) if own else self.status[target].sentence]
 
     def _lines(self) -> Iterable[str]:
-        verdict = "refused" if self.refused else "accepted"
-        own = self.formatted(self.confidence)
-        yield f"{verdict}: confidence {own} in class {self.recourse.wanted!r}"
+        yield self.verdict
         for target, status in self.status.items():
             asked = (
                 f"{target.words}, {self.extra_constraints}"

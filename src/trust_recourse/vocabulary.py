@@ -18,6 +18,7 @@ HELP = {
     "cost": "How changes add up: l0 their number, l1 their sum, l2 their length; or a mixture.",
     "lock": "A feature that may not change, by name or label, beside the schema's.",
     "limits": "From where to where a feature may move at most, within the schema's own bounds.",
+    "max_changes": "How many features may change at most; those that follow others do not count.",
     "n_options": "Ways to each confidence, each changing other features.",
     "min_distance": "Options lie this far apart, in cost, instead of changing other features.",
     "min_radius": "Stay accepted wherever every number is off by up to this of its scale.",

@@ -105,6 +105,7 @@ def test_catboost_s_file_is_read_without_catboost_as_with_it(home, without):
     )
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_in_json_it_says_the_same(home):
     done = ask(f"import {{}}/lightgbm.txt {GIVEN} --classes 1,2 --force --json", home)
     told = json.loads(done.stdout)
@@ -140,6 +141,7 @@ def test_in_json_it_says_the_same(home):
         ("lightgbm.txt --schema {}/other.yaml", "the model alone has the columns 'income'"),
     ],
 )
+@pytest.mark.usefixtures("in_this_process")
 def test_what_is_not_right_is_told_and_nothing_is_written(line, told, home):
     (home / "m.pkl").write_bytes(pickle.dumps({"a": 1}))
     text = (home / "schema.yaml").read_text()

@@ -201,7 +201,7 @@ def test_what_is_said_of_a_term_is_so_where_it_adds_that_and_elsewhere_not(kind)
                 same = all(map(np.array_equal, boxes[term], inside[1][term]))
                 assert meets(there, x, recourse.schema) == same, (words, x)
                 outside += not same
-    assert outside > 100
+    assert outside > 50
 
 
 def test_numbers_are_written_as_short_as_they_can_be():
@@ -293,7 +293,7 @@ def test_what_is_of_rules_alone_says_so():
     with pytest.raises(ValueError, match=r"fragile=0\.2: only the rules"):
         explain(asked, *asked.all, fragile=0.2)
     person = recourse.schema.decode(a[None]).iloc[0]
-    found = recourse.find(person, recourse.reachable(person).confidence - 1e-9)
+    found = recourse.find(person, recourse.reachable(person).most - 1e-9)
     with pytest.raises(TypeError, match=r"only Tsetlin machines of two classes .*explain\(\)"):
         found.clauses()
     by_function = Recourse(lambda X: np.full(len(X), 0.5), recourse.schema)

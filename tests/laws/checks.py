@@ -185,7 +185,7 @@ def _find(court: Court) -> None:
 
 
 def _check_answer(court: Court, result, target, most: int) -> None:
-    """The status, then each option: the cheapest that does not merely add to one before it."""
+    """The status, then each option: the cheapest that repeats none before it."""
     rows, status, name = court.rows, result.status[target], f"find {target}"
     options = [option for option in result.options if option.target == target]
     left = met(target, rows.confidence)
@@ -196,27 +196,57 @@ def _check_answer(court: Court, result, target, most: int) -> None:
         court.law(False, f"{name}: {status}, but by enumeration {expected}")
         return
     court.law(bool(options) == left.any(), f"{name}: {status} with {len(options)} options")
-    changed = rows.changed(rows.codes)
+    ways, shown = [], []
     for k, option in enumerate(options):
         which, codes = f"{name}, option {k + 1}", court.codes(option.x)
         exact = court.point(which, codes, option.cost, option.confidence)
         court.law(met(target, option.confidence), f"{which}: {option.confidence!r} is short")
-        actions = rows.changed(codes)
-        names = {f.name for f, moved in zip(court.case.schema, actions, strict=True) if moved}
+        actions, moves = rows.pulled(codes), rows.changed(codes)
+        names = {f.name for f, moved in zip(court.case.schema, moves, strict=True) if moved}
         court.law(set(option.changes) == names, f"{which}: says it changes {option.changes}")
-        least = rows.least(left)
+        least = _next_least(rows, left, ways)
         court.law(
             least is None or no_dearer(exact, least),
             f"{which}: {told(exact)}, but {told(least)} is enough",
         )
-        if k == 0:
-            bound = before_root(court.case.cost, option.lower_bound)
-            proved = option.lower_bound <= option.cost and no_dearer(exact, bound)
-            court.law(proved, f"{which}: cost {option.cost!r}, bound {option.lower_bound!r}")
-        left &= ~changed[:, actions].all(axis=1)
+        bound = before_root(court.case.cost, option.lower_bound)
+        proved = option.lower_bound <= option.cost and no_dearer(exact, bound)
+        court.law(proved, f"{which}: cost {option.cost!r}, bound {option.lower_bound!r}")
+        court.law(k == 0 or option.status is Status.OPTIMAL, f"{which}: {option.status}")
+        alike = any(
+            (actions <= way).all() or (actions & way).sum() > way.sum() // 2 for way in shown
+        )
+        court.law(not alike, f"{which}: repeats one before it")
+        shown.append(actions)
+        _leave(rows, left, ways, actions)
     if status is Status.OPTIMAL:
         court.count("further options", len(options) - 1)
-        court.law(len(options) == most or not left.any(), f"{name}: there is another way")
+        ended = _next_least(rows, left, ways) is None
+        court.law(len(options) == most or ended, f"{name}: there is another way")
+
+
+def _leave(rows: Rows, left, ways, way) -> None:
+    """After a way only rows are left that leave alone at least half of what it changes."""
+    left &= (rows.pulled(rows.codes) & way).sum(axis=1) <= way.sum() // 2
+    ways.append(way)
+
+
+def _next_least(rows: Rows, left, ways):
+    """What the next way to show costs; None if there is none, or ties let it be either of two.
+
+    One that is a part of another is a way, but not shown.
+    """
+    changed = rows.pulled(rows.codes)
+    while left.any():
+        least = min(rows.costs[left])
+        tied = [cost <= least * (1 + NEAR) for cost in rows.costs[left]]
+        found = np.unique(changed[left][tied], axis=0)
+        if not any((each <= way).all() for each in found for way in ways):
+            return least * rows.unit
+        if len(found) > 1:
+            return None
+        _leave(rows, left, ways, found[0])
+    return None
 
 
 def _limited(court: Court) -> None:
@@ -341,24 +371,105 @@ def _untrue(certificate: Certificate, rows: Rows, meets) -> Iterator[str]:
 
 
 def _frontier(court: Court) -> None:
-    """Steps that rise in both, and one of them for every row: no dearer, no less confident."""
+    """Every step, and those of a resolution: each the cheapest way there, and none is beaten."""
+    _every_step(court, _steps(court, resolution=None)[0])
+    rng = court.rng
+    resolution = float(one_of(rng, 0.003, 0.01, 0.05, 0.2))
+    levels = sorted({court.a_target().confidence for _ in range(int(rng.integers(1, 3)))})
+    steps, attrs = _steps(court, confidence=levels, resolution=resolution)
+    court.law(attrs["complete"], f"frontier: ended by {attrs['ended_by']}")
+    _through(court, steps, levels)
+    _fine(court, steps, resolution)
+    steps, attrs = _steps(court, resolution=resolution, node_limit=int(rng.integers(1, 30)))
+    court.count("frontiers that a limit ended", not attrs["complete"])
+    if attrs["complete"]:
+        _fine(court, steps, resolution)
+
+
+def _steps(court: Court, **asked: Any) -> tuple[list[tuple[Fraction, float]], dict[str, Any]]:
+    """Steps that rise in both, of which no row is cheaper or as cheap and surer."""
     rows, steps = court.rows, []
-    for row in court.recourse.frontier(court.case.person).to_dict("records"):
+    table = court.recourse.frontier(court.case.person, **asked)
+    for row in table.to_dict("records"):
         cost, confidence = row["cost"], row["confidence"]
         steps.append((court.point("frontier", court.codes(row), cost, confidence), confidence))
+        least = rows.least(rows.confidence >= confidence)
+        exact = steps[-1][0]
+        court.law(
+            least is None or no_dearer(exact, least),
+            f"frontier, {asked}: {told(exact)} for {confidence!r}, but {told(least)} is enough",
+        )
     court.count("steps of a frontier", len(steps) - 1)
     for (cost, p), (dearer, more) in pairwise(steps):
         rises = dearer > cost and more > p
         court.law(rises, f"frontier: {told(dearer)} for {more!r} after {told(cost)} for {p!r}")
+    stairs = [(rows.costs[k] * rows.unit, rows.confidence[k]) for k in rows.staircase]
+    for cost, p in steps:
+        surest = max((q for c, q in stairs if c <= cost * (1 - NEAR) or c == cost), default=p)
+        court.law(surest <= p + SLACK, f"frontier: {surest!r} costs no more than {p!r}")
+    return steps, table.attrs
+
+
+def _every_step(court: Court, steps: Sequence[tuple[Fraction, float]]) -> None:
+    """One of them serves for every row: no dearer, no less confident."""
+    rows = court.rows
     for k in rows.staircase:
         cost, p = rows.costs[k] * rows.unit, rows.confidence[k]
         served = any(no_dearer(c, cost) and q >= p - SLACK for c, q in steps)
         court.law(served, f"frontier: no step for {told(cost)}, {p!r}: {rows.codes[k].tolist()}")
 
 
+def _through(court: Court, steps: Sequence[tuple[Fraction, float]], levels: Any) -> None:
+    """The answer at each level that was asked for is among the steps."""
+    rows = court.rows
+    for level in levels:
+        line = level if level == court.recourse.decision_threshold else level - SLACK
+        least = rows.least(rows.confidence >= line)
+        cost = next((c for c, p in steps if p >= line), None)
+        known = least is None or (cost is not None and no_dearer(cost, least))
+        court.law(known, f"frontier: {told(cost)} at {level!r}, but {told(least)} is enough")
+
+
+def _fine(court: Court, steps: Sequence[tuple[Fraction, float]], resolution: float) -> None:
+    """No row is far above its step, and no jump can be avoided."""
+    rows, far = court.rows, resolution + SLACK
+    stairs = [(rows.costs[k] * rows.unit, float(rows.confidence[k])) for k in rows.staircase]
+    for cost, p in stairs:
+        near = any(no_dearer(c, cost) and q >= p - far for c, q in steps)
+        court.law(near, f"frontier: no step within {resolution} below {told(cost)}, {p!r}")
+    for (_, p), (_, more) in pairwise(steps):
+        between = [q for _, q in stairs if max(p, more - resolution) + SLACK < q < more - SLACK]
+        avoidable = more - p > far and bool(between)
+        court.law(not avoidable, f"frontier: {p!r} to {more!r}, between them {between[:2]}")
+        court.count("jumps that cannot be avoided", more - p > far)
+
+
+def _what_matters(court: Court, reach: Any) -> None:
+    """Moves of the furthest that keep all but a point of it, and what each is worth."""
+    codes, own, line = court.codes(reach.x), court.rows.own, court.recourse.decision_threshold
+    court.point("reach", codes, reach.cost, reach.confidence)
+    court.law(reach.confidence > reach.most - 0.01 - SLACK, f"reach: {reach.confidence!r}")
+    lost = reach.most >= line > reach.confidence
+    court.law(not lost, f"reach: {reach.confidence!r} is no yes, {reach.most!r} is")
+    court.law(reach.changes.items() <= reach.furthest.changes.items(), "reach: other moves")
+    court.law(set(reach.worth) == set(reach.changes), f"reach: worth {reach.worth}")
+    for f, feature in enumerate(court.case.schema):
+        if feature.name in reach.changes:
+            without = np.where(np.arange(len(codes)) == f, own, codes)
+            (less,) = said(court.case.schema, court.case.model, without[None], court.case.wanted)
+            told = reach.confidence - reach.worth[feature.name]
+            court.law(abs(less - told) <= SLACK, f"reach: {less!r} without {feature.name}")
+            needed = less <= reach.most - 0.01 or (reach.most >= line > less)
+            spare = not needed and court.rows.allows(without)
+            court.law(not spare, f"reach: {feature.name} adds less than a point")
+    court.count("moves that matter", len(reach.changes))
+
+
 def _reachable(court: Court) -> None:
     """The greatest confidence, and the cheapest way there."""
-    rows, option = court.rows, court.recourse.reachable(court.case.person)
+    rows, reach = court.rows, court.recourse.reachable(court.case.person)
+    _what_matters(court, reach)
+    option = reach.furthest
     exact = court.point("reachable", court.codes(option.x), option.cost, option.confidence)
     court.law(option.status is Status.OPTIMAL, f"reachable: {option.status}")
     most = rows.confidence.max()

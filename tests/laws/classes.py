@@ -14,8 +14,8 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from laws import checks, enumeration, lines, tables, trees
-from laws.questions import a_cost, a_table, chance, one_of, with_relations
-from laws.safety import check_noise, check_room
+from laws.questions import a_cost, a_schema, a_table, chance, one_of
+from laws.safety import check_noise, check_noise_of_winners, check_room
 from trust_recourse import PTMClassifier, Schema, TMClassifier, adopt
 from trust_recourse.cells import Grid
 from trust_recourse.sums import Additive, ClassSums
@@ -56,12 +56,12 @@ def a_place(rng, kind):
     many = int(rng.integers(3, 6))
     if kind == "points":
         drawn = list(a_table(rng))
-        schema, table = _tabled(rng, drawn)
+        drawn, schema, table = _tabled(rng, drawn)
         edges = [tables.some_edges(rng, feature, column) for feature, column, _ in drawn]
         given = some_points(rng, schema, edges, many)
     elif kind in MACHINES:
         drawn = list(a_table(rng))
-        schema, table = _tabled(rng, drawn)
+        drawn, schema, table = _tabled(rng, drawn)
         y = trees.some_labels(rng, schema, table, many)
         given = one_of(rng, PTMClassifier, PTMClassifier, TMClassifier)(
             int(rng.choice([2, 6, 12])), 20, T=3, epochs=3, thresholds=one_of(rng, 2, 4),
@@ -69,7 +69,7 @@ def a_place(rng, kind):
         ).fit(table, y)  # fmt: skip
     elif kind == "lines":
         drawn = [lines.ended(rng, *each) for each in a_table(rng)]
-        schema, table = _tabled(rng, drawn)
+        drawn, schema, table = _tabled(rng, drawn)
         given = ClassSums(
             tuple(lines.a_line(rng, schema, table) for _ in range(many)), np.arange(many)
         )
@@ -77,7 +77,7 @@ def a_place(rng, kind):
         n = int(rng.integers(1, 5))
         room = max(2, round(trees.ROOM ** (1 / n)))
         drawn = [trees._a_feature(rng, kind, f"f{k}", room) for k in range(n)]
-        schema, table = _tabled(rng, drawn)
+        drawn, schema, table = _tabled(rng, drawn)
         size = int(rng.integers(1, 6))
         library = trees.a_model(rng, kind, schema, table, size, (2, 5), many)
         given = adopt(library.given, schema)
@@ -85,8 +85,8 @@ def a_place(rng, kind):
 
 
 def _tabled(rng, drawn):
-    schema = with_relations(rng, Schema(tuple(feature for feature, _, _ in drawn)))
-    return schema, pd.DataFrame({feature.name: column for feature, column, _ in drawn})
+    drawn, schema = a_schema(rng, drawn)
+    return drawn, schema, pd.DataFrame({f.name: column for f, column, _ in drawn})
 
 
 def some_points(rng, schema, edges, many) -> ClassSums:
@@ -136,7 +136,8 @@ def judge(seed: int) -> checks.Findings:
 
     with mock.patch.object(banks, "reduced", counted), threadpool_limits(1):
         cells = kind != "lines"
-        more = (check_wins, *((check_noise, check_room) if cells else ()))
+        safe = (check_noise, check_noise_of_winners, check_room)
+        more = (check_wins, *(safe if cells else ()))
         findings = checks.judge(seed, place, more)
     findings.counts[f"{kind} of several classes"] += findings.counts.pop("Several", 0)
     findings.counts["questions that were reduced"] += sum(each is not None for each in found)

@@ -9,6 +9,7 @@ Costs are exact: a float is a rational, and all costs of a question get one deno
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -95,7 +96,11 @@ def may_become(feature, own, code):
     if same(own, code):
         return True
     low, high = limits(feature, own)
-    if not low <= code <= high or math.isinf(code):
+    if not low <= code <= high or math.isinf(code) or too_little(feature, own, code):
+        return False
+    if not numeric(feature) and any(
+        forbids(feature, move, own, code) for move in feature.forbidden
+    ):
         return False
     if not numeric(feature):
         stride = int(feature.step or 1)
@@ -104,6 +109,29 @@ def may_become(feature, own, code):
         return False
     step = feature.step and meant(feature.step)
     return step is None or float(round(Fraction(code) / step) * step) == code
+
+
+def too_little(feature, own, code):
+    """Whether a change is less than is worth asking for."""
+    if feature.min_change is None or math.isnan(own):
+        return False
+    ends = (float(meant(own) + way * meant(feature.min_change)) for way in (-1, 1))
+    low, high = ends
+    return low < code < high
+
+
+def worded(label):
+    return label if isinstance(label, str) else f"{label:g}"
+
+
+def forbids(feature, move, own, code):
+    """Whether a move such as `a -> b`, where * is anything, is this one."""
+    texts = [worded(label) for label in labels(feature)]
+    ends = (end.strip() for end in move.split("->"))
+    each = zip(ends, (own, code), strict=True)
+    return all(
+        end == "*" or (not math.isnan(at) and texts[int(at)] == end) for end, at in each
+    ) and not math.isnan(own)
 
 
 def listed(feature, own, probes):
@@ -139,6 +167,8 @@ def probes_of(feature, own, thresholds, rng):
     """
     marks = [*thresholds, *(end for end in (feature.lower, feature.upper) if end is not None)]
     marks = [float(mark) for mark in marks] + ([] if math.isnan(own) else [own]) or [0.0]
+    if feature.min_change is not None and not math.isnan(own):
+        marks += [float(meant(own) + way * meant(feature.min_change)) for way in (-1, 1)]
     room = 2 * (feature.step or feature.scale)
     low, high = min(marks) - room, max(marks) + room
     sides = [math.nextafter(mark, way) for mark in marks for way in (-INF, INF)]
@@ -148,9 +178,19 @@ def probes_of(feature, own, thresholds, rng):
 # ---------------------------------------------------------------- relations and costs
 
 
-def keeps(relation, a, b, own):
+def keeps(relation, codes, own):
     """Whether rows with these codes of its features keep a relation, given one's own codes."""
-    if not hasattr(relation, "by"):
+    kind, moved = type(relation).__name__, (~same(codes, own)).sum(axis=1)
+    if kind == "FewChange":
+        return moved <= relation.most
+    if kind == "Together":
+        return (moved == 0) | (moved == codes.shape[1])
+    if kind == "OneOf":
+        ones = (codes == 1).sum(axis=1)
+        known = ((codes == 0) | (codes == 1)).all(axis=1)
+        return known & ((ones == 1) | (relation.at_most & (ones == 0)))
+    a, b = codes.T
+    if kind == "AtMost":
         return ~(a > b)
     stays = same(a, own[0])
     if math.isnan(own[1]):
@@ -161,7 +201,7 @@ def keeps(relation, a, b, own):
 
 def added(feature, own, code, cost):
     """What the change of one feature adds to the cost before its root, exactly."""
-    if same(own, code):
+    if same(own, code) or feature.derived:
         return Fraction(0)
     weight = Fraction(feature.weight)
     if feature.name in cost.functions:
@@ -187,6 +227,57 @@ def met(target, confidence):
     return confidence >= (level if level == target.threshold else level - SLACK)
 
 
+# ---------------------------------------------------------------- columns that follow from others
+
+
+def follow(feature, columns, own=None):
+    """What a derived column is, given the codes of the others by name; NaN where it is nothing.
+
+    `own` are one's own codes by name, from which it moves, and which it keeps with its inputs.
+    """
+    text = feature.derived.removeprefix("moves by ")
+    known = {"min": np.minimum, "max": np.maximum}
+    with np.errstate(all="ignore"):
+        if text == feature.derived:
+            found = eval(text, known, dict(columns))
+        else:
+            moved = {name: column - own[name] for name, column in columns.items()}
+            found = own[feature.name] + eval(text, known, moved)
+    found = np.where(np.isfinite(found), found, np.nan)
+    if feature.step is not None:
+        step = meant(feature.step)
+        found = np.array([_nearest(value, step) for value in np.atleast_1d(found).tolist()])
+    return found
+
+
+def _nearest(value, step):
+    """The nearest multiple, of two the smaller."""
+    if math.isnan(value):
+        return value
+    below = Fraction(value) // step * step
+    near = [(abs(Fraction(value) - each), each) for each in (below, below + step)]
+    return float(min(near)[1])
+
+
+def inputs_of(feature):
+    return re.findall(r"f\d+", feature.derived)
+
+
+def completed(schema, own, codes):
+    """Rows whose derived columns are what they follow from."""
+    place = {feature.name: k for k, feature in enumerate(schema)}
+    mine = dict(zip(place, own.tolist(), strict=True))
+    for feature in schema:
+        if feature.derived:
+            at = [place[name] for name in inputs_of(feature)]
+            stays = same(codes[:, at], own[at]).all(axis=1)
+            columns = {name: codes[:, place[name]] for name in inputs_of(feature)}
+            found = follow(feature, columns, mine)
+            k = place[feature.name]
+            codes[:, k] = np.where(stays, own[k], found)
+    return codes
+
+
 # ---------------------------------------------------------------- all of it
 
 
@@ -208,14 +299,17 @@ class Rows:
         """Look at everything that a person with these codes may become."""
         features, own = list(schema), np.asarray(own, float)
         values = [
-            listed(f, float(o), probes_of(f, float(o), t, rng) if numeric(f) else ())
+            np.array([o])
+            if f.derived
+            else listed(f, float(o), probes_of(f, float(o), t, rng) if numeric(f) else ())
             for f, o, t in zip(features, own, model.thresholds_, strict=True)
         ]
         if math.prod(map(len, values)) > MOST:
             raise TooManyRowsError(f"{math.prod(map(len, values))} rows")
         at = np.indices([len(each) for each in values]).reshape(len(values), -1)
         codes = np.column_stack([each[k] for each, k in zip(values, at, strict=True)])
-        allowed = keeping(schema, own, codes)
+        codes = completed(schema, own, codes)
+        allowed = keeping(schema, own, codes) & bounded(schema, own, codes)
         codes, at = codes[allowed], at[:, allowed]
         parts = [
             [added(f, float(own[k]), code, cost) for code in values[k].tolist()]
@@ -236,8 +330,11 @@ class Rows:
     def allows(self, codes):
         """Whether the person may become this row."""
         each = zip(self.schema, self.own.tolist(), codes.tolist(), strict=True)
-        return all(map(may_become, *zip(*each, strict=True))) and bool(
-            keeping(self.schema, self.own, codes[None])[0]
+        whole = completed(self.schema, self.own, codes[None].copy())[0]
+        return (
+            all(map(may_become, *zip(*each, strict=True)))
+            and bool(keeping(self.schema, self.own, codes[None])[0])
+            and bool(same(whole, codes).all())
         )
 
     def least(self, among):
@@ -247,6 +344,10 @@ class Rows:
     def changed(self, codes):
         """Which features of rows are not one's own; (n, d)."""
         return ~same(codes, self.own)
+
+    def pulled(self, codes):
+        """Which of them were chosen, and do not follow from others."""
+        return self.changed(codes) & np.array([not feature.derived for feature in self.schema])
 
     @cached_property
     def staircase(self):
@@ -260,13 +361,22 @@ class Rows:
         return found
 
 
+def bounded(schema, own, codes):
+    """Which rows have derived columns where they may be."""
+    kept = np.ones(len(codes), dtype=bool)
+    for k, feature in enumerate(schema):
+        if feature.derived:
+            kept &= [may_become(feature, float(own[k]), code) for code in codes[:, k].tolist()]
+    return kept
+
+
 def keeping(schema, own, codes):
     """Which rows keep every relation, or change nothing."""
     kept = np.ones(len(codes), dtype=bool)
     place = {feature.name: k for k, feature in enumerate(schema)}
     for relation in schema.relations:
-        i, j = place[relation.a], place[relation.b]
-        kept &= keeps(relation, codes[:, i], codes[:, j], (float(own[i]), float(own[j])))
+        at = [place[name] for name in relation.names]
+        kept &= keeps(relation, codes[:, at], own[at])
     return kept | same(codes, own).all(axis=1)
 
 

@@ -14,15 +14,15 @@ import pandas as pd
 
 from laws import checks
 from laws.enumeration import is_blank, labels, numeric
-from laws.questions import Card, a_cost, a_table, chance, one_of, with_relations
-from trust_recourse import Schema, knapsack
+from laws.questions import Card, a_cost, a_schema, a_table, chance, one_of
+from trust_recourse import knapsack
 from trust_recourse.sums import card
 
 
 def a_place(rng):
     """Columns, each with its feature and an odd value, a card with slopes, and a cost."""
     drawn = [ended(rng, *each) for each in a_table(rng)]
-    schema = with_relations(rng, Schema(tuple(feature for feature, _, _ in drawn)))
+    drawn, schema = a_schema(rng, drawn)
     table = pd.DataFrame({feature.name: column for feature, column, _ in drawn})
     return drawn, schema, table, a_line(rng, schema, table), a_cost(rng, schema)
 

@@ -27,8 +27,7 @@ from threadpoolctl import threadpool_limits
 
 from laws import checks, trees
 from laws.enumeration import is_blank, numeric
-from laws.questions import a_cost, a_listed, a_number, chance, one_of, with_relations
-from trust_recourse import Schema
+from laws.questions import a_cost, a_listed, a_number, a_schema, chance, one_of
 
 NO_BLANKS = ("gradient boosting", "regression")
 ENDS = (*trees.KINDS, "regression")  # of pipelines
@@ -146,7 +145,7 @@ def a_place(rng, kind, *, rows=None, room=trees.ROOM, features=(1, 4), most=(7, 
     n = int(rng.integers(features[0], features[1] + 1))
     drawn = [_a_feature(rng, f"f{k}", max(2, round(room ** (1 / n)))) for k in range(n)]
     drawn = trees.again(rng, drawn, rows) if rows else drawn
-    schema = with_relations(rng, Schema(tuple(feature for feature, _, _ in drawn)))
+    drawn, schema = a_schema(rng, drawn)
     table = pd.DataFrame({feature.name: column for feature, column, _ in drawn})
     y = trees.some_labels(rng, schema, table)
     model = trees._unfitted(

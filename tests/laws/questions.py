@@ -8,17 +8,34 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from laws.enumeration import Rows, TooManyRowsError, code_of, is_blank, labels, numeric
+from laws.enumeration import (
+    Rows,
+    TooManyRowsError,
+    code_of,
+    follow,
+    inputs_of,
+    is_blank,
+    labels,
+    numeric,
+    worded,
+)
 from trust_recourse import Cost, Feature, PTMClassifier, Schema, TMClassifier
 from trust_recourse.cells import Grid
 from trust_recourse.question import Target
-from trust_recourse.schema import AtMost, Implication, Relation
+from trust_recourse.schema import (
+    AtMost,
+    FewChange,
+    Implication,
+    OneOf,
+    Relation,
+    Together,
+)
 from trust_recourse.sums import Additive
 from trust_recourse.tsetlin.calibration import Calibrator
 from worlds import with_rules
@@ -26,6 +43,7 @@ from worlds import with_rules
 STEPS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 10.0, 1 / 3, 0.3, 0.001, 1e-6, 1e6, 7.0)
 ROWS = 40  # to learn from
 WORTH_READING = ("link", "T", "_link", "calibrator_", "base", "points", "given", "columns")
+UNCOUNTED = ("category", "ordinal")
 ROOM = 5_000  # rows that a person may become, about, or ten times as many
 
 
@@ -73,7 +91,7 @@ def some_cases(rng: np.random.Generator, a_place: Callable[..., Any]) -> Iterato
 def a_place(rng):
     """Columns to learn from, each with its feature and an odd value, a machine, and a cost."""
     drawn = list(a_table(rng))
-    schema = with_relations(rng, Schema(tuple(feature for feature, _, _ in drawn)))
+    drawn, schema = a_schema(rng, drawn)
     table = pd.DataFrame({feature.name: column for feature, column, _ in drawn})
     machine = a_machine(rng, schema, table)
     model = a_card(rng, machine) if chance(rng, 0.2) else machine
@@ -87,6 +105,11 @@ def a_case(rng, drawn, schema, table, model, cost, decision_threshold=None) -> C
     row = worst if chance(rng, 0.7) else int(rng.integers(ROWS))
     values = [odd if chance(rng, 0.2) else column[row] for _, column, odd in drawn]
     own = [code_of(feature, value) for feature, value in zip(schema, values, strict=True)]
+    for k, feature in enumerate(schema):
+        if feature.derived and not feature.derived.startswith("moves"):
+            columns = {n: np.array([own[schema.position(n)]]) for n in inputs_of(feature)}
+            values[k] = as_drawn(feature, float(follow(feature, columns)[0]))
+            own[k] = code_of(feature, values[k])
     rows = Rows.of(schema, own, cost, model, wanted, rng)
     person = dressed(rng, schema, values)
     return Case(model, schema, cost, wanted, person, rows, decision_threshold)
@@ -148,13 +171,17 @@ def a_number(rng, name, kind, room):
         return float(repr(round(unit * (k + rng.random() * off), one_of(rng, 3, 9, 17))))
 
     told = manners(rng, counted=True)
+    if chance(rng, 0.1):
+        told["min_change"] = float(abs(value(1, size // 2 + 2)) or unit)
     near = max(1, size // one_of(rng, 2, 8))  # to the ends, so that much lies between the bounds
     bounds = sorted((value(first, first + near), value(first + size - near, first + size)))
     for end, bound in zip(("lower", "upper"), bounds, strict=True):
         if chance(rng, 0.8):
             told[end] = bound
     if chance(rng, 0.2):
-        told["max_change"] = float(abs(value(1, size + 1)) or unit)
+        told["max_change"] = max(
+            float(abs(value(1, size + 1)) or unit), told.get("min_change", 0.0)
+        )
     if chance(rng, 0.3):
         told["missing"] = one_of(rng, (None,), (value(),), (value(), None), (int(-9 * unit) or -9,))
     feature = Feature(name, kind, step=step, **told)
@@ -170,6 +197,11 @@ def a_listed(rng, name, kind, room):
     if kind != "boolean":
         names = one_of(rng, list("abcdef"), [10.0, 2.0, 3.5, -1.0, 0.0, 7.0])
         told["values"] = tuple(names[:size])
+        ends = [*map(worded, names[:size]), "*"]
+        if chance(rng, 0.2):
+            told["forbidden"] = tuple(
+                {f"{one_of(rng, *ends)} -> {one_of(rng, *ends[:-1])}" for _ in range(2)}
+            )
     if kind == "ordinal":
         if chance(rng, 0.3):
             told["step"] = float(rng.integers(1, 3))
@@ -201,6 +233,55 @@ def blanked(rng, feature, values):
     ]
 
 
+def a_schema(rng, drawn):
+    """The columns, of which one may follow from others, and a schema with relations, or none."""
+    drawn = with_follower(rng, drawn) if chance(rng, 0.25) else drawn
+    return drawn, with_relations(rng, Schema(tuple(feature for feature, _, _ in drawn)))
+
+
+def with_follower(rng, drawn):
+    """The columns, one of which follows from one or two others, where that can be."""
+    free = [k for k, (f, _, _) in enumerate(drawn) if listable(f) and f.kind not in UNCOUNTED]
+    numbers = [k for k, (f, _, _) in enumerate(drawn) if numeric(f)]
+    if not numbers or len({*free, *numbers}) < 2:
+        return drawn
+    k = one_of(rng, *numbers)
+    others = [drawn[j][0] for j in free if j != k]
+    if not others:
+        return drawn
+    a, b = (one_of(rng, *others).name for _ in range(2))
+    forms = [f"moves by {one_of(rng, 1, -1, 0.5, 2)} * {a}", f"{one_of(rng, 2, -1, 0.5)} * {a} + 1"]
+    if a != b:
+        forms += [f"{a} / {b}", f"{a} / {b}", f"min({a}, {b})", f"max({a}, {b})"]
+        whole = all(f.kind != "number" for f in others if f.name in (a, b))
+        forms += [f"{a} - {b}", f"{a} + 0.5 * {b}"] * whole
+    feature, column, odd = drawn[k]
+    ends = {} if chance(rng, 0.5) else {"lower": None, "upper": None}
+    feature = replace(
+        feature, derived=one_of(rng, *forms), direction=None, max_change=None, min_change=None,
+        mutable=True, protected=False, **ends,
+    )  # fmt: skip
+    if not feature.derived.startswith("moves"):
+        table = {f.name: (f, values) for f, values, _ in drawn}
+        columns = {
+            name: np.array([code_of(table[name][0], value) for value in table[name][1]])
+            for name in inputs_of(feature)
+        }
+        found = [as_drawn(feature, code) for code in follow(feature, columns).tolist()]
+        if any(map(is_blank, found)) and not feature.missing:
+            return drawn
+        dtype = float if any(map(is_blank, found)) else None
+        column, odd = np.array(found, dtype), found[0]
+    return [*drawn[:k], (feature, column, odd), *drawn[k + 1 :]]
+
+
+def as_drawn(feature, code):
+    """A computed code as a value of its column; a blank where it is nothing."""
+    if math.isnan(code):
+        return feature.missing[0] if feature.missing else None
+    return int(code) if feature.kind == "integer" else code
+
+
 def with_relations(rng, schema):
     """Mostly none; else a few between features whose values can be listed."""
     if len(schema) < 2 or chance(rng, 0.6):
@@ -210,13 +291,28 @@ def with_relations(rng, schema):
     for _ in range(int(rng.integers(1, 4))):
         if len(names) < 2:
             break
-        relation = a_relation(rng, *(schema[n] for n in rng.choice(names, 2, replace=False)))
+        few = [str(n) for n in rng.permutation(names)[: int(rng.integers(2, 5))]]
+        group = a_group(rng, schema, few) if chance(rng, 0.4) else None
+        relation = group or a_relation(rng, *(schema[n] for n in few[:2]))
         relations += [relation] if relation is not None else []
     return Schema(schema.features, tuple(relations))
 
 
+def a_group(rng, schema, names) -> Relation | None:
+    """How many of some features change, or which together; or which one of them is 1."""
+    every = [feature.name for feature in schema if not feature.derived]
+    kinds = [
+        FewChange(every, int(rng.integers(1, len(every)))), FewChange(names, 1), Together(names),
+    ]  # fmt: skip
+    if all(schema[name].kind in ("boolean", "number", "integer") for name in names):
+        kinds.append(OneOf(names, chance(rng, 0.5)))
+    return one_of(rng, *kinds)
+
+
 def listable(feature):
     """Whether all values can be listed: a relation or a function of one's own asks for that."""
+    if feature.derived:
+        return False
     ended = feature.lower is not None and feature.upper is not None and feature.step is not None
     return not numeric(feature) or ended or not feature.mutable or feature.protected
 

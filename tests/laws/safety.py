@@ -10,7 +10,8 @@ from statistics import NormalDist
 
 import numpy as np
 
-from laws.enumeration import MOST, met, numeric, said
+from laws.checks import is_tied
+from laws.enumeration import MOST, met, numeric, said, table
 from laws.questions import one_of
 from trust_recourse.question import Status
 
@@ -28,7 +29,7 @@ class Around:
     confidence: np.ndarray  # one axis a feature; a missing value lies in the last cell
 
     @classmethod
-    def of(cls, case, grid):
+    def of(cls, case, grid, said=said):
         """None where there are too many cells to look at."""
         ends = [grid.ends(f) if numeric(each) else None for f, each in enumerate(case.schema)]
         values = [_one_in_each(each, of) for each, of in zip(case.schema, ends, strict=True)]
@@ -37,8 +38,8 @@ class Around:
             return None
         at = np.indices(sizes).reshape(len(sizes), -1)
         codes = np.column_stack([each[k] for each, k in zip(values, at, strict=True)])
-        told = said(case.schema, case.model, codes, case.wanted).reshape(sizes)
-        return cls(tuple(case.schema), ends, told)
+        told = said(case.schema, case.model, codes, case.wanted)
+        return None if told is None else cls(tuple(case.schema), ends, told.reshape(sizes))
 
     def cell(self, f, code):
         """The place of a code along an axis."""
@@ -83,9 +84,27 @@ def check_noise(court) -> None:
     """Radius and robustness of an answer are those of an enumeration of all cells."""
     around = Around.of(court.case, court.recourse.score.grid)
     result = court.recourse.find(court.case.person)
-    if around is None or not result.options:
-        return
-    codes, threshold = court.codes(result.options[0].x), court.recourse.decision_threshold
+    if around is not None and result.options:
+        _check_noise(court, around, result, court.recourse.decision_threshold)
+
+
+def check_noise_of_winners(court) -> None:
+    """The same where a class is to win: that it does is the decision that noise may lose."""
+    around = Around.of(court.case, court.recourse.score.grid, _said_to_win)
+    result = court.recourse.find(court.case.person, mode="wins")
+    if around is not None and result.options:
+        court.count("winners below one half", result.options[0].confidence < 0.5)
+        _check_noise(court, around, result, 0.5)
+
+
+def _said_to_win(schema, model, codes, wanted):
+    """1 where the wanted class comes first, else 0; None where a tie may be rounding's."""
+    proba = model.predict_proba(table(schema, codes))
+    return None if is_tied(proba) else (proba.argmax(axis=1) == wanted).astype(float)
+
+
+def _check_noise(court, around, result, threshold) -> None:
+    codes = court.codes(result.options[0].x)
     lost = around.known(codes) < threshold
     away = []
     for f, code in around.noisy(codes):

@@ -11,7 +11,7 @@ import pandas as pd
 
 from laws import checks
 from laws.enumeration import is_blank, labels, numeric
-from laws.questions import Card, a_cost, a_table, chance, one_of, with_relations
+from laws.questions import Card, a_cost, a_schema, a_table, chance, one_of
 from laws.safety import check_noise, check_room
 from trust_recourse import Schema
 from trust_recourse.cells import Grid, of_class
@@ -36,7 +36,7 @@ def a_place(rng):
     drawn = list(a_table(rng))
     while len(drawn) < 2:
         drawn = list(a_table(rng))
-    schema = with_relations(rng, Schema(tuple(feature for feature, _, _ in drawn)))
+    drawn, schema = a_schema(rng, drawn)
     table = pd.DataFrame({feature.name: column for feature, column, _ in drawn})
     model = a_sum(rng, schema, [some_edges(rng, feature, column) for feature, column, _ in drawn])
     return drawn, schema, table, model, a_cost(rng, schema), one_of(rng, None, 0.3)

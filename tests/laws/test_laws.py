@@ -1,4 +1,4 @@
-"""A minute of the laws, by seed; `make laws` asks fresh questions for as long as it is told."""
+"""Questions of the laws, by seed; `make laws` asks fresh ones for as long as it is told."""
 
 from __future__ import annotations
 
@@ -20,12 +20,14 @@ from trust_recourse.schema import Implication
 from trust_recourse.search import branch_and_bound
 
 TESTS = Path(__file__).parent.parent
-SEEDS = "0-59"  # most of a minute of one slow core
+SEEDS = "0-29"  # they hold each of KINDS several times
 KINDS = {
     *(f"{status}, {mode}" for status in ("optimal", "infeasible", "already_met")
       for mode in ("at_least", "band", "limited")),
     "feasible, limited", "not_found, limited", "further options", "furthest reached",
-    "steps of a frontier", "levels that a row has to the last bit", "rows that a relation forbids",
+    "steps of a frontier", "jumps that cannot be avoided", "frontiers that a limit ended",
+    "moves that matter",
+    "levels that a row has to the last bit", "rows that a relation forbids",
     "people with a missing value", "costs with functions", "schemas with a continuous feature",
     "wanted class 0", "wanted class 1", "PTMClassifier", "TMClassifier", "link margin", "link vote",
     "link logistic",
@@ -35,7 +37,7 @@ KINDS = {
 }  # fmt: skip
 
 
-def test_a_minute_of_random_questions_breaks_no_law():
+def test_random_questions_break_no_law():
     command = [sys.executable, "-m", "laws", "--law", "machines", "--seed", SEEDS]
     command += ["--processes", "1"]
     ran = subprocess.run(command, cwd=TESTS, capture_output=True, text=True, check=False)

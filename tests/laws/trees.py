@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 
 from laws import checks
 from laws.enumeration import is_blank, labels, numeric
-from laws.questions import a_cost, a_listed, a_number, chance, one_of, with_relations
+from laws.questions import a_cost, a_listed, a_number, a_schema, chance, one_of
 from laws.safety import check_noise, check_room
 from trust_recourse import Schema
 from trust_recourse.sums import score
@@ -153,7 +153,7 @@ def a_place(rng, kind, *, rows=None, room=ROOM, features=(1, 5), trees=(1, 8), l
     n = int(rng.integers(features[0], features[1] + 1))
     drawn = [_a_feature(rng, kind, f"f{k}", max(2, round(room ** (1 / n)))) for k in range(n)]
     drawn = again(rng, drawn, rows) if rows else drawn
-    schema = with_relations(rng, Schema(tuple(feature for feature, _, _ in drawn)))
+    drawn, schema = a_schema(rng, drawn)
     table = pd.DataFrame({feature.name: column for feature, column, _ in drawn})
     model = a_model(rng, kind, schema, table, int(rng.integers(trees[0], trees[1] + 1)), leaves)
     decided = one_of(rng, None, None, 0.3, float(rng.choice(model.predict_proba(table)[:, 1])))

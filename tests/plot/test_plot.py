@@ -94,7 +94,7 @@ def texts(ax):
 
 def test_the_frontier_is_that_of_the_recourse_and_the_options_those_of_the_result(result, recourse):
     info = frontier_info(result)
-    staircase = recourse.frontier(result.factual)
+    staircase = recourse.frontier(result.factual, LEVELS)
     pd.testing.assert_frame_equal(info.steps.drop(columns="safety"), staircase)
     assert len(staircase) > 3
     assert info.steps["cost"].iloc[0] == 0.0
@@ -117,7 +117,7 @@ def test_each_option_that_is_proved_is_a_step_and_each_shaded_step_says_its_safe
     model, X, rng = machine(seed)
     recourse = Recourse(model, person_schema(model, rng, relations=False), cost)
     x = X.iloc[0]
-    goal = 0.5 * (recourse.confidence(x) + recourse.reachable(x).confidence)
+    goal = 0.5 * (recourse.confidence(x) + recourse.reachable(x).most)
     result = recourse.find(x, float(np.clip(goal, 0.01, 0.99)))
     info = frontier_info(result)
     option = result.options[0]
@@ -431,7 +431,7 @@ def test_more_confidence_never_costs_less_and_what_is_out_of_reach_is_marked(res
         assert (row.cost, row.confidence) == (first.cost, first.confidence)
         at = result.options.index(first)
         assert row.safety == pytest.approx(result.robustness(at).probability, abs=2e-3)
-    assert info.max_confidence == {"the cheapest option": result.max_confidence.confidence}
+    assert info.max_confidence == {"the cheapest option": result.max_confidence.most}
     axes = draw_sweep(info)
     drawn(axes[0].figure)
     for ax, column in zip(axes, ("cost", "confidence", "safety"), strict=True):
@@ -441,8 +441,8 @@ def test_more_confidence_never_costs_less_and_what_is_out_of_reach_is_marked(res
         np.testing.assert_allclose(marks.get_ydata(), reached[column])
         missed = line["target"][line["cost"].isna()]
         np.testing.assert_allclose(lines["out of reach (proved)"].get_xdata(), missed)
-        max_confidence = f"furthest within reach: {floored(result.max_confidence.confidence)}"
-        assert set(lines[max_confidence].get_xdata()) == {result.max_confidence.confidence}
+        max_confidence = f"furthest within reach: {floored(result.max_confidence.most)}"
+        assert set(lines[max_confidence].get_xdata()) == {result.max_confidence.most}
 
 
 def test_sweeps_lie_on_one_another_and_what_is_not_proved_is_hollow(result, other, people):

@@ -275,9 +275,7 @@ def test_nothing_within_reach_is_said_with_the_furthest_and_the_limit_that_matte
     text = flat(made)
     assert made.offers == ()
     assert "Nothing that you may change reaches the 50 out of 100 that a yes takes" in text
-    assert (
-        f"The furthest within reach is {out_of_100(stuck.max_confidence.confidence)} out of" in text
-    )
+    assert f"The furthest within reach is {out_of_100(stuck.max_confidence.most)} out of" in text
     first = stuck.binding().iloc[0]
     assert first["if"] == "nodes may change by more than 2"
     limit = f"if {first['if']}, {out_of_100(first['reachable'])} out of 100 would be within reach"

@@ -307,9 +307,8 @@ def test_one_part_held_out_is_judged_by_the_same_scores(small, patients):
 def test_several_classes_are_judged_one_against_all_others():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 3))
-    y = np.array(["low", "mid", "top"])[
-        np.digitize(X[:, 0] + rng.normal(size=300) / 2, [-0.5, 0.5])
-    ]
+    classes = np.array(["low", "mid", "top"])
+    y = classes[np.digitize(X[:, 0] + rng.normal(size=300) / 2, [-0.5, 0.5])]
     schema = Schema.infer(X).update("x2", protected=True)
     report = model_report(LogisticRegression(), X, y, wanted="mid", folds=3, schema=schema)
     p = np.empty((300, 3))
@@ -318,6 +317,19 @@ def test_several_classes_are_judged_one_against_all_others():
     each = report.by_class.loc["LogisticRegression"]
     for at, label in enumerate(["low", "mid", "top"]):
         assert each.loc[label, "auc"] == pytest.approx(roc_auc_score(y == label, p[:, at]))
+        recall = (p.argmax(axis=1) == at)[y == label].mean()
+        assert each.loc[label, "recall"] == pytest.approx(recall)
+    folds = StratifiedKFold(3, shuffle=True, random_state=0).split(X, y)
+    losses = [[log_loss(y[held], p[held]), (classes[p[held].argmax(axis=1)] == y[held]).mean()]
+              for _, held in folds]  # fmt: skip
+    own, *others, commonest = report.overall.index
+    for (score, part), expected in zip(
+        [("log_loss", "mean"), ("accuracy", "mean")], np.mean(losses, axis=0), strict=True
+    ):
+        assert report.overall.loc[own, (score, part)] == pytest.approx(expected)
+    assert others == ["logistic regression", "gradient boosting"]
+    most = max((y == label).mean() for label in classes)
+    assert report.overall.loc[commonest, ("accuracy", "mean")] == pytest.approx(most, abs=0.01)
     assert report.confusion.loc["LogisticRegression"].sum(axis=1).tolist() == [
         (y == label).sum() for label in ("low", "mid", "top")
     ]

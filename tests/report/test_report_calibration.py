@@ -71,6 +71,8 @@ def test_one_bin_that_is_badly_off_is_named():
         f"of those told 0.6–0.7 ({found.said:.2f} on average), {found.came:.2f}" in found.sentence
     )
     assert "cannot be promised" in found.sentence
+    assert not found.low <= found.came <= found.high
+    assert f"by chance alone {found.low:.2f} to {found.high:.2f}" in found.sentence
 
 
 def test_the_sentence_tells_what_came_true_above_the_threshold():
@@ -86,7 +88,7 @@ def test_the_sentence_tells_what_came_true_above_the_threshold():
 
 @settings(max_examples=30)
 @given(
-    seed=st.integers(0, 10**6), rows=st.integers(1, 60), digits=st.integers(0, 3),
+    seed=st.integers(0, 10**6), rows=st.integers(1, 200), digits=st.integers(0, 3),
     kind=st.sampled_from([bool, int]),
 )  # fmt: skip
 def test_it_holds_for_all_that_a_model_may_say(seed, rows, digits, kind):
@@ -95,6 +97,8 @@ def test_it_holds_for_all_that_a_model_may_say(seed, rows, digits, kind):
     found = check_calibration(y, p)
     assert 0 <= found.ece <= 1
     assert found.rows == rows
+    assert ("of those told" in found.sentence) <= (found.count >= 20)  # fewer are no evidence
+    assert 0 <= found.low <= found.said <= found.high <= 1
     assert found.to_dict()["sentence"] == found.sentence
     assert check_calibration(y, p) == found
 

@@ -90,8 +90,8 @@ def test_it_stays_within_its_budget_and_the_action_set(seed, n, cost, mode):
 @given(seed=st.integers(0, 10**6), cost=costs)
 def test_it_is_never_dearer_than_its_own_members(seed, cost):
     problem, asked = credit(seed, cost)
-    points = portfolio(problem, asked, n_trials=600, random_state=seed)
-    share = int(SHARE * 600)
+    points = portfolio(problem, asked, n_trials=300, random_state=seed)
+    share = int(SHARE * 300)
     layer = share // n_layers(Space.of(problem))
     alone = tpe(problem, asked, n_trials=share, random_state=seed)
     alone += spheres(problem, asked, n_trials=layer, random_state=seed)

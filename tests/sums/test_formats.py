@@ -75,6 +75,7 @@ def test_a_model_is_the_same_from_its_file(kind, tmp_path):
         assert again.fingerprint_ == made.read.fingerprint_
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_classes_are_named_in_the_order_of_the_model(tmp_path):
     read = adopt(str(DATA / "lightgbm.txt"), SCHEMA, classes=["refused", "granted"])
     assert read.classes_.tolist() == ["refused", "granted"]
@@ -102,6 +103,7 @@ def test_a_classifier_of_xgboost_ends_with_its_best_round_in_its_file_too(tmp_pa
 
 
 @library("lightgbm")
+@pytest.mark.usefixtures("in_this_process")
 def test_columns_without_names_are_in_the_order_of_the_schema(tmp_path):
     X, y = table()
     model = lightgbm_model(np.random.default_rng(0), 3).fit(X.to_numpy(), y)
@@ -129,7 +131,7 @@ def test_catboost_s_file_is_the_model_that_was_saved(grow, named, tmp_path):
     given = X if named else X.to_numpy(object)
     model = catboost_of(given, y, cat_features=[1, 2, 3], one_hot_max_size=9, grow_policy=grow)
     path = saved("catboost", model, tmp_path)
-    found = imported(path, schema, X)
+    found = read_file(path, schema, X)
     assert (found.named, found.compared) == (named, len(X))
     assert (found.model.predict_proba(X) == model.predict_proba(given)).all()
     assert found.model.fingerprint_ == adopt(model, schema).fingerprint_
@@ -232,6 +234,7 @@ class Trap:
         return setattr, (Trap, "sprung", True)
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_a_pickle_is_never_opened_and_the_way_round_is_told(tmp_path):
     path = tmp_path / "m.pkl"
     for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
@@ -271,6 +274,7 @@ def test_what_is_no_model_is_told(content, message, tmp_path):
     assert len(str(told.value)) < 1200
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_files_that_are_not_there_too_long_or_ours_already(tmp_path, monkeypatch):
     with pytest.raises(FileError, match="no such file"):
         read_file(tmp_path / "m", SCHEMA)
@@ -305,6 +309,7 @@ def test_a_file_of_skops_holds_known_types_alone(tmp_path):
             read_file(tmp_path / "m", SCHEMA)
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_a_file_whose_rows_the_library_sees_otherwise_is_refused(tmp_path):
     """A number of a leaf is read otherwise by the reader than by the library."""
     text = (DATA / "lightgbm.txt").read_text()

@@ -220,6 +220,7 @@ def written(path, model, **more):
     return path
 
 
+@pytest.mark.usefixtures("in_this_process")
 @pytest.mark.parametrize("detail", ["minimal", "interpretable", "mergeable", "all"])
 def test_a_file_is_read_whatever_its_detail(tmp_path, detail):
     model, (X, _) = learnt(), rows(0)
@@ -236,6 +237,7 @@ def test_a_file_is_read_whatever_its_detail(tmp_path, detail):
     assert (again.predict_proba(X) == read.predict_proba(X)).all()
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_a_file_of_another_task_or_cut_short_gets_a_sentence(tmp_path):
     path = written(tmp_path / "m.json", learnt(), detail="minimal")
     told = json.loads(path.read_text())

@@ -473,6 +473,7 @@ def test_answers_are_enough_by_the_pipeline_s_own_word_and_proved(tmp_path):
     assert len(refused) == 5
 
 
+@pytest.mark.usefixtures("in_this_process")
 @pytest.mark.parametrize("kind", [*trees.OTHERS, "histogram", "forest"])
 def test_a_file_of_a_whole_pipeline_is_one_in_people_s_own_columns(tmp_path, kind):
     skops = pytest.importorskip("skops.io")
@@ -489,6 +490,7 @@ def test_a_file_of_a_whole_pipeline_is_one_in_people_s_own_columns(tmp_path, kin
     assert again.fingerprint_ == read.fingerprint_
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_a_file_of_a_pipeline_with_a_function_of_its_own_is_refused(tmp_path):
     skops = pytest.importorskip("skops.io")
     before = make_column_transformer((FunctionTransformer(os.path.basename), ["job"]))

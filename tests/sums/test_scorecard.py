@@ -142,6 +142,7 @@ def test_each_value_lies_in_the_bin_that_says_so(cuts, whole, closed):
     assert made.total(values[:, None].astype(float)).tolist() == inside.tolist()
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_from_a_file_to_a_proof(tmp_path):
     path = tmp_path / "card.csv"
     path.write_text(CARD)

@@ -19,8 +19,20 @@ from sklearn.preprocessing import StandardScaler
 from test_readers import library
 
 from laws import classes
-from trust_recourse import PTMClassifier, Recourse, Schema, TMClassifier, adopt, verify
+from trust_recourse import (
+    CertificateError,
+    Ledger,
+    PTMClassifier,
+    Recourse,
+    Schema,
+    TMClassifier,
+    adopt,
+    evidence,
+    letter,
+    verify,
+)
 from trust_recourse.loading import load
+from trust_recourse.plot import waterfall_info
 from trust_recourse.softmax import beside_strongest
 from trust_recourse.testing import check_cell_model
 from trust_recourse.tsetlin import machines
@@ -30,6 +42,7 @@ RNG = np.random.default_rng(0)
 X = pd.DataFrame(RNG.integers(0, 10, (120, 4)), columns=list("abcd")).astype(float)
 Y = np.array(["low", "middle", "high"])[np.digitize(X.a + X.b - X.c, [4, 11])]
 SCHEMA = Schema.infer(X)
+LETTER = {"organisation": "A bank", "contact": "Ann, 555 0100", "valid_until": "2099-01-31"}
 
 
 def boosted(kind):
@@ -75,6 +88,13 @@ def test_a_model_is_read_asked_explained_and_kept(model, tmp_path):
     (won,) = recourse.find(row, mode="wins").options
     assert model.predict(pd.DataFrame([won.x.astype(float)]))[0] == "high"
     assert won.cost <= result.options[-1].cost
+    proof = recourse.find(row, 0.4, certify=True).certificate()
+    if recourse.stepped:
+        with pytest.raises(CertificateError, match="give adopt.model, schema. with"):
+            verify(proof, model)
+    else:
+        assert verify(proof, model, x=row, wanted="high").status == "optimal"
+    assert verify(proof, recourse.model, x=row, wanted="high").status == "optimal"
     read = adopt(model, SCHEMA, X)
     read.save(tmp_path / "m.safetensors")
     again = load(tmp_path / "m.safetensors")
@@ -88,15 +108,55 @@ def test_answers_are_those_of_enumeration(kind):
     assert classes.judge(seed).broken == []
 
 
-def test_the_wanted_class_must_be_named():
+def test_the_wanted_class_must_be_named(forest):
     with pytest.raises(ValueError, match="has 3 classes, 'high', 'low', 'middle': say which one"):
-        Recourse(MODELS["forest"]().fit(X, Y), SCHEMA)
+        Recourse(forest, SCHEMA)
 
 
-def test_to_win_no_level_is_asked_for():
-    recourse = Recourse(MODELS["forest"]().fit(X, Y), SCHEMA, wanted="high")
+def test_to_win_no_level_is_asked_for(forest):
+    recourse = Recourse(forest, SCHEMA, wanted="high")
     with pytest.raises(ValueError, match="mode='wins' with confidence=\\[0.5\\]: it asks for none"):
         recourse.find(X.iloc[0], 0.5, mode="wins")
+
+
+@pytest.fixture(scope="module")
+def forest():
+    return MODELS["forest"]().fit(X, Y)
+
+
+def test_a_winner_below_one_half_is_accepted_wherever_it_is_told(forest, tmp_path):
+    recourse = Recourse(forest, SCHEMA, "l1", wanted="middle")
+    p, first = forest.predict_proba(X)[:, 2], forest.predict(X) == "middle"
+    winner = recourse.find(X[first & (p < 0.5)].iloc[0], mode="wins")
+    assert not winner.refused
+    assert "in the class middle, the most of any class" in repr(winner)
+    assert letter(winner, **LETTER).accepted
+    asked = (recourse.find(row, mode="wins") for _, row in X[~first].iterrows())
+    result = next(found for found in asked if found.options[0].confidence < 0.5)
+    assert result.refused
+    assert "in the class middle; another class has more" in repr(result)
+    note = letter(result, **LETTER)
+    assert [len(note.offers), note.accepted, note.offers[0].confidence < 50] == [1, False, True]
+    assert "no smaller change that is allowed gives a yes the most" in " ".join(note.text().split())
+    text = " ".join(evidence(result, pictures=False, certificates=False).text().split())
+    assert "accepts: where it has the most of any class" in text
+    assert waterfall_info(result.explain(0)).threshold is None
+    with Ledger(tmp_path / "promises.db", key="a key for the tests, of no use elsewhere") as ledger:
+        promise = ledger.promise(result, subject="Ann")
+        (judged,) = ledger.check(recourse.model).judged
+        assert (judged.accepted, judged.enough, judged.broken) == (True, True, False)
+        redeemed = ledger.redeem(promise.id, result.options[0].x, recourse.model)
+        assert (redeemed.holds_now, redeemed.held_then, redeemed.due) == (True, True, True)
+
+
+def test_the_class_is_to_keep_the_most_within_a_radius(forest):
+    recourse = Recourse(forest, SCHEMA, "l1", wanted="middle", decision_threshold=0.7)
+    row = X[forest.predict(X) == "low"].iloc[0]
+    result = recourse.find(row, mode="wins", min_radius=0.05)
+    assert result.radius() > 0.05
+    assert "kept the most of any class within a radius of 0.05" in repr(result)
+    with pytest.raises(ValueError, match="floor=0.6 with mode='wins'"):
+        recourse.find(row, mode="wins", min_radius=0.05, floor=0.6)
 
 
 def test_a_model_that_cannot_be_read_is_asked_by_trial():
@@ -171,7 +231,7 @@ def test_what_several_classes_have_not_is_told(machine):
     with pytest.raises(AttributeError, match="of several see `banks_`"):
         machine.raw_confidence(X)
     voting = TMClassifier(4, link="vote", epochs=1, random_state=0).fit(X, Y)
-    with pytest.raises(TypeError, match="of several classes one with link='logistic'"):
+    with pytest.raises(TypeError, match="who has the largest vote is no sum .* link='logistic'"):
         Recourse(voting, wanted="high").find(X.iloc[0], 0.01).explain()
 
 

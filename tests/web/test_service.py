@@ -112,7 +112,7 @@ def test_out_of_reach_comes_with_how_far(asked, recourse):
     answer = told(asked.post("/v1/recourse", json=question))
     assert answer["targets"][0]["status"] == "infeasible"
     ruled = Recourse(recourse.model, recourse.schema.lock("year"))
-    assert answer["max_confidence"]["confidence"] == ruled.reachable(PATIENT).confidence
+    assert answer["max_confidence"]["most"] == ruled.reachable(PATIENT).most
     assert {each["if"] for each in answer["binding"]} == {"age may change", "year may change"}
 
 

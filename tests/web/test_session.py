@@ -118,3 +118,17 @@ def test_the_level_follows_a_threshold_that_is_raised(asking):
     asking.ask(decision_threshold=None)
     asking.ask(confidence=0.4)
     assert told == [0.7, 0.8, 0.8, 0.4]
+
+
+def test_that_the_class_wins_can_be_asked_and_a_level_again(asking):
+    level = asking.confidence
+    asking.ask(mode="wins")
+    assert asking.settings.confidence == ()
+    assert asking.confidence == level  # where the slider stands
+    asyncio.run(asking.answer())
+    assert {target.mode for target in asking.result.status} == {"wins"}
+    with pytest.raises(ValueError, match="n_options=0"):
+        asking.ask(n_options=0, confidence=0.9)
+    assert (asking.settings.mode, asking.confidence) == ("wins", level)
+    asking.ask(confidence=0.6)
+    assert (asking.settings.mode, asking.settings.confidence) == ("at_least", (0.6,))

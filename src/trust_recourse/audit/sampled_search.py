@@ -94,6 +94,11 @@ class Asking:
             decision_threshold=told["decision_threshold"],
         )  # fmt: skip
         recourse._need_cells("an audit with the model")
+        if folder.question.mode == "wins":
+            raise ValueError(
+                f"{folder.path}: it asked for no confidence (mode 'wins'), so there are none to "
+                "compare costs at; audit without the model"
+            )
         asked = replace(folder.question, confidence=(folder.confidence,), n_options=1)
         if asked.plausible is not None:
             raise ValueError(

@@ -159,7 +159,8 @@ def _told(values: tuple[Any, ...], job: Job) -> dict[str, Any]:
     }
     for option in result.options[: _has_first(result)]:
         told |= dict(zip(_headed("to.", names), option.x.tolist(), strict=True))
-        told |= _chosen(option, result.words(option))
+        pulled = len(set(option.changes) & set(recourse.schema.levers))
+        told |= _chosen(option, pulled, result.words(option))
         told["radius"] = _radius(result.radius) if job.radius else None
     return told | {"seconds": time.perf_counter() - start}
 
@@ -203,10 +204,10 @@ def _headed(prefix: str, names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(prefix + name for name in names)
 
 
-def _chosen(option: Option, words: str) -> dict[str, Any]:
+def _chosen(option: Option, pulled: int, words: str) -> dict[str, Any]:
     return {
         "changes": words,
-        "n_changes": len(option.changes),
+        "n_changes": pulled,
         "cost": option.cost,
         "lower_bound": option.lower_bound,
         "confidence": option.confidence,

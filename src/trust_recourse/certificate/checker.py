@@ -22,6 +22,7 @@ from trust_recourse.certificate.cover import (
     on_steps,
     same,
 )
+from trust_recourse.certificate.following import Following, narrowed
 from trust_recourse.certificate.lagrangian import Candidates
 from trust_recourse.certificate.question import asked, differences, fingerprint
 from trust_recourse.certificate.reader import ROUNDING, Bools, Reader
@@ -115,6 +116,10 @@ def _check_proof(certificate: Certificate, problem: Problem, model: Any) -> dict
     for reason, boxes in leaves(certificate.proof, case.at_once):
         cancel.check()
         found[REASONS[reason]] += len(boxes.node)
+        boxes, empty = narrowed(boxes, case.following)
+        if empty.all():
+            continue
+        boxes = boxes.at(np.flatnonzero(~empty))
         true, why = _JUDGES[reason](case, boxes)
         if not true.all():
             worst = int(np.argmin(true))
@@ -213,6 +218,7 @@ class Case:
     codes: tuple[Floats, ...]  # of the candidates of each feature
     asked: list[tuple[Candidates, float]]  # about either class, and the score that is needed
     goal: float  # the lower bound, before the root
+    following: tuple[Following, ...] = ()  # the derived columns
 
     @property
     def candidates(self) -> Candidates:
@@ -358,7 +364,10 @@ def case_of(certificate: Certificate, problem: Problem, model: Any) -> Case:
     cells = tuple(offered.cells(offered.codes) for offered in offers)
     functions = certificate.proof.functions
     asked = [(Candidates(each, cells, costs, functions), level) for each, level in levels]
-    return Case(problem, model, read, confident, codes, asked, goal)
+    following = tuple(
+        Following.of(each, codes, offers[each.at].ends) for each in action_set.follows
+    )
+    return Case(problem, model, read, confident, codes, asked, goal, following)
 
 
 def _check_cover(proof: Proof, offers: list[Offered], levels: list[Level], goal: float) -> None:
@@ -462,6 +471,8 @@ def _by_relation(case: Case, boxes: Boxes) -> Judgement:
 def _by_point(case: Case, boxes: Boxes) -> Judgement:
     single = (boxes.first == boxes.last).all(axis=1)
     rows = np.column_stack([codes[boxes.first[:, f]] for f, codes in enumerate(case.codes)])
+    if case.following:
+        rows = np.array([case.problem.action_set.completed(row) for row in rows])
     said = case.judged(rows)
     least, most = case.problem.target.interval
     true = single & ((said < least) | (said > most))

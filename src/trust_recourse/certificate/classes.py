@@ -40,6 +40,7 @@ from trust_recourse.certificate.reader import (
     other_class,
 )
 from trust_recourse.certificate.record import CertificateError, Function
+from trust_recourse.certificate.several import Several, won
 from trust_recourse.certificate.sums import Card
 from trust_recourse.certificate.trees import Ensemble
 from trust_recourse.certificate.tsetlin import Machine
@@ -51,7 +52,7 @@ ROUNDING = 2.0**-50  # relatively, of a lead computed of a few sums
 
 
 @dataclass(frozen=True, eq=False)
-class Lead(Reader):
+class Lead(Several):
     """The sums of all classes, and how the wanted one leads."""
 
     words = "such sums of several classes"
@@ -106,16 +107,6 @@ class Lead(Reader):
         return self.of(model, self.wanted, self.shares if model.softmax else (), False)
 
     # ------------------------------------------------------------ cells
-
-    @property
-    def edges(self) -> tuple[Floats, ...]:  # type: ignore[override]
-        """Those of all classes together."""
-        return self.each[0].edges
-
-    @property
-    def sizes(self) -> Ints:
-        """The cells of each feature."""
-        return self.each[0].sizes
 
     @property
     def width(self) -> int:
@@ -230,8 +221,7 @@ class Lead(Reader):
         totals = np.asarray(model.totals(codes), float)
         others = np.delete(totals, self.wanted, axis=1)
         share = logistic(totals[:, self.wanted] - others.max(axis=1))
-        wins = totals.argmax(axis=1) == self.wanted
-        return np.where(wins, share, np.minimum(share, math.nextafter(0.5, 0.0)))
+        return won(totals, self.wanted, share)
 
     def bounds(self, cells: Sequence[Ints], functions: Sequence[Function] = ()) -> Leads:
         """The sums on candidates in these cells."""

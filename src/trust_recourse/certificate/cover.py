@@ -18,6 +18,7 @@ from trust_recourse.cost import MOST_COST, Units
 from trust_recourse.question import Floats, Ints, Problem
 from trust_recourse.schema import FeatureActions, SchemaError
 from trust_recourse.schema.actions import MOST_LISTED
+from trust_recourse.schema.derived import Follows
 
 RELATIVE = 1e-9  # costs that differ by less, relatively, are the same
 MOST_ON_STEPS = 1 << 20  # values of one feature with a slope
@@ -35,7 +36,10 @@ class Offered:
         self.feature, self.actions = problem.action_set.schema[f], problem.action_set.actions[f]
         self.f, self.cost, self.reader, self.codes = f, problem.cost, reader, codes
         self.n_cells = int(reader.sizes[f])
-        self.related = self.feature.name in problem.action_set.schema.related
+        self.listed = f in reader.listed
+        self.derived = bool(self.feature.derived) and not self.listed
+        related = problem.cost.related(problem.action_set.schema)
+        self.related = self.feature.name in related and not self.derived
 
     def check(self) -> None:
         """The candidates are allowed, and no more than needed."""
@@ -54,6 +58,9 @@ class Offered:
             self._expect(values, np.isin(values, self.codes) | blank)
             return
         mine, their = self.cells(self.codes), self.cells(values)
+        if self.derived:  # what is computed may lie in any cell, and no other stands for it
+            self._expect(values, np.isin(their, mine))
+            return
         if order is None:
             least = np.full(alike.max() + 1, math.inf)
             np.minimum.at(least, alike[mine], self.costs(self.codes))
@@ -70,10 +77,16 @@ class Offered:
 
         The nearest value of a cell is its cheapest, unless the feature has a cost function.
         """
-        if self.f in self.reader.listed:
+        if self.listed:
             return np.append(self.reader.listed[self.f], self.actions.own)
         listed = self.related or self.feature.name in self.cost.functions
         return np.append(self._every_value() if listed else self._nearest(), self.actions.own)
+
+    @property
+    def ends(self) -> Floats:
+        """After which values a candidate no longer stands for others; the first is −∞."""
+        cuts = self.reader.listed[self.f] if self.listed else self.reader.edges[self.f]
+        return np.concatenate([[-math.inf], np.unique(cuts), [math.inf]])
 
     def costs(self, codes: Floats) -> Floats:
         """What each costs before the root: by one that is infinite anything could be proved."""
@@ -146,9 +159,12 @@ def on_steps(f: int, problem: Problem, reader: Reader, codes: Floats, goal: floa
     the better, and it does not rise outwards from some cell on, that one's nearest is enough.
     """
     feature, actions = problem.action_set.schema[f], problem.action_set.actions[f]
+    for each in problem.action_set.follows if feature.derived else ():
+        if each.at == f:
+            return _computed(problem, each)
     own, cost, known = actions.own, problem.cost, codes[~np.isnan(codes)]
     low, high = actions.destinations(-math.inf, math.inf) or (math.inf, -math.inf)
-    related = feature.name in problem.action_set.schema.related
+    related = feature.name in cost.related(problem.action_set.schema)
     if not related and feature.name not in cost.functions:
         flat = math.isnan(own) or cost.l1 == cost.l2 == 0.0
         far = math.inf
@@ -173,6 +189,14 @@ def on_steps(f: int, problem: Problem, reader: Reader, codes: Floats, goal: floa
     except SchemaError as error:
         raise CertificateError(f"{feature.title} has a slope, but its {error}") from None
     return found[~np.isnan(found)]
+
+
+def _computed(problem: Problem, follows: Follows) -> Floats:
+    try:
+        return problem.action_set.computed(follows, MOST_ON_STEPS)
+    except SchemaError as error:
+        title = problem.action_set.schema[follows.at].title
+        raise CertificateError(f"{title} has a slope, but its {error}") from None
 
 
 def _nearest_or(actions: FeatureActions, a: float, b: float) -> float:

@@ -15,7 +15,6 @@ max P_j). All K classes together have 1, so who has a share s has P_w ≥ s / (s
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -24,14 +23,15 @@ from typing import Any
 import numpy as np
 
 from trust_recourse.certificate.links import Votes
-from trust_recourse.certificate.reader import ROUNDING, Bools, Bounds, Choices, Reader, Relaxation
+from trust_recourse.certificate.reader import ROUNDING, Bools, Bounds, Choices, Relaxation
 from trust_recourse.certificate.record import CertificateError, Function
+from trust_recourse.certificate.several import Several, won
 from trust_recourse.certificate.tsetlin import Factors, Machine
 from trust_recourse.question import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
-class Largest(Reader):
+class Largest(Several):
     """The banks of all classes, and which is wanted."""
 
     words = "Tsetlin machines of several classes"
@@ -45,16 +45,6 @@ class Largest(Reader):
     def read(cls, model: Any) -> Largest:
         """The banks of a fitted machine, for its class 1."""
         return cls(tuple(map(Machine.read, model.banks_)), 1, False)
-
-    @property
-    def edges(self) -> tuple[Floats, ...]:  # type: ignore[override]
-        """Those of any bank."""
-        return self.each[0].edges
-
-    @property
-    def sizes(self) -> Ints:
-        """The cells of each feature."""
-        return self.each[0].sizes
 
     @property
     def width(self) -> int:
@@ -85,9 +75,7 @@ class Largest(Reader):
             return None
         proba = np.asarray(model.totals(codes), float)
         own, others = proba[:, self.wanted], np.delete(proba, self.wanted, axis=1).max(axis=1)
-        wins = proba.argmax(axis=1) == self.wanted
-        share = own / (own + others)
-        return np.asarray(np.where(wins, share, np.minimum(share, math.nextafter(0.5, 0.0))))
+        return won(proba, self.wanted, own / (own + others))
 
     @cached_property
     def pairs(self) -> tuple[Machine, ...]:

@@ -267,7 +267,7 @@ def _recourse(console: Console, model: PTMClassifier, patient: pd.DataFrame) -> 
 def _how_far(result: Result) -> Iterator[str]:
     """The furthest within reach, and what would take this patient further."""
     best, lifted = result.max_confidence, result.binding()
-    yield f"The furthest within reach is {best.confidence:.1%}, at {best.x['nodes']} nodes."
+    yield f"The furthest within reach is {best.most:.1%}, at {best.x['nodes']} nodes."
     if len(lifted):
         ways = (f"{row['if']}, {row['reachable']:.1%}" for row in lifted.to_dict("records"))
         yield f"With one limit lifted: {'; '.join(ways)}."
@@ -314,7 +314,7 @@ def _safety(result: Result, level: float) -> list[str]:
 
 
 def _frontier(console: Console, result: Result) -> None:
-    stairs = result.recourse.frontier(result.factual)
+    stairs = result.recourse.frontier(result.factual, resolution=None)
     page.chapter(console, "9  Every step of the way")
     console.print(
         "Each line is the least change that brings its confidence; none brings more for less."
@@ -334,7 +334,7 @@ def _why(console: Console, recourse: Recourse) -> None:
     values = ", ".join(f"{name} {value}" for name, value in PAPERS_PATIENT.items())
     own, action_set = (
         recourse.confidence(PAPERS_PATIENT),
-        recourse.reachable(PAPERS_PATIENT).confidence,
+        recourse.reachable(PAPERS_PATIENT).most,
     )
     page.chapter(console, "10  Why, rule by rule")
     console.print(

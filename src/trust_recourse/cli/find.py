@@ -110,12 +110,9 @@ def decision(result: Result) -> str:
     """What the model says of the person as they are."""
     schema = result.recourse.schema
     values = ", ".join(f"{f.title} {f.describe(result.factual[f.name])}" for f in schema)
-    verdict = "refused" if result.refused else "accepted"
-    line = result.recourse.decision_threshold
-    return (
-        f"{values}\n{verdict}: confidence {result.formatted(result.confidence)} in the class "
-        f"{result.recourse.wanted}; the decision threshold is {line:g}"
-    )
+    rule = result.decision
+    line = "" if rule.mode == "wins" else f"; the decision threshold is {rule.confidence:g}"
+    return f"{values}\n{result.verdict}{line}"
 
 
 def _show(console: Console, result: Result, safe: list[Safety], far: Any, asked: int) -> None:
@@ -139,7 +136,7 @@ def _show(console: Console, result: Result, safe: list[Safety], far: Any, asked:
     what_is_known(console, result, far)
     ways = Counter(option.target for option in result.options if option.changes)
     if any(many < asked for many in ways.values()):
-        console.print("No further way was found that leaves some of this as it is.")
+        console.print("No further way was found that leaves at least half of this as it is.")
     if result.options:
         console.print(
             "\nradius: a yes stays a yes while every number is off by less than that share of its "
@@ -153,7 +150,7 @@ def words(result: Result, option: Option) -> str:
     """The changes of an option in the person's own units, one a line."""
     schema = result.recourse.schema
     each = (
-        f"{schema[name].title} {schema.describe(name, old)} → {schema.describe(name, new)}"
+        f"{schema[name].heading} {schema.describe(name, old)} → {schema.describe(name, new)}"
         for name, (old, new) in option.changes.items()
     )
     return "\n".join(each) or "no change"
@@ -175,13 +172,10 @@ def what_is_known(console: Console, result: Result, far: Any) -> None:
         console.print(f"Note: {result.note}.", soft_wrap=True)
     if far is None:
         return
-    max_confidence = result.max_confidence
-    change = words(result, max_confidence).replace("\n", "; ")
-    found = "within reach" if max_confidence.status == "optimal" else "found in time"
+    found = "within reach" if result.max_confidence.status == "optimal" else "found in time"
     missed = [target for target, status in result.status.items() if status == "infeasible"]
     least = min(missed, key=lambda target: target.confidence)
-    reached = result.formatted(max_confidence.confidence, least)
-    console.print(f"The furthest {found} is {reached}: {change}.")
+    console.print(f"The furthest {found} is {result.reach(least)}.")
     if not far["binding"]:
         console.print("No single limit, if lifted, would lead further.")
     for lifted in far["binding"]:

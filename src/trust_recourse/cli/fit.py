@@ -130,12 +130,14 @@ def fit(
     classes = sorted(set(labels.tolist()))
     unnamed = wanted is None and unordered(classes)
     yes = None if unnamed else target_class(wanted, classes)
+    shown = classes[-1] if yes is None else yes
+    page.compiling()
     judged = None
     if _enough(labels, holdout):
         held = math.ceil(holdout * len(rows))
         page.say(f"Learning without the {held} rows it will be judged on.", err=True)
         judged = holdout_report(
-            machine, rows, labels, holdout=holdout, wanted=yes, random_state=seed, schema=known,
+            machine, rows, labels, holdout=holdout, wanted=shown, random_state=seed, schema=known,
             decision_threshold=threshold,
         )  # fmt: skip
     page.say("Learning from all rows.", err=True)
@@ -217,18 +219,15 @@ def _accuracy(
     if judged is None:
         right = float((machine.predict(rows) == labels).mean())
         return {"of": "training rows", "rows": len(rows), "value": right, "commoner": float(most)}
-    accepted = judged.confusion.loc[judged.scores.index[0]].sum(axis=1)
-    return {
-        "of": "held-out rows", "rows": judged.rows,
-        "value": float(judged.scores["accuracy", "mean"].iloc[0]),
-        "commoner": float(accepted.max() / judged.rows),
-    }  # fmt: skip
+    value, commoner = judged.overall["accuracy", "mean"].iloc[[0, -1]].tolist()
+    return {"of": "held-out rows", "rows": judged.rows, "value": value, "commoner": commoner}
 
 
 def _tell(told: dict[str, Any], judged: ModelReport | None, doubts: Sequence[Suspicion]) -> None:
     """Print how good the model is, and what speaks against it."""
     console, right = page.console(), told["accuracy"]
-    base = f"the commoner class for everyone: {right['commoner']:.3f}"
+    most = "commoner" if len(told["classes"]) == 2 else "commonest"
+    base = f"the {most} class for everyone: {right['commoner']:.3f}"
     if judged is None:
         console.print(
             f"Accuracy {right['value']:.3f} on the very rows it learnt from ({base}): that says "
@@ -238,6 +237,7 @@ def _tell(told: dict[str, Any], judged: ModelReport | None, doubts: Sequence[Sus
         rows = f"{right['rows']} rows held out of learning"
         console.print(f"Accuracy {right['value']:.3f} on {rows} ({base}).\n")
         page.scores(console, judged)
+        page.classes(console, judged)
         console.print(f"\n{judged.legend}\n\n{judged.promise}")
     page.doubts(console, doubts)
     console.print(

@@ -22,14 +22,24 @@ if TYPE_CHECKING:
 
 
 SHOWN = 20  # steps of a long list
+RESOLUTION = 0.01
 
 
 @question.command()
 def frontier(
     person: question.Person,
     rules: question.Rules,
+    confidence: Annotated[
+        list[float] | None, option("A level that it leads through; may be repeated.", "LEVEL")
+    ] = None,
+    resolution: Annotated[
+        float, option("How far apart in confidence steps may lie.", "SHARE")
+    ] = RESOLUTION,
+    whole: Annotated[
+        bool, typer.Option("--whole", help="Every step there is, which may be very many.")
+    ] = False,
     time_limit: Annotated[
-        float | None, option("End then, with the steps up to there.", "SECONDS")
+        float | None, option("End then, with the steps found until then.", "SECONDS")
     ] = None,
     csv: Annotated[Path | None, option("Write the steps as a table.", "FILE.csv")] = None,
     png: Annotated[Path | None, option("Draw it; needs the extra `plot`.", "FILE.png")] = None,
@@ -40,7 +50,9 @@ def frontier(
 ) -> None:
     r"""List the steps of confidence that a person can buy, each at its least cost, proved.
 
-    Of a long list some are printed, spread over it; --all, --csv and --json have every step.
+    They lie at most 0.01 of confidence apart, where such steps exist, and lead through the levels
+    asked for, or the decision; --whole gives every step there is. Of a long list some are printed,
+    spread over it; --all, --csv and --json have every one.
 
     It ends with 0, also where nothing leads further than the person is, and with 2 if something
     given is not right.
@@ -60,7 +72,9 @@ def frontier(
     recourse, x = person.asked()
     recourse = rules.over(recourse)
     with page.waiting("Searching"):
-        stairs = recourse.frontier(x, time_limit=time_limit)
+        stairs = recourse.frontier(
+            x, confidence or None, resolution=None if whole else resolution, time_limit=time_limit
+        )
         result = recourse.find(x, time_limit=time_limit)
     if csv is not None:
         write_whole(csv, as_csv(stairs))
@@ -108,7 +122,8 @@ def _show(result: Result, stairs: pd.DataFrame, everything: bool) -> None:
             "there is one, and some between. --all prints every one; --csv and --json hold them."
         )
     if not stairs.attrs["complete"]:
-        console.print("\nThe time limit ended the search: there may be steps further up.")
+        low, high = (formatted(stairs.attrs[end], line) for end in ("from", "to"))
+        console.print(f"\nThe time limit ended the search: it is complete from {low} to {high}.")
 
 
 def _spread(found: list[Any], line: float) -> list[Any]:

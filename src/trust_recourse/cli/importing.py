@@ -98,6 +98,8 @@ def import_(
     Question(decision_threshold=threshold)  # refused before anything is read
     rules = _schema(schema, data)
     rows = None if data is None else read(data).read_by(rules)
+    if rows is not None:
+        rules.check_rows(rows)
     with page.waiting("Reading the model"):
         given = imported(file, rules, rows)
     model = given.model if classes is None else renamed(given.model, _labels(classes))

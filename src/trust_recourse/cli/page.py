@@ -19,11 +19,14 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from trust_recourse.report import ModelReport, Suspicion
 
 Answer = TypeVar("Answer")
 
 WIDEST = 100
+COMPILING = "Compiling once for this installation, which takes about a minute."
 # what steers a terminal (ESC and other control characters), turns the order of what is read, or is
 # half a character; line ends and tabs may stay
 STEERING = re.compile(
@@ -85,9 +88,15 @@ def console(*, markup: bool = False, err: bool = False) -> Console:
 
 def waiting(what: str) -> Status:
     """A sign of life while something is worked out; on a terminal alone, beside the answer."""
-    return console(err=True).status(
-        f"{what} (the first time ever, this compiles for up to a minute)"
-    )
+    compiling()
+    return console(err=True).status(what)
+
+
+def compiling() -> None:
+    """Have it said beside the answer if code has to be compiled, which takes a while."""
+    from trust_recourse import clock
+
+    clock.announce(lambda: say(COMPILING, err=True))
 
 
 def say_json(told: object) -> None:
@@ -130,11 +139,28 @@ def table(*columns: str, text: int = 1) -> Table:
 
 
 def scores(console: Console, found: ModelReport) -> None:
-    """Print the scores of the model and of those beside it."""
-    summary = found.summary()
-    each = table("", *summary.columns)
-    for name in summary.index:
-        each.add_row(str(name), *summary.loc[name])
+    """Print the scores of the model and of those beside it: of all classes, and of the wanted."""
+    if found.many > 2:
+        console.print(f"All {found.many} classes together, each row given the likeliest:")
+        _texts(console, found.overall_summary())
+        console.print(f"\nClass {found.label} against all others:")
+    _texts(console, found.summary())
+
+
+def classes(console: Console, found: ModelReport) -> None:
+    """Print the model's own scores of each class, where there are more than two."""
+    if found.many > 2:
+        from trust_recourse.report.model import CLASSES, EACH
+
+        console.print(f"\n{EACH}")
+        own = found.by_class.loc[found.scores.index[0]].rename(columns=CLASSES)
+        _texts(console, own.map(lambda x: f"{x:.3f}").assign(rows=own["rows"].astype(str)))
+
+
+def _texts(console: Console, texts: pd.DataFrame) -> None:
+    each = table("", *map(str, texts.columns))
+    for name in texts.index:
+        each.add_row(str(name), *texts.loc[name])
     console.print(each)
 
 

@@ -169,6 +169,7 @@ class Rules:
             "limits", f"NAME=LOW{SPAN}HIGH", f"Such as loan={SPAN}5000. Repeatable.", "--limit"
         ),
     ] = None
+    max_changes: Annotated[int | None, _whole("max_changes")] = None
     threshold: Threshold = None
 
     def over(self, recourse: Recourse) -> Recourse:
@@ -186,6 +187,7 @@ class Rules:
             "cost": None if self.cost is None else Cost.read(self.cost),
             "lock": tuple(self.lock or ()),
             "limits": dict(read_limit(given, schema) for given in self.limits or ()),
+            "max_changes": self.max_changes,
             "decision_threshold": self.threshold,
         }
 

@@ -98,6 +98,7 @@ def _show(found: ModelReport, target: str) -> None:
     console = page.console()
     console.print(f"Class {found.label} of {target}: {found.asked}.")
     page.scores(console, found)
+    page.classes(console, found)
     console.print(f"\n{found.legend}\n\n{found.promise}")
     page.doubts(console, found.suspicions)
     console.print(f"\nAt the decision threshold {found.decision_threshold:g}, rows of each class:")

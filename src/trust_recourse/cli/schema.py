@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from trust_recourse import Feature, Schema
 
-USUAL_CODES = (-1, -7, -8, -9, -99, -999, -9999)  # for what is missing, where all else is from 0 up
 MANY = 30  # values of a category
 FEW = 10  # rows in which values may all differ by chance
 
@@ -187,6 +186,9 @@ def _values(feature: Feature) -> str:
 
 def _notes(feature: Feature, column: pd.Series[Any]) -> Iterator[str]:
     """What a person should look at before believing the guess."""
+    from trust_recourse.schema.sentinels import sentinels
+    from trust_recourse.wording import written
+
     if gone := int((column.isna() | column.isin(feature.missing)).sum()):
         yield f"{gone} missing"
     known = column[~column.isin(feature.missing)].dropna()
@@ -199,12 +201,11 @@ def _notes(feature: Feature, column: pd.Series[Any]) -> Iterator[str]:
         yield f"{len(values)} values: can they be grouped?"
     elif feature.kind == "integer" and set(values) == {0, 1}:
         yield "only 0 and 1: a boolean?"
-    if feature.kind in ("number", "integer"):
-        below = sorted(value for value in values if value < 0)
-        if below and set(below) <= set(USUAL_CODES):
-            each = ",".join(f"{value:g}" for value in below)
-            code = shlex.join(["--missing", f"{feature.name}={each}"])
-            yield f"{each}: missing? then {code}"
+    numeric = feature.kind in ("number", "integer")
+    if numeric and (codes := sentinels(known.to_numpy(dtype=float))):
+        each = ",".join(map(written, codes))
+        code = shlex.join(["--missing", f"{feature.name}={each}"])
+        yield f"{each}: missing? then {code}"
     if feature.kind == "category":
         yield from _nearly_numbers(known)
 

@@ -253,12 +253,23 @@ def places(recourse: Recourse, points: Sequence[Asked]) -> Places:
 
     family = RulePlaces if hasattr(recourse.model, "clauses") else TermPlaces
     if not explainable(recourse.model):
-        raise TypeError(
-            "explanations need a PTMClassifier or TMClassifier (of several classes one with "
-            "link='logistic'), or a model that is a sum of terms, such as trees; this model is "
-            f"{type(recourse.model).__name__}"
-        )
+        raise TypeError(_unexplained(recourse.model))
     return family.of(recourse, points)
+
+
+def _unexplained(model: Any) -> str:
+    """Why a model has no explanation, and what to do."""
+    if getattr(model, "banks_", ()):
+        return (
+            f"a {type(model).__name__} of {len(model.classes_)} classes with link={model.link!r}: "
+            "who has the largest vote is no sum over rules, so no rule has a share in it; learn it "
+            "again with link='logistic' to have it explained. model.rules() lists the rules of "
+            "each class"
+        )
+    return (
+        "explanations need a PTMClassifier or TMClassifier, or a model that is a sum of terms, "
+        f"such as trees; this model is {type(model).__name__}"
+    )
 
 
 def explainable(model: Any) -> bool:

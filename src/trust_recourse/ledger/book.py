@@ -120,12 +120,11 @@ class Ledger:
         """
         chosen = result._option(option)
         recourse = result.recourse
-        if chosen.confidence < recourse.decision_threshold:
+        if not recourse.meets(result.decision, chosen.codes, chosen.confidence):
             name = option_name(result.options.index(chosen))
             raise LedgerError(
                 f"{name} has a confidence of {floored(chosen.confidence)}, which the model "
-                f"refuses (its threshold is {recourse.decision_threshold:g}); promise one that it "
-                "accepts"
+                f"refuses (it accepts {result.decision.rule}); promise one that it accepts"
             )
         own = getattr(recourse.model, "fingerprint_", None)
         if (own is None) == (fingerprint is None):

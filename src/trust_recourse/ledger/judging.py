@@ -140,9 +140,10 @@ def _judged(
         confidence = _confidence(recourse, promise.option.codes)
     except LedgerError as error:
         return Judged(promise, None, False, False, True, None, Status.NOT_FOUND, reason=str(error))
-    accepted = confidence >= recourse.decision_threshold
+    codes, decision = promise.option.codes, recourse.decision(promise.target)
+    accepted = recourse.accepts(codes, decision)
     target = _accepted_part(promise.target, recourse.decision_threshold)
-    enough = accepted and target.met(confidence)
+    enough = accepted and recourse.meets(target, codes, confidence)
     if accepted if by == "decision" else enough:
         return Judged(promise, confidence, accepted, enough, broken=False)
     if promise.cost_lost and not recourse.cost.functions:
@@ -152,7 +153,7 @@ def _judged(
             "with that cost in place of the model",
         )  # fmt: skip
     if by == "decision":
-        target = _decision(recourse.decision_threshold)
+        target = decision
     asked, reason = _repair(promise.question, target, time_limit, recourse)
     found = recourse.ask(promise.option.x, asked)
     (status,) = found.status.values()
@@ -174,7 +175,8 @@ def _repair(
     if asked.min_radius is not None and not exact:
         lost.append("kept within its radius: this model has no cells")
     again = replace(
-        asked, confidence=(target.confidence,), mode=target.mode, tolerance=target.tolerance,
+        asked, confidence=() if target.mode == "wins" else (target.confidence,),
+        mode=target.mode, tolerance=target.tolerance,
         n_options=1, min_distance=None, plausible=None,
         min_radius=asked.min_radius if exact else None, floor=asked.floor if exact else None,
         engine=engine, n_trials=None if proves else asked.n_trials,
@@ -185,19 +187,17 @@ def _repair(
 
 def _accepted_part(target: Target, threshold: float) -> Target:
     """What a decision threshold leaves of a target; the decision itself where that is nothing."""
+    if target.mode == "wins":
+        return target
     least = threshold + SLACK  # of a band, whose ends have slack
     spread = 0.0 if target.mode == "at_least" else target.tolerance
     if target.confidence - spread >= (threshold if target.mode == "at_least" else least):
         return replace(target, threshold=threshold)
     high = min(target.confidence + spread, 1.0)
     if target.mode == "at_least" or high < least:
-        return _decision(threshold)
+        return target.decision(threshold)
     middle = (least + high) / 2
     return Target(middle, "band", middle - least)
-
-
-def _decision(threshold: float) -> Target:
-    return Target(threshold, threshold=threshold)
 
 
 def _read(given: Any, promise: Promise) -> Any:
@@ -273,9 +273,9 @@ def redemption(
     given, promised = schema.action_set(x).own, promise.option.codes
     recourse = _asked(promise, present, threshold)
     now = _confidence(recourse, given)
-    accepted = now >= recourse.decision_threshold
+    accepted = recourse.accepts(given, recourse.decision(promise.target))
     exactly = all(map(same, given, promised))
-    then = _then(promise, present, promised_by, given, exactly)
+    then, held = _then(promise, present, promised_by, given, exactly)
     missed, others = _differences(promise, given, promised)
     in_time = promise.issued_at <= at <= promise.valid_until
     sure = then is not None and then >= promise.option.confidence - SLACK
@@ -285,7 +285,6 @@ def redemption(
         done = Done.FURTHER
     else:
         done = Done.OTHERWISE if sure else Done.NOT
-    held = None if then is None else then >= promise.threshold
     return Redemption(
         promise=promise,
         at=at,
@@ -306,8 +305,11 @@ def redemption(
 
 def _then(
     promise: Promise, present: Any, promised_by: Any, given: Floats, exactly: bool
-) -> float | None:
-    """What the model that promised says of the values; None where it is not at hand."""
+) -> tuple[float | None, bool | None]:
+    """The promising model's confidence in the values, and whether it accepts them.
+
+    None where it is not at hand.
+    """
     if promised_by is not None:
         name = _fingerprint(promised_by)
         if name not in (None, promise.model):
@@ -316,14 +318,20 @@ def _then(
                 f"{promise.id!r} was made by {promise.model[:12]}…"
             )
     elif exactly:
-        return promise.option.confidence
-    elif all(map(same, given, promise.schema.action_set(promise.factual).own)):
-        return promise.confidence  # nothing was done
+        return promise.option.confidence, True  # else it was not promised
+    elif promise.target.mode != "wins" and _nothing_done(promise, given):
+        return promise.confidence, promise.confidence >= promise.threshold
     elif _fingerprint(present) == promise.model:
         promised_by = present
     else:
-        return None
-    return _confidence(_asked(promise, promised_by), given)
+        return None, None
+    recourse = _asked(promise, promised_by, promise.threshold)
+    then = _confidence(recourse, given)
+    return then, recourse.accepts(given, recourse.decision(promise.target))
+
+
+def _nothing_done(promise: Promise, given: Floats) -> bool:
+    return all(map(same, given, promise.schema.action_set(promise.factual).own))
 
 
 Pairs = dict[str, tuple[Any, Any]]

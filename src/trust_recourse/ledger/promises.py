@@ -74,7 +74,8 @@ class Promise:
 
     def shown(self, confidence: float, *marks: float) -> str:
         """A confidence for people, told apart from the threshold and what was asked for."""
-        return floored(confidence, (self.threshold, self.target.confidence, *marks))
+        lines = (self.threshold, self.target.confidence, *marks)
+        return floored(confidence, () if self.target.mode == "wins" else lines)
 
     @classmethod
     def read(cls, entry: Entry, schemas: Mapping[str, Schema], closed: str = "") -> Promise:
@@ -287,7 +288,7 @@ class Redemption:
 def words(schema: Schema, changes: Mapping[str, tuple[Any, Any]]) -> str:
     """Changes for people: nodes 9 → 2."""
     return "; ".join(
-        f"{schema[name].title} {schema.describe(name, a)} → {schema.describe(name, b)}"
+        f"{schema[name].heading} {schema.describe(name, a)} → {schema.describe(name, b)}"
         for name, (a, b) in changes.items()
     )
 

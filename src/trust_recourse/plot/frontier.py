@@ -47,7 +47,7 @@ class FrontierInfo:
     options: pd.DataFrame
     missed: dict[Target, Status]
     extra_constraints: str  # of the options, beside confidence; the steps know nothing of it
-    threshold: float
+    threshold: float | None  # None where the class is to win, which is no level of confidence
     proved: bool
     complete: bool
     safety: str  # what the column counts, in words
@@ -62,18 +62,23 @@ def frontier_info(
     safety: Safety = "noise",
     sigma: float = 0.01,
     time_limit: float | None = 10.0,
+    resolution: float | None = 0.01,
 ) -> FrontierInfo:
     """Gather the frontier of a result's person, with how safe each step is.
 
     `safety` is "noise", the probability that the decision is the wanted one under noise of `sigma`
     (of a model without cells, the share of noisy copies), or "radius", the certified distance to
-    its loss. The time limit is for the staircase. A model without cells has no staircase: the
+    its loss. The time limit is for the staircase, which leads through the levels asked for and is
+    as fine as the resolution, or whole if that is None. A model without cells has no staircase: the
     trials that no other beats stand for it.
     """
     recourse = result.recourse
     words = safety_words(recourse, safety, sigma)
     if recourse.exact:
-        steps = recourse.frontier(result.factual, time_limit=time_limit)
+        levels = [t.confidence for t in result.status if t.mode == "at_least"]
+        steps = recourse.frontier(
+            result.factual, levels or None, resolution=resolution, time_limit=time_limit
+        )
         complete = bool(steps.attrs["complete"])
     else:
         steps, complete = _unbeaten(result), False
@@ -96,7 +101,7 @@ def frontier_info(
         options,
         {target: status for target, status in result.status.items() if target not in met},
         result.extra_constraints,
-        recourse.decision_threshold,
+        None if result.decision.mode == "wins" else result.decision.confidence,
         recourse.exact,
         complete,
         words,
@@ -158,7 +163,8 @@ def draw_frontier(info: FrontierInfo, ax: Axes | None = None) -> Axes:
     else:
         ax.plot(steps["cost"], steps["confidence"], linestyle=":", **line)
     _shaded(ax, info)
-    _decision(ax, info.threshold)
+    if info.threshold is not None:
+        _decision(ax, info.threshold)
     _person(ax, info)
     _options(ax, info)
     ax.set_xlim(-0.03 * end, end)
@@ -247,9 +253,12 @@ def _missed(ax: Axes, info: FrontierInfo) -> None:
     why = {Status.INFEASIBLE: "out of reach", Status.NOT_FOUND: "not found"}
     more = f", {info.extra_constraints}" if info.extra_constraints else ""
     for target, status in info.missed.items():
-        ax.axhline(target.confidence, color=GREY, linestyle=":", linewidth=1.2, zorder=1)
+        level = target.mode != "wins"
+        if level:
+            ax.axhline(target.confidence, color=GREY, linestyle=":", linewidth=1.2, zorder=1)
         ax.annotate(
-            f"{target.words}{more}: {why[status]}", (0.01, target.confidence),
-            xycoords=("axes fraction", "data"), xytext=(0, 2), textcoords="offset points",
+            f"{target.words}{more}: {why[status]}", (0.01, target.confidence if level else 0.01),
+            xycoords=("axes fraction", "data" if level else "axes fraction"), xytext=(0, 2),
+            textcoords="offset points",
             fontsize=SMALL, color="#4D4D4D",
         )  # fmt: skip

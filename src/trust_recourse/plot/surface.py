@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from trust_recourse.plot.arrows import Arrows, Methods, by_method, draw_arrows
 from trust_recourse.plot.style import BLACK, SHADES, WHITE, legend, panels, wrapped
@@ -30,7 +31,8 @@ class SurfacePanel:
     name: str
     confidence: Floats  # (rows of the grid, columns)
     arrows: Arrows
-    threshold: float
+    accepted: NDArray[np.bool_]  # the same points
+    rule: str  # who is accepted
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,17 +80,20 @@ def surface_info(
         along,
         up,
         tuple(
-            SurfacePanel(
-                name,
-                results[0].recourse.confidences(rows).reshape(size, size),
-                everyone[name],
-                results[0].recourse.decision_threshold,
-            )
+            _panel(name, results[0], everyone[name], rows, size)
             for name, results in by_name.items()
         ),
         {f.title: f.describe_code(float(base[first.schema.position(f.name)])) for f in rest},
         first.wanted,
     )
+
+
+def _panel(name: str, result: Result, arrows: Arrows, rows: Floats, size: int) -> SurfacePanel:
+    recourse, decision = result.recourse, result.decision
+    confidence = recourse.confidences(rows)
+    judged = recourse.judged(rows, decision) if decision.mode == "wins" else confidence
+    grids = confidence.reshape(size, size), (judged >= decision.confidence).reshape(size, size)
+    return SurfacePanel(name, grids[0], arrows, grids[1], decision.rule)
 
 
 def _check_models(methods: dict[str, list[Result]]) -> None:
@@ -164,13 +169,13 @@ def draw_surface(info: SurfaceInfo, axes: Sequence[Axes] | None = None) -> tuple
 
 def _decision(ax: Axes, info: SurfaceInfo, panel: SurfacePanel) -> None:
     """The line where the decision turns, if it does so here."""
-    if panel.confidence.min() < panel.threshold <= panel.confidence.max():
+    if panel.accepted.any() and not panel.accepted.all():
         for width, colour in ((2.6, WHITE), (1.2, BLACK)):
             ax.contour(
-                info.along, info.up, panel.confidence >= panel.threshold, levels=[0.5],
+                info.along, info.up, panel.accepted, levels=[0.5],
                 colors=colour, linewidths=width, linestyles="--" if colour == BLACK else "-",
             )  # fmt: skip
-        decision = f"decision: yes from {panel.threshold:g}"
+        decision = f"decision: yes {panel.rule}"
         ax.plot([], [], color=BLACK, linewidth=1.2, linestyle="--", label=decision)
 
 

@@ -63,7 +63,7 @@ def sweep_info(
     words = safety_words(first, safety, sigma)
     return SweepInfo(
         {name: _line(result, safety, sigma) for name, result in named.items()},
-        {name: r.max_confidence.confidence for name, r in named.items() if _ends(r)},
+        {name: r.max_confidence.most for name, r in named.items() if _ends(r)},
         first.decision_threshold,
         words,
         safety == "noise",

@@ -45,7 +45,7 @@ class WaterfallInfo:
     labels: tuple[str, ...]
     shares: Floats  # of each label, adding up to the change
     score: str  # what the score is: "confidence", "log-odds"
-    threshold: float  # the score from which on the decision is yes
+    threshold: float | None  # the score of the decision; None where a class is to win
     wanted: Any
     note: str
     by: str  # what the change is split by: "rule" or "feature"
@@ -56,10 +56,11 @@ def waterfall_info(explanation: Explanation, most: int = MOST) -> WaterfallInfo:
     explained(explanation)
     labels, values = _told(explanation, explanation.bars[:, None], most)
     start, end = explanation.start, explanation.end
+    to_win = any(p.target is not None and p.target.mode == "wins" for p in (start, end))
     return WaterfallInfo(
         (start.name, explanation.ends[0]), (end.name, explanation.ends[1]),
         (start.formatted(explanation.threshold), end.formatted(explanation.threshold)),
-        labels, values[:, 0], explanation.score, explanation.level,
+        labels, values[:, 0], explanation.score, None if to_win else explanation.level,
         explanation.points.recourse.wanted, explanation.note, explanation.by,
     )  # fmt: skip
 
@@ -134,12 +135,12 @@ def draw_waterfall(info: WaterfallInfo, ax: Axes | None = None) -> Axes:
             (3, 0), textcoords="offset points", va="center", fontsize=SMALL, fontweight="bold",
             bbox=CLEAR,
         )  # fmt: skip
-    ax.axvline(
-        info.threshold, color=BLACK, linestyle="--", linewidth=1.0, zorder=2, label="decision"
-    )
+    lines = [] if info.threshold is None else [info.threshold]
+    for line in lines:
+        ax.axvline(line, color=BLACK, linestyle="--", linewidth=1.0, zorder=2, label="decision")
     ax.set_yticks(range(rows), [info.start[0], *info.labels, info.end[0]], fontsize=SMALL)
     ax.invert_yaxis()
-    reach = [0.0, *begins, *ends, *((1.0,) if plain else (info.start[1], info.threshold))]
+    reach = [0.0, *begins, *ends, *((1.0,) if plain else (info.start[1], *lines))]
     least, most = min(reach), max(reach)
     ax.set_xlim(least, most + (most - least) * (0.08 * (most > 1.0) if plain else 0.3))
     ax.set_xlabel(f"{info.score} {'in' if plain else 'of'} class {info.wanted!r}")

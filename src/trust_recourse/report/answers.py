@@ -53,6 +53,8 @@ def how_far(result: Result, seconds: float = SECONDS) -> dict[str, Any] | None:
     return {
         "max_confidence": {
             "confidence": max_confidence.confidence,
+            "most": max_confidence.most,
+            "worth": max_confidence.worth,
             "cost": max_confidence.cost,
             "proved": max_confidence.status == "optimal",
             **_moved(max_confidence),
@@ -121,7 +123,8 @@ def steps(recourse: Recourse, x: Any, stairs: pd.DataFrame) -> dict[str, Any]:
     return {
         "person": before,
         "wanted": recourse.wanted,
-        "complete": stairs.attrs["complete"],
+        **{name: stairs.attrs[name] for name in ("complete", "resolution", "from", "to")},
+        "ended_by": stairs.attrs["ended_by"],
         "steps": told,
     }
 

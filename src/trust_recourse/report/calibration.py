@@ -30,7 +30,8 @@ class Calibration:
 
     `ece` is over ten bins of equal count; of confidences that are right, `by_chance` is exceeded
     once in 40. The bin, of equal width, is an example: `said` is its mean confidence and `came` the
-    share that came true, of `count` rows; `clear` says that chance does not explain its gap.
+    share that came true, of `count` rows; where confidences are right it lies from `low` to `high`
+    19 times in 20; `clear` says that chance does not explain its gap, beside those of all bins.
     """
 
     verdict: Verdict
@@ -42,18 +43,22 @@ class Calibration:
     count: int
     clear: bool
     rows: int
+    low: float
+    high: float
 
     @property
     def sentence(self) -> str:
         """Whether the confidence can be promised, in words."""
-        told = f"of those told {self.bin}, {self.came:.2f} came true (n = {self.count})"
+        told = f"of those told {self.bin}, {self.came:.2f} came true (n = {self.count}); "
         error = f"calibration error {self.ece:.3f}, by chance alone up to {self.by_chance:.3f}"
         if self.verdict == "calibrated":
-            return f"The confidence can be promised: {told}; {error}."
+            return f"The confidence can be promised: {told * (self.count >= FULL)}{error}."
         if self.verdict == "miscalibrated":
-            told = told.replace(self.bin, f"{self.bin} ({self.said:.2f} on average)")
-            told = f"{told}, beyond chance; " if self.clear else ""
-            return f"The confidence cannot be promised: {told}{error}."
+            told = (
+                f"of those told {self.bin} ({self.said:.2f} on average), {self.came:.2f} came "
+                f"true, by chance alone {self.low:.2f} to {self.high:.2f} (n = {self.count}); "
+            )
+            return f"The confidence cannot be promised: {told * self.clear}{error}."
         return (
             f"{self.rows} rows are too few to tell whether the confidence can be promised: {error}."
         )
@@ -112,7 +117,8 @@ def check_calibration(
 
     Outcomes are drawn from the probabilities themselves, 1000 times. They are miscalibrated if the
     calibration error, or the greatest standardised gap of a bin with at least 20 rows, is beyond
-    what 97.5 % of the draws show, and so large that it matters (0.02, or 0.05 in the bin). Right
+    what 97.5 % of the draws show, and so large that it matters (0.02, or 0.05 in the bin). A bin of
+    fewer rows is no evidence, and no sentence rests on it. Right
     ones are called so about once in 20 times. Where chance alone shows an error above 0.08, rows
     that look right prove nothing.
 
@@ -124,7 +130,7 @@ def check_calibration(
     came, said = _checked(y, p, BINS)
     rng, curve = np.random.default_rng(random_state), reliability_curve(came, said)
     ece, by_chance = _error(came, said, rng)
-    worst, beyond = _worst(came, said, curve, rng)
+    worst, beyond, chance = _worst(came, said, curve, rng)
     verdict: Verdict = "too few rows" if by_chance > COARSE else "calibrated"
     above = (curve["confidence"] >= threshold).to_numpy()
     told = str(curve["count"][above if above.any() else ~above].idxmax())
@@ -132,7 +138,11 @@ def check_calibration(
         verdict, told = "miscalibrated", worst
     seen = dict(zip(curve.index, curve.to_numpy().tolist(), strict=True))
     mean, share, count = seen[told]
-    return Calibration(verdict, ece, by_chance, told, mean, share, int(count), beyond, len(said))
+    room = float(chance[list(seen).index(told)] / count)
+    return Calibration(
+        verdict, ece, by_chance, told, mean, share, int(count), beyond, len(said),
+        max(mean - room, 0.0), min(mean + room, 1.0),
+    )  # fmt: skip
 
 
 def _error(came: Floats, said: Floats, rng: np.random.Generator) -> tuple[float, float]:
@@ -143,15 +153,21 @@ def _error(came: Floats, said: Floats, rng: np.random.Generator) -> tuple[float,
 
 def _worst(
     came: Floats, said: Floats, curve: pd.DataFrame, rng: np.random.Generator
-) -> tuple[str, bool]:
-    """The bin that is off most beside its standard deviation, and whether that is no chance."""
+) -> tuple[str, bool, Floats]:
+    """The bin that is off most beside its standard deviation, and whether that is no chance.
+
+    Of bins with rows enough to judge by, if any has; and how far chance alone takes each.
+    """
     gaps, drawn, spread = _gaps(came, said, _binned(said, BINS, "uniform")[0], rng)
+    chance = np.quantile(drawn, 0.95, axis=1, method="higher")
     full = (curve["count"] >= FULL).to_numpy()
-    full = full if full.any() else np.ones(len(full), dtype=bool)
     off = np.where(full, gaps / spread, 0.0)
     at = int(off.argmax())
+    if not full.any():
+        return str(curve.index[at]), False, chance
     clear = off[at] > _end((drawn / spread[:, None])[full].max(axis=0))
-    return str(curve.index[at]), bool(clear and gaps[at] / curve["count"].iloc[at] > SLIGHT_GAP)
+    matters = gaps[at] / curve["count"].iloc[at] > SLIGHT_GAP
+    return str(curve.index[at]), bool(clear and matters), chance
 
 
 def _checked(y: ArrayLike, p: ArrayLike, bins: int) -> tuple[Floats, Floats]:

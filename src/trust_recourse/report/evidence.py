@@ -128,8 +128,9 @@ class _EvidenceFacts:
 
     def sure(self, confidence: float) -> str:
         """A confidence rounded down, told from what a yes takes and from what was asked for."""
-        levels = (target.interval[0] for target in self.result.status)
-        return floored(confidence, (self.recourse.decision_threshold, *levels), digits=4)
+        targets = (self.result.decision, *self.result.status)
+        levels = (target.interval[0] for target in targets if target.mode != "wins")
+        return floored(confidence, levels, digits=4)
 
     def first(self, target: Target) -> Option | None:
         """The first option for a target that changes anything."""

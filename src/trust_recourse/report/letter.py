@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from trust_recourse.question import Option, Status, Target
+from trust_recourse.question import Option, Reach, Status, Target
 from trust_recourse.report.confidence import level, out_of_100
 from trust_recourse.report.content import Document, Printed, blocks, clean, day
 from trust_recourse.report.reasons import Reason, reasons
@@ -166,7 +166,8 @@ class _LetterFacts:
         result = titled(result, cut)
         self.result, self.time_limit = result, time_limit
         self.recourse, self.schema = result.recourse, result.recourse.schema
-        self.confidence, self.threshold = result.confidence, self.recourse.decision_threshold
+        self.confidence, self.decision = result.confidence, result.decision
+        self.wins = self.decision.mode == "wins"
         self.extra = result.extra_constraints
         action_set = self.schema.action_set(result.factual)
         held = zip(self.schema, action_set.actions, strict=True)
@@ -177,7 +178,7 @@ class _LetterFacts:
         ]
         self.accepted = not result.refused
         self.chosen = self._chosen(result.options)
-        self.furthest: Option | None = None
+        self.furthest: Reach | None = None
         if not (self.accepted or self.chosen or self.extra):
             self._look_further()
         way = next(iter(self.chosen), self.furthest)
@@ -189,7 +190,7 @@ class _LetterFacts:
     def proved(self) -> bool:
         """Whether the first offer is proved to be the smallest change."""
         first = self.chosen[0]
-        smallest = first.status is Status.OPTIMAL and first.target.mode == "at_least"
+        smallest = first.status is Status.OPTIMAL and first.target.mode != "band"
         return smallest and first is not self.furthest and not self.extra
 
     @property
@@ -199,29 +200,41 @@ class _LetterFacts:
         return [
             (target, status is Status.INFEASIBLE)
             for target, status in self.result.status.items()
-            if target.mode == "at_least" and status in none
+            if target.mode != "band" and status in none
         ]
 
     @property
     def impossible(self) -> bool:
         """Whether it is proved that nothing makes it a yes."""
-        return any(proved and target.confidence <= self.threshold for target, proved in self.unmet)
+        return any(proved and self._is_less(target) for target, proved in self.unmet)
 
     @property
     def reached(self) -> float:
         """The confidence of the furthest within reach."""
-        return self._confidence(cast("Option", self.furthest))
+        furthest = cast("Reach", self.furthest)
+        return furthest.most if self.less else self._confidence(furthest)
+
+    @property
+    def less(self) -> float | None:
+        """The confidence of the moves that matter, where they are told not to be all."""
+        furthest = cast("Reach", self.furthest)
+        then = self._confidence(furthest)
+        return None if out_of_100(then) == out_of_100(furthest.most) else then
 
     @property
     def moves(self) -> list[str]:
         """The changes of the furthest within reach."""
-        changes = self._offer(cast("Option", self.furthest)).changes
-        return [f"{self.schema[name].title} from {a} to {b}" for name, (a, b) in changes.items()]
+        furthest = cast("Reach", self.furthest)
+        changes, each = self._offer(furthest).changes, furthest.worth
+        return [
+            f"{self.schema[name].title} from {a} to {b} (worth {_points(each[name])})"
+            for name, (a, b) in changes.items()
+        ]
 
     def written(self, confidence: float) -> str:
         """A confidence in words, told from what a yes takes and from what was asked for."""
-        levels = [self.threshold, *(t.interval[0] for t in self.result.status)]
-        told = out_of_100(confidence, levels)
+        targets = (self.decision, *self.result.status)
+        told = out_of_100(confidence, [t.interval[0] for t in targets if t.mode != "wins"])
         return f"{told if told != '0' or not confidence else 'less than 1'} out of 100"
 
     def table(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
@@ -230,7 +243,7 @@ class _LetterFacts:
         now = {name: own for offer in offers for name, (own, _) in offer.changes.items()}
         rows = [
             (
-                self.schema[name].title,
+                self.schema[name].heading,
                 own,
                 *(o.changes[name][1] if name in o.changes else "as now" for o in offers),
             )
@@ -263,15 +276,17 @@ class _LetterFacts:
 
     def _look_further(self) -> None:
         """Where nothing asked for is a yes: the cheapest yes, and the furthest within reach."""
-        result, line = self.result, self.threshold
+        result = self.result
         exact = result.engine == "exact"
         known = any(
-            target.confidence <= line and (proved or not exact) for target, proved in self.unmet
+            self._is_less(target) and (proved or not exact) for target, proved in self.unmet
         )
         yes: Sequence[Option] = ()
         if not known:
             asked = replace(
-                result.question.without_rules, confidence=(line,), mode="at_least", n_options=1,
+                result.question.without_rules,
+                confidence=() if self.wins else (self.decision.confidence,),
+                mode=self.decision.mode, n_options=1,
                 engine=result.engine, time_limit=self.time_limit if exact else None,
             )  # fmt: skip
             yes = self.recourse.ask(result.factual, asked).options
@@ -282,13 +297,21 @@ class _LetterFacts:
 
     def _chosen(self, options: Sequence[Option]) -> list[Option]:
         """The options worth telling: those that make it a yes, or a firmer one; cheapest first."""
-        least = math.nextafter(self.confidence, 2.0) if self.accepted else self.threshold
-        better = [o for o in options if o.changes and self._confidence(o) >= least]
+        better = [o for o in options if o.changes and self._better(o)]
         kept: list[Option] = []
         for option in sorted(better, key=lambda o: o.cost):
             if not any(self._needless(option, other) for other in kept):
                 kept.append(option)
         return kept
+
+    def _better(self, option: Option) -> bool:
+        codes = self.schema.action_set(option.x).own
+        yes = self.recourse.accepts(codes, self.decision)
+        return yes and (not self.accepted or self._confidence(option) > self.confidence)
+
+    def _is_less(self, target: Target) -> bool:
+        """Whether a target asks for no more than the decision."""
+        return self.wins or target.confidence <= self.decision.confidence
 
     def _needless(self, option: Option, other: Option) -> bool:
         """Whether an option asks for all that a cheaper one does, and is no more confident."""
@@ -309,6 +332,12 @@ class _LetterFacts:
 
 
 # ---------------------------------------------------------------- words
+
+
+def _points(confidence: float) -> str:
+    """How much a move adds, out of 100."""
+    told = f"{100.0 * confidence:.0f}"
+    return f"{told} point{'s' * (told != '1')}"
 
 
 def cut(text: str, most: int = KEPT) -> str:

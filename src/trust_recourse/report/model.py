@@ -11,7 +11,7 @@ import importlib.util
 import math
 import numbers
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any, cast
@@ -48,6 +48,12 @@ Splits = list[tuple[Ints, Ints]]
 TITLES = {
     "auc": "AUC", "accuracy": "accuracy", "log_loss": "log-loss", "brier": "Brier", "ece": "ECE",
 }  # fmt: skip
+WHOLE = {"accuracy": "accuracy", "log_loss": "log-loss"}  # of all classes together
+COMMONEST = "the commonest class"  # for every row; its log-loss is that of the classes' shares
+CLASSES = {
+    "auc": "AUC", "log_loss": "log-loss", "brier": "Brier", "ece": "ECE", "precision": "precision",
+    "recall": "recall", "count": "rows",
+}  # fmt: skip
 SPREAD = "mean ± standard deviation over the folds, ECE over all rows; "
 BETTER = "AUC and accuracy are better high, the others low"
 CURVES = "Reliability: the mean probability in a bin, and the share that was of the class."
@@ -58,7 +64,8 @@ UNSUSPICIOUS = (
     "Nothing in the table looks wrong: no leak, code for missing, id, constant column, or effect "
     "against the schema's directions was found."
 )
-EACH = "Each class against all others:"
+TOGETHER = "All {} classes together, each row given the likeliest:"
+EACH = "Each class against all others; precision and recall of the likeliest:"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -71,8 +78,10 @@ class ModelReport:
     each model by name whether its confidence can be promised. `reliability` has a row per model and
     bin of equal width, `confusion` one per model and class with the rows accepted at the
     `decision_threshold` and those refused, `by_class` one per model and class with the scores of
-    that class against all others; each over all rows. `label` is the class that the probabilities
-    are of. `suspicions` are what looks wrong in the table.
+    that class against all others, and how often it is the likeliest rightly; each over all rows.
+    `label` is the class that the probabilities are of. `overall` has accuracy and log-loss of all
+    classes together, as `scores`, with a last row for the commonest class. `suspicions` are what
+    looks wrong in the table.
 
     `protected` says of each protected feature of the model's schema how many of the folds' models
     use it, and what it does to the confidence of the rows held out. `fixed` says that the model,
@@ -88,6 +97,7 @@ class ModelReport:
     calibration: dict[str, Calibration]
     confusion: pd.DataFrame
     by_class: pd.DataFrame
+    overall: pd.DataFrame
     suspicions: tuple[Suspicion, ...]
     remedy: str  # for a confidence that cannot be promised
     protected: tuple[Use, ...] = ()
@@ -123,12 +133,25 @@ class ModelReport:
 
     def summary(self) -> pd.DataFrame:
         """Write the scores as text, `mean±std`, and the calibration error over all rows."""
-        told = self.scores.map("{:.3f}".format)
-        each = {t: told[s, "mean"] for s, t in TITLES.items()}
-        if self.folds > 1:
-            each = {t: each[t] + "±" + told[s, "std"] for s, t in TITLES.items()}
+        each = self._written(self.scores, TITLES)
         over_all = {name: f"{one.ece:.3f}" for name, one in self.calibration.items()}
-        return pd.DataFrame(each | {TITLES["ece"]: pd.Series(over_all)}, index=self.scores.index)
+        return each.assign(**{TITLES["ece"]: pd.Series(over_all)})
+
+    def overall_summary(self) -> pd.DataFrame:
+        """Write accuracy and log-loss of all classes together as text, `mean±std`."""
+        return self._written(self.overall, WHOLE)
+
+    def _written(self, scores: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame:
+        told = scores.map("{:.3f}".format)
+        each = {title: told[score, "mean"] for score, title in titles.items()}
+        if self.folds > 1:
+            each = {title: each[title] + "±" + told[s, "std"] for s, title in titles.items()}
+        return pd.DataFrame(each, index=scores.index)
+
+    @property
+    def many(self) -> int:
+        """How many classes there are."""
+        return int(self.by_class.index.get_level_values("class").nunique())
 
     def plot(self) -> Figure:
         """Draw what each model said, beside what came true."""
@@ -148,12 +171,18 @@ class ModelReport:
             "decision_threshold": self.decision_threshold,
             "confusion": _by_model(self.confusion),
             "by_class": _by_model(self.by_class),
+            "overall": {
+                m: {s: _numbers(self.overall.loc[m, s]) for s in WHOLE} for m in self.overall.index
+            },
             "suspicions": [each.to_dict() for each in self.suspicions],
             "protected": [use.to_dict() for use in self.protected],
         }
 
     def parts(self) -> Iterator[str | pd.DataFrame]:
         """Yield the report's sentences and tables, in the order of reading."""
+        if self.many > 2:
+            yield TOGETHER.format(self.many)
+            yield self.overall_summary()
         yield f"Class {self.label}: {self.asked}.\n{self.legend}"
         yield self.summary()
         yield self.promise
@@ -163,9 +192,9 @@ class ModelReport:
             yield UNSUSPICIOUS
         yield CONFUSED.format(self.decision_threshold)
         yield self.confusion.loc[self.scores.index[0]]
-        if self.by_class.index.get_level_values("class").nunique() > 2:
+        if self.many > 2:
             yield EACH
-            yield self.by_class.round(3)
+            yield self.by_class.rename(columns=CLASSES).round(3)
         yield CURVES
         yield self.reliability.round(3)
         for use in self.protected:
@@ -334,6 +363,7 @@ def _report(table: _Table, splits: Splits) -> ModelReport:
         },
         confusion=_stacked({name: _confusion(table, p[:, at], held) for name, p in said.items()}),
         by_class=_stacked({name: _each(table, p, held) for name, p in said.items()}),
+        overall=_overall(table, said, splits),
         suspicions=tuple(suspicions(table.codes, came, table.schema, table.label)),
         remedy=_remedy(table.model, len(table.classes) > 2),
         protected=_used(table, own, splits), fixed=table.fixed,
@@ -401,8 +431,30 @@ def _classes(y: Any, rows: int) -> tuple[NDArray[Any], Ints]:
 
 
 def _scores(came: Ints, p: Floats, splits: Splits) -> dict[tuple[str, str], float]:
-    table = pd.DataFrame(_scored(came[held], p[held]) for _, held in splits)
-    return {(s, part): float(table[s].agg(part)) for s in TITLES for part in ("mean", "std")}
+    return _spread([_scored(came[held], p[held]) for _, held in splits])
+
+
+def _spread(folds: list[dict[str, float]]) -> dict[tuple[str, str], float]:
+    table = pd.DataFrame(folds)
+    return {(s, part): float(table[s].agg(part)) for s in folds[0] for part in ("mean", "std")}
+
+
+def _overall(table: _Table, said: dict[str, Floats], splits: Splits) -> pd.DataFrame:
+    """Accuracy and log-loss of all classes together, beside the shares of what was learnt from."""
+    size, shares = len(table.classes), np.zeros((len(table.target), len(table.classes)))
+    for learnt, held in splits:
+        shares[held] = np.bincount(table.target[learnt], minlength=size) / len(learnt)
+    each = {
+        name: _spread([_together(table.target[held], p[held]) for _, held in splits])
+        for name, p in (said | {COMMONEST: shares}).items()
+    }
+    return pd.DataFrame.from_dict(each, orient="index").rename_axis("model")
+
+
+def _together(target: Ints, p: Floats) -> dict[str, float]:
+    whole = p / p.sum(axis=1, keepdims=True)  # single precision leaves them 1 but for rounding
+    loss = log_loss(target, whole, labels=np.arange(p.shape[1]))
+    return {"accuracy": accuracy_score(target, p.argmax(axis=1)), "log_loss": loss}
 
 
 def _scored(came: Ints, p: Floats) -> dict[str, float]:
@@ -426,9 +478,17 @@ def _confusion(table: _Table, p: Floats, held: Ints) -> pd.DataFrame:
 
 
 def _each(table: _Table, p: Floats, held: Ints) -> pd.DataFrame:
-    rows = [_scored((table.target[held] == at).astype(np.intp), p[held, at])
-            for at in range(len(table.classes))]  # fmt: skip
-    return pd.DataFrame(rows, index=pd.Index(table.classes, name="class"))
+    """The scores of each class against all others, and how often the likeliest is right."""
+    rows, likeliest = [], p[held].argmax(axis=1)
+    for at in range(len(table.classes)):
+        came, given = table.target[held] == at, likeliest == at
+        right = int((came & given).sum())
+        more = {
+            "precision": right / given.sum() if given.any() else 0.0,
+            "recall": right / came.sum(), "count": int(came.sum()),
+        }  # fmt: skip
+        rows.append(_scored(came.astype(np.intp), p[held, at]) | more)
+    return pd.DataFrame(rows, index=pd.Index(table.classes, name="class"))[[*CLASSES]]
 
 
 def _remedy(model: Any, several: bool) -> str:

@@ -16,6 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 from trust_recourse.report.baselines import NUMBERS, regression
 from trust_recourse.schema import Feature, Schema
 from trust_recourse.schema.scalars import plain
+from trust_recourse.schema.sentinels import sentinels
 from trust_recourse.wording import written
 
 Floats = NDArray[np.float64]
@@ -26,9 +27,6 @@ LEAK = 0.99  # AUC of a column alone
 FEWEST = 10  # rows of the smaller class, for a column to be judged by
 LOOKED_AT = 20_000  # rows, of many
 FEW = 20  # rows whose values may all differ by chance
-CODES = (-1, -7, -8, -9, -99, -999, -9999, 666, 777, 888, 999, 9999, 99999, 999999)
-TOGETHER = 3  # codes at one end
-DISTINCT = 8  # other values, for one that is no usual code to stand apart
 OTHERS = (0.01, 100)  # the share, and the rows, of a column that is not nearly constant
 CONTRARY, CLEAR = 0.05, 3.29  # how far an AUC is on the wrong side of ½, also in its deviations
 ORDERED = (*NUMBERS, "ordinal", "boolean")
@@ -173,12 +171,10 @@ def _id(feature: Feature, column: Floats) -> Iterator[Suspicion]:
 
 
 def _sentinel(feature: Feature, column: Floats) -> Iterator[Suspicion]:
-    known = column[~np.isnan(column)]
-    values, counts = np.unique(known, return_counts=True)
-    below = [-value for value in _apart(-values[::-1], counts[::-1])]
-    own = _below_zero(values) or _apart(values, counts) or sorted(below)
+    own = sentinels(column)
     if not own:
         return
+    values, counts = np.unique(column[~np.isnan(column)], return_counts=True)
     rest, many = values[~np.isin(values, own)], int(counts[np.isin(values, own)].sum())
     named = ", ".join(map(written, own))
     yield Suspicion(
@@ -189,25 +185,6 @@ def _sentinel(feature: Feature, column: Floats) -> Iterator[Suspicion]:
         f"missing: [{named}]",
         tuple(own),
     )  # fmt: skip
-
-
-def _below_zero(values: Floats) -> list[float]:
-    """The usual codes, where nothing else is below 0 and something is above."""
-    below = values[values < 0].tolist()
-    return below if set(below) <= set(CODES) and (values > 1).any() else []
-
-
-def _apart(values: Floats, counts: Ints) -> list[float]:
-    """The greatest values, each repeated, that lie further from all others than these spread."""
-    for at in range(len(values) - 1, max(len(values) - 1 - TOGETHER, 2), -1):
-        usual = np.isin(abs(values[at:]), CODES)
-        if (counts[at:] < np.where(usual, 2, 3)).any():
-            return []
-        if not usual.all() and at < DISTINCT:
-            continue
-        if values[at] - values[at - 1] > values[at - 1] - values[0]:
-            return [*values[at:].tolist()]
-    return []
 
 
 # ---------------------------------------------------------------- beside the schema

@@ -13,6 +13,7 @@ from __future__ import annotations
 from trust_recourse.schema.actions import FeatureActions
 from trust_recourse.schema.errors import SchemaError
 from trust_recourse.schema.feature import Feature
+from trust_recourse.schema.groups import FewChange, OneOf, Together
 from trust_recourse.schema.lifted import Lifted
 from trust_recourse.schema.relations import AtMost, Implication, Relation
 from trust_recourse.schema.table import ActionSet, Schema
@@ -22,9 +23,12 @@ __all__ = [
     "AtMost",
     "Feature",
     "FeatureActions",
+    "FewChange",
     "Implication",
     "Lifted",
+    "OneOf",
     "Relation",
     "Schema",
     "SchemaError",
+    "Together",
 ]

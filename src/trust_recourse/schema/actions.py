@@ -22,7 +22,8 @@ class FeatureActions:
 
     Allowed are the person's own value, always, and the destinations: `choices` where there are
     any, else the multiples of `step` (counted from 0) within [lower, upper], or that whole
-    interval when step is None. `never` holds numbers that mean missing, so are no destination.
+    interval when step is None. `never` holds numbers that mean missing, so are no destination, and
+    nothing within `hole`, an open interval, is one.
 
     >>> FeatureActions(own=0.34, lower=0.0, upper=1.0, step=0.1).nearest(0.4, 0.9)
     0.5
@@ -34,6 +35,7 @@ class FeatureActions:
     step: float | None = None
     choices: tuple[float, ...] | None = None
     never: tuple[float, ...] = ()
+    hole: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         # One NaN object for all, so that equal moves compare equal.
@@ -46,7 +48,12 @@ class FeatureActions:
         if self.choices is not None:
             return value in self.choices
         within = self.lower <= value <= self.upper and math.isfinite(value)
-        return within and value not in self.never and multiple_below(self.step, value) == value
+        return within and not self._barred(value) and multiple_below(self.step, value) == value
+
+    def _barred(self, value: float) -> bool:
+        """Whether a number within the bounds is no destination."""
+        inside = self.hole is not None and self.hole[0] < value < self.hole[1]
+        return inside or value in self.never
 
     def nearest(self, a: float, b: float) -> float | None:
         """Find the allowed value in (a, b] nearest to own (of two, the smaller), or None.
@@ -91,10 +98,13 @@ class FeatureActions:
         if a >= low and a > -INF:
             low = math.nextafter(a, INF)
         low, high = multiple_above(self.step, low), multiple_below(self.step, high)
-        while low in self.never and low <= high:
-            low = multiple_above(self.step, math.nextafter(low, INF))
-        while high in self.never and low <= high:
-            high = multiple_below(self.step, math.nextafter(high, -INF))
+        below, above = self.hole or (INF, -INF)
+        while self._barred(low) and low <= high:
+            past = above if below < low < above else math.nextafter(low, INF)
+            low = multiple_above(self.step, past)
+        while self._barred(high) and low <= high:
+            past = below if below < high < above else math.nextafter(high, -INF)
+            high = multiple_below(self.step, past)
         return (low, high) if low <= high else None
 
     @property
@@ -117,7 +127,12 @@ class FeatureActions:
             below = self.destinations(-INF, math.nextafter(narrower.lower, -INF))
         if narrower.upper < INF:
             above = self.destinations(narrower.upper, INF)
-        return any(ends not in (None, (self.own, self.own)) for ends in (below, above))
+        inside = None
+        if narrower.hole is not None and self.hole is None:
+            first, last = narrower.hole
+            sides = (first, math.nextafter(self.own, -INF)), (self.own, math.nextafter(last, -INF))
+            inside = next(filter(None, (self.destinations(*side) for side in sides)), None)
+        return any(ends not in (None, (self.own, self.own)) for ends in (below, above, inside))
 
     def count(self) -> float:
         """Count the destinations; infinite where there is no list of them."""
@@ -138,6 +153,8 @@ class FeatureActions:
             found = np.array(ends[:1]) if ends[0] == ends[1] else self._multiples(*ends, limit)
         if self.never:
             found = found[~np.isin(found, self.never)]
+        if self.hole is not None:
+            found = found[(found <= self.hole[0]) | (found >= self.hole[1])]
         at = int(found.searchsorted(self.own))
         return found if self.own in found[at : at + 1] else np.insert(found, at, self.own)
 

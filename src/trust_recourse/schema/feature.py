@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from pandas.api.types import infer_dtype
 
 from trust_recourse.schema.actions import FeatureActions
+from trust_recourse.schema.derived import Formula
 from trust_recourse.schema.errors import SchemaError
 from trust_recourse.schema.scalars import (
     BLANKS,
@@ -38,10 +40,11 @@ _MEANINGLESS: dict[str, tuple[str, ...]] = {
     "number": ("values",),
     "integer": ("values",),
     "ordinal": (),
-    "category": ("lower", "upper", "step", "direction", "max_change", "monotone"),
-    "boolean": ("values", "lower", "upper", "step", "max_change"),
+    "category": ("lower", "upper", "step", "direction", "max_change", "min_change", "monotone"),
+    "boolean": ("values", "lower", "upper", "step", "max_change", "min_change"),
 }
 _NUMBERS_HELD = ("integer", "floating", "mixed-integer-float", "decimal", "boolean", "empty")
+ANY = "*"  # stands for any value of a forbidden move
 _SCALARS = frozenset((str, int, float, bool, np.int64, np.float64, np.bool_))
 
 
@@ -75,6 +78,13 @@ class Feature:
         mutable     false: it never moves
         direction   increase or decrease: the only way it may move
         max_change  the furthest it may move, in its own units (levels, for an ordinal)
+        min_change  the least move worth asking for, in its own units; staying is no move
+        derived     how it follows from other columns, computed and not chosen: `loan / price`, sums
+                    and differences with weights, min(a, b), max(a, b); or `moves by 0.5 * loan`,
+                    from its own value on. It is rounded to its step, costs nothing, and its bounds
+                    hold for what is computed
+        forbidden   moves that are ruled out, each as `Master -> Bachelor`, of a category or an
+                    ordinal; * stands for any value
         weight      a change is multiplied by it in the cost
         protected   true: known to the report and the audit, so it never moves; in a letter it is a
                     reason only after a review
@@ -99,6 +109,9 @@ class Feature:
     protected: bool = False
     missing: tuple[Value | None, ...] = ()
     monotone: Monotone | None = None
+    min_change: float | None = None
+    forbidden: tuple[str, ...] = ()
+    derived: str = ""
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name.strip():
@@ -111,7 +124,8 @@ class Feature:
             self._expect_one_of("direction", get_args(Direction))
         if self.monotone is not None:
             self._expect_one_of("monotone", get_args(Monotone))
-        for field, kind in {"unit": str, "label": str, "mutable": bool, "protected": bool}.items():
+        texts, truths = ("unit", "label", "derived"), ("mutable", "protected")
+        for field, kind in {**dict.fromkeys(texts, str), **dict.fromkeys(truths, bool)}.items():
             self._set(field, plain(getattr(self, field)))
             if not isinstance(getattr(self, field), kind):
                 self._fault(field, "text" if kind is str else "true or false")
@@ -119,6 +133,10 @@ class Feature:
         self._settle_missing()
         self._settle_amounts()
         self._settle_bounds()
+        self._settle_forbidden()
+        if self.derived and (not self.numeric or self.min_change is not None):
+            self._fault("derived", "nothing, unless it is a number or an integer of any change")
+        _ = self.formula  # which reads it
 
     def _fault(self, field: str, expected: str) -> NoReturn:
         given = getattr(self, field)
@@ -163,10 +181,11 @@ class Feature:
         self._set("missing", codes)
 
     def _settle_amounts(self) -> None:
-        whole = {"ordinal": ("step", "max_change"), "integer": ("step",)}.get(self.kind, ())
-        for field in ("scale", "weight", "step", "max_change"):
+        levels = ("step", "max_change", "min_change")
+        whole = {"ordinal": levels, "integer": ("step",)}.get(self.kind, ())
+        for field in ("scale", "weight", *levels):
             given = getattr(self, field)
-            if given is None and field in ("step", "max_change"):
+            if given is None and field in levels:
                 continue
             given = plain(given)  # a NaN is no number, so it becomes None and is refused
             if not is_number(given) or given <= 0:
@@ -176,6 +195,14 @@ class Feature:
             self._set(field, float(given))
         if self.kind == "integer" and self.step is None:
             self._set("step", 1.0)
+        if self.min_change is not None and self.min_change > (self.max_change or INF):
+            self._fault("min_change", f"at most max_change, which is {self.max_change!r}")
+
+    def _settle_forbidden(self) -> None:
+        self._set("forbidden", tuple(map(str, scalars(self.forbidden))))
+        if self.forbidden and not self._listed:
+            self._fault("forbidden", f"nothing: it has no meaning for kind {self.kind}")
+        _ = self._forbidden  # which reads them
 
     def _settle_bounds(self) -> None:
         for field in ("lower", "upper"):
@@ -199,6 +226,19 @@ class Feature:
         return self.label or self.name
 
     @property
+    def heading(self) -> str:
+        """The title of a change of it, which says whether it follows from others."""
+        return f"{self.title} (follows)" if self.derived else self.title
+
+    @cached_property
+    def formula(self) -> Formula | None:
+        """How it follows from other columns, if it does."""
+        try:
+            return Formula.read(self.derived) if self.derived else None
+        except SchemaError as error:
+            raise SchemaError(f"feature {self.name!r}, field {error}") from None
+
+    @property
     def movable(self) -> bool:
         """Whether a change of it may ever be suggested."""
         return self.mutable and not self.protected
@@ -206,18 +246,19 @@ class Feature:
     @cached_property
     def bounds(self) -> tuple[float, float]:
         """Where moves may end, in encoded units; infinite where nothing limits them."""
-        least, most = (-INF, INF) if self._numeric else (0.0, self._size - 1.0)
-        at = float if self._numeric else self.values.index
+        least, most = (-INF, INF) if self.numeric else (0.0, self._size - 1.0)
+        at = float if self.numeric else self.values.index
         low = least if self.lower is None else float(at(self.lower))
         return low, most if self.upper is None else float(at(self.upper))
 
     @property
     def measure(self) -> tuple[Value, ...]:
         """What its codes count: two features with the same measure can be compared."""
-        return ("number",) if self._numeric else (self.kind, *self.values)
+        return ("number",) if self.numeric else (self.kind, *self.values)
 
     @property
-    def _numeric(self) -> bool:
+    def numeric(self) -> bool:
+        """Whether its codes are its values: a number or an integer."""
         return self.kind in ("number", "integer")
 
     @property
@@ -237,7 +278,7 @@ class Feature:
             return f"missing ({written(value) if isinstance(value, float) else value})"
         if self.kind == "boolean":
             return "yes" if value else "no"
-        if self._numeric:
+        if self.numeric:
             if not isinstance(value, (int, float)):
                 raise SchemaError(f"feature {self.name!r}: given {value!r}, expected a number")
             value = written(float(value), self.step)
@@ -245,7 +286,7 @@ class Feature:
 
     def describe_code(self, code: float) -> str:
         """Write an encoded value, such as a threshold, for people."""
-        if self._numeric or math.isnan(code):
+        if self.numeric or math.isnan(code):
             return self.describe(code)
         return self.describe(self.value_of(code))
 
@@ -261,12 +302,48 @@ class Feature:
         else:
             lows, highs, _ = zip(*self._limits(own), strict=True)
             lower, upper = max(lows), min(highs)
-        if self._numeric:
-            return FeatureActions(own, lower, upper, self.step, None, self._never)
+        if self.numeric:
+            return FeatureActions(own, lower, upper, self.step, None, self._never, self._hole(own))
         stride = self.step or 1.0
         every = map(float, range(self._size))
-        choices = tuple(c for c in every if c == own or (lower <= c <= upper and c % stride == 0))
+        choices = tuple(
+            c
+            for c in every
+            if c == own
+            or (lower <= c <= upper and c % stride == 0 and not any(self._ruled_out(own, c)))
+        )
         return FeatureActions(own, lower, upper, self.step, choices)
+
+    def _hole(self, own: float) -> tuple[float, float] | None:
+        """Between what a move would be too small to ask for."""
+        if self.min_change is None or math.isnan(own):
+            return None
+        return plus(own, -self.min_change), plus(own, self.min_change)
+
+    def _ruled_out(self, own: float, value: float) -> Iterator[str]:
+        """The rules, as sentences, that forbid this move though its end lies within the bounds."""
+        hole = self._hole(own)
+        if hole is not None and hole[0] < value < hole[1] and value != own:
+            yield "{title} must change by at least {least}, or stay"
+        if (own, value) in self._forbidden:
+            yield "{title} may not go from {own} to {value}"
+
+    @cached_property
+    def _forbidden(self) -> frozenset[tuple[float, float]]:
+        """The forbidden moves, from code to code."""
+        found: set[tuple[float, float]] = set()
+        for move in self.forbidden:
+            before, arrow, after = move.partition("->")
+            if not arrow:
+                self._fault("forbidden", "moves such as 'Master -> Bachelor'")
+            found.update(itertools.product(self._meant(before), self._meant(after)))
+        return frozenset(found)
+
+    def _meant(self, text: str) -> list[float]:
+        """The codes that one end of a forbidden move stands for."""
+        if text.strip() == ANY:
+            return [*map(float, range(self._size))]
+        return [self._code_by_value[self.read(text)]]
 
     def why_not(self, own: float, value: float) -> tuple[str, ...]:
         """Name every rule that moving from own to value breaks, as a sentence; none if allowed."""
@@ -275,18 +352,27 @@ class Feature:
             return ()
         if math.isnan(value) or value in actions.never:
             return (f"{self.title} may not become missing",)
-        if math.isinf(value) or not (self._numeric or value in range(self._size)):
+        if math.isinf(value) or not (self.numeric or value in range(self._size)):
             return (f"{self.title} has no value {written(value)}",)
         words = {
             "title": self.title,
             "lower": self.describe(self.lower),
             "upper": self.describe(self.upper),
             "change": self.amount(self.max_change or 0.0),
+            "least": self.amount(self.min_change or 0.0),
             "step": self.amount(self.step or 1.0),
+            "own": self.describe_code(own),
+            "value": self.describe_code(value),
         }
         rules = [rule for low, high, rule in self._limits(own) if not low <= value <= high]
+        rules += self._ruled_out(own, value)
         rules = rules or ["{title} must be a multiple of {step}"]
         return tuple(rule.format(**words) for rule in rules)
+
+    def must_follow(self, computed: float) -> str:
+        """The sentence that refuses another value than the computed one of a derived column."""
+        value = "nothing" if math.isnan(computed) else self.describe(computed)
+        return f"{self.title} follows from others ({self.derived}): it must be {value}"
 
     def _limits(self, own: float) -> Iterator[tuple[float, float, str]]:
         """Yield the rules on a destination: the interval that each leaves, and its sentence."""
@@ -327,7 +413,7 @@ class Feature:
         """Write codes in people's own values; NaN becomes the first missing code."""
         codes = self.check(codes)
         code = self.missing[0] if self.missing else None
-        if self._numeric:
+        if self.numeric:
             filled = np.where(np.isnan(codes), np.nan if code is None else float(code), codes)
             whole = self.kind == "integer" and not np.isnan(filled).any()
             return filled.astype(np.int64) if whole else filled
@@ -378,7 +464,7 @@ class Feature:
         word = text.strip()
         if word in self._by_text:
             return self._by_text[word]
-        if not word or (self._numeric and word.lower() in BLANKS):
+        if not word or (self.numeric and word.lower() in BLANKS):
             return None
         if word == "missing" and self.missing:
             return self.missing[0]
@@ -409,7 +495,7 @@ class Feature:
 
     def value_of(self, code: float) -> Any:
         """Write one code that is not missing in people's own values."""
-        if self._numeric:
+        if self.numeric:
             return int(code) if self.kind == "integer" else float(code)
         return (self.values or (False, True))[int(code)]
 
@@ -428,7 +514,7 @@ class Feature:
         """The least and the greatest code that has a meaning."""
         # From 2**53 on floats skip integers, so such a number (of an account, say) would change.
         most = {"number": INF, "integer": 2.0**53 - 1}.get(self.kind, self._size - 1.0)
-        return (-most if self._numeric else 0.0), most
+        return (-most if self.numeric else 0.0), most
 
     @cached_property
     def _never(self) -> tuple[float, ...]:

@@ -73,6 +73,12 @@ def _without_each(feature: Feature) -> Iterator[tuple[str, Feature]]:
     if feature.max_change is not None:
         most = feature.amount(feature.max_change)
         yield f"{feature.title} may change by more than {most}", replace(feature, max_change=None)
+    if feature.min_change is not None:
+        least = feature.amount(feature.min_change)
+        yield f"{feature.title} may change by less than {least}", replace(feature, min_change=None)
+    if feature.forbidden:
+        moves = ", ".join(feature.forbidden)
+        yield f"{feature.title} may go {moves}", replace(feature, forbidden=())
 
 
 def _ended(freed: Feature, before: FeatureActions, after: FeatureActions) -> Feature:

@@ -32,7 +32,9 @@ Row: TypeAlias = Sequence[float]  # a code of each
 Box: TypeAlias = Sequence[Floats]  # the codes that each may take, ascending, a missing one last
 Way: TypeAlias = Sequence[Floats]  # a gain for each of these codes
 
-NAME = r"(`(?:[^`]|``)+`|[\w.-]+)"  # of a feature, in the text of a relation
+_NAME = r"(?:`(?:[^`]|``)+`|[\w.-]+)"
+NAME = f"({_NAME})"  # of a feature, in the text of a relation
+LIST = rf"{_NAME}(?:\s*,\s*{_NAME})*"  # of several
 
 
 class Relation(ABC):
@@ -45,6 +47,9 @@ class Relation(ABC):
 
     forms: ClassVar[tuple[str, ...]]  # its text, by example
     pattern: ClassVar[re.Pattern[str]]  # and in general
+    by_value: ClassVar[bool] = (
+        True  # else it only limits which features change, and fewer always do
+    )
 
     @classmethod
     @abstractmethod
@@ -308,6 +313,17 @@ def quoted(name: str) -> str:
 def unquoted(name: str) -> str:
     """The name that `NAME` matched."""
     return name[1:-1].replace("``", "`") if name.startswith("`") else name
+
+
+def listed(names: Sequence[str]) -> str:
+    """Features' names in the text of a relation."""
+    return ", ".join(map(quoted, names))
+
+
+def unlisted(text: str) -> tuple[str, ...]:
+    """The names that `LIST` matched."""
+    found = re.findall(rf"({_NAME})(?:\s*,\s*|$)", text.strip())
+    return tuple(map(unquoted, found))
 
 
 def equal(codes: Floats, own: float) -> NDArray[np.bool_]:

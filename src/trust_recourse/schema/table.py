@@ -17,6 +17,7 @@ from pandas.api.types import is_numeric_dtype
 
 from trust_recourse.files import FileError, read_whole, write_whole
 from trust_recourse.schema.actions import FeatureActions
+from trust_recourse.schema.derived import Follows, completed, rounded
 from trust_recourse.schema.errors import SchemaError, refuse_repeated
 from trust_recourse.schema.feature import Feature, Labels
 from trust_recourse.schema.infer import as_table, inferred, refuse_unfinished
@@ -32,7 +33,10 @@ from trust_recourse.schema.text import (
     refuse_unknown_fields,
     to_yaml,
 )
-from trust_recourse.wording import near, some
+from trust_recourse.wording import near, some, written
+
+SHOWN = 3  # rows that an error names
+MOST_COMBINED = 20_000  # values of the inputs of a derived column
 
 Codes: TypeAlias = Value | Sequence[Value | None]
 Rows: TypeAlias = "pd.DataFrame | pd.Series[Any] | Mapping[str, Any] | NDArray[Any]"
@@ -78,6 +82,39 @@ class ActionSet:
         """The relations that every change must keep."""
         return self.schema.relations
 
+    @cached_property
+    def follows(self) -> tuple[Follows, ...]:
+        """How this person's derived columns follow from the others."""
+        return self.schema.follows(self.own)
+
+    def completed(self, codes: Floats) -> Floats:
+        """A row with the values that follow from its others; NaN where one cannot be computed."""
+        return completed(codes, self.follows) if self.schema.derived else codes
+
+    def computed(self, follows: Follows, limit: int) -> Floats:
+        """Values among which is all that a derived column may become, ascending, its own too.
+
+        Those that its inputs make, where these are few enough to be combined; else the multiples
+        of its step that lie between.
+        """
+        actions, inputs = self.actions[follows.at], [self.actions[g] for g in follows.inputs]
+        try:
+            given = [each.values(MOST_COMBINED) for each in inputs]
+        except SchemaError:
+            given = []
+        if given and math.prod(map(len, given)) <= MOST_COMBINED:
+            rows = np.stack(np.meshgrid(*given, indexing="ij"), axis=-1).reshape(-1, len(given))
+            raw = np.unique(follows.between(rows, rows)[0])
+            each = (rounded(value, follows.step) for value in raw[np.isfinite(raw)].tolist())
+            made = {value for value in each if actions.allows(value)}
+            return np.array(sorted({*made, *({actions.own} - {math.nan})} - {math.nan}))
+        ends = [each.extent(-INF, INF) or (each.own, each.own) for each in inputs]
+        low, high = follows.between(*(np.array([side]) for side in zip(*ends, strict=True)))
+        found = actions.values(
+            limit, *(rounded(float(end[0]), follows.step) for end in (low, high))
+        )
+        return found[~np.isnan(found)]
+
     @property
     def own(self) -> Floats:
         """The person's own codes."""
@@ -108,6 +145,10 @@ class ActionSet:
         for feature, actions, value in zip(self.schema, self.actions, after, strict=True):
             if not actions.allows(value):
                 yield from feature.why_not(actions.own, value)
+        for each in self.follows if self.schema.derived else ():
+            computed = each.value(np.array(after))
+            if not same(computed, after[each.at]):
+                yield self.schema[each.at].must_follow(computed)
         for relation in self.relations:
             at = self.schema.positions(relation)
             if not relation.holds([before[f] for f in at], [after[f] for f in at]):
@@ -142,6 +183,90 @@ class Schema:
         object.__setattr__(self, "relations", tuple(map(read_relation, self.relations)))
         for relation in self.relations:
             self._check_relation(relation)
+        for feature in self.derived:
+            self._check_derived(feature)
+
+    def _check_derived(self, feature: Feature) -> None:
+        where = f"feature {feature.name!r}, field 'derived'"
+        for name in feature.formula.names if feature.formula else ():
+            if name not in self:
+                raise SchemaError(f"{where}: {self._no_feature(name)}")
+            kind = self[name].kind
+            if self[name].derived or kind in ("category", "ordinal"):
+                given = "follows from others itself" if self[name].derived else f"is of kind {kind}"
+                hint = "; write out what it follows from" if self[name].derived else ""
+                expected = "expected numbers, integers or booleans that may be chosen"
+                raise SchemaError(f"{where}: {name!r} {given}, {expected}{hint}")
+        if related := [each for each in self.relations if feature.name in each.names]:
+            hint = "state it of the columns that it follows from, or as its bounds"
+            raise SchemaError(f"relation {related[0]}: {feature.name!r} is derived; {hint}")
+
+    @cached_property
+    def derived(self) -> tuple[Feature, ...]:
+        """The features that follow from others."""
+        return tuple(feature for feature in self.features if feature.derived)
+
+    def follows(self, own: Floats) -> tuple[Follows, ...]:
+        """How each derived column of a person with these codes follows from the others."""
+        found = []
+        for feature in self.derived:
+            assert feature.formula is not None
+            at, inputs = self.position(feature.name), [*map(self.position, feature.formula.names)]
+            base = float(own[at])
+            found.append(
+                Follows(at, tuple(inputs), feature.formula, feature.step, base, own[inputs])
+            )
+        return tuple(found)
+
+    def disagreements(self, X: Rows) -> pd.DataFrame:
+        """The rows in which a derived column is not what it follows from the others, if any.
+
+        One row each: the column, its value, and what its formula gives. A step's difference is
+        allowed, since a value may have been rounded either way; so is 1e-6 of the value.
+
+        >>> people = pd.DataFrame({"loan": [80, 90], "price": [100, 100], "ratio": [0.8, 0.7]})
+        >>> schema = Schema.infer(people).update("ratio", derived="loan / price")
+        >>> schema.disagreements(people)
+          column  given  computed
+        1  ratio    0.7       0.9
+        """
+        codes, rows = self.encode(X), X.index if isinstance(X, pd.DataFrame) else None
+        labels = range(len(codes)) if rows is None else rows
+        found = [self._apart(feature, codes, labels) for feature in self.derived]
+        return pd.concat([_NO_ROWS, *found]) if any(map(len, found)) else _NO_ROWS.copy()
+
+    def check_rows(self, X: Rows) -> None:
+        """Refuse rows of which a derived column is not what it follows from: see `disagreements`.
+
+        The error names the first of them.
+        """
+        odd = self.disagreements(X) if self.derived else _NO_ROWS
+        if odd.empty:
+            return
+        name = odd["column"].iloc[0]
+        these = odd[odd["column"] == name]
+        each = (
+            f"row {plain(label)!r} has {written(row.given)}, expected {written(row.computed)}"
+            for label, row in zip(these.index[:SHOWN], these.itertuples(), strict=False)
+        )
+        raise SchemaError(
+            f"column {name!r} does not follow from the others, as the schema says "
+            f"({self[name].derived}), in {len(these):,} rows: {'; '.join(each)}. Correct the rows "
+            "or the formula; a step allows for rounding"
+        )
+
+    def _apart(self, feature: Feature, codes: Floats, labels: Labels) -> pd.DataFrame:
+        formula = feature.formula
+        assert formula is not None
+        if formula.shape == "moves":
+            return _NO_ROWS
+        given = codes[:, self.position(feature.name)]
+        values = {name: codes[:, self.position(name)] for name in formula.names}
+        computed = formula.at(values, {}, 0.0)
+        near = (feature.step or 0.0) * (1 + 1e-9) + 1e-6 * np.abs(given) + 1e-12 * feature.scale
+        odd = ~(np.abs(given - computed) <= near) & ~np.isnan(given) & ~np.isnan(computed)
+        columns = {"column": feature.name, "given": given[odd], "computed": computed[odd]}
+        return pd.DataFrame(columns, index=np.asarray(labels)[odd])
 
     def _check_relation(self, relation: Relation) -> None:
         where = f"relation {relation}"
@@ -172,8 +297,20 @@ class Schema:
 
     @cached_property
     def related(self) -> frozenset[str]:
-        """The features that stand in a relation."""
-        return frozenset(name for relation in self.relations for name in relation.names)
+        """The features whose values something looks at beside the model and the cost."""
+        looked_at = [each.names for each in self.relations if each.by_value]
+        looked_at += [(f.name, *f.formula.names) for f in self.derived if f.formula]
+        return frozenset(name for names in looked_at for name in names)
+
+    @cached_property
+    def levers(self) -> tuple[str, ...]:
+        """The features that a person may be asked to change."""
+        return tuple(f.name for f in self if f.movable and not f.derived)
+
+    @cached_property
+    def counted(self) -> frozenset[str]:
+        """The features of which a relation counts how many change."""
+        return frozenset(n for each in self.relations if not each.by_value for n in each.names)
 
     def _no_feature(self, name: str) -> str:
         hint = near(name, self.names) or f"; the features are {some(self.names)}"
@@ -391,7 +528,17 @@ class Schema:
         return self._reach([f.check_one(code) for f, code in zip(self, one, strict=True)])
 
     def _reach(self, codes: list[float]) -> ActionSet:
+        if self.derived:
+            self._refuse_apart(codes)
         return ActionSet(self, tuple(f.actions(code) for f, code in zip(self, codes, strict=True)))
+
+    def _refuse_apart(self, codes: list[float]) -> None:
+        """Refuse a person whose derived column is not what it follows from."""
+        for feature in self.derived:
+            odd = self._apart(feature, np.array([codes]), range(1))
+            for given, computed in odd[["given", "computed"]].itertuples(index=False):
+                expected = f"expected {feature.derived}, which is {written(computed)}"
+                raise SchemaError(f"column {feature.name!r}: given {written(given)}, {expected}")
 
     def _shaped(self, array: NDArray[Any]) -> NDArray[Any]:
         array = np.atleast_2d(array)
@@ -506,6 +653,9 @@ class Schema:
         except (yaml.YAMLError, ValueError) as error:  # a ValueError is a number of 5,000 digits
             raise SchemaError(f"{path}: not YAML: {error}") from None
         return cls.from_dict(given, source=str(path))
+
+
+_NO_ROWS = pd.DataFrame({"column": pd.Series(dtype=object), "given": [], "computed": []})
 
 
 def _array(column: pd.Series[Any]) -> NDArray[Any]:

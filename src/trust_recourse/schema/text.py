@@ -12,6 +12,7 @@ import yaml
 
 from trust_recourse.schema.errors import SchemaError
 from trust_recourse.schema.feature import Feature
+from trust_recourse.schema.relations import Relation
 from trust_recourse.wording import near
 
 MOST_BYTES = 1 << 20  # of a file
@@ -116,7 +117,8 @@ def to_yaml(given: dict[str, Any]) -> str:
     guide = (inspect.getdoc(Feature) or "").partition("The fields::\n\n")[2]
     lines = ["What each column means and where a person may move it. Fields of a feature:"]
     lines += ["", *guide.splitlines(), ""]
-    lines += ["Relations: 'a <= b', 'a changes => b rises by 2', 'a changes => b falls by 2'."]
+    forms = [repr(form) for kind in Relation.__subclasses__() for form in kind.forms]
+    lines += [f"Relations: {', '.join(forms)}."]
     header = "".join(f"# {line}".rstrip() + "\n" for line in lines)
     text = header + yaml.dump(
         given, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=10**6

@@ -57,6 +57,10 @@ class Task(NamedTuple):
     highs: Any
     relations: Any  # terms: feature, first gain, their peak or −1, what it ends
     gains: Any  # of every candidate in each term
+    follows: Any  # records of derived columns, see `following`
+    formulas: Any
+    raw_low: Any  # of every candidate
+    raw_high: Any
 
 
 class Asked(NamedTuple):
@@ -128,6 +132,7 @@ _floats, _ints, _small, _marks = (
 def signature() -> Any:
     """What the loop takes, in order, and gives."""
     task = [_floats, _ints, _ints, _ints, _floats, _floats, *[_ints] * 6, _floats]
+    task += [_ints, _floats, _floats, _floats]
     asked = [_floats, _floats, _ints, _ints]
     store = [_small, _floats, _small, _small, _marks, *[_small] * 5, _floats]
     tree = [_small, _small, _small, _floats, _small, _floats]

@@ -28,6 +28,7 @@ from trust_recourse.search.arrays import (
     TERM,
     WAY,
 )
+from trust_recourse.search.following import settle
 
 # ---------------------------------------------------------------- the heap
 
@@ -179,13 +180,17 @@ def cheapest(task: Any, f: int, a: int, b: int) -> int:
 
 @kernel
 def corner_of(task: Any, store: Any, slot: int, corner: Any) -> float:
-    """The cheapest candidate of each feature, and what they cost together."""
+    """The cheapest candidate of each feature, and what they cost together.
+
+    Derived columns, which cost nothing, follow from the others where they can.
+    """
     d = corner.shape[0]
     total = 0.0
     for f in range(d):
         at = slot * 2 * d + f
         corner[f] = cheapest(task, f, store.box[at], store.box[at + d])
         total += task.costs[task.offset[f] + corner[f]]
+    settle(task, store, slot, corner)
     return total
 
 

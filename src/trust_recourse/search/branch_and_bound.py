@@ -14,21 +14,33 @@ from __future__ import annotations
 
 import itertools
 import math
-import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trust_recourse import cancel
-from trust_recourse.cells import Candidates, Condition, Floats, Handed, Ints, Kernel
+from trust_recourse import cancel, clock
+from trust_recourse.cells import (
+    MORE,
+    STATE,
+    Candidates,
+    Condition,
+    Floats,
+    Handed,
+    Ints,
+    Kernel,
+)
 from trust_recourse.search import arrays, loop
+from trust_recourse.search.following import Following
 
-NODES_A_CALL = 256  # between two looks at the clock
+NODES_A_CALL = 256  # between two looks at the clock, at most; of great models fewer
+FEW_NODES = 16  # before the first, where time is limited
+MOMENT = 0.1  # seconds that may pass between two
 MOST_BOXES = 3_000_000  # held at once; a search that needs more ends as if by a limit
 FIRST_BOXES = 256
 DIVE_FROM = 32  # nodes on, points that meet the target are looked for
+WORK = 10_000_000  # multiplications of the kernel's own search between two looks at the clock
 LATER = 64  # times as many nodes on, the kernel's own search is asked again
 ROUNDING = 1e-12
 MULTIPLIER = 0.1  # that a search begins with
@@ -81,13 +93,15 @@ class BranchAndBound:
         conditions: Sequence[Condition],
         *,
         relations: tuple[Ints, Floats] | None = None,
+        following: Following = Following(),  # noqa: B008
         mine: Ints | None = None,  # the own cells, where what is asked around tends to be lost
         node_limit: float = math.inf,
-        deadline: float = math.inf,  # by `time.monotonic`
+        deadline: float = math.inf,  # by `clock.now`
     ) -> None:
         self.conditions, self.mine = list(conditions), mine
         kernels = [condition.score.kernel for condition in conditions]
         self.node_limit, self.deadline = node_limit, deadline
+        self.at_once = NODES_A_CALL if deadline == math.inf else FEW_NODES
         self.functions, self.advance = ready(kernels[0])
         if any(kernel.interval is not kernels[0].interval for kernel in kernels):
             raise ValueError("conditions on kernels of several families; expected one family")
@@ -98,6 +112,8 @@ class BranchAndBound:
         self.d = d = len(features)
         offset = np.array([0, *itertools.accumulate(len(f.codes) for f in features)], np.int64)
         costs = np.concatenate([f.costs for f in features])
+        valleys = _valleys(costs, offset)
+        valleys[following.columns] = -1  # one that follows others is not chosen by its cost
         none = np.empty(0, np.int64)
         terms, gains = relations or (none, np.empty(0))
         around = conditions[-1].around or (none, none)
@@ -112,10 +128,11 @@ class BranchAndBound:
             costs,
             _joined([condition.cells for condition in conditions]),
             _joined([grid.first_cell for grid in grids]),
-            _valleys(costs, offset),
+            valleys,
             *around,
             terms,
             gains,
+            *following,
         )
         self.asked = arrays.Asked(
             np.empty(3 * len(kernels)), np.zeros(5), np.zeros(5, np.int64), np.zeros(6, np.int64)
@@ -194,12 +211,39 @@ class BranchAndBound:
         forced = cheapest if best is None else np.arange(len(task.costs))
         first = cheapest[np.searchsorted(cheapest, task.offset[:-1])] - task.offset[:-1]
         point = first if best is None else best.copy()
-        found = kernel.guess(
-            kernel.numbers, kernel.layout, side, level, task.offset, task.cells, task.costs, forced,
-            point, point.copy(), kernel.scratch.copy(), np.empty(len(task.costs)),
-        )  # fmt: skip
-        cheaper = found and self.cost_of(point) < self.asked.params[arrays.CUTOFF]
+        state = np.zeros(STATE, np.int64)
+        rest = point.copy(), kernel.scratch.copy(), np.empty(len(task.costs)), state
+        said = MORE
+        while said == MORE:
+            cancel.check()
+            state[0] = WORK
+            said = kernel.guess(
+                kernel.numbers, kernel.layout, side, level, task.offset, task.cells, task.costs,
+                forced, point, *rest,
+            )  # fmt: skip
+            if clock.now() > self.deadline:
+                break
+        cheaper = state[1] > 0 and self.cost_of(point) < self.asked.params[arrays.CUTOFF]
         return point if cheaper else None
+
+    def ties(self, point: Ints | None, most: float) -> Iterator[Ints]:
+        """Go on after `best` found a point: others that cost at most so much, each of more number.
+
+        Without a point, all that were asked for. What may be met by chance is not looked for.
+        """
+        self.asked.params[arrays.CUTOFF] = most
+        self.asked.switches[arrays.DIVE] = 2**62
+        side, kernel = int(self.task.parts[arrays.SIDE]), self.conditions[0].score.kernel
+        while True:
+            if point is not None:
+                cells = self.task.cells[self.task.offset[:-1] + point][None]
+                ends = kernel.intervals(cells, cells)[0]
+                # as much less as rounding may add, so that nothing that is surer is left out
+                self.ask_more(float(ends[0] if side > 0 else ends[1]) - side * 4 * ROUNDING)
+            if self._run() != loop.FOUND:
+                return
+            point = self.work.corner.copy()
+            yield point
 
     def stream(self, low: float, high: float, side: int) -> Iterator[Ints]:
         """All points of [low, high], one a product of cells, in the order of cost.
@@ -306,19 +350,24 @@ class BranchAndBound:
 
     def _run(self, pause: float = math.inf) -> int:
         """Go on with the loop until it has something to say, so many nodes, or a limit ends it."""
-        if time.monotonic() > self.deadline:  # points that are refused one by one take time too
+        if clock.now() > self.deadline:  # points that are refused one by one take time too
             self.stopped = True
             return loop.DONE
         while True:
             cancel.check()
             most = min(self.node_limit, pause) - self.nodes
-            self.asked.switches[arrays.PAUSE] = int(min(NODES_A_CALL, most))
+            self.asked.switches[arrays.PAUSE] = int(min(self.at_once, most))
             run = arrays.Run(self.task, self.asked, self.store, self.tree, self.work)
+            began = clock.now()
             said = self.advance(self.functions, run)
+            if self.deadline < math.inf:
+                long = clock.now() - began > MOMENT
+                changed = self.at_once // 2 if long else 2 * self.at_once
+                self.at_once = min(max(changed, 1), NODES_A_CALL)
             if said < loop.PAUSED:
                 return int(said)
             full = said == loop.FULL and not self._grow()
-            if full or self.nodes >= self.node_limit or time.monotonic() > self.deadline:
+            if full or self.nodes >= self.node_limit or clock.now() > self.deadline:
                 self.stopped = True
                 return loop.DONE
             if self.nodes >= pause:

@@ -9,7 +9,7 @@ forbidden by another feature's; one with a cost function keeps the cheapest of e
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -21,12 +21,17 @@ from trust_recourse.cells import Candidates, Grid, Row, Same
 from trust_recourse.cost import MOST_COST, Cost, Units
 from trust_recourse.question import Floats, Ints
 from trust_recourse.schema import ActionSet, Feature, FeatureActions, Schema, SchemaError
+from trust_recourse.schema.actions import MOST_LISTED
+from trust_recourse.schema.derived import Follows
 
 
-def candidates(grid: Grid, action_set: ActionSet, cost: Cost) -> list[Candidates]:
+def candidates(
+    grid: Grid, action_set: ActionSet, cost: Cost, sloped: Collection[int] = ()
+) -> list[Candidates]:
     """For each feature the cheapest allowed value in each cell; all of them if it is related.
 
-    A person's own value is always among them.
+    A person's own value is always among them. Of a derived feature one of each cell stands for all
+    that may be computed there, unless it is sloped, so that every value is told apart.
     """
     schema, own = action_set.schema, action_set.own
     lattice = _lattice(Same(schema), Same(grid))
@@ -36,11 +41,17 @@ def candidates(grid: Grid, action_set: ActionSet, cost: Cost) -> list[Candidates
         Candidates(row.codes[a:b], row.cells[a:b], row.costs[a:b])
         for a, b in pairwise(row.first.tolist())
     ]
-    for name in sorted({*schema.related, *cost.functions, *lattice.uneven}, key=schema.position):
+    related = cost.related(schema)
+    for name in sorted({*related, *cost.functions, *lattice.uneven}, key=schema.position):
         f = schema.position(name)
         if schema[f].movable:
-            asked = (Same(schema), Same(grid), Same(cost), name in schema.related)
+            listing = name in related and not schema[f].derived
+            asked = (Same(schema), Same(grid), Same(cost), listing)
             found[f] = _one_by_one(*asked, f, float(own[f]))
+    for each in action_set.follows:
+        if each.at in sloped:
+            codes = _computed(action_set, each)
+            found[each.at] = Candidates(codes, grid.cells_in(each.at, codes), np.zeros(len(codes)))
     if missing.any():
         last = grid.cells(own[None])[0]
         for f in missing.nonzero()[0].tolist():
@@ -50,6 +61,14 @@ def candidates(grid: Grid, action_set: ActionSet, cost: Cost) -> list[Candidates
             )
     _refuse_uncountable(found, action_set, cost)
     return found
+
+
+def _computed(action_set: ActionSet, follows: Follows) -> Floats:
+    try:
+        return action_set.computed(follows, MOST_LISTED)
+    except SchemaError as error:
+        name = action_set.schema[follows.at].name
+        raise SchemaError(f"feature {name!r} is derived and has a slope, but its {error}") from None
 
 
 def in_a_row(grid: Grid, action_set: ActionSet, cost: Cost) -> Row:
@@ -85,7 +104,7 @@ class _Lattice:
     step in it, NaN where there are none. A category is cut between all its codes.
     """
 
-    uneven: list[str]  # continuous features with holes, where they have codes for missing
+    uneven: list[str]  # features with holes that no step tells
     feature: Ints  # the feature of each cell
     bounds: Ints  # where each feature's cells begin, and where the last one's end
     cell: NDArray[np.int32]  # the number of each cell within its feature
@@ -106,7 +125,7 @@ def _lattice(schema: Same, grid: Same) -> _Lattice:
     of = np.repeat(np.arange(len(sizes)), sizes)
     left, right, least, most = np.concatenate(cells, axis=1)
     return _Lattice(
-        uneven=[f.name for f in features if f.step is None and f.actions(math.nan).never],
+        uneven=[f.name for f in features if _uneven(f)],
         feature=of,
         bounds=np.append(start, len(of)),
         cell=(np.arange(len(of)) - start[of]).astype(np.int32),
@@ -116,6 +135,12 @@ def _lattice(schema: Same, grid: Same) -> _Lattice:
         most=most,
         units=Units.of(features).at(of),
     )
+
+
+def _uneven(feature: Feature) -> bool:
+    """Whether its values have holes: codes for missing in a range, or moves that are ruled out."""
+    coded = feature.step is None and len(feature.actions(math.nan).never) > 0
+    return coded or feature.min_change is not None or len(feature.forbidden) > 0
 
 
 def _steps(feature: Feature, ends: Floats) -> Floats:

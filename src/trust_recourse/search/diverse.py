@@ -1,43 +1,46 @@
-"""Other ways to a target: the cheapest answers of which none merely adds to another.
+"""Other ways to a target: the cheapest answers that pull other levers than those before them.
 
-A point that changes all that a cheaper answer changes, and more, is no other way. To leave alone
-something that each way so far changes, features are locked: each answer is followed by as many
-questions as it changes features, one of them locked in addition each time. The cheapest answer that
-waits is the next way, unless it adds to an earlier one; every point that does not is still allowed
-by one of the questions, so none cheaper is passed over.
+A way leaves alone at least half of what each cheaper way changes. That is a rule about which
+features change, so the next way is the answer to the same question with a relation for each way so
+far; the exact engine proves it to be the cheapest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from heapq import heappop, heappush
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
-from trust_recourse.question import Floats, Point, changed
+from trust_recourse.question import Point, changed
+from trust_recourse.schema import ActionSet, FewChange, Relation
 from trust_recourse.search.exact import Answer
 
-Ask: TypeAlias = Callable[[frozenset[int]], Answer]  # locked features → the cheapest answer
+Ask: TypeAlias = Callable[[Sequence[Relation]], Answer]  # relations → the cheapest answer
 
 
-def diverse(own: Floats, first: Point, ask: Ask) -> Iterator[Point]:
-    """The first answer, then other ways in the order of cost; `ask` answers with features locked.
+def levers(action_set: ActionSet, point: Point) -> frozenset[str]:
+    """The features that a point changes, but for those that follow others."""
+    schema = action_set.schema
+    moved = changed(action_set.own, point.codes)
+    return frozenset(schema.names[f] for f in moved) & frozenset(schema.levers)
 
-    A limit that stops `ask` ends it: what waits then may not be the cheapest that is left.
+
+def repeats(later: frozenset[str], earlier: frozenset[str]) -> bool:
+    """Whether a way is too like a cheaper one; both by the features that they change."""
+    return later <= earlier or len(later & earlier) > len(earlier) // 2
+
+
+def diverse(action_set: ActionSet, first: Point, ask: Ask) -> Iterator[Answer]:
+    """Other ways than the first, in the order of cost; `ask` answers under more relations.
+
+    One that changes nothing beside what a cheaper one changes is a way, but not shown. They end
+    where a limit stops one.
     """
-    waiting: list[tuple[float, int, frozenset[int], Point]] = [(first.cost, 0, frozenset(), first)]
-    asked: set[frozenset[int]] = {frozenset()}
-    found: list[frozenset[int]] = []
-    while waiting:
-        _, _, locked, point = heappop(waiting)
-        moved = changed(own, point.codes)
-        if not any(way <= moved for way in found):
-            found.append(moved)
-            yield point
-        for feature in sorted(moved):
-            if (more := locked | {feature}) not in asked:
-                asked.add(more)
-                answer = ask(more)
-                if answer.stopped:
-                    return
-                if answer.point is not None:
-                    heappush(waiting, (answer.point.cost, len(asked), more, answer.point))
+    ways = [levers(action_set, first)]
+    while True:
+        answer = ask([FewChange(tuple(sorted(way)), len(way) // 2) for way in ways])
+        if answer.point is None or answer.stopped:
+            return
+        found = levers(action_set, answer.point)
+        if not any(found <= way for way in ways):
+            yield answer
+        ways.append(found)

@@ -9,14 +9,15 @@ confidences, each recomputed from the model. It knows the model only by its `Sco
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Literal, NamedTuple
 
 import numpy as np
 
+from trust_recourse import clock
 from trust_recourse.cells import (
     Candidates,
     Condition,
@@ -29,12 +30,13 @@ from trust_recourse.cells import (
     Wish,
 )
 from trust_recourse.cost import theirs
-from trust_recourse.question import SLACK, Point, Problem
+from trust_recourse.question import SLACK, Point, Problem, Target
 from trust_recourse.schema import ActionSet, Feature, Schema
 from trust_recourse.schema.relations import equal, only
 from trust_recourse.search import arrays
 from trust_recourse.search.branch_and_bound import BranchAndBound, Splits, ready
 from trust_recourse.search.candidates import candidates, in_a_row
+from trust_recourse.search.following import Following, following
 
 NUMERIC = ("number", "integer")
 
@@ -46,6 +48,7 @@ ABOVE = 1e-12  # confidences closer than this differ by rounding
 FEW = 256  # cells of a box that are looked at one by one
 FEW_GAINS = 32  # of a relation's values, likewise
 TIED = 1e-14  # costs this close, relatively, differ by the rounding of their sums
+EQUAL = 1e-12  # of a cost: what two ways of adding it up may differ by, with room to spare
 MOST_AWAY = 1e100  # of a distance: squares of such, and sums of them, are still finite
 AGAIN = 0.98  # of the cost of a known answer: one that costs less is worth to reduce by again
 CLOSE = 1e-12  # edges closer than this, of the scale, are one
@@ -110,8 +113,16 @@ class Exact:
             robust=self.robust,
             scope=self.scope,
             node_limit=None if most == math.inf else int(most),
-            time_limit=None if until == math.inf else max(until - time.monotonic(), 0.0),
+            time_limit=None if until == math.inf else max(until - clock.now(), 0.0),
         )
+
+    def level(self, target: Target, spent: int) -> Exact:
+        """The same for another target, on the values that are listed already: not for `any`."""
+        _ = self._search, self._deadline
+        other = copy(self)
+        other.problem, other._intervals = replace(self.problem, target=target), {}
+        other.node_limit = self.node_limit - spent
+        return other
 
     # ------------------------------------------------------------ the questions
 
@@ -131,7 +142,7 @@ class Exact:
         features: Sequence[Candidates] = self.features
         while True:
             known = math.inf if point is None else cost.before_root(point.cost)
-            fewer = self._reduced(features, score, known) if alone else None
+            fewer = self._reduced(features, score, known, self.answers) if alone else None
             if fewer is not None:
                 features, score, codes, _, bound = fewer
                 shown = max(shown, bound)
@@ -167,6 +178,67 @@ class Exact:
         )
 
     @strict
+    def window(self, known: Point) -> Reduction:
+        """A smaller question with every point that meets the target and costs no more than one."""
+        most = self.problem.cost.before_root(known.cost) * (1.0 + EQUAL)
+        whole = Reduction(self.features, self.searched)
+        return self._reduced(whole.features, whole.score, most, lambda _: False) or whole
+
+    @strict
+    def step(self, known: Point | None, within: Reduction) -> Answer:
+        """The surest of the cheapest points that meet the target: a step of the staircase.
+
+        `known` is a step that meets it, which is the answer if nothing costs less; `within` holds
+        all points that may be one.
+        """
+        before, point, nodes = self.problem.cost.before_root, known, 0
+        features, score = within.features, within.score
+        while True:
+            most = math.inf if point is None else before(point.cost)
+            fewer = self._reduced(features, score, most, self.answers)
+            if fewer is not None:
+                features, score = fewer.features, fewer.score
+                met = None if fewer.codes is None else self._told(fewer.codes)
+                if met is not None and before(met.cost) < most * (1.0 - EQUAL):
+                    point = met
+                best = math.inf if point is None else before(point.cost)
+                if fewer.bound > best or fewer.bound == math.inf:  # nothing is left to look for
+                    return Answer(point, fewer.bound, False, nodes)
+            search = self._search if score is self.searched else self._smaller(features, score)
+            search.deadline, search.node_limit = self._deadline, self.node_limit - nodes
+            # what costs as much as a step is none; what costs as much as any other point may be
+            search.cutoff = most * (1.0 - EQUAL)
+            if point is not None and point is not known:
+                search.cutoff = before(point.cost) * (1.0 + EQUAL)
+
+            def accept(at: Ints, search: BranchAndBound = search) -> bool:
+                nonlocal point
+                here = self._point(search, at)
+                accepted = self._accepts(here, at)
+                point = here if accepted else point
+                return accepted
+
+            much = -math.inf if fewer is None else search.cutoff * AGAIN
+            found = search.best(*self._interval(score), accept, 1.0 / (1.0 + EQUAL), much)
+            nodes += search.nodes
+            if not found.early:
+                break
+        if point is None or point is known or search.stopped:
+            return Answer(point, math.inf, search.stopped, nodes)
+        nodes -= search.nodes
+        point = self._surest(search, point, found.point)
+        return Answer(point, point.cost, search.stopped, nodes + search.nodes)
+
+    def _surest(self, search: BranchAndBound, point: Point, found: Ints | None) -> Point:
+        """The most confident point that costs as much as one, after the search for that."""
+        action_set, most = self.problem.action_set, self.problem.cost.before_root(point.cost)
+        for at in search.ties(found, most * (1.0 + EQUAL)):
+            here = self._point(search, at)
+            if here.confidence > point.confidence + ABOVE and action_set.allows(here.codes):
+                point = here
+        return point
+
+    @strict
     def frontier(self) -> list[Point]:
         """The staircase: each point the cheapest with more confidence than the one before."""
         action_set, side = self.problem.action_set, self.side
@@ -185,6 +257,16 @@ class Exact:
             best = point
             search.ask_more(self._beyond(best.confidence))
         return stairs
+
+    @property
+    def own(self) -> Point:
+        """The person as they are."""
+        return self._at(self.problem.action_set.own, 0.0)
+
+    @property
+    def late(self) -> bool:
+        """Whether time is up."""
+        return clock.now() >= self._deadline
 
     @property
     def stopped(self) -> bool:
@@ -215,7 +297,7 @@ class Exact:
         search, score = self._search, self.searched
         features: Sequence[Candidates] = self.features
         steps: Sequence[tuple[float, Floats]] = ()
-        fewer = self._reduced(features, score, added) if added > 0 else None
+        fewer = self._reduced(features, score, added, self.answers) if added > 0 else None
         if fewer is not None:
             features, score, steps = fewer.features, fewer.score, fewer.steps
             search = self._smaller(features, score)
@@ -243,11 +325,12 @@ class Exact:
     def _listed(self) -> Reduction:
         problem = self.problem
         if self.robust is None:
-            found = candidates(self.score.grid, problem.action_set, problem.cost)
+            sloped = self.score.sloped
+            found = candidates(self.score.grid, problem.action_set, problem.cost, sloped)
         else:
             found = [piece.candidates for piece in self._pieces]
         rising = problem.target.mode == "at_least" or self.scope == "furthest"
-        accept = self._answers if self.scope == "cheapest" else None
+        accept = self.answers if self.scope == "cheapest" else None
         room = None if self.robust is None else (self.robust.radius, self.robust.floor)
         wish = Wish(*problem.target.interval, rising and self.scope != "any", accept, room)
         listed = self.score.listed(found, problem.action_set, problem.cost, wish)
@@ -256,7 +339,9 @@ class Exact:
     def _at_once(self) -> Answer | None:
         """The cheapest answer where the score has a search of its own."""
         action_set, target, cost = self.problem.action_set, self.problem.target, self.problem.cost
-        if self.scope != "cheapest" or target.mode != "at_least" or action_set.relations:
+        more = bool(action_set.relations or action_set.schema.derived)
+        more = more or any(each.hole for each in action_set.actions)
+        if self.scope != "cheapest" or target.mode != "at_least" or more:
             return None
         found = self.score.cheapest(
             lambda: in_a_row(self.score.grid, action_set, cost), action_set, cost,
@@ -298,44 +383,69 @@ class Exact:
             self.features,
             conditions,
             relations=self._relations(self.features),
+            following=self._following(self.features),
             mine=mine,
             node_limit=self.node_limit,
             deadline=self._deadline,
         )
 
     def _smaller(self, features: Sequence[Candidates], score: Score) -> BranchAndBound:
-        relations = self._relations(features)
-        return BranchAndBound(features, [_about(score, features)], relations=relations)
+        return BranchAndBound(
+            features,
+            [_about(score, features)],
+            relations=self._relations(features),
+            following=self._following(features),
+        )
+
+    def _following(self, features: Sequence[Candidates]) -> Following:
+        """The derived columns: a candidate stands for what lies in its cell, or for itself."""
+        follows = self.problem.action_set.follows
+        if not follows:
+            return Following()
+        grid = self.score.grid
+        if self.robust is not None and not self.score.lists:
+            grid = _finer(Same(grid), Same(self.problem.action_set.schema), self.robust.radius)
+        ends = [grid.ends(f) for f in range(len(features))]
+        for f in {each.at for each in follows} & set(self.score.sloped):
+            codes = self.features[f].codes
+            ends[f] = np.array([-math.inf, *codes[~np.isnan(codes)], math.inf])
+        return following(follows, features, ends)
 
     def _relations(self, features: Sequence[Candidates]) -> tuple[Ints, Floats] | None:
         action_set = self.problem.action_set
         return _relations(action_set, features) if action_set.relations else None
 
     def _reduced(
-        self, features: Sequence[Candidates], score: Score, incumbent: float
+        self,
+        features: Sequence[Candidates],
+        score: Score,
+        incumbent: float,
+        accept: Callable[[Floats], bool],
     ) -> Reduction | None:
         """A smaller question with the same answers that cost no more than the incumbent."""
         low, high, side = self._interval(score)
         asked = _about(score, features)._replace(low=low, high=high, side=side)
         schema = self.problem.action_set.schema
-        related = frozenset(map(schema.position, schema.related))
-        found = score.reduce(features, asked, incumbent, related, self._answers, self._deadline)
+        related = frozenset(map(schema.position, self.problem.cost.related(schema)))
+        found = score.reduce(features, asked, incumbent, related, accept, self._deadline)
         if found is not None and not all(len(each.codes) for each in found.features):
             raise ValueError("the score's reduce() left a feature without any value")
         return found
 
-    def _answers(self, codes: Floats) -> bool:
+    def answers(self, codes: Floats) -> bool:
         """Whether a point is an answer, by the model's own word."""
-        return self._accepts(self._at(codes, 0.0), np.empty(0, np.int64))
+        point = self._at(self.problem.action_set.completed(codes), 0.0)
+        return self._accepts(point, np.empty(0, np.int64))
 
     @cached_property
     def _deadline(self) -> float:
         """When time is up, from when all was compiled on."""
         ready(self.searched.kernel)
-        return math.inf if self.time_limit is None else time.monotonic() + self.time_limit
+        return math.inf if self.time_limit is None else clock.now() + self.time_limit
 
     def _told(self, codes: Floats) -> Point:
         """A point that was found elsewhere."""
+        codes = self.problem.action_set.completed(codes)
         own, schema = self.problem.action_set.own, self.problem.action_set.schema
         return self._at(codes, self.problem.cost.between(schema.features, own, codes))
 
@@ -362,7 +472,7 @@ class Exact:
         return raw - self.side * 3 * ABOVE if steep else raw
 
     def _point(self, search: BranchAndBound, at: Ints) -> Point:
-        codes = search.task.codes[search.task.offset[:-1] + at]
+        codes = self.problem.action_set.completed(search.task.codes[search.task.offset[:-1] + at])
         return self._at(codes, self.problem.cost.total(search.cost_of(at)))
 
     def _at(self, codes: Floats, cost: float) -> Point:

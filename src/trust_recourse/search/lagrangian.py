@@ -39,6 +39,7 @@ from trust_recourse.search.boxes import (
     span_of,
     span_of_point,
 )
+from trust_recourse.search.following import settle
 from trust_recourse.search.robust import loss_near
 
 STEPS = 12  # of the search for the best multiplier, at most
@@ -239,7 +240,7 @@ def dearer(
 def meets(interval: Any, run: Any, slot: int, point: Any) -> bool:
     """Whether every condition on the point itself, and every relation, surely holds there."""
     levels, out = run.asked.levels, run.work.out
-    if broken(run.task, point) >= 0:
+    if not settle(run.task, run.store, slot, point) or broken(run.task, point) >= 0:
         return False
     for k in range(levels.shape[0] // 3):
         if k != run.asked.switches[AROUND]:

@@ -77,6 +77,7 @@ from trust_recourse.search.boxes import (
     span_of_point,
     widest,
 )
+from trust_recourse.search.following import narrow_followers, settle, way_in
 from trust_recourse.search.lagrangian import (
     best_multiplier,
     bought,
@@ -119,7 +120,7 @@ def _judged(interval: Any, narrow: Any, run: Any, slot: int) -> int:
     """Why a new box is discarded, or OPEN; its key and the feature to cut it at are set."""
     task, store, work, asked = run.task, run.store, run.work, run.asked
     d, K = task.offset.shape[0] - 1, asked.levels.shape[0] // 3
-    if not may_relate(task, store, slot):
+    if not (narrow_followers(task, store, slot) and may_relate(task, store, slot)):
         store.split[slot] = 0
         return RELATION
     loosest, most_loose, out = 0, -1.0, work.out
@@ -366,6 +367,8 @@ def _bounded_again(
             return 0
         store.key[slot] = max(store.key[slot], -work.gains[work.gains.shape[0] - 1])
         # the point of greatest gains is a better guess than the cheapest one
+        if not settle(task, store, slot, work.corner):
+            return 1
         span_of_point(task, work.corner, 0, work.span)
         bounded(interval, run, slot, 0)
         reached = work.out[0] if side > 0 else 1.0 - work.out[1]
@@ -407,7 +410,7 @@ def _tried(interval: Any, run: Any, slot: int) -> int:
     """Look at the corner of a box: FOUND or BETTER if it may be an answer, else CUT."""
     store, work, asked, corner = run.store, run.work, run.asked, run.work.corner
     store.mark[slot] |= FAILED
-    if broken(run.task, corner) >= 0:
+    if not settle(run.task, store, slot, corner) or broken(run.task, corner) >= 0:
         return CUT
     if asked.switches[FURTHEST] == 1:
         span_of_point(run.task, corner, 0, work.span)
@@ -486,6 +489,10 @@ def _where_to_cut(run: Any, slot: int, corner: Any, around: bool) -> tuple[int, 
     """The feature and the candidate after which a box is cut, or −1 − why it is a leaf."""
     store, counters = run.store, run.asked.counters
     d = corner.shape[0]
+    if not around:
+        f, cut = way_in(run.task, store, slot, corner)
+        if f >= 0:
+            return f, cut
     wrong = -1 if around else broken(run.task, corner)
     if wrong >= 0:
         f, cut = mending(run.task, store, slot, corner, wrong)

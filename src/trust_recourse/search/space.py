@@ -171,7 +171,11 @@ class Space:
     def of(cls, problem: Problem) -> Space:
         """The space of a problem."""
         each = zip(problem.action_set.schema, problem.action_set.actions, strict=True)
-        axes = (_axis(at, feature, actions) for at, (feature, actions) in enumerate(each))
+        axes = (
+            _axis(at, feature, actions)
+            for at, (feature, actions) in enumerate(each)
+            if not feature.derived
+        )
         return cls(problem, tuple(axis for axis in axes if axis is not None))
 
     @property
@@ -223,7 +227,7 @@ class Space:
         Broken relations are mended one at a time, each in either of two ways; rows are looked at
         by how far they are from the first, in the units of the cost.
         """
-        features = self.action_set.schema.features
+        features, codes = self.action_set.schema.features, self.action_set.completed(codes)
         order = itertools.count()
         heap, seen = [(0.0, next(order), codes)], {codes.tobytes()}
         for _ in range(MOST_REPAIRS):
@@ -251,5 +255,5 @@ def _mended(action_set: ActionSet, codes: Floats) -> Iterator[Floats]:
         for k, value in relation.mended(before, after, [action_set.actions[f] for f in at]):
             mended = codes.copy()
             mended[at[k]] = value
-            yield mended
+            yield action_set.completed(mended)
         return

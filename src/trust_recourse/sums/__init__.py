@@ -77,6 +77,8 @@ def adopt(
     >>> read.grid.edges[0].tolist()  # it splits at 1.5, and in float32 this is no more
     [1.5000000596046448]
     """
+    if isinstance(X, pd.DataFrame) and schema.derived:
+        schema.check_rows(X[list(schema.names)])
     if isinstance(model, (str, os.PathLike)):
         named = X is None or isinstance(X, pd.DataFrame)
         read = imported(model, schema, X if named else pd.DataFrame(X, None, schema.names)).model

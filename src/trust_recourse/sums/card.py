@@ -7,7 +7,7 @@ own (`SlopedScore.listed`). They may be many, so a question is reduced before it
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -155,6 +155,11 @@ class SlopedScore(Score):
 
     lists = True
 
+    @property
+    def sloped(self) -> Collection[int]:
+        """The features that have a slope."""
+        return self.card.sloped
+
     def __init__(self, card: Additive, wanted: int) -> None:
         self.card, self.wanted, self.grid, self.rises = card, wanted, card.grid, wanted == 1
         self.sign = 1.0 if wanted == 1 else -1.0
@@ -208,7 +213,7 @@ class SlopedScore(Score):
         self, features: Sequence[Candidates], action_set: ActionSet, cost: Cost, wish: Wish
     ) -> Reduction:
         """Of each number with a slope every value on its steps that may matter."""
-        card, found, related = self.card, [*features], action_set.schema.related
+        card, found, related = self.card, [*features], cost.related(action_set.schema)
         free = (f for f in card.sloped if action_set.actions[f].free)
         moving = [f for f in free if action_set.schema[f].name not in related]
         reach = _Reach(self, action_set, cost, wish, moving)

@@ -14,7 +14,6 @@ is a point whose sum was added up.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from functools import cache, cached_property
 from typing import Any, NamedTuple
@@ -23,6 +22,7 @@ import numpy as np
 from scipy.optimize import linprog
 from scipy.sparse import coo_array
 
+from trust_recourse import clock
 from trust_recourse.cells import Floats, Ints, making
 from trust_recourse.sums.ensemble import Bools, Leaves
 from trust_recourse.sums.incumbents import mend
@@ -181,7 +181,7 @@ class _Problem:
 
     @property
     def late(self) -> bool:
-        return time.monotonic() >= self.deadline
+        return clock.now() >= self.deadline
 
     def fewer(self, stay: Bools) -> Ints:
         """Leave out the other cells, and all that no longer matters; those that stay."""
@@ -280,7 +280,7 @@ class _Problem:
             b_eq=np.ones(d + terms),
             bounds=(0, None),
             method="highs",
-            options={"time_limit": min(self.deadline - time.monotonic(), LONGEST)},
+            options={"time_limit": min(self.deadline - clock.now(), LONGEST)},
         )
         if found.status != 0:
             return None
@@ -311,7 +311,7 @@ class _Problem:
         """A cheap point that is enough, near that of the greatest weights; None if none found."""
         ends = zip(self.first.tolist(), self.sizes.tolist(), strict=True)
         point = np.array([a + int(weights[a : a + n].argmax()) for a, n in ends])
-        seconds = min(self.deadline - time.monotonic(), PATIENCE)
+        seconds = min(self.deadline - clock.now(), PATIENCE)
         found = mend(
             self.taken, self.values, self.costs, self.first, self.sizes, point,
             self.need + self.slack, self.most - self.slack, np.array([int(seconds * PACE)]),

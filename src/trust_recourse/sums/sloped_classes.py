@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -28,6 +28,11 @@ class SlopedLead(Lead):
     """One class's confidence, or its share beside the strongest other, of codes and not cells."""
 
     lists = True
+
+    @property
+    def sloped(self) -> Collection[int]:
+        """The features that have a slope."""
+        return self.model.sloped
 
     def __init__(
         self, model: ClassSums, wanted: int, strongest: bool, by: Floats | None = None
@@ -61,7 +66,7 @@ class SlopedLead(Lead):
         self, features: Sequence[Candidates], action_set: ActionSet, cost: Cost, wish: Wish
     ) -> Reduction:
         """Of each number with a slope every value on its steps, and no dearer than need be."""
-        related, most = action_set.schema.related, math.inf
+        related, most = cost.related(action_set.schema), math.inf
         numbers = {
             f: Followed.of(action_set, cost, f)
             for f in self.model.sloped

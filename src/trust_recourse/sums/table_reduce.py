@@ -9,13 +9,13 @@ on. What is left are smaller tables; those of one bin of a feature become points
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from trust_recourse import clock
 from trust_recourse.cells import Floats, Ints, making
 from trust_recourse.sums.layout import FIRST, D
 from trust_recourse.sums.tables import (
@@ -100,7 +100,7 @@ def reduced(
             break
         cells = cells & ~gone
         start = _cheapest(np.where(cells, excess, np.inf), first, sizes)
-        if gone.sum() <= FEW * cells.sum() or time.monotonic() > deadline:
+        if gone.sum() <= FEW * cells.sum() or clock.now() > deadline:
             break
     room = np.where(cells, limit - bound - excess, -np.inf)
     kept = [np.flatnonzero(cells[a : a + n]) for a, n in zip(first, sizes, strict=True)]

@@ -32,6 +32,7 @@ from trust_recourse.cells import (
     Kernel,
     handed,
     inline,
+    kernel,
 )
 from trust_recourse.sums.layout import FIRST, HEAD, C, D, H
 from trust_recourse.sums.terms import LEAST, MOST, SWEEPS
@@ -168,12 +169,12 @@ def atoms_of(layout: Ints, cells: Sequence[Ints]) -> Ints:
 # and as whole numbers the first and last bin of each entry and how many of them have a cell
 
 
-@inline
+@kernel
 def _ints_at(layout: Any) -> int:
     return int(3 * layout[H] + layout[P] + layout[C] + 1)
 
 
-@inline
+@kernel
 def _many_ints(layout: Any) -> int:
     return int(6 * layout[P])
 

@@ -31,6 +31,7 @@ from trust_recourse.cells import (
     Kernel,
     handed,
     inline,
+    kernel,
     making,
 )
 from trust_recourse.sums.layout import (
@@ -261,7 +262,7 @@ def _many_ints(layout: Any) -> int:
     return int(_by_feature(layout) + layout[D] + 1 + 2 * layout[E])
 
 
-@inline
+@kernel
 def scratch_for(layout: Any) -> int:
     """How much a relaxation needs to work in."""
     return int(_ints_at(layout) + _many_ints(layout))

@@ -81,7 +81,7 @@ def _looseness(numbers: Any, layout: Any, span: Any, q: Any, a: Any, loose: Any,
 
 
 @inline
-def _law(q: Any, at: Any, C: Any, law: Any, to: Any) -> None:
+def vote_law(q: Any, at: Any, C: Any, law: Any, to: Any) -> None:
     """The law of v at law[to …], for the firing probabilities q[at …]; even clauses vote for."""
     half = C >> _u(1)
     for w in range(C + _u(1)):
@@ -103,7 +103,8 @@ def _law(q: Any, at: Any, C: Any, law: Any, to: Any) -> None:
 
 
 @inline
-def _mean(numbers: Any, g: Any, law: Any, at: Any, C: Any) -> float:
+def vote_mean(numbers: Any, g: Any, law: Any, at: Any, C: Any) -> float:
+    """The mean of the link g under the law of v at law[at …]."""
     m = 0.0
     for w in range(C + _u(1)):
         m += law[at + w] * numbers[g + w]
@@ -111,7 +112,8 @@ def _mean(numbers: Any, g: Any, law: Any, at: Any, C: Any) -> float:
 
 
 @lanes
-def _dot(numbers: Any, a: Any, scratch: Any, b: Any, n: Any) -> float:
+def dot(numbers: Any, a: Any, scratch: Any, b: Any, n: Any) -> float:
+    """Σ numbers[a …] scratch[b …], n of them."""
     total = 0.0
     for j in range(n):
         total += numbers[a + j] * scratch[b + j]
@@ -120,7 +122,7 @@ def _dot(numbers: Any, a: Any, scratch: Any, b: Any, n: Any) -> float:
 
 @lanes
 def _dot_above(numbers: Any, a: Any, scratch: Any, b: Any, floor: Any, n: Any) -> float:
-    """`_dot`, where numbers below a floor are taken as this."""
+    """`dot`, where numbers below a floor are taken as this."""
     total = 0.0
     for j in range(n):
         total += max(numbers[a + j], scratch[floor + j]) * scratch[b + j]
@@ -128,9 +130,9 @@ def _dot_above(numbers: Any, a: Any, scratch: Any, b: Any, floor: Any, n: Any) -
 
 
 @inline
-def _linear(numbers: Any, u: Any, q: Any, at: Any, C: Any) -> float:
+def linear_sum(numbers: Any, u: Any, q: Any, at: Any, C: Any) -> float:
     """The number of a LINEAR link, for the firing probabilities q[at …]."""
-    return float(numbers[u + C] + _dot(numbers, u, q, at, C))
+    return float(numbers[u + C] + dot(numbers, u, q, at, C))
 
 
 @inline
@@ -168,15 +170,15 @@ def _interval(
             scratch[spare + j] = abs(numbers[g + j]) * scratch[C + j]
         _looseness(numbers, layout, span, scratch, spare, out, 2)
         _extremes(numbers, layout, scratch)
-        out[0] = _linear(numbers, g, scratch, _u(0), C)
-        out[1] = _linear(numbers, g, scratch, C, C)
+        out[0] = linear_sum(numbers, g, scratch, _u(0), C)
+        out[1] = linear_sum(numbers, g, scratch, C, C)
     else:
         _looseness(numbers, layout, span, scratch, C, out, 2)
         _extremes(numbers, layout, scratch)
         for side in range(_u(2)):  # the laws stay there, see `largest`
             law = spare + side * (C + _u(1))
-            _law(scratch, side * C, C, scratch, law)
-            out[side] = _mean(numbers, g, scratch, law, C)
+            vote_law(scratch, side * C, C, scratch, law)
+            out[side] = vote_mean(numbers, g, scratch, law, C)
     out[0] -= rounding
     out[1] += rounding
 
@@ -335,16 +337,16 @@ def _relaxation(
     rounding = ROUNDING
     if layout[9] == LINEAR:
         rounding = numbers[_u(layout[4])]
-        base = _linear(numbers, g, scratch, _u(0), C)
-        most_there = _linear(numbers, g, scratch, C, C)
+        base = linear_sum(numbers, g, scratch, _u(0), C)
+        most_there = linear_sum(numbers, g, scratch, C, C)
         for j in range(C):
             scratch[slopes + j] = abs(numbers[g + j])
     else:
-        _law(scratch, _u(0), C, scratch, laws)
-        _law(scratch, C, C, scratch, laws + C + _u(1))
+        vote_law(scratch, _u(0), C, scratch, laws)
+        vote_law(scratch, C, C, scratch, laws + C + _u(1))
         _slopes(numbers, layout, scratch, laws, slopes)
-        base = _mean(numbers, g, scratch, laws, C)
-        most_there = _mean(numbers, g, scratch, laws + C + _u(1), C)
+        base = vote_mean(numbers, g, scratch, laws, C)
+        most_there = vote_mean(numbers, g, scratch, laws + C + _u(1), C)
     if side < 0:
         base, most_there = 1.0 - most_there, 1.0 - base
     for j in range(_u(0 if side > 0 else 1), C, _u(2)):

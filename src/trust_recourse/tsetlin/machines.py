@@ -686,6 +686,7 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
                 f"y holds labels of type {labels.dtype}; expected texts, booleans or numbers of at "
                 "most 64 bits, which a model file can hold"
             ) from None
+        self.schema_.check_rows(X)
         return self.schema_.encode(X), self._known_classes(y)
 
     @staticmethod
@@ -888,8 +889,8 @@ class PTMClassifier(_Machine):
     >>> model = PTMClassifier(epochs=20, random_state=0).fit(X, y)
     >>> model.predict_proba(X.head(2)).shape
     (2, 2)
-    >>> exact = model.predict_proba(X)[:, 1]
-    >>> paper = model.predict_proba_mc(X, n_passes=2000, random_state=0)[:, 1]
+    >>> exact = model.predict_proba(X.head(9))[:, 1]
+    >>> paper = model.predict_proba_mc(X.head(9), n_passes=2000, random_state=0)[:, 1]
     >>> bool(abs(exact - paper).max() < 0.05)
     True
 

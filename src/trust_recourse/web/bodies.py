@@ -112,6 +112,7 @@ class Terms(RequestBody):
     limits: Annotated[dict[Named, Limit], Field(max_length=ENTRIES)] = _part(
         {}, "limits", 'Such as {"loan": [null, 5000]}.'
     )
+    max_changes: Count | None = _part(None, "max_changes")
     cost: Literal["l0", "l1", "l2"] | Mixture | None = _part(None, "cost", "The server's if null.")
     threshold: Level | None = _part(None, "decision_threshold", "The server's if null.")
 
@@ -128,6 +129,17 @@ class Rules(Terms):
     person: Person
     time_limit: Annotated[float, Field(gt=0)] | None = _part(None, "time_limit")
     node_limit: Count | None = _part(None, "node_limit")
+
+
+class Steps(Rules):
+    """Whose stairs of cost and confidence, and how finely."""
+
+    confidence: Levels | None = Field(
+        None, description="Levels that they lead through; the decision threshold if null."
+    )
+    resolution: Level | None = Field(
+        0.01, description="How far apart in confidence they may lie; null: every step."
+    )
 
 
 class Question(Rules):
@@ -315,8 +327,10 @@ class Option(Moved):
 
 
 class MaxConfidence(Moved):
-    """The furthest that a person can get."""
+    """The furthest that a person can get, by the moves that matter."""
 
+    most: float = Field(description="The greatest confidence of any allowed change.")
+    worth: dict[str, float] = Field(description="The confidence lost without each change.")
     proved: bool
 
 
@@ -349,11 +363,17 @@ class Answers(ResponseBody):
 
 
 class Frontier(ResponseBody):
-    """Every step of confidence, each at its least cost."""
+    """Steps of confidence, each at its least cost."""
+
+    model_config = ConfigDict(extra="forbid", populate_by_name=True)
 
     person: dict[str, Value]
     wanted: Value
     complete: bool = Field(description="Whether no limit ended the search.")
+    resolution: float | None = Field(description="null: every step is given.")
+    from_: float = Field(alias="from", description="The confidence from which it is complete,")
+    to: float = Field(description="and up to which.")
+    ended_by: str | None = Field(description="The limit that ended the search, if one did.")
     steps: list[Moved]
 
 

@@ -72,16 +72,18 @@ def question_routes(state: AppState) -> APIRouter:
         return bodies.Answers.model_validate(await searched(request, job))
 
     @routes.post("/frontier")
-    async def frontier(asked: bodies.Rules, request: Request) -> bodies.Frontier:
-        """Every step of confidence that a person can buy, each at its least cost."""
+    async def frontier(asked: bodies.Steps, request: Request) -> bodies.Frontier:
+        """Steps of confidence that a person can buy, each at its least cost."""
         within(limits, asked)
 
         def job() -> dict[str, Any]:
             by = state.recourse.under(asked.question())
             x = values(by.schema, asked.person)
-            return steps(
-                by, x, by.frontier(x, node_limit=asked.node_limit, time_limit=seconds(state, asked))
-            )
+            found = by.frontier(
+                x, asked.confidence, resolution=asked.resolution, node_limit=asked.node_limit,
+                time_limit=seconds(state, asked),
+            )  # fmt: skip
+            return steps(by, x, found)
 
         return bodies.Frontier.model_validate(await searched(request, job))
 

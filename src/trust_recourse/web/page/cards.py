@@ -16,13 +16,13 @@ from trust_recourse.web.page.words import badge, cost, percent
 from trust_recourse.wording import distance
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from trust_recourse import Option, Result
     from trust_recourse.web.page.session import Session
 
 
-FEWER = "No other way was found that leaves some of this as it is. "
+FEWER = "No other way was found that leaves at least half of this as it is. "
 GLOSSARY = (
     "Cost adds up how far each value moves, in units of its scale. Safe radius: a yes stays a yes "
     "while every number is off by less than that share of its scale. Robustness under noise: how "
@@ -124,16 +124,20 @@ class Cards:
         button.set_text("Kept")
         button.props["aria-label"] = f"Kept {name} to compare"
 
-    def _changes(self, result: Result, option: Option) -> None:
+    def _changes(
+        self, result: Result, option: Option, worth: Mapping[str, float] | None = None
+    ) -> None:
         schema = result.recourse.schema
         with ui.element("ul").classes("changes"):
             for name, (old, new) in option.changes.items():
                 with ui.element("li"):
-                    ui.label(schema[name].title).classes("what")
+                    ui.label(schema[name].heading).classes("what")
                     with ui.element("span").classes("move numbers"):
                         ui.label(schema.describe(name, old)).classes("old")
                         ui.label("→").props["aria-label"] = "to"
                         ui.label(schema.describe(name, new)).classes("new")
+                        if worth is not None:
+                            ui.label(f"worth {100 * worth[name]:.0f} points")
             if not option.changes:
                 with ui.element("li"):
                     ui.label("as they are")
@@ -161,7 +165,7 @@ class Cards:
     def _out_of_reach(self, result: Result) -> None:
         with ui.element("article").classes("card wide-card") as self.far:
             heading("Out of reach", 3)
-            ui.label(f"{percent(_asked(result))}: {Status.INFEASIBLE.sentence}")
+            ui.label(f"{_target(result)}: {Status.INFEASIBLE.sentence}")
             if result.recourse.exact:
                 self.far_note = note("Looking for how far this person can get…")
 
@@ -171,10 +175,10 @@ class Cards:
         with self.far:
             self.far_note.delete()
             reach = "can get" if max_confidence.status is Status.OPTIMAL else "was found to get"
-            ui.label(
-                f"The furthest this person {reach} is {percent(max_confidence.confidence)}."
-            ).classes("strong")
-            self._changes(result, max_confidence)
+            most, then = (percent(c) for c in (max_confidence.most, max_confidence.confidence))
+            by = f", of which {then} by these" if most != then else ""
+            ui.label(f"The furthest this person {reach} is {most}{by}.").classes("strong")
+            self._changes(result, max_confidence, max_confidence.worth)
             if max_confidence.changes:
                 press(
                     "Ask for this", lambda: self.session.ask(confidence=max_confidence.confidence),
@@ -201,12 +205,18 @@ class Cards:
     def _not_found(self, result: Result) -> None:
         with ui.element("article").classes("card wide-card"):
             heading("Not found in time", 3)
-            ui.label(f"{percent(_asked(result))}: {Status.NOT_FOUND.sentence}")
+            ui.label(f"{_target(result)}: {Status.NOT_FOUND.sentence}")
             seconds = self.session.state.limits.seconds
             note(
                 f"The search ended after {seconds:g} seconds. Ask for less confidence or fewer "
                 "options, or have the server started with more time."
             )
+
+
+def _target(result: Result) -> str:
+    """What was asked for, in words."""
+    target = next(iter(result.status))
+    return target.words if target.mode == "wins" else percent(target.confidence)
 
 
 def _asked(result: Result) -> float:

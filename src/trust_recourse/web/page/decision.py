@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from nicegui import ui
 
+from trust_recourse.question import Target
 from trust_recourse.web.page.parts import heading, note
 from trust_recourse.web.page.words import percent
 
@@ -96,5 +97,7 @@ class AskingPanel:
 
 
 def _words(asked: Question) -> str:
+    if asked.mode == "wins":
+        return Target(0.5, "wins").words
     level = percent(asked.confidence[0])
     return f"{level} ± {percent(asked.tolerance)}" if asked.mode == "band" else f"at least {level}"

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from trust_recourse.web.page.session import Session
 
-DRAWN = 150  # steps at most; a longer staircase is thinned
+RESOLUTION = 0.01  # of confidence between neighbours
+DRAWN = 200  # steps at most; a longer staircase is thinned
 NUMBERS_ONLY = "p => 'cost ' + p.value[0].toPrecision(3) + ', confidence ' + (Math.floor(p.value[1] * 1000) / 10).toFixed(1) + ' %'"  # noqa: E501
 
 
@@ -26,6 +27,8 @@ class FrontierChart:
     def __init__(self, session: Session) -> None:
         self.session = session
         self.stairs: list[tuple[float, float]] = []
+        self.through: set[float] = set()  # levels that they are known to lead through
+        self.resolution: float | None = RESOLUTION
         self.locks: Any = None
         heading("What each cost buys")
         self.said = note("")
@@ -37,6 +40,7 @@ class FrontierChart:
         with ui.element("div").classes("line-up") as self.buttons:
             press("A step down", lambda: self._walk(-1), icon="south_west")
             press("A step up", lambda: self._walk(1), icon="north_east")
+            press("Every step", self._every, icon="stairs")
         session.on(self._empty, "person")
         session.on(self._question, "question")
         session.on(self._draw, "answer")
@@ -53,19 +57,32 @@ class FrontierChart:
             return
         asked = question.question
         locks = (asked.lock, question.freed, asked.cost, str(asked.limits))
+        level = self.session.confidence
         if locks != self.locks:
-            self.stairs, self.locks = [], locks
+            self.stairs, self.locks, self.resolution = [], locks, RESOLUTION
             self._draw()
             self.latest.ask(self._work)
+        elif self.stairs and level not in self.through:
+            self.latest.ask(self._work)
+
+    def _every(self) -> None:
+        """Ask for every step there is."""
+        self.resolution = None
+        self.latest.ask(self._work)
 
     async def _work(self) -> None:
         session, question = self.session, self.session.question
         assert question is not None
         recourse, limit = session.recourse, session.state.limits.seconds
+        level = session.confidence
         table = await session.state.work(
-            lambda: recourse.frontier(question.person, time_limit=limit)
+            lambda: recourse.frontier(
+                question.person, level, resolution=self.resolution, time_limit=limit
+            )
         )
         self.stairs = list(steps(table, DRAWN))
+        self.through = {level, *(confidence for _, confidence in self.stairs)}
+        self.ends = table.attrs["from"], table.attrs["to"]
         self.complete, self.all = bool(table.attrs["complete"]), len(table)
         self._draw()
 
@@ -96,7 +113,8 @@ class FrontierChart:
         if len(self.stairs) == 1:
             return "No allowed change gives more confidence."
         thinned = f", of which {len(self.stairs)} are drawn" if len(self.stairs) < self.all else ""
-        cut = "" if self.complete else " The time limit ended the search before the top."
+        ends = " to ".join(map(percent, self.ends))
+        cut = "" if self.complete else f" The time limit ended it: it is complete from {ends}."
         return (
             f"{self.all} steps{thinned}, from {percent(self.stairs[0][1])} to "
             f"{percent(self.stairs[-1][1])}. Click one to ask for its confidence.{cut}"

@@ -125,12 +125,18 @@ class Trial(NamedTuple):
     cost: float  # NaN where the change is not allowed
     broken: tuple[str, ...]  # rules of the schema, as sentences
     why: Explanation | None  # none for a model that says nothing of itself
+    follows: str = ""  # in words, what columns became that follow from others
 
 
 def tried(recourse: Recourse, person: pd.Series[Any], values: dict[str, Any]) -> Trial:
     """Ask the model about values set by hand, for a person who has others."""
-    action_set, codes = recourse.schema.action_set(person), recourse.schema.action_set(values).own
-    broken, features = action_set.why_not(codes), recourse.schema.features
+    schema = recourse.schema
+    action_set = schema.action_set(person)
+    codes = action_set.completed(schema.encode(values)[0])
+    derived = [(each, float(codes[schema.position(each.name)])) for each in schema.derived]
+    computed = schema.decode(codes[None]).iloc[0]
+    values = values | {each.name: computed[each.name] for each, _ in derived}
+    broken, features = action_set.why_not(codes), schema.features
     cost = math.nan if broken else recourse.cost.between(features, action_set.own, codes)
     why = None
     if explainable(recourse.model):
@@ -143,7 +149,8 @@ def tried(recourse: Recourse, person: pd.Series[Any], values: dict[str, Any]) ->
             ],
         )
         why = explain(points, points.all[0], points.all[1])
-    return Trial(recourse.confidence_of(codes), cost, broken, why)
+    told = "; ".join(f"{each.title} {each.describe_code(code)}" for each, code in derived)
+    return Trial(recourse.confidence_of(codes), cost, broken, why, told)
 
 
 # ---------------------------------------------------------------- side by side

@@ -38,8 +38,9 @@ class Session:
         self.state, self.people = state, people
         self.name = self.id = ""
         self.question: PersonQuestion | None = None
-        level = min(max(state.recourse.decision_threshold + 0.2, 0.5), 0.95)
-        self.settings = Question((level,), n_options=min(3, state.limits.options))  # of everybody
+        self.level = min(max(state.recourse.decision_threshold + 0.2, 0.5), 0.95)
+        many = min(3, state.limits.options)
+        self.settings = Question((self.level,), n_options=many)  # of everybody
         self.result: Result | None = None
         self.kept: tuple[Option, ...] = ()
         self._listeners: dict[Event, list[Callable[[], None]]] = defaultdict(list)
@@ -56,8 +57,8 @@ class Session:
 
     @property
     def confidence(self) -> float:
-        """The confidence that is asked for."""
-        return self.settings.confidence[0]
+        """The confidence that is asked for, or was before it was asked that the class wins."""
+        return self.settings.confidence[0] if self.settings.confidence else self.level
 
     @property
     def threshold(self) -> float:
@@ -92,9 +93,17 @@ class Session:
 
         What makes no question is refused with a `ValueError`, and all stays as it was.
         """
+        level, mode = self.confidence, parts.get("mode", self.settings.mode)
         if confidence is not None:
-            parts["confidence"] = (min(max(confidence, 0.01), MOST),)
+            level = min(max(confidence, 0.01), MOST)
+            mode = "at_least" if mode == "wins" else mode
+        parts["mode"] = mode
+        if mode == "wins":
+            parts["confidence"] = ()
+        elif confidence is not None or not self.settings.confidence:
+            parts["confidence"] = (level,)
         settings = self._checked(replace(self.settings, **parts))
+        self.level = level
         before, self.settings = self.threshold, settings
         if self.threshold != before:
             self._tell("threshold")

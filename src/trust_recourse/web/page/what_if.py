@@ -101,6 +101,8 @@ class WhatIf:
             ui.label(f"Cost of the change: {cost(found.cost)}").classes("numbers")
             if found.cost:
                 ui.label("Every limit is kept.").classes("yes")
+        if found.follows:
+            note(f"Computed from these values: {found.follows}.")
         if found.why is not None and found.cost:
             movers(found.why)
 

@@ -46,14 +46,14 @@ def badge(result: Result, at: int) -> Badge:
     """What is known of one option."""
     option, sentence = result.options[at], result.sentence(at)
     first = next(i for i, o in enumerate(result.options) if o.target == option.target)
+    if at > first and result.engine == "exact":
+        return Badge("Another way", "alt_route", sentence, option.status is Status.OPTIMAL)
     if option.status is Status.OPTIMAL:
         return Badge("Proved cheapest", "verified", sentence, True)
     if option.status is Status.ALREADY_MET:
         return Badge("Nothing to change", "check_circle", sentence, True)
     if result.engine != "exact":
         return Badge("Found by trial", "science", sentence, False)
-    if at > first:
-        return Badge("Another way", "alt_route", sentence, False)
     above = f"{option.gap / option.cost:.1%}" if option.cost else "0 %"
     return Badge(f"Within {above} of the least", "timelapse", sentence, False)
 
@@ -64,6 +64,8 @@ def limits(feature: Feature, person: pd.Series[Any] | None = None) -> str:
         return "protected: never changes"
     if not feature.mutable:
         return "locked by the rules"
+    if feature.derived:
+        return f"follows from others: {feature.derived}"
     parts = []
     if person is not None and math.isnan(feature.code_of(person[feature.name])):
         if must_stay_missing(feature, person[feature.name]):
@@ -75,6 +77,10 @@ def limits(feature: Feature, person: pd.Series[Any] | None = None) -> str:
         parts.append(bounds)
     if feature.max_change is not None:
         parts.append(f"by at most {feature.amount(feature.max_change)}")
+    if feature.min_change is not None:
+        parts.append(f"by at least {feature.amount(feature.min_change)}")
+    if feature.forbidden:
+        parts.append(f"never {', '.join(feature.forbidden)}")
     return ", ".join(parts) or "may change"
 
 

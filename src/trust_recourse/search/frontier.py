@@ -1,0 +1,204 @@
+"""The staircase of cost against confidence to a resolution, from the asked levels outward.
+
+Its steps are the answers to questions: the cheapest point of at least a level and, of those that
+cost as much, the surest. An answer settles all levels from the asked one up to its confidence. So
+the next question below a step asks for one resolution less: the answer is the step itself, and the
+jump below it cannot be avoided, or another one within the resolution. A step is also an answer to
+every question below it, so these search only for what costs less; a window of levels is reduced
+together. Upward nothing is known, so some levels are asked for at once, and then those between.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from trust_recourse.cells import Reduction
+from trust_recourse.question import Point, Target
+from trust_recourse.search.exact import ABOVE, Exact
+
+SPAN = 8  # resolutions that are asked for at once
+FEWEST, MORE = 2_000, 32  # boxes of a first try upward, and of later ones, times all until then
+
+
+class Step(NamedTuple):
+    """A point of the staircase, and from where on it is known that none lies below it."""
+
+    point: Point
+    since: float
+
+
+class Window(NamedTuple):
+    """Levels of one reduced question: from a level up to a step."""
+
+    low: float
+    top: Point
+    inside: Reduction
+
+
+class Staircase:
+    """Steps of one person's frontier, as far as they are proved."""
+
+    def __init__(
+        self, engine: Exact, targets: Sequence[Target], resolution: float, max_steps: int
+    ) -> None:
+        self.engine, self.resolution, self.max_steps = engine, resolution, max_steps
+        self.targets = sorted(targets, key=lambda target: -target.confidence)
+        self.steps = [Step(engine.own, -math.inf)]
+        self.least = engine.own.confidence
+        self.ceiling = 1.0  # nothing is known to reach this
+        self.low = self.high = self.least  # between these it is complete
+        self.nodes = 0
+        self.ended = ""  # by what, before it was complete
+        self._window: Window | None = None
+
+    def climb(self) -> None:
+        """Find the steps at the asked levels, those between, and then further out, either way."""
+        if not (self._begin() and all(self._ask(target) for target in self.targets)):
+            return
+        met = [each for each in (self._above(t.interval[0]) for t in self.targets) if each]
+        if met:
+            self.low = self.high = met[0].point.confidence
+        low = met[-1].point.confidence if met else self.low
+        up = down = self._fill(low, self.high)
+        self.low = low if up else self.low
+        while up or down:
+            up = up and self._further(FEWEST + MORE * self.nodes)
+            down = down and self._lower()
+        while self._further(math.inf):  # what took too long at first
+            pass
+
+    # ------------------------------------------------------------ outward
+
+    def _begin(self) -> bool:
+        """Where the stairs begin: as the person is, unless what costs nothing is surer."""
+        engine = self.engine.level(_exactly(self.least), 0)
+        if all((each.costs <= 0.0).sum() == 1 for each in engine.features):
+            return True
+        answer = engine.step(None, Reduction(engine.features, engine.searched))
+        self.nodes += answer.nodes
+        if answer.stopped:
+            self._ended(engine)
+        elif answer.point is not None and answer.point.cost <= 0.0:
+            self.steps = [Step(answer.point, -math.inf)]
+            self.least = self.low = self.high = answer.point.confidence
+        return not answer.stopped
+
+    def _further(self, most: float) -> bool:
+        """Some resolutions further up, by so many boxes; whether there is more to do after it."""
+        top, resolution = self.steps[-1].point.confidence, self.resolution
+        if self.ended or self.ceiling - top <= resolution + ABOVE:
+            return False
+        level = min(top + SPAN * resolution, self.ceiling - resolution)
+        if self.ceiling < 1.0:
+            level = min(level, 0.5 * (top + self.ceiling))
+        if not self._ask(_exactly(level), most):
+            return False
+        last = self.steps[-1].point.confidence
+        if not self._fill(top, last):
+            return False
+        self.high = last
+        return True
+
+    def _lower(self) -> bool:
+        """Some resolutions further down; whether there is more to do after it."""
+        low = max(self.low - SPAN * self.resolution, self.least)
+        if self.low <= self.least or not self._fill(low, self.low):
+            return False
+        self.low = low
+        return low > self.least
+
+    def _fill(self, low: float, high: float) -> bool:
+        """Ask for what is missing between two confidences, downward; False if a limit ended it."""
+        at = min(self._place(high), len(self.steps) - 1)
+        while at > 0 and self.steps[at].point.confidence > low:
+            step = self.steps[at]
+            level = self._missing(self.steps[at - 1], step)
+            if level is None:
+                at -= 1
+                continue
+            if level < low:  # what is not known lies below, but for a long jump
+                if step.since - low <= self.resolution:
+                    break
+                level = low
+            if not self._ask(_exactly(level), low=low):
+                return False
+            at = self._place(step.point.confidence)
+        return True
+
+    def _missing(self, below: Step, step: Step) -> float | None:
+        """The level to ask for next between two neighbours; None if nothing is missing."""
+        bottom, top, resolution = below.point.confidence, step.point.confidence, self.resolution
+        if top - bottom <= resolution + ABOVE or step.since <= bottom + 2 * ABOVE:
+            return None
+        if step.since > top - resolution:
+            return top - resolution
+        if step.since - bottom <= resolution + ABOVE:  # the jump is there, and what is not shown
+            return None  # is within the resolution of what is
+        return max(step.since - max(resolution, top - step.since), bottom + resolution)
+
+    # ------------------------------------------------------------ one question
+
+    def _ask(self, target: Target, most: float = math.inf, low: float = 1.0) -> bool:
+        """Find the step that answers a question, by so many boxes; whether that was done.
+
+        More will be asked down to `low`.
+        """
+        level, known = target.interval[0], self._above(target.interval[0])
+        if level >= self.ceiling or (known is not None and known.since <= level):
+            return True
+        if len(self.steps) >= self.max_steps:
+            self.ended = "max_steps"
+            return False
+        engine = self.engine.level(target, self.nodes)
+        left, engine.node_limit = engine.node_limit, min(engine.node_limit, most)
+        inside = self._inside(level, None if known is None else known.point, low)
+        answer = engine.step(None if known is None else known.point, inside)
+        self.nodes += answer.nodes
+        if answer.stopped:
+            if engine.late or answer.nodes >= left or most == math.inf:
+                self._ended(engine)
+            return False
+        self._settle(level, known, answer.point)
+        return True
+
+    def _ended(self, engine: Exact) -> None:
+        self.ended = "time_limit" if engine.late else "node_limit"
+
+    def _settle(self, level: float, known: Step | None, point: Point | None) -> None:
+        """Note the answer to a question: nothing, a step that was known, or a new one."""
+        if point is None:
+            self.ceiling = level
+        elif known is not None and point.confidence >= known.point.confidence - ABOVE:
+            self.steps[self._place(known.point.confidence)] = Step(known.point, level)
+        else:
+            self.steps.insert(self._place(point.confidence), Step(point, level))
+
+    def _inside(self, level: float, known: Point | None, low: float) -> Reduction:
+        """A question, as small as it may be, that holds the answer at a level."""
+        if known is None:
+            return Reduction(self.engine.features, self.engine.searched)
+        window = self._window
+        if window is not None and window.low <= level and known.cost <= window.top.cost:
+            return window.inside
+        if level - low < self.resolution:  # hardly worth it
+            return Reduction(self.engine.features, self.engine.searched)
+        below = max(low, level - SPAN * self.resolution)
+        reduced = self.engine.level(_exactly(below), self.nodes).window(known)
+        self._window = Window(below, known, reduced)
+        return reduced
+
+    def _above(self, level: float) -> Step | None:
+        at = self._place(level)
+        return self.steps[at] if at < len(self.steps) else None
+
+    def _place(self, confidence: float) -> int:
+        return bisect_left(self.steps, confidence, key=lambda step: step.point.confidence)
+
+
+def _exactly(level: float) -> Target:
+    """At least a level, without any slack."""
+    inside = min(max(level, 1e-12), 1.0 - 1e-12)
+    return Target(inside, threshold=inside)

@@ -1,0 +1,246 @@
+"""Columns that follow from others: formulas, their floats, and what a schema makes of them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from trust_recourse import CertificateError, PTMClassifier, Recourse, verify
+from trust_recourse.certificate import Certificate
+from trust_recourse.schema import Feature, FewChange, Schema, SchemaError
+from trust_recourse.schema.derived import Formula, before_rounding, rounded
+
+law = settings(max_examples=200, deadline=None, database=None)
+TEXTS = [
+    "loan / price", "(a + b) / c", "a - b", "0.5 * a + 0.3 * b - 2", "min(a, b)",
+    "max(a, 2 * b, 3)", "moves by 0.5 * loan", "-a + 0.25 * b", "(2 * a) / (b + 1)", "`my col` / b",
+    "1e5 * a",
+]  # fmt: skip
+FORMULAS = [Formula.read(text) for text in TEXTS if "my" not in text]
+numbers = st.floats(-1e6, 1e6) | st.integers(-9, 9).map(float)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_a_formula_is_written_as_it_is_read(text):
+    formula = Formula.read(text)
+    assert Formula.read(repr(formula)) == formula
+
+
+def test_a_formula_means_what_it_says():
+    at = {"a": np.array([3.0]), "b": np.array([4.0]), "c": np.array([2.0])}
+    for text, value in {
+        "a + b / 4 - 1": 3.0, "(a + b) / c": 3.5, "a - (b - 2 * c)": 3.0, "min(a, b, 9)": 3.0,
+        "max(a, b)": 4.0, "2 * (a + 1)": 8.0, "-a": -3.0,
+    }.items():  # fmt: skip
+        assert Formula.read(text).at(at, {}, 0.0).tolist() == [value]
+    moved = Formula.read("moves by 2 * a - b").at(at, {"a": 1.0, "b": 1.0}, 10.0)
+    assert moved.tolist() == [11.0]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a * b", "no product of two columns"), ("a / b / c", "one ratio around all of it"),
+        ("1", "at least one other column"), ("a ** 2", "sums of columns"),
+        ("min(a, b) + 1", "sums of columns"), ("__import__('os')", "sums of columns"),
+        ("a +", "a sum, a difference"), ("moves by 2", "only other columns"), ("a / 0", "ratio"),
+    ],
+)  # fmt: skip
+def test_what_is_no_formula_is_refused(text, said):
+    with pytest.raises(SchemaError, match=f"given .*expected.*{said}"):
+        Formula.read(text)
+
+
+@law
+@given(st.sampled_from(FORMULAS), st.data())
+def test_the_ends_of_a_box_bound_the_floats_inside(formula, data):
+    low, high, inside, own = {}, {}, {}, {}
+    for name in formula.names:
+        three = sorted(data.draw(st.lists(numbers, min_size=3, max_size=3)))
+        low[name], inside[name], high[name] = (np.array([value]) for value in three)
+        own[name] = data.draw(numbers)
+    least, most = formula.between(low, high, own, 1.0)
+    value = formula.at(inside, own, 1.0)
+    one = formula.one({name: float(at[0]) for name, at in inside.items()}, own, 1.0)
+    assert one == value[0] or (math.isnan(one) and np.isnan(value[0]))
+    if not np.isnan(value[0]):  # a division by 0 is nothing
+        assert least[0] <= value[0] <= most[0]
+
+
+@law
+@given(numbers, st.sampled_from([None, 1.0, 0.1, 0.25, 0.001, 1 / 3, 7.0]), numbers)
+def test_an_edge_before_rounding_is_one_after_it(value, step, edge):
+    assert (rounded(value, step) <= edge) == (value <= before_rounding(edge, step))
+    if step is not None:
+        assert abs(rounded(value, step) - value) <= step / 2 * (1 + 1e-9) + 1e-9 * abs(value)
+
+
+# ---------------------------------------------------------------- in a schema
+
+
+@pytest.fixture(scope="module")
+def homes():
+    rng = np.random.default_rng(0)
+    loan, price = rng.integers(20, 90, 300), rng.integers(60, 120, 300)
+    X = pd.DataFrame({"loan": loan, "price": price, "fee": rng.integers(0, 9, 300)})
+    X["ratio"] = (X["loan"] / X["price"]).round(2)
+    y = (X["ratio"] + 0.03 * X["fee"] + rng.normal(0, 0.1, 300) < 0.75).astype(int)
+    schema = Schema.infer(X).update("ratio", derived="loan / price", lower=0, upper=2)
+    model = PTMClassifier(n_clauses=20, epochs=5, schema=schema, random_state=0).fit(X, y)
+    return X, Recourse(model, schema, cost="l1")
+
+
+def refused(X, recourse, n):
+    return X[recourse.model.predict_proba(X)[:, 1] < 0.4].head(n)
+
+
+def test_rows_that_disagree_are_named(homes):
+    X, recourse = homes
+    odd = X.copy()
+    odd.loc[[5, 7], "ratio"] = 1.5
+    found = recourse.schema.disagreements(odd)
+    assert found.index.tolist() == [5, 7]
+    assert found["given"].tolist() == [1.5, 1.5]
+    assert recourse.schema.disagreements(X).empty
+    with pytest.raises(SchemaError, match=r"'ratio' does not follow.*in 2 rows: row 5 has 1.5"):
+        PTMClassifier(schema=recourse.schema).fit(odd, np.arange(300) % 2)
+    with pytest.raises(SchemaError, match="given 1.5, expected loan / price, which is"):
+        recourse.find(odd.loc[5])
+    many = recourse.find_many(odd.loc[[5, 6]])
+    assert many["status"].tolist()[0] == "unanswered"
+
+
+def test_a_ratio_never_moves_alone(homes):
+    X, recourse = homes
+    for _, x in refused(X, recourse, 6).iterrows():
+        for option in recourse.find(x, [0.5, 0.7], n_options=2).options:
+            assert not set(option.changes) <= {"ratio"}
+            assert abs(option.x["ratio"] - option.x["loan"] / option.x["price"]) <= 0.0051
+            assert recourse.schema.action_set(x).allows(option.codes)
+
+
+def test_what_it_costs_is_what_its_inputs_cost(homes):
+    X, recourse = homes
+    x = refused(X, recourse, 1).iloc[0]
+    option = recourse.find(x, 0.6).options[0]
+    scaled = [
+        abs(option.x[name] - x[name]) / recourse.schema[name].scale
+        for name in ("loan", "price", "fee")
+    ]
+    assert option.cost == pytest.approx(sum(scaled))
+    assert "ratio (follows)" in recourse.find(x, 0.6).words(option)
+
+
+@pytest.mark.parametrize("engine", ["portfolio", "spheres"])
+def test_engines_by_trial_compute_it_and_never_beat_exact(homes, engine):
+    X, recourse = homes
+    judged = 0
+    for _, x in refused(X, recourse, 1).iterrows():
+        least = recourse.find(x, 0.6, max_changes=2).options
+        for option in recourse.find(x, 0.6, engine=engine, n_trials=60, max_changes=2).options:
+            assert recourse.schema.action_set(x).allows(option.codes)
+            assert len(set(option.changes) - {"ratio"}) <= 2
+            assert option.cost >= least[0].cost * (1 - 1e-9)
+            judged += 1
+    assert judged
+
+
+def test_a_certificate_covers_what_follows(homes):
+    X, recourse = homes
+    x = refused(X, recourse, 1).iloc[0]
+    result = recourse.find(x, 0.6, certify=True)
+    told = result.certificate(0.6).to_dict()
+    assert verify(Certificate.from_dict(told), recourse.model, x=x, schema=recourse.schema)
+    at = recourse.schema.position("ratio")
+    told["answer"]["codes"][at] += 0.01
+    with pytest.raises(CertificateError, match="follows from others"):
+        verify(Certificate.from_dict(told), recourse.model, x=x)
+
+
+def test_bounds_of_what_follows_limit_its_inputs():
+    schema = Schema(
+        (
+            Feature("loan", "integer", lower=0, upper=100),
+            Feature("savings", derived="moves by loan", lower=0.0),
+        )
+    )
+    actions = schema.action_set({"loan": 50, "savings": 10.0})
+    assert actions.completed(np.array([45.0, 0.0])).tolist() == [45.0, 5.0]
+    assert actions.allows([45.0, 5.0])
+    assert actions.why_not([35.0, -5.0]) == ("savings must not fall below 0",)
+    assert actions.why_not([45.0, 6.0])[0].endswith("it must be 5")
+
+
+def test_what_cannot_follow_is_refused():
+    number, word = Feature("a"), Feature("b", "category", values=("x", "y"))
+    for features, said in (
+        ((number, Feature("c", derived="a / z")), "no feature 'z'"),
+        ((number, word, Feature("c", derived="a + b")), "'b' is of kind category"),
+        ((number, Feature("c", derived="2 * a"), Feature("d", derived="c + a")), "write out"),
+    ):
+        with pytest.raises(SchemaError, match=said):
+            Schema(features)
+    with pytest.raises(SchemaError, match="is derived; state it of"):
+        Schema((number, Feature("c", derived="2 * a")), ("a <= c",))
+    with pytest.raises(SchemaError, match="field derived: given 'a'|'derived'"):
+        Feature("c", "boolean", derived="a")
+
+
+# ---------------------------------------------------------------- the other limits
+
+
+def test_a_least_change_and_a_forbidden_move():
+    pay = Feature("pay", "integer", lower=0, upper=100, min_change=10)
+    assert pay.actions(50.0).values().tolist() == [*range(41), 50, *range(60, 101)]
+    assert pay.actions(50.0).nearest(40.0, 49.0) is None
+    assert pay.actions(50.0).nearest(30.0, 49.0) == 40.0
+    assert pay.why_not(50.0, 55.0) == ("pay must change by at least 10, or stay",)
+    degree = Feature("degree", "category", values=("B", "M", "P"), forbidden=("M -> B", "* -> P"))
+    assert degree.actions(1.0).choices == (1.0,)
+    assert degree.actions(0.0).choices == (0.0, 1.0)
+    assert degree.why_not(1.0, 0.0) == ("degree may not go from M to B",)
+    with pytest.raises(SchemaError, match="given 'Z'|given ' Z'"):
+        Feature("degree", "category", values=("B", "M"), forbidden=("M -> Z",))
+    with pytest.raises(SchemaError, match="min_change"):
+        Feature("pay", min_change=5, max_change=2)
+    freed = {each.sentence for each in Schema((pay, degree)).lifted({"pay": 50, "degree": "M"})}
+    assert {"pay may change by less than 10", "degree may go M -> B, * -> P"} <= freed
+
+
+def test_relations_of_groups_are_read_and_told():
+    names = ("a", "b", "c")
+    schema = Schema(
+        tuple(Feature(name, "integer", lower=0, upper=1) for name in names),
+        ("at most 1 of a, b change", "b, c change together", "at most one of a, b, c"),
+    )
+    assert Schema.from_dict(schema.to_dict()) == schema
+    actions = schema.action_set({"a": 0, "b": 0, "c": 0})
+    assert actions.allows([1, 0, 0])
+    assert actions.why_not([1, 1, 0]) == (
+        "at most 1 of a, b may change",
+        "b, c change together or not at all",
+        "at most one of a, b, c may be yes (1)",
+    )
+    with pytest.raises(SchemaError, match="most=-1"):
+        FewChange(names, -1)
+    with pytest.raises(SchemaError, match="expected at least two"):
+        Schema((Feature("a"),), ("a change together",))
+
+
+def test_few_changes_cost_no_less(homes):
+    X, recourse = homes
+    x = refused(X, recourse, 3).iloc[2]
+    costs = []
+    for most in (None, 3, 2, 1):
+        found = recourse.find(x, 0.55, max_changes=most)
+        options = found.options
+        costs.append(options[0].cost if options else math.inf)
+        assert all(len(set(o.changes) - {"ratio"}) <= (most or 3) for o in options)
+    assert costs == sorted(costs)
+    with pytest.raises(ValueError, match="max_changes=0; expected a whole number above 0"):
+        recourse.find(x, 0.55, max_changes=0)
