@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from typing import Any, get_args
@@ -236,6 +237,14 @@ class Question:
                 f"plausible={self.plausible!r}; expected a function of rows, NearNeighbours(X) or "
                 "Isolation(X)"
             )
+
+    def by(self, engine: str) -> Question:
+        """The same question, which was checked, to this engine."""
+        if engine == self.engine:
+            return self
+        other = copy(self)
+        object.__setattr__(other, "engine", engine)
+        return other
 
     def targets(self, threshold: float) -> tuple[Target, ...]:
         """Its levels as targets, where the decision threshold is this."""

@@ -790,7 +790,7 @@ class Recourse:
                 f"plausible={question.plausible!r} is the name of a test of rows; give the test "
                 "itself, such as NearNeighbours(X) with X the known rows"
             )
-        return replace(question, engine=engine)
+        return question.by(engine)
 
     def _robust(self, question: Question, target: Target) -> Robust | None:
         if question.min_radius is None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import replace
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -217,9 +218,14 @@ def readable(model: Any) -> bool:
 
 def reader_of(model: Any) -> Any:
     """The module that reads it, known by its class's own name, so that no library is loaded."""
-    library = type(model).__module__.removeprefix(f"{__name__}.").partition(".")[0]
+    return _reader_of(type(model).__module__, type(model).__name__)
+
+
+@cache
+def _reader_of(module: str, name: str) -> Any:
+    library = module.removeprefix(f"{__name__}.").partition(".")[0]
     readers = (import_module(f"{__name__}.{each}") for each in _READERS.get(library, ()))
-    return next((reader for reader in readers if type(model).__name__ in reader.NAMES), None)
+    return next((reader for reader in readers if name in reader.NAMES), None)
 
 
 def tolerance(read: Read, codes: Floats) -> Floats:
