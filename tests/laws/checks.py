@@ -437,8 +437,12 @@ def _fine(court: Court, steps: Sequence[tuple[Fraction, float]], resolution: flo
     for cost, p in stairs:
         near = any(no_dearer(c, cost) and q >= p - far for c, q in steps)
         court.law(near, f"frontier: no step within {resolution} below {told(cost)}, {p!r}")
-    for (_, p), (_, more) in pairwise(steps):
-        between = [q for _, q in stairs if max(p, more - resolution) + SLACK < q < more - SLACK]
+    for (_, p), (dear, more) in pairwise(steps):
+        between = [
+            q
+            for cost, q in stairs
+            if max(p, more - resolution) + SLACK < q < more - SLACK and not no_dearer(dear, cost)
+        ]
         avoidable = more - p > far and bool(between)
         court.law(not avoidable, f"frontier: {p!r} to {more!r}, between them {between[:2]}")
         court.count("jumps that cannot be avoided", more - p > far)
