@@ -471,7 +471,8 @@ class Recourse:
         x : a person, as a Series, a dict or a one-row table.
         confidence : levels that it leads through; the decision threshold if None.
         resolution : neighbours lie at most this far apart in confidence, where such steps exist;
-            None gives every step, which may be very many, from the cheapest up.
+            None gives every step, which may be very many, from the cheapest up; so does a cost
+            with functions of its own.
         max_steps : at most so many rows, those nearest to the levels.
         node_limit, time_limit : end the search after so many boxes, or seconds, for all of it.
 
@@ -494,7 +495,7 @@ class Recourse:
             self.score, problem, scope="furthest", node_limit=node_limit, time_limit=time_limit
         )
         ended, points = "", []
-        if resolution is None:
+        if resolution is None or self.cost.functions:  # by which a change may cost nothing
             points = engine.frontier()
             low, high = points[0].confidence, points[-1].confidence
             if engine.stopped:
@@ -502,7 +503,7 @@ class Recourse:
         else:
             stairs = Staircase(engine, targets, resolution, max_steps)
             stairs.climb()
-            points = [step.point for step in stairs.steps]
+            points = stairs.points
             ended, low, high = stairs.ended, stairs.low, stairs.high
         table = self.schema.decode(np.array([p.codes for p in points]))
         table.insert(0, "confidence", [p.confidence for p in points])

@@ -404,7 +404,9 @@ def _steps(court: Court, **asked: Any) -> tuple[list[tuple[Fraction, float]], di
         rises = dearer > cost and more > p
         court.law(rises, f"frontier: {told(dearer)} for {more!r} after {told(cost)} for {p!r}")
     stairs = [(rows.costs[k] * rows.unit, rows.confidence[k]) for k in rows.staircase]
-    for cost, p in steps:
+    # a limit may end it before all that costs nothing, or as much as the last, was looked at
+    whole = table.attrs["complete"] or not court.case.cost.functions
+    for cost, p in steps if whole else ():
         surest = max((q for c, q in stairs if c <= cost * (1 - NEAR) or c == cost), default=p)
         court.law(surest <= p + SLACK, f"frontier: {surest!r} costs no more than {p!r}")
     return steps, table.attrs

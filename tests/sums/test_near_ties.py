@@ -50,7 +50,7 @@ def test_what_noise_may_lose_is_seen_through_float32(seed):
     assert recourse.find(best).radius(0) <= 1.0
     assert not recourse.find(best, threshold, min_radius=1.5).options
     furthest = recourse.reachable(rows.iloc[int(p.argmin())])
-    assert furthest.confidence == p.max()
+    assert furthest.most == p.max()
 
 
 @pytest.mark.parametrize("seed", range(4))

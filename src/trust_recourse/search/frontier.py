@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from trust_recourse.cells import Reduction
 from trust_recourse.question import Point, Target
-from trust_recourse.search.exact import ABOVE, Exact
+from trust_recourse.search.exact import ABOVE, TIED, Exact
 
 SPAN = 8  # resolutions that are asked for at once
 FEWEST, MORE = 2_000, 32  # boxes of a first try upward, and of later ones, times all until then
@@ -69,6 +69,14 @@ class Staircase:
             down = down and self._lower()
         while self._further(math.inf):  # what took too long at first
             pass
+
+    @property
+    def points(self) -> list[Point]:
+        """The steps, of which none costs as much as the next."""
+        found = [step.point for step in self.steps]
+        after = [*(point.cost for point in found[1:]), math.inf]
+        each = zip(found, after, strict=True)
+        return [point for point, cost in each if cost * (1.0 - TIED) > point.cost]
 
     # ------------------------------------------------------------ outward
 
