@@ -94,7 +94,8 @@ def texts(ax):
 
 def test_the_frontier_is_that_of_the_recourse_and_the_options_those_of_the_result(result, recourse):
     info = frontier_info(result)
-    staircase = recourse.frontier(result.factual, LEVELS)
+    levels = [target.confidence for target in result.status]
+    staircase = recourse.frontier(result.factual, levels)
     pd.testing.assert_frame_equal(info.steps.drop(columns="safety"), staircase)
     assert len(staircase) > 3
     assert info.steps["cost"].iloc[0] == 0.0

@@ -105,7 +105,7 @@ class Staircase:
         if not self._ask(_exactly(level), most):
             return False
         last = self.steps[-1].point.confidence
-        if not self._fill(top, last):
+        if not self._fill(top, last, together=False):  # costs rise too steeply for that up there
             return False
         self.high = last
         return True
@@ -118,8 +118,11 @@ class Staircase:
         self.low = low
         return low > self.least
 
-    def _fill(self, low: float, high: float) -> bool:
-        """Ask for what is missing between two confidences, downward; False if a limit ended it."""
+    def _fill(self, low: float, high: float, together: bool = True) -> bool:
+        """Ask for what is missing between two confidences, downward; False if a limit ended it.
+
+        Where it is done together, levels are reduced by windows.
+        """
         at = min(self._place(high), len(self.steps) - 1)
         while at > 0 and self.steps[at].point.confidence > low:
             step = self.steps[at]
@@ -131,7 +134,7 @@ class Staircase:
                 if step.since - low <= self.resolution:
                     break
                 level = low
-            if not self._ask(_exactly(level), low=low):
+            if not self._ask(_exactly(level), low=low if together else 1.0):
                 return False
             at = self._place(step.point.confidence)
         return True
@@ -152,7 +155,7 @@ class Staircase:
     def _ask(self, target: Target, most: float = math.inf, low: float = 1.0) -> bool:
         """Find the step that answers a question, by so many boxes; whether that was done.
 
-        More will be asked down to `low`.
+        Levels down to `low` are reduced together with it.
         """
         level, known = target.interval[0], self._above(target.interval[0])
         if level >= self.ceiling or (known is not None and known.since <= level):
