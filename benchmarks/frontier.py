@@ -5,7 +5,8 @@
 
 HELOC and Give Me Some Credit, a PTM of its own settings with 100 clauses and LightGBM of 100 trees
 of 8 leaves, L1. Of five refused rows, drawn by chance, it is led through 0.5 and 0.85; a plain
-search is `find` at one of five levels from 0.5 to 0.85, their mean. Times are CPU seconds of one process.
+search is `find` at one of five levels from 0.5 to 0.85, their mean. Times are CPU seconds of one
+process.
 """
 
 from __future__ import annotations
