@@ -676,7 +676,7 @@ def test_too_few_candidates_are_refused(asked, data):
     needed = paid < enough or chosen == actions.own
     if needed:
         refuse(np.delete(proof.candidates[f], at), "own value is no candidate|serves in its place")
-    refuse([*proof.candidates[f], 77.25], "77.25 is not allowed|expected at most")
+    refuse([*proof.candidates[f], 77.25], "77.25 is not allowed|expected at most|out of order")
     refuse([*proof.candidates[f], proof.candidates[f][at]], "given more than once")
     cells = partial(readers.read(asked.model, 1).cells, f, feature)
     for value in actions.values():

@@ -63,7 +63,7 @@ def always(_, boxes):
 )
 def test_a_wrong_engine_or_checker_breaks_a_law(monkeypatch, where, name, wrong):
     monkeypatch.setattr(where, name, wrong)
-    assert any(judge(seed).broken for seed in range(10))
+    assert any(judge(seed).broken for seed in range(60))
 
 
 DYING = """

@@ -116,10 +116,8 @@ class Offered:
         given = len(self.codes)
         known = self.codes[~np.isnan(self.codes)]
         if not (np.diff(known) > 0).all() or np.isnan(self.codes[:-1]).any():
-            expected = "expected them ascending, each once, and a missing one last"
-            raise CertificateError(
-                f"{self.feature.title}: its candidates are out of order; {expected}"
-            )
+            wrong = "its candidates are out of order, or one is given more than once"
+            raise CertificateError(f"{self.feature.title}: {wrong}; expected them ascending")
         if given > most:
             raise CertificateError(
                 f"{self.feature.title}: given {given:,} candidates, expected at most {most:,}"
