@@ -668,17 +668,21 @@ def test_too_few_candidates_are_refused(asked, data):
         other = Proof(each, proof.feature, proof.cut, proof.price)
         refused(replace(certificate, proof=other), asked.model, match)
 
-    feature, actions = asked.problem.action_set.schema[f], asked.problem.action_set.actions[f]
-    chosen = proof.candidates[f][at]
-    cost, goal = asked.problem.cost, certificate.lower_bound
+    problem, reader = asked.problem, readers.read(asked.model, asked.problem.wanted)
+    feature, actions = problem.action_set.schema[f], problem.action_set.actions[f]
+    cost, goal, cells = problem.cost, certificate.lower_bound, partial(reader.cells, f, feature)
+    chosen, others = proof.candidates[f][at], np.delete(proof.candidates[f], at)
     paid = cost.change(feature, actions.own, chosen)
     enough = 0.999 * (goal * goal if cost.root else goal)  # what costs more need not be served
-    needed = paid < enough or chosen == actions.own
-    if needed and certificate.status is not Status.INFEASIBLE:
-        refuse(np.delete(proof.candidates[f], at), "own value is no candidate|serves in its place")
+    needed = goal > 0 and (paid < enough or chosen == actions.own)
+    order = reader.order(f) if problem.target.mode == "at_least" else None
+    if order is not None:  # nor what another stands for, with no less score for no more
+        as_good = others[order[cells(others)] >= order[cells(np.array([chosen]))]]
+        needed &= all(cost.change(feature, actions.own, value) > paid for value in as_good)
+    if needed:
+        refuse(others, "own value is no candidate|serves in its place")
     refuse([*proof.candidates[f], 77.25], "77.25 is not allowed|expected at most|out of order")
     refuse([*proof.candidates[f], proof.candidates[f][at]], "given more than once")
-    cells = partial(readers.read(asked.model, 1).cells, f, feature)
     for value in actions.values():
         same_cell = (cells(np.array([value])) == cells(np.array([chosen]))).all()
         dearer = cost.change(feature, actions.own, value) > paid

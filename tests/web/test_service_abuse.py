@@ -289,7 +289,7 @@ def test_a_certificate_of_the_same_candidates_again_and_again(client, proof):
         "price": [0, 1] * (many - 1) + [1],
     }
     answer = client.post("/v1/verify", json={"certificate": body}, timeout=20)
-    assert answer.json()["reason"] == "nodes: a candidate is given more than once"
+    assert "one is given more than once" in answer.json()["reason"]
 
 
 def test_a_form_of_another_site_is_no_question(client):
