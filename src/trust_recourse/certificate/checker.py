@@ -365,7 +365,7 @@ def case_of(certificate: Certificate, problem: Problem, model: Any) -> Case:
     functions = certificate.proof.functions
     asked = [(Candidates(each, cells, costs, functions), level) for each, level in levels]
     following = tuple(
-        Following.of(each, codes, offers[each.at].ends) for each in action_set.follows
+        Following.of(each, codes, offers[each.at].ends, action_set) for each in action_set.follows
     )
     return Case(problem, model, read, confident, codes, asked, goal, following)
 

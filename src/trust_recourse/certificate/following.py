@@ -7,10 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trust_recourse import cancel
 from trust_recourse.certificate.cover import Boxes
 from trust_recourse.certificate.reader import Bools
 from trust_recourse.question import Floats, Ints
+from trust_recourse.schema import ActionSet
 from trust_recourse.schema.derived import Follows, before_rounding
+
+PASSES = 256  # over columns and inputs, at most
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,32 +30,82 @@ class Following:
     high: Floats
 
     @classmethod
-    def of(cls, follows: Follows, codes: tuple[Floats, ...], ends: Floats) -> Following:
-        """One whose values are cut after each of these ends, the first of which is −∞."""
+    def of(
+        cls, follows: Follows, codes: tuple[Floats, ...], ends: Floats, action_set: ActionSet
+    ) -> Following:
+        """One whose values are cut after each of these ends, the first of which is −∞.
+
+        Beyond its bounds it has none.
+        """
         raw = np.array([before_rounding(float(end), follows.step) for end in ends])
         known = codes[follows.at][~np.isnan(codes[follows.at])]
         at = np.searchsorted(ends, known)
-        return cls(follows, codes, raw[at - 1], raw[at])
+        least, most = action_set.allowed_raw(follows)
+        return cls(follows, codes, np.maximum(raw[at - 1], least), np.minimum(raw[at], most))
 
     def ranges(self, boxes: Boxes) -> tuple[Ints, Ints]:
         """The first and the last candidate that each box may have; in reverse if it has none.
 
         What cannot be computed is missing. Where inputs are one's own, so is what follows.
         """
-        ends = [self._ends(g, boxes.first[:, g], boxes.last[:, g]) for g in self.follows.inputs]
-        low, high = self.follows.between(*map(np.column_stack, zip(*ends, strict=True)))
+        low, high = self._between(boxes)
         known = low <= high
         first = np.where(known, np.searchsorted(self.high, low), len(self.low))
         last = np.where(known, np.searchsorted(self.low, high) - 1, -1)
         own, single = self._unchanged(boxes)
         mine, blank = (self._place(self.follows.at, c) for c in (self.follows.base, math.nan))
-        for k, there in ((mine, own & ~single), (blank, ~single), (blank, single & ~known)):
+        unknown = (low == -math.inf) | self._blank(boxes)
+        each = (mine, own & ~single), (blank, unknown & ~single), (blank, single & ~known)
+        for k, there in each:
             there = there & (k >= 0)
             first = np.where(there, np.minimum(first, k), first)
             last = np.where(there, np.maximum(last, k), last)
         stays = own & single
         first = np.where(stays, mine if mine >= 0 else len(self.low), first)
         return first, np.where(stays, mine, last)
+
+    def narrow(self, boxes: Boxes) -> Bools:
+        """Leave each box what may be computed in it; whether that is nothing."""
+        f, (low, high) = self.follows.at, self.ranges(boxes)
+        first, last = np.maximum(boxes.first[:, f], low), np.minimum(boxes.last[:, f], high)
+        none = first > last
+        boxes.first[:, f] = np.where(none, boxes.first[:, f], first)
+        boxes.last[:, f] = np.where(none, boxes.last[:, f], last)
+        own, _ = self._unchanged(boxes)
+        mine, blank = (self._place(f, code) for code in (self.follows.base, math.nan))
+        stays = own & (first <= mine) & (mine <= last)
+        known = ~none & ~((first <= blank) & (blank <= last))
+        for g, code in zip(self.follows.inputs, self.follows.own.tolist(), strict=True):
+            at, a, b = self._place(g, code), boxes.first[:, g], boxes.last[:, g]
+            most = np.where(known, np.where(stays, at - a, b - a), 0)
+            boxes.first[:, g] += self._beyond(boxes, g, most, False)
+            most = np.where(known, np.where(stays, b - at, b - boxes.first[:, g]), 0)
+            boxes.last[:, g] -= self._beyond(boxes, g, most, True)
+        return none
+
+    def _beyond(self, boxes: Boxes, g: int, most: Ints, above: bool) -> Ints:
+        """How many values at one end of an input bring the column out of its range, of so many."""
+        f, n = self.follows.at, len(self.low) - 1
+        low = self.low[np.minimum(boxes.first[:, f], n)]
+        high = self.high[np.minimum(boxes.last[:, f], n)]
+        less, more, many = np.zeros_like(most), most + 1, np.ones_like(most)
+        while (going := (less < many) & (many < more)).any():
+            first, last = boxes.first.copy(), boxes.last.copy()
+            if above:
+                first[:, g] = np.where(going, last[:, g] - many + 1, first[:, g])
+            else:
+                last[:, g] = np.where(going, first[:, g] + many - 1, last[:, g])
+            least, greatest = self._between(boxes._replace(first=first, last=last))
+            meets = (greatest > low) & (least <= high)
+            more = np.where(going & meets, many, more)
+            less = np.where(going & ~meets, many, less)
+            many = (less + more) // 2
+        return less
+
+    def _between(self, boxes: Boxes) -> tuple[Floats, Floats]:
+        """The least and the greatest value of each box, before rounding."""
+        ends = [self._ends(g, boxes.first[:, g], boxes.last[:, g]) for g in self.follows.inputs]
+        return self.follows.between(*map(np.column_stack, zip(*ends, strict=True)))
 
     def _ends(self, g: int, first: Ints, last: Ints) -> tuple[Floats, Floats]:
         """The least and the greatest known code of an input in each box; NaN if there is none."""
@@ -71,6 +125,11 @@ class Following:
             single.append(first == last)
         return np.logical_and.reduce(inside), np.logical_and.reduce(single)
 
+    def _blank(self, boxes: Boxes) -> Bools:
+        """Whether an input may be missing."""
+        last = [np.isnan(self.codes[g][boxes.last[:, g]]) for g in self.follows.inputs]
+        return np.logical_or.reduce(last)
+
     def _place(self, f: int, code: float) -> int:
         """The candidate that a code is; −1 if there is none."""
         codes = self.codes[f]
@@ -79,12 +138,26 @@ class Following:
 
 
 def narrowed(boxes: Boxes, each: tuple[Following, ...]) -> tuple[Boxes, Bools]:
-    """Boxes with what is left of derived columns, and which of them nothing is left of."""
-    first, last = boxes.first.copy(), boxes.last.copy()
-    empty = np.zeros(len(first), dtype=bool)
-    for of in each:
-        f, (low, high) = of.follows.at, of.ranges(boxes)
-        first[:, f], last[:, f] = np.maximum(first[:, f], low), np.minimum(last[:, f], high)
-        empty |= first[:, f] > last[:, f]
-    first[empty], last[empty] = boxes.first[empty], boxes.last[empty]
-    return boxes._replace(first=first, last=last), empty
+    """Boxes with what is left of derived columns and of inputs, and those nothing is left of.
+
+    What one column leaves of its inputs may leave less of another, so it is done over and over.
+    """
+    if not each:
+        return boxes, np.zeros(len(boxes.node), dtype=bool)
+    found = boxes._replace(first=boxes.first.copy(), last=boxes.last.copy())
+    empty = np.zeros(len(boxes.node), dtype=bool)
+    rows = np.arange(len(boxes.node))
+    for _ in range(PASSES):
+        cancel.check()
+        part = found.at(rows)
+        none = np.zeros(len(rows), dtype=bool)
+        for of in each:
+            none |= of.narrow(part)
+        changed = (part.first != found.first[rows]).any(axis=1)
+        changed |= (part.last != found.last[rows]).any(axis=1)
+        found.first[rows], found.last[rows], empty[rows] = part.first, part.last, none
+        rows = rows[changed & ~none]
+        if not len(rows):
+            break
+    found.first[empty], found.last[empty] = boxes.first[empty], boxes.last[empty]
+    return found, empty

@@ -17,7 +17,7 @@ from pandas.api.types import is_numeric_dtype
 
 from trust_recourse.files import FileError, read_whole, write_whole
 from trust_recourse.schema.actions import FeatureActions
-from trust_recourse.schema.derived import Follows, completed, rounded
+from trust_recourse.schema.derived import Follows, before_rounding, completed, rounded
 from trust_recourse.schema.errors import SchemaError, refuse_repeated
 from trust_recourse.schema.feature import Feature, Labels
 from trust_recourse.schema.infer import as_table, inferred, refuse_unfinished
@@ -116,6 +116,12 @@ class ActionSet:
             limit, *(rounded(float(end[0]), follows.step) for end in (low, high))
         )
         return found[~np.isnan(found)]
+
+    def allowed_raw(self, follows: Follows) -> tuple[float, float]:
+        """After which number, up to which, a derived column lies within its bounds, unrounded."""
+        low, high = self.actions[follows.at].extent(-INF, INF) or (INF, -INF)
+        below = math.nextafter(low, -INF)
+        return before_rounding(below, follows.step), before_rounding(high, follows.step)
 
     @property
     def own(self) -> Floats:

@@ -35,8 +35,9 @@ TERM, WAY, WHOLE = range(3)
 LOW, HIGH, MULTIPLIER = range(3)
 SIDE, NUMBERS, LAYOUT, SCRATCH, MEMORY = range(5)
 # marks of a slot: OFF, what was trimmed off, in a proof, and its parts; LOST, the corner's
-# neighbourhood reaches the known loss
-RELAXED, FAILED, OFF, LOST = 1, 2, 4, 8
+# neighbourhood reaches the known loss; SURE, the first condition holds on all of it, or
+# varies no more
+RELAXED, FAILED, OFF, LOST, SURE = 1, 2, 4, 8, 16
 
 SAFE = 1e-11  # of a bound is given up for rounding
 

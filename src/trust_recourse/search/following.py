@@ -17,7 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from trust_recourse.cells import Candidates, Floats, Ints, inline, kernel
+from trust_recourse.schema import ActionSet
 from trust_recourse.schema.derived import Follows, before_rounding
+from trust_recourse.search.arrays import FAILED, LOST
 
 SUM, RATIO, LEAST, GREATEST = range(4)
 SHAPES = {"sum": SUM, "moves": SUM, "ratio": RATIO, "min": LEAST, "max": GREATEST}
@@ -46,21 +48,25 @@ class Following(NamedTuple):
 
 
 def following(
-    follows: Sequence[Follows], features: Sequence[Candidates], ends: Sequence[Floats]
+    action_set: ActionSet, features: Sequence[Candidates], ends: Sequence[Floats]
 ) -> Following:
-    """The arrays of some derived columns; `ends` are those of the cells of every column."""
+    """The arrays of a person's derived columns; `ends` are those of the cells of every column."""
+    follows = action_set.follows
     records: list[int] = []
     formulas: list[float] = []
     n = sum(len(each.codes) for each in features) if follows else 0
     low, high = np.full(n, -np.inf), np.full(n, np.inf)
     first = np.cumsum([0, *(len(each.codes) for each in features)])
     for each in follows:
-        records += _record(each, features, formulas)
         codes, edges = features[each.at].codes, ends[each.at]
         raw = np.array([before_rounding(float(edge), each.step) for edge in edges])
         at = np.searchsorted(edges, codes[~np.isnan(codes)])
         known = slice(first[each.at], first[each.at] + len(at))
         low[known], high[known] = raw[at - 1], raw[at]
+        least, most = action_set.allowed_raw(each)
+        np.maximum(low[known], least, out=low[known])
+        np.minimum(high[known], most, out=high[known])
+        records += _record(each, features, formulas)
     return Following(np.array(records, np.int64), np.array(formulas), low, high)
 
 
@@ -193,7 +199,10 @@ def _candidate(task: Any, at: int, point: Any, base: int) -> int:
 
 @kernel
 def narrow_followers(task: Any, store: Any, slot: int) -> bool:
-    """Leave derived columns what their inputs allow in a box; False if that is nothing."""
+    """Leave derived columns what their inputs allow in a box, and these what keeps them there.
+
+    False if that is nothing.
+    """
     d, at = task.offset.shape[0] - 1, 0
     base = slot * 2 * d
     while at < task.follows.shape[0]:
@@ -212,17 +221,57 @@ def narrow_followers(task: Any, store: Any, slot: int) -> bool:
                 task.raw_low[task.offset[f] + last] < high
             ):
                 last -= 1
-        for mark in range(OWN, BLANK + 1):  # what cannot be computed is missing
+        unknown = low == -np.inf  # what cannot be computed is missing
+        for i in range(at + HEAD, at + HEAD + 3 * task.follows[at + INPUTS], 3):
+            unknown = unknown or store.box[base + d + task.follows[i]] == task.follows[i + 2]
+        for mark in range(OWN, BLANK + 1):
             k = task.follows[at + mark]
-            if k >= 0 and not single and (own or mark == BLANK):
+            if k >= 0 and not single and (own if mark == OWN else unknown):
                 first, last = min(first, k), max(last, k)
         first = max(first, np.int64(store.box[base + f]))
         last = min(last, np.int64(store.box[base + d + f]))
         if first > last:
             return False
         store.box[base + f], store.box[base + d + f] = first, last
+        if not first <= task.follows[at + BLANK] <= last:
+            _narrow_inputs(task, store, slot, at, own and first <= task.follows[at + OWN] <= last)
         at += task.follows[at + LENGTH]
     return True
+
+
+@inline
+def _narrow_inputs(task: Any, store: Any, slot: int, at: int, stays: bool) -> None:
+    """Take values off the ends of inputs that bring a derived column out of its range in a box.
+
+    Where nothing need be changed, one's own stay.
+    """
+    d, f = task.offset.shape[0] - 1, task.follows[at + COLUMN]
+    base = slot * 2 * d
+    low = task.raw_low[task.offset[f] + store.box[base + f]]
+    high = task.raw_high[task.offset[f] + store.box[base + d + f]]
+    for i in range(at + HEAD, at + HEAD + 3 * task.follows[at + INPUTS], 3):
+        g, mine = task.follows[i], task.follows[i + 1]
+        for end in range(2):
+            a, b = store.box[base + g], store.box[base + d + g]
+            less, more = 0, b - a + 1  # so many may go, so many may not
+            if stays:
+                more = mine - a + 1 if end == 0 else b - mine + 1
+            many = 1
+            while less < many < more:
+                if end == 0:
+                    store.box[base + d + g] = a + many - 1
+                else:
+                    store.box[base + g] = b - many + 1
+                least, most = _between(task, at, store.box, base, d)
+                if most > low and least <= high:
+                    more = many
+                else:
+                    less = many
+                many = (less + more) >> 1
+            store.box[base + g] = a if end == 1 else a + less
+            store.box[base + d + g] = b if end == 0 else b - less
+            if less > 0:  # another corner, not yet tried
+                store.mark[slot] &= ~(FAILED | LOST)
 
 
 @kernel
@@ -244,9 +293,9 @@ def settle(task: Any, store: Any, slot: int, point: Any) -> bool:
 def way_in(task: Any, store: Any, slot: int, corner: Any) -> tuple[int, int]:
     """Where to cut a box whose corner makes a derived column lie beyond it: feature and candidate.
 
-    What lies beyond the cut begins with the cheapest value of one input that makes it lie within,
-    the others at the corner; without any, it is the middle of the widest input. The feature is −1
-    where the corner makes it lie within.
+    What lies beyond the cut begins with the cheapest value of one input that brings it there, the
+    others at the corner; without any, it is the middle of the widest input. The feature is −1 where
+    the corner makes it lie within.
     """
     d, at = corner.shape[0], 0
     while at < task.follows.shape[0]:
@@ -254,19 +303,17 @@ def way_in(task: Any, store: Any, slot: int, corner: Any) -> tuple[int, int]:
         first, last = store.box[slot * 2 * d + f], store.box[slot * 2 * d + d + f]
         if not first <= _candidate(task, at, corner, 0) <= last:
             least, feature, cut, widest = np.inf, -1, 0, -1
+            low, high = task.raw_low[task.offset[f] + first], task.raw_high[task.offset[f] + last]
             for i in range(task.follows[at + INPUTS]):
                 g = task.follows[at + HEAD + 3 * i]
                 a, b, mine = store.box[slot * 2 * d + g], store.box[slot * 2 * d + d + g], corner[g]
                 if b > a and (widest < 0 or b - a > _wide(store, slot, d, widest)):
                     widest = g
-                for c in range(a, b + 1):
+                for end in (a, b):
+                    c = _nearest(task, at, corner, g, mine, end, low, high)
                     more = task.costs[task.offset[g] + c] - task.costs[task.offset[g] + mine]
-                    if c == mine or more >= least:
-                        continue
-                    corner[g] = c
-                    if first <= _candidate(task, at, corner, 0) <= last:
+                    if c != mine and more < least:
                         least, feature, cut = more, g, c - 1 if c > mine else c
-                corner[g] = mine
             if feature >= 0:
                 return feature, cut
             if widest >= 0:
@@ -275,6 +322,34 @@ def way_in(task: Any, store: Any, slot: int, corner: Any) -> tuple[int, int]:
                 )
         at += task.follows[at + LENGTH]
     return -1, 0
+
+
+@inline
+def _nearest(
+    task: Any, at: int, point: Any, g: int, mine: int, end: int, low: float, high: float
+) -> int:
+    """The candidate of an input, on the way to an end, that brings a column within its range.
+
+    It is the point's own if none does. Columns rise or fall with an input all the way, or nearly.
+    """
+    raw, _ = _between(task, at, point, 0, 0)
+    up = raw <= low
+    if not up and not raw > high:
+        return mine
+    point[g] = end
+    raw, _ = _between(task, at, point, 0, 0)
+    near, far = mine, end
+    if not (raw > low if up else raw <= high):
+        far = mine
+    while abs(far - near) > 1:
+        point[g] = (near + far) >> 1
+        raw, _ = _between(task, at, point, 0, 0)
+        if raw > low if up else raw <= high:
+            far = point[g]
+        else:
+            near = point[g]
+    point[g] = mine
+    return far
 
 
 @inline

@@ -56,6 +56,7 @@ from trust_recourse.search.arrays import (
     SCRATCH,
     SIDE,
     SPARE,
+    SURE,
     signature,
 )
 from trust_recourse.search.boxes import (
@@ -130,6 +131,10 @@ def _judged(interval: Any, narrow: Any, run: Any, slot: int) -> int:
         if wide and out[2 + f] > most_loose:
             loosest, most_loose = f, out[2 + f]
     store.split[slot] = loosest
+    store.mark[slot] &= ~SURE
+    met = out[0] >= asked.levels[LOW] and out[1] <= asked.levels[HIGH]
+    if met or most_loose <= 0.0:
+        store.mark[slot] |= SURE
     if asked.switches[FURTHEST] == 1:
         most = out[1] if task.parts[SIDE] > 0 else 1.0 - out[0]
         if -most > store.key[slot]:
@@ -489,7 +494,8 @@ def _where_to_cut(run: Any, slot: int, corner: Any, around: bool) -> tuple[int, 
     """The feature and the candidate after which a box is cut, or −1 − why it is a leaf."""
     store, counters = run.store, run.asked.counters
     d = corner.shape[0]
-    if not around:
+    # what the model says of a box comes first; how to get there is asked where that is known
+    if not around and (store.mark[slot] & SURE) != 0:
         f, cut = way_in(run.task, store, slot, corner)
         if f >= 0:
             return f, cut
