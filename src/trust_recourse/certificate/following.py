@@ -75,6 +75,8 @@ class Following:
         mine, blank = (self._place(f, code) for code in (self.follows.base, math.nan))
         stays = own & (first <= mine) & (mine <= last)
         known = ~none & ~((first <= blank) & (blank <= last))
+        if not known.any():
+            return none
         for g, code in zip(self.follows.inputs, self.follows.own.tolist(), strict=True):
             at, a, b = self._place(g, code), boxes.first[:, g], boxes.last[:, g]
             most = np.where(known, np.where(stays, at - a, b - a), 0)

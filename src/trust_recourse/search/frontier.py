@@ -182,7 +182,7 @@ class Staircase:
         """Note the answer to a question: nothing, a step that was known, or a new one."""
         if point is None:
             self.ceiling = level
-        elif known is not None and point.confidence >= known.point.confidence - ABOVE:
+        elif known is not None and point.cost >= known.point.cost:
             self.steps[self._place(known.point.confidence)] = Step(known.point, level)
         else:
             self.steps.insert(self._place(point.confidence), Step(point, level))
