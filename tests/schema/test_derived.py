@@ -184,6 +184,63 @@ def test_bounds_of_what_follows_limit_its_inputs():
     assert actions.why_not([45.0, 6.0])[0].endswith("it must be 5")
 
 
+def test_a_wide_question_is_proved_in_few_boxes():
+    """A debt is paid off from savings, which end at 0: every box knows that."""
+    rng = np.random.default_rng(1)
+    loan, income = rng.integers(100, 900, 400), rng.integers(20, 220, 400)
+    X = pd.DataFrame({"loan": loan, "income": income, "savings": rng.integers(0, 60, 400)})
+    X["burden"] = (X["loan"] / X["income"]).round(3)
+    y = (X["burden"] - 0.05 * X["savings"] + rng.normal(0, 1, 400) < 4).astype(int)
+    schema = Schema.infer(X).update("income", direction="increase", max_change=30)
+    schema = schema.update("savings", derived="moves by loan", lower=0, upper=None)
+    schema = schema.update("burden", derived="loan / income", step=0.001, lower=None, upper=None)
+    model = PTMClassifier(n_clauses=20, epochs=5, schema=schema, random_state=0).fit(X, y)
+    recourse, judged = Recourse(model, schema), 0
+    for _, x in refused(X, recourse, 4).iterrows():
+        result = recourse.find(x, 0.6, node_limit=2_000)
+        each = np.meshgrid(np.arange(x["loan"] - x["savings"], 901), np.arange(31), indexing="ij")
+        rows = pd.DataFrame({"loan": each[0].ravel(), "income": x["income"] + each[1].ravel()})
+        rows["savings"] = x["savings"] + rows["loan"] - x["loan"]
+        rows["burden"] = (rows["loan"] / rows["income"]).round(3)
+        rows = rows[rows["income"] <= X["income"].max()]
+        rows = rows[rows["loan"].between(X["loan"].min(), X["loan"].max())]
+        rows = rows[model.predict_proba(rows)[:, 1] >= 0.6]
+        if rows.empty:
+            assert [*result.status.values()] == ["infeasible"]
+            continue
+        apart = [(rows[n] - x[n]) / schema[n].scale for n in ("loan", "income")]
+        assert result.options[0].cost == pytest.approx(np.hypot(*apart).min())
+        assert result.options[0].status == "optimal"
+        assert verify(result.certificate(0.6), model, x=x, schema=schema)
+        judged += 1
+    assert judged
+
+
+def test_rows_of_which_not_one_is_1_are_named():
+    X = pd.DataFrame({"rents": [1, 0, 1, 0], "owns": [0, 1, 1, 0], "age": [30, 40, 50, 60]})
+    schema = Schema.infer(X).relate("one of rents, owns")
+    found = schema.disagreements(X)
+    assert found.index.tolist() == [2, 3]
+    assert found["given"].tolist() == [2, 0]
+    with pytest.raises(SchemaError, match="not one of rents, owns.*in 2 of 4 rows: row 2 has 2 of"):
+        schema.check_rows(X)
+    Schema.infer(X).relate("at most one of rents, owns").check_rows(X.drop(index=2))
+
+
+def test_the_action_set_says_what_follows_and_how_little_is_too_little():
+    schema = Schema(
+        (
+            Feature("loan", "integer", lower=0, upper=90, min_change=5, unit="k€"),
+            Feature("savings", derived="moves by loan", lower=0.0, step=1.0),
+            Feature("share", derived="loan / 90"),
+        )
+    )
+    told = repr(schema.action_set({"loan": 50, "savings": 10.0, "share": 5 / 9})).splitlines()
+    assert told[0] == "loan: 50 k€, may be 0 k€ to 90 k€, by at least 5 k€"
+    assert told[1] == "savings: 10, follows (moves by loan), within 0 to any"
+    assert told[2].endswith("follows (loan / 90)")
+
+
 def test_what_cannot_follow_is_refused():
     number, word = Feature("a"), Feature("b", "category", values=("x", "y"))
     for features, said in (

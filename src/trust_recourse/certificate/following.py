@@ -130,7 +130,7 @@ class Following:
     def _blank(self, boxes: Boxes) -> Bools:
         """Whether an input may be missing."""
         last = [np.isnan(self.codes[g][boxes.last[:, g]]) for g in self.follows.inputs]
-        return np.logical_or.reduce(last)
+        return np.asarray(np.logical_or.reduce(last))
 
     def _place(self, f: int, code: float) -> int:
         """The candidate that a code is; −1 if there is none."""

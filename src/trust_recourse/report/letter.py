@@ -187,6 +187,16 @@ class _LetterFacts:
         self.offers = tuple(map(self._offer, self.chosen[:MOST_OFFERS]))
 
     @property
+    def derived(self) -> bool:
+        """Whether an offer has a value that follows from others."""
+        return any(self.schema[name].derived for offer in self.offers for name in offer.changes)
+
+    def inputs(self, feature: Feature) -> list[str]:
+        """What a feature follows from."""
+        names = feature.formula.names if feature.formula else ()
+        return [self.schema[name].title for name in names]
+
+    @property
     def proved(self) -> bool:
         """Whether the first offer is proved to be the smallest change."""
         first = self.chosen[0]

@@ -24,7 +24,7 @@ from trust_recourse.schema.relations import (
     only,
     unlisted,
 )
-from trust_recourse.schema.scalars import INF, same
+from trust_recourse.schema.scalars import INF, Bools, Floats, same
 
 if TYPE_CHECKING:
     from trust_recourse.schema.table import Schema
@@ -226,6 +226,12 @@ class OneOf(Relation):
         ones = sum(code == 1.0 for code in after)
         known = all(code in (0.0, 1.0) for code in after)
         return known and (ones == 1 or (self.at_most and ones == 0))
+
+    def odd_rows(self, codes: Floats) -> tuple[Bools, Floats]:
+        """Rows of which not just one is 1, and how many are."""
+        ones = (codes == 1.0).sum(axis=1)
+        known = np.isin(codes, (0.0, 1.0)).all(axis=1)
+        return ~known | (ones > 1) | ((ones < 1) & (not self.at_most)), ones.astype(np.float64)
 
     def sentence(self, schema: Schema) -> str:
         """Write the relation for people."""

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from trust_recourse.schema.actions import FeatureActions
 from trust_recourse.schema.errors import SchemaError
-from trust_recourse.schema.scalars import INF, Floats, is_number, plain, same
+from trust_recourse.schema.scalars import INF, Bools, Floats, is_number, plain, same
 from trust_recourse.schema.steps import plus
 from trust_recourse.wording import written
 
@@ -105,6 +105,10 @@ class Relation(ABC):
             away = [(abs(value - after[k]), value) for value in _some(actions[k])]
             rows = ([*after[:k], value, *after[k + 1 :]] for _, value in sorted(away))
             yield from itertools.islice(((k, r[k]) for r in rows if self.holds(before, r)), 1)
+
+    def odd_rows(self, codes: Floats) -> tuple[Bools, Floats]:
+        """Rows of its features that it does not allow anyone to have, and a number of each."""
+        return np.zeros(len(codes), bool), np.zeros(len(codes))
 
     def limits(self, actions: Sequence[FeatureActions], others: bool) -> bool:
         """Say whether it forbids a person something that the features' own rules allow them.

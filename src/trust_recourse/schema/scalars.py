@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 Value: TypeAlias = str | int | float | bool
 
 Floats: TypeAlias = NDArray[np.float64]
+Bools: TypeAlias = NDArray[np.bool_]
 
 INF = math.inf
 

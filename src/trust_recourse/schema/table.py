@@ -36,6 +36,7 @@ from trust_recourse.schema.text import (
 from trust_recourse.wording import near, some, written
 
 SHOWN = 3  # rows that an error names
+ANYTHING = "any to any"
 MOST_COMBINED = 20_000  # values of the inputs of a derived column
 
 Codes: TypeAlias = Value | Sequence[Value | None]
@@ -74,6 +75,10 @@ class ActionSet:
                 words = ("any" if abs(end) == INF else feature.describe_code(end) for end in ends)
                 goes = " to ".join(words)
             told = f", may be {goes}" if actions.free else ", fixed"
+            if feature.derived:
+                told = f", follows ({feature.derived})" + f", within {goes}" * (goes != ANYTHING)
+            elif actions.free and feature.min_change is not None:
+                told += f", by at least {feature.amount(feature.min_change)}"
             lines.append(f"{feature.title}: {own}{told}")
         return "\n".join([*lines, *map(repr, self.relations)])
 
@@ -245,7 +250,8 @@ class Schema:
         """The rows in which a derived column is not what it follows from the others, if any.
 
         One row each: the column, its value, and what its formula gives. A step's difference is
-        allowed, since a value may have been rounded either way; so is 1e-6 of the value.
+        allowed, since a value may have been rounded either way; so is 1e-6 of the value. Of columns
+        of which one is 1, the relation stands for the column, and how many are 1 for the values.
 
         >>> people = pd.DataFrame({"loan": [80, 90], "price": [100, 100], "ratio": [0.8, 0.7]})
         >>> schema = Schema.infer(people).update("ratio", derived="loan / price")
@@ -256,27 +262,35 @@ class Schema:
         codes, rows = self.encode(X), X.index if isinstance(X, pd.DataFrame) else None
         labels = range(len(codes)) if rows is None else rows
         found = [self._apart(feature, codes, labels) for feature in self.derived]
+        for relation in self.relations:
+            odd, ones = relation.odd_rows(codes[:, self.positions(relation)])
+            columns = {"column": repr(relation), "given": ones[odd], "computed": 1.0}
+            found.append(pd.DataFrame(columns, index=np.asarray(labels)[odd]))
         return pd.concat([_NO_ROWS, *found]) if any(map(len, found)) else _NO_ROWS.copy()
 
     def check_rows(self, X: Rows) -> None:
-        """Refuse rows of which a derived column is not what it follows from: see `disagreements`.
+        """Refuse rows that are not what the schema makes of their others: see `disagreements`.
 
         The error names the first of them.
         """
-        odd = self.disagreements(X) if self.derived else _NO_ROWS
+        odd = self.disagreements(X) if self.derived or self.relations else _NO_ROWS
         if odd.empty:
             return
         name = odd["column"].iloc[0]
         these = odd[odd["column"] == name]
+        of_them = "" if name in self else " of them"
         each = (
-            f"row {plain(label)!r} has {written(row.given)}, expected {row.computed:.6g}"
+            f"row {plain(label)!r} has {written(row.given)}{of_them}, expected {row.computed:.6g}"
             for label, row in zip(these.index[:SHOWN], these.itertuples(), strict=False)
         )
+        many = (
+            f"{len(these):,} of {len(self.encode(X)):,} rows: {'; '.join(each)}. Correct the rows"
+        )
+        if name not in self:
+            raise SchemaError(f"not {name}, as the schema says, in {many} or the relation")
         raise SchemaError(
             f"column {name!r} does not follow from the others, as the schema says "
-            f"({self[name].derived}), in {len(these):,} of {len(self.encode(X)):,} rows: "
-            f"{'; '.join(each)}. Correct the rows "
-            "or the formula; a step allows for rounding"
+            f"({self[name].derived}), in {many} or the formula; a step allows for rounding"
         )
 
     def _apart(self, feature: Feature, codes: Floats, labels: Labels) -> pd.DataFrame:
