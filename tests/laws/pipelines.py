@@ -153,7 +153,12 @@ def a_place(rng, kind, *, rows=None, room=trees.ROOM, features=(1, 4), most=(7, 
     )
     names = [str(name) for name in rng.permutation(schema.names)]
     given = model if kind in ALONE else make_pipeline(*_before(rng, schema, kind), model)
-    piped = Piped(kind, given, schema, names, set()).learnt(table, y)
+    try:
+        piped = Piped(kind, given, schema, names, set()).learnt(table, y)
+    except ValueError as error:
+        if "variance threshold" not in str(error):
+            raise
+        return a_place(rng, kind, rows=rows, room=room, features=features, most=most)
     return drawn, schema, table, piped, a_cost(rng, schema), None
 
 
