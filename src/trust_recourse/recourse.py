@@ -170,6 +170,7 @@ class Recourse:
         if self.library is not None and self.library.asked is not None:
             self._heard |= self._terms(self.library.asked) or set()
         self._learnt = self._learnt_now()
+        self._watch = None if self.library is None else self.library.watch()
 
     def _check_schema(self) -> None:
         """The schema may limit moves as it likes, but must read values as the model does."""
@@ -317,8 +318,11 @@ class Recourse:
 
         All questions begin here. Answers that were given before stay with the model of then.
         """
+        if self._watch is not None and self._watch.untouched():
+            return self
         learnt = self._learnt_now()
         if learnt == self._learnt:
+            self._watch = None if self.library is None else self.library.watch()
             return self
         if self._latest is None or self._latest._learnt != learnt:
             self._latest = self._read_again()
@@ -670,7 +674,8 @@ class Recourse:
     ) -> Option:
         """An option in the person's own values, its numbers recomputed from just those values."""
         own, codes = action_set.own, point.codes.copy()
-        values = factual.tolist()
+        values = np.empty(len(factual), object)
+        values[:] = factual.tolist()
         changes = {}
         for f in sorted(changed(own, codes)):
             feature = self.schema[f]
@@ -682,7 +687,7 @@ class Recourse:
         confidence = self.confidence_of(codes)
         self._confirm(codes, confidence)
         return Option(
-            x=pd.Series(values, index=factual.index, name=factual.name, dtype=object),
+            x=pd.Series(values, factual.index, object, factual.name, copy=False),
             codes=codes,
             changes=changes,
             cost=cost,

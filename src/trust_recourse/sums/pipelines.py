@@ -176,6 +176,15 @@ def learnt(model: Any) -> Any:
     return names, around, None if reader is None else reader.learnt(inside.model)
 
 
+def watched(model: Any) -> bool:
+    """Whether attributes and arrays are all that it is, and its model in the middle."""
+    from trust_recourse.sums import reader_of
+
+    inner = opened(model).model
+    watched = getattr(reader_of(inner), "watched", None)
+    return watched is not None and bool(watched(inner))
+
+
 def _alone(model: Any) -> Any:
     """The same, with the trees of a forest one after another."""
     found, name = copy(model), type(model).__name__
