@@ -204,12 +204,15 @@ class Recourse:
             )
         try:
             schema = Schema.from_dict(told["schema"], source=str(path))
+            first = schema
+            if "model_schema" in told and not hasattr(model, "score_of"):
+                first = Schema.from_dict(told["model_schema"], source=str(path))
             classes = getattr(model, "classes_", [0, 1])
             recourse = cls(
-                model, schema, Cost(**told["cost"]), wanted=plain(classes[told["wanted"]]),
+                model, first, Cost(**told["cost"]), wanted=plain(classes[told["wanted"]]),
                 decision_threshold=told["decision_threshold"],
             )  # fmt: skip
-            return Result.load(path, recourse)
+            return Result.load(path, recourse if first is schema else recourse.replaced(schema))
         except (KeyError, IndexError, TypeError, OverflowError) as error:
             raise ValueError(f"{path}: damaged ({error!r}); save the result again") from None
 
