@@ -16,7 +16,7 @@ from pandas.api.types import infer_dtype
 
 from trust_recourse.schema.actions import FeatureActions
 from trust_recourse.schema.derived import Formula
-from trust_recourse.schema.errors import SchemaError
+from trust_recourse.schema.errors import BLANK, SchemaError
 from trust_recourse.schema.scalars import (
     BLANKS,
     INF,
@@ -431,7 +431,7 @@ class Feature:
         """Read a column in people's own values into codes; every missing one is NaN."""
         blank = pd.isna(column)
         if None not in self.missing:
-            hint = "a value (if blanks mean missing, declare missing=float('nan'))"
+            hint = f"a value (if blanks mean missing, the schema must say so: {BLANK})"
             self._refuse(blank, column, rows, hint)
         if self._listed:
             found = self._known.get_indexer(pd.Index(column, dtype=object))

@@ -211,7 +211,8 @@ def _staged(inside: Opened, schema: Schema) -> tuple[People, Stage]:
         order_of(schema, None, first.n_features_in_)
     elif strange := [name for name in schema.names if name not in names]:
         raise UnreadableError(
-            f"the schema alone has the columns {some(strange)}; the pipeline has {some(names)}"
+            f"the schema alone has the columns {some(strange)}; the pipeline has {some(names)}: "
+            "edit the schema"
         )
     known = list(schema.names) if names is None else names
     order = tuple(schema.position(name) if name in schema else -1 for name in known)

@@ -177,7 +177,7 @@ def picture(
                 "markLine": {
                     "silent": True, "symbol": "none", "animation": False,
                     "data": [
-                        _level(asked, "asked for", "var(--accent)", "solid", "StartTop"),
+                        _level(asked, "asked for", "var(--accent)", "solid", "MiddleBottom"),
                         _level(threshold, "decision threshold", "var(--no)", "dashed", "EndBottom"),
                     ],
                 },
