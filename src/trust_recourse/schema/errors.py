@@ -8,7 +8,6 @@ from typing import Any
 
 from trust_recourse.wording import shortened, some
 
-
 BLANK = "missing: [.nan] in YAML, missing=(None,) in Python"  # how blanks are declared missing
 
 

@@ -73,7 +73,7 @@ def grid(
     If stacked, the first column stands above the others where there is little room.
     """
     kind = f"grid{' tight' * tight}{' stacked' * stacked}"
-    with ui.element("div").classes("scroll"), ui.element("table").classes(kind):
+    with ui.element("div").classes("scroll sized"), ui.element("table").classes(kind):
         with ui.element("thead"), ui.element("tr"):
             for at, text in enumerate(head):
                 with ui.element("th").classes("numbers right" if at >= numbers else ""):
