@@ -692,6 +692,13 @@ def test_stairs_lead_on_level_if_no_more_can_be_bought(complete):
     assert (max(ends) > 0.2) is complete
 
 
+@pytest.mark.parametrize(("asked", "side"), [(0.7, "Top"), (0.2, "Bottom")])
+def test_what_was_asked_for_is_written_where_the_stairs_do_not_run(asked, side):
+    stairs = picture([(0.0, 0.1), (0.2, 0.3), (1.0, 0.9)], [], asked, 0.5)["series"][0]
+    told = {each["label"]["formatter"]: each["label"] for each in stairs["markLine"]["data"]}
+    assert told["asked for"]["position"] == f"insideMiddle{side}"
+
+
 def test_what_is_accepted_but_not_allowed_says_both(lending):
     recourse, X = lending
     person = next(x for _, x in X.iterrows() if x["savings"] >= 0 and recourse.confidence(x) > 0.5)
