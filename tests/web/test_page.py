@@ -369,9 +369,9 @@ def test_settings_are_asked_whole_or_not_at_all(session):
     page.get_by_role("tab", name="Settings").click()
     told = page.locator(".tools .waiting")
     page.get_by_label("Confidence within the radius").fill("0.6")
-    told.get_by_text("floor=0.6 without min_radius").wait_for()
+    told.get_by_text("“Confidence within the radius” 0.6 without “Radius to stay").wait_for()
     page.get_by_label("Trials").fill("9")
-    told.get_by_text("floor=0.6 without min_radius").wait_for()
+    told.get_by_text("“Confidence within the radius” 0.6 without “Radius to stay").wait_for()
     page.get_by_label("Trials").fill("")
     page.get_by_label("Radius to stay accepted in").fill("0.01")
     told.wait_for(state="hidden")
@@ -379,7 +379,7 @@ def test_settings_are_asked_whole_or_not_at_all(session):
     page.locator(".tau", has_text="at least 85").wait_for()
     assert page.locator(".slider").input_value() == "85"
     page.get_by_label("Seconds of search").fill("11")
-    told.get_by_text("time_limit: given 11, expected at most 10").wait_for()
+    told.get_by_text("“Seconds of search”: given 11, expected at most 10").wait_for()
     narrow = page.locator(".settings .q-field__messages").first.bounding_box()
     assert narrow["height"] > 10, "what a field means is read without a hover"
 
@@ -590,7 +590,7 @@ def full():
     ("fails", "words", "logged"),
     [
         (full, "Ask again in a moment", False),
-        (lambda: Question(2.0), "confidence=2.0; expected", False),
+        (lambda: Question(2.0), "confidence 2.0; expected", False),
         (lambda: Feature("pay").code_of("secret"), "given 'secret', expected a number", False),
         (lambda: Path("/secret/path").read_text(), "Something went wrong on our side", True),
         (lambda: {}["secret"], "Something went wrong on our side", True),

@@ -10,6 +10,8 @@ from typing import Any
 from nicegui import background_tasks, ui
 
 from trust_recourse.cancel import Cancelled
+from trust_recourse.vocabulary import reworded
+from trust_recourse.web.page.settings import field_name
 from trust_recourse.web.problems import meant_for_people
 from trust_recourse.web.state import Busy, TooLong
 
@@ -27,7 +29,7 @@ def said(error: Exception) -> str:
     if isinstance(error, Cancelled):
         return "The server is about to end, so this was called off."
     if meant_for_people(error):
-        return str(error)
+        return reworded(str(error), field_name)
     log.error("the page met an error", exc_info=error)
     return "Something went wrong on our side; it was written to the server's log. Try again."
 
