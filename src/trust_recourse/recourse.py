@@ -46,6 +46,7 @@ from trust_recourse.search.essential import essential, worth
 from trust_recourse.search.exact import Answer, Exact, Keep, Robust
 from trust_recourse.search.frontier import Staircase
 from trust_recourse.softmax import beside_strongest
+from trust_recourse.sums.learnt import Watch
 from trust_recourse.vocabulary import Mode
 from trust_recourse.wording import some
 
@@ -169,8 +170,8 @@ class Recourse:
             self._check_schema()
         if self.library is not None and self.library.asked is not None:
             self._heard |= self._terms(self.library.asked) or set()
+        self._watch = self._watching()
         self._learnt = self._learnt_now()
-        self._watch = None if self.library is None else self.library.watch()
 
     def _check_schema(self) -> None:
         """The schema may limit moves as it likes, but must read values as the model does."""
@@ -323,9 +324,9 @@ class Recourse:
         """
         if self._watch is not None and self._watch.untouched():
             return self
-        learnt = self._learnt_now()
+        watch, learnt = self._watching(), self._learnt_now()
         if learnt == self._learnt:
-            self._watch = None if self.library is None else self.library.watch()
+            self._watch = watch
             return self
         if self._latest is None or self._latest._learnt != learnt:
             self._latest = self._read_again()
@@ -336,6 +337,10 @@ class Recourse:
         if self.library is not None:
             return self.library.learnt()
         return getattr(self.model, "fingerprint_", None) if hasattr(self.model, "fit") else None
+
+    def _watching(self) -> Watch | None:
+        """Begun before what was learnt is taken, so that nothing is missed between the two."""
+        return None if self.library is None else self.library.watch()
 
     def _read_again(self) -> Recourse:
         threshold = self.decision_threshold if self.threshold_given else None
