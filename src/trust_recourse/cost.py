@@ -121,7 +121,8 @@ class Cost:
                 raise ValueError(f"cost: root={cost['root']!r}; expected true or false")
             return cls(l0, l1, l2, root=bool(cost.get("root", False)))
         raise ValueError(
-            f"cost={cost!r}; expected 'l0', 'l1', 'l2', or a mixture such as {{'l0': 0.1, 'l1': 1}}"
+            f"cost={cost!r}; expected l0, l1 or l2, or a mixture such as l0=0.1,l1=1 (in Python "
+            "{'l0': 0.1, 'l1': 1})"
         )
 
     @classmethod

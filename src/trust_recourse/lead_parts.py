@@ -86,6 +86,11 @@ class LeadParts(Parts):
             mean = mean * (told / found)
         return np.where(np.arange(len(a)) == self.wanted, 1.0, -mean)
 
+    @property
+    def kind(self) -> str:
+        """A sum for each class."""
+        return f"for each of {len(self.each)} classes {self.each[self.wanted].kind}"
+
     def name(self, term: int) -> str:
         """With the class whose sum it belongs to."""
         k, own = self._place(term)

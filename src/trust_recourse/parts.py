@@ -56,6 +56,11 @@ class Parts(ABC):
     def shares(self, a: Floats, b: Floats) -> Floats:
         """(T, F): each feature's share in what each term changes between two rows of codes."""
 
+    @property
+    def kind(self) -> str:
+        """What it is a sum of, in a few words."""
+        return f"a sum of {len(self.uses)} {self.words.terms}"
+
     @abstractmethod
     def name(self, term: int) -> str:
         """What people call a term."""

@@ -46,6 +46,7 @@ from trust_recourse.search.essential import essential, worth
 from trust_recourse.search.exact import Answer, Exact, Keep, Robust
 from trust_recourse.search.frontier import Staircase
 from trust_recourse.softmax import beside_strongest
+from trust_recourse.sums.learnt import Watch
 from trust_recourse.vocabulary import Mode
 from trust_recourse.wording import some
 
@@ -169,6 +170,7 @@ class Recourse:
             self._check_schema()
         if self.library is not None and self.library.asked is not None:
             self._heard |= self._terms(self.library.asked) or set()
+        self._watch = self._watching()
         self._learnt = self._learnt_now()
 
     def _check_schema(self) -> None:
@@ -203,12 +205,15 @@ class Recourse:
             )
         try:
             schema = Schema.from_dict(told["schema"], source=str(path))
+            first = schema
+            if "model_schema" in told and not hasattr(model, "score_of"):
+                first = Schema.from_dict(told["model_schema"], source=str(path))
             classes = getattr(model, "classes_", [0, 1])
             recourse = cls(
-                model, schema, Cost(**told["cost"]), wanted=plain(classes[told["wanted"]]),
+                model, first, Cost(**told["cost"]), wanted=plain(classes[told["wanted"]]),
                 decision_threshold=told["decision_threshold"],
             )  # fmt: skip
-            return Result.load(path, recourse)
+            return Result.load(path, recourse if first is schema else recourse.replaced(schema))
         except (KeyError, IndexError, TypeError, OverflowError) as error:
             raise ValueError(f"{path}: damaged ({error!r}); save the result again") from None
 
@@ -317,8 +322,11 @@ class Recourse:
 
         All questions begin here. Answers that were given before stay with the model of then.
         """
-        learnt = self._learnt_now()
+        if self._watch is not None and self._watch.untouched():
+            return self
+        watch, learnt = self._watching(), self._learnt_now()
         if learnt == self._learnt:
+            self._watch = watch
             return self
         if self._latest is None or self._latest._learnt != learnt:
             self._latest = self._read_again()
@@ -329,6 +337,10 @@ class Recourse:
         if self.library is not None:
             return self.library.learnt()
         return getattr(self.model, "fingerprint_", None) if hasattr(self.model, "fit") else None
+
+    def _watching(self) -> Watch | None:
+        """Begun before what was learnt is taken, so that nothing is missed between the two."""
+        return None if self.library is None else self.library.watch()
 
     def _read_again(self) -> Recourse:
         threshold = self.decision_threshold if self.threshold_given else None
@@ -670,7 +682,8 @@ class Recourse:
     ) -> Option:
         """An option in the person's own values, its numbers recomputed from just those values."""
         own, codes = action_set.own, point.codes.copy()
-        values = factual.tolist()
+        values = np.empty(len(factual), object)
+        values[:] = factual.tolist()
         changes = {}
         for f in sorted(changed(own, codes)):
             feature = self.schema[f]
@@ -682,7 +695,7 @@ class Recourse:
         confidence = self.confidence_of(codes)
         self._confirm(codes, confidence)
         return Option(
-            x=pd.Series(values, index=factual.index, name=factual.name, dtype=object),
+            x=pd.Series(values, factual.index, object, factual.name, copy=False),
             codes=codes,
             changes=changes,
             cost=cost,

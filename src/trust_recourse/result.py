@@ -496,6 +496,7 @@ class Result:
             "kind": KIND,
             "format": FORMAT,
             **_rules(self.recourse),
+            **_read_with(self.recourse),
             "question": self.question.to_dict(),
             "engine": self.engine,
             "extra_constraints": self.extra_constraints,
@@ -526,7 +527,7 @@ class Result:
         Costs and confidences are computed again; a file that says otherwise is refused.
         """
         told = read(path)
-        of_model(path, told, recourse.model)
+        of_model(path, told, recourse.model, recourse.library is not None)
         for name, value in _rules(recourse).items():
             if told.get(name) != value:
                 raise ValueError(f"{path}: the {name} is not that of the recourse it is read with")
@@ -638,14 +639,29 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
     return told
 
 
-def of_model(path: str | os.PathLike[str], told: dict[str, Any], model: Any) -> None:
+def of_model(
+    path: str | os.PathLike[str], told: dict[str, Any], model: Any, of_library: bool = False
+) -> None:
     """Refuse answers that another model gave."""
     given, own = told.get("fingerprint"), getattr(model, "fingerprint_", None)
     if given != own:
+        same = (
+            ". Or is it the same, read with another schema? Then give adopt(model, schema), with "
+            "the schema that Recourse was given"
+        )
         raise ValueError(
             f"{path}: these answers are from another model, with the fingerprint {given}; the one "
             f"given has {own}. Give the model that they were asked of, or ask this one anew"
+            f"{same * of_library}"
         )
+
+
+def _read_with(recourse: Recourse) -> dict[str, Any]:
+    """The schema that a library's model was read with, before the rules and steps of a question."""
+    if recourse.library is None or not recourse.exact:
+        return {}
+    own = recourse.model.schema_
+    return {} if own == recourse.schema else {"model_schema": own.to_dict()}
 
 
 def _rules(recourse: Recourse) -> dict[str, Any]:

@@ -1,10 +1,12 @@
 """The parts of a question in words: what each means, and what it is called outside Python.
 
-It imports nothing, so that a command can teach what may be asked before anything is loaded.
+It imports nothing that takes time, so that a command can teach what may be asked at once.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from typing import Literal
 
 Mode = Literal["at_least", "band", "wins"]
@@ -45,3 +47,19 @@ def outside(part: str) -> str:
     ('options', 'lock')
     """
     return _OUTSIDE.get(part, part)
+
+
+# a part as errors name it: before its value, or by a name that is no other word
+_NAMED = re.compile(
+    rf"(?<![\w-])(?:({'|'.join([*HELP, 'wanted'])})=(?!=)"
+    rf"|({'|'.join(part for part in HELP if '_' in part)})(?!\w))"
+)
+
+
+def reworded(text: str, called: Callable[[str], str]) -> str:
+    """An error with what parts of a question are called somewhere, in place of Python's names.
+
+    >>> reworded("floor=0.6 without min_radius; give min_radius=0.05", lambda part: f"<{part}>")
+    '<floor> 0.6 without <min_radius>; give <min_radius> 0.05'
+    """
+    return _NAMED.sub(lambda part: f"{called(part[1])} " if part[1] else called(part[2]), text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import re
 from collections.abc import Collection, Iterable
 from decimal import ROUND_FLOOR, Decimal
 
@@ -14,6 +15,8 @@ LONGEST = 1000  # letters of an error, which may quote what was given
 LONGEST_WORD = 100  # letters of a word that is compared with known ones, which is quadratic work
 
 NOTHING = 1e-34  # LightGBM reads numbers up to about a tenth of it as 0
+
+_BEFORE_SIGN = re.compile(r"(?<=\d) (?=[%‰°$¢£¥₠-⃀])")
 
 TINY = 1e-9  # a radius below it is rounding's
 SMALL = 1e-6  # one below it protects from nothing that anyone measures
@@ -104,6 +107,15 @@ def distance(radius: float | None) -> str:
     if radius < SMALL:
         return "0" if radius < TINY else "next to 0"
     return floored(radius, digits=max(3, 1 - _decimal(radius).adjusted()))
+
+
+def unbroken(text: str) -> str:
+    """The same, in which no line ends between a number and its currency or other sign.
+
+    >>> unbroken("debt 11300 €, rate 4 %, 5 years").count("\N{NO-BREAK SPACE}")
+    2
+    """
+    return _BEFORE_SIGN.sub("\N{NO-BREAK SPACE}", text)
 
 
 def signed(value: float, digits: int = 3) -> str:

@@ -752,6 +752,7 @@ def test_a_search_that_ends_too_soon_has_no_answer_and_no_proof(who, tmp_path):
         ("{who} --confidence 1.5", "--confidence 1.5; expected a number between 0 and 1"),
         ("{who} --confidence nan", "--confidence nan; expected a number between 0 and 1"),
         ("{who} --min-radius -1", "--min-radius -1.0; expected a number above 0"),
+        ("{who} --floor 0.4", "--floor 0.4 without --min-radius; give --min-radius 0.05"),
         ("{who} --time-limit 0", "--time-limit 0.0; expected a number above 0"),
         ("{who} --engine tpe --time-limit 1", "--time-limit with engine 'tpe'"),
         ("{who} --engine tea", "'tea' is not one of"),

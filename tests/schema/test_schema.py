@@ -1163,7 +1163,7 @@ def with_cell(name: str, value: object) -> pd.DataFrame:
     [
         (with_cell("job", "nihgt"), "column 'job', row 'q': given 'nihgt', expected one of 'day'"),
         (with_cell("income", NAN), "column 'income', row 'q': given a blank, expected a value"),
-        (with_cell("job", None), "column 'job', row 'q': given a blank"),
+        (with_cell("job", None), "must say so: missing: [.nan] in YAML"),
         (with_cell("income", INF), "column 'income', row 'q': given inf, expected a finite number"),
         (with_cell("age", 1.5), "column 'age', row 'q': given 1.5, expected a whole number"),
         (with_cell("age", 2**53 + 1), "expected a whole number below 2**53"),

@@ -230,6 +230,8 @@ def test_a_file_is_read_whatever_its_detail(tmp_path, detail):
     read = adopt(path, SCHEMA, X)
     assert isinstance(read, Additive)
     assert read.fingerprint_ == adopt(model, SCHEMA).fingerprint_
+    pairs = f"of {len(read.pairs)} pair{'s' * (len(read.pairs) > 1)} of them"
+    assert read.parts_of(1).kind == f"a sum of the points of {len(SCHEMA)} features and {pairs}"
     renamed = adopt(path, SCHEMA, classes=["yes", "no"])
     renamed.save(tmp_path / "m.safetensors")
     again = load(tmp_path / "m.safetensors")

@@ -21,6 +21,7 @@ from sklearn.tree import DecisionTreeClassifier
 from trust_recourse import Feature, PTMClassifier, Recourse, Schema
 from trust_recourse.recourse import unpacked
 from trust_recourse.sums import Additive
+from trust_recourse.sums.learnt import Watch
 
 SCHEMA = Schema(
     (
@@ -172,6 +173,54 @@ def test_a_model_that_is_changed_without_fit_is_read_again(kind, change, tmp_pat
     after = told(recourse)
     assert after == told(Recourse(model, SCHEMA, cost="l1"))
     assert after != before
+
+
+def put(model, name, value):
+    setattr(model, name, value)
+
+
+TOUCHES = {
+    "an array, in place": lambda model: model[-1].coef_.__imul__(2.0),
+    "an array for another": lambda model: put(model[-1], "intercept_", model[-1].intercept_ + 1.0),
+    "a word of a list": lambda model: model[0].transformers_[1][1].categories_[0].__setitem__(0, 9),
+    "an array of a list": lambda model: model[0].transformers_[1][1].categories_.reverse(),
+    "a step inside": lambda model: model[0].transformers_.__setitem__(
+        0, ("other", StandardScaler().fit(X[["pay", "age"]]), ["pay", "age"])
+    ),
+    "the steps": lambda model: put(model, "steps", [model.steps[0], ("last", model.steps[1][1])]),
+    "a new attribute": lambda model: put(model[0].transformers_[1][1], "more", 1),
+    "a name": lambda model: put(model[-1], "coef", vars(model[-1]).pop("coef_")),
+}
+
+
+@pytest.mark.parametrize("kind", ["regression", "pipeline", "calibrated"])
+def test_a_glance_sees_that_nothing_was_touched(kind, monkeypatch):
+    model = MODELS[kind]().fit(X, FIRST)
+    recourse = Recourse(model, SCHEMA)
+    monkeypatch.setattr(recourse.library.reader, "learnt", None)  # is not asked any more
+    assert recourse.current() is recourse
+    assert unpacked(recourse.packed())._watch is None
+
+
+@pytest.mark.parametrize("touch", TOUCHES)
+def test_a_glance_sees_every_touch(touch):
+    words = X.assign(home=X.home.astype(int).astype(object))
+    pipeline = make_pipeline(
+        make_column_transformer(
+            (StandardScaler(), ["pay", "age"]), (OneHotEncoder(), ["home", "age"])
+        ),
+        LogisticRegression(),
+    )
+    model = pipeline.fit(words, FIRST)
+    watch = Watch(model)
+    assert watch.untouched()
+    TOUCHES[touch](model)
+    assert not watch.untouched()
+
+
+@pytest.mark.parametrize("kind", ["lightgbm", "forest", "pipeline of trees"])
+def test_what_is_not_seen_from_outside_gets_no_glance(kind):
+    assert Recourse(MODELS[kind]().fit(X, FIRST), SCHEMA)._watch is None
 
 
 def test_a_model_that_can_be_read_no_more_says_why():

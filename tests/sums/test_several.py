@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -21,6 +22,7 @@ from test_readers import library
 from laws import classes
 from trust_recourse import (
     CertificateError,
+    Feature,
     Ledger,
     PTMClassifier,
     Recourse,
@@ -157,6 +159,57 @@ def test_the_class_is_to_keep_the_most_within_a_radius(forest):
     assert "kept the most of any class within a radius of 0.05" in repr(result)
     with pytest.raises(ValueError, match="floor=0.6 with mode='wins'"):
         recourse.find(row, mode="wins", min_radius=0.05, floor=0.6)
+
+
+@pytest.fixture(scope="module")
+def regression():
+    return MODELS["regression"]().fit(X, Y)
+
+
+@pytest.mark.parametrize(("wanted", "radius"), [("middle", 0.05), ("high", 0.02), ("high", 0.1)])
+def test_a_regression_keeps_the_most_in_every_corner_around_the_cheapest(
+    regression, wanted, radius
+):
+    recourse = Recourse(regression, SCHEMA, "l1", wanted=wanted)
+    row = X[regression.predict(X) == "low"].iloc[0]
+    result = recourse.find(row, mode="wins", min_radius=radius)
+    scales = np.array([feature.scale for feature in SCHEMA])
+    every = np.array(list(product(range(10), repeat=4)), float)
+    kept = np.ones(len(every), bool)
+    for corner in product((-1.0, 1.0), repeat=4):
+        around = pd.DataFrame(every + radius * scales * corner, columns=list("abcd"))
+        kept &= regression.predict(around) == wanted
+    costs = (np.abs(every - row.to_numpy()) / scales).sum(axis=1)
+    assert kept.any()
+    assert not kept.all()
+    (option,) = result.options
+    assert str(option.status) == "optimal"
+    assert option.cost == pytest.approx(costs[kept].min())
+    assert result.radius() >= radius
+    assert option.cost > recourse.find(row, mode="wins").options[0].cost
+
+
+def test_levels_beside_a_number_leave_its_radius_known():
+    whole = X.assign(d=X.d % 3)
+    model = LogisticRegression(max_iter=500).fit(whole, Y)
+    levels = Feature("d", "ordinal", values=(0, 1, 2))
+    schema = Schema((*(SCHEMA[name] for name in "abc"), levels))
+    recourse = Recourse(model, schema, "l1", wanted="high")
+    result = recourse.find(whole[model.predict(whole) == "low"].iloc[0], 0.6)
+    safe, scales = result.radius(), [schema[name].scale for name in "abc"] + [0.0]
+    own = result.options[0].x.to_numpy(float)
+    corners = [own + 0.999 * safe * np.array(scales) * c for c in product((-1, 1), repeat=4)]
+    said = model.predict_proba(pd.DataFrame(corners, columns=list("abcd")))
+    assert safe > 0
+    assert (said[:, list(model.classes_).index("high")] >= 0.5).all()
+    assert result.robustness(sigma=0.001).probability > 0.99
+
+
+def test_of_a_regression_what_room_is_not_known_for_a_confidence(regression):
+    recourse = Recourse(regression, SCHEMA, "l1", wanted="middle")
+    row = X[regression.predict(X) == "low"].iloc[0]
+    with pytest.raises(ValueError, match="min_radius of a regression of several classes is known"):
+        recourse.find(row, 0.4, min_radius=0.05)
 
 
 def test_a_model_that_cannot_be_read_is_asked_by_trial():

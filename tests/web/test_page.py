@@ -9,6 +9,7 @@ from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from typer.testing import CliRunner
@@ -368,9 +369,9 @@ def test_settings_are_asked_whole_or_not_at_all(session):
     page.get_by_role("tab", name="Settings").click()
     told = page.locator(".tools .waiting")
     page.get_by_label("Confidence within the radius").fill("0.6")
-    told.get_by_text("floor=0.6 without min_radius").wait_for()
+    told.get_by_text("“Confidence within the radius” 0.6 without “Radius to stay").wait_for()
     page.get_by_label("Trials").fill("9")
-    told.get_by_text("floor=0.6 without min_radius").wait_for()
+    told.get_by_text("“Confidence within the radius” 0.6 without “Radius to stay").wait_for()
     page.get_by_label("Trials").fill("")
     page.get_by_label("Radius to stay accepted in").fill("0.01")
     told.wait_for(state="hidden")
@@ -378,7 +379,7 @@ def test_settings_are_asked_whole_or_not_at_all(session):
     page.locator(".tau", has_text="at least 85").wait_for()
     assert page.locator(".slider").input_value() == "85"
     page.get_by_label("Seconds of search").fill("11")
-    told.get_by_text("time_limit: given 11, expected at most 10").wait_for()
+    told.get_by_text("“Seconds of search”: given 11, expected at most 10").wait_for()
     narrow = page.locator(".settings .q-field__messages").first.bounding_box()
     assert narrow["height"] > 10, "what a field means is read without a hover"
 
@@ -581,17 +582,29 @@ def test_kept_options_join_later_ones_once(lending):
     both.compare(0, 1)
 
 
+def full():
+    raise Busy("66 questions")
+
+
 @pytest.mark.parametrize(
-    ("error", "words"),
+    ("fails", "words", "logged"),
     [
-        (Busy("66 questions"), "Ask again in a moment"),
-        (ValueError("valid_until='x'; expected a date"), "expected a date"),
-        (OSError("/secret/path"), "Something went wrong on our side"),
+        (full, "Ask again in a moment", False),
+        (lambda: Question(2.0), "confidence 2.0; expected", False),
+        (lambda: Feature("pay").code_of("secret"), "given 'secret', expected a number", False),
+        (lambda: Path("/secret/path").read_text(), "Something went wrong on our side", True),
+        (lambda: {}["secret"], "Something went wrong on our side", True),
+        (lambda: np.zeros(2) + np.zeros(3), "Something went wrong on our side", True),
+        (lambda: len(None), "Something went wrong on our side", True),
     ],
 )
-def test_errors_are_told_without_their_insides(error, words):
-    assert words in said(error)
-    assert "secret" not in said(error)
+def test_errors_are_told_in_words_for_people_and_faults_are_logged(fails, words, logged, caplog):
+    with pytest.raises(Exception) as raised:  # noqa: PT011
+        fails()
+    told = said(raised.value)
+    assert words in told
+    assert logged == (raised.type.__name__ in caplog.text)
+    assert not logged or "secret" not in told
 
 
 def test_numbers_named_by_their_rows_or_by_their_index(lending):
@@ -677,6 +690,13 @@ def test_stairs_lead_on_level_if_no_more_can_be_bought(complete):
     series = picture([(0.0, 0.1), (0.2, 0.3)], [(1.0, 0.9)], 0.7, 0.5, complete=complete)["series"]
     ends = [max(x for x, _ in each["data"]) for each in series if each["type"] == "line"]
     assert (max(ends) > 0.2) is complete
+
+
+@pytest.mark.parametrize(("asked", "side"), [(0.7, "Top"), (0.2, "Bottom")])
+def test_what_was_asked_for_is_written_where_the_stairs_do_not_run(asked, side):
+    stairs = picture([(0.0, 0.1), (0.2, 0.3), (1.0, 0.9)], [], asked, 0.5)["series"][0]
+    told = {each["label"]["formatter"]: each["label"] for each in stairs["markLine"]["data"]}
+    assert told["asked for"]["position"] == f"insideMiddle{side}"
 
 
 def test_what_is_accepted_but_not_allowed_says_both(lending):

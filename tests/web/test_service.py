@@ -569,10 +569,17 @@ def test_a_label_names_a_feature_to_lock(recourse):
     state.close()
 
 
+def raised(work):
+    with pytest.raises(ValueError) as error:  # noqa: PT011
+        work()
+    return error.value
+
+
 @pytest.mark.parametrize(
     ("error", "status"),
     [
-        (ValueError("n_trials with engine 'exact': it has no trials"), 422),
+        (raised(lambda: Cost.named("l7")), 422),
+        (raised(lambda: np.zeros(2) + np.zeros(3)), None),  # a ValueError, too
         (SchemaError("no feature 'agee'"), 422),
         (LedgerError("subject is empty"), 422),
         (LedgerChangedError("entry 1 was changed"), 500),

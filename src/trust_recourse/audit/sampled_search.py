@@ -87,7 +87,8 @@ class Asking:
         if given != expected:
             raise ValueError(
                 f"the model has the fingerprint {given}, but {folder.path} was made with "
-                f"{expected}; give the model that the batch asked"
+                f"{expected}; give the model that the batch asked, a library's own as it was read "
+                "there: recourse.model, or adopt(model, schema)"
             )
         recourse = Recourse(
             model, folder.schema, _asked_cost(folder, cost), wanted=told["wanted"],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -13,17 +12,13 @@ import typer
 
 from trust_recourse.cli.page import say
 from trust_recourse.extras import absent
-from trust_recourse.vocabulary import HELP, outside
+from trust_recourse.vocabulary import outside, reworded
 
 WORDS = {
     FileNotFoundError: "there is no such file",
     IsADirectoryError: "this is a folder, expected a file",
     PermissionError: "this may not be read or written by you",
 }
-
-
-# parts of a question, as errors name them in Python; on the line they are options
-_NAMES = re.compile(rf"(?<![\w-])({'|'.join([*HELP, 'wanted'])})(?:=(?!=)| (?=with engine ))")
 
 
 class InputError(ValueError):
@@ -45,11 +40,11 @@ def _sentence(error: Exception) -> str:
         return f"{error.filename}: {WORDS[type(error)]}"
     if type(error) is not ValueError:
         return str(error)
-    return _NAMES.sub(lambda part: _flag(part[1]), str(error))
+    return reworded(str(error), _flag)
 
 
 def _flag(part: str) -> str:
-    return "--limit " if part == "limits" else f"--{outside(part).replace('_', '-')} "
+    return "--limit" if part == "limits" else f"--{outside(part).replace('_', '-')}"
 
 
 def can_be_written(path: Path | None, *read: Path | None) -> None:

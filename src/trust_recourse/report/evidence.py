@@ -110,6 +110,9 @@ class _EvidenceFacts:
         changed = [at for at, option in enumerate(result.options) if option.changes]
         self.explained = {at: result.explain(at) for at in changed if explainable(model)}
         self.parts = self._parts(model) if hasattr(model, "parts_of") else None
+        learns = hasattr(model, "fit") or self.parts is None  # else it is a sum that was read
+        kinds = [type(model).__name__ * learns, self.parts.kind if self.parts else ""]
+        self.kind = ": ".join(filter(None, kinds))
 
     def _parts(self, model: Any) -> Any:
         return model.parts_of(self.recourse.wanted_at).worded(self.recourse.schema)

@@ -322,7 +322,8 @@ class _Table:
         if fixed and set(model.classes_.tolist()) != set(labels):
             theirs = model.classes_.tolist()
             raise ValueError(
-                f"y holds the classes {labels}, the model has {theirs}; expected the same"
+                f"y holds the classes {labels}, the model has {theirs}; expected the same: write "
+                "the labels of one as the other has them (import --classes, adopt(classes=...))"
             )
         asked = Question(decision_threshold=threshold).decision_threshold or own_threshold(model)
         machine, schema = (

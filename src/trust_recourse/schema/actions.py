@@ -41,6 +41,12 @@ class FeatureActions:
         # One NaN object for all, so that equal moves compare equal.
         object.__setattr__(self, "own", math.nan if math.isnan(self.own) else float(self.own))
 
+    def of(self, own: float) -> FeatureActions:
+        """The same moves of a person with another value, at a smaller price than made anew."""
+        other = object.__new__(FeatureActions)
+        vars(other).update(vars(self), own=math.nan if math.isnan(own) else float(own))
+        return other
+
     def allows(self, value: float) -> bool:
         """Say whether this value may be taken; NaN stands for missing."""
         if same(value, self.own):

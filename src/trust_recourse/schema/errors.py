@@ -8,6 +8,8 @@ from typing import Any
 
 from trust_recourse.wording import shortened, some
 
+BLANK = "missing: [.nan] in YAML, missing=(None,) in Python"  # how blanks are declared missing
+
 
 class SchemaError(ValueError):
     """What was given to a schema is not what it can hold; the message says what to do."""

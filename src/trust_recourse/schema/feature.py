@@ -16,7 +16,7 @@ from pandas.api.types import infer_dtype
 
 from trust_recourse.schema.actions import FeatureActions
 from trust_recourse.schema.derived import Formula
-from trust_recourse.schema.errors import SchemaError
+from trust_recourse.schema.errors import BLANK, SchemaError
 from trust_recourse.schema.scalars import (
     BLANKS,
     INF,
@@ -297,13 +297,35 @@ class Feature:
 
     def actions(self, own: float) -> FeatureActions:
         """Say where it may go from a person's own value, encoded."""
-        if self.movable and self.direction is None and self.max_change is None:
-            lower, upper = self.bounds  # at a smaller price
-        else:
-            lows, highs, _ = zip(*self._limits(own), strict=True)
-            lower, upper = max(lows), min(highs)
         if self.numeric:
-            return FeatureActions(own, lower, upper, self.step, None, self._never, self._hole(own))
+            return self._along(own)
+        code = math.nan if math.isnan(own) else own  # one NaN for all
+        if code not in self._from:
+            self._from[code] = self._among(code)
+        return self._from[code]
+
+    @cached_property
+    def _from(self) -> dict[float, FeatureActions]:
+        """Where a listed value may go, by its code: few, and most people share them."""
+        return {}
+
+    def _along(self, own: float) -> FeatureActions:
+        """Of a number."""
+        if self._anywhere is not None:
+            return self._anywhere.of(own)
+        lower, upper = self._within(own)
+        return FeatureActions(own, lower, upper, self.step, None, self._never, self._hole(own))
+
+    @cached_property
+    def _anywhere(self) -> FeatureActions | None:
+        """Where a number may go whose rules do not depend on a person's own; None if they do."""
+        if not self._same_for_all or self.min_change is not None:
+            return None
+        return FeatureActions(math.nan, *self.bounds, self.step, None, self._never)
+
+    def _among(self, own: float) -> FeatureActions:
+        """Of a listed value."""
+        lower, upper = self._within(own)
         stride = self.step or 1.0
         every = map(float, range(self._size))
         choices = tuple(
@@ -313,6 +335,18 @@ class Feature:
             or (lower <= c <= upper and c % stride == 0 and not any(self._ruled_out(own, c)))
         )
         return FeatureActions(own, lower, upper, self.step, choices)
+
+    @property
+    def _same_for_all(self) -> bool:
+        """Whether the ends of its moves are those of its bounds, whoever asks."""
+        return self.movable and self.direction is None and self.max_change is None
+
+    def _within(self, own: float) -> tuple[float, float]:
+        """The ends of its moves from a person's own value."""
+        if self._same_for_all:
+            return self.bounds
+        lows, highs, _ = zip(*self._limits(own), strict=True)
+        return max(lows), min(highs)
 
     def _hole(self, own: float) -> tuple[float, float] | None:
         """Between what a move would be too small to ask for."""
@@ -397,7 +431,7 @@ class Feature:
         """Read a column in people's own values into codes; every missing one is NaN."""
         blank = pd.isna(column)
         if None not in self.missing:
-            hint = "a value (if blanks mean missing, declare missing=float('nan'))"
+            hint = f"a value (if blanks mean missing, the schema must say so: {BLANK})"
             self._refuse(blank, column, rows, hint)
         if self._listed:
             found = self._known.get_indexer(pd.Index(column, dtype=object))

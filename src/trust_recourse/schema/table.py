@@ -515,7 +515,7 @@ class Schema:
             for feature, value, code in zip(self.features, given, codes, strict=True)
         ]
         # A view, since the name of an index can be set.
-        return pd.Series(values, index=self._index.view(), name=label)
+        return pd.Series(values, index=self._index.view(), name=label, copy=False)
 
     def describe(self, name: str, value: object) -> str:
         """Write a value for people, with its unit.

@@ -26,6 +26,7 @@ from trust_recourse.sums.classes import ClassSums
 from trust_recourse.sums.columns import Columns, UnreadableError
 from trust_recourse.sums.ensemble import SumModel, labels, listed
 from trust_recourse.sums.formats import opened
+from trust_recourse.sums.learnt import Watch
 from trust_recourse.sums.steps import People
 
 __all__ = ["Additive", "ClassSums", "SumModel", "UnreadableError", "adopt"]
@@ -120,6 +121,13 @@ class Library(NamedTuple):
         """What its model has learnt, which is equal as long as that is not fitted again."""
         with suppress(UnreadableError):  # of what it has become
             return self.reader.learnt(self.model)
+        return None
+
+    def watch(self) -> Watch | None:
+        """What sees sooner that its model was not touched, where it can be seen from outside."""
+        watched = getattr(self.reader, "watched", None)
+        with suppress(UnreadableError):
+            return Watch(self.model) if watched is not None and watched(self.model) else None
         return None
 
     def told(self, X: pd.DataFrame) -> Floats:

@@ -18,6 +18,7 @@ import pandas as pd
 
 from trust_recourse.cells import Floats, Ints
 from trust_recourse.schema import Feature, Schema
+from trust_recourse.schema.errors import BLANK
 from trust_recourse.schema.scalars import plain
 from trust_recourse.sums.ensemble import ZERO, Bools, Tree, labels, listed, longest
 from trust_recourse.wording import shortened, some
@@ -167,8 +168,8 @@ def told_apart(feature: Feature) -> NoReturn:
     raise UnreadableError(
         f"column {feature.name!r}: the model tells its missing codes apart "
         f"({some(feature.missing)}), which are one to the schema; declare them as values, "
-        "or learn the model with blanks in their place, with missing=(None,) in the schema "
-        "and blanks in the rows that are asked about"
+        "or learn the model with blanks in their place, which the schema and the rows that are "
+        f"asked about must have, too ({BLANK})"
     )
 
 
@@ -185,7 +186,7 @@ def order_of(schema: Schema, names: Sequence[str] | None, n: int) -> tuple[int, 
                 for who, those in zip(("the model", "the schema"), apart, strict=True)
                 if those
             )
-        raise UnreadableError(f"{told}; expected the same ones")
+        raise UnreadableError(f"{told}; expected the same ones: edit the schema")
     return tuple(range(n) if names is None else map(schema.position, names))
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from trust_recourse.cells import Floats
 from trust_recourse.extras import needed
 from trust_recourse.schema import Schema
+from trust_recourse.schema.errors import BLANK
 from trust_recourse.sums.classes import ClassSums, summed_apart
 from trust_recourse.sums.columns import (
     Chosen,
@@ -119,8 +120,8 @@ def _refuse_codes(trees: Sequence[dict[str, str]], columns: Columns) -> None:
         if codes and not listed(feature):
             raise UnreadableError(
                 f"column {feature.name!r}: the model learnt of blanks there, and would see in the "
-                f"schema's missing code {codes[0]:g} a number; declare missing=(None,) in the "
-                "schema, and leave it blank in the rows that are asked about"
+                f"schema's missing code {codes[0]:g} a number; declare blanks missing in the "
+                f"schema ({BLANK}), and leave it blank in the rows that are asked about"
             )
 
 

@@ -69,6 +69,12 @@ def learnt(model: Any) -> Any:
     return attributes(model, "classes_", "coef_", "intercept_", "feature_names_in_", "loss")
 
 
+def watched(model: Any) -> bool:
+    """Whether attributes and arrays are all that it is: they are."""
+    del model
+    return True
+
+
 def _term(columns: Columns, f: int, weight: float) -> tuple[Floats, Floats, Floats]:
     """The edges, points and slopes of one feature."""
     feature, seen = columns.schema[f], weight * columns.seen[f]

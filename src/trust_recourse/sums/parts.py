@@ -105,6 +105,11 @@ class PointParts(BoxParts):
     def _sloped(self) -> list[bool]:
         return [bool(each.any()) for each in self.slopes]
 
+    @property
+    def kind(self) -> str:
+        """Points of each feature."""
+        return f"a sum of the {self.words.score} of {len(self.points)} features"
+
     @cached_property
     def uses(self) -> Bools:
         """(F, F): whether a feature's values have different numbers."""
@@ -171,6 +176,12 @@ class TableParts(PointParts):
     """
 
     pairs: Sequence[Pair]
+
+    @property
+    def kind(self) -> str:
+        """Points of each feature and of pairs."""
+        many = len(self.pairs)
+        return f"{super().kind} and of {many} pair{'s' * (many > 1)} of them"
 
     def _titles(self, term: int) -> list[str]:
         """Those of a term's features."""

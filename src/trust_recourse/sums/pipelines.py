@@ -176,6 +176,15 @@ def learnt(model: Any) -> Any:
     return names, around, None if reader is None else reader.learnt(inside.model)
 
 
+def watched(model: Any) -> bool:
+    """Whether attributes and arrays are all that it is, and its model in the middle."""
+    from trust_recourse.sums import reader_of
+
+    inner = opened(model).model
+    watched = getattr(reader_of(inner), "watched", None)
+    return watched is not None and bool(watched(inner))
+
+
 def _alone(model: Any) -> Any:
     """The same, with the trees of a forest one after another."""
     found, name = copy(model), type(model).__name__
@@ -202,7 +211,8 @@ def _staged(inside: Opened, schema: Schema) -> tuple[People, Stage]:
         order_of(schema, None, first.n_features_in_)
     elif strange := [name for name in schema.names if name not in names]:
         raise UnreadableError(
-            f"the schema alone has the columns {some(strange)}; the pipeline has {some(names)}"
+            f"the schema alone has the columns {some(strange)}; the pipeline has {some(names)}: "
+            "edit the schema"
         )
     known = list(schema.names) if names is None else names
     order = tuple(schema.position(name) if name in schema else -1 for name in known)

@@ -8,15 +8,16 @@ from itertools import pairwise
 
 import numpy as np
 
-from trust_recourse.cells import Candidates, Cells, Floats, Ints, Reduction, Score, Wish
+from trust_recourse.cells import Candidates, Cells, Floats, Ints, Reduction, Wish
 from trust_recourse.cost import Cost
 from trust_recourse.on_cells import numbered
-from trust_recourse.schema import ActionSet, Schema
+from trust_recourse.schema import ActionSet, Feature, Schema
 from trust_recourse.softmax import Lead, LeadScore, judged, lead, logistic, shares, tangent_at
 from trust_recourse.sums.additive import NUMBERS, Additive
 from trust_recourse.sums.card import logit
 from trust_recourse.sums.classes import ClassSums, PointBank
 from trust_recourse.sums.followed import Followed
+from trust_recourse.sums.slopes import Line
 
 COARSE = 32  # parts of a number's range, at most, among which a first answer is looked for
 LOOKS, NEARER = 4, 0.7  # how often, and what is so much cheaper as to look again
@@ -83,17 +84,21 @@ class SlopedLead(Lead):
 
     def _bank(self, features: Sequence[Candidates]) -> tuple[list[Candidates], PointBank]:
         """The candidates, each in a cell of its own, and the sums on these."""
-        sizes = np.array([len(each.codes) for each in features])
-        points = [
-            np.concatenate([model.worth(f, each.codes) for f, each in enumerate(features)])
-            for model in self._models
-        ]
+        codes = [each.codes for each in features]
         listed = [
-            each._replace(cells=np.arange(n, dtype=np.int32))
-            for each, n in zip(features, sizes.tolist(), strict=True)
+            each._replace(cells=np.arange(len(each.codes), dtype=np.int32)) for each in features
         ]
+        return listed, self._sums(codes, [self._worth(f, of) for f, of in enumerate(codes)])
+
+    def _sums(self, codes: Sequence[Floats], points: Sequence[Floats]) -> PointBank:
+        """The sums on these codes, each a cell, of points of (classes, codes) a feature."""
         bases = np.array([model.base for model in self._models])
-        return listed, PointBank(numbered(sizes), np.array(points), bases)
+        sizes = np.array([len(of) for of in codes])
+        return PointBank(numbered(sizes), np.concatenate(points, axis=1), bases)
+
+    def _worth(self, f: int, codes: Floats) -> Floats:
+        """The points of one feature's codes in each sum."""
+        return np.array([model.worth(f, codes) for model in self._models])
 
     @property
     def _models(self) -> list[Additive]:
@@ -126,13 +131,51 @@ class SlopedLead(Lead):
 
     # ------------------------------------------------------------ how safe an answer is
 
-    def worst(self, features: Sequence[Candidates], schema: Schema, radius: float) -> Score:
-        """Not known: the least lead around a point lies in any corner."""
-        del features, schema, radius
-        raise ValueError(
-            "min_radius of a regression of several classes is not known exactly; ask for a higher "
-            "confidence, or look at the radius of an answer"
+    def worst(self, features: Sequence[Candidates], schema: Schema, radius: float) -> LeadScore:
+        """Beside the strongest other: around each value every other has the most that it may gain.
+
+        What it gains on the wanted class is a sum over numbers, so all of them are in one corner.
+        """
+        bank = self._around(schema, [each.codes for each in features], radius)
+        return LeadScore(bank, self.wanted, self.strongest)
+
+    def worst_at(self, schema: Schema, codes: Floats, radius: float) -> float:
+        """The same around one row of codes."""
+        bank = self._around(schema, np.split(codes, len(codes)), radius)
+        totals = bank.totals(np.zeros((1, len(codes)), np.int32))
+        return float(judged(totals, self.wanted, self.strongest)[0])
+
+    def _around(self, schema: Schema, codes: Sequence[Floats], radius: float) -> PointBank:
+        """The sums, those of the others as high as they get beside the wanted one's."""
+        if not self.strongest:
+            raise ValueError(
+                "min_radius of a regression of several classes is known where the class is to win "
+                "(mode 'wins'), not where it is to have a confidence: ask by that mode, or ask for "
+                "a higher confidence and look at the radius of the answer"
+            )
+        each = zip(schema, codes, strict=True)
+        points = [self._most(f, feature, of, radius) for f, (feature, of) in enumerate(each)]
+        return self._sums(codes, points)
+
+    def _most(self, f: int, feature: Feature, codes: Floats, radius: float) -> Floats:
+        """One feature's points in each sum, of the others the most around each code."""
+        found, known = self._worth(f, codes), ~np.isnan(codes)
+        if feature.kind in NUMBERS and known.any():
+            for k in range(len(found)):
+                if k != self.wanted:
+                    least = self._ahead(f, k).least(codes[known], radius * feature.scale)
+                    found[k, known] = found[self.wanted, known] - least
+        return found
+
+    def _ahead(self, f: int, other: int) -> Line:
+        """By how much a number brings the wanted class ahead of another."""
+        ends, (own, its) = self.grid.ends(f), (self._models[k] for k in (self.wanted, other))
+        cells = own.grid.cells_in(f, ends[1:]), its.grid.cells_in(f, ends[1:])
+        points, slopes = (
+            ours[f][cells[0]] - theirs[f][cells[1]]
+            for ours, theirs in ((own.points, its.points), (own.slopes, its.slopes))
         )
+        return Line(0.0, 1.0, ends, points, slopes)
 
     def radius(self, schema: Schema, codes: Floats, threshold: float, norm: str) -> float:
         """A distance within which the decision surely holds; of two classes the nearest loss.
@@ -147,8 +190,7 @@ class SlopedLead(Lead):
             for f, feature in enumerate(schema)
             if feature.kind in NUMBERS and not math.isnan(codes[f])
         ]
-        if any(len(edges) for edges in self.grid.edges):
-            raise ValueError("the radius of slopes that are cut into cells is not known here")
+        self._refuse_cut(moves, "the radius")
         totals, steep = self.model.totals(codes[None])[0], self._steep(schema, moves, norm)
         behind, goal = np.delete(totals - totals[self.wanted], self.wanted), -logit(threshold)
 
@@ -165,6 +207,14 @@ class SlopedLead(Lead):
             low, high = (middle, high) if kept(middle) else (low, middle)
         return low
 
+    def _refuse_cut(self, moves: Sequence[int], what: str) -> None:
+        """Refuse numbers with a slope in each of several cells."""
+        if cut := [f for f in moves if len(self.grid.edges[f])]:
+            raise ValueError(
+                f"{what} is not known for a regression of several classes that is cut into cells, "
+                f"here by {self.grid.schema[cut[0]].name!r}; ask for a greater confidence instead"
+            )
+
     def _steep(self, schema: Schema, moves: Sequence[int], norm: str) -> Floats:
         """How much each of the others may gain on the wanted class per unit of distance."""
         slopes = np.array([[model.slopes[f][0] for f in moves] for model in self._models])
@@ -177,13 +227,11 @@ class SlopedLead(Lead):
     ) -> tuple[float, float]:
         """By draws of the sums, which noise makes Gaussian; the error is that of 4 in 10,000."""
         del tolerance
-        if any(len(edges) for edges in self.grid.edges):
-            raise ValueError("noise on slopes that are cut into cells is not known here")
-        slopes = np.array(
-            [[of[0] * d for of, d in zip(m.slopes, deviation, strict=True)] for m in self._models]
-        )
+        moves = np.flatnonzero((deviation > 0) & ~np.isnan(codes)).tolist()
+        self._refuse_cut(moves, "what noise does")
+        each = [[m.slopes[f][0] * deviation[f] for f in moves] for m in self._models]
+        slopes = np.array(each)
         totals, rng = self.model.totals(codes[None])[0], np.random.default_rng(0)
-        slopes = slopes[:, (deviation > 0) & ~np.isnan(codes)]
         drawn = totals + rng.normal(size=(DRAWS, slopes.shape[1])) @ slopes.T
         kept = float((logistic(lead(drawn, self.wanted, self.strongest)) >= threshold).mean())
         return kept, 3.6 * math.sqrt(max(kept * (1.0 - kept), 1.0 / DRAWS) / DRAWS)

@@ -261,7 +261,7 @@ def walked(stage: Stage, name: str, step: Any) -> Stage:
         names = list(getattr(step, "feature_names_in_", ()))
         known = len(names) == len(stage.columns)
         told = f"the columns {some([names[j] for j in absent])}, which" if known else "columns that"
-        raise UnreadableError(f"step {name!r}: it takes {told} the schema has not")
+        raise UnreadableError(f"step {name!r}: it takes {told} the schema has not; add them there")
     if kind == "FeatureUnion":
         whole = range(len(stage.columns))
         return _side_by_side(stage, step, [(*part, whole) for part in step.transformer_list])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import json
 import logging
 from typing import Any, NamedTuple
@@ -122,9 +123,25 @@ def problem_of(error: Exception) -> Problem | None:
             return Problem("not-reviewed", detail, protected=names)
         case LedgerError() | SchemaError() | CertificateError():
             return Problem("not-valid", str(error))
-        case ValueError() if type(error) is ValueError:  # other kinds are of other packages
+        case ValueError() if type(error) is ValueError and meant_for_people(error):
             return Problem("not-valid", str(error))
     return None
+
+
+def meant_for_people(error: Exception) -> bool:
+    """Whether this package raised an error itself, so that its words are for people.
+
+    What Python, NumPy or anything else trips over is a fault, of whatever kind the error is.
+    """
+    last = error.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    if last is None:
+        return False
+    code = last.tb_frame.f_code
+    name = last.tb_frame.f_globals.get("__name__", "")
+    ours = name.partition(".")[0] == __name__.partition(".")[0]
+    return ours and dis.opname[code.co_code[last.tb_lasti]] == "RAISE_VARARGS"
 
 
 def tell_problems(app: FastAPI) -> None:

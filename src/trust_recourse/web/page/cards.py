@@ -13,7 +13,7 @@ from trust_recourse.web.page.latest import Latest
 from trust_recourse.web.page.parts import heading, note, press, status_line
 from trust_recourse.web.page.question import EACH
 from trust_recourse.web.page.words import badge, cost, percent
-from trust_recourse.wording import distance
+from trust_recourse.wording import distance, unbroken
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -133,9 +133,9 @@ class Cards:
                 with ui.element("li"):
                     ui.label(schema[name].heading).classes("what")
                     with ui.element("span").classes("move numbers"):
-                        ui.label(schema.describe(name, old)).classes("old")
+                        ui.label(unbroken(schema.describe(name, old))).classes("old")
                         ui.label("→").props["aria-label"] = "to"
-                        ui.label(schema.describe(name, new)).classes("new")
+                        ui.label(unbroken(schema.describe(name, new))).classes("new")
                         if worth is not None:
                             ui.label(f"worth {100 * worth[name]:.0f} points")
             if not option.changes:

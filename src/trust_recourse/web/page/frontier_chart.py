@@ -115,9 +115,10 @@ class FrontierChart:
         thinned = f", of which {len(self.stairs)} are drawn" if len(self.stairs) < self.all else ""
         ends = " to ".join(map(percent, self.ends))
         cut = "" if self.complete else f" The time limit ended it: it is complete from {ends}."
+        within = "" if self.resolution is None else ", to within a point"
         return (
             f"{self.all} steps{thinned}, from {percent(self.stairs[0][1])} to "
-            f"{percent(self.stairs[-1][1])}. Click one to ask for its confidence.{cut}"
+            f"{percent(self.stairs[-1][1])}{within}. Click one to ask for its confidence.{cut}"
         )
 
     def _clicked(self, event: EChartPointClickEventArguments) -> None:
@@ -152,6 +153,8 @@ def picture(
         "axisLine": {"lineStyle": {"color": line}},
         "splitLine": {"lineStyle": {"color": line}},
     }
+    middle = max([level for cost, level in stairs if 2 * cost <= end], default=0.0)
+    side = "Top" if asked > middle else "Bottom"  # where the stairs do not run
     drawn = [list(step) for step in stairs]
     last = [[end, stairs[-1][1]]] if stairs and complete else []
     return {
@@ -177,7 +180,7 @@ def picture(
                 "markLine": {
                     "silent": True, "symbol": "none", "animation": False,
                     "data": [
-                        _level(asked, "asked for", "var(--accent)", "solid", "StartTop"),
+                        _level(asked, "asked for", "var(--accent)", "solid", f"Middle{side}"),
                         _level(threshold, "decision threshold", "var(--no)", "dashed", "EndBottom"),
                     ],
                 },

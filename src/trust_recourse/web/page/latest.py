@@ -10,6 +10,9 @@ from typing import Any
 from nicegui import background_tasks, ui
 
 from trust_recourse.cancel import Cancelled
+from trust_recourse.vocabulary import reworded
+from trust_recourse.web.page.settings import field_name
+from trust_recourse.web.problems import meant_for_people
 from trust_recourse.web.state import Busy, TooLong
 
 PATIENCE = 0.15  # seconds before an answer that is still sought is announced
@@ -25,8 +28,8 @@ def said(error: Exception) -> str:
         return "This took too long, so it was called off. Ask for fewer options, or lock something."
     if isinstance(error, Cancelled):
         return "The server is about to end, so this was called off."
-    if isinstance(error, (ValueError, TypeError, LookupError, ModuleNotFoundError)):
-        return str(error)
+    if meant_for_people(error):
+        return reworded(str(error), field_name)
     log.error("the page met an error", exc_info=error)
     return "Something went wrong on our side; it was written to the server's log. Try again."
 

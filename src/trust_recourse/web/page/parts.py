@@ -7,6 +7,8 @@ from typing import Any
 
 from nicegui import ui
 
+from trust_recourse.wording import unbroken
+
 
 def heading(text: str, level: int = 2) -> None:
     """A heading, that a reader of the screen finds too."""
@@ -59,11 +61,19 @@ def status_line(text: str) -> tuple[Callable[[bool], None], Callable[[str], None
 
 
 def grid(
-    head: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: int, tight: bool = False
+    head: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    numbers: int,
+    tight: bool = False,
+    stacked: bool = False,
 ) -> None:
-    """A table of texts; columns from `numbers` on are set right, and if tight, not broken."""
-    kind = "grid tight" if tight else "grid"
-    with ui.element("div").classes("scroll"), ui.element("table").classes(kind):
+    """A table of texts; columns from `numbers` on are set right, and if tight, not broken.
+
+    If stacked, the first column stands above the others where there is little room.
+    """
+    kind = f"grid{' tight' * tight}{' stacked' * stacked}"
+    with ui.element("div").classes("scroll sized"), ui.element("table").classes(kind):
         with ui.element("thead"), ui.element("tr"):
             for at, text in enumerate(head):
                 with ui.element("th").classes("numbers right" if at >= numbers else ""):
@@ -73,4 +83,4 @@ def grid(
                 with ui.element("tr"):
                     for at, text in enumerate(row):
                         with ui.element("td").classes("numbers right" if at >= numbers else ""):
-                            ui.label(text)
+                            ui.label(unbroken(text))

@@ -9,6 +9,7 @@ from nicegui import ui
 from trust_recourse.web.page.latest import Latest
 from trust_recourse.web.page.parts import heading, note, press, status_line
 from trust_recourse.web.page.words import percent
+from trust_recourse.wording import unbroken
 
 if TYPE_CHECKING:
     from trust_recourse.web.page.people import FoundPage, Listed, PeopleTable
@@ -90,7 +91,7 @@ class Picker:
                     ui.label(f"{word} · {percent(each.confidence)}").classes(
                         f"numbers {'no' if each.refused else 'yes'}"
                     )
-                ui.label(each.values).classes("muted cut")
+                ui.label(unbroken(each.values)).classes("muted cut")
 
     def _picked(self, each: Listed) -> None:
         self.session.meet(each.name, self.people.row(each.at), self.people.id(each.at))

@@ -10,7 +10,7 @@ from nicegui import ui
 from trust_recourse.cost import Cost
 from trust_recourse.question import Question, read_limit
 from trust_recourse.search.engines import Anywhere
-from trust_recourse.vocabulary import HELP
+from trust_recourse.vocabulary import HELP, outside, reworded
 from trust_recourse.web.page.parts import note, status_line
 
 if TYPE_CHECKING:
@@ -85,8 +85,14 @@ def parts(state: AppState, texts: Mapping[str, str]) -> dict[str, Any]:
         try:
             found[part] = FIELDS[part].read(state, given) if given else getattr(default, part)
         except (ValueError, TypeError) as error:
-            raise ValueError(f"{FIELDS[part].label}: {error}") from None
+            said = str(error).replace(f"{part}=", "given ", 1)
+            raise ValueError(f"{FIELDS[part].label}: {said}") from None
     return found
+
+
+def field_name(part: str) -> str:
+    """What a part of a question is called on the page."""
+    return f"“{FIELDS[part].label}”" if part in FIELDS else outside(part)
 
 
 class Settings:
@@ -116,6 +122,6 @@ class Settings:
         try:
             self.session.ask(**parts(self.session.state, texts))
         except (ValueError, TypeError) as error:
-            self.failed(f"{str(error).rstrip('.')}. {STANDS}")
+            self.failed(f"{reworded(str(error), field_name).rstrip('.')}. {STANDS}")
             return
         self.waiting(False)

@@ -136,7 +136,7 @@ def movers(why: Explanation) -> None:
     if rest := found[MOVERS:]:
         together = sum(each.share for each in rest)
         rows.append((f"{len(rest)} more {why.noun}s", "", share_of(why, together)))
-    grid((why.noun, why.verb, "share"), rows, numbers=1, tight=True)
+    grid((why.noun, why.verb, "share"), rows, numbers=1, tight=True, stacked=True)
     if why.note:
         note(why.note)
 
