@@ -551,9 +551,12 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         grid = self._fitted().grid
         if self.banks_:
             return self._among_several(wanted, strongest=False)
-        if self._tables is None:
-            self._tables = Tables(grid, self._factors, self._empty, self._link)
-        score = LogisticScore if isinstance(self._link, Logistic) else MachineScore
+        link, clauses = self._link, (self._factors, self._empty)
+        if self._tables is None and isinstance(link, Logistic):
+            self._tables = Tables.of_line(grid, *clauses, link.signed, link.intercept, 0.0)
+        elif self._tables is None:
+            self._tables = Tables(grid, *clauses, link)
+        score = LogisticScore if isinstance(link, Logistic) else MachineScore
         return score(self, self._tables, grid, wanted)
 
     def cells_of(self, codes: Floats) -> NDArray[np.int32]:
