@@ -329,7 +329,7 @@ def _ranges(
     if budget == np.inf:
         return
     # a tangent holds wherever it touches: of a sum of clauses, nothing else asks for those below
-    alone = layout[9] == LINEAR and scratch[touched] <= 0.0 and C >= _u(LONG)
+    alone = layout[9] == LINEAR and scratch[touched] <= 0.0 and layout[1] >= LONG
     first, n = (mine, mine_end - mine) if alone else (_u(0), C)
     _within_budget(
         numbers, layout, span, spend, budget, side, first, n, scratch, high, low, rates, room
