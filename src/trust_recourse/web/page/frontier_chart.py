@@ -117,6 +117,8 @@ class FrontierChart:
             return "This model has no cells, so its stairs are not known."
         if not self.stairs:
             return ""
+        if len(self.stairs) == 1 and not self.complete:
+            return "The time limit ended the search before it found a step."
         if len(self.stairs) == 1:
             return "No allowed change gives more confidence."
         thinned = f", of which {len(self.stairs)} are drawn" if len(self.stairs) < self.all else ""
