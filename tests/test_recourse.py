@@ -294,6 +294,9 @@ def test_many_people_by_processes():
     pd.testing.assert_frame_equal(other.find_many(X.head(4), goal), one)
     with pytest.raises(ValueError, match="n_jobs=0"):
         recourse.find_many(X, 0.5, n_jobs=0)
+    band = recourse.find_many(X.head(4), goal, mode="band", tolerance=0.05)
+    asked = [recourse.find(x, goal, mode="band", tolerance=0.05) for _, x in X.head(4).iterrows()]
+    assert band["status"].tolist() == [str(next(iter(each.status.values()))) for each in asked]
 
 
 def test_who_cannot_be_read_loses_nobody_else_their_answer():

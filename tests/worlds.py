@@ -50,7 +50,7 @@ LOAN = Schema(
 EDGES = [[3.0, 5.0, 9.0], [2.0, 6.0], []]
 
 
-def machine(seed, link="margin", calibration=None):
+def machine(seed, link="margin", calibration=None, clauses=6):
     """A machine of arbitrary rules on a number, an integer, a category and a boolean."""
     rng = np.random.default_rng(seed)
     n = 60
@@ -64,7 +64,7 @@ def machine(seed, link="margin", calibration=None):
     )
     y = np.arange(n) % 2
     model = paper_machine(
-        6, 4, T=2, epochs=2, thresholds=4, link=link, calibration=calibration, random_state=0
+        clauses, 4, T=2, epochs=2, thresholds=4, link=link, calibration=calibration, random_state=0
     ).fit(X, y)
     with_rules(model, rng.random(model.inclusion_.shape) ** 4, rng)
     return model, X, rng

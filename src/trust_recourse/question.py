@@ -50,7 +50,7 @@ class Status(StrEnum):
             Status.FEASIBLE: "This change reaches it; a cheaper one was not ruled out.",
             Status.INFEASIBLE: "No allowed change reaches this target; that is proved.",
             Status.NOT_FOUND: "No change was found; that one exists was not ruled out.",
-            Status.ALREADY_MET: "Nothing needs to change: the confidence is there already.",
+            Status.ALREADY_MET: "Nothing needs to change: the target is met already.",
         }[self]
 
 

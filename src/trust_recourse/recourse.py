@@ -531,6 +531,8 @@ class Recourse:
         X: pd.DataFrame,
         confidence: float | None = None,
         *,
+        mode: Mode = "at_least",
+        tolerance: float = 0.1,
         engine: Engine = "auto",
         min_radius: float | None = None,
         gap: float = 0.0,
@@ -550,8 +552,9 @@ class Recourse:
             raise ValueError(f"confidence={confidence!r}; expected one level, such as 0.85")
         levels = () if confidence is None else (confidence,)
         question = Question(
-            levels, engine=engine, min_radius=min_radius, gap=gap, node_limit=node_limit,
-            time_limit=time_limit, n_trials=n_trials, random_state=random_state,
+            levels, mode, tolerance, engine=engine, min_radius=min_radius, gap=gap,
+            node_limit=node_limit, time_limit=time_limit, n_trials=n_trials,
+            random_state=random_state,
         )  # fmt: skip
         return self.ask_many(X, question, n_jobs=n_jobs, verbose=verbose)
 

@@ -103,6 +103,10 @@ class Result:
         """The decision that this question is about: the threshold, or that the class wins."""
         return self.recourse.decision(next(iter(self.status)))
 
+    def accepted(self, option: int = 0) -> bool:
+        """Whether the model accepts an option, by the decision that the question is about."""
+        return self.recourse.accepts(self._option(option).codes, self.decision)
+
     @property
     def verdict(self) -> str:
         """What the model says of the person as they are, in a few words."""

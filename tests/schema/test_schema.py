@@ -876,6 +876,15 @@ def test_infer_finds_the_decimals_that_the_data_has(places, numbers):
     assert all(feature.actions(values[0]).allows(value) for value in values)
 
 
+@pytest.mark.parametrize(("stray", "step"), [(0.005, 0.001), (9.899999, 0.01), (1 / 3, 0.01)])
+def test_a_stray_value_of_many_places_makes_no_step(stray, step):
+    numbers = np.append(np.arange(150) / 100, stray)[:, None]
+    assert Schema.infer(numbers)["x0"].step == step
+    few = Schema.infer(numbers[-20:])["x0"]  # of which one is no stray
+    assert few.step <= step
+    assert few.actions(0.5).allows(stray) == (stray != 1 / 3)
+
+
 def test_infer_declares_missing_codes_where_they_can_be():
     table = pd.DataFrame(
         {"a": [1, -9, 3], "b": [1.5, NAN, 2.5], "c": ["x", "?", None], "d": [5, 6, 7]}

@@ -17,6 +17,7 @@ from trust_recourse.question import Problem, Status, Target
 from trust_recourse.search import branch_and_bound
 from trust_recourse.search.candidates import candidates
 from trust_recourse.search.exact import Exact
+from trust_recourse.tsetlin.bounds import LONG
 from worlds import LINKS, enumerated, machine, paper_machine, person_schema, with_rules
 
 law = settings(max_examples=100)
@@ -338,10 +339,14 @@ def test_a_related_feature_needs_values_that_can_be_listed(model, patients):
     power=st.sampled_from([1, 4, 20]),
     rank=st.floats(0, 1),
     allowance=st.floats(0, 1),
+    lasting=st.booleans(),
+    long=st.booleans(),
 )
-def test_the_linear_condition_holds_within_the_budget(seed, side, link, power, rank, allowance):
+def test_the_linear_condition_holds_within_the_budget(
+    seed, side, link, power, rank, allowance, lasting, long
+):
     """Every point that reaches a level within the budget has the gain that is needed."""
-    model, _, rng = machine(seed, link)
+    model, _, rng = machine(seed, link, clauses=2 * LONG if long else 6)
     inclusion = rng.random(model.inclusion_.shape) ** power
     inclusion[rng.random(inclusion.shape) < 0.1] = 1.0  # factors of 0, logarithms of −∞
     model._conclude(inclusion)
@@ -358,7 +363,9 @@ def test_the_linear_condition_holds_within_the_budget(seed, side, link, power, r
     reached = number if side > 0 else 1 - number
     level = float(np.quantile(reached, rank, method="nearest"))
     gains, scratch = np.empty(len(spend) + 1), boxes.scratch.copy()
-    for _ in range(3):  # the rates are remembered from one call to the next
+    point = inside[0].astype(np.int64)
+    errors = np.empty(len(ends) + 2)
+    for _ in range(3):  # rates, and where tangents touch, are remembered from one call to the next
         needed = boxes.relaxation(
             boxes.numbers, boxes.layout, ends.T.ravel().copy(), side, level, spend, budget, gains,
             scratch, boxes.memory, 0,
@@ -367,10 +374,10 @@ def test_the_linear_condition_holds_within_the_budget(seed, side, link, power, r
         sums = gains[grid.first_cell + inside[judged]].sum(axis=1)
         assert (sums >= needed - 1e-9 * (1 + abs(needed))).all()
         assert gains[-1] >= reached[total <= budget].max() - 1e-11
-    point = inside[0].astype(np.int64)
-    errors = np.empty(len(ends) + 2)
-    boxes.errors(boxes.numbers, boxes.layout, ends.T.ravel().copy(), point, errors, scratch, False)
-    assert np.isfinite(errors[: len(ends)]).all()
+        boxes.errors(
+            boxes.numbers, boxes.layout, ends.T.ravel().copy(), point, errors, scratch, lasting
+        )
+        assert np.isfinite(errors[: len(ends)]).all()
 
 
 @pytest.mark.slow

@@ -20,7 +20,7 @@ from page_server import HOSTILE, TEMPLATE, loans, patients
 from trust_recourse import Feature, Ledger, Recourse
 from trust_recourse.cli import app
 from trust_recourse.cli.serve import Service
-from trust_recourse.question import Question
+from trust_recourse.question import Question, Target
 from trust_recourse.web.page.exports import not_to_come
 from trust_recourse.web.page.frontier_chart import picture
 from trust_recourse.web.page.latest import said
@@ -703,13 +703,16 @@ def test_what_is_accepted_but_not_allowed_says_both(lending):
     recourse, X = lending
     person = next(x for _, x in X.iterrows() if x["savings"] >= 0 and recourse.confidence(x) > 0.5)
     person = recourse.schema.row(person)
-    kept = tried(recourse, person, person.to_dict())
-    assert verdict(kept, 0.5).startswith("Accepted by the model, ")
-    blank = tried(recourse, person, {**person, "savings": None})
+    kept = tried(recourse, person, person.to_dict(), Target(0.5, threshold=0.5))
+    assert verdict(kept).startswith("Accepted by the model, ")
+    gone = {**person, "savings": None}
+    blank = tried(recourse, person, gone, Target(0.5, threshold=0.5))
     assert blank.broken == ("savings may not become missing",)
-    line = blank.confidence
-    assert verdict(blank, line).endswith("%, but not allowed by the rules")
-    assert verdict(blank, line + 1e-9).startswith("Refused by the model")
+    for above, words in ((0.0, "%, but not allowed by the rules"), (1e-9, "and not allowed by")):
+        line = blank.confidence + above
+        found = verdict(tried(recourse, person, gone, Target(line, threshold=line)))
+        assert words in found
+        assert found.startswith("Refused" if above else "Accepted")
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,14 @@ from __future__ import annotations
 import asyncio
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.tree import DecisionTreeClassifier
 
 from page_server import loans
-from trust_recourse import Option, Recourse
+from trust_recourse import Option, Recourse, Schema
+from trust_recourse.web.page.people import PeopleTable
+from trust_recourse.web.page.question import tried, with_kept
 from trust_recourse.web.page.session import Session
 from trust_recourse.web.page.settings import parts
 from trust_recourse.web.state import AppState, Limits
@@ -132,3 +136,29 @@ def test_that_the_class_wins_can_be_asked_and_a_level_again(asking):
     assert (asking.settings.mode, asking.confidence) == ("wins", level)
     asking.ask(confidence=0.6)
     assert (asking.settings.mode, asking.settings.confidence) == ("at_least", (0.6,))
+
+
+def test_where_the_class_is_to_win_the_tab_decides_by_that():
+    X = pd.DataFrame({"late": [0] * 10 + [1] * 10})
+    y = np.repeat([0, 1, 2, 0, 1, 2], [4, 3, 3, 1, 5, 4])  # never one half, of the first the most
+    tree = DecisionTreeClassifier(random_state=0).fit(X, y)
+    recourse = Recourse(tree, Schema.infer(X), wanted=0)
+    people, told = PeopleTable(recourse, X), []
+    session = Session(AppState(recourse), people)
+    session.on(lambda: told.append(session.decision.mode), "decision")
+    session.meet("Bo", X.iloc[-1])
+    assert people.search(refused=True, decision=session.decision).total == 20
+    session.ask(mode="wins")
+    session.ask(n_options=1)
+    asyncio.run(session.answer())
+    (option,) = session.result.options
+    assert option.confidence == 0.4
+    assert session.result.accepted(0)
+    assert people.search(refused=True, decision=session.decision).total == 10
+    assert tried(recourse, X.iloc[-1], {"late": 0}, session.decision).accepted
+    session.ask(confidence=0.5)
+    assert told == ["wins", "at_least"]
+    assert not tried(recourse, X.iloc[-1], {"late": 0}, session.decision).accepted
+    kept = with_kept(recourse.find(X.iloc[-1], mode="wins"), (option,))
+    assert kept.decision.mode == "wins"
+    session.state.close()

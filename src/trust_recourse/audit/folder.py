@@ -57,8 +57,11 @@ class BatchFolder:
     def target(self) -> str:
         """All that the batch asked of an answer, in words."""
         asked, line = self.question, self.told.get("decision_threshold", 0.5)
-        more = asked.extra_constraints(line)
-        return asked.targets(line)[0].words + (f", {more}" if more else "")
+        target, more = asked.targets(line)[0], asked.extra_constraints(line)
+        words = f"a confidence of {target.words}"
+        if target.mode == "wins":
+            words = "more confidence than in any other class"
+        return words + (f", {more}" if more else "")
 
     @property
     def question(self) -> Question:

@@ -191,7 +191,7 @@ def on_steps(f: int, problem: Problem, reader: Reader, codes: Floats, goal: floa
     try:
         found = actions.values(MOST_ON_STEPS, float(low), float(high))
     except SchemaError as error:
-        raise CertificateError(f"{feature.title} has a slope, but its {error}") from None
+        raise CertificateError(f"{feature.title}, which has a slope: {error}") from None
     return found[~np.isnan(found)]
 
 
@@ -200,7 +200,7 @@ def _computed(problem: Problem, follows: Follows) -> Floats:
         return problem.action_set.computed(follows, MOST_ON_STEPS)
     except SchemaError as error:
         title = problem.action_set.schema[follows.at].title
-        raise CertificateError(f"{title} has a slope, but its {error}") from None
+        raise CertificateError(f"{title}, which has a slope: {error}") from None
 
 
 def _nearest_or(actions: FeatureActions, a: float, b: float) -> float:

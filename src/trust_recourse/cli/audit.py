@@ -172,7 +172,7 @@ def _numbers(given: str, edges: str) -> list[float]:
 def _show(found: Audit) -> None:
     console = page.console()
     console.print(
-        f"{page.people(found.people)}. Target: a confidence of {found.target}. "
+        f"{page.people(found.people)}. Target: {found.target}. "
         f"Cost: {found.cost}. In brackets: where a number lies with 95 %, chance alone considered."
     )
     if found.unknown:

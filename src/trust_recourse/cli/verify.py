@@ -201,6 +201,8 @@ def said(certificate: Certificate, verdict: Verdict, model: Model) -> Table:
         told = f"{'; '.join(changes) or 'no change'} ({numbers})"
     parts = sum(verdict.leaves.values())
     boxes = f"{parts} box{'es' if parts > 1 else ''} ruled out: {verdict.ruled_out}"
+    line = f"a decision for it takes {problem.target.threshold!r}"
+    decision = "" if problem.target.mode == "wins" else line
     grid = Table.grid(padding=(0, 2, 0, 0))
     for name, text in (
         ("question", verdict.question),
@@ -208,12 +210,13 @@ def said(certificate: Certificate, verdict: Verdict, model: Model) -> Table:
         ("person", repr(problem.action_set)),
         ("rules", "\n".join(_rules(features)) or "none"),
         ("asked for", _target(problem, model)),
-        ("threshold", f"a decision for it takes {problem.target.threshold!r}"),
+        ("threshold", decision),
         ("cost", problem.cost.words),
         ("answer", told),
         ("checked", boxes if parts else "the answer; nothing is cheaper than no change"),
     ):
-        grid.add_row(page.words(name, "dim"), page.words(text))
+        if text:
+            grid.add_row(page.words(name, "dim"), page.words(text))
     return grid
 
 

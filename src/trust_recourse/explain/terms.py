@@ -1,7 +1,8 @@
 """A change of a sum, explained by features and by its terms: trees, or bins of points.
 
 Shares are of the score, in which terms add up; `Parts` says what people call it and how it makes a
-confidence. They are exact: Shapley values between the two points, see `trust_recourse.sums.parts`.
+confidence. They are exact: Shapley values between the two points, see `trust_recourse.sums.parts`;
+of a class among several they are of its lead, which is no sum, see `trust_recourse.lead_parts`.
 What a library rounds away as it adds up is nobody's share.
 """
 

@@ -120,7 +120,7 @@ class Ledger:
         """
         chosen = result._option(option)
         recourse = result.recourse
-        if not recourse.meets(result.decision, chosen.codes, chosen.confidence):
+        if not result.accepted(option):
             name = option_name(result.options.index(chosen))
             raise LedgerError(
                 f"{name} has a confidence of {floored(chosen.confidence)}, which the model "

@@ -54,11 +54,17 @@ def sweep_info(
     """Gather the answers to many confidences: `recourse.find(x, confidence=[0.5, 0.55, …])`.
 
     Several results by name, such as with and without `min_radius`, become a line each. `safety` and
-    `sigma` are as in `frontier_info`.
+    `sigma` are as in `frontier_info`. Results by mode "wins" ask for no confidence, and are
+    refused.
     """
     named = dict(results) if isinstance(results, Mapping) else {"the cheapest option": results}
     if not 1 <= len(named) <= len(LINES):
         raise ValueError(f"{len(named)} results; expected from 1 to {len(LINES)}, a line each")
+    if wins := [name for name, result in named.items() if result.decision.mode == "wins"]:
+        raise ValueError(
+            f"the result {wins[0]!r} asks that the class wins; expected levels of confidence, such "
+            "as recourse.find(x, confidence=[0.5, 0.6, 0.7])"
+        )
     first = next(iter(named.values())).recourse
     words = safety_words(first, safety, sigma)
     return SweepInfo(

@@ -25,6 +25,9 @@ _KIND_HELD: dict[str, Kind] = {
     "decimal": "number",
     "string": "category",
 }
+PLACES = 10  # decimal places that are looked at
+USUAL = 0.99  # of the values that a column has: what fewer ask for is astray
+STRAY = 3  # places more than is usual
 
 
 def as_table(X: pd.DataFrame | NDArray[Any]) -> pd.DataFrame:
@@ -96,11 +99,19 @@ def _kind_held(name: str, known: pd.Series[Any]) -> Kind:
 
 
 def _decimal_step(numbers: Floats, scale: float, rounding: float) -> float:
-    """Find the largest 10^-k, k ≤ 9, that divides every number; else about scale / 10^4."""
+    """Find the largest 10^-k, k ≤ 9, that divides every number; else about scale / 10^4.
+
+    A stray value with many places more than nearly all others, such as 9.899999, has no say.
+    """
+    numbers, needed, usual = np.unique(numbers), PLACES, PLACES
     with np.errstate(over="ignore", invalid="ignore"):
-        for places in range(10):
+        for places in reversed(range(PLACES)):
             tens = 10.0**places
             off = np.abs(np.rint(numbers * tens) / tens - numbers)
-            if (off <= rounding * np.abs(numbers)).all():
-                return float(f"1e-{places}")
+            share = float((off <= rounding * np.abs(numbers)).mean())
+            needed = places if share == 1.0 else needed
+            usual = places if share >= USUAL else usual
+    found = usual if needed - usual >= STRAY else needed
+    if found < PLACES:
+        return float(f"1e-{found}")
     return float(f"1e{max(math.floor(math.log10(scale)) - 4, -300)}")

@@ -18,6 +18,8 @@ def sentinels(column: Floats) -> list[float]:
 
     >>> sentinels(np.array([*range(10, 58), 999.0, 999.0])), sentinels(np.array([-9.0, 0, 1, 2]))
     ([999.0], [-9.0])
+    >>> sentinels(np.array([*range(12), 96.0, 98, 98, 98]))
+    [96.0, 98.0]
     """
     values, counts = np.unique(column[~np.isnan(column)], return_counts=True)
     below = [-value for value in _apart(-values[::-1], counts[::-1])]
@@ -31,13 +33,16 @@ def _below_zero(values: Floats) -> list[float]:
 
 
 def _apart(values: Floats, counts: Ints) -> list[float]:
-    """The greatest values, each repeated, that lie further from all others than these spread."""
+    """The greatest values that lie further from all others than these, and they, spread.
+
+    One of them at least is repeated: beside 98 it may be that 96 is there but once.
+    """
     for at in range(len(values) - 1, max(len(values) - 1 - TOGETHER, 2), -1):
         usual = np.isin(abs(values[at:]), CODES)
-        if (counts[at:] < np.where(usual, 2, 3)).any():
-            return []
-        if not usual.all() and at < DISTINCT:
+        repeated = bool((counts[at:] >= np.where(usual, 2, 3)).any())
+        if not repeated or (not usual.all() and at < DISTINCT):
             continue
-        if values[at] - values[at - 1] > values[at - 1] - values[0]:
+        away = values[at] - values[at - 1]
+        if away > values[at - 1] - values[0] and away > values[-1] - values[at]:
             return [*values[at:].tolist()]
     return []

@@ -68,7 +68,8 @@ def _computed(action_set: ActionSet, follows: Follows) -> Floats:
         return action_set.computed(follows, MOST_LISTED)
     except SchemaError as error:
         name = action_set.schema[follows.at].name
-        raise SchemaError(f"feature {name!r} is derived and has a slope, but its {error}") from None
+        listed = f"feature {name!r} is derived and has a slope, so its values are listed"
+        raise SchemaError(f"{listed}: {error}") from None
 
 
 def in_a_row(grid: Grid, action_set: ActionSet, cost: Cost) -> Row:

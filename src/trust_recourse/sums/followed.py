@@ -57,8 +57,9 @@ class Followed(NamedTuple):
         try:
             return self.actions.values(MOST_VALUES, low, high)
         except SchemaError as error:
-            given = f"feature {self.feature.name!r} has a slope, but its {error}"
-            raise SchemaError(given) from None
+            listed = f"feature {self.feature.name!r} has a slope, so its values are listed"
+            more = "give it a greater step in the schema, or closer limits"
+            raise SchemaError(f"{listed}: {error}; {more}") from None
 
     def costs(self, codes: Floats) -> Floats:
         """What each value costs, before the root."""

@@ -23,7 +23,7 @@ from trust_recourse.leads import Part
 from trust_recourse.on_cells import numbered
 from trust_recourse.softmax import Bank, Fewer
 from trust_recourse.tsetlin import inference
-from trust_recourse.tsetlin.links import MOST_WEIGHT, PENALTY, Logistic, by_turns, signs, vote_law
+from trust_recourse.tsetlin.links import MOST_WEIGHT, PENALTY, Logistic, signs, vote_law
 from trust_recourse.tsetlin.score import Tables
 
 NEVER = 1e-12  # of log-odds: what a clause adds at most that next to never fires
@@ -131,10 +131,7 @@ class ClauseBank(Bank):
         signed = np.concatenate([by * bank.signed for by, bank in used])
         base = float(sum(by * bank.base for by, bank in used))
         error = float(sum(abs(by) * bank.error for by, bank in used))
-        order = by_turns(signed)
-        factors = np.column_stack([factors, np.ones(len(factors))])[:, order]
-        empty, signed = np.append(empty, 1.0)[order], np.append(signed, 0.0)[order]
-        kernel = Tables(self.grid, factors, empty, Logistic.of_signed(signed, base, error))
+        kernel = Tables.of_line(self.grid, factors, empty, signed, base, error)
         return Part(kernel, kernel.lowest, kernel.width)
 
     def fewer(

@@ -11,6 +11,8 @@ signature is the same for every model and the search, which calls it, reads neit
               least and most factor of every run of 1, 2, 4, … cells (rows, C)
               log F (cells, C), and the logarithms of least and most
 
+Clauses that vote for class 1 come first, C/2 of them, then those that vote against it.
+
 layout[9] says which link there is. Of votes it is g (C + 1) · rise (C + 1) · fall (C + 1), see
 `_slopes`, and the number that is bounded is M. A LINEAR one is u (C) · a constant · what rounding
 may do, and the number, of which M is a function, is the constant + Σ_j u_j q_j.
@@ -30,6 +32,7 @@ from trust_recourse.tsetlin.kernels import CONTRACT, inline, lanes
 
 ROUNDING = 1e-12  # products in another order may differ from a prediction's by rounding
 FLOOR = 1e-30  # factors below it are taken as this where a logarithm is needed
+LONG = 64  # clauses: to look at half of fewer takes no less time
 HEAD = 12  # entries of `layout` before those of the features
 STEPS, STEP, LINEAR = 0, 1, 2  # links: g rises in equal steps, in one alone, or there is no g
 
@@ -82,15 +85,16 @@ def _looseness(numbers: Any, layout: Any, span: Any, q: Any, a: Any, loose: Any,
 
 @inline
 def vote_law(q: Any, at: Any, C: Any, law: Any, to: Any) -> None:
-    """The law of v at law[to …], for the firing probabilities q[at …]; even clauses vote for."""
+    """The law of v at law[to …], for the firing probabilities q[at …], for and against by turns."""
     half = C >> _u(1)
     for w in range(C + _u(1)):
         law[to + w] = 0.0
     law[to + half] = 1.0
     for j in range(C):
-        p = q[at + j]
-        low, high = to + half - (j >> _u(1)), to + half + ((j + _u(1)) >> _u(1))
-        if (j & _u(1)) == _u(0):
+        against, i = (j & _u(1)) == _u(1), j >> _u(1)
+        p = q[at + half + i] if against else q[at + i]
+        low, high = to + half - i, to + half + ((j + _u(1)) >> _u(1))
+        if not against:
             before = 0.0
             for w in range(low, high + _u(2)):
                 here = law[w]
@@ -139,12 +143,11 @@ def linear_sum(numbers: Any, u: Any, q: Any, at: Any, C: Any) -> float:
 def _extremes(numbers: Any, layout: Any, q: Any) -> None:
     """From products to votes: q[:C] where v is least on the span, q[C:2C] where it is greatest."""
     C, empty = _u(layout[1]), _u(layout[2])
-    for j in range(C):
-        low = max(q[j] - numbers[empty + j], 0.0)
-        high = max(q[C + j] - numbers[empty + j], 0.0)
-        votes_for = (j & _u(1)) == _u(0)
-        q[j] = low if votes_for else high
-        q[C + j] = high if votes_for else low
+    half = C >> _u(1)
+    for j in range(_u(2) * C):
+        q[j] = max(q[j] - numbers[empty + (j if j < C else j - C)], 0.0)
+    for j in range(half, C):
+        q[j], q[C + j] = q[C + j], q[j]
 
 
 def _interval(
@@ -216,7 +219,7 @@ def _slopes(numbers: Any, layout: Any, scratch: Any, laws: Any, to: Any) -> None
     for j in range(C):
         bound = steepest
         if layout[9] == STEP:
-            votes_for = (j & _u(1)) == _u(0)
+            votes_for = j < C >> _u(1)
             low, high = scratch[j], scratch[C + j]
             upper = _left_out(
                 scratch, laws + C + _u(1), C, 1.0 - high if votes_for else high, numbers, rise
@@ -240,34 +243,43 @@ def _raise(
 
 
 @inline
+def _clauses_of(layout: Any, side: int) -> tuple[Any, Any]:
+    """The first of the clauses that vote for a side, and the one after the last of them."""
+    C = _u(layout[1])
+    half = C >> _u(1)
+    return (_u(0), half) if side > 0 else (half, C)
+
+
+@inline
 def _within_budget(
-    numbers: Any, layout: Any, span: Any, spend: Any, budget: float, side: int, scratch: Any,
-    high: Any, low: Any, rates: Any, room: Any,
+    numbers: Any, layout: Any, span: Any, spend: Any, budget: float, side: int, first: Any, n: Any,
+    scratch: Any, high: Any, low: Any, rates: Any, room: Any,
 ) -> None:  # fmt: skip
     """Lower scratch[high + j], a bound on S_j, or scratch[low + j], on −S_j, as the budget allows.
 
     For every rate μ ≥ 0, sign · S_j ≤ μ · budget + Σ_f max (sign · log F_jf − μ · spend). Of two
-    rates the better is remembered in scratch[rates + j], so that they find the best in time.
+    rates the better is remembered in scratch[rates + j], so that they find the best in time. Of the
+    clauses n are looked at, from the first on.
     """
-    d, C, logs = layout[0], _u(layout[1]), _u(layout[8])
-    signs, one, two = room, room + C, room + _u(2) * C
-    all_one, all_two = room + _u(3) * C, room + _u(4) * C
-    for j in range(C):
-        for_side = ((j & _u(1)) == _u(0)) == (side > 0)
-        scratch[signs + j] = 1.0 if for_side else -1.0
+    d, C, logs = layout[0], _u(layout[1]), _u(layout[8]) + first
+    a, b = _clauses_of(layout, side)
+    signs, one, two = room, room + n, room + _u(2) * n
+    all_one, all_two, rates = room + _u(3) * n, room + _u(4) * n, rates + first
+    for j in range(n):
+        scratch[signs + j] = 1.0 if a <= first + j < b else -1.0
         scratch[all_one + j] = scratch[rates + j] * budget
         scratch[all_two + j] = 2.0 * scratch[rates + j] * budget
     for f in range(d):
-        first = _u(layout[HEAD + 3 * f + 2])
-        for j in range(_u(2) * C):
+        cell = _u(layout[HEAD + 3 * f + 2])
+        for j in range(_u(2) * n):
             scratch[one + j] = -np.inf
-        for c in range(first + _u(span[f]), first + _u(span[d + f]) + _u(1)):
+        for c in range(cell + _u(span[f]), cell + _u(span[d + f]) + _u(1)):
             if spend[c] < np.inf:
-                _raise(numbers, logs + c * C, scratch, signs, rates, one, two, spend[c], C)
-        for j in range(_u(2) * C):
+                _raise(numbers, logs + c * C, scratch, signs, rates, one, two, spend[c], n)
+        for j in range(_u(2) * n):
             scratch[all_one + j] += scratch[one + j]
-    for j in range(C):
-        top = high + j if scratch[signs + j] > 0.0 else low + j
+    for j in range(n):
+        top = (high if scratch[signs + j] > 0.0 else low) + first + j
         least, other = scratch[all_one + j], scratch[all_two + j]
         scratch[top] = min(scratch[top], min(least, other) + ROUNDING)
         rate = scratch[rates + j] * (2.0 if other < least else 0.5)
@@ -285,11 +297,56 @@ def _cheapest(layout: Any, span: Any, spend: Any, f: int) -> int:
 
 
 @inline
-def _floors(numbers: Any, at: Any, side: int, scratch: Any, floor: Any, C: Any) -> None:
+def _floors(numbers: Any, layout: Any, at: Any, side: int, scratch: Any, floor: Any) -> None:
     """scratch[floor + j]: the log F of a cell, for clauses that vote for a side."""
+    first, last = _clauses_of(layout, side)
+    for j in range(_u(layout[1])):
+        scratch[floor + j] = -np.inf
+    for j in range(first, last):
+        scratch[floor + j] = numbers[at + j]
+
+
+@inline
+def _ranges(
+    numbers: Any, layout: Any, span: Any, side: int, spend: Any, budget: float, scratch: Any,
+    low: Any, high: Any, rates: Any, touched: Any, room: Any,
+) -> None:  # fmt: skip
+    """Between what each clause lies on a span at what the budget allows.
+
+    Products at scratch[:C] and [C:2C], bounds on S_j at scratch[high + j] and, of clauses that do
+    not vote for the side, on −S_j at scratch[low + j].
+    """
+    d, C = layout[0], _u(layout[1])
+    mine, mine_end = _clauses_of(layout, side)
+    theirs, theirs_end = _clauses_of(layout, -side)
+    _products(numbers, layout, span, scratch)
+    lowest = d * np.log(FLOOR)
     for j in range(C):
-        for_side = ((j & _u(1)) == _u(0)) == (side > 0)
-        scratch[floor + j] = numbers[at + j] if for_side else -np.inf
+        scratch[high + j] = np.log(max(scratch[C + j], 1e-300))
+    for j in range(theirs, theirs_end):
+        # a product of many factors of 0 lies below any float, but not below that of their floors
+        scratch[low + j] = -np.log(scratch[j]) if scratch[j] > 1e-290 else -lowest
+    if budget == np.inf:
+        return
+    # a tangent holds wherever it touches: of a sum of clauses, nothing else asks for those below
+    alone = layout[9] == LINEAR and scratch[touched] <= 0.0 and layout[1] >= LONG
+    first, n = (mine, mine_end - mine) if alone else (_u(0), C)
+    _within_budget(
+        numbers, layout, span, spend, budget, side, first, n, scratch, high, low, rates, room
+    )
+    for j in range(mine, mine_end):
+        scratch[C + j] = min(scratch[C + j], np.exp(scratch[high + j]))
+    if not alone:
+        for j in range(theirs, theirs_end):
+            scratch[j] = max(scratch[j], np.exp(-scratch[low + j]) * (1.0 - 1e-9) - 1e-30)
+
+
+@inline
+def _variance(least: float, most: float) -> float:
+    """The greatest q (1 − q) between these ends."""
+    if least < 0.5 < most:
+        return 0.25
+    return max(least * (1.0 - least), most * (1.0 - most))
 
 
 def _relaxation(
@@ -316,23 +373,13 @@ def _relaxation(
     rates = spare + _u(2) * C
     touched, touches, floor = rates + C, rates + _u(2) * C, rates + _u(3) * C
     own = floor + C
-    _products(numbers, layout, span, scratch)
-    lowest = d * np.log(FLOOR)
-    for j in range(C):
-        # a product of many factors of 0 lies below any float, but not below that of their floors
-        scratch[low + j] = -np.log(scratch[j]) if scratch[j] > 1e-290 else -lowest
-        scratch[high + j] = np.log(max(scratch[C + j], 1e-300))
-    if budget < np.inf:
-        _within_budget(
-            numbers, layout, span, spend, budget, side, scratch, high, low, rates, own + _u(d)
-        )
-    for j in range(C):
-        if budget < np.inf:
-            scratch[j] = max(scratch[j], np.exp(-scratch[low + j]) * (1.0 - 1e-9) - 1e-30)
-            scratch[C + j] = min(scratch[C + j], np.exp(scratch[high + j]))
-        # products from here on; the votes' extremes follow
+    mine, mine_end = _clauses_of(layout, side)
+    theirs, theirs_end = _clauses_of(layout, -side)
+    _ranges(
+        numbers, layout, span, side, spend, budget, scratch, low, high, rates, touched, own + _u(d)
+    )
+    for j in range(laws):  # products, of which the votes' extremes follow
         scratch[spare + j] = scratch[j]
-        scratch[spare + C + j] = scratch[C + j]
     _extremes(numbers, layout, scratch)
     rounding = ROUNDING
     if layout[9] == LINEAR:
@@ -349,55 +396,53 @@ def _relaxation(
         most_there = vote_mean(numbers, g, scratch, laws + C + _u(1), C)
     if side < 0:
         base, most_there = 1.0 - most_there, 1.0 - base
-    for j in range(_u(0 if side > 0 else 1), C, _u(2)):
+    for j in range(mine, mine_end):
         scratch[low + j] = 0.0
     for f in range(d):
         cheapest = _cheapest(layout, span, spend, f)
         scratch[own + _u(f)] = cheapest
         at_it = logs + _u(layout[HEAD + 3 * f + 2] + cheapest) * C
-        for j in range(_u(0 if side > 0 else 1), C, _u(2)):
+        for j in range(mine, mine_end):
             scratch[low + j] -= numbers[at_it + j]
     variance = 0.0
     constants = 0.0
-    for j in range(C):
-        least, most = scratch[spare + j], scratch[spare + C + j]
-        for_side = ((j & _u(1)) == _u(0)) == (side > 0)
-        weight, slope, constant = scratch[slopes + j], 0.0, 0.0
+    for j in range(mine, mine_end):
+        E, least, most = numbers[empty + j], scratch[spare + j], scratch[spare + C + j]
         top, bottom = scratch[high + j], -scratch[low + j]
-        flat = top - bottom < 1e-9 or most < 1e-12
-        if for_side:
-            from_ = max(least - numbers[empty + j], 0.0)
-            if flat:
-                constant = most
-            else:
-                slope = (most - np.exp(bottom)) / (top - bottom)
-                constant = most - slope * top
-            base += weight * (constant - numbers[empty + j] - from_)
-            constants += constant - numbers[empty + j]
-        else:
-            from_ = max(most - numbers[empty + j], 0.0)
-            # at the floor a tangent would no longer lie below
-            if flat or least < FLOOR or most <= least:
-                constant = least
-            else:
-                touch = scratch[touched + j]
-                if touch > 0.0:
-                    touch = np.log((most - least) / (top - bottom))
-                touch = min(max(touch, bottom), top)
-                slope = np.exp(touch)
-                constant = slope * (1.0 - touch)
-                scratch[touches + j] = touch
-            base -= weight * (constant - numbers[empty + j] - from_)
-            slope = -slope
-            constants -= constant - numbers[empty + j]
-        a, b = max(least - numbers[empty + j], 0.0), max(most - numbers[empty + j], 0.0)
-        variance += 0.25 if a < 0.5 < b else max(a * (1.0 - a), b * (1.0 - b))
+        slope, constant = 0.0, most
+        if top - bottom >= 1e-9 and most >= 1e-12:
+            slope = (most - np.exp(bottom)) / (top - bottom)
+            constant = most - slope * top
+        weight, from_ = scratch[slopes + j], max(least - E, 0.0)
+        base += weight * (constant - E - from_)
+        constants += constant - E
+        variance += _variance(from_, max(most - E, 0.0))
         scratch[slopes + j] = weight * slope
+    for j in range(theirs, theirs_end):
+        E, least, most = numbers[empty + j], scratch[spare + j], scratch[spare + C + j]
+        top, bottom = scratch[high + j], -scratch[low + j]
+        slope, constant, touch = 0.0, least, scratch[touched + j]
+        flat = top - bottom < 1e-9 or most < 1e-12 or most <= least
+        # where factors are taken as the floor, a tangent is off by less than that; a checker, who
+        # draws those again that touch nowhere yet, draws none there
+        if not flat and (least >= FLOOR or touch <= 0.0):
+            if touch > 0.0:
+                touch = np.log((most - least) / (top - bottom))
+            touch = min(max(touch, bottom), top)
+            slope = np.exp(touch)
+            constant = slope * (1.0 - touch)
+            scratch[touches + j] = touch
+        weight, from_ = scratch[slopes + j], max(most - E, 0.0)
+        base -= weight * (constant - E - from_)
+        constants -= constant - E
+        variance += _variance(max(least - E, 0.0), from_)
+        scratch[slopes + j] = -weight * slope
     together = 0.0
     for f in range(d):
         first = _u(layout[HEAD + 3 * f + 2])
         best = -np.inf
-        _floors(numbers, logs + (first + _u(scratch[own + _u(f)])) * C, side, scratch, floor, C)
+        its = first + _u(scratch[own + _u(f)])
+        _floors(numbers, layout, logs + its * C, side, scratch, floor)
         for c in range(first + _u(span[f]), first + _u(span[d + f]) + _u(1)):
             total = -np.inf
             if spend[c] < np.inf:

@@ -74,7 +74,7 @@ def _look(
         here = _factor(layout, f, cells[offset[f] + point[f]])
         now = 0.0
         for j in range(C):
-            sign = 1.0 if (j & _u(1)) == _u(0) else -1.0
+            sign = 1.0 if j < C >> _u(1) else -1.0
             u = numbers[g + j] if layout[9] == LINEAR else sign
             P[per + j] = side * u * P[j] / max(numbers[here + j], FLOOR)
             now += side * u * P[j]

@@ -69,8 +69,8 @@ class Link(ABC):
         """(n, C): raw confidence if one clause were silent."""
 
     @abstractmethod
-    def scale(self, most: Floats, empty: Floats, features: int) -> Scale:
-        """What the kernel needs, of clauses that fire with at most these probabilities."""
+    def scale(self, most: Floats, empty: Floats, order: Any, features: int) -> Scale:
+        """What the kernel needs, of clauses in this order that fire with at most so much."""
 
     @property
     @abstractmethod
@@ -134,9 +134,9 @@ class Votes(Link):
         """M is linear in each q_j, so silence takes q_j times its slope away."""
         return np.clip(self.raw(q)[:, None] - q * self.slopes(q), 0.0, 1.0)
 
-    def scale(self, most: Floats, empty: Floats, features: int) -> Scale:
+    def scale(self, most: Floats, empty: Floats, order: Any, features: int) -> Scale:
         """M itself, by the steps of g."""
-        del most, empty, features
+        del most, empty, order, features
         steps = np.append(np.diff(self.g), 0.0)
         rise = np.maximum.accumulate(steps)
         fall = np.maximum.accumulate(steps[::-1])[::-1]
@@ -269,22 +269,22 @@ class Logistic(Link):
         """σ(R − w_j p_j q_j)."""
         return self.raw_of(self.score(q)[:, None] - q * self.signed)
 
-    def scale(self, most: Floats, empty: Floats, features: int) -> Scale:
+    def scale(self, most: Floats, empty: Floats, order: Any, features: int) -> Scale:
         """R over its reachable range, with room around it for what rounding may do to a sum.
 
         A product of d factors and a sum of C of them are off by so many roundings of their size.
         """
-        C = len(most)
+        C, signed = len(most), self.signed[order]
         low, high = (
             self.intercept + (part * most).sum()
-            for part in (np.minimum(self.signed, 0.0), np.maximum(self.signed, 0.0))
+            for part in (np.minimum(signed, 0.0), np.maximum(signed, 0.0))
         )
-        size = 1.0 + abs(self.intercept) + float((self.weights * (most + empty)).sum())
+        size = 1.0 + abs(self.intercept) + float((np.abs(signed) * (most + empty)).sum())
         reach = max(high - low, size / 2.0**20)
         lowest, width = float(low - reach / 8.0), float(1.25 * reach)
         rounding = bounds.ROUNDING + 16.0 * (C + features + 4) * 2.0**-53 * size / width
         rounding += self.error / width
-        line = np.append(self.signed, self.intercept - lowest) / width
+        line = np.append(signed, self.intercept - lowest) / width
         return Scale(
             bounds.LINEAR, (line, np.array([rounding]), np.empty(0)), lowest, width, rounding
         )

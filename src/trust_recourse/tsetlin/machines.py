@@ -109,6 +109,7 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
     calibrator_: Calibrator | None
     _link: Link
     _columns: list[Any] | None
+    _of_several = ""  # which class a bank is of, in words for its progress bar
 
     @property
     def family(self) -> str:
@@ -180,6 +181,7 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         banks = []
         for k in range(len(self.classes_)):
             bank = self._new_bank(np.random.default_rng(int(rng.integers(2**63))))
+            bank._of_several = f", class {k + 1} of {len(self.classes_)}"
             banks.append(bank._fit_two(codes, np.asarray(target == k, np.int8), bank._rng))
         self._join(tuple(banks), codes, target)
         return self
@@ -322,7 +324,8 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         learner = self._learner(self.states_)
         stopping = None if held is None else EarlyStopping(self._literals, cells, target, held)
         rows, labels = (cells, target) if held is None else (cells[~held], target[~held])
-        bar = Progress(epochs, type(self).__name__, show=bool(self.verbose))
+        name = f"{type(self).__name__}{self._of_several}"
+        bar = Progress(epochs, name, show=bool(self.verbose))
         try:
             for epoch in range(1, epochs + 1):
                 note = f"right while learning {learner.epoch(rows, labels, rng):.1%}"
@@ -551,9 +554,12 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         grid = self._fitted().grid
         if self.banks_:
             return self._among_several(wanted, strongest=False)
-        if self._tables is None:
-            self._tables = Tables(grid, self._factors, self._empty, self._link)
-        score = LogisticScore if isinstance(self._link, Logistic) else MachineScore
+        link, clauses = self._link, (self._factors, self._empty)
+        if self._tables is None and isinstance(link, Logistic):
+            self._tables = Tables.of_line(grid, *clauses, link.signed, link.intercept, 0.0)
+        elif self._tables is None:
+            self._tables = Tables(grid, *clauses, link)
+        score = LogisticScore if isinstance(link, Logistic) else MachineScore
         return score(self, self._tables, grid, wanted)
 
     def cells_of(self, codes: Floats) -> NDArray[np.int32]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from trust_recourse.cells import Cells, Floats, Grid, Kernel, Score, of_class, yes_interval
 from trust_recourse.tsetlin import bounds, guess
-from trust_recourse.tsetlin.links import Link
+from trust_recourse.tsetlin.links import Link, Logistic, by_turns
 
 if TYPE_CHECKING:
     from trust_recourse.tsetlin.machines import _Machine as Machine
@@ -24,18 +24,20 @@ class Tables(Kernel):
     def __init__(
         self,
         grid: Grid,
-        factors: Floats,  # (cells of all features, C)
+        factors: Floats,  # (cells of all features, C); the clauses vote for and against by turns
         empty: Floats,
         link: Link,
     ) -> None:
         n_cells, first_cell = grid.sizes, grid.first_cell
         d, C = len(n_cells), len(empty)
+        halves = np.concatenate([np.arange(0, C, 2), np.arange(1, C, 2)])
+        factors, empty = factors[:, halves], empty[halves]
         tables = np.split(factors, first_cell[1:])
         least = [_runs(table, np.minimum) for table in tables]
         most = [_runs(table, np.maximum) for table in tables]
         rows = np.cumsum([0, *map(len, least)])[:-1]
         greatest = np.prod(np.maximum.reduceat(factors, first_cell), axis=0)
-        scale = link.scale(np.maximum(greatest - empty, 0.0), empty, d)
+        scale = link.scale(np.maximum(greatest - empty, 0.0), empty, halves, d)
         self.lowest, self.width, self.rounding = scale.lowest, scale.width, scale.rounding
         logs = np.log(np.maximum(factors, bounds.FLOOR))
         parts = [
@@ -52,6 +54,20 @@ class Tables(Kernel):
         self.layout = np.array([d, C, *heads, *each.ravel()], np.int64)
         self.numbers = np.concatenate([part.ravel() for part in parts])
         self.scratch = np.ones(18 * C + d + 8)  # where a search starts from
+
+    @classmethod
+    def of_line(
+        cls, grid: Grid, factors: Floats, empty: Floats, signed: Floats, base: float, error: float
+    ) -> Tables:
+        """Of a weighted sum of clauses, votes and weights told in one: those that weigh nothing go.
+
+        Where there are fewer of one kind, clauses that never fire fill in.
+        """
+        weigh = np.flatnonzero(signed)
+        order = np.append(weigh, len(signed))[by_turns(signed[weigh])]
+        factors = np.column_stack([factors, np.ones(len(factors))])[:, order]
+        empty, signed = np.append(empty, 1.0)[order], np.append(signed, 0.0)[order]
+        return cls(grid, factors, empty, Logistic.of_signed(signed, base, error))
 
     def score(self, number: Floats) -> Floats:
         """The score of the link that a number stands for."""

@@ -102,7 +102,8 @@ class _Example:
         if not recourse.exact:
             recourse.confidence(person)
             return self.worked
-        now, best = recourse.confidence(person), recourse.reachable(person).most
+        reach = recourse.reachable(person, time_limit=self.state.limits.seconds)
+        now, best = recourse.confidence(person), reach.most
         low = max(now, recourse.decision_threshold)
         level = round((low + best) / 2 if best > low else (now + best) / 2, 2)
         worked = Worked(person, min(max(level, 0.03), 0.99))

@@ -18,12 +18,12 @@ THROTTLE = 0.05  # seconds between two moves of the slider that are told to the 
 
 
 class Decision:
-    """Refused or accepted, with what confidence, and the decision threshold."""
+    """Refused or accepted, with what confidence, and by which rule."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
         self.place = ui.element("div").classes("decision")
-        session.on(self._show, "person", "threshold")
+        session.on(self._show, "person", "decision")
         self._show()
 
     def _show(self) -> None:
@@ -35,22 +35,25 @@ class Decision:
                 way = "Pick a person" if session.people is not None else "Enter a person’s values"
                 note(f"{way} to see what the model says of them, and what would change it.")
                 return
-            line = session.threshold
-            confidence = recourse.confidence(session.question.person)
-            refused = confidence < line
+            decision = session.decision
+            codes = recourse.schema.action_set(session.question.person).own
+            confidence = recourse.confidence_of(codes)
+            refused = not recourse.accepts(codes, decision)
             with ui.element("div").classes("verdict"):
                 icon = ui.icon("cancel" if refused else "check_circle")
                 icon.classes("no" if refused else "yes").props["aria-hidden"] = "true"
                 heading(f"{session.name}: {'refused' if refused else 'accepted'}")
             ui.label(
                 f"The model’s confidence in a yes (class {recourse.wanted}) is "
-                f"{percent(confidence)}; it says yes from {percent(line)} on."
+                f"{percent(confidence)}{_rule(decision, refused)}."
             )
             with ui.element("div").classes("meter") as meter:
                 meter.props["aria-hidden"] = "true"
                 fill = ui.element("div").classes(f"fill {'no' if refused else 'yes'}-fill")
                 fill.style(f"width: {confidence:.2%}")
-                ui.element("div").classes("line").style(f"left: {line:.2%}")
+                if decision.mode != "wins":
+                    line = ui.element("div").classes("line")
+                    line.style(f"left: {decision.confidence:.2%}")
 
 
 class AskingPanel:
@@ -94,6 +97,13 @@ class AskingPanel:
         if not self._by_hand:  # else it stands there already, or further on by now
             place = f"getHtmlElement({self.slider.id}).value = {100 * confidence:.0f}"
             ui.run_javascript(place)
+
+
+def _rule(decision: Target, refused: bool) -> str:
+    """Who is accepted, after a confidence."""
+    if decision.mode != "wins":
+        return f"; it says yes from {percent(decision.confidence)} on"
+    return "; another class has more" if refused else ", the most of any class"
 
 
 def _words(asked: Question) -> str:

@@ -190,14 +190,10 @@ class Exports:
         self.why_not.visible = bool(self._why_not)
         self._show_letter()
         if self.session.state.ledger is not None:
-            line, options = (
-                self.session.threshold,
-                result and result.options,
-            )
             names = {
                 at: option_name(at).capitalize()
-                for at, option in enumerate(options or ())
-                if option.confidence >= line  # else the model would refuse what is promised
+                for at in range(len(result.options) if result is not None else 0)
+                if result is not None and result.accepted(at)  # a promise of a no is none
             }
             self.promised = None
             self.option.set_options(names, value=next(iter(names), None))

@@ -96,12 +96,19 @@ class FrontierChart:
             options = session.result.options if session.result is not None else ()
             self.chart.options.update(
                 picture(
-                    self.stairs, [(o.cost, o.confidence) for o in options], session.confidence,
-                    session.threshold, complete=self.complete,
+                    self.stairs, [(o.cost, o.confidence) for o in options], *self._levels,
+                    complete=self.complete,
                 )
             )  # fmt: skip
             self.chart.props["aria-label"] = self.said.text
             self.chart.update()
+
+    @property
+    def _levels(self) -> tuple[float | None, float | None]:
+        """The confidence asked for and that of the decision; to win is none."""
+        if self.session.decision.mode == "wins":
+            return None, None
+        return self.session.confidence, self.session.threshold
 
     def _words(self) -> str:
         if self.session.question is None:
@@ -110,6 +117,8 @@ class FrontierChart:
             return "This model has no cells, so its stairs are not known."
         if not self.stairs:
             return ""
+        if len(self.stairs) == 1 and not self.complete:
+            return "The time limit ended the search before it found a step."
         if len(self.stairs) == 1:
             return "No allowed change gives more confidence."
         thinned = f", of which {len(self.stairs)} are drawn" if len(self.stairs) < self.all else ""
@@ -136,14 +145,15 @@ class FrontierChart:
 def picture(
     stairs: list[tuple[float, float]],
     options: list[tuple[float, float]],
-    asked: float,
-    threshold: float,
+    asked: float | None,
+    threshold: float | None,
     *,
     complete: bool = True,
 ) -> dict[str, Any]:
     """The chart for ECharts; colours are names of the style sheet, so that they follow the dark.
 
-    A level line leads on from the last step if it is known that no more can be bought.
+    A level line leads on from the last step if it is known that no more can be bought; what is
+    asked for and the decision have one where they are levels of confidence.
     """
     ink, muted, line = "var(--ink)", "var(--muted)", "var(--line)"
     end = max([cost for cost, _ in [*stairs, *options]], default=1.0) * 1.06 or 1.0
@@ -153,8 +163,14 @@ def picture(
         "axisLine": {"lineStyle": {"color": line}},
         "splitLine": {"lineStyle": {"color": line}},
     }
-    middle = max([level for cost, level in stairs if 2 * cost <= end], default=0.0)
-    side = "Top" if asked > middle else "Bottom"  # where the stairs do not run
+    levels = []
+    if asked is not None:
+        middle = max([level for cost, level in stairs if 2 * cost <= end], default=0.0)
+        side = "Top" if asked > middle else "Bottom"  # where the stairs do not run
+        levels.append(_level(asked, "asked for", "var(--accent)", "solid", f"Middle{side}"))
+    if threshold is not None:
+        words = "decision threshold"
+        levels.append(_level(threshold, words, "var(--no)", "dashed", "EndBottom"))
     drawn = [list(step) for step in stairs]
     last = [[end, stairs[-1][1]]] if stairs and complete else []
     return {
@@ -179,10 +195,7 @@ def picture(
                 "emphasis": {"scale": 1.6}, "cursor": "pointer",
                 "markLine": {
                     "silent": True, "symbol": "none", "animation": False,
-                    "data": [
-                        _level(asked, "asked for", "var(--accent)", "solid", f"Middle{side}"),
-                        _level(threshold, "decision threshold", "var(--no)", "dashed", "EndBottom"),
-                    ],
+                    "data": levels,
                 },
             },
             {

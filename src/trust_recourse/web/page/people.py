@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from trust_recourse.question import TO_WIN, Target
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -53,6 +55,11 @@ class PeopleTable:
         return self.recourse.confidences(self.recourse.schema.encode(self._ours))
 
     @cached_property
+    def _beside(self) -> Any:
+        """The wanted class's share beside the strongest of the others, for each row."""
+        return self.recourse.judged(self.recourse.schema.encode(self._ours), TO_WIN)
+
+    @cached_property
     def words(self) -> pd.Series[str]:
         """Each row's values in words: `age 60, nodes 3`."""
         said = pd.Series("", index=range(len(self.table)), dtype=object)
@@ -93,10 +100,12 @@ class PeopleTable:
         *,
         refused: bool = False,
         page: int = 0,
-        threshold: float | None = None,
+        decision: Target | None = None,
     ) -> FoundPage:
         """A page of those whose name or values hold every word of the text, the refused first."""
-        said_no = self.confidences < (threshold or self.recourse.decision_threshold)
+        decision = decision or Target(self.recourse.decision_threshold)
+        judged = self._beside if decision.mode == "wins" else self.confidences
+        said_no = judged < decision.confidence
         fits = said_no.copy() if refused else np.ones(len(self.table), dtype=bool)
         for word in text.casefold().split():
             fits &= self._sought.str.contains(word, regex=False).to_numpy(dtype=bool)

@@ -37,7 +37,7 @@ class Picker:
             self.on = press("", self._on, icon="chevron_right", told="Next page of people")
         self.latest = Latest(*status_line("Reading the table…"))
         session.on(self._mark, "person")
-        session.on(self._again, "threshold")
+        session.on(self._again, "decision")
         self._again()
 
     def _again(self) -> None:
@@ -54,9 +54,9 @@ class Picker:
 
     async def _search(self) -> None:
         text, refused, page = self.text.value or "", bool(self.refused.value), self.page
-        line = self.session.threshold
+        decision = self.session.decision
         found = await self.session.state.work(
-            lambda: self.people.search(text, refused=refused, page=page, threshold=line)
+            lambda: self.people.search(text, refused=refused, page=page, decision=decision)
         )
         self._show(found)
 

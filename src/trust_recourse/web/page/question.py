@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from trust_recourse import Recourse, Status
 from trust_recourse.explain import Explanation, explain, explainable, places
-from trust_recourse.question import Question
+from trust_recourse.question import Question, Target
 from trust_recourse.web.questions import bounded
 
 if TYPE_CHECKING:
@@ -122,13 +122,16 @@ class Trial(NamedTuple):
     """What the model says of values set by hand."""
 
     confidence: float
+    accepted: bool
     cost: float  # NaN where the change is not allowed
     broken: tuple[str, ...]  # rules of the schema, as sentences
     why: Explanation | None  # none for a model that says nothing of itself
     follows: str = ""  # in words, what columns became that follow from others
 
 
-def tried(recourse: Recourse, person: pd.Series[Any], values: dict[str, Any]) -> Trial:
+def tried(
+    recourse: Recourse, person: pd.Series[Any], values: dict[str, Any], decision: Target
+) -> Trial:
     """Ask the model about values set by hand, for a person who has others."""
     schema = recourse.schema
     action_set = schema.action_set(person)
@@ -150,7 +153,8 @@ def tried(recourse: Recourse, person: pd.Series[Any], values: dict[str, Any]) ->
         )
         why = explain(points, points.all[0], points.all[1])
     told = "; ".join(f"{each.title} {each.describe_code(code)}" for each, code in derived)
-    return Trial(recourse.confidence_of(codes), cost, broken, why, told)
+    accepted = recourse.accepts(codes, decision)
+    return Trial(recourse.confidence_of(codes), accepted, cost, broken, why, told)
 
 
 # ---------------------------------------------------------------- side by side
@@ -162,8 +166,8 @@ def with_kept(result: Result, kept: tuple[Option, ...]) -> Result:
     for option in kept:
         if not any(option.x.to_dict() == o.x.to_dict() for o in options):
             options.append(option)
-    known = {o.target: o.status for o in options}
-    return replace(result, options=tuple(options), status={**known, **result.status})
+    known = {o.target: o.status for o in options if o.target not in result.status}
+    return replace(result, options=tuple(options), status={**result.status, **known})
 
 
 def steps(frontier: pd.DataFrame, most: int) -> Iterator[tuple[float, float]]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from trust_recourse.question import Question
+from trust_recourse.question import Question, Target
 from trust_recourse.web.page.question import PersonQuestion, find
 from trust_recourse.web.problems import Problem
 from trust_recourse.web.questions import within
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 MOST = 1 - 1e-9  # a target lies below 1
 
-Event = Literal["meeting", "person", "locks", "threshold", "question", "answer", "kept"]
+Event = Literal["meeting", "person", "locks", "decision", "question", "answer", "kept"]
 
 
 class Session:
@@ -29,7 +29,7 @@ class Session:
 
     Parts of the page listen to what happens: a "meeting" (another person, or none), a "person"
     (that, or other values of the person at hand), "locks" (what may change is another), a
-    "threshold" (others are refused), a "question" (anything asked changed; the answer is not there
+    "decision" (others are refused), a "question" (anything asked changed; the answer is not there
     yet), an "answer", "kept" (another option is kept). `result` answers the question that stands,
     or is None: nothing is made of an answer to an earlier one.
     """
@@ -64,6 +64,11 @@ class Session:
     def threshold(self) -> float:
         """Who is below this confidence is refused in this tab."""
         return self.settings.decision_threshold or self.state.recourse.decision_threshold
+
+    @property
+    def decision(self) -> Target:
+        """Who is accepted in this tab: from the threshold on, or whose class wins."""
+        return self.settings.targets(self.threshold)[0].decision(self.threshold)
 
     @property
     def recourse(self) -> Recourse:
@@ -104,9 +109,9 @@ class Session:
             parts["confidence"] = (level,)
         settings = self._checked(replace(self.settings, **parts))
         self.level = level
-        before, self.settings = self.threshold, settings
-        if self.threshold != before:
-            self._tell("threshold")
+        before, self.settings = self.decision, settings
+        if self.decision != before:
+            self._tell("decision")
         if self.question is not None:
             self.result = None
             asked = replace(settings, lock=self.question.question.lock)

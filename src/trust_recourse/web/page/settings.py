@@ -99,11 +99,12 @@ class Settings:
     """A field for each part of the question, all read at every edit: what they say is asked."""
 
     def __init__(self, session: Session) -> None:
-        self.session = session
+        self.session, self._following = session, False
         note("What is asked beside the confidence. Empty is as the model and its rules have it.")
         self.waiting, self.failed = status_line("")
         with ui.element("div").classes("settings"):
             self.fields = {part: self._field(part, field) for part, field in FIELDS.items()}
+        session.on(self._follow, "question")
 
     def _field(self, part: str, field: Field) -> ui.select | ui.input:
         made: ui.select | ui.input
@@ -117,7 +118,15 @@ class Settings:
         made.on_value_change(self._ask)
         return made
 
+    def _follow(self) -> None:
+        """Show the mode that is asked, which a confidence asked for elsewhere may have changed."""
+        self._following = True
+        self.fields["mode"].value = self.session.settings.mode
+        self._following = False
+
     def _ask(self) -> None:
+        if self._following:
+            return
         texts = {part: str(field.value or "") for part, field in self.fields.items()}
         try:
             self.session.ask(**parts(self.session.state, texts))

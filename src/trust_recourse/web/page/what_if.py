@@ -38,7 +38,7 @@ class WhatIf:
                 self.place = ui.element("div").classes("stack answer")
                 self.place.props["aria-live"] = "polite"
         session.on(self._restart, "person")
-        session.on(self._ask, "locks")
+        session.on(self._ask, "locks", "decision")
         self._restart()
 
     def start(self, option: Option) -> None:
@@ -81,17 +81,19 @@ class WhatIf:
                 gaps = ", ".join(self.form.empty)
                 note(f"Still to fill: {gaps}." if gaps else "One of the values cannot be read.")
             return
-        found = await self.session.state.work(lambda: tried(recourse, question.person, values))
+        decision = self.session.decision
+        found = await self.session.state.work(
+            lambda: tried(recourse, question.person, values, decision)
+        )
         self.place.clear()
         with self.place:
             self._show(found)
 
     def _show(self, found: Trial) -> None:
-        line = self.session.threshold
-        good = found.confidence >= line and not found.broken
+        good = found.accepted and not found.broken
         with ui.element("div").classes("verdict"):
             ui.icon("check_circle" if good else "cancel").classes("yes" if good else "no")
-            heading(verdict(found, line), 3)
+            heading(verdict(found), 3)
         if found.broken:
             with ui.element("ul").classes("broken"):
                 for sentence in found.broken:
@@ -107,13 +109,11 @@ class WhatIf:
             movers(found.why)
 
 
-def verdict(found: Trial, line: float) -> str:
+def verdict(found: Trial) -> str:
     """What the model says of values, and the rules of the change."""
-    refused = found.confidence < line
-    said = f"{'Refused' if refused else 'Accepted'} by the model, {percent(found.confidence)}"
-    if not found.broken:
-        return said
-    return f"{said}, {'and' if refused else 'but'} not allowed by the rules"
+    word, and_ = ("Accepted", "but") if found.accepted else ("Refused", "and")
+    said = f"{word} by the model, {percent(found.confidence)}"
+    return f"{said}, {and_} not allowed by the rules" if found.broken else said
 
 
 def movers(why: Explanation) -> None:
