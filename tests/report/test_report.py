@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
-from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, brier_score_loss, log_loss, roc_auc_score
 from sklearn.model_selection import StratifiedKFold, train_test_split
@@ -18,7 +18,15 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
-from trust_recourse import Feature, PTMClassifier, Schema, TMClassifier, haberman, model_report
+from trust_recourse import (
+    Feature,
+    PTMClassifier,
+    Schema,
+    TMClassifier,
+    adopt,
+    haberman,
+    model_report,
+)
 from trust_recourse.report import (
     BASELINE,
     BOOSTING,
@@ -267,6 +275,16 @@ def test_a_model_that_cannot_learn_here_is_judged_as_it_is():
     )
     with pytest.raises(ValueError, match=r"classes \[0, 1\], the model has \['survived', 'died'\]"):
         model_report(card, rows, y)
+
+
+def test_adopted_trees_of_several_classes_are_called_trees():
+    X, y = np.arange(30.0)[:, None] % 7, np.arange(30) % 3
+    schema = Schema.infer(X)
+    boosted = HistGradientBoostingClassifier(max_iter=2, min_samples_leaf=2).fit(X, y)
+    forest = RandomForestClassifier(4, random_state=0).fit(X, y)
+    for model, words in ((boosted, "6 trees"), (forest, "4 trees")):
+        report = model_report(adopt(model, schema), schema.decode(X), y, wanted=2, folds=2)
+        assert words in report.scores.index
 
 
 def test_the_confusion_is_that_of_the_decision_threshold(small, patients):
