@@ -2,7 +2,8 @@
 
 `make bench` runs every section; `PYTHONPATH=. python benchmarks/search.py small frontier`
 only those, on the tables of experiments/data.py. Each section prints its table and replaces its own
-part of benchmarks/results/search.json, with the machine and the versions it ran on.
+part of benchmarks/results/search.json, with the machine and the versions it ran on; `logistic` then
+replaces its table in docs/search.md, too.
 
 One machine is learnt for each table at the paper's settings (20 clauses, 100 states, s = 1.5,
 T = 5, 60 epochs, 20 thresholds) and read by both links. Asked about are rows it refuses. Times are
@@ -24,6 +25,7 @@ import sys
 import time
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from statistics import median
 
 import pandas as pd
@@ -55,6 +57,7 @@ from experiments.data import (
     unlimited,
 )
 from measured import RESULTS, Busy, cpu_of_all, surroundings, timed
+from record import write_between
 from trust_recourse import Recourse
 
 AT_MOST_SECONDS = 60  # for each question, of wall clock
@@ -67,6 +70,8 @@ MET = {">=": operator.ge, "<=": operator.le, "<": operator.lt}
 SAME_COST = 1e-9
 MANY = 1_000  # rows that one way of asking takes in turn
 PAPER_L2 = {iris: 0.507, synthetic_2d: 0.372}  # its Table 2, at 0.85
+PAGE = Path(__file__).parent.parent / "docs" / "search.md"
+BEGIN = "<!-- from benchmarks/search.py, logistic -->"
 START = time.monotonic()
 
 
@@ -480,6 +485,24 @@ def write(name, rows, seconds, load):
     RESULTS.mkdir(exist_ok=True)
     ordered = {section: held[section] for section in SECTIONS if section in held}
     path.write_text(json.dumps(ordered, indent=1, ensure_ascii=False) + "\n")
+    if name == "logistic":
+        write_between(PAGE, BEGIN, "\n".join(table_of_links(rows)))
+
+
+def table_of_links(rows):
+    """The medians of both links and their ratio, a line for each table and number of clauses."""
+    yield "| table and clauses | margin, ms | logistic, ms | logistic / margin | proved |"
+    yield "|---|---|---|---|---|"
+    for at in range(0, len(rows), 3):
+        margin, logistic, both = rows[at : at + 3]
+        what = both["what"].partition(":")[0]
+        ours, _, theirs = both["detail"].partition("; ")[0].partition(" against ")
+        proved = sum(int(each["detail"].split()[0]) for each in (margin, logistic))
+        asked = sum(int(each["detail"].split()[2].rstrip(",")) for each in (margin, logistic))
+        yield (
+            f"| {what} | {theirs.removesuffix(' ms')} | {ours.removesuffix(' ms')} | "
+            f"{both['measured']:.2f} | {proved} of {asked} |"
+        )
 
 
 def show(name, rows):

@@ -105,7 +105,8 @@ class Result:
 
     def accepted(self, option: int = 0) -> bool:
         """Whether the model accepts an option, by the decision that the question is about."""
-        return self.recourse.accepts(self._option(option).codes, self.decision)
+        chosen = self._option(option)
+        return self.recourse.meets(self.decision, chosen.codes, chosen.confidence)
 
     @property
     def verdict(self) -> str:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
-from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, brier_score_loss, log_loss, roc_auc_score
 from sklearn.model_selection import StratifiedKFold, train_test_split
@@ -18,7 +18,15 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
-from trust_recourse import Feature, PTMClassifier, Schema, TMClassifier, haberman, model_report
+from trust_recourse import (
+    Feature,
+    PTMClassifier,
+    Schema,
+    TMClassifier,
+    adopt,
+    haberman,
+    model_report,
+)
 from trust_recourse.report import (
     BASELINE,
     BOOSTING,
@@ -26,6 +34,7 @@ from trust_recourse.report import (
     holdout_report,
     reliability_curve,
 )
+from trust_recourse.report.model import _title
 from trust_recourse.sums import Additive
 from worlds import paper_machine
 
@@ -267,6 +276,16 @@ def test_a_model_that_cannot_learn_here_is_judged_as_it_is():
     )
     with pytest.raises(ValueError, match=r"classes \[0, 1\], the model has \['survived', 'died'\]"):
         model_report(card, rows, y)
+
+
+def test_what_an_adopted_model_of_several_classes_is_called():
+    X, y = np.arange(30.0)[:, None] % 7, np.arange(30) % 3
+    schema = Schema.infer(X)
+    boosted = HistGradientBoostingClassifier(max_iter=2, min_samples_leaf=2).fit(X, y)
+    forest = RandomForestClassifier(4, random_state=0).fit(X, y)
+    lines = LogisticRegression().fit(X, y)
+    wanted = {"6 trees": boosted, "4 trees": forest, "points and slopes": lines}
+    assert [_title(adopt(model, schema)) for model in wanted.values()] == [*wanted]
 
 
 def test_the_confusion_is_that_of_the_decision_threshold(small, patients):

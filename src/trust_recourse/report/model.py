@@ -36,6 +36,7 @@ from trust_recourse.report.calibration import (
 from trust_recourse.report.protected import Use, together, uses
 from trust_recourse.report.suspicions import Suspicion, suspicions
 from trust_recourse.schema import Schema
+from trust_recourse.sums import ClassSums
 from trust_recourse.wording import some
 
 if TYPE_CHECKING:
@@ -335,11 +336,13 @@ class _Table:
 
 def _title(model: Any) -> str:
     """What a model is called among others: by its class, or by what an adopted one is made of."""
-    if hasattr(model, "trees"):
-        return f"{len(model.trees)} trees"
+    each: Any = model.models if isinstance(model, ClassSums) else (model,)
+    if hasattr(each[0], "trees"):
+        many = each if getattr(model, "softmax", False) else each[:1]  # a forest's are of all
+        return f"{sum(len(of.trees) for of in many)} trees"
     if hasattr(model, "sloped"):
         return "points and slopes" if model.sloped else "points"
-    return type(model).__name__ if hasattr(model, "fit") else "sums of classes"
+    return type(model).__name__
 
 
 def _report(table: _Table, splits: Splits) -> ModelReport:
