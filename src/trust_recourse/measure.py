@@ -86,7 +86,8 @@ def noise(
     if not _is_number(tolerance) or not 0 <= tolerance < 1:
         raise ValueError(f"tolerance={tolerance!r}; expected a number from 0 to below 1")
     _check_count("max_boxes", max_boxes)
-    if (known := score.noise(codes, deviation, threshold, tolerance)) is not None:
+    steps = schema.steps(True)
+    if (known := score.noise(codes, deviation, threshold, tolerance, steps)) is not None:
         return Noise(*known, 1)
     spread = _spreads(score.grid, codes, deviation, tolerance / (2 * len(codes)))
     split = _Splitting(score, spread, threshold)

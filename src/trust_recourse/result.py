@@ -43,7 +43,9 @@ from trust_recourse.question import (
 )
 from trust_recourse.schema.scalars import plain
 from trust_recourse.search.exact import Exact, Norm, Traced, radius
+from trust_recourse.search.ranges import ORDERED, Range, ranges
 from trust_recourse.softmax import Lead, told_shares
+from trust_recourse.wording import some
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -163,6 +165,58 @@ class Result:
             threshold=decision.confidence, tolerance=tolerance,
         )  # fmt: skip
         return Robustness(found.probability, found.error, estimate)
+
+    def ranges(self, option: int = 0, feature: str | None = None) -> pd.DataFrame:
+        """From where to where the values of an option may go: on all of it what was asked holds.
+
+        One row for each feature that the option changes; infinite is no end, and a value that has
+        no order stays. Every combination of allowed values within the ranges, those on a feature's
+        steps, is an allowed change (its bounds, direction, greatest and least change, and every
+        relation hold) whose confidence meets the option's target. What the option leaves alone
+        stays, and columns that follow from others are what the values make them. A test of
+        plausibility and min_radius are not asked of it.
+
+        By default the least width, in units of the scales, is the greatest that any such box
+        around the option has; or it is the widest in a feature that is named. Then no end can be
+        moved to the next allowed value beside the others.
+
+        >>> from trust_recourse import PTMClassifier, Recourse, Schema, haberman
+        >>> X, y = haberman()
+        >>> model = PTMClassifier(epochs=30, random_state=0).fit(X, y)
+        >>> schema = Schema.infer(X).lock("age", "year").update("nodes", direction="decrease")
+        >>> result = Recourse(model, schema).find({"age": 60, "year": 62, "nodes": 30}, 0.7)
+        >>> result.ranges()  # doctest: +SKIP
+          feature low high
+        0   nodes   0    5
+        """
+        schema = self.recourse.schema
+        found = [
+            (schema[each.feature].name, *(self._value(each.feature, end) for end in each[1:]))
+            for each in self._ranges(option, feature)
+        ]
+        return pd.DataFrame(found, columns=["feature", "low", "high"])
+
+    def _ranges(self, at: int, feature: str | None) -> list[Range]:
+        recourse, option = self.recourse, self._option(at)
+        recourse._need_cells("ranges")
+        name = None if feature is None else recourse.schema.name_of(feature)
+        if name is not None and not (
+            name in option.changes and recourse.schema[name].kind in ORDERED
+            and not recourse.schema[name].derived
+        ):  # fmt: skip
+            known = some([n for n in option.changes if recourse.schema[n].kind in ORDERED])
+            raise ValueError(
+                f"feature={feature!r}; expected one that {option_name(at)} changes and whose "
+                f"values have an order: {known or 'there is none'}"
+            )
+        return ranges(
+            recourse.score_for(option.target), recourse.schema.action_set(self.factual),
+            recourse.cost, option.target, option.codes,
+            None if name is None else recourse.schema.position(name),
+        )  # fmt: skip
+
+    def _value(self, f: int, code: float) -> Any:
+        return code if math.isinf(code) else self.recourse.schema[f].value_of(code)
 
     @cached_property
     def max_confidence(self) -> Reach:

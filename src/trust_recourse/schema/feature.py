@@ -261,6 +261,12 @@ class Feature:
         """Whether its codes are its values: a number or an integer."""
         return self.kind in ("number", "integer")
 
+    def moves_by(self, continuous: bool) -> float:
+        """By what multiples noise moves it: see `Schema.steps`."""
+        if self.numeric:
+            return 0.0 if continuous or self.step is None else self.step
+        return self.step or 1.0 if self.kind == "ordinal" and not continuous else math.nan
+
     @property
     def _listed(self) -> bool:
         return self.kind in ("category", "ordinal")

@@ -37,6 +37,7 @@ from trust_recourse.search import arrays
 from trust_recourse.search.branch_and_bound import BranchAndBound, Splits, ready
 from trust_recourse.search.candidates import candidates, in_a_row
 from trust_recourse.search.following import Following, following
+from trust_recourse.search.loss import ABOVE, about, loss, refuse_unfinished
 
 NUMERIC = ("number", "integer")
 
@@ -44,8 +45,6 @@ Norm = Literal["linf", "l2", "l1"]
 Scope = Literal["cheapest", "furthest", "any"]  # of answers, on which values to try depend
 Keep = Callable[[Point], bool]
 
-ABOVE = 1e-12  # confidences closer than this differ by rounding
-FEW = 256  # cells of a box that are looked at one by one
 FEW_GAINS = 32  # of a relation's values, likewise
 TIED = 1e-14  # costs this close, relatively, differ by the rounding of their sums
 EQUAL = 5e-13  # of a cost: what two ways of adding it up may differ by, with room to spare
@@ -364,12 +363,13 @@ class Exact:
         """The least confidence around the values, where these do not tell it by their cells."""
         if self.robust is None:
             return None
-        return self.score.worst(self.features, self.problem.action_set.schema, self.robust.radius)
+        schema = self.problem.action_set.schema
+        return self.score.worst(self.features, schema, self.robust.radius, schema.steps(True))
 
     @cached_property
     def _search(self) -> BranchAndBound:
         action_set, score = self.problem.action_set, self.searched
-        conditions, mine = [_about(score, self.features)], None
+        conditions, mine = [about(score, self.features)], None
         if self._worst is not None and self.robust is not None:
             ends = self._worst.interval(self.robust.floor, 2.0)
             conditions.append(Condition(self._worst, *ends, self.side, conditions[0].cells))
@@ -392,7 +392,7 @@ class Exact:
     def _smaller(self, features: Sequence[Candidates], score: Score) -> BranchAndBound:
         return BranchAndBound(
             features,
-            [_about(score, features)],
+            [about(score, features)],
             relations=self._relations(features),
             following=self._following(features),
         )
@@ -424,7 +424,7 @@ class Exact:
     ) -> Reduction | None:
         """A smaller question with the same answers that cost no more than the incumbent."""
         low, high, side = self._interval(score)
-        asked = _about(score, features)._replace(low=low, high=high, side=side)
+        asked = about(score, features)._replace(low=low, high=high, side=side)
         schema = self.problem.action_set.schema
         related = frozenset(map(schema.position, self.problem.cost.related(schema)))
         found = score.reduce(features, asked, incumbent, related, accept, self._deadline)
@@ -490,20 +490,15 @@ class Exact:
         assert self.robust is not None
         if self.score.lists:
             schema, radius = self.problem.action_set.schema, self.robust.radius
-            return self.score.worst_at(schema, codes, radius) >= self.robust.floor
+            worst = self.score.worst_at(schema, codes, radius, schema.steps(True))
+            return worst >= self.robust.floor
         ends = tuple(
             (int(p.lows[k]), int(p.highs[k])) for p, k in zip(self._pieces, at, strict=True)
         )
         if ends not in self._held:
             cells = [np.arange(a, b + 1) for a, b in ends]
-            self._held[ends] = not _loses(self.score, cells, self.robust.floor)
+            self._held[ends] = loss(self.score, cells, self.robust.floor) is None
         return self._held[ends]
-
-
-def _about(score: Score, features: Sequence[Candidates]) -> Condition:
-    """The condition that a question is about, which says itself what it asks for."""
-    cells = np.concatenate([f.cells for f in features]).astype(np.int64)
-    return Condition(score, -1.0, 2.0, 1, cells)
 
 
 # ---------------------------------------------------------------- how safe an answer is
@@ -516,7 +511,7 @@ def radius(score: Score, schema: Schema, codes: Floats, threshold: float, norm: 
     Every numeric feature counts as continuous and unlimited, immutable ones too; others stay.
     Distances are scaled by the schema. ∞ if the decision is lost nowhere.
     """
-    known = score.radius(schema, codes, threshold, norm)
+    known = score.radius(schema, codes, threshold, norm, schema.steps(True))
     if known is not None:
         return known
     own = score.grid.cells(codes[None])[0]
@@ -535,7 +530,7 @@ def radius(score: Score, schema: Schema, codes: Floats, threshold: float, norm: 
         )
         for d in away
     ]
-    search = BranchAndBound(features, [_about(score, features)])
+    search = BranchAndBound(features, [about(score, features)])
 
     def lost(at: Ints) -> bool:
         cells = np.array([[f.cells[k] for f, k in zip(features, at, strict=True)]])
@@ -543,7 +538,7 @@ def radius(score: Score, schema: Schema, codes: Floats, threshold: float, norm: 
 
     low, high = score.interval(-1.0, math.nextafter(threshold, 0.0))
     found = search.best(low, high, -1 if score.rises else 1, lost)
-    _refuse_unfinished(found.stopped)
+    refuse_unfinished(found.stopped)
     return math.inf if found.point is None else search.cost_of(found.point) ** (1.0 / power)
 
 
@@ -566,7 +561,7 @@ def _least_box(score: Score, away: Sequence[dict[int, float]], threshold: float)
 
     def lost(step: int) -> bool:
         cells = [np.array([c for c, d in f.items() if d <= steps[step]]) for f in away]
-        return _loses(score, cells, threshold)
+        return loss(score, cells, threshold) is not None
 
     first, last = 0, len(steps)  # the first step with a loss lies in [first, last]
     while first < last:
@@ -576,40 +571,6 @@ def _least_box(score: Score, away: Sequence[dict[int, float]], threshold: float)
         else:
             first = middle + 1
     return steps[first] if first < len(steps) else math.inf
-
-
-def _loses(score: Score, cells: Sequence[Ints], threshold: float) -> bool:
-    """Whether confidence falls below a threshold somewhere in a box of cells.
-
-    A small box is looked at cell by cell, a large one searched.
-    """
-    first, last = (np.array([[of[end] for of in cells]]) for end in (0, -1))
-    if score.bounds(first, last)[0][0] > threshold + ABOVE:
-        return False
-    if math.prod(map(len, cells)) <= FEW:
-        every = np.stack(np.meshgrid(*cells, indexing="ij"), axis=-1).reshape(-1, len(cells))
-        return bool((score.at(every.astype(np.int32)) < threshold).any())
-    features = [
-        Candidates(np.zeros(len(of)), of.astype(np.int32), np.zeros(len(of))) for of in cells
-    ]
-    lost = False
-
-    def reached(at: Ints) -> float | None:
-        nonlocal lost
-        here = np.array([[of[k] for of, k in zip(cells, at, strict=True)]], np.int32)
-        now = float(score.at(here)[0])
-        lost = now < threshold
-        return math.inf if lost else score.interval(now, now)[0 if score.rises else 1]
-
-    search = BranchAndBound(features, [_about(score, features)])
-    found = search.max_confidence(-1 if score.rises else 1, reached)
-    _refuse_unfinished(found.stopped and not lost)
-    return lost
-
-
-def _refuse_unfinished(stopped: bool) -> None:
-    if stopped:
-        raise MemoryError("the search for a loss of the decision held too many boxes to finish it")
 
 
 # ---------------------------------------------------------------- room for noise

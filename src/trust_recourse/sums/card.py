@@ -225,32 +225,50 @@ class SlopedScore(Score):
         ]
         return Reduction(*on_values(found, every, card.base, self.wanted, 1.0))
 
+    def on(self, features: Sequence[Candidates]) -> CardScore:
+        """By the points of each value."""
+        points = [self.card.worth(f, each.codes) for f, each in enumerate(features)]
+        return on_values(features, points, self.card.base, self.wanted, 1.0)[1]
+
+    def endless(self, f: int, up: bool) -> bool:
+        """By the slope of the outermost cell."""
+        slope = float(self.card.slopes[f][len(self.grid.cuts[f]) if up else 0])
+        return self.sign * slope >= 0.0 if up else self.sign * slope <= 0.0
+
     # ------------------------------------------------------------ how safe an answer is
 
-    def worst(self, features: Sequence[Candidates], schema: Schema, radius: float) -> CardScore:
+    def worst(
+        self, features: Sequence[Candidates], schema: Schema, radius: float, steps: Floats
+    ) -> CardScore:
         """Each number's least points around each of its values."""
+        del steps
         points = [
             self._least(f, feature, each.codes, radius)
             for f, (feature, each) in enumerate(zip(schema, features, strict=True))
         ]
         return on_values(features, points, self.card.base, self.wanted, 1.0)[1]
 
-    def worst_at(self, schema: Schema, codes: Floats, radius: float) -> float:
+    def worst_at(self, schema: Schema, codes: Floats, radius: float, steps: Floats) -> float:
         """The confidence where all numbers have their least points."""
+        del steps
         each = [self._least(f, of, codes[f : f + 1], radius) for f, of in enumerate(schema)]
         total = summed(self.card.base, np.column_stack(each))
         return float(of_class(logistic(total), self.wanted)[0])
 
-    def radius(self, schema: Schema, codes: Floats, threshold: float, norm: str) -> float:
+    def radius(
+        self, schema: Schema, codes: Floats, threshold: float, norm: str, steps: Floats
+    ) -> float:
         """In closed form where no number is cut into cells."""
+        del steps
         if float(self.at_codes(codes[None])[0]) < threshold:
             return 0.0
         return radius(self._lines(schema, codes), max(self._margin(codes, threshold), 0.0), norm)
 
     def noise(
-        self, codes: Floats, deviation: Floats, threshold: float, tolerance: float
+        self, codes: Floats, deviation: Floats, threshold: float, tolerance: float, steps: Floats
     ) -> tuple[float, float]:
         """In closed form where no number is cut into cells."""
+        del steps
         lines = self._lines(self.grid.schema, codes)
         return noise(
             lines, deviation[deviation > 0].tolist(), self._margin(codes, threshold), tolerance
@@ -327,7 +345,7 @@ class _Reach:
         now, least = self.score.sign * float(self.score.card.total(self.own[None])[0]), -math.inf
         if self.wish.room is not None:
             radius, floor = self.wish.room
-            worst = self.score.worst_at(self.schema, self.own, radius)
+            worst = self.score.worst_at(self.schema, self.own, radius, self.schema.steps(True))
             least = logit(floor) + now - logit(worst)
         if now < (least := max(least, logit(self.wish.least))):
             return least - now

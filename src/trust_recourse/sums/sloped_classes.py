@@ -28,6 +28,7 @@ class SlopedLead(Lead):
     """One class's confidence, or its share beside the strongest other, of codes and not cells."""
 
     lists = True
+    straight = False  # between the ends of a cell a class may have more than at both
 
     @property
     def sloped(self) -> Collection[int]:
@@ -81,6 +82,16 @@ class SlopedLead(Lead):
         score = LeadScore(bank, self.wanted, self.strongest)
         return Reduction(found, score if self.by is None else score.proved_by(self.by))
 
+    def on(self, features: Sequence[Candidates]) -> LeadScore:
+        """By the sums of each value."""
+        return LeadScore(self._bank(features)[1], self.wanted, self.strongest)
+
+    def endless(self, f: int, up: bool) -> bool:
+        """By the slopes of the outermost cells: no other class gains on the wanted one."""
+        slopes = [m.slopes[f][len(m.grid.cuts[f]) if up else 0] for m in self._models]
+        ahead = slopes[self.wanted] - np.array(slopes)
+        return bool((ahead >= 0.0).all() if up else (ahead <= 0.0).all())
+
     def _bank(self, features: Sequence[Candidates]) -> tuple[list[Candidates], PointBank]:
         """The candidates, each in a cell of its own, and the sums on these."""
         sizes = np.array([len(each.codes) for each in features])
@@ -126,20 +137,25 @@ class SlopedLead(Lead):
 
     # ------------------------------------------------------------ how safe an answer is
 
-    def worst(self, features: Sequence[Candidates], schema: Schema, radius: float) -> Score:
+    def worst(
+        self, features: Sequence[Candidates], schema: Schema, radius: float, steps: Floats
+    ) -> Score:
         """Not known: the least lead around a point lies in any corner."""
-        del features, schema, radius
+        del features, schema, radius, steps
         raise ValueError(
             "min_radius of a regression of several classes is not known exactly; ask for a higher "
             "confidence, or look at the radius of an answer"
         )
 
-    def radius(self, schema: Schema, codes: Floats, threshold: float, norm: str) -> float:
+    def radius(
+        self, schema: Schema, codes: Floats, threshold: float, norm: str, steps: Floats
+    ) -> float:
         """A distance within which the decision surely holds; of two classes the nearest loss.
 
         Within a distance r none of the others can gain more than its slopes allow, and they are
         taken to do so all at once.
         """
+        del steps
         if float(self.at_codes(codes[None])[0]) < threshold:
             return 0.0
         moves = [
@@ -173,10 +189,10 @@ class SlopedLead(Lead):
         return np.delete(np.linalg.norm(each, order, axis=1), self.wanted)
 
     def noise(
-        self, codes: Floats, deviation: Floats, threshold: float, tolerance: float
+        self, codes: Floats, deviation: Floats, threshold: float, tolerance: float, steps: Floats
     ) -> tuple[float, float]:
         """By draws of the sums, which noise makes Gaussian; the error is that of 4 in 10,000."""
-        del tolerance
+        del tolerance, steps
         if any(len(edges) for edges in self.grid.edges):
             raise ValueError("noise on slopes that are cut into cells is not known here")
         slopes = np.array(
