@@ -185,9 +185,9 @@ class Result:
         >>> model = PTMClassifier(epochs=30, random_state=0).fit(X, y)
         >>> schema = Schema.infer(X).lock("age", "year").update("nodes", direction="decrease")
         >>> result = Recourse(model, schema).find({"age": 60, "year": 62, "nodes": 30}, 0.7)
-        >>> result.ranges()  # doctest: +SKIP
-          feature low high
-        0   nodes   0    5
+        >>> result.ranges()
+          feature  low  high
+        0   nodes    0     2
         """
         schema = self.recourse.schema
         found = [

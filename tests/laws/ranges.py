@@ -92,7 +92,13 @@ def _values(court, f, code):
         edges = court.case.model.thresholds_[f]
         gone = [float(blank) for blank in feature.missing if blank is not None]
         ends = [end for end in limits(feature, own) if math.isfinite(end)]
-        near = [*edges, *ends, code, *gone, *(math.nextafter(c, way) for c in gone for way in (-INF, INF))]
+        near = [
+            *edges,
+            *ends,
+            code,
+            *gone,
+            *(math.nextafter(c, way) for c in gone for way in (-INF, INF)),
+        ]
         found = probes_of(feature, own, near, court.rng)
         low, high = min(found), max(found)
         if feature.step is not None:
