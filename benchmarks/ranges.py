@@ -3,9 +3,10 @@
     PYTHONPATH=. python benchmarks/ranges.py            measure, and write the results
     PYTHONPATH=. python benchmarks/ranges.py --write    and the table into docs/search.md
 
-HELOC under the schema that a lender might write, and with every column free; a PTM of its own settings with 100 clauses, LightGBM, a random forest, an EBM with pairs and a
-logistic regression, L1. Of ten refused rows, drawn by chance, each is asked for 0.7; a plain search
-is that `find`. Times are CPU seconds of one process, the least of three.
+HELOC under the schema that a lender might write, and with every column free; a PTM of its own
+settings with 100 clauses, LightGBM, a random forest, an EBM with pairs and a logistic regression,
+L1. Of ten refused rows, drawn by chance, each is asked for 0.7; a plain search is that `find`.
+Times are CPU seconds of one process, the least of three.
 """
 
 from __future__ import annotations

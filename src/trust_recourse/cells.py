@@ -547,7 +547,7 @@ class Wish(NamedTuple):
     most: float
     rising: bool
     accept: Callable[[Floats], bool] | None
-    room: tuple[float, float] | None = None  # a radius, and the least confidence all around
+    room: tuple[Floats, float] | None = None  # see `Score.worst`; the least confidence all around
 
 
 # ---------------------------------------------------------------- the score
@@ -664,25 +664,26 @@ class Score(ABC):
         del f, up
         return True
 
-    def worst(
-        self, features: Sequence[Candidates], schema: Schema, radius: float, steps: Floats
-    ) -> Score | None:
-        """The least confidence within a radius, on the cells of listed values; None: see `on`.
+    def worst(self, features: Sequence[Candidates], rooms: Floats) -> Score | None:
+        """The least confidence around listed values, on their cells; None: see `on`.
 
-        Here and below, `steps` is by what multiples each feature moves: by any number if it is 0,
-        and not at all if it is NaN, see `Schema.steps`.
+        `rooms` is how far each feature may move, see `Schema.rooms`.
         """
-        del features, schema, radius, steps
+        del features, rooms
         return None
 
-    def worst_at(self, schema: Schema, codes: Floats, radius: float, steps: Floats) -> float:
-        """The least confidence within a radius of a row of codes, where `worst` says something."""
+    def worst_at(self, codes: Floats, rooms: Floats) -> float:
+        """The least confidence around a row of codes, where `worst` says something."""
         raise NotImplementedError
 
     def radius(
         self, schema: Schema, codes: Floats, threshold: float, norm: str, steps: Floats
     ) -> float | None:
-        """The distance to the nearest confidence below a threshold; None: see `on`."""
+        """The distance to the nearest confidence below a threshold; None: see `on`.
+
+        `steps` is by what multiples each feature moves: by any number if it is 0, and not at all
+        if it is NaN, see `Schema.steps`.
+        """
         del schema, codes, threshold, norm, steps
         return None
 

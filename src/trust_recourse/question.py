@@ -193,6 +193,7 @@ class Question:
     random_state: int = 0
     decision_threshold: float | None = None
     max_changes: int | None = None
+    continuous: bool = False
 
     def __post_init__(self) -> None:
         given = self.confidence
@@ -226,6 +227,10 @@ class Question:
         _expect(self, "random_state", "a whole number from 0 up", (-1, 2**32), whole=True)
         if self.floor is not None and self.min_radius is None:
             raise ValueError(f"floor={self.floor!r} without min_radius; give min_radius=0.05, say")
+        if not isinstance(self.continuous, bool):
+            raise ValueError(f"continuous={self.continuous!r}; expected True or False")
+        if self.continuous and self.min_radius is None:
+            raise ValueError("continuous=True without min_radius; give min_radius=0.05, say")
         if self.floor is not None and self.mode == "wins":
             raise ValueError(
                 f"floor={self.floor!r} with mode='wins': within its radius the class is to keep "

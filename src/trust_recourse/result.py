@@ -121,13 +121,17 @@ class Result:
 
     # ------------------------------------------------------------ how safe, how far, how proved
 
-    def radius(self, option: int = 0, norm: Norm = "linf") -> float:
+    def radius(self, option: int = 0, norm: Norm = "linf", *, continuous: bool = False) -> float:
         """The certified distance from an option to the nearest loss of the decision.
 
-        In scaled units. Strictly within it no change of numbers, immutable ones too, loses the
-        decision; it is 0 where the option sits on the edge of a cell beyond which it is lost. Of a
-        question by mode "wins" the decision is that the class wins. Whole numbers are moved by
-        fractions, too, so where there are some it may be less than it could.
+        In scaled units. Strictly within it no change of numbers, integers and ordinals, immutable
+        ones too, loses the decision; they move by their steps, so of a count of 2 the nearest
+        values are 1 and 3. Of a question by mode "wins" the decision is that the class wins. Where
+        a model has slopes it may be less than it could by "l1" and "l2", and of several classes.
+
+        If it is continuous, as in the paper, numbers move by fractions of their steps too, and
+        ordinals stay: then it is 0 where the option sits on the edge of a cell beyond which the
+        decision is lost.
         """
         recourse = self.recourse
         recourse._need_cells("radius")
@@ -135,7 +139,7 @@ class Result:
             raise ValueError(f"norm={norm!r}; expected 'linf', 'l2' or 'l1'")
         codes, decision = self._option(option).codes, self.decision
         score = recourse.score_for(decision)
-        return radius(score, recourse.schema, codes, decision.confidence, norm)
+        return radius(score, recourse.schema, codes, decision.confidence, norm, continuous)
 
     def robustness(
         self,
@@ -145,24 +149,28 @@ class Result:
         tolerance: float = 1e-4,
         n_copies: int = 50,
         random_state: int = 0,
+        continuous: bool = False,
     ) -> Robustness:
-        """The probability that Gaussian noise on every number keeps the decision.
+        """The probability that Gaussian noise keeps the decision.
 
-        `sigma` is in scaled units; whole numbers are moved by fractions, too. The probability is
-        exact up to the error it states, at most the tolerance unless the search for it grows too
-        long; the copies are the paper's estimate.
+        `sigma` is in scaled units. It is the noise of every number, integer and ordinal, to the
+        nearest of its steps; if it is continuous, as in the paper, numbers and integers move by
+        fractions too, and ordinals stay. The probability is exact up to the error it states, at
+        most the tolerance unless the search for it grows too long; the copies are the paper's
+        estimate.
         """
         recourse, decision = self.recourse, self.decision
         codes = self._option(option).codes
         estimate = copies(
             lambda rows: recourse.judged(rows, decision), codes, recourse.schema, sigma,
             threshold=decision.confidence, n_copies=n_copies, random_state=random_state,
+            continuous=continuous,
         )  # fmt: skip
         if not recourse.exact:
             return Robustness(None, None, estimate)
         found = noise(
             recourse.score_for(decision), codes, recourse.schema, sigma,
-            threshold=decision.confidence, tolerance=tolerance,
+            threshold=decision.confidence, tolerance=tolerance, continuous=continuous,
         )  # fmt: skip
         return Robustness(found.probability, found.error, estimate)
 

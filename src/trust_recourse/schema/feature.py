@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal, NoReturn, TypeAlias, get_args
 
@@ -28,7 +29,7 @@ from trust_recourse.schema.scalars import (
     plain,
     scalars,
 )
-from trust_recourse.schema.steps import plus
+from trust_recourse.schema.steps import plus, ratio
 from trust_recourse.wording import near, some, written
 
 Kind = Literal["number", "integer", "ordinal", "category", "boolean"]
@@ -266,6 +267,23 @@ class Feature:
         if self.numeric:
             return 0.0 if continuous or self.step is None else self.step
         return self.step or 1.0 if self.kind == "ordinal" and not continuous else math.nan
+
+    def reach(self, code: float) -> tuple[float, float]:
+        """By how many steps noise may move it down and up: an ordinal has its levels alone."""
+        if self.kind != "ordinal":
+            return -INF, INF
+        step = self.step or 1.0
+        return -float(code // step), float((self._size - 1.0 - code) // step)
+
+    def room(self, radius: float, continuous: bool) -> float:
+        """How far a radius, in units of the scale, lets it move: a whole number of its steps."""
+        step = self.moves_by(continuous)
+        if math.isnan(step):
+            return 0.0
+        if step == 0.0 or not radius * self.scale < INF:
+            return radius * self.scale
+        far = Fraction(*ratio(radius)) * Fraction(*ratio(self.scale))
+        return float(far // Fraction(*ratio(step)) * Fraction(*ratio(step)))
 
     @property
     def _listed(self) -> bool:

@@ -317,6 +317,10 @@ class Schema:
         """
         return np.array([feature.moves_by(continuous) for feature in self.features])
 
+    def rooms(self, radius: float, continuous: bool) -> Floats:
+        """How far a radius lets each feature move, in its own units and on its steps."""
+        return np.array([feature.room(radius, continuous) for feature in self.features])
+
     @cached_property
     def names(self) -> tuple[str, ...]:
         """The features' names, in order."""

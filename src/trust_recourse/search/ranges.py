@@ -291,7 +291,7 @@ class _Search:
 
     @cached_property
     def _cells(self) -> Cells:
-        return self.score.grid.cells(self.codes[None])[0]
+        return np.asarray(self.score.grid.cells(self.codes[None])[0])
 
     @cached_property
     def _follows(self) -> list[Follows]:

@@ -13,7 +13,7 @@ from trust_recourse.cost import Cost
 from trust_recourse.on_cells import numbered
 from trust_recourse.schema import ActionSet, Schema
 from trust_recourse.softmax import Lead, LeadScore, judged, lead, logistic, shares, tangent_at
-from trust_recourse.sums.additive import NUMBERS, Additive
+from trust_recourse.sums.additive import Additive
 from trust_recourse.sums.card import logit
 from trust_recourse.sums.classes import ClassSums, PointBank
 from trust_recourse.sums.followed import Followed
@@ -137,11 +137,9 @@ class SlopedLead(Lead):
 
     # ------------------------------------------------------------ how safe an answer is
 
-    def worst(
-        self, features: Sequence[Candidates], schema: Schema, radius: float, steps: Floats
-    ) -> Score:
+    def worst(self, features: Sequence[Candidates], rooms: Floats) -> Score:
         """Not known: the least lead around a point lies in any corner."""
-        del features, schema, radius, steps
+        del features, rooms
         raise ValueError(
             "min_radius of a regression of several classes is not known exactly; ask for a higher "
             "confidence, or look at the radius of an answer"
@@ -153,16 +151,11 @@ class SlopedLead(Lead):
         """A distance within which the decision surely holds; of two classes the nearest loss.
 
         Within a distance r none of the others can gain more than its slopes allow, and they are
-        taken to do so all at once.
+        taken to do so all at once; what moves by steps is taken to move by anything.
         """
-        del steps
         if float(self.at_codes(codes[None])[0]) < threshold:
             return 0.0
-        moves = [
-            f
-            for f, feature in enumerate(schema)
-            if feature.kind in NUMBERS and not math.isnan(codes[f])
-        ]
+        moves = np.flatnonzero(~(np.isnan(steps) | np.isnan(codes))).tolist()
         if any(len(edges) for edges in self.grid.edges):
             raise ValueError("the radius of slopes that are cut into cells is not known here")
         totals, steep = self.model.totals(codes[None])[0], self._steep(schema, moves, norm)
@@ -191,16 +184,18 @@ class SlopedLead(Lead):
     def noise(
         self, codes: Floats, deviation: Floats, threshold: float, tolerance: float, steps: Floats
     ) -> tuple[float, float]:
-        """By draws of the sums, which noise makes Gaussian; the error is that of 4 in 10,000."""
-        del tolerance, steps
+        """By draws of the noise; the error is that of 4 in 10,000."""
+        del tolerance
         if any(len(edges) for edges in self.grid.edges):
             raise ValueError("noise on slopes that are cut into cells is not known here")
-        slopes = np.array(
-            [[of[0] * d for of, d in zip(m.slopes, deviation, strict=True)] for m in self._models]
-        )
+        moves = (deviation > 0) & ~np.isnan(codes)
+        slopes = np.array([[of[0] for of in model.slopes] for model in self._models])[:, moves]
         totals, rng = self.model.totals(codes[None])[0], np.random.default_rng(0)
-        slopes = slopes[:, (deviation > 0) & ~np.isnan(codes)]
-        drawn = totals + rng.normal(size=(DRAWS, slopes.shape[1])) @ slopes.T
+        away = rng.normal(size=(DRAWS, slopes.shape[1])) * deviation[moves]
+        for k, step in enumerate(steps[moves].tolist()):
+            if step > 0.0:
+                away[:, k] = np.rint(away[:, k] / step) * step
+        drawn = totals + away @ slopes.T
         kept = float((logistic(lead(drawn, self.wanted, self.strongest)) >= threshold).mean())
         return kept, 3.6 * math.sqrt(max(kept * (1.0 - kept), 1.0 / DRAWS) / DRAWS)
 
