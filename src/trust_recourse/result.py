@@ -204,6 +204,11 @@ class Result:
         ]
         return pd.DataFrame(found, columns=["feature", "low", "high"])
 
+    def range_words(self, option: int = 0) -> dict[str, str]:
+        """The ranges of an option in words, by feature."""
+        rows = self.ranges(option).itertuples(index=False)
+        return {name: self.recourse.schema[name].span(low, high) for name, low, high in rows}
+
     def _ranges(self, at: int, feature: str | None) -> list[Range]:
         recourse, option = self.recourse, self._option(at)
         recourse._need_cells("ranges")

@@ -59,6 +59,7 @@ class Offer(NamedTuple):
     row: Mapping[str, Any]  # every value of the person then, by name
     changes: Mapping[str, tuple[str, str]]  # by name: from and to, as they are shown
     confidence: int  # out of 100, rounded down
+    ranges: Mapping[str, str]  # by name, what else will do, as it is shown
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -245,7 +246,7 @@ class _LetterFacts:
             (
                 self.schema[name].heading,
                 own,
-                *(o.changes[name][1] if name in o.changes else "as now" for o in offers),
+                *(_then(o, name) for o in offers),
             )
             for name, own in now.items()
         ]
@@ -328,10 +329,45 @@ class _LetterFacts:
             for name, (own, value) in option.changes.items()
         }
         row = {name: option.x[name] for name in self.schema.names}
-        return Offer(row, changes, int(out_of_100(self._confidence(option))))
+        ranges = self._ranges(option)
+        return Offer(row, changes, int(out_of_100(self._confidence(option))), ranges)
+
+    def _ranges(self, option: Option) -> dict[str, str]:
+        """What else will do in place of each value that has some room: up to here, or down to."""
+        whole = self.result.decision.mode == "wins" or (
+            option.target.interval[0] >= self.decision.interval[0]
+        )
+        if not (self.recourse.exact and whole and option in self.result.options) or self.extra:
+            return {}
+        found = {}
+        for name, low, high in self.result.ranges(self.result.options.index(option)).itertuples(
+            index=False
+        ):
+            feature, value = self.schema[name], option.x[name]
+            if low == high:
+                continue
+            if value == low:
+                found[name] = "or more" if high == math.inf else f"up to {feature.describe(high)}"
+            elif value == high:
+                found[name] = "or less" if low == -math.inf else f"down to {feature.describe(low)}"
+            else:
+                found[name] = f"({feature.span(low, high)})"
+        return {name: clean(words) for name, words in found.items()}
+
+    @property
+    def roomy(self) -> bool:
+        """Whether some offer leaves a choice."""
+        return any(offer.ranges for offer in self.offers)
 
 
 # ---------------------------------------------------------------- words
+
+
+def _then(offer: Offer, name: str) -> str:
+    """What a value is to become."""
+    if name not in offer.changes:
+        return "as now"
+    return f"{offer.changes[name][1]} {offer.ranges.get(name, '')}".rstrip()
 
 
 def _points(confidence: float) -> str:

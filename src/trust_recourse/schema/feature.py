@@ -308,6 +308,24 @@ class Feature:
             value = written(float(value), self.step)
         return f"{value} {self.unit}" if self.unit else str(value)
 
+    def span(self, low: Any, high: Any) -> str:
+        """Write a range of values for people; infinite is no end.
+
+        >>> Feature("pay", unit="€").span(3500, math.inf)
+        'at least 3500 €'
+        """
+        open_low, open_high = (isinstance(end, float) and math.isinf(end) for end in (low, high))
+        if open_low and open_high:
+            return "any"
+        if open_high:
+            return f"at least {self.describe(low)}"
+        if open_low:
+            return f"at most {self.describe(high)}"
+        if low == high:
+            return self.describe(low)
+        first = self.describe(low).removesuffix(f" {self.unit}" if self.unit else "")
+        return f"{first} to {self.describe(high)}"
+
     def describe_code(self, code: float) -> str:
         """Write an encoded value, such as a threshold, for people."""
         if self.numeric or math.isnan(code):

@@ -113,6 +113,37 @@ def ranges(
     return [Range(f, *ends.get(f, (codes[f], codes[f]))) for f in search.moved]
 
 
+def loss_within(
+    score: Score,
+    action_set: ActionSet,
+    cost: Cost,
+    target: Target,
+    codes: Floats,
+    given: Sequence[Range],
+) -> Floats | None:
+    """A row within ranges around an answer that does not meet the target; None if all do.
+
+    For a model that may be another than the one that the ranges were found for.
+    """
+    search, ends = _Search(score, action_set, cost, target, codes), {r.feature: r for r in given}
+    at, row = [], codes.copy()
+    for axis in search.axes:
+        _, low, high = ends.get(axis.feature, Range(axis.feature, *(codes[axis.feature],) * 2))
+        if low < axis.least[0] or high > axis.most[-1]:  # beyond which there is a loss alone
+            row[axis.feature] = axis.codes[0 if low < axis.least[0] else -1]
+            return action_set.completed(row)
+        first, last = axis.most.searchsorted(low), axis.least.searchsorted(high, "right") - 1
+        at.append(search._telling(axis, int(first), int(last)))
+    found = search._loss(at)
+    if found is None:
+        return None
+    for axis, places in zip(search.axes, at, strict=True):
+        low, high = ends[axis.feature][1:]
+        code = axis.codes[places[found[axis.feature]]]
+        row[axis.feature] = min(max(float(code), low), high)
+    return action_set.completed(row)
+
+
 class _Search:
     """The boxes around one answer, and what is known of them."""
 
