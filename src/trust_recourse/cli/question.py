@@ -254,8 +254,8 @@ class Asked(Rules):
             confidence=self.levels, mode=self.mode, tolerance=self.tolerance,
             n_options=self.options, min_distance=self.min_distance, min_radius=self.min_radius,
             floor=self.floor, continuous=self.continuous, plausible=self._test(schema),
-            gap=self.gap, node_limit=self.node_limit, time_limit=self.time_limit, engine=self.engine,
-            n_trials=self.trials, random_state=self.seed, **self.parts(schema),
+            gap=self.gap, node_limit=self.node_limit, time_limit=self.time_limit,
+            engine=self.engine, n_trials=self.trials, random_state=self.seed, **self.parts(schema),
         )  # fmt: skip
 
     def _test(self, schema: Schema) -> Any:
