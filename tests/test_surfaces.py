@@ -38,9 +38,9 @@ ASKED = [  # together they have every part of a question, each where it tells
     {"max_changes": 1, "confidence": (0.7,)},
     {"n_options": 3, "confidence": (0.75,)},
     {"n_options": 2, "min_distance": 0.2, "confidence": (0.6,)},
-    {"min_radius": 0.02, "confidence": (0.6,)},
+    {"min_radius": 0.05, "confidence": (0.6,)},
     {"min_radius": 0.02, "floor": 0.58, "confidence": (0.6,)},
-    {"min_radius": 0.05, "continuous": True, "confidence": (0.6,)},
+    {"min_radius": 0.02, "continuous": True, "confidence": (0.6,)},
     {"plausible": NearNeighbours(KNOWN), "confidence": (0.6,)},
     {"gap": 0.8, "confidence": (0.7,)},
     {"node_limit": 2, "confidence": (0.7,)},
@@ -48,8 +48,6 @@ ASKED = [  # together they have every part of a question, each where it tells
     {"engine": "tpe", "n_trials": 40, "random_state": 3, "confidence": (0.6,)},
     {"decision_threshold": 0.65, "confidence": (0.65,)},  # of the other person
 ]
-
-ROOM = re.compile(r" (up to|down to|or more|or less|\().*")  # what else will do, in a letter
 
 
 @pytest.fixture(scope="module")
@@ -230,7 +228,7 @@ def by_letter(asked, client, **_):
     *changes, sure = rows
     return [
         (
-            {name: ROOM.sub("", told[at]) for name, *told in changes if told[at] != "as now"},
+            {name: told[at] for name, *told in changes if told[at] != "as now"},
             sure[at + 1].removesuffix(" out of 100"),
         )
         for at in range(1, len(head))

@@ -115,7 +115,7 @@ def answers(
                 **_moved(option),
                 "radius": None if each.radius == math.inf else each.radius,
                 "kept_under_noise": each.kept,
-                **({} if wide is None else {"ranges": wide[at]}),
+                "ranges": None if wide is None else wide[at],
             }
             for at, (option, each) in enumerate(zip(result.options, safe, strict=True))
         ],

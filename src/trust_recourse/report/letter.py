@@ -59,7 +59,7 @@ class Offer(NamedTuple):
     row: Mapping[str, Any]  # every value of the person then, by name
     changes: Mapping[str, tuple[str, str]]  # by name: from and to, as they are shown
     confidence: int  # out of 100, rounded down
-    ranges: Mapping[str, str]  # by name, what else will do, as it is shown
+    ranges: Mapping[str, str]  # by name, from where to where the values may go, as it is shown
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -246,7 +246,7 @@ class _LetterFacts:
             (
                 self.schema[name].heading,
                 own,
-                *(_then(o, name) for o in offers),
+                *(o.changes[name][1] if name in o.changes else "as now" for o in offers),
             )
             for name, own in now.items()
         ]
@@ -333,41 +333,29 @@ class _LetterFacts:
         return Offer(row, changes, int(out_of_100(self._confidence(option))), ranges)
 
     def _ranges(self, option: Option) -> dict[str, str]:
-        """What else will do in place of each value that has some room: up to here, or down to."""
+        """From where to where each value may go that has some room, where all of it is a yes."""
         whole = self.result.decision.mode == "wins" or (
             option.target.interval[0] >= self.decision.interval[0]
         )
         if not (self.recourse.exact and whole and option in self.result.options) or self.extra:
             return {}
-        found = {}
-        for name, low, high in self.result.ranges(self.result.options.index(option)).itertuples(
-            index=False
-        ):
-            feature, value = self.schema[name], option.x[name]
-            if low == high:
-                continue
-            if value == low:
-                found[name] = "or more" if high == math.inf else f"up to {feature.describe(high)}"
-            elif value == high:
-                found[name] = "or less" if low == -math.inf else f"down to {feature.describe(low)}"
-            else:
-                found[name] = f"({feature.span(low, high)})"
-        return {name: clean(words) for name, words in found.items()}
+        at = self.result.options.index(option)
+        rows = self.result.ranges(at).itertuples(index=False)
+        wide = {name: self.schema[name].span(low, high) for name, low, high in rows if low != high}
+        return {name: clean(words) for name, words in wide.items()}
 
     @property
-    def roomy(self) -> bool:
-        """Whether some offer leaves a choice."""
-        return any(offer.ranges for offer in self.offers)
+    def rooms(self) -> list[str]:
+        """What else each offer holds for, in words, if anything."""
+        found = []
+        for at, offer in enumerate(self.offers, 1):
+            each = (f"{self.schema[name].heading} {span}" for name, span in offer.ranges.items())
+            if words := "; ".join(each):
+                found.append(f"{f'option {at}: ' if len(self.offers) > 1 else ''}{words}")
+        return found
 
 
 # ---------------------------------------------------------------- words
-
-
-def _then(offer: Offer, name: str) -> str:
-    """What a value is to become."""
-    if name not in offer.changes:
-        return "as now"
-    return f"{offer.changes[name][1]} {offer.ranges.get(name, '')}".rstrip()
 
 
 def _points(confidence: float) -> str:

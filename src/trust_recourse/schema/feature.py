@@ -323,6 +323,8 @@ class Feature:
             return f"at most {self.describe(high)}"
         if low == high:
             return self.describe(low)
+        if self.kind == "ordinal":
+            return f"{self.describe(low)} up to {self.describe(high)}"
         first = self.describe(low).removesuffix(f" {self.unit}" if self.unit else "")
         return f"{first} to {self.describe(high)}"
 

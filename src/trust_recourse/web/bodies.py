@@ -337,7 +337,7 @@ class Option(Moved):
     radius: float | None = Field(description="null: nothing of that size loses the decision.")
     kept_under_noise: float
     ranges: dict[str, Range] | None = Field(
-        None, description="Every allowed value within these holds, in any combination."
+        description="Every allowed value within these holds, in any combination; null: not asked."
     )
 
 
