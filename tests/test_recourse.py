@@ -19,12 +19,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import mutations
-from trust_recourse import Recourse, Schema
+from trust_recourse import Feature, Recourse, Schema
 from trust_recourse.cost import Cost
 from trust_recourse.measure import EachRow, Isolation, NearNeighbours
 from trust_recourse.question import Question, Status
 from trust_recourse.result import Result
 from trust_recourse.search.engines import NAMES, Anywhere, Engine
+from trust_recourse.sums import Additive
 from worlds import LINKS, enumerated, machine, paper_machine, person_schema
 
 law = settings(max_examples=60)
@@ -150,6 +151,34 @@ def test_a_point_just_outside_the_radius_loses_and_none_inside_does(model, patie
         assert (recourse.confidences(around) < 0.5).any()
         judged += 1
     assert judged
+
+
+def test_ranges_have_no_end_where_more_is_always_fine():
+    schema = Schema(
+        (
+            Feature("pay", step=100, scale=1000, unit="€"),
+            Feature("debt", "integer", lower=0, scale=10),
+            Feature("grade", "ordinal", values=("low", "mid", "high")),
+            Feature("town", "category", values=("a", "b")),
+        )
+    )
+    model = Additive(
+        schema, [[], [4.0], [0.0, 1.0], []],
+        [[0.0], [2.0, -2.0], [0.0, 0.5, 0.5], [0.0, 3.0]],
+        slopes=[[0.001], [0.0, 0.0], [0.0] * 3, [0.0, 0.0]], base=-5.0,
+    )  # fmt: skip
+    result = Recourse(model, schema, "l1").find(
+        {"pay": 1000, "debt": 6, "grade": "low", "town": "a"}, 0.6, lock=["town"]
+    )
+    assert result.options[0].changes["debt"] == (6, 4)
+    found = {name: (low, high) for name, low, high in result.ranges().itertuples(index=False)}
+    assert found["debt"] == (0, 4)
+    assert found["pay"] == (result.options[0].x["pay"], np.inf)
+    assert result.range_words()["pay"] == f"at least {result.options[0].x['pay']:.0f} €"
+    with pytest.raises(ValueError, match="feature='town'; expected one that option 1 changes"):
+        result.ranges(feature="town")
+    already = Recourse(model, schema, "l1").find(result.options[0].x, 0.6)
+    assert already.ranges().empty
 
 
 def test_noise_is_survived_by_request(model, patients):

@@ -281,7 +281,8 @@ class Question:
         if self.min_radius is not None:
             floor = threshold if self.floor is None else self.floor
             least = "the most of any class" if self.mode == "wins" else f"at {floor:g} or more"
-            words.append(f"kept {least} within a radius of {self.min_radius:g}")
+            between = " (between steps too)" if self.continuous else ""
+            words.append(f"kept {least} within a radius of {self.min_radius:g}{between}")
         if self.plausible is not None:
             words.append("plausible")
         return " and ".join(words)

@@ -52,13 +52,14 @@ class Range(NamedTuple):
 
 
 class Axis(NamedTuple):
-    """The places of one feature: their ends, a code in each, and the one of the answer."""
+    """The places of one feature: their ends, a code and its cell in each, and the answer's."""
 
     feature: int
     scale: float
     least: Floats
     most: Floats
     codes: Floats
+    cells: Cells
     home: int
     whole: bool  # whether every place is a single value
 
@@ -288,7 +289,7 @@ class _Search:
         places: Ints = np.arange(i, j + 1)
         if axis.feature not in self._ended or len(places) < 3:
             return places
-        cells = self.score.grid.cells_in(axis.feature, axis.codes[places])
+        cells = axis.cells[places]
         turns = np.diff(cells) != 0
         return np.asarray(places[np.append(True, turns) | np.append(turns, True)])
 
@@ -307,8 +308,7 @@ class _Search:
         ]
         for axis, places in zip(self.axes, at, strict=True):
             codes = axis.codes[places]
-            cells = self.score.grid.cells_in(axis.feature, codes)
-            columns[axis.feature] = Candidates(codes, cells, np.zeros(len(codes)))
+            columns[axis.feature] = Candidates(codes, axis.cells[places], np.zeros(len(codes)))
         for each in self._follows:
             columns[each.at] = self._every[each.at]
         score = self.score.on(columns)
@@ -361,7 +361,8 @@ class _Search:
         codes = np.where(np.isinf(inner), here, inner)
         codes[home] = here
         whole = single or bool((least == most).all())
-        return Axis(f, feature.scale, least, most, codes, home, whole)
+        cells = self.score.grid.cells_in(f, codes)
+        return Axis(f, feature.scale, least, most, codes, cells, home, whole)
 
     def _along(
         self, f: int, actions: FeatureActions, low: float, high: float
