@@ -144,8 +144,18 @@ def about(key, recourse, x, turn):
     yield f"{key}: band", lambda: told(recourse.find(x, 0.6, mode="band", tolerance=0.04, **FEW))
     dear = [
         ("ways", lambda: told(recourse.find(x, 0.55, n_options=3, **FEW))),
-        ("radius", lambda: told(recourse.find(x, 0.5, min_radius=0.03, **FEW), safety=True)),
-        ("floor", lambda: told(recourse.find(x, 0.6, min_radius=0.02, floor=0.55, **FEW))),
+        (
+            "radius",
+            lambda: told(
+                recourse.find(x, 0.5, min_radius=0.03, continuous=True, **FEW), safety=True
+            ),
+        ),
+        (
+            "floor",
+            lambda: told(
+                recourse.find(x, 0.6, min_radius=0.02, floor=0.55, continuous=True, **FEW)
+            ),
+        ),
         ("furthest", lambda: option_told(recourse.reachable(x, **FEW).furthest)),
         ("stairs", lambda: stairs_told(recourse.frontier(x, resolution=None, **FEW))),
         ("gap", lambda: told(recourse.find(x, 0.6, gap=0.05, **FEW))),
@@ -221,8 +231,10 @@ def told(result, safety=False):
         "options": [option_told(option) for option in result.options],
     }
     if safety and result.options:
-        found["radius"] = [bits(result.radius(0, norm=norm)) for norm in ("linf", "l1", "l2")]
-        kept = result.robustness(0, sigma=0.02, tolerance=1e-3)
+        found["radius"] = [
+            bits(result.radius(0, norm=norm, continuous=True)) for norm in ("linf", "l1", "l2")
+        ]
+        kept = result.robustness(0, sigma=0.02, tolerance=1e-3, continuous=True)
         found["noise"] = [bits(kept.probability), bits(kept.error), bits(kept.copies)]
     return found
 

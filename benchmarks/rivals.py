@@ -33,6 +33,7 @@ from scipy.special import expit
 from experiments.peers import BUILT, SCRIPTS, START_SECONDS, built_of, converse
 from trust_recourse.question import Problem, Target
 from trust_recourse.schema.relations import AtMost
+from trust_recourse.schema.steps import multiple_above, multiple_below
 from trust_recourse.search.exact import Exact
 
 NO_LIMIT = 2**62  # boxes
@@ -251,6 +252,27 @@ class TreeCF:
             return Told(np.asarray(found.x_cf), found.proof == "optimal", bound, spent)
         proved = found.proof == "certified"
         return Told(None, proved, math.inf if proved else 0.0, spent)
+
+    def region(self, x, codes, level, mode):
+        """From where to where its region lets the changed numbers of a row go, and seconds."""
+        from treecf import Freeze, Range
+
+        action_set = self.schema.action_set(x)
+        moved = ~((action_set.own == codes) | (np.isnan(action_set.own) & np.isnan(codes)))
+        limits = [
+            Range(f.name, *(each.destinations(-math.inf, math.inf))) if away else Freeze(f.name)
+            for f, each, away in zip(self.schema, action_set.actions, moved, strict=True)
+        ]
+        explainer = self._under(limits)
+        begun = time.perf_counter()
+        found = explainer.recourse_region(action_set.own, codes, self.target(level), mode=mode)
+        spent = time.perf_counter() - begun
+        ends = {
+            f.name: (multiple_above(f.step, float(a)), multiple_below(f.step, float(b)))
+            for f, a, b, away in zip(self.schema, found.lo, found.hi, moved, strict=True)
+            if away
+        }
+        return ends, spent
 
     def target(self, level):
         """A forest's sum is a probability already."""

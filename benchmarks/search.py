@@ -383,12 +383,12 @@ def radius():
 
 
 def safe_and_cheap(what, recourse, people, paper):
-    safe = partial(by_find, recourse, level=0.85, repeat=3, min_radius=0.05)
+    safe = partial(by_find, recourse, level=0.85, repeat=3, min_radius=0.05, continuous=True)
     plain = partial(by_find, recourse, level=0.85, repeat=3)
     safe(people[0]), plain(people[0])  # compiles
     with_radius, without = [safe(x) for x in people], [plain(x) for x in people]
     options = [result.options[0] for result, _ in with_radius]
-    kept = [result.robustness(0, sigma=0.01) for result, _ in with_radius]
+    kept = [result.robustness(0, sigma=0.01, continuous=True) for result, _ in with_radius]
     least = min(noise.probability - noise.error for noise in kept)
     costs = [option.cost for option in options]
     l2 = sum(costs) / len(costs)

@@ -239,12 +239,12 @@ def radius():
     """The cheapest answer sits on an edge; a safer one has a certified box around it."""
     recourse = asked()
     cheap = recourse.find(APPLICANT, 0.5)
-    safer = recourse.find(APPLICANT, 0.5, min_radius=0.04)
+    safer = recourse.find(APPLICANT, 0.5, min_radius=0.04, continuous=True)
     (ax,) = new_axes((6.4, 4.2))
     mesh = draw_cells(ax, recourse)
     draw_grid(ax, recourse)
     for result, words, offset in ((cheap, "cheapest", (14, 18)), (safer, "safer", (40, -4))):
-        option, certified = result.options[0], result.radius(0)
+        option, certified = result.options[0], result.radius(0, continuous=True)
         width, height = (certified * feature.scale for feature in recourse.schema)
         ax.add_patch(
             Rectangle(

@@ -56,7 +56,7 @@ WAYS = {
     "exact 0.50": {"confidence": 0.5, "engine": "exact"},
     LEAST: {"confidence": LEVEL, "engine": "exact"},
     "exact 0.95": {"confidence": 0.95, "engine": "exact"},
-    CERTIFIED: {"confidence": LEVEL, "engine": "exact", "min_radius": RADIUS},
+    CERTIFIED: {"confidence": LEVEL, "engine": "exact", "min_radius": RADIUS, "continuous": True},
     SEARCHED: {"confidence": LEVEL, "engine": "tpe", "random_state": SEED},
 }
 
@@ -121,7 +121,8 @@ def warm_up(recourse, people):
     """Compiles what is compiled on first use, so that nobody's time has it."""
     for _, x in people.head(1).iterrows():
         for radius in (None, RADIUS):
-            recourse.find(x, LEVEL, min_radius=radius, node_limit=1)
+            asked = {"min_radius": radius, "continuous": radius is not None}
+            recourse.find(x, LEVEL, node_limit=1, **asked)
         recourse.find(x, LEVEL, engine="tpe", n_trials=1)
 
 
@@ -147,7 +148,7 @@ def answer(recourse, x, way, trials, limit):
     if not result.options:
         return told
     option = result.options[0]
-    kept = result.robustness(0, SIGMA, n_copies=50)
+    kept = result.robustness(0, SIGMA, n_copies=50, continuous=True)
     here, there = (recourse.schema.encode(row)[0] for row in (result.factual, option.x))
     return told | {
         "l1": Cost.named("l1").between(recourse.schema.features, here, there),

@@ -90,7 +90,8 @@ def answer(query, link, cost, kind, how, boxes):
     front = Recourse(model, schema, cost=table2.COSTS[cost])
     level = paper.printed(query.data)["confidence"][0]
     result = front.find(
-        query.x, level, engine="exact", min_radius=table2.NARROW, node_limit=boxes
+        query.x, level, engine="exact", min_radius=table2.NARROW, continuous=True,
+        node_limit=boxes,
     )  # fmt: skip
     (status,) = result.status.values()
     found = {"before": front.confidence(query.x), "status": str(status)}

@@ -175,7 +175,13 @@ def measured(ask, x, other, level):
         l2=float(np.linalg.norm(moved)),
         confidence=confidence,
         robustness=copies(
-            ask.confidences, codes, ask.schema, SIGMA, n_copies=COPIES, random_state=SEED
+            ask.confidences,
+            codes,
+            ask.schema,
+            SIGMA,
+            n_copies=COPIES,
+            random_state=SEED,
+            continuous=True,
         ),
         reached=Target(level).met(confidence) and not ask.schema.action_set(x).why_not(codes),
         x=codes.tolist(),
@@ -299,7 +305,7 @@ def by_us(key, group, level, trials):
     if key == "tpe":
         settings = {"engine": "tpe", "n_trials": trials, "random_state": SEED}
     if key == "certified":
-        settings["min_radius"] = RADIUS
+        settings |= {"min_radius": RADIUS, "continuous": True}
     ask = group.recourse.find
     ask(group.queries.iloc[0], level, **settings)
     answers = []

@@ -143,7 +143,7 @@ def _measured(confidences, schema, x, other, seed):
     if other is None:
         return {}
     away = np.abs(other - x.to_numpy(dtype=float))
-    kept = copies(confidences, other, schema, table2.SIGMA, random_state=seed)
+    kept = copies(confidences, other, schema, table2.SIGMA, random_state=seed, continuous=True)
     return {
         "l1": float(away.sum()),
         "l2": float(np.linalg.norm(away)),

@@ -63,7 +63,7 @@ def climb(data, link, number, most, levels, boxes):
                     "l1": float(np.abs(codes - own).sum()),
                     "l2": option.cost,
                     "confidence": option.confidence,
-                    "robustness": result.robustness(0, sigma=SIGMA).probability,
+                    "robustness": result.robustness(0, SIGMA, continuous=True).probability,
                 }
             rows.append(row)
     return rows

@@ -188,7 +188,7 @@ def resolved(rows):
 def _warm(row, query):
     """Compile what is compiled on first use, lest the first person's time hold it."""
     if row.method == "exact":
-        radius = {"min_radius": row.radius} if row.radius else {}
+        radius = {"min_radius": row.radius, "continuous": True} if row.radius else {}
         recourse(row.model, query, row.cost).find(query.x, 0.5, node_limit=1, **radius)
 
 
@@ -208,7 +208,12 @@ def by_find(asked, row, query, seed, effort):
         "wachter": {"engine": "wachter"},
         "spheres": {"engine": "spheres", "random_state": seed},
         "tpe": {"engine": "tpe", "n_trials": effort, "random_state": seed},
-        "exact": {"engine": "exact", "node_limit": effort, "min_radius": row.radius},
+        "exact": {
+            "engine": "exact",
+            "node_limit": effort,
+            "min_radius": row.radius,
+            "continuous": row.radius is not None,
+        },
     }[row.method]
     result = asked.find(query.x, row.asks(query.data), **settings)
     (status,), (calls,) = result.status.values(), result.nodes.values()
@@ -260,11 +265,13 @@ def measured(asked, row, x, other, seed):
         "l1": float(np.abs(codes - own).sum()),
         "l2": float(np.sqrt(((codes - own) ** 2).sum())),
         "confidence": float(confidences(codes[None])[0]),
-        "robustness": copies(confidences, codes, schema, SIGMA, n_copies=COPIES, random_state=seed),
+        "robustness": copies(
+            confidences, codes, schema, SIGMA, n_copies=COPIES, random_state=seed, continuous=True
+        ),
     }
     if row.model == "ann":
         return found
-    kept = noise(asked.score, codes, schema, SIGMA)
+    kept = noise(asked.score, codes, schema, SIGMA, continuous=True)
     return found | {
         "exact_confidence": asked.confidence_of(codes),
         "exact_robustness": kept.probability,

@@ -78,7 +78,10 @@ def options(data, link, most, boxes):
     for query in queries(data, "refused", link, most):
         ask = recourse(link, query)
         told = {"data": data, "link": link, "query": query.row, "fold": query.fold}
-        results = [ask.find(query.x, t, min_radius=r, node_limit=boxes) for t, r in ASKED]
+        results = [
+            ask.find(query.x, t, min_radius=r, continuous=r is not None, node_limit=boxes)
+            for t, r in ASKED
+        ]
         statuses = [str(status) for result in results for status in result.status.values()]
         found.append(
             told | {"level": None, "asked_radius": None, "x": query.x.tolist(), "l2": 0.0,
@@ -89,7 +92,8 @@ def options(data, link, most, boxes):
             asked = told | {"level": level, "asked_radius": radius}
             found += [
                 asked | {"x": option.x.tolist(), "l2": option.cost, "status": str(option.status),
-                         "confidence": option.confidence, "radius": result.radius(i)}
+                         "confidence": option.confidence,
+                         "radius": result.radius(i, continuous=True)}
                 for i, option in enumerate(result.options)
             ]  # fmt: skip
     return found

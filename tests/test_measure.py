@@ -78,6 +78,7 @@ def test_noise_equals_enumeration(which, wanted, sigma, rank, tolerance):
     # a confidence that occurs, so that both sides of the threshold do, and itself to the bit
     threshold = float(np.clip(np.quantile(p, rank, method="nearest"), 1e-3, 1 - 1e-3))
     settled, score = {"threshold": threshold, "tolerance": tolerance}, model.score_of(wanted)
+    settled["continuous"] = True
     found = noise(score, codes, schema, sigma, **settled)
     truth = masses[p >= threshold].sum()
     assert abs(found.probability - truth) <= found.error
@@ -165,6 +166,28 @@ def test_where_nothing_is_loose_the_confidence_is_one(which):
         assert len(set(model.confidence_at(np.array(list(inside), np.int32)))) == 1
 
 
+def test_whole_numbers_and_levels_move_as_a_whole():
+    schema = Schema(
+        (
+            Feature("count", "integer", scale=10),
+            Feature("rate", step=0.1),
+            Feature("grade", "ordinal", values=("a", "b", "c")),
+            Feature("paid", scale=10),
+        )
+    )
+    codes, seen = np.array([2.0, 0.3, 1.0, 2.0]), []
+    copies(lambda rows: seen.append(rows) or np.ones(len(rows)), codes, schema, 0.1, n_copies=4000)
+    (rows,) = seen
+    near = NormalDist(0.0, 1.0).cdf(0.5) - NormalDist(0.0, 1.0).cdf(-0.5)
+    assert (rows[:, 0] == 2.0).mean() == pytest.approx(near, abs=0.03)
+    assert set(rows[:, 0]) < set(map(float, range(-5, 10)))
+    assert {0.2, 0.3, 0.4} <= set(rows[:, 1]) <= {round(0.1 * k, 1) for k in range(-9, 9)}
+    assert set(rows[:, 2]) == {1.0}  # by a tenth of a level: none gets there
+    assert len(set(rows[:, 3])) == 4000
+    copies(lambda rows: seen.append(rows) or np.ones(len(rows)), codes, schema, 2.0)
+    assert set(seen[-1][:, 2]) == {0.0, 1.0, 2.0}
+
+
 def test_missing_values_and_unordered_ones_stay():
     rng = np.random.default_rng(0)
     X = pd.DataFrame(
@@ -177,14 +200,16 @@ def test_missing_values_and_unordered_ones_stay():
     schema = Schema.infer(X, missing={"debt": -9})
     model = paper_machine(6, 10, epochs=5, schema=schema, random_state=0).fit(X, X.debt > 8)
     gone = schema.encode({"debt": -9, "grade": "b", "year": 2000})[0]
+    settled = {"continuous": True}
     p = float(own_confidence(model, 1)(gone[None])[0])
     # with nothing to disturb, however great the noise, the decision is the one it was
     for threshold, keeps in ((p, 1.0), (np.nextafter(p, 1), 0.0)):
-        found = noise(model.score_of(1), gone, schema, 5.0, threshold=threshold)
+        found = noise(model.score_of(1), gone, schema, 5.0, threshold=threshold, **settled)
         assert (found.probability, found.boxes) == (pytest.approx(keeps), 1)
-        assert copies(own_confidence(model, 1), gone, schema, 5.0, threshold=threshold) == keeps
+        asked = own_confidence(model, 1), gone, schema, 5.0
+        assert copies(*asked, threshold=threshold, **settled) == keeps
     seen, codes = [], schema.encode({"debt": 3, "grade": "b", "year": 2000})[0]
-    copies(lambda rows: seen.append(rows) or np.ones(len(rows)), codes, schema, 0.1)
+    copies(lambda rows: seen.append(rows) or np.ones(len(rows)), codes, schema, 0.1, **settled)
     (rows,) = seen
     assert len(set(rows[:, 0])) == 50
     assert set(rows[:, 1]) == {1.0}
@@ -224,7 +249,7 @@ def test_copies_serve_a_black_box_that_reads_tables(mixed):
 
     sure = int(np.argmax(box.predict_proba(X)[:, 1]))
     close = int(np.argmin(np.abs(box.predict_proba(X)[:, 1] - 0.5)))
-    assert copies(confidence, codes[sure], schema, 0.01) == 1.0
+    assert copies(confidence, codes[sure], schema, 0.01, continuous=True) == 1.0
     assert 0.2 < copies(confidence, codes[close], schema, 0.1, n_copies=400) < 0.8
     assert tables[0].children.nunique() == 50  # an integer, made real
     assert tables[0].housing.unique().tolist() == [X.housing[sure]]

@@ -19,12 +19,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import mutations
-from trust_recourse import Recourse, Schema
+from trust_recourse import Feature, Recourse, Schema
 from trust_recourse.cost import Cost
 from trust_recourse.measure import EachRow, Isolation, NearNeighbours
 from trust_recourse.question import Question, Status
 from trust_recourse.result import Result
 from trust_recourse.search.engines import NAMES, Anywhere, Engine
+from trust_recourse.sums import Additive
 from worlds import LINKS, enumerated, machine, paper_machine, person_schema
 
 law = settings(max_examples=60)
@@ -78,7 +79,8 @@ def test_the_radius_is_the_distance_to_the_nearest_loss(seed, link, wanted, norm
     away = distances(recourse, codes, cells[lost])
     order = {"linf": np.inf, "l2": 2, "l1": 1}[norm]
     expected = np.linalg.norm(away, order, axis=1).min() if lost.any() else np.inf
-    assert result.radius(0, norm) == pytest.approx(expected, abs=1e-12)
+    assert result.radius(0, norm, continuous=True) == pytest.approx(expected, abs=1e-12)
+    assert result.radius(0, norm) >= expected - 1e-12  # on steps there is less to be afraid of
 
 
 @law
@@ -89,8 +91,11 @@ def test_the_radius_is_the_distance_to_the_nearest_loss(seed, link, wanted, norm
     radius=st.sampled_from([0.0137, 0.0737, 0.1913]),
     floor=st.sampled_from([None, 0.4, 0.55]),
     relations=st.booleans(),
+    continuous=st.booleans(),
 )
-def test_room_for_noise_equals_enumeration(seed, link, wanted, radius, floor, relations):
+def test_room_for_noise_equals_enumeration(
+    seed, link, wanted, radius, floor, relations, continuous
+):
     model, X, rng = machine(seed, link)
     schema = person_schema(model, rng, relations)
     recourse = Recourse(model, schema, "l1", wanted=wanted)
@@ -102,14 +107,18 @@ def test_room_for_noise_equals_enumeration(seed, link, wanted, radius, floor, re
         list(itertools.product(*map(range, model._literals.grid.sizes))), np.int32
     ))  # fmt: skip
     kept = (yes if wanted == 1 else np.where(yes == 0.5, np.nextafter(0.5, 0), 1 - yes)) >= least
-    action_set = np.array([radius * f.scale if f.kind in NUMERIC else 0.0 for f in schema])
-    low, high = model.cells_of(codes - action_set), model.cells_of(codes + action_set)
+    room = np.array([radius * f.scale if f.kind in NUMERIC else 0.0 for f in schema])
+    if not continuous:  # as many steps as there are in it
+        room = np.array(
+            [r // f.step * f.step if r else r for r, f in zip(room, schema, strict=True)]
+        )
+    low, high = (model.cells_of((codes + way * room).round(9)) for way in (-1, 1))
     held = np.array([
         kept[((cells >= a) & (cells <= b)).all(axis=1)].all()
         for a, b in zip(low, high, strict=True)
     ])  # fmt: skip
     good = held & (p >= level - 1e-9)
-    result = recourse.find(x, level, min_radius=radius, floor=floor)
+    result = recourse.find(x, level, min_radius=radius, floor=floor, continuous=continuous)
     (status,) = result.status.values()
     if not good.any():
         assert status is Status.INFEASIBLE
@@ -117,7 +126,7 @@ def test_room_for_noise_equals_enumeration(seed, link, wanted, radius, floor, re
     assert status is Status.OPTIMAL
     assert result.options[0].cost == pytest.approx(costs[good].min(), abs=1e-9)
     if floor is None:
-        assert result.radius(0) >= radius - 1e-9
+        assert result.radius(0, continuous=continuous) >= radius - 1e-9
 
 
 def test_a_point_just_outside_the_radius_loses_and_none_inside_does(model, patients):
@@ -125,8 +134,8 @@ def test_a_point_just_outside_the_radius_loses_and_none_inside_does(model, patie
     recourse = Recourse(model)
     judged = 0
     for _, x in X[model.predict(X) == 0].head(4).iterrows():
-        result = recourse.find(x, 0.6, min_radius=0.02)
-        radius = result.radius(0)
+        result = recourse.find(x, 0.6, min_radius=0.02, continuous=True)
+        radius = result.radius(0, continuous=True)
         assert radius >= 0.02
         if not np.isfinite(radius):
             continue
@@ -142,6 +151,34 @@ def test_a_point_just_outside_the_radius_loses_and_none_inside_does(model, patie
         assert (recourse.confidences(around) < 0.5).any()
         judged += 1
     assert judged
+
+
+def test_ranges_have_no_end_where_more_is_always_fine():
+    schema = Schema(
+        (
+            Feature("pay", step=100, scale=1000, unit="€"),
+            Feature("debt", "integer", lower=0, scale=10),
+            Feature("grade", "ordinal", values=("low", "mid", "high")),
+            Feature("town", "category", values=("a", "b")),
+        )
+    )
+    model = Additive(
+        schema, [[], [4.0], [0.0, 1.0], []],
+        [[0.0], [2.0, -2.0], [0.0, 0.5, 0.5], [0.0, 3.0]],
+        slopes=[[0.001], [0.0, 0.0], [0.0] * 3, [0.0, 0.0]], base=-5.0,
+    )  # fmt: skip
+    result = Recourse(model, schema, "l1").find(
+        {"pay": 1000, "debt": 6, "grade": "low", "town": "a"}, 0.6, lock=["town"]
+    )
+    assert result.options[0].changes["debt"] == (6, 4)
+    found = {name: (low, high) for name, low, high in result.ranges().itertuples(index=False)}
+    assert found["debt"] == (0, 4)
+    assert found["pay"] == (result.options[0].x["pay"], np.inf)
+    assert result.range_words()["pay"] == f"at least {result.options[0].x['pay']:.0f} €"
+    with pytest.raises(ValueError, match="feature='town'; expected one that option 1 changes"):
+        result.ranges(feature="town")
+    already = Recourse(model, schema, "l1").find(result.options[0].x, 0.6)
+    assert already.ranges().empty
 
 
 def test_noise_is_survived_by_request(model, patients):

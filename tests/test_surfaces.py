@@ -38,8 +38,9 @@ ASKED = [  # together they have every part of a question, each where it tells
     {"max_changes": 1, "confidence": (0.7,)},
     {"n_options": 3, "confidence": (0.75,)},
     {"n_options": 2, "min_distance": 0.2, "confidence": (0.6,)},
-    {"min_radius": 0.02, "confidence": (0.6,)},
+    {"min_radius": 0.05, "confidence": (0.6,)},
     {"min_radius": 0.02, "floor": 0.58, "confidence": (0.6,)},
+    {"min_radius": 0.02, "continuous": True, "confidence": (0.6,)},
     {"plausible": NearNeighbours(KNOWN), "confidence": (0.6,)},
     {"gap": 0.8, "confidence": (0.7,)},
     {"node_limit": 2, "confidence": (0.7,)},
@@ -112,7 +113,7 @@ def line_of(asked, place):
     if "plausible" in told:
         words += ["--like", str(place / "known.csv")]
     for name, value in told.items():
-        words += [f"--{name.replace('_', '-')}", str(value)]
+        words += [f"--{name.replace('_', '-')}", *([] if value is True else [str(value)])]
     return words
 
 

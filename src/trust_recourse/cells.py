@@ -547,7 +547,7 @@ class Wish(NamedTuple):
     most: float
     rising: bool
     accept: Callable[[Floats], bool] | None
-    room: tuple[float, float] | None = None  # a radius, and the least confidence all around
+    room: tuple[Floats, float] | None = None  # see `Score.worst`; the least confidence all around
 
 
 # ---------------------------------------------------------------- the score
@@ -566,6 +566,7 @@ class Score(ABC):
     kernel: Kernel
     rises: bool = True
     lists: bool = False  # whether values are told apart that lie in one cell, see `listed`
+    straight: bool = True  # whether of such values those at the ends of a cell have the most, too
 
     @property
     def sloped(self) -> Collection[int]:
@@ -650,28 +651,50 @@ class Score(ABC):
         del features, condition, incumbent, related, accept, deadline
         return None
 
-    def worst(self, features: Sequence[Candidates], schema: Schema, radius: float) -> Score | None:
-        """The least confidence within a radius, on the cells of listed values.
+    def on(self, features: Sequence[Candidates]) -> Score | None:
+        """The same confidence of these values alone, each in a cell of its own, in their order.
 
-        None where the score lists none: cells, and bounds on them, tell this and what follows.
+        None where the score lists none: cells tell it, and bounds on them what follows here.
         """
-        del features, schema, radius
+        del features
         return None
 
-    def worst_at(self, schema: Schema, codes: Floats, radius: float) -> float:
-        """The least confidence within a radius of a row of codes, where `worst` says something."""
+    def endless(self, f: int, up: bool) -> bool:
+        """Whether confidence never falls beyond a feature's last edge, or below its first."""
+        del f, up
+        return True
+
+    def worst(self, features: Sequence[Candidates], rooms: Floats) -> Score | None:
+        """The least confidence around listed values, on their cells; None: see `on`.
+
+        `rooms` is how far each feature may move, see `Schema.rooms`.
+        """
+        del features, rooms
+        return None
+
+    def worst_at(self, codes: Floats, rooms: Floats) -> float:
+        """The least confidence around a row of codes, where `worst` says something."""
         raise NotImplementedError
 
-    def radius(self, schema: Schema, codes: Floats, threshold: float, norm: str) -> float | None:
-        """The distance to the nearest confidence below a threshold; None: see `worst`."""
-        del schema, codes, threshold, norm
+    def radius(
+        self, schema: Schema, codes: Floats, threshold: float, norm: str, steps: Floats
+    ) -> float | None:
+        """The distance to the nearest confidence below a threshold; None: see `on`.
+
+        `steps` is by what multiples each feature moves: by any number if it is 0, and not at all
+        if it is NaN, see `Schema.steps`.
+        """
+        del schema, codes, threshold, norm, steps
         return None
 
     def noise(
-        self, codes: Floats, deviation: Floats, threshold: float, tolerance: float
+        self, codes: Floats, deviation: Floats, threshold: float, tolerance: float, steps: Floats
     ) -> tuple[float, float] | None:
-        """The probability that Gaussian noise keeps a threshold, and its error; None likewise."""
-        del codes, deviation, threshold, tolerance
+        """The probability that noise keeps a threshold, and its error; None likewise.
+
+        The noise is Gaussian, to the nearest multiple of each step.
+        """
+        del codes, deviation, threshold, tolerance, steps
         return None
 
     def bounds(self, first: Ints, last: Ints) -> tuple[Floats, Floats, Floats]:

@@ -1,10 +1,13 @@
 """Functions of an answer: does it survive noise, and is it like the people the model has seen.
 
-**Noise.** Every number x'_f is disturbed by N(0, (σ · scale_f)²), independently, continuous and
-unclipped, immutable ones too; categories, ordinals, booleans and missing values stay. The decision
-is kept where the confidence of the wanted class, as `predict_proba` gives it, is at least the
-threshold. `noise` computes the probability of that on a model with cells, up to an error it
-states; `copies` estimates it from noisy copies, for any model.
+**Noise.** Every x'_f is disturbed by N(0, (σ · scale_f)²), independently and unclipped, immutable
+ones too, to the nearest multiple of its step: a count of 2 becomes 1 or 3, and never 2.1. A number
+without a step moves by anything, an ordinal by its levels, as far as there are any; categories,
+booleans and missing values stay. If the noise is **continuous**, as in the paper, numbers and
+integers move by fractions of their steps too, and ordinals stay. The decision is kept where the
+confidence of the wanted class, as `predict_proba` gives it, is at least the threshold. `noise`
+computes the probability of that on a model with cells, up to an error it states; `copies` estimates
+it from noisy copies, for any model.
 
 **Plausibility.** A test is any function of a table, rows in the data's own values, that says for
 each row whether it is plausible: `NearNeighbours`, `Isolation`, a function of one row in `EachRow`,
@@ -32,8 +35,9 @@ from numpy.typing import NDArray
 from trust_recourse import cancel
 from trust_recourse.cells import Floats, Grid, Ints, Score
 from trust_recourse.question import Plausible
-from trust_recourse.schema import Schema
+from trust_recourse.schema import Feature, Schema
 from trust_recourse.schema.scalars import plain
+from trust_recourse.schema.steps import moved, steps_to
 from trust_recourse.vocabulary import PlausibleBy
 
 Confidence: TypeAlias = Callable[[Floats], Floats]  # rows of codes → the wanted class's confidence
@@ -65,6 +69,7 @@ def noise(
     threshold: float = 0.5,
     tolerance: float = 1e-4,
     max_boxes: int = 100_000,
+    continuous: bool = False,
 ) -> Noise:
     """The probability that x' keeps its decision under noise of σ, in units of each scale.
 
@@ -81,14 +86,15 @@ def noise(
     >>> kept.probability > 0.9, kept.error <= 1e-4
     (True, True)
     """
-    deviation = _deviations(codes, schema, sigma)
+    steps = schema.steps(continuous)
+    deviation = _deviations(codes, schema, sigma, steps)
     _check_threshold(threshold)
     if not _is_number(tolerance) or not 0 <= tolerance < 1:
         raise ValueError(f"tolerance={tolerance!r}; expected a number from 0 to below 1")
     _check_count("max_boxes", max_boxes)
-    if (known := score.noise(codes, deviation, threshold, tolerance)) is not None:
+    if (known := score.noise(codes, deviation, threshold, tolerance, steps)) is not None:
         return Noise(*known, 1)
-    spread = _spreads(score.grid, codes, deviation, tolerance / (2 * len(codes)))
+    spread = _spreads(score.grid, schema, codes, deviation, steps, tolerance / (2 * len(codes)))
     split = _Splitting(score, spread, threshold)
     while split.error > tolerance and split.heap and split.boxes + 2 <= max_boxes:
         cancel.check()
@@ -106,11 +112,12 @@ def copies(
     threshold: float = 0.5,
     n_copies: int = 50,
     random_state: int | np.random.Generator = 0,
+    continuous: bool = False,
 ) -> float:
     """The paper's estimate: the fraction of noisy copies of x' that keep the decision.
 
-    `confidence` takes rows of codes to the wanted class's confidence. Noise makes an integer a real
-    number, so a model that wants a table gets it from `noisy_table`.
+    `confidence` takes rows of codes to the wanted class's confidence. Continuous noise makes an
+    integer a real number, so a model that wants a table gets it from `noisy_table`.
 
     >>> from trust_recourse.schema import Feature
     >>> schema = Schema((Feature("age", "integer", scale=50), Feature("owner", "boolean")))
@@ -120,11 +127,16 @@ def copies(
     >>> copies(confidence, np.array([40.0, 1.0]), schema, sigma=0.01)
     1.0
     """
-    deviation = _deviations(codes, schema, sigma)
+    steps = schema.steps(continuous)
+    deviation = _deviations(codes, schema, sigma, steps)
     _check_threshold(threshold)
     _check_count("n_copies", n_copies)
     rng = np.random.default_rng(random_state)
-    rows = codes + deviation * rng.standard_normal((n_copies, len(codes)))
+    drawn = deviation * rng.standard_normal((n_copies, len(codes)))
+    rows = codes + drawn
+    for f in np.flatnonzero((steps > 0) & (deviation > 0)).tolist():
+        counts = np.clip(np.rint(drawn[:, f] / steps[f]), *schema[f].reach(float(codes[f])))
+        rows[:, f] = moved(np.full(n_copies, codes[f]), float(steps[f]), counts)
     found = np.asarray(confidence(rows), dtype=np.float64)
     if found.shape != (n_copies,) or np.isnan(found).any():
         raise ValueError(
@@ -208,11 +220,17 @@ class _Splitting:
             heapq.heappush(self.heap, _Box(-mass[i], next(self.order), first[i], last[i], split[i]))
 
 
-def _spreads(grid: Grid, codes: Floats, deviation: Floats, negligible: float) -> list[_Spread]:
+def _spreads(
+    grid: Grid, schema: Schema, codes: Floats, deviation: Floats, steps: Floats, negligible: float
+) -> list[_Spread]:
     """The cells that noise takes each feature to, less negligible ones at either end."""
     reached = [
-        _cells_reached(edges, code, each, negligible) if each > 0 else ([code], [0.0, 1.0])
-        for edges, code, each in zip(grid.edges, codes, deviation, strict=True)
+        _cells_reached(edges, _before(edges, feature, code, step), code, each, negligible)
+        if each > 0
+        else ([code], [0.0, 1.0])
+        for feature, edges, code, each, step in zip(
+            schema, grid.edges, codes.tolist(), deviation.tolist(), steps.tolist(), strict=True
+        )
     ]
     sizes = [len(values) for values, _ in reached]
     feature = np.repeat(np.arange(len(codes)), sizes)
@@ -225,22 +243,32 @@ def _spreads(grid: Grid, codes: Floats, deviation: Floats, negligible: float) ->
     ]
 
 
+def _before(edges: Floats, feature: Feature, code: float, step: float) -> Floats:
+    """How far noise goes from a code before it leads beyond each edge: on steps, half a step on."""
+    if step == 0.0:
+        return edges - code
+    counts = steps_to(code, step, edges)
+    least, most = feature.reach(code)
+    away = np.where(counts < least, -math.inf, (counts + 0.5) * step)
+    return np.where(counts >= most, math.inf, away)
+
+
 def _cells_reached(
-    edges: Floats, code: float, deviation: float, negligible: float
+    edges: Floats, away: Floats, code: float, deviation: float, negligible: float
 ) -> tuple[list[float], list[float]]:
     """A value in each cell that noise may reach, and the probabilities before and after each."""
     if not len(edges):
         return [code], [0.0, 1.0]
     # Cells are (t_i, t_{i+1}], so each threshold lies in the cell that it ends.
     values = [*edges.tolist(), math.nextafter(edges[-1], math.inf)]
-    z = (edges - code) / (deviation * math.sqrt(2.0))
+    z = away / (deviation * math.sqrt(2.0))
     before = [0.0, *(0.5 * math.erfc(-each) for each in z.tolist()), 1.0]
     a = bisect.bisect_right(before, negligible, 1, len(values)) - 1
     b = max(bisect.bisect_left(before, 1.0 - negligible, 1, len(values)), a + 1)
     return values[a:b], before[a : b + 1]
 
 
-def _deviations(codes: Floats, schema: Schema, sigma: float) -> Floats:
+def _deviations(codes: Floats, schema: Schema, sigma: float, steps: Floats) -> Floats:
     """The standard deviation of the noise on each feature; 0 where a value stays."""
     if not _is_number(sigma) or not 0 < sigma < math.inf:
         raise ValueError(f"sigma={sigma!r}; expected a number above 0, such as 0.01")
@@ -249,11 +277,11 @@ def _deviations(codes: Floats, schema: Schema, sigma: float) -> Floats:
             f"codes of shape {np.shape(codes)}; expected one row of {len(schema)} numbers, such as "
             "schema.encode(x)[0]"
         )
-    numeric = np.array([feature.kind in ("number", "integer") for feature in schema])
+    moves = ~np.isnan(steps) & ~np.isnan(codes)
     scale = np.array([feature.scale for feature in schema])
     with np.errstate(over="ignore", under="ignore"):
-        deviation = np.where(numeric & ~np.isnan(codes), sigma * scale, 0.0)
-    if not ((deviation < math.inf) & ((deviation > 0) | ~numeric | np.isnan(codes))).all():
+        deviation = np.where(moves, sigma * scale, 0.0)
+    if not ((deviation < math.inf) & ((deviation > 0) | ~moves)).all():
         given = f"sigma={sigma!r} with scales from {scale.min():g} to {scale.max():g}"
         raise ValueError(f"{given}: expected noise that can be counted with")
     return deviation

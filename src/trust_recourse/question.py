@@ -193,6 +193,7 @@ class Question:
     random_state: int = 0
     decision_threshold: float | None = None
     max_changes: int | None = None
+    continuous: bool = False
 
     def __post_init__(self) -> None:
         given = self.confidence
@@ -226,6 +227,10 @@ class Question:
         _expect(self, "random_state", "a whole number from 0 up", (-1, 2**32), whole=True)
         if self.floor is not None and self.min_radius is None:
             raise ValueError(f"floor={self.floor!r} without min_radius; give min_radius=0.05, say")
+        if not isinstance(self.continuous, bool):
+            raise ValueError(f"continuous={self.continuous!r}; expected True or False")
+        if self.continuous and self.min_radius is None:
+            raise ValueError("continuous=True without min_radius; give min_radius=0.05, say")
         if self.floor is not None and self.mode == "wins":
             raise ValueError(
                 f"floor={self.floor!r} with mode='wins': within its radius the class is to keep "
@@ -276,7 +281,8 @@ class Question:
         if self.min_radius is not None:
             floor = threshold if self.floor is None else self.floor
             least = "the most of any class" if self.mode == "wins" else f"at {floor:g} or more"
-            words.append(f"kept {least} within a radius of {self.min_radius:g}")
+            between = " (between steps too)" if self.continuous else ""
+            words.append(f"kept {least} within a radius of {self.min_radius:g}{between}")
         if self.plausible is not None:
             words.append("plausible")
         return " and ".join(words)

@@ -240,6 +240,7 @@ class Recourse:
         plausible: Plausible | None = None,
         min_radius: float | None = None,
         floor: float | None = None,
+        continuous: bool = False,
         gap: float = 0.0,
         node_limit: int | None = None,
         time_limit: float | None = None,
@@ -274,7 +275,10 @@ class Recourse:
             in the order of cost. A dearer point of a cell whose cheapest one fails is not looked
             at, so what passes first is not proved to be the cheapest that would.
         min_radius, floor : ask that confidence stays at least the floor (the decision threshold, if
-            None) on the whole box of this radius around the answer, in scaled units.
+            None) on the whole box of this radius around the answer, in scaled units; its ends are
+            the last values within it on each feature's steps.
+        continuous : whether the box goes on to the radius itself between the steps, of whole
+            numbers too, as in the paper; ordinals then stay.
         gap : end with an answer that costs at most this share more than the least; 0.01 is 1 %.
         node_limit, time_limit : end the search after so many boxes, or seconds, per confidence;
             the best answer so far is then given as "feasible", with what it may be above the least.
@@ -295,7 +299,7 @@ class Recourse:
         question = made(
             levels, mode, tolerance, cost, lock, limits or {}, n_options, min_distance,
             min_radius, floor, plausible, gap, node_limit, time_limit, engine, n_trials,
-            random_state, decision_threshold, max_changes,
+            random_state, decision_threshold, max_changes, continuous,
         )  # fmt: skip
         return self.ask(x, question, certify=certify, verbose=verbose)
 
@@ -814,7 +818,7 @@ class Recourse:
             return None
         decided = self.decision(target).confidence
         floor = decided if question.floor is None else question.floor
-        return Robust(float(question.min_radius), float(floor))
+        return Robust(float(question.min_radius), float(floor), question.continuous)
 
     def _answers(
         self, problem: Problem, question: Question, now: float, tried: Mapping[Target, list[Point]]

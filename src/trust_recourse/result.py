@@ -43,7 +43,9 @@ from trust_recourse.question import (
 )
 from trust_recourse.schema.scalars import plain
 from trust_recourse.search.exact import Exact, Norm, Traced, radius
+from trust_recourse.search.ranges import ORDERED, Range, ranges
 from trust_recourse.softmax import Lead, told_shares
+from trust_recourse.wording import some
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -124,13 +126,17 @@ class Result:
 
     # ------------------------------------------------------------ how safe, how far, how proved
 
-    def radius(self, option: int = 0, norm: Norm = "linf") -> float:
+    def radius(self, option: int = 0, norm: Norm = "linf", *, continuous: bool = False) -> float:
         """The certified distance from an option to the nearest loss of the decision.
 
-        In scaled units. Strictly within it no change of numbers, immutable ones too, loses the
-        decision; it is 0 where the option sits on the edge of a cell beyond which it is lost. Of a
-        question by mode "wins" the decision is that the class wins. Whole numbers are moved by
-        fractions, too, so where there are some it may be less than it could.
+        In scaled units. Strictly within it no change of numbers, integers and ordinals, immutable
+        ones too, loses the decision; they move by their steps, so of a count of 2 the nearest
+        values are 1 and 3. Of a question by mode "wins" the decision is that the class wins. Where
+        a model has slopes it may be less than it could by "l1" and "l2", and of several classes.
+
+        If it is continuous, as in the paper, numbers move by fractions of their steps too, and
+        ordinals stay: then it is 0 where the option sits on the edge of a cell beyond which the
+        decision is lost.
         """
         recourse = self.recourse
         recourse._need_cells("radius")
@@ -138,7 +144,7 @@ class Result:
             raise ValueError(f"norm={norm!r}; expected 'linf', 'l2' or 'l1'")
         codes, decision = self._option(option).codes, self.decision
         score = recourse.score_for(decision)
-        return radius(score, recourse.schema, codes, decision.confidence, norm)
+        return radius(score, recourse.schema, codes, decision.confidence, norm, continuous)
 
     def robustness(
         self,
@@ -148,26 +154,87 @@ class Result:
         tolerance: float = 1e-4,
         n_copies: int = 50,
         random_state: int = 0,
+        continuous: bool = False,
     ) -> Robustness:
-        """The probability that Gaussian noise on every number keeps the decision.
+        """The probability that Gaussian noise keeps the decision.
 
-        `sigma` is in scaled units; whole numbers are moved by fractions, too. The probability is
-        exact up to the error it states, at most the tolerance unless the search for it grows too
-        long; the copies are the paper's estimate.
+        `sigma` is in scaled units. It is the noise of every number, integer and ordinal, to the
+        nearest of its steps; if it is continuous, as in the paper, numbers and integers move by
+        fractions too, and ordinals stay. The probability is exact up to the error it states, at
+        most the tolerance unless the search for it grows too long; the copies are the paper's
+        estimate.
         """
         recourse, decision = self.recourse, self.decision
         codes = self._option(option).codes
         estimate = copies(
             lambda rows: recourse.judged(rows, decision), codes, recourse.schema, sigma,
             threshold=decision.confidence, n_copies=n_copies, random_state=random_state,
+            continuous=continuous,
         )  # fmt: skip
         if not recourse.exact:
             return Robustness(None, None, estimate)
         found = noise(
             recourse.score_for(decision), codes, recourse.schema, sigma,
-            threshold=decision.confidence, tolerance=tolerance,
+            threshold=decision.confidence, tolerance=tolerance, continuous=continuous,
         )  # fmt: skip
         return Robustness(found.probability, found.error, estimate)
+
+    def ranges(self, option: int = 0, feature: str | None = None) -> pd.DataFrame:
+        """From where to where the values of an option may go: on all of it what was asked holds.
+
+        One row for each feature that the option changes; infinite is no end, and a value that has
+        no order stays. Every combination of allowed values within the ranges, those on a feature's
+        steps, is an allowed change (its bounds, direction, greatest and least change, and every
+        relation hold) whose confidence meets the option's target. What the option leaves alone
+        stays, and columns that follow from others are what the values make them. A test of
+        plausibility and min_radius are not asked of it.
+
+        By default the least width, in units of the scales, is the greatest that any such box
+        around the option has; or it is the widest in a feature that is named. Then no end can be
+        moved to the next allowed value beside the others.
+
+        >>> from trust_recourse import PTMClassifier, Recourse, Schema, haberman
+        >>> X, y = haberman()
+        >>> model = PTMClassifier(epochs=30, random_state=0).fit(X, y)
+        >>> schema = Schema.infer(X).lock("age", "year").update("nodes", direction="decrease")
+        >>> result = Recourse(model, schema).find({"age": 60, "year": 62, "nodes": 30}, 0.7)
+        >>> result.ranges()
+          feature  low  high
+        0   nodes    0     2
+        """
+        schema = self.recourse.schema
+        found = [
+            (schema[each.feature].name, *(self._value(each.feature, end) for end in each[1:]))
+            for each in self._ranges(option, feature)
+        ]
+        return pd.DataFrame(found, columns=["feature", "low", "high"])
+
+    def range_words(self, option: int = 0) -> dict[str, str]:
+        """The ranges of an option in words, by feature."""
+        rows = self.ranges(option).itertuples(index=False)
+        return {name: self.recourse.schema[name].span(low, high) for name, low, high in rows}
+
+    def _ranges(self, at: int, feature: str | None) -> list[Range]:
+        recourse, option = self.recourse, self._option(at)
+        recourse._need_cells("ranges")
+        name = None if feature is None else recourse.schema.name_of(feature)
+        if name is not None and not (
+            name in option.changes and recourse.schema[name].kind in ORDERED
+            and not recourse.schema[name].derived
+        ):  # fmt: skip
+            known = some([n for n in option.changes if recourse.schema[n].kind in ORDERED])
+            raise ValueError(
+                f"feature={feature!r}; expected one that {option_name(at)} changes and whose "
+                f"values have an order: {known or 'there is none'}"
+            )
+        return ranges(
+            recourse.score_for(option.target), recourse.schema.action_set(self.factual),
+            recourse.cost, option.target, option.codes,
+            None if name is None else recourse.schema.position(name),
+        )  # fmt: skip
+
+    def _value(self, f: int, code: float) -> Any:
+        return code if math.isinf(code) else self.recourse.schema[f].value_of(code)
 
     @cached_property
     def max_confidence(self) -> Reach:

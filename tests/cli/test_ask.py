@@ -620,9 +620,16 @@ def test_an_answer_is_that_of_the_library(who, recourse):
         }
         assert found["radius"] == result.radius(at)
         assert found["kept_under_noise"] == result.robustness(at).probability
-    done = ask(f"find {who} {asked}")
+        assert found["ranges"] is None
+    wide = told(f"find {who} {asked} --ranges")["options"]
+    for at, found in enumerate(wide):
+        rows = result.ranges(at).itertuples(index=False)
+        assert found["ranges"] == {name: {"low": low, "high": high} for name, low, high in rows}
+    done = ask(f"find {who} {asked} --ranges")
     assert done.exit_code == 0
     words = flat(done.stdout)
+    for name, span in result.range_words(1).items():
+        assert f"{name} {span}" in words.partition("Option 2 holds for every allowed value of")[2]
     assert "age 34, year 58, nodes 30" in words
     assert f"refused: confidence {floored(result.confidence)} in the class 1" in words
     for option in result.options:

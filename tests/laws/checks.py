@@ -26,6 +26,7 @@ from laws.enumeration import (
     table,
 )
 from laws.questions import Case, a_place, a_target, chance, one_of, some_cases
+from laws.ranges import check_ranges, check_ranges_of_winners
 from mutations import mutated
 from trust_recourse import Certificate, CertificateError, Recourse, verify
 from trust_recourse.certificate import asked, fingerprint, why_not
@@ -125,6 +126,10 @@ def _judge(case: Case, rng: np.random.Generator, findings: Findings, more: Any) 
         asked = [_find, _find, _find, _limited, _frontier, _reachable, *more]
         for k in rng.permutation(len(asked)).tolist():
             asked[k](court)
+        court = Court(case, recourse, rng.spawn(1)[0], findings)
+        check_ranges(court)
+        if len(case.model.classes_) > 2:
+            check_ranges_of_winners(court)
     except Exception:
         findings.broken.append("".join(traceback.format_exc()))
 

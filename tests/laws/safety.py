@@ -11,8 +11,8 @@ from statistics import NormalDist
 import numpy as np
 
 from laws.checks import is_tied
-from laws.enumeration import MOST, met, numeric, said, table
-from laws.questions import one_of
+from laws.enumeration import MOST, meant, met, numeric, said, table
+from laws.questions import chance, one_of
 from trust_recourse.question import Status
 
 NEAR = 1e-9
@@ -47,22 +47,57 @@ class Around:
             return self.confidence.shape[f] - 1
         return int(code if self.ends[f] is None else self.ends[f][1:-1].searchsorted(code))
 
-    def moved(self, f, code):
-        """Whether noise moves a feature, and the first and the last end of each of its cells."""
-        if self.ends[f] is None or math.isnan(code):
+    def reached(self, f, code, continuous):
+        """Where noise leads from a code: for each cell how far away it is, and from where to where.
+
+        None if it stays. On steps a cell is where a whole number of them leads.
+        """
+        feature = self.features[f]
+        if math.isnan(code) or (self.ends[f] is None and (feature.kind != "ordinal" or continuous)):
             return None
-        return self.ends[f][:-1], self.ends[f][1:]
-
-    def known(self, codes):
-        """Confidence on the cells that noise may reach, axes of other features left out."""
-        picked = tuple(
-            self.cell(f, code) if (ends := self.moved(f, code)) is None else slice(len(ends[0]))
-            for f, code in enumerate(codes.tolist())
+        if self.ends[f] is None:
+            return self._levels(f, code)
+        low, high = self.ends[f][:-1], self.ends[f][1:]
+        if continuous or feature.step is None:
+            away = np.maximum(np.maximum(low - code, code - high), 0.0)
+            return away / feature.scale, low - code, high - code
+        first, last = (
+            np.array([steps_to(code, feature.step, end) for end in ends]) for ends in (low, high)
         )
-        return self.confidence[picked]
+        nearest = np.where(first >= 0, first + 1, np.where(last < 0, -last, 0.0))
+        away = np.where(first < last, nearest * feature.step / feature.scale, math.inf)
+        return away, (first + 0.5) * feature.step, (last + 0.5) * feature.step
 
-    def noisy(self, codes):
-        return [(f, code) for f, code in enumerate(codes.tolist()) if self.moved(f, code)]
+    def _levels(self, f, code):
+        """The same of an ordinal, which has no other values than its levels."""
+        feature, step = self.features[f], self.features[f].step or 1.0
+        counts = (np.arange(float(len(feature.values))) - code) / step
+        there = counts == np.rint(counts)
+        low = np.where(counts == counts[there].min(), -math.inf, (counts - 0.5) * step)
+        high = np.where(counts == counts[there].max(), math.inf, (counts + 0.5) * step)
+        away = np.where(there, np.abs(counts) * step / feature.scale, math.inf)
+        return away, np.where(there, low, 0.0), np.where(there, high, 0.0)
+
+    def around(self, codes, continuous):
+        """What is reached of each feature that moves, and confidence there; others left out."""
+        each = [self.reached(f, code, continuous) for f, code in enumerate(codes.tolist())]
+        picked = tuple(
+            self.cell(f, codes[f]) if of is None else slice(len(of[0])) for f, of in enumerate(each)
+        )
+        return [(f, of) for f, of in enumerate(each) if of is not None], self.confidence[picked]
+
+
+def steps_to(code, step, end):
+    """How many steps lead to the last value that is no more than an end."""
+    if math.isinf(end):
+        return end
+    start, stride = meant(code), meant(step)
+    k = (Fraction(end) - start) // stride
+    while float(start + (k + 1) * stride) <= end:
+        k += 1
+    while float(start + k * stride) > end:
+        k -= 1
+    return float(k)
 
 
 def _one_in_each(feature, ends):
@@ -104,38 +139,37 @@ def _said_to_win(schema, model, codes, wanted):
 
 
 def _check_noise(court, around, result, threshold) -> None:
-    codes = court.codes(result.options[0].x)
-    lost = around.known(codes) < threshold
-    away = []
-    for f, code in around.noisy(codes):
-        low, high = around.moved(f, code)
-        away.append(np.maximum(np.maximum(low - code, code - high), 0.0) / around.features[f].scale)
+    codes, continuous = court.codes(result.options[0].x), chance(court.rng, 0.4)
+    moved, confidence = around.around(codes, continuous)
+    lost = confidence < threshold
     for norm, outer, power in (
         ("linf", np.maximum.outer, 1), ("l1", np.add.outer, 1), ("l2", np.add.outer, 2)
     ):  # fmt: skip
-        far = reduce(outer, [each**power for each in away], np.zeros(()))
-        least = float(far[lost].min()) ** (1 / power) if lost.any() else math.inf
-        told = result.radius(norm=norm)
+        far = reduce(outer, [away**power for _, (away, *_) in moved], np.zeros(()))
+        least = float(far[lost].min(initial=math.inf)) ** (1 / power)
+        told = result.radius(norm=norm, continuous=continuous)
         alike = math.isclose(told, least, rel_tol=NEAR) or told == least
-        court.law(alike, f"radius {norm}: {told!r}, by enumeration {least!r}")
-    court.count("radii that end somewhere", lost.any())
-    _check_robustness(court, around, result, codes, ~lost)
+        court.law(alike, f"radius {norm}, {continuous}: {told!r}, by enumeration {least!r}")
+    court.count("radii that end somewhere", least < math.inf)
+    court.count("radii on steps", least < math.inf and not continuous)
+    _check_robustness(court, around, result, moved, ~lost, continuous)
 
 
-def _check_robustness(court, around, result, codes, kept) -> None:
+def _check_robustness(court, around, result, moved, kept, continuous) -> None:
     sigma = one_of(court.rng, 0.01, 0.1, 1.0)
     weight = np.ones(())
-    for f, code in around.noisy(codes):
-        spread = NormalDist(code, sigma * around.features[f].scale)
-        low, high = (
+    for f, (_, low, high) in moved:
+        spread = NormalDist(0.0, sigma * around.features[f].scale)
+        before, after = (
             np.array([spread.cdf(end) if math.isfinite(end) else float(end > 0) for end in ends])
-            for ends in around.moved(f, code)
+            for ends in (low, high)
         )
-        weight = np.multiply.outer(weight, high - low)
+        weight = np.multiply.outer(weight, after - before)
+    court.law(abs(weight.sum() - 1.0) <= NEAR, "the probabilities of all cells are not 1 together")
     true = float(weight[kept].sum())
-    told = result.robustness(sigma=sigma)
+    told = result.robustness(sigma=sigma, continuous=continuous)
     near = abs(told.probability - true) <= told.error + NEAR
-    court.law(near, f"robustness {sigma}: {told}, by enumeration {true!r}")
+    court.law(near, f"robustness {sigma}, {continuous}: {told}, by enumeration {true!r}")
     court.count("probabilities that are no certainty", 0.001 < true < 0.999)
 
 
@@ -148,20 +182,21 @@ def check_room(court) -> None:
     target = court.a_target()
     radius = float(one_of(rng, 0.01, 0.1, 0.5))
     floor = one_of(rng, None, float(rng.uniform(0.2, 0.6)))
+    continuous = chance(rng, 0.4)
     result = court.recourse.find(
         case.person, target.confidence, mode=target.mode, tolerance=target.tolerance,
-        min_radius=radius, floor=floor,
+        min_radius=radius, floor=floor, continuous=continuous,
     )  # fmt: skip
     ((target, status),) = result.status.items()
     least = court.recourse.decision_threshold if floor is None else floor
-    name = f"room of {radius} above {least!r}, {target}"
+    name = f"room of {radius} above {least!r}, {target}, {continuous}"
     court.count(f"{status}, with room")
     dearest = None
     for option in result.options:
         codes = court.codes(option.x)
         dearest = court.point(name, codes, option.cost, option.confidence)
         court.law(met(target, option.confidence), f"{name}: {option.confidence!r} is short")
-        worst = _worst(around, codes, radius, -1)
+        worst = _worst(around, codes, radius, continuous, -1)
         court.law(worst >= least, f"{name}: {codes.tolist()} falls to {worst!r}")
     known = (Status.OPTIMAL, Status.INFEASIBLE)
     court.law(status in known, f"{name}: {status}")
@@ -170,23 +205,40 @@ def check_room(court) -> None:
         cost = rows.costs[k] * rows.unit
         if dearest is not None and cost * (1 + SAME) >= dearest:
             break
-        worst = _worst(around, rows.codes[k], radius, 1)
+        worst = _worst(around, rows.codes[k], radius, continuous, 1)
         told = rows.codes[k].tolist()
         court.law(worst < least, f"{name}: {status}, but {told} for {float(cost)!r} has the room")
 
 
-def _worst(around, codes, radius, way):
-    """The least confidence around a row; what may be rounding is room if `way` is 1, none if −1."""
+def _worst(around, codes, radius, continuous, way):
+    """The least confidence around a row; what may be rounding is room if `way` is 1, none if −1.
+
+    On steps there is no rounding: the room ends at the last value within the radius.
+    """
     picked = []
     for f, code in enumerate(codes.tolist()):
-        ends = around.moved(f, code)
-        if ends is None:
+        if around.reached(f, code, continuous) is None:
             picked.append([around.cell(f, code)])
             continue
-        room = radius * around.features[f].scale
-        slip = NEAR * room + 4 * math.ulp(code) + 4 * math.ulp(abs(code) + room)
-        room = max(room + way * slip, 0.0)
-        reached = (ends[0] < code + room) & (ends[1] >= code - room)
-        reached[around.cell(f, code)] = True
-        picked.append(np.flatnonzero(reached))
+        feature = around.features[f]
+        step = None if continuous else feature.step or (1.0 if feature.kind == "ordinal" else None)
+        room = radius * feature.scale
+        if step is not None:
+            many = meant(radius) * meant(feature.scale) // meant(step)
+            low, high = (float(meant(code) + k * meant(step)) for k in (-many, many))
+        else:
+            slip = NEAR * room + 4 * math.ulp(code) + 4 * math.ulp(abs(code) + room)
+            room = max(room + way * slip, 0.0)
+            low, high = code - room, code + room
+        if around.ends[f] is None:
+            levels = np.arange(float(len(feature.values)))
+            picked.append(np.flatnonzero((levels >= low) & (levels <= high)))
+            continue
+        first, last = (around.cell(f, end) for end in (low, high))
+        if step is None:
+            reached = (around.ends[f][:-1] < high) & (around.ends[f][1:] >= low)
+            reached[around.cell(f, code)] = True
+            picked.append(np.flatnonzero(reached))
+        else:
+            picked.append(np.arange(first, last + 1))
     return float(around.confidence[np.ix_(*picked)].min())

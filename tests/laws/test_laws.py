@@ -17,7 +17,7 @@ from trust_recourse import question
 from trust_recourse.certificate import checker
 from trust_recourse.cost import Cost
 from trust_recourse.schema import Implication
-from trust_recourse.search import branch_and_bound
+from trust_recourse.search import branch_and_bound, ranges
 
 TESTS = Path(__file__).parent.parent
 SEEDS = "0-29"  # they hold each of KINDS several times
@@ -26,7 +26,8 @@ KINDS = {
       for mode in ("at_least", "band", "limited")),
     "feasible, limited", "not_found, limited", "further options", "furthest reached",
     "steps of a frontier", "jumps that cannot be avoided", "frontiers that a limit ended",
-    "moves that matter",
+    "moves that matter", "ranges", "ranges of several features", "ranges without an end",
+    "ranges that are the widest by enumeration",
     "levels that a row has to the last bit", "rows that a relation forbids",
     "people with a missing value", "costs with functions", "schemas with a continuous feature",
     "wanted class 0", "wanted class 1", "PTMClassifier", "TMClassifier", "link margin", "link vote",
@@ -59,6 +60,8 @@ def always(_, boxes):
         (Implication, "goal", lambda _, before: before),
         (branch_and_bound, "ROUNDING", -1e-3),
         (checker, "_JUDGES", (always,) * len(checker._JUDGES)),
+        (ranges, "loss", lambda *_: None),
+        (ranges._Search, "widest", lambda _, box, __: box),
     ],
 )
 def test_a_wrong_engine_or_checker_breaks_a_law(monkeypatch, where, name, wrong):

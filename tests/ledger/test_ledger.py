@@ -626,6 +626,56 @@ def test_broken_and_mended_as_by_enumeration(seed, other, wanted, link, mode, by
         assert judged.repair_status is Status.INFEASIBLE
 
 
+@settings(max_examples=30)
+@given(
+    seed=st.integers(0, 10**6),
+    other=st.integers(0, 10**6),
+    wanted=st.sampled_from([0, 1]),
+    rank=st.floats(0, 1),
+    relations=st.booleans(),
+)
+def test_a_range_is_promised_checked_and_redeemed_as_a_whole(seed, other, wanted, rank, relations):
+    model, X, rng = machine(seed)
+    recourse = Recourse(model, person_schema(model, rng, relations), "l1", wanted=wanted)
+    x = X.iloc[int(np.argmin(model.predict_proba(X)[:, wanted]))]
+    rows, _, confidences = enumerated(recourse, x)
+    within = np.sort(confidences[(confidences >= 0.5) & (confidences < 1)])
+    assume(within.size)
+    result = recourse.find(x, float(within[int(rank * (within.size - 1))]))
+    new = machine(seed)[0]
+    mixed = np.random.default_rng(other).uniform(size=new.inclusion_.shape) ** 3
+    new._conclude(np.clip(0.9 * model.inclusion_ + 0.1 * mixed, 0, 1))
+    with tempfile.TemporaryDirectory() as folder, Ledger(f"{folder}/p.db", key=KEY) as ledger:
+        promise = ledger.promise(result, subject="person", ranges=True)
+        (judged,) = ledger.check(new).judged
+        inside = np.array([row for row in rows if promise.holds(row)])
+        ends = {name: ends for name, *ends in result.ranges().itertuples(index=False)}
+        assert {name: [*ends] for name, ends in promise.ranges.items()} == ends
+        asked = Recourse(new, recourse.schema, "l1", wanted=wanted)
+        then, now = (each.confidences(inside) >= 0.5 for each in (recourse, asked))
+        assert then.all()
+        assert judged.broken == (not now.all())
+        if judged.lost is not None:
+            lost = recourse.schema.encode(judged.lost)[0]
+            assert promise.holds(lost)
+            assert asked.confidence_of(lost) < 0.5
+        # whoever comes back with any of these is due, whatever the new model says
+        back = recourse.schema.decode(inside[-1:]).iloc[0]
+        found = ledger.redeem(promise.id, back, new)
+    assert found.done in (Done.EXACTLY, Done.WITHIN)
+    assert found.due
+    assert not found.missed
+
+
+def test_ranges_of_less_than_a_yes_are_not_promised(ledger, asked):
+    recourse, results = asked
+    low = recourse.find(results[0].factual, 0.5, decision_threshold=0.2)
+    weak = replace(low, recourse=recourse.replaced(decision_threshold=0.5))
+    weak = replace(weak, options=(replace(low.options[0], target=Target(0.3)),))
+    with pytest.raises(LedgerError, match="within them the model may refuse"):
+        ledger.promise(weak, subject="person", ranges=True)
+
+
 def test_where_nothing_mends_a_promise_that_is_said(where, model, stricter, patients):
     X, _ = patients
     stuck = Recourse(model, model.schema_.lock("nodes"), "l1")

@@ -98,9 +98,32 @@ def test_the_radius_of_a_line_is_its_margin_over_the_dual_norm():
     model = Additive(schema, [[]] * 3, [[0.0]] * 3, slopes=[[1.0], [-2.0], [0.1]], base=1.0)
     result = Recourse(model).find({"f0": 2.0, "f1": -1.0, "f2": 0.0})
     steep = np.array([1.0, 4.0, 0.5])
-    assert result.radius() == pytest.approx(5.0 / steep.sum())
-    assert result.radius(norm="l2") == pytest.approx(5.0 / np.linalg.norm(steep))
-    assert result.radius(norm="l1") == pytest.approx(5.0 / 4.0)
+    for norm, least in (
+        ("linf", 5.0 / steep.sum()), ("l2", 5.0 / np.linalg.norm(steep)), ("l1", 5.0 / 4.0),
+    ):  # fmt: skip
+        assert result.radius(norm=norm, continuous=True) == pytest.approx(least)
+    assert result.radius() == 1.0  # a step of each: 1 + 4 · ½ + 0.5 · ⅕ are not enough, two are
+
+
+@settings(max_examples=60, deadline=None)
+@given(SEEDS)
+def test_the_radius_on_steps_is_that_of_every_row_around(seed):
+    rng = np.random.default_rng(seed)
+    model = a_card(rng, 2)
+    codes, score = a_row(rng, model.schema_), model.score_of(1)
+    threshold = 0.95 * float(score.at_codes(codes[None])[0])
+    steps = model.schema_.steps(continuous=False)
+    stays = np.isnan(codes) | np.isnan(steps)
+    away = [np.zeros(1) if still else np.arange(-40.0, 41.0) / 2 for still in stays]
+    moves = np.stack(np.meshgrid(*away, indexing="ij"), axis=-1).reshape(-1, len(codes))
+    lost = score.at_codes(codes + moves) < threshold
+    far = np.abs(moves) / [feature.scale for feature in model.schema_]
+    for norm, order in (("linf", np.inf), ("l2", 2), ("l1", 1)):
+        least = np.linalg.norm(far, order, axis=1)[lost].min(initial=math.inf)
+        told = score.radius(model.schema_, codes, threshold, norm, steps)
+        assert told <= least * (1 + 1e-9)
+        if norm == "linf" and least < 5.0:  # further out not every row was looked at
+            assert told == pytest.approx(least)
 
 
 @settings(max_examples=40, deadline=None)
@@ -114,7 +137,7 @@ def test_strictly_within_the_radius_the_decision_is_kept_and_just_beyond_it_is_l
     moving = np.array([f.kind == "number" for f in model.schema_]) & ~np.isnan(codes)
     scale = np.array([f.scale for f in model.schema_])
     for norm, power in (("linf", math.inf), ("l2", 2), ("l1", 1)):
-        r = score.radius(model.schema_, codes, threshold, norm)
+        r = score.radius(model.schema_, codes, threshold, norm, model.schema_.steps(True))
         if not 0 < r < math.inf:
             continue
         ways = rng.normal(size=(2000, len(codes))) * moving
@@ -122,15 +145,16 @@ def test_strictly_within_the_radius_the_decision_is_kept_and_just_beyond_it_is_l
         rows = codes + ways * scale * r * rng.uniform(0, 1 - 1e-9, (2000, 1))
         assert (score.at_codes(rows) >= threshold).all()
         if norm == "linf":
-            assert score.worst_at(model.schema_, codes, r * (1 + 1e-6)) <= threshold + 1e-9
-            assert score.worst_at(model.schema_, codes, r * (1 - 1e-6)) >= threshold - 1e-9
+            beyond, within = (model.schema_.rooms(r * by, True) for by in (1 + 1e-6, 1 - 1e-6))
+            assert score.worst_at(codes, beyond) <= threshold + 1e-9
+            assert score.worst_at(codes, within) >= threshold - 1e-9
 
 
 # ---------------------------------------------------------------- noise
 
 
-@pytest.mark.parametrize("cut", [0.0, 0.7])
-def test_samples_come_to_the_probability_that_is_told(cut):
+@pytest.mark.parametrize(("cut", "continuous"), [(0.0, True), (0.7, True), (0.7, False)])
+def test_samples_come_to_the_probability_that_is_told(cut, continuous):
     rng = np.random.default_rng(8)
     told, sampled = [], []
     for _ in range(12):
@@ -140,9 +164,9 @@ def test_samples_come_to_the_probability_that_is_told(cut):
         recourse = Recourse(model)
         level = float(np.clip(0.95 * recourse.confidence(person), 0.05, 0.95))
         result = Recourse(model, decision_threshold=level).find(person)
-        found = result.robustness(sigma=0.15)
+        found = result.robustness(sigma=0.15, continuous=continuous)
         told.append(found.probability)
-        assert found.error <= (1e-4 if cut else 1e-11)
+        assert found.error <= (1e-11 if not cut else 1e-4 if continuous else 5e-3)
         sampled.append(
             copies(
                 recourse.confidences,
@@ -151,6 +175,7 @@ def test_samples_come_to_the_probability_that_is_told(cut):
                 0.15,
                 threshold=level,
                 n_copies=100_000,
+                continuous=continuous,
             )
         )
     assert np.abs(np.array(told) - sampled).max() < 0.006
@@ -169,14 +194,16 @@ def test_the_cheapest_with_room_is_that_of_enumeration(seed):
     cost = Cost.named(str(rng.choice(["l0", "l1", "l2"])))
     codes = a_row(rng, model.schema_)
     room, score = float(rng.choice([0.01, 0.1, 0.3])), model.score_of(1)
+    continuous = bool(rng.random() < 0.5)
+    rooms = model.schema_.rooms(room, continuous)
     rows = Rows.of(model.schema_, codes, cost, model, 1, rng)
     level = float(np.clip(rng.choice(rows.confidence), 0.02, 0.98))
     target = Target(level)
-    worst = np.array([score.worst_at(model.schema_, row, room) for row in rows.codes])
+    worst = np.array([score.worst_at(row, rooms) for row in rows.codes])
     floor = float(np.clip(rng.choice(worst), 0.01, 0.97))
     person = model.schema_.decode(codes[None]).iloc[0]
     result = Recourse(model, cost=cost, decision_threshold=0.99).find(
-        person, level, min_radius=room, floor=floor
+        person, level, min_radius=room, floor=floor, continuous=continuous
     )
     good = met(target, rows.confidence) & (worst >= floor)
     if not good.any():

@@ -26,7 +26,7 @@ from trust_recourse.cli import app
 from trust_recourse.cost import Cost
 from trust_recourse.ledger import Head, LedgerChangedError, LedgerError, LedgerUnavailableError
 from trust_recourse.ledger.store import ENTRIES
-from trust_recourse.report.answers import answers, how_far, safety, steps
+from trust_recourse.report.answers import answers, how_far, ranges, safety, steps
 from trust_recourse.schema import SchemaError
 from trust_recourse.web.bodies import Rules
 from trust_recourse.web.problems import problem_of
@@ -84,6 +84,8 @@ def test_recourse_is_that_of_find(asked, recourse):
     assert len(result.options) >= 2
     expected = answers(result, safety(result), how_far(result))
     assert answer == {**json.loads(json.dumps(expected)), "certificate": None}
+    answer = told(asked.post("/v1/recourse", json={**question, "ranges": True}))
+    assert [option["ranges"] for option in answer["options"]] == ranges(result)
 
 
 def test_locks_costs_and_a_radius_are_heeded(asked, recourse):

@@ -29,6 +29,10 @@ def find(
     certificate: Annotated[
         Path | None, option("Write the proof, for `trust-recourse verify`.", "FILE.json")
     ] = None,
+    ranges: Annotated[
+        bool,
+        typer.Option("--ranges", help="Also tell from where to where the values of each may go."),
+    ] = False,
     save: Annotated[
         Path | None,
         option("Write the answers, for `letter`, `evidence` and `ledger promise`.", "FILE.json"),
@@ -55,12 +59,17 @@ def find(
         trust-recourse find model.safetensors --data patients.csv --row 9 \
             --confidence 0.7 --confidence 0.8 --options 2 --min-radius 0.02
 
+    From where to where the values may go, so that it stays a yes:
+
+        trust-recourse find model.safetensors --data patients.csv --row 9 --ranges
+
     With a proof that a stranger can check:
 
         trust-recourse find model.safetensors --data patients.csv --row 9 \
             --confidence 0.7 --certificate proof.json
     """
     from trust_recourse.report.answers import answers, how_far, safety
+    from trust_recourse.report.answers import ranges as told_ranges
 
     for path in (certificate, save):
         can_be_written(path, person.model, person.schema, person.data)
@@ -70,6 +79,7 @@ def find(
     with page.waiting("Searching"):
         result = asked.put(recourse, x, certify=certificate is not None)
         safe, far = safety(result), how_far(result)
+        wide = told_ranges(result) if ranges else None
     answered = not any(status in UNANSWERED for status in result.status.values())
     proved = certificate if "not_found" not in result.status.values() else None
     if proved is not None:
@@ -78,10 +88,12 @@ def find(
     if save is not None:
         result.save(save)
     if json:
-        page.say_json(answers(result, safe, far))
+        page.say_json(answers(result, safe, far, wide))
     else:
         console = page.console()
         _show(console, result, safe, far, asked.options)
+        if ranges:
+            _show_ranges(console, result)
         if proved is not None:
             check = shlex.join(["trust-recourse", "verify", str(proved), str(person.model)])
             console.print(f"{proved}: the proof. To check it: {check}", soft_wrap=True)
@@ -145,9 +157,23 @@ def _show(console: Console, result: Result, safe: list[Safety], far: Any, asked:
         console.print(
             "\nradius: a yes stays a yes while every number is off by less than that share of its "
             f"scale. kept: how likely it stays one under Gaussian noise of {SIGMA:.0%} of each. "
-            "Both move whole numbers by fractions, too."
+            "Both move whole numbers as a whole."
         )
     console.print(ABOUT)
+
+
+def _show_ranges(console: Console, result: Result) -> None:
+    """From where to where each option's values may go, together."""
+    for at, each in enumerate(result.options):
+        if each.changes:
+            said = (
+                f"{result.recourse.schema[name].heading} {span}"
+                for name, span in result.range_words(at).items()
+            )
+            console.print(
+                f"Option {at + 1} holds for every allowed value of {'; '.join(said)}.",
+                soft_wrap=True,
+            )
 
 
 def words(result: Result, option: Option) -> str:

@@ -91,6 +91,9 @@ def make(
         datetime | None, option("Its last day (UTC), in place of --days.", formats=["%Y-%m-%d"])
     ] = None,
     certificate: Annotated[Path | None, option("The option's certificate.", "PROOF.json")] = None,
+    ranges: Annotated[
+        bool, typer.Option("--ranges", help="Promise all values within the option's ranges.")
+    ] = False,
     as_json: question.Json = False,
 ) -> None:
     """Promise an option to a person, and print the promise's id, which goes into their letter.
@@ -115,6 +118,7 @@ def make(
             days=days,
             valid_until=until.date() if until else None,
             certificate=certificate,
+            ranges=ranges,
         )
     if as_json:
         page.say_json(promise.to_dict())
@@ -322,6 +326,8 @@ def seal(
 
 
 def _show_check(found: Check, limit: int) -> None:
+    from trust_recourse.ledger.promises import words
+
     console = page.console()
     if found.broken:
         rows = _table(2, "promised", "repair", "then", "now")
@@ -335,6 +341,12 @@ def _show_check(found: Check, limit: int) -> None:
             )
             rows.add_row(*_row(each.promise), repair, *numbers)
         console.print(rows)
+        for each in found.broken:
+            if each.lost is not None:
+                promised = each.promise.option.x
+                lost = {n: (promised[n], v) for n, v in each.lost.items() if v != promised[n]}
+                told = words(each.promise.schema, lost)
+                console.print(f"{each.promise.id}: kept as promised, lost in its ranges: {told}.")
         for reason in dict.fromkeys(each.reason for each in found.broken if each.reason):
             named = ", ".join(each.promise.id for each in found.broken if each.reason == reason)
             console.print(f"{named}: {reason}.")

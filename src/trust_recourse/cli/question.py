@@ -228,6 +228,7 @@ class Asked(Rules):
     min_distance: Annotated[float | None, _option("min_distance", "COST")] = None
     min_radius: Annotated[float | None, _option("min_radius", "R", "Such as 0.05.")] = None
     floor: Annotated[float | None, _option("floor", "C")] = None
+    continuous: Annotated[bool, _option("continuous")] = False
     plausible: Annotated[PlausibleBy | None, _option("plausible")] = None
     like: Annotated[
         Path | None,
@@ -252,9 +253,9 @@ class Asked(Rules):
         return Question(
             confidence=self.levels, mode=self.mode, tolerance=self.tolerance,
             n_options=self.options, min_distance=self.min_distance, min_radius=self.min_radius,
-            floor=self.floor, plausible=self._test(schema), gap=self.gap,
-            node_limit=self.node_limit, time_limit=self.time_limit, engine=self.engine,
-            n_trials=self.trials, random_state=self.seed, **self.parts(schema),
+            floor=self.floor, continuous=self.continuous, plausible=self._test(schema),
+            gap=self.gap, node_limit=self.node_limit, time_limit=self.time_limit,
+            engine=self.engine, n_trials=self.trials, random_state=self.seed, **self.parts(schema),
         )  # fmt: skip
 
     def _test(self, schema: Schema) -> Any:

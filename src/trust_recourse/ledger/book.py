@@ -103,6 +103,7 @@ class Ledger:
         valid_until: datetime | date | None = None,
         certificate: Certificate | str | os.PathLike[str] | None = None,
         fingerprint: str | None = None,
+        ranges: bool = False,
     ) -> Promise:
         """Promise an option of a result to a person; it is on disk when this returns.
 
@@ -116,6 +117,8 @@ class Ledger:
         certificate : this option's certificate, or its file, whose hash is stored.
         fingerprint : names a model that has no fingerprint of its own, such as by the hash of its
             file.
+        ranges : promise all values within the option's ranges, `result.ranges(option)`: the person
+            may come back with any of them, and a new model is checked on every one.
 
         """
         chosen = result._option(option)
@@ -133,6 +136,11 @@ class Ledger:
         key = self._needed_key()
         now = datetime.now(UTC)
         proof = certificate and certificate_hash(certificate, result, chosen)
+        wide = None
+        if ranges:
+            self._refuse_less(result, option)
+            rows = result.ranges(option).itertuples(index=False)
+            wide = {name: (low, high) for name, low, high in rows}
         told, schema = content(
             result,
             chosen,
@@ -141,10 +149,21 @@ class Ledger:
             model=own or fingerprint or "",
             valid_until=deadline(now, days, valid_until),
             certificate=proof or None,
+            ranges=wide,
         )
         with self._store.writing() as tables:
             entry = seal.append(tables, key, "promise", seal.new_id(), told, schema)
         return Promise.read(entry, {sha256(schema): recourse.schema})
+
+    @staticmethod
+    def _refuse_less(result: Result, option: int) -> None:
+        """Refuse ranges of a target that is less than a yes."""
+        asked, line = result._option(option).target, result.decision
+        if asked.mode != "wins" and asked.interval[0] < line.interval[0]:
+            raise LedgerError(
+                f"ranges=True with {asked.words}: within them the model may refuse (it accepts "
+                f"{line.rule}); ask for at least that, or promise the values alone"
+            )
 
     def promises(
         self,

@@ -19,6 +19,7 @@ from trust_recourse.recourse import Recourse, as_read
 from trust_recourse.schema import Feature
 from trust_recourse.schema.scalars import same
 from trust_recourse.search.engines import Anywhere
+from trust_recourse.search.ranges import loss_within
 
 By = Literal["decision", "target"]
 
@@ -27,9 +28,11 @@ By = Literal["decision", "target"]
 class Judged:
     """One promise before a new model: what it says of the promised values, and a repair.
 
-    `repair` is the least further change from the promised values; where there is none, or none is
-    needed, `repair_status` says so. A model that cannot be asked about a promise (`confidence` is
-    None) breaks it; `reason` says why, or why no repair was sought, or what it was not asked to be.
+    `lost` are values within the promised ranges that lose what the option itself keeps. `repair` is
+    the least further change from these, or from the promised values; where there is none, or none
+    is needed, `repair_status` says so. A model that cannot be asked about a promise (`confidence`
+    is None) breaks it; `reason` says why, or why no repair was sought, or what it was not asked to
+    be.
     """
 
     promise: Promise
@@ -40,6 +43,7 @@ class Judged:
     repair: Option | None = None
     repair_status: Status = Status.ALREADY_MET
     reason: str = ""
+    lost: dict[str, Any] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The verdict in texts and numbers that JSON can hold."""
@@ -55,6 +59,7 @@ class Judged:
             "accepted": self.accepted,
             "enough": self.enough,
             "broken": self.broken,
+            "lost": self.lost,
             "repair": None if repair is None else words(promise.schema, repair.changes),
             "repair_values": None if repair is None else values(repair.x),
             "repair_cost": None if repair is None else repair.cost,
@@ -104,8 +109,8 @@ class Check:
 
 _COLUMNS = [
     "id", "subject", "valid_until", "promised", "target", "confidence_then", "confidence",
-    "accepted", "enough", "broken", "repair", "repair_values", "repair_cost", "repair_confidence",
-    "repair_status", "reason",
+    "accepted", "enough", "broken", "lost", "repair", "repair_values", "repair_cost",
+    "repair_confidence", "repair_status", "reason",
 ]  # fmt: skip
 
 
@@ -144,21 +149,43 @@ def _judged(
     accepted = recourse.accepts(codes, decision)
     target = _accepted_part(promise.target, recourse.decision_threshold)
     enough = accepted and recourse.meets(target, codes, confidence)
-    if accepted if by == "decision" else enough:
-        return Judged(promise, confidence, accepted, enough, broken=False)
+    kept = accepted if by == "decision" else enough
+    target, x, lost = decision if by == "decision" else target, promise.option.x, None
+    if kept and promise.ranges and recourse.exact:
+        lost = _lost(promise, recourse, target)
+    if kept and lost is None:
+        unseen = bool(promise.ranges) and not recourse.exact
+        reason = "its ranges were not looked at: this model has no cells" if unseen else ""
+        return Judged(promise, confidence, accepted, enough, broken=False, reason=reason)
+    if lost is not None:
+        x = lost
+    told = None if lost is None else values(lost)
     if promise.cost_lost and not recourse.cost.functions:
         return Judged(
             promise, confidence, accepted, enough, True, None, Status.NOT_FOUND,
             "its cost has functions of its own, which no ledger holds; in Python, give a Recourse "
-            "with that cost in place of the model",
+            "with that cost in place of the model", told,
         )  # fmt: skip
-    if by == "decision":
-        target = decision
     asked, reason = _repair(promise.question, target, time_limit, recourse)
-    found = recourse.ask(promise.option.x, asked)
+    found = recourse.ask(x, asked)
     (status,) = found.status.values()
     repair = found.options[0] if found.options else None
-    return Judged(promise, confidence, accepted, enough, True, repair, status, reason)
+    return Judged(promise, confidence, accepted, enough, True, repair, status, reason, told)
+
+
+def _lost(promise: Promise, recourse: Recourse, target: Target) -> pd.Series[Any] | None:
+    """Values within the promised ranges that do not meet a target; None if all do."""
+    schema, codes = recourse.schema, promise.option.codes
+    action_set = schema.action_set(promise.factual)
+    score = recourse.score_for(target)
+    row = loss_within(score, action_set, recourse.cost, target, codes, promise.spans)
+    if row is None:
+        return None
+    missing = promise.factual.to_dict()  # a value that stays missing keeps its own code
+    named = zip(schema, row.tolist(), strict=True)
+    return schema.row(
+        {f.name: missing[f.name] if math.isnan(code) else f.value_of(code) for f, code in named}
+    )
 
 
 def _repair(
@@ -179,6 +206,7 @@ def _repair(
         mode=target.mode, tolerance=target.tolerance,
         n_options=1, min_distance=None, plausible=None,
         min_radius=asked.min_radius if exact else None, floor=asked.floor if exact else None,
+        continuous=asked.continuous and exact,
         engine=engine, n_trials=None if proves else asked.n_trials,
         node_limit=asked.node_limit if proves else None, time_limit=time_limit if proves else None,
     )  # fmt: skip
@@ -275,12 +303,17 @@ def redemption(
     now = _confidence(recourse, given)
     accepted = recourse.accepts(given, recourse.decision(promise.target))
     exactly = all(map(same, given, promised))
+    within = not exactly and promise.holds(given)
     then, held = _then(promise, present, promised_by, given, exactly)
+    if within and then is None:
+        held = True  # or it was not promised
     missed, others = _differences(promise, given, promised)
     in_time = promise.issued_at <= at <= promise.valid_until
     sure = then is not None and then >= promise.option.confidence - SLACK
     if exactly:
         done = Done.EXACTLY
+    elif within:
+        done, missed, others = Done.WITHIN, {}, {}
     elif not missed:
         done = Done.FURTHER
     else:

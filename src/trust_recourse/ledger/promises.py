@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,10 +23,11 @@ from trust_recourse.ledger.entries import (
     canonical,
     sha256,
 )
-from trust_recourse.question import Option, Problem, Question, Status, Target
+from trust_recourse.question import Floats, Option, Problem, Question, Status, Target
 from trust_recourse.result import Result
 from trust_recourse.schema import Schema
 from trust_recourse.schema.scalars import plain, same
+from trust_recourse.search.ranges import Range
 from trust_recourse.wording import floored
 
 
@@ -35,7 +37,8 @@ class Promise:
 
     `model` is the fingerprint of the model that said so, `confidence` what it said of the person
     as they were, `option` what was promised, `subject` the person's pseudonym under the key of the
-    name `key`. `cost_lost` names parts of the cost that no ledger can hold.
+    name `key`. `cost_lost` names parts of the cost that no ledger can hold. `ranges` are from where
+    to where the option's values may go, by feature, where all within is promised; else None.
     """
 
     id: str
@@ -56,6 +59,7 @@ class Promise:
     engine: str
     question: Question  # beside the target, the cost, the threshold and the schema's own locks
     certificate: str | None
+    ranges: Mapping[str, tuple[Any, Any]] | None = None
     closed: str = ""  # "redeemed" or "withdrawn", once it is
 
     def state(self, at: datetime) -> str:
@@ -70,7 +74,36 @@ class Promise:
     @property
     def words(self) -> str:
         """What was to change, for people."""
-        return words(self.schema, self.option.changes)
+        told = words(self.schema, self.option.changes)
+        wide = [
+            f"{self.schema[name].heading} {self.schema[name].span(*ends)}"
+            for name, ends in (self.ranges or {}).items()
+            if ends[0] != ends[1]
+        ]
+        return f"{told}; or {'; '.join(wide)}" if wide else told
+
+    @property
+    def spans(self) -> list[Range]:
+        """The ranges in codes."""
+        found = []
+        for name, ends in (self.ranges or {}).items():
+            low, high = (
+                float(end) if self.schema[name].numeric else self.schema[name].code_of(end)
+                for end in ends
+            )
+            found.append(Range(self.schema.position(name), low, high))
+        return found
+
+    def holds(self, given: Floats) -> bool:
+        """Whether these codes are among all that was promised."""
+        if not self.ranges:
+            return False
+        action_set, row = self.schema.action_set(self.factual), self.option.codes.copy()
+        for f, low, high in self.spans:
+            if not (low <= given[f] <= high and action_set.actions[f].allows(float(given[f]))):
+                return False
+            row[f] = given[f]
+        return all(map(same, action_set.completed(row), given))
 
     def shown(self, confidence: float, *marks: float) -> str:
         """A confidence for people, told apart from the threshold and what was asked for."""
@@ -124,6 +157,7 @@ class Promise:
             engine=told["engine"],
             question=Question.from_dict(told.get("question", {})),
             certificate=told["certificate"],
+            ranges=_ranges(told["option"].get("ranges")),
             closed=closed,
         )
 
@@ -145,7 +179,27 @@ class Promise:
             "confidence": self.option.confidence,
             "status": str(self.option.status),
             "certificate": self.certificate,
+            "ranges": _plain_ranges(self.ranges),
         }
+
+
+def _ranges(told: dict[str, Any] | None) -> dict[str, tuple[Any, Any]] | None:
+    """Ranges as they are stored, where None is no end."""
+    if told is None:
+        return None
+    return {
+        name: (-math.inf if low is None else low, math.inf if high is None else high)
+        for name, (low, high) in told.items()
+    }
+
+
+def _plain_ranges(ranges: Mapping[str, tuple[Any, Any]] | None) -> dict[str, Any] | None:
+    """The same to be stored."""
+    if ranges is None:
+        return None
+    ended = [[None if end in (-math.inf, math.inf) else plain(end) for end in ends]
+             for ends in ranges.values()]  # fmt: skip
+    return dict(zip(ranges, ended, strict=True))
 
 
 def content(
@@ -157,6 +211,7 @@ def content(
     model: str,
     valid_until: datetime,
     certificate: str | None,
+    ranges: Mapping[str, tuple[Any, Any]] | None,
 ) -> tuple[str, str]:
     """What the ledger stores of a promise, and the text of its schema, both canonical."""
     recourse = result.recourse
@@ -185,6 +240,7 @@ def content(
             "confidence": option.confidence,
             "status": str(option.status),
             "lower_bound": option.lower_bound,
+            **({} if ranges is None else {"ranges": _plain_ranges(ranges)}),
         },
         "engine": result.engine,
         "certificate": certificate,
@@ -197,6 +253,7 @@ class Done(StrEnum):
     """What a person who comes back has done of what was promised; `sentence` says it to them."""
 
     EXACTLY = "exactly"
+    WITHIN = "within"
     FURTHER = "further"
     OTHERWISE = "otherwise"
     NOT = "not"
@@ -206,6 +263,7 @@ class Done(StrEnum):
         """What was done, as a clerk could read it out."""
         return {
             Done.EXACTLY: "All values are as promised.",
+            Done.WITHIN: "All values lie within the promised ranges.",
             Done.FURTHER: "Every promised change was made, as far as promised or further.",
             Done.OTHERWISE: "It was done another way, of which the promising model is as sure.",
             Done.NOT: "What was promised was not done.",

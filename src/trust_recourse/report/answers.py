@@ -63,10 +63,28 @@ def how_far(result: Result, seconds: float = SECONDS) -> dict[str, Any] | None:
     }
 
 
+def ranges(result: Result) -> list[dict[str, Any]]:
+    """From where to where the values of each option may go; None is no end."""
+    return [
+        {
+            name: {"low": _ended(low), "high": _ended(high)}
+            for name, low, high in result.ranges(at).itertuples(index=False)
+        }
+        for at in range(len(result.options))
+    ]
+
+
+def _ended(end: Any) -> Any:
+    return None if isinstance(end, float) and math.isinf(end) else plain(end)
+
+
 def answers(
-    result: Result, safe: Sequence[Safety] = (), far: dict[str, Any] | None = None
+    result: Result,
+    safe: Sequence[Safety] = (),
+    far: dict[str, Any] | None = None,
+    wide: Sequence[dict[str, Any]] | None = None,
 ) -> dict[str, Any]:
-    """A result as plain values, with what `safety` and `how_far` say of it."""
+    """A result as plain values, with what `safety`, `how_far` and `ranges` say of it."""
     recourse = result.recourse
     return {
         "person": _values(result.factual),
@@ -97,6 +115,7 @@ def answers(
                 **_moved(option),
                 "radius": None if each.radius == math.inf else each.radius,
                 "kept_under_noise": each.kept,
+                "ranges": None if wide is None else wide[at],
             }
             for at, (option, each) in enumerate(zip(result.options, safe, strict=True))
         ],

@@ -59,6 +59,7 @@ class Offer(NamedTuple):
     row: Mapping[str, Any]  # every value of the person then, by name
     changes: Mapping[str, tuple[str, str]]  # by name: from and to, as they are shown
     confidence: int  # out of 100, rounded down
+    ranges: Mapping[str, str]  # by name, from where to where the values may go, as it is shown
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -338,7 +339,30 @@ class _LetterFacts:
             for name, (own, value) in option.changes.items()
         }
         row = {name: option.x[name] for name in self.schema.names}
-        return Offer(row, changes, int(out_of_100(self._confidence(option))))
+        ranges = self._ranges(option)
+        return Offer(row, changes, int(out_of_100(self._confidence(option))), ranges)
+
+    def _ranges(self, option: Option) -> dict[str, str]:
+        """From where to where each value may go that has some room, where all of it is a yes."""
+        whole = self.result.decision.mode == "wins" or (
+            option.target.interval[0] >= self.decision.interval[0]
+        )
+        if not (self.recourse.exact and whole and option in self.result.options) or self.extra:
+            return {}
+        at = self.result.options.index(option)
+        rows = self.result.ranges(at).itertuples(index=False)
+        wide = {name: self.schema[name].span(low, high) for name, low, high in rows if low != high}
+        return {name: clean(words) for name, words in wide.items()}
+
+    @property
+    def rooms(self) -> list[str]:
+        """What else each offer holds for, in words, if anything."""
+        found = []
+        for at, offer in enumerate(self.offers, 1):
+            each = (f"{self.schema[name].heading} {span}" for name, span in offer.ranges.items())
+            if words := "; ".join(each):
+                found.append(f"{f'option {at}: ' if len(self.offers) > 1 else ''}{words}")
+        return found
 
 
 # ---------------------------------------------------------------- words

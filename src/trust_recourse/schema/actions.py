@@ -10,10 +10,9 @@ import numpy as np
 
 from trust_recourse.schema.errors import SchemaError
 from trust_recourse.schema.scalars import INF, Floats, same
-from trust_recourse.schema.steps import multiple_above, multiple_below, ratio
+from trust_recourse.schema.steps import EXACT, multiple_above, multiple_below, ratio
 
 MOST_LISTED = 10_000  # values of one feature
-EXACT = 2**53  # whole numbers below it are floats
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from typing import Literal, NoReturn
 
 import numpy as np
 
+from trust_recourse.schema.actions import FeatureActions
 from trust_recourse.schema.errors import SchemaError
 from trust_recourse.schema.relations import unquoted
 from trust_recourse.schema.scalars import INF, Floats, same
@@ -329,6 +330,43 @@ class Follows:
         lows = dict(zip(self.formula.names, low.T, strict=True))
         highs = dict(zip(self.formula.names, high.T, strict=True))
         return self.formula.between(lows, highs, self._own, self.base)
+
+    def always(self, box: Sequence[Floats], actions: FeatureActions) -> bool:
+        """Say whether it may be what every row of a box of inputs makes it.
+
+        A box whose ends do not tell is halved.
+        """
+        waiting = [tuple((0, len(codes) - 1) for codes in box)]
+        while waiting:
+            part = waiting.pop()
+            low, high = (
+                np.array([[codes[ends[k]] for codes, ends in zip(box, part, strict=True)]])
+                for k in (0, 1)
+            )
+            if all(first == last for first, last in part):
+                if not actions.allows(self._value(low[0])):
+                    return False
+            elif not self._within(low, high, actions):
+                k = max(range(len(part)), key=lambda k: part[k][1] - part[k][0])
+                first, last = part[k]
+                middle = (first + last) // 2
+                halves = (middle + 1, last), (first, middle)
+                waiting += [(*part[:k], half, *part[k + 1 :]) for half in halves]
+        return True
+
+    def _within(self, low: Floats, high: Floats, actions: FeatureActions) -> bool:
+        """Whether all that lies between the ends of a box of inputs is a destination."""
+        if np.isnan(low).any() or np.isnan(high).any():
+            return False
+        ends = [rounded(float(end[0]), self.step) for end in self.between(low, high)]
+        barred = any(ends[0] <= code <= ends[1] for code in actions.never)
+        return actions.lower <= ends[0] <= ends[1] <= actions.upper and not barred
+
+    def _value(self, inputs: Floats) -> float:
+        """What these inputs make it."""
+        row = np.full(max(self.at, *self.inputs) + 1, math.nan)
+        row[[*self.inputs]] = inputs
+        return self.value(row)
 
 
 def completed(codes: Floats, each: Sequence[Follows]) -> Floats:

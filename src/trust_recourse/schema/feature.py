@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal, NoReturn, TypeAlias, get_args
 
@@ -28,7 +29,7 @@ from trust_recourse.schema.scalars import (
     plain,
     scalars,
 )
-from trust_recourse.schema.steps import plus
+from trust_recourse.schema.steps import plus, ratio
 from trust_recourse.wording import near, some, written
 
 Kind = Literal["number", "integer", "ordinal", "category", "boolean"]
@@ -261,6 +262,29 @@ class Feature:
         """Whether its codes are its values: a number or an integer."""
         return self.kind in ("number", "integer")
 
+    def moves_by(self, continuous: bool) -> float:
+        """By what multiples noise moves it: see `Schema.steps`."""
+        if self.numeric:
+            return 0.0 if continuous or self.step is None else self.step
+        return self.step or 1.0 if self.kind == "ordinal" and not continuous else math.nan
+
+    def reach(self, code: float) -> tuple[float, float]:
+        """By how many steps noise may move it down and up: an ordinal has its levels alone."""
+        if self.kind != "ordinal":
+            return -INF, INF
+        step = self.step or 1.0
+        return -float(code // step), float((self._size - 1.0 - code) // step)
+
+    def room(self, radius: float, continuous: bool) -> float:
+        """How far a radius, in units of the scale, lets it move: a whole number of its steps."""
+        step = self.moves_by(continuous)
+        if math.isnan(step):
+            return 0.0
+        if step == 0.0 or not radius * self.scale < INF:
+            return radius * self.scale
+        far = Fraction(*ratio(radius)) * Fraction(*ratio(self.scale))
+        return float(far // Fraction(*ratio(step)) * Fraction(*ratio(step)))
+
     @property
     def _listed(self) -> bool:
         return self.kind in ("category", "ordinal")
@@ -283,6 +307,26 @@ class Feature:
                 raise SchemaError(f"feature {self.name!r}: given {value!r}, expected a number")
             value = written(float(value), self.step)
         return f"{value} {self.unit}" if self.unit else str(value)
+
+    def span(self, low: Any, high: Any) -> str:
+        """Write a range of values for people; infinite is no end.
+
+        >>> Feature("pay", unit="€").span(3500, math.inf)
+        'at least 3500 €'
+        """
+        open_low, open_high = (isinstance(end, float) and math.isinf(end) for end in (low, high))
+        if open_low and open_high:
+            return "any"
+        if open_high:
+            return f"at least {self.describe(low)}"
+        if open_low:
+            return f"at most {self.describe(high)}"
+        if low == high:
+            return self.describe(low)
+        if self.kind == "ordinal":
+            return f"{self.describe(low)} up to {self.describe(high)}"
+        first = self.describe(low).removesuffix(f" {self.unit}" if self.unit else "")
+        return f"{first} to {self.describe(high)}"
 
     def describe_code(self, code: float) -> str:
         """Write an encoded value, such as a threshold, for people."""

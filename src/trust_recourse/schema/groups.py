@@ -95,6 +95,11 @@ class FewChange(Relation):
         away = sum(not equal(codes, own).any() for codes, own in zip(box, before, strict=True))
         return away <= self.most
 
+    def always(self, before: Row, box: Box) -> bool:
+        """Say whether every row of a box keeps it."""
+        away = sum(not equal(codes, own).all() for codes, own in zip(box, before, strict=True))
+        return away <= self.most
+
     def ways(self, before: Row, box: Box) -> Iterator[Way]:
         """By what is left of the changes when each takes one."""
         each = zip(box, before, strict=True)
@@ -160,6 +165,11 @@ class Together(Relation):
         """Say whether some row of a box keeps it."""
         stays = [equal(codes, own) for codes, own in zip(box, before, strict=True)]
         return all(each.any() for each in stays) or not any(each.all() for each in stays)
+
+    def always(self, before: Row, box: Box) -> bool:
+        """Say whether every row of a box keeps it."""
+        stays = [equal(codes, own) for codes, own in zip(box, before, strict=True)]
+        return all(each.all() for each in stays) or not any(each.any() for each in stays)
 
     def ways(self, before: Row, box: Box) -> Iterator[Way]:
         """By staying with all of them; by leaving all."""
@@ -244,6 +254,17 @@ class OneOf(Relation):
             all((codes == code).any() for codes, code in zip(box, row, strict=True))
             for row in self._rows()
         )
+
+    def always(self, before: Row, box: Box) -> bool:
+        """Say whether every row of a box keeps it: none of the features has a choice in it.
+
+        Or, where none of them need be 1, those that do are one, and no other is 1.
+        """
+        choices = [np.unique(codes) for codes in box]
+        if any(len(codes) > 2 for codes in choices):
+            return False
+        rows = itertools.product(*(codes.tolist() for codes in choices))
+        return all(self.holds(before, row) for row in rows)
 
     def _rows(self) -> Iterator[list[float]]:
         """What the features may be together."""

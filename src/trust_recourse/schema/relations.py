@@ -83,6 +83,11 @@ class Relation(ABC):
         rows = itertools.product(*(codes.tolist() for codes in box))
         return any(self.holds(before, row) for row in rows)
 
+    def always(self, before: Row, box: Box) -> bool:
+        """Say whether every row of a box keeps it; here likewise."""
+        rows = itertools.product(*(codes.tolist() for codes in box))
+        return all(self.holds(before, row) for row in rows)
+
     def ways(self, before: Row, box: Box) -> Iterator[Way]:  # noqa: ARG002
         """What the compiled search knows of it: a row keeps it in any of several ways.
 
@@ -167,6 +172,11 @@ class AtMost(Relation):
         """Say whether some row of a box keeps it."""
         # the extreme is NaN where a value is missing, and then it is not above anything
         return not box[0].min() > box[1].max()
+
+    def always(self, before: Row, box: Box) -> bool:  # noqa: ARG002
+        """Say whether every row of a box keeps it."""
+        a, b = (codes[~np.isnan(codes)] for codes in box)
+        return not (len(a) and len(b) and a.max() > b.min())
 
     def ways(self, before: Row, box: Box) -> Iterator[Way]:
         """By b − a ≥ 0, whose sign no rounding changes; and where either is missing."""
@@ -268,6 +278,10 @@ class Implication(Relation):
     def possible(self, before: Row, box: Box) -> bool:
         """Say whether some row of a box keeps it."""
         return bool(equal(box[0], before[0]).any() or self._enough(before, box[1]).any())
+
+    def always(self, before: Row, box: Box) -> bool:
+        """Say whether every row of a box keeps it."""
+        return bool(equal(box[0], before[0]).all() or self._enough(before, box[1]).all())
 
     def ways(self, before: Row, box: Box) -> Iterator[Way]:
         """By staying with a; by getting far enough with b."""

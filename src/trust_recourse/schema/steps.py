@@ -7,6 +7,12 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 
+import numpy as np
+
+from trust_recourse.schema.scalars import Floats
+
+EXACT = 2.0**53  # whole numbers below it are floats
+
 
 @lru_cache(maxsize=4096)
 def ratio(value: float) -> tuple[int, int]:
@@ -50,3 +56,32 @@ def _multiple_below(step: float, limit: float) -> float:
 def multiple_above(step: float | None, limit: float) -> float:
     """Find the least multiple of step, as a float, from limit on."""
     return 0.0 - multiple_below(step, -limit)  # multiples mirror at 0
+
+
+def moved(values: Floats, step: float, counts: Floats) -> Floats:
+    """Each value and so many steps more, as a person would add them up; ±∞ stay.
+
+    >>> moved(np.array([0.1, 0.1]), 0.1, np.array([-1.0, 2.0])).tolist()
+    [0.0, 0.3]
+    """
+    p, q = ratio(step)
+    first = np.rint(values / step)
+    found = (first + counts) * p / q
+    # of exact floats, so rounded just as well; what is no multiple is added up by itself
+    exact = (first * p / q == values) & (np.abs(found) * q < EXACT) & (q < EXACT)
+    for at in np.flatnonzero(~exact & np.isfinite(counts) & np.isfinite(values)).tolist():
+        (n, d), k = ratio(float(values[at])), int(counts[at])
+        found[at] = (n * q + k * p * d) / (d * q)
+    return np.asarray(found)
+
+
+def steps_to(value: float, step: float, limits: Floats) -> Floats:
+    """How many steps lead from a value to the last that is no more than each limit.
+
+    >>> steps_to(2.0, 1.0, np.array([0.5, 2.0, 3.7])).tolist()
+    [-2.0, 0.0, 1.0]
+    """
+    values = np.full(len(limits), value)
+    counts = np.floor((limits - value) / step)
+    counts = counts - (moved(values, step, counts) > limits)
+    return np.asarray(counts + (moved(values, step, counts + 1.0) <= limits))

@@ -142,6 +142,21 @@ class ActionSet:
         """Say whether this person may become this row, given as values by name or as codes."""
         return next(self._broken(codes), None) is None
 
+    def allows_box(self, box: Sequence[Floats]) -> bool:
+        """Say whether every row of a box is a change that this person may make.
+
+        It has the codes that each feature may take, ascending, each of which the feature's own
+        rules allow; those of derived columns are not looked at.
+        """
+        for relation in self.relations:
+            at = self.schema.positions(relation)
+            if not relation.always([self.actions[f].own for f in at], [box[f] for f in at]):
+                return False
+        return all(
+            each.always([box[g] for g in each.inputs], self.actions[each.at])
+            for each in (self.follows if self.schema.derived else ())
+        )
+
     def why_not(self, codes: Rows | Sequence[float]) -> tuple[str, ...]:
         """Name every rule that becoming this row breaks, as a sentence; none if it is allowed."""
         return tuple(self._broken(codes))
@@ -313,6 +328,18 @@ class Schema:
         if len(set(relation.names)) < len(relation.names):
             raise SchemaError(f"{where}: expected two different features")
         relation.check(self)
+
+    def steps(self, continuous: bool) -> Floats:
+        """By what multiples noise moves each feature: 0 is by any number, NaN not at all.
+
+        Numbers without a step move by any; if it is continuous, as in the paper, so do all numbers
+        and integers, and ordinals stay.
+        """
+        return np.array([feature.moves_by(continuous) for feature in self.features])
+
+    def rooms(self, radius: float, continuous: bool) -> Floats:
+        """How far a radius lets each feature move, in its own units and on its steps."""
+        return np.array([feature.room(radius, continuous) for feature in self.features])
 
     @cached_property
     def names(self) -> tuple[str, ...]:

@@ -261,13 +261,17 @@ class BranchAndBound:
         else:
             self.asked.levels[arrays.HIGH] = raw - 2 * ROUNDING
 
-    def max_confidence(self, side: int, reached: Callable[[Ints], float | None]) -> Found:
-        """The point of greatest confidence, or of least, if side is −1.
+    def max_confidence(
+        self, side: int, reached: Callable[[Ints], float | None], beyond: float | None = None
+    ) -> Found:
+        """The point of greatest confidence, or of least, if side is −1; only beyond a number.
 
         The caller gives the confidence of a point, None if it does not count, or stops the search
         with ±∞.
         """
         self._begin(-1.0, 2.0, side, max_confidence=1)
+        if beyond is not None:
+            self._reach(beyond, side)
         best: Ints | None = None
         while self._run() == loop.BETTER:
             point = self.work.corner.copy()
@@ -277,9 +281,13 @@ class BranchAndBound:
             best = point
             if math.isinf(raw):
                 break
-            self.ask_more(raw)
-            self.asked.params[arrays.REACHED] = (raw if side > 0 else 1.0 - raw) + 2 * ROUNDING
+            self._reach(raw, side)
         return Found(best, math.inf, self.stopped)
+
+    def _reach(self, raw: float, side: int) -> None:
+        """From now on only what is further than this counts, and a search may end there."""
+        self.ask_more(raw)
+        self.asked.params[arrays.REACHED] = (raw if side > 0 else 1.0 - raw) + 2 * ROUNDING
 
     def prove(self, low: float, high: float, side: int, bound: float, accept: Accept) -> Splits:
         """The tree that shows that no point of [low, high] costs less than a bound."""

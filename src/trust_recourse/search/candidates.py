@@ -120,7 +120,7 @@ class _Lattice:
 def _lattice(schema: Same, grid: Same) -> _Lattice:
     """What is known of a schema's features on a grid, made once for both."""
     features: Schema = schema.it
-    cells = [_steps(f, grid.it.ends(at)) for at, f in enumerate(features)]
+    cells = [multiples(f, grid.it.ends(at)) for at, f in enumerate(features)]
     sizes = np.array([each.shape[1] for each in cells])
     start = np.cumsum(sizes) - sizes
     of = np.repeat(np.arange(len(sizes)), sizes)
@@ -144,7 +144,7 @@ def _uneven(feature: Feature) -> bool:
     return coded or feature.min_change is not None or len(feature.forbidden) > 0
 
 
-def _steps(feature: Feature, ends: Floats) -> Floats:
+def multiples(feature: Feature, ends: Floats) -> Floats:
     """The ends of each cell of a feature, and its first and last multiples in it."""
     actions = feature.actions(math.nan)
     step = actions.step if actions.choices is None else actions.step or 1.0

@@ -33,19 +33,17 @@ from trust_recourse.cost import theirs
 from trust_recourse.question import SLACK, Point, Problem, Target
 from trust_recourse.schema import ActionSet, Feature, Schema
 from trust_recourse.schema.relations import equal, only
+from trust_recourse.schema.steps import moved, multiple_below, steps_to
 from trust_recourse.search import arrays
 from trust_recourse.search.branch_and_bound import BranchAndBound, Splits, ready
 from trust_recourse.search.candidates import candidates, in_a_row
 from trust_recourse.search.following import Following, following
-
-NUMERIC = ("number", "integer")
+from trust_recourse.search.loss import ABOVE, about, loss, refuse_unfinished
 
 Norm = Literal["linf", "l2", "l1"]
 Scope = Literal["cheapest", "furthest", "any"]  # of answers, on which values to try depend
 Keep = Callable[[Point], bool]
 
-ABOVE = 1e-12  # confidences closer than this differ by rounding
-FEW = 256  # cells of a box that are looked at one by one
 FEW_GAINS = 32  # of a relation's values, likewise
 TIED = 1e-14  # costs this close, relatively, differ by the rounding of their sums
 EQUAL = 5e-13  # of a cost: what two ways of adding it up may differ by, with room to spare
@@ -80,6 +78,7 @@ class Robust:
 
     radius: float  # in scaled units
     floor: float
+    continuous: bool = False  # whether numbers move by fractions of their steps, too
 
 
 class Exact:
@@ -331,7 +330,7 @@ class Exact:
             found = [piece.candidates for piece in self._pieces]
         rising = problem.target.mode == "at_least" or self.scope == "furthest"
         accept = self.answers if self.scope == "cheapest" else None
-        room = None if self.robust is None else (self.robust.radius, self.robust.floor)
+        room = None if self.robust is None else (self._rooms, self.robust.floor)
         wish = Wish(*problem.target.interval, rising and self.scope != "any", accept, room)
         listed = self.score.listed(found, problem.action_set, problem.cost, wish)
         return Reduction(found, self.score) if listed is None else listed
@@ -357,19 +356,34 @@ class Exact:
     @cached_property
     def _pieces(self) -> list[Piece]:
         assert self.robust is not None
-        return _pieces(self.score, self.problem, self.robust.radius)
+        return _pieces(self.score, self.problem, self.robust, self._rooms)
+
+    @cached_property
+    def _rooms(self) -> Floats:
+        """How far each feature may move around an answer."""
+        assert self.robust is not None
+        schema, radius = self.problem.action_set.schema, self.robust.radius
+        rooms = schema.rooms(radius, self.robust.continuous)
+        for feature, room in zip(schema, rooms.tolist(), strict=True):
+            if not room < math.inf:
+                given = f"min_radius={radius:g} with the scale {feature.scale:g}"
+                raise ValueError(
+                    f"{given} of {feature.name!r}: expected a radius that can be counted with, "
+                    "such as 0.05"
+                )
+        return rooms
 
     @cached_property
     def _worst(self) -> Score | None:
         """The least confidence around the values, where these do not tell it by their cells."""
         if self.robust is None:
             return None
-        return self.score.worst(self.features, self.problem.action_set.schema, self.robust.radius)
+        return self.score.worst(self.features, self._rooms)
 
     @cached_property
     def _search(self) -> BranchAndBound:
         action_set, score = self.problem.action_set, self.searched
-        conditions, mine = [_about(score, self.features)], None
+        conditions, mine = [about(score, self.features)], None
         if self._worst is not None and self.robust is not None:
             ends = self._worst.interval(self.robust.floor, 2.0)
             conditions.append(Condition(self._worst, *ends, self.side, conditions[0].cells))
@@ -392,7 +406,7 @@ class Exact:
     def _smaller(self, features: Sequence[Candidates], score: Score) -> BranchAndBound:
         return BranchAndBound(
             features,
-            [_about(score, features)],
+            [about(score, features)],
             relations=self._relations(features),
             following=self._following(features),
         )
@@ -404,7 +418,8 @@ class Exact:
             return Following()
         grid = self.score.grid
         if self.robust is not None and not self.score.lists:
-            grid = _finer(Same(grid), Same(self.problem.action_set.schema), self.robust.radius)
+            schema = self.problem.action_set.schema
+            grid = _finer(Same(grid), Same(schema), self.robust, self._rooms.tobytes())
         ends = [grid.ends(f) for f in range(len(features))]
         for f in {each.at for each in follows} & set(self.score.sloped):
             codes = self.features[f].codes
@@ -424,7 +439,7 @@ class Exact:
     ) -> Reduction | None:
         """A smaller question with the same answers that cost no more than the incumbent."""
         low, high, side = self._interval(score)
-        asked = _about(score, features)._replace(low=low, high=high, side=side)
+        asked = about(score, features)._replace(low=low, high=high, side=side)
         schema = self.problem.action_set.schema
         related = frozenset(map(schema.position, self.problem.cost.related(schema)))
         found = score.reduce(features, asked, incumbent, related, accept, self._deadline)
@@ -489,42 +504,44 @@ class Exact:
         """Whether the floor is kept in every cell that noise around a point may reach."""
         assert self.robust is not None
         if self.score.lists:
-            schema, radius = self.problem.action_set.schema, self.robust.radius
-            return self.score.worst_at(schema, codes, radius) >= self.robust.floor
+            return self.score.worst_at(codes, self._rooms) >= self.robust.floor
         ends = tuple(
             (int(p.lows[k]), int(p.highs[k])) for p, k in zip(self._pieces, at, strict=True)
         )
         if ends not in self._held:
             cells = [np.arange(a, b + 1) for a, b in ends]
-            self._held[ends] = not _loses(self.score, cells, self.robust.floor)
+            self._held[ends] = loss(self.score, cells, self.robust.floor) is None
         return self._held[ends]
-
-
-def _about(score: Score, features: Sequence[Candidates]) -> Condition:
-    """The condition that a question is about, which says itself what it asks for."""
-    cells = np.concatenate([f.cells for f in features]).astype(np.int64)
-    return Condition(score, -1.0, 2.0, 1, cells)
 
 
 # ---------------------------------------------------------------- how safe an answer is
 
 
 @strict
-def radius(score: Score, schema: Schema, codes: Floats, threshold: float, norm: Norm) -> float:
+def radius(
+    score: Score,
+    schema: Schema,
+    codes: Floats,
+    threshold: float,
+    norm: Norm,
+    continuous: bool = False,
+) -> float:
     """The distance to the nearest loss of the decision: strictly within it the decision holds.
 
-    Every numeric feature counts as continuous and unlimited, immutable ones too; others stay.
-    Distances are scaled by the schema. ∞ if the decision is lost nowhere.
+    Numbers, integers and ordinals move by their steps, unlimited, immutable ones too; a number
+    without a step, and every one if it is continuous, moves by anything; others stay. Distances
+    are scaled by the schema. ∞ if the decision is lost nowhere.
     """
-    known = score.radius(schema, codes, threshold, norm)
+    steps = schema.steps(continuous)
+    known = score.radius(schema, codes, threshold, norm, steps)
     if known is not None:
         return known
     own = score.grid.cells(codes[None])[0]
     away = [
-        _distances(score.grid.ends(f), float(code), int(cell), feature)
-        if feature.kind in NUMERIC and not math.isnan(code)
-        else {int(cell): 0.0}
-        for f, (feature, code, cell) in enumerate(zip(schema, codes, own, strict=True))
+        {int(cell): 0.0}
+        if math.isnan(code) or math.isnan(step)
+        else _distances(score.grid.ends(f), float(code), int(cell), feature, float(step))
+        for f, (feature, code, cell, step) in enumerate(zip(schema, codes, own, steps, strict=True))
     ]
     if norm == "linf":
         return _least_box(score, away, threshold)
@@ -535,7 +552,7 @@ def radius(score: Score, schema: Schema, codes: Floats, threshold: float, norm: 
         )
         for d in away
     ]
-    search = BranchAndBound(features, [_about(score, features)])
+    search = BranchAndBound(features, [about(score, features)])
 
     def lost(at: Ints) -> bool:
         cells = np.array([[f.cells[k] for f, k in zip(features, at, strict=True)]])
@@ -543,21 +560,39 @@ def radius(score: Score, schema: Schema, codes: Floats, threshold: float, norm: 
 
     low, high = score.interval(-1.0, math.nextafter(threshold, 0.0))
     found = search.best(low, high, -1 if score.rises else 1, lost)
-    _refuse_unfinished(found.stopped)
+    refuse_unfinished(found.stopped)
     return math.inf if found.point is None else search.cost_of(found.point) ** (1.0 / power)
 
 
-def _distances(ends: Floats, code: float, cell: int, feature: Feature) -> dict[int, float]:
-    """The distance from a value to the closure of each cell."""
-    with np.errstate(over="ignore"):
+def _distances(
+    ends: Floats, code: float, cell: int, feature: Feature, step: float
+) -> dict[int, float]:
+    """The distance from a value to the nearest on its steps in each cell that has one.
+
+    Without steps, to the closure of each cell.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
         away = np.maximum(np.maximum(ends[:-1] - code, code - ends[1:]), 0.0) / feature.scale
-    if not away.max() <= MOST_AWAY:
+        if step > 0.0:
+            away = _stepped(ends, code, feature, step)
+    known = np.flatnonzero(away < math.inf)
+    if not away[known].max() <= MOST_AWAY:
         raise ValueError(
             f"radius: {feature.name!r} has the scale {feature.scale:g}, by which a threshold lies "
-            f"{away.max():.3g} away; expected a scale that keeps distances below {MOST_AWAY:g}"
+            f"{away[known].max():.3g} away; expected a scale that keeps distances below "
+            f"{MOST_AWAY:g}"
         )
     away[cell] = 0.0
-    return dict(enumerate(away.tolist()))
+    return {int(c): float(away[c]) for c in known}
+
+
+def _stepped(ends: Floats, code: float, feature: Feature, step: float) -> Floats:
+    """The same on steps, of which an ordinal has no more than levels; ∞ where there is none."""
+    counts = steps_to(code, step, ends)
+    least, most = feature.reach(code)
+    first, last = np.maximum(counts[:-1] + 1.0, least), np.minimum(counts[1:], most)
+    nearest = np.where(first > 0, first, np.where(last < 0, -last, 0.0))
+    return np.where(first <= last, nearest * step / feature.scale, math.inf)
 
 
 def _least_box(score: Score, away: Sequence[dict[int, float]], threshold: float) -> float:
@@ -566,7 +601,7 @@ def _least_box(score: Score, away: Sequence[dict[int, float]], threshold: float)
 
     def lost(step: int) -> bool:
         cells = [np.array([c for c, d in f.items() if d <= steps[step]]) for f in away]
-        return _loses(score, cells, threshold)
+        return loss(score, cells, threshold) is not None
 
     first, last = 0, len(steps)  # the first step with a loss lies in [first, last]
     while first < last:
@@ -576,40 +611,6 @@ def _least_box(score: Score, away: Sequence[dict[int, float]], threshold: float)
         else:
             first = middle + 1
     return steps[first] if first < len(steps) else math.inf
-
-
-def _loses(score: Score, cells: Sequence[Ints], threshold: float) -> bool:
-    """Whether confidence falls below a threshold somewhere in a box of cells.
-
-    A small box is looked at cell by cell, a large one searched.
-    """
-    first, last = (np.array([[of[end] for of in cells]]) for end in (0, -1))
-    if score.bounds(first, last)[0][0] > threshold + ABOVE:
-        return False
-    if math.prod(map(len, cells)) <= FEW:
-        every = np.stack(np.meshgrid(*cells, indexing="ij"), axis=-1).reshape(-1, len(cells))
-        return bool((score.at(every.astype(np.int32)) < threshold).any())
-    features = [
-        Candidates(np.zeros(len(of)), of.astype(np.int32), np.zeros(len(of))) for of in cells
-    ]
-    lost = False
-
-    def reached(at: Ints) -> float | None:
-        nonlocal lost
-        here = np.array([[of[k] for of, k in zip(cells, at, strict=True)]], np.int32)
-        now = float(score.at(here)[0])
-        lost = now < threshold
-        return math.inf if lost else score.interval(now, now)[0 if score.rises else 1]
-
-    search = BranchAndBound(features, [_about(score, features)])
-    found = search.max_confidence(-1 if score.rises else 1, reached)
-    _refuse_unfinished(found.stopped and not lost)
-    return lost
-
-
-def _refuse_unfinished(stopped: bool) -> None:
-    if stopped:
-        raise MemoryError("the search for a loss of the decision held too many boxes to finish it")
 
 
 # ---------------------------------------------------------------- room for noise
@@ -624,53 +625,83 @@ class Piece(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def _finer(grid: Same, schema: Same, radius: float) -> Grid:
+def _finer(grid: Same, schema: Same, robust: Robust, rooms: bytes) -> Grid:
     """The grid on which noise of a radius reaches the same cells from all of a cell.
 
-    Each numeric feature is cut at t − r, t and t + r for every edge t.
+    Each feature that moves is cut at t − r, t and t + r for every edge t, and r as many steps as
+    its radius has; for values on the steps that is where the last of them is.
 
     Of cuts that rounding alone keeps apart the last stays, so that what lies beyond it lies beyond
     all of them; and every edge, between two of which a value may be an answer by itself.
     """
     found = []
-    for feature, t in zip(schema.it, grid.it.edges, strict=True):
-        r = radius * feature.scale
-        if not r < math.inf:
-            given = f"min_radius={radius:g} with the scale {feature.scale:g} of {feature.name!r}"
-            raise ValueError(f"{given}: expected a radius that can be counted with, such as 0.05")
-        cuts = np.unique(np.concatenate([t - r, t, t + r])) if feature.kind in NUMERIC else t
+    for feature, t, r in zip(schema.it, grid.it.edges, np.frombuffer(rooms).tolist(), strict=True):
+        step = feature.moves_by(robust.continuous)
+        if math.isnan(step) or not len(t):
+            found.append(t)
+            continue
+        cuts = np.unique(np.concatenate([t - r, t, t + r]))
         apart = np.diff(cuts, append=math.inf) > CLOSE * feature.scale
-        found.append(cuts[apart | np.isin(cuts, t)])
+        kept = cuts[apart | np.isin(cuts, t)]
+        if step > 0.0:
+            last = np.array([multiple_below(step, float(edge)) for edge in t])
+            exact = np.concatenate(_by_steps(last, step, r))
+            kept = _beside(kept, exact, t, CLOSE * feature.scale)
+        found.append(kept)
     return Grid(grid.it.schema, tuple(found))
 
 
-def _pieces(score: Score, problem: Problem, radius: float) -> list[Piece]:
+def _beside(cuts: Floats, exact: Floats, edges: Floats, near: float) -> Floats:
+    """Cuts, and exact ones in place of those that rounding alone keeps apart from them."""
+    exact = np.unique(exact)
+    at = exact.searchsorted(cuts)
+    away = [np.abs(cuts - exact[np.clip(k, 0, len(exact) - 1)]) for k in (at - 1, at)]
+    others = cuts[(np.minimum(*away) > near) | np.isin(cuts, edges)]
+    return np.unique(np.concatenate([others, exact]))
+
+
+def _pieces(score: Score, problem: Problem, robust: Robust, rooms: Floats) -> list[Piece]:
     """The cheapest allowed value on each piece on which the noise reaches the same cells.
 
-    What noise around a piece reaches is read off its middle, where no rounding matters.
+    What noise around a piece reaches is read off its middle, where no rounding matters; on steps it
+    is where so many of them lead.
     """
     schema, grid = problem.action_set.schema, score.grid
-    finer = _finer(Same(grid), Same(schema), radius)
+    finer = _finer(Same(grid), Same(schema), robust, rooms.tobytes())
     pieces = []
     found = candidates(finer, problem.action_set, problem.cost, score.sloped)
-    for f, (feature, (codes, piece, costs)) in enumerate(zip(schema, found, strict=True)):
-        if feature.kind not in NUMERIC:
-            whole = piece.astype(np.int64)
-            pieces.append(Piece(Candidates(codes, piece, costs), whole, whole))
-            continue
-        missing, r = np.isnan(codes), radius * feature.scale
-        ends = finer.ends(f)
-        left, right = (ends[np.where(missing, 0, piece) + k] for k in (0, 1))
-        with np.errstate(invalid="ignore"):  # a feature without any edge has no middle
-            middle = np.where(np.isinf(right), codes + r, (left + right) / 2.0)
-        middle = np.where(np.isinf(left), codes - r, middle)  # an outer piece has none: further out
+    for f, (feature, each) in enumerate(zip(schema, found, strict=True)):
+        step, r = feature.moves_by(robust.continuous), float(rooms[f])
+        ends = (
+            _by_steps(each.codes, step, r)
+            if step > 0.0
+            else _by_middles(each, finer.ends(f), r)
+            if step == 0.0
+            else (each.codes, each.codes)
+        )
+        known = ~np.isnan(each.codes)
         cells, lows, highs = (
-            grid.cells_in(f, np.where(missing, math.nan, where))
-            for where in (codes, middle - r, middle + r)
+            grid.cells_in(f, np.where(known, where, math.nan)) for where in (each.codes, *ends)
         )
         ranges = lows.astype(np.int64), highs.astype(np.int64)
-        pieces.append(Piece(Candidates(codes, cells, costs), *ranges))
+        pieces.append(Piece(each._replace(cells=cells), *ranges))
     return pieces
+
+
+def _by_steps(codes: Floats, step: float, r: float) -> tuple[Floats, Floats]:
+    """Where noise from each code ends, on its steps."""
+    many = np.full(len(codes), float(round(r / step)))
+    return moved(codes, step, -many), moved(codes, step, many)
+
+
+def _by_middles(each: Candidates, ends: Floats, r: float) -> tuple[Floats, Floats]:
+    """Where noise from the middle of the piece of each code ends."""
+    codes, missing = each.codes, np.isnan(each.codes)
+    left, right = (ends[np.where(missing, 0, each.cells) + k] for k in (0, 1))
+    with np.errstate(invalid="ignore"):  # a feature without any edge has no middle
+        middle = np.where(np.isinf(right), codes + r, (left + right) / 2.0)
+    middle = np.where(np.isinf(left), codes - r, middle)  # an outer piece has none: further out
+    return middle - r, middle + r
 
 
 def _relations(action_set: ActionSet, features: Sequence[Candidates]) -> tuple[Ints, Floats]:

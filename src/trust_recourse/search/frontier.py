@@ -17,7 +17,8 @@ from typing import NamedTuple
 
 from trust_recourse.cells import Reduction
 from trust_recourse.question import Point, Target
-from trust_recourse.search.exact import ABOVE, TIED, Exact
+from trust_recourse.search.exact import TIED, Exact
+from trust_recourse.search.loss import ABOVE
 
 SPAN = 8  # resolutions that are asked for at once
 FEWEST, MORE = 2_000, 32  # boxes of a first try upward, and of later ones, times all until then

@@ -33,9 +33,9 @@ from trust_recourse.cells import (
 from trust_recourse.cost import Cost
 from trust_recourse.fixing import fixed
 from trust_recourse.on_cells import numbered
-from trust_recourse.schema import ActionSet, Feature, FeatureActions, Schema
+from trust_recourse.schema import ActionSet, FeatureActions, Schema
 from trust_recourse.schema.steps import ratio
-from trust_recourse.sums.additive import NUMBERS, Additive, Points, logistic, summed
+from trust_recourse.sums.additive import Additive, Points, logistic, summed
 from trust_recourse.sums.followed import BEYOND, Followed
 from trust_recourse.sums.slopes import Line, noise, radius
 
@@ -225,33 +225,43 @@ class SlopedScore(Score):
         ]
         return Reduction(*on_values(found, every, card.base, self.wanted, 1.0))
 
-    # ------------------------------------------------------------ how safe an answer is
-
-    def worst(self, features: Sequence[Candidates], schema: Schema, radius: float) -> CardScore:
-        """Each number's least points around each of its values."""
-        points = [
-            self._least(f, feature, each.codes, radius)
-            for f, (feature, each) in enumerate(zip(schema, features, strict=True))
-        ]
+    def on(self, features: Sequence[Candidates]) -> CardScore:
+        """By the points of each value."""
+        points = [self.card.worth(f, each.codes) for f, each in enumerate(features)]
         return on_values(features, points, self.card.base, self.wanted, 1.0)[1]
 
-    def worst_at(self, schema: Schema, codes: Floats, radius: float) -> float:
+    def endless(self, f: int, up: bool) -> bool:
+        """By the slope of the outermost cell."""
+        slope = float(self.card.slopes[f][len(self.grid.cuts[f]) if up else 0])
+        return self.sign * slope >= 0.0 if up else self.sign * slope <= 0.0
+
+    # ------------------------------------------------------------ how safe an answer is
+
+    def worst(self, features: Sequence[Candidates], rooms: Floats) -> CardScore:
+        """Each number's least points around each of its values."""
+        points = [self._least(f, each.codes, float(rooms[f])) for f, each in enumerate(features)]
+        return on_values(features, points, self.card.base, self.wanted, 1.0)[1]
+
+    def worst_at(self, codes: Floats, rooms: Floats) -> float:
         """The confidence where all numbers have their least points."""
-        each = [self._least(f, of, codes[f : f + 1], radius) for f, of in enumerate(schema)]
+        each = [self._least(f, codes[f : f + 1], room) for f, room in enumerate(rooms.tolist())]
         total = summed(self.card.base, np.column_stack(each))
         return float(of_class(logistic(total), self.wanted)[0])
 
-    def radius(self, schema: Schema, codes: Floats, threshold: float, norm: str) -> float:
-        """In closed form where no number is cut into cells."""
+    def radius(
+        self, schema: Schema, codes: Floats, threshold: float, norm: str, steps: Floats
+    ) -> float:
+        """In closed form where no number is cut into cells, and all move by anything."""
         if float(self.at_codes(codes[None])[0]) < threshold:
             return 0.0
-        return radius(self._lines(schema, codes), max(self._margin(codes, threshold), 0.0), norm)
+        lines = self._lines(schema, codes, steps)
+        return radius(lines, max(self._margin(codes, threshold), 0.0), norm)
 
     def noise(
-        self, codes: Floats, deviation: Floats, threshold: float, tolerance: float
+        self, codes: Floats, deviation: Floats, threshold: float, tolerance: float, steps: Floats
     ) -> tuple[float, float]:
-        """In closed form where no number is cut into cells."""
-        lines = self._lines(self.grid.schema, codes)
+        """In closed form where no number is cut into cells, and all move by anything."""
+        lines = self._lines(self.grid.schema, codes, steps)
         return noise(
             lines, deviation[deviation > 0].tolist(), self._margin(codes, threshold), tolerance
         )
@@ -259,28 +269,28 @@ class SlopedScore(Score):
     def _margin(self, codes: Floats, threshold: float) -> float:
         return self.sign * float(self.card.total(codes[None])[0]) - logit(threshold)
 
-    def _lines(self, schema: Schema, codes: Floats) -> list[Line]:
-        """The numbers that may move."""
-        each = zip(schema, codes.tolist(), strict=True)
+    def _lines(self, schema: Schema, codes: Floats, steps: Floats) -> list[Line]:
+        """The features that may move."""
+        each = zip(schema, codes.tolist(), steps.tolist(), strict=True)
         return [
-            self._line(f, feature, code)
-            for f, (feature, code) in enumerate(each)
-            if feature.kind in NUMBERS and not math.isnan(code)
+            self._line(f, code, feature.scale, step, *feature.reach(code))
+            for f, (feature, code, step) in enumerate(each)
+            if not (math.isnan(step) or math.isnan(code))
         ]
 
-    def _line(self, f: int, feature: Feature, code: float) -> Line:
+    def _line(self, f: int, code: float, scale: float, step: float, down: float, up: float) -> Line:
         ends, card = self.grid.ends(f), self.card
         known = slice(len(ends) - 1)
         points, slopes = (self.sign * of[f][known] for of in (card.points, card.slopes))
-        return Line(code, feature.scale, ends, points, slopes)
+        return Line(code, scale, ends, points, slopes, step, down, up)
 
-    def _least(self, f: int, feature: Feature, codes: Floats, radius: float) -> Floats:
+    def _least(self, f: int, codes: Floats, room: float) -> Floats:
         """The points for class 1 that are least for the wanted one, around each code."""
         found = self.card.worth(f, codes)
         known = ~np.isnan(codes)
-        if feature.kind in NUMBERS and known.any():
-            least = self._line(f, feature, 0.0).least(codes[known], radius * feature.scale)
-            found[known] = self.sign * least
+        if room > 0.0 and known.any():
+            line = self._line(f, 0.0, 1.0, 0.0, -math.inf, math.inf)
+            found[known] = self.sign * line.least(codes[known], room)
         return found
 
 
@@ -326,8 +336,8 @@ class _Reach:
         """By how much the sum has to change at least; 0 if it need not."""
         now, least = self.score.sign * float(self.score.card.total(self.own[None])[0]), -math.inf
         if self.wish.room is not None:
-            radius, floor = self.wish.room
-            worst = self.score.worst_at(self.schema, self.own, radius)
+            rooms, floor = self.wish.room
+            worst = self.score.worst_at(self.own, rooms)
             least = logit(floor) + now - logit(worst)
         if now < (least := max(least, logit(self.wish.least))):
             return least - now

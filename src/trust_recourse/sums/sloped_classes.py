@@ -11,9 +11,9 @@ import numpy as np
 from trust_recourse.cells import Candidates, Cells, Floats, Ints, Reduction, Wish
 from trust_recourse.cost import Cost
 from trust_recourse.on_cells import numbered
-from trust_recourse.schema import ActionSet, Feature, Schema
+from trust_recourse.schema import ActionSet, Schema
 from trust_recourse.softmax import Lead, LeadScore, judged, lead, logistic, shares, tangent_at
-from trust_recourse.sums.additive import NUMBERS, Additive
+from trust_recourse.sums.additive import Additive
 from trust_recourse.sums.card import logit
 from trust_recourse.sums.classes import ClassSums, PointBank
 from trust_recourse.sums.followed import Followed
@@ -23,12 +23,14 @@ COARSE = 32  # parts of a number's range, at most, among which a first answer is
 LOOKS, NEARER = 4, 0.7  # how often, and what is so much cheaper as to look again
 TURNS = 3  # tangents tried for that
 DRAWS = 1 << 18  # of noise
+ALL = 1e9  # a radius beyond all levels
 
 
 class SlopedLead(Lead):
     """One class's confidence, or its share beside the strongest other, of codes and not cells."""
 
     lists = True
+    straight = False  # between the ends of a cell a class may have more than at both
 
     @property
     def sloped(self) -> Collection[int]:
@@ -82,6 +84,16 @@ class SlopedLead(Lead):
         score = LeadScore(bank, self.wanted, self.strongest)
         return Reduction(found, score if self.by is None else score.proved_by(self.by))
 
+    def on(self, features: Sequence[Candidates]) -> LeadScore:
+        """By the sums of each value."""
+        return LeadScore(self._bank(features)[1], self.wanted, self.strongest)
+
+    def endless(self, f: int, up: bool) -> bool:
+        """By the slopes of the outermost cells: no other class gains on the wanted one."""
+        slopes = [m.slopes[f][len(m.grid.cuts[f]) if up else 0] for m in self._models]
+        ahead = slopes[self.wanted] - np.array(slopes)
+        return bool((ahead >= 0.0).all() if up else (ahead <= 0.0).all())
+
     def _bank(self, features: Sequence[Candidates]) -> tuple[list[Candidates], PointBank]:
         """The candidates, each in a cell of its own, and the sums on these."""
         codes = [each.codes for each in features]
@@ -131,21 +143,21 @@ class SlopedLead(Lead):
 
     # ------------------------------------------------------------ how safe an answer is
 
-    def worst(self, features: Sequence[Candidates], schema: Schema, radius: float) -> LeadScore:
+    def worst(self, features: Sequence[Candidates], rooms: Floats) -> LeadScore:
         """Beside the strongest other: around each value every other has the most that it may gain.
 
         What it gains on the wanted class is a sum over numbers, so all of them are in one corner.
         """
-        bank = self._around(schema, [each.codes for each in features], radius)
+        bank = self._around([each.codes for each in features], rooms)
         return LeadScore(bank, self.wanted, self.strongest)
 
-    def worst_at(self, schema: Schema, codes: Floats, radius: float) -> float:
+    def worst_at(self, codes: Floats, rooms: Floats) -> float:
         """The same around one row of codes."""
-        bank = self._around(schema, np.split(codes, len(codes)), radius)
+        bank = self._around(np.split(codes, len(codes)), rooms)
         totals = bank.totals(np.zeros((1, len(codes)), np.int32))
         return float(judged(totals, self.wanted, self.strongest)[0])
 
-    def _around(self, schema: Schema, codes: Sequence[Floats], radius: float) -> PointBank:
+    def _around(self, codes: Sequence[Floats], rooms: Floats) -> PointBank:
         """The sums, those of the others as high as they get beside the wanted one's."""
         if not self.strongest:
             raise ValueError(
@@ -153,17 +165,16 @@ class SlopedLead(Lead):
                 "(mode 'wins'), not where it is to have a confidence: ask by that mode, or ask for "
                 "a higher confidence and look at the radius of the answer"
             )
-        each = zip(schema, codes, strict=True)
-        points = [self._most(f, feature, of, radius) for f, (feature, of) in enumerate(each)]
+        points = [self._most(f, of, float(rooms[f])) for f, of in enumerate(codes)]
         return self._sums(codes, points)
 
-    def _most(self, f: int, feature: Feature, codes: Floats, radius: float) -> Floats:
+    def _most(self, f: int, codes: Floats, room: float) -> Floats:
         """One feature's points in each sum, of the others the most around each code."""
         found, known = self._worth(f, codes), ~np.isnan(codes)
-        if feature.kind in NUMBERS and known.any():
+        if room > 0.0 and known.any():
             for k in range(len(found)):
                 if k != self.wanted:
-                    least = self._ahead(f, k).least(codes[known], radius * feature.scale)
+                    least = self._ahead(f, k).least(codes[known], room)
                     found[k, known] = found[self.wanted, known] - least
         return found
 
@@ -175,29 +186,30 @@ class SlopedLead(Lead):
             ours[f][cells[0]] - theirs[f][cells[1]]
             for ours, theirs in ((own.points, its.points), (own.slopes, its.slopes))
         )
-        return Line(0.0, 1.0, ends, points, slopes)
+        return Line(0.0, 1.0, ends, points, slopes, 0.0, -math.inf, math.inf)
 
-    def radius(self, schema: Schema, codes: Floats, threshold: float, norm: str) -> float:
+    def radius(
+        self, schema: Schema, codes: Floats, threshold: float, norm: str, steps: Floats
+    ) -> float:
         """A distance within which the decision surely holds; of two classes the nearest loss.
 
         Within a distance r none of the others can gain more than its slopes allow, and they are
-        taken to do so all at once.
+        taken to do so all at once; what moves by steps is taken to move by anything.
         """
         if float(self.at_codes(codes[None])[0]) < threshold:
             return 0.0
-        moves = [
-            f
-            for f, feature in enumerate(schema)
-            if feature.kind in NUMBERS and not math.isnan(codes[f])
-        ]
-        self._refuse_cut(moves, "the radius")
+        moves = np.flatnonzero(~(np.isnan(steps) | np.isnan(codes))).tolist()
+        self._refuse_cut([f for f in moves if schema[f].numeric], "the radius")
+        levels = [f for f in moves if len(self.grid.edges[f])]
+        moves = [f for f in moves if f not in levels]
         totals, steep = self.model.totals(codes[None])[0], self._steep(schema, moves, norm)
         behind, goal = np.delete(totals - totals[self.wanted], self.wanted), -logit(threshold)
 
         def kept(r: float) -> bool:
-            return _joined(behind + r * steep, self.strongest) < goal
+            gained = sum((self._gained(f, codes[f], schema[f].room(r, False)) for f in levels), 0.0)
+            return _joined(behind + r * steep + gained, self.strongest) < goal
 
-        if not steep.any():
+        if not steep.any() and kept(ALL):
             return math.inf
         low, high = 0.0, 1.0
         while kept(high):
@@ -206,6 +218,12 @@ class SlopedLead(Lead):
             middle = (low + high) / 2.0
             low, high = (middle, high) if kept(middle) else (low, middle)
         return low
+
+    def _gained(self, f: int, code: float, room: float) -> Floats:
+        """The most that each of the others gains on the wanted class within a room of a code."""
+        here = np.array([code])
+        points = self._most(f, here, room) - self._worth(f, here)
+        return np.delete(points[:, 0], self.wanted)
 
     def _refuse_cut(self, moves: Sequence[int], what: str) -> None:
         """Refuse numbers with a slope in each of several cells."""
@@ -223,16 +241,18 @@ class SlopedLead(Lead):
         return np.delete(np.linalg.norm(each, order, axis=1), self.wanted)
 
     def noise(
-        self, codes: Floats, deviation: Floats, threshold: float, tolerance: float
+        self, codes: Floats, deviation: Floats, threshold: float, tolerance: float, steps: Floats
     ) -> tuple[float, float]:
-        """By draws of the sums, which noise makes Gaussian; the error is that of 4 in 10,000."""
+        """By draws of the noise; the error is that of 4 in 10,000."""
         del tolerance
-        moves = np.flatnonzero((deviation > 0) & ~np.isnan(codes)).tolist()
-        self._refuse_cut(moves, "what noise does")
-        each = [[m.slopes[f][0] * deviation[f] for f in moves] for m in self._models]
-        slopes = np.array(each)
-        totals, rng = self.model.totals(codes[None])[0], np.random.default_rng(0)
-        drawn = totals + rng.normal(size=(DRAWS, slopes.shape[1])) @ slopes.T
+        totals, rng = self.model.totals(codes[None]), np.random.default_rng(0)
+        drawn = np.repeat(totals, DRAWS, axis=0)
+        for f in np.flatnonzero((deviation > 0) & ~np.isnan(codes)).tolist():
+            away, code, step = rng.normal(size=DRAWS) * deviation[f], codes[f], float(steps[f])
+            if step > 0.0:
+                ends = self.grid.schema[f].reach(float(code))
+                away = np.clip(np.rint(away / step), *ends) * step
+            drawn += (self._worth(f, code + away) - self._worth(f, codes[f : f + 1])).T
         kept = float((logistic(lead(drawn, self.wanted, self.strongest)) >= threshold).mean())
         return kept, 3.6 * math.sqrt(max(kept * (1.0 - kept), 1.0 / DRAWS) / DRAWS)
 

@@ -154,6 +154,7 @@ class Question(Rules):
     min_distance: Share | None = _part(None, "min_distance")
     min_radius: Share | None = _part(None, "min_radius")
     floor: Level | None = _part(None, "floor")
+    continuous: bool = _part(False, "continuous")
     plausible: PlausibleBy | None = _part(None, "plausible", "The known rows are the server's.")
     gap: Annotated[float, Field(ge=0, lt=1e6)] = _part(0.0, "gap")
     engine: Anywhere = _part("auto", "engine")
@@ -162,10 +163,13 @@ class Question(Rules):
 
 
 class Finding(Question):
-    """A question, and whether its proof is wanted."""
+    """A question, and whether its proof is wanted, and its ranges."""
 
     certificate: bool = Field(
         False, description="Send the proof of the answer too; one confidence, exact, no min_radius."
+    )
+    ranges: bool = Field(
+        False, description="Say from where to where the values of each option may go; exact."
     )
 
 
@@ -244,6 +248,7 @@ class Promising(Question):
         None, description="Its last day (UTC), in place of the days."
     )
     certificate: bool = Field(False, description="Keep the hash of its proof, and send the proof.")
+    ranges: bool = Field(False, description="Promise all values within the option's ranges.")
 
 
 class Seeking(RequestBody):
@@ -312,6 +317,13 @@ class Moved(ResponseBody):
     x: dict[str, Value]
 
 
+class Range(ResponseBody):
+    """From where to where a value may go; null is no end."""
+
+    low: Value
+    high: Value
+
+
 class Option(Moved):
     """A way to a confidence, and what is proved of it."""
 
@@ -324,6 +336,9 @@ class Option(Moved):
     lower_bound: float
     radius: float | None = Field(description="null: nothing of that size loses the decision.")
     kept_under_noise: float
+    ranges: dict[str, Range] | None = Field(
+        description="Every allowed value within these holds, in any combination; null: not asked."
+    )
 
 
 class MaxConfidence(Moved):
@@ -415,6 +430,9 @@ class Promise(ResponseBody):
     confidence: float
     status: str
     certificate: str | None = Field(description="The SHA-256 of its proof.")
+    ranges: dict[str, tuple[Value, Value]] | None = Field(
+        description="Promised are all allowed values from the first to the second; null: no end."
+    )
     state: str
 
 
@@ -489,6 +507,9 @@ class Held(ResponseBody):
     accepted: bool
     enough: bool
     broken: bool
+    lost: dict[str, Value] | None = Field(
+        description="Values within the promised ranges that it refuses, if it accepts the others."
+    )
     repair: str | None
     repair_values: dict[str, Value] | None
     repair_cost: float | None

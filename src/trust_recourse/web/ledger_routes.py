@@ -153,7 +153,7 @@ def _promised(
 ) -> bodies.Promised:
     made = ledger.promise(
         result, asked.option, subject=asked.subject, days=asked.days,
-        valid_until=asked.valid_until, certificate=proof,
+        valid_until=asked.valid_until, certificate=proof, ranges=asked.ranges,
     )  # fmt: skip
     return bodies.Promised(promise=_told(made), proof=None if proof is None else proof.to_json())
 

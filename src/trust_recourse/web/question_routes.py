@@ -14,7 +14,7 @@ from fastapi import APIRouter, Request, Response
 from trust_recourse.certificate import Certificate, CertificateError, check, why_not
 from trust_recourse.ledger import Promise
 from trust_recourse.question import Target
-from trust_recourse.report.answers import answers, how_far, safety, steps
+from trust_recourse.report.answers import answers, how_far, ranges, safety, steps
 from trust_recourse.report.letter import letter as write
 from trust_recourse.report.pdf import pdf
 from trust_recourse.result import Result, unproved
@@ -140,7 +140,8 @@ def question_routes(state: AppState) -> APIRouter:
 def found(state: AppState, asked: bodies.Finding) -> dict[str, Any]:
     """The answers to a question as plain values, with the proof if that is asked for."""
     result = put(state, asked, certify=asked.certificate)
-    told = answers(result, safety(result), how_far(result, EACH))
+    wide = ranges(result) if asked.ranges else None
+    told = answers(result, safety(result), how_far(result, EACH), wide)
     proved = asked.certificate and "not_found" not in result.status.values()
     return {**told, "certificate": result.certificate().to_dict() if proved else None}
 

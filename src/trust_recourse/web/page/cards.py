@@ -27,7 +27,8 @@ GLOSSARY = (
     "Cost adds up how far each value moves, in units of its scale. Safe radius: a yes stays a yes "
     "while every number is off by less than that share of its scale. Robustness under noise: how "
     f"likely it stays one if every number is off by chance, by {SIGMA:.0%} of its scale or so. "
-    "Both move whole numbers by fractions, too."
+    "Both move whole numbers as a whole. Holds for: within these ranges every value will do, "
+    "in any combination."
 )
 
 
@@ -42,7 +43,7 @@ class Cards:
         self.place = ui.element("div").classes("cards answer")
         self.place.props["aria-live"] = "polite"
         self.more = Latest(lambda _: None, self._unsafe)
-        self.safety: dict[int, tuple[ui.label, ui.label]] = {}
+        self.safety: dict[int, tuple[ui.label, ui.label, ui.label]] = {}
         session.on(self._empty, "person")
         session.on(self._ask, "question")
         session.on(self._show, "answer")
@@ -111,7 +112,8 @@ class Cards:
                 _fact("Cost", cost(option.cost))
                 kept = _fact("Robustness under noise", "…")
                 radius = _fact("Safe radius", "…")
-            self.safety[at] = (radius, kept)
+                room = _fact("Holds for", "…")
+            self.safety[at] = (radius, kept, room)
             ui.label(known.sentence).classes("muted note")
             if option.changes:
                 with ui.element("footer"):
@@ -145,16 +147,23 @@ class Cards:
     async def _safeties(self, result: Result) -> None:
         for at in list(self.safety):
             self._safe(at, await self.session.state.work(lambda at=at: safety_of(result, at)))  # type: ignore[misc]
+        for at, option in enumerate(result.options):
+            said = "just these values"
+            if result.recourse.exact and option.changes:
+                found = await self.session.state.work(lambda at=at: result.range_words(at))  # type: ignore[misc]
+                schema = result.recourse.schema
+                said = "; ".join(f"{schema[name].heading} {span}" for name, span in found.items())
+            self.safety[at][2].text = said
 
     def _safe(self, at: int, found: Safety) -> None:
-        radius, kept = self.safety[at]
+        radius, kept, _ = self.safety[at]
         radius.text = distance(found.radius)
         error = f" ± {found.error:.1%}" if found.error >= 5e-4 else ""
         kept.text = f"{percent(found.kept)}{error}"
 
     def _unsafe(self, why: str) -> None:
-        for radius, kept in self.safety.values():
-            for label in (radius, kept):
+        for labels in self.safety.values():
+            for label in labels:
                 if label.text == "…":
                     label.text = "not known"
         with self.place:

@@ -57,6 +57,7 @@ MODES = {
     "wins": "that no other class has more",
 }  # fmt: skip
 ROWS = {"": "any", "neighbours": "by near neighbours", "isolation": "by isolation"}
+MOVES = {"": "move by their steps", "True": "move by anything"}
 FIELDS = {
     "mode": Field("Asked for", _same, MODES),
     "tolerance": Field("Tolerance of the band", _number),
@@ -65,6 +66,7 @@ FIELDS = {
     "cost": Field("Cost", lambda _, text: Cost.read(text), example="such as l2, or l0=0.1,l1=1"),
     "min_radius": Field("Radius to stay accepted in", _number, example="such as 0.05"),
     "floor": Field("Confidence within the radius", _number),
+    "continuous": Field("Numbers within the radius", lambda _, text: text == "True", MOVES),
     "plausible": Field("Plausible rows", lambda state, name: state.plausible(name), ROWS),
     "min_distance": Field("Distance of options", _number),
     "engine": Field("Engine", _same, {name: name for name in get_args(Anywhere)}),
