@@ -424,7 +424,7 @@ class Exact:
         for f in {each.at for each in follows} & set(self.score.sloped):
             codes = self.features[f].codes
             ends[f] = np.array([-math.inf, *codes[~np.isnan(codes)], math.inf])
-        return following(self.problem.action_set, features, ends)
+        return following(self.problem.action_set, features, ends, follows)
 
     def _relations(self, features: Sequence[Candidates]) -> tuple[Ints, Floats] | None:
         action_set = self.problem.action_set

@@ -48,10 +48,12 @@ class Following(NamedTuple):
 
 
 def following(
-    action_set: ActionSet, features: Sequence[Candidates], ends: Sequence[Floats]
+    action_set: ActionSet,
+    features: Sequence[Candidates],
+    ends: Sequence[Floats],
+    follows: Sequence[Follows],
 ) -> Following:
-    """The arrays of a person's derived columns; `ends` are those of the cells of every column."""
-    follows = action_set.follows
+    """The arrays of some derived columns; `ends` are those of the cells of every column."""
     records: list[int] = []
     formulas: list[float] = []
     n = sum(len(each.codes) for each in features) if follows else 0

@@ -341,7 +341,7 @@ class _Search:
         for f in {each.at for each in self._follows} & set(self.score.sloped):
             codes = columns[f].codes
             ends[f] = np.array([-math.inf, *codes[~np.isnan(codes)], math.inf])
-        return following(self._follows, columns, ends)
+        return following(self.action_set, columns, ends, self._follows)
 
     # ------------------------------------------------------------ places
 
