@@ -142,8 +142,9 @@ def test_room_for_noise_over_many_cells_equals_enumeration():
         target = Target(float(np.clip(level, 0.001, 0.999)), mode, 0.02)
         meets = np.array([target.met(c) for c in p])
         result = recourse.find(
-            x, target.confidence, mode=mode, tolerance=0.02, min_radius=radius, floor=floor
-        )
+            x, target.confidence, mode=mode, tolerance=0.02, min_radius=radius, floor=floor,
+            continuous=True,
+        )  # fmt: skip
         if not (held & meets).any():
             assert result.status[target] is Status.INFEASIBLE
             return

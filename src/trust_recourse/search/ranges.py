@@ -31,7 +31,7 @@ from trust_recourse.question import Target, changed
 from trust_recourse.schema import ActionSet, Feature, FeatureActions
 from trust_recourse.schema.actions import MOST_LISTED
 from trust_recourse.schema.derived import Follows
-from trust_recourse.schema.steps import multiple_above, multiple_below
+from trust_recourse.schema.steps import moved, multiple_above, multiple_below
 from trust_recourse.search.candidates import candidates, multiples
 from trust_recourse.search.following import Following, following
 from trust_recourse.search.loss import loss
@@ -126,22 +126,26 @@ def loss_within(
 
     For a model that may be another than the one that the ranges were found for.
     """
-    search, ends = _Search(score, action_set, cost, target, codes), {r.feature: r for r in given}
-    at, row = [], codes.copy()
+    search, at = _Search(score, action_set, cost, target, codes), []
+    ends = {each.feature: (each.low, each.high) for each in given}
     for axis in search.axes:
-        _, low, high = ends.get(axis.feature, Range(axis.feature, *(codes[axis.feature],) * 2))
-        if low < axis.least[0] or high > axis.most[-1]:  # beyond which there is a loss alone
-            row[axis.feature] = axis.codes[0 if low < axis.least[0] else -1]
-            return action_set.completed(row)
+        low, high = ends[axis.feature]
+        for code, beyond, end in (
+            (axis.codes[0], low < axis.least[0], low), (axis.codes[-1], high > axis.most[-1], high)
+        ):  # fmt: skip
+            row = codes.copy()
+            row[axis.feature] = code
+            # of a slope that goes on for ever only what comes before its first loss is listed
+            if beyond and (math.isinf(end) or not target.met(float(score.at_codes(row[None])[0]))):
+                return action_set.completed(row)
         first, last = axis.most.searchsorted(low), axis.least.searchsorted(high, "right") - 1
         at.append(search._telling(axis, int(first), int(last)))
-    found = search._loss(at)
+    found, row = search._loss(at), codes.copy()
     if found is None:
         return None
     for axis, places in zip(search.axes, at, strict=True):
-        low, high = ends[axis.feature][1:]
-        code = axis.codes[places[found[axis.feature]]]
-        row[axis.feature] = min(max(float(code), low), high)
+        low, high = ends[axis.feature]
+        row[axis.feature] = np.clip(axis.codes[places[found[axis.feature]]], low, high)
     return action_set.completed(row)
 
 
@@ -154,8 +158,8 @@ class _Search:
         self.score, self.action_set, self.cost, self.codes = score, action_set, cost, codes
         self.least, self.most = target.interval
         schema = action_set.schema
-        moved = changed(action_set.own, codes)
-        self.moved = [f for f in sorted(moved) if not schema[f].derived]
+        away = changed(action_set.own, codes)
+        self.moved = [f for f in sorted(away) if not schema[f].derived]
         self.axes = [self._axis(f) for f in self.moved if schema[f].kind in ORDERED]
         self.home: Box = tuple((axis.home, axis.home) for axis in self.axes)
         self._good: list[Box] = [self.home]
@@ -199,14 +203,14 @@ class _Search:
         first, last = box[k]
         many = first if side == 0 else len(self.axes[k].codes) - 1 - last
 
-        def moved(n: int) -> tuple[int, int]:
+        def ends(n: int) -> tuple[int, int]:
             return (first - n, last) if side == 0 else (first, last + n)
 
         good, bad = 0, many + 1
         while bad - good > 1:  # the next is looked at first, then all of them
             n = 1 if good == 0 else many if bad > many else (good + bad) // 2
-            good, bad = (n, bad) if self.holds(_with(box, k, moved(n))) else (good, n)
-        return moved(good)
+            good, bad = (n, bad) if self.holds(_with(box, k, ends(n))) else (good, n)
+        return ends(good)
 
     def _next(self, box: Box, k: int, ends: tuple[int, int], width: float) -> float:
         """The least width of an axis, within its ends, that is more than a given one."""
@@ -327,8 +331,8 @@ class _Search:
     @cached_property
     def _follows(self) -> list[Follows]:
         """The derived columns that some axis makes another."""
-        moved = {axis.feature for axis in self.axes}
-        return [each for each in self.action_set.follows if moved.intersection(each.inputs)]
+        moving = {axis.feature for axis in self.axes}
+        return [each for each in self.action_set.follows if moving.intersection(each.inputs)]
 
     @cached_property
     def _every(self) -> list[Candidates]:
@@ -391,16 +395,14 @@ class _Search:
         """A value towards an end that alone is a loss, and not far beyond the first; or the end."""
         here, step = float(self.codes[f]), actions.step or 1.0
         sign = 1.0 if end > here else -1.0
-        with np.errstate(over="ignore"):
-            away = here + sign * step * 2.0 ** np.arange(DOUBLINGS)
+        away = moved(np.full(DOUBLINGS, here), step, sign * 2.0 ** np.arange(DOUBLINGS))
         away = away[(away < end) if sign > 0 else (away > end)]
         rows = np.repeat(self.codes[None], len(away), axis=0)
         rows[:, f] = away
         confidence = self.score.at_codes(rows) if len(rows) else np.empty(0)
         lost = np.flatnonzero((confidence < self.least) | (confidence > self.most))
         if len(lost) or math.isinf(end) or abs(end - here) > step * 2.0**DOUBLINGS:
-            snap = multiple_above if sign > 0 else multiple_below
-            return snap(actions.step, float(away[lost[0] if len(lost) else -1]))
+            return float(away[lost[0] if len(lost) else -1])
         return end
 
 
