@@ -424,7 +424,8 @@ class Recourse:
 
         `most` is the greatest confidence of any allowed change, and `furthest` the cheapest one
         that has it. Moves are left out of it, least worth first, that together add less than a
-        point of confidence (0.01); a decision is never lost by that.
+        point of confidence (0.01); a decision is never lost by that. Features that only change
+        together are one move, and what follows from others is none.
 
         If a limit ends a search, the furthest so far, or one not proved to be the cheapest, with
         the status "feasible". The limits, in boxes or seconds, are for each of the two searches.
@@ -453,14 +454,14 @@ class Recourse:
         self, action_set: ActionSet, factual: pd.Series[Any], furthest: Option
     ) -> Reach:
         """The furthest without the moves that add next to nothing."""
-        own, most, line = action_set.own, furthest.confidence, self.decision_threshold
+        most, line = furthest.confidence, self.decision_threshold
         least = most - LITTLE
         if most >= line:
             least = max(least, math.nextafter(line, 0.0))
-        codes = essential(own, furthest.codes, action_set.allows, self.confidences, least)
+        codes = essential(action_set, furthest.codes, self.confidences, least)
         point = Point(codes, 0.0, most)
         told = self.option(action_set, factual, furthest.target, point, furthest.status, 0.0)
-        each = worth(own, told.codes, self.confidences)
+        each = worth(action_set, told.codes, self.confidences)
         parts = {part.name: getattr(told, part.name) for part in fields(Option)}
         return Reach(
             **parts | {"lower_bound": told.cost},

@@ -474,8 +474,8 @@ class Result:
         found = self.max_confidence
         most, then = (self.formatted(each, target) for each in (found.most, found.confidence))
         moves = "; ".join(
-            f"{self.recourse.schema[name].title} {self._arrow(name, change)} "
-            f"(worth {found.worth[name]:.2f})"
+            f"{self.recourse.schema[name].heading} {self._arrow(name, change)}"
+            + (f" (worth {found.worth[name]:.2f})" if name in found.worth else "")
             for name, change in found.changes.items()
         )
         if not moves:

@@ -21,6 +21,7 @@ from laws.enumeration import (
     TooManyRowsError,
     before_root,
     code_of,
+    completed,
     met,
     said,
     table,
@@ -32,7 +33,8 @@ from trust_recourse import Certificate, CertificateError, Recourse, verify
 from trust_recourse.certificate import asked, fingerprint, why_not
 from trust_recourse.certificate.record import _read_problem
 from trust_recourse.question import Status, Target
-from trust_recourse.schema import SchemaError
+from trust_recourse.schema import Schema, SchemaError
+from trust_recourse.schema.groups import OneOf, Together
 from trust_recourse.search import branch_and_bound
 
 NEAR = Fraction(1, 10**12)  # of a cost: what the rounding of an answer's numbers may come to
@@ -462,11 +464,15 @@ def _what_matters(court: Court, reach: Any) -> None:
     court.law(reach.confidence > reach.most - 0.01 - SLACK, f"reach: {reach.confidence!r}")
     lost = reach.most >= line > reach.confidence
     court.law(not lost, f"reach: {reach.confidence!r} is no yes, {reach.most!r} is")
-    court.law(reach.changes.items() <= reach.furthest.changes.items(), "reach: other moves")
-    court.law(set(reach.worth) == set(reach.changes), f"reach: worth {reach.worth}")
-    for f, feature in enumerate(court.case.schema):
-        if feature.name in reach.changes:
-            without = np.where(np.arange(len(codes)) == f, own, codes)
+    schema = court.case.schema
+    moves = {name: move for name, move in reach.changes.items() if not schema[name].derived}
+    court.law(moves.items() <= reach.furthest.changes.items(), "reach: other moves")
+    court.law(set(reach.worth) == set(moves), f"reach: worth {reach.worth}")
+    for f, feature in enumerate(schema):
+        if feature.name in moves:
+            block = _together(schema, f, [schema.position(name) for name in moves])
+            back = np.where(np.isin(np.arange(len(codes)), block), own, codes)
+            without = completed(schema, own, back[None].copy())[0]
             (less,) = said(court.case.schema, court.case.model, without[None], court.case.wanted)
             told = reach.confidence - reach.worth[feature.name]
             court.law(abs(less - told) <= SLACK, f"reach: {less!r} without {feature.name}")
@@ -474,6 +480,18 @@ def _what_matters(court: Court, reach: Any) -> None:
             spare = not needed and court.rows.allows(without)
             court.law(not spare, f"reach: {feature.name} adds less than a point")
     court.count("moves that matter", len(reach.changes))
+
+
+def _together(schema: Schema, f: int, moves: Sequence[int]) -> list[int]:
+    """The moves that one is made with: of the first relation by which they only change together."""
+    left = set(moves)
+    for relation in schema.relations:
+        if isinstance(relation, (Together, OneOf)):
+            block = left.intersection(map(schema.position, relation.names))
+            if f in block:
+                return sorted(block)
+            left -= block
+    return [f]
 
 
 def _reachable(court: Court) -> None:

@@ -146,6 +146,10 @@ def _judge(court, result, meets) -> None:
         for way in (-off, off)
     ]
     good, sure = each[0] | each[1], each[0] & each[1]
+    if schema.relations:  # which all of a range keeps, even where nothing is changed
+        values = [around[f][0] for f in axes]
+        stays = [same(of, own[f]) for of, f in zip(values, axes, strict=True)]
+        sure = sure & ~np.logical_and.reduce(np.meshgrid(*stays, indexing="ij"))
     ends = {row.feature: (row.low, row.high) for row in told.itertuples()}
     box = [_places(court, around[f], schema[f], ends[schema[f].name], name) for f in axes]
     for f in set(moved) - set(axes):

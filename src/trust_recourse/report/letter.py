@@ -240,6 +240,7 @@ class _LetterFacts:
         return [
             f"{self.schema[name].title} from {a} to {b} (worth {_points(each[name])})"
             for name, (a, b) in changes.items()
+            if name in each
         ]
 
     def written(self, confidence: float) -> str:

@@ -132,6 +132,7 @@ class Together(Relation):
 
     forms = ("a, b change together",)
     pattern = re.compile(rf"\s*({LIST})\s+change\s+together\s*")
+    joins: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "members", tuple(self.members))
@@ -206,6 +207,7 @@ class OneOf(Relation):
 
     forms = ("one of a, b, c", "at most one of a, b, c")
     pattern = re.compile(rf"\s*(at\s+most\s+)?one\s+of\s+({LIST})\s*")
+    joins: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "members", tuple(self.members))

@@ -47,6 +47,7 @@ class Relation(ABC):
 
     forms: ClassVar[tuple[str, ...]]  # its text, by example
     pattern: ClassVar[re.Pattern[str]]  # and in general
+    joins: ClassVar[bool] = False  # whether its features only change together
     by_value: ClassVar[bool] = (
         True  # else it only limits which features change, and fewer always do
     )

@@ -1,4 +1,7 @@
-"""The moves of a change that matter: the rest, which adds next to nothing, is left out."""
+"""The moves of a change that matter: the rest, which adds next to nothing, is left out.
+
+A move is a feature, or several that only change together; what follows from others is none.
+"""
 
 from __future__ import annotations
 
@@ -6,44 +9,58 @@ from collections.abc import Callable
 
 from trust_recourse.cells import Floats
 from trust_recourse.question import changed
+from trust_recourse.schema import ActionSet
 
 Confidences = Callable[[Floats], Floats]  # at rows of codes
+Move = list[int]
 
 
 def essential(
-    own: Floats,
-    codes: Floats,
-    allows: Callable[[Floats], bool],
-    confidences: Confidences,
-    least: float,
+    action_set: ActionSet, codes: Floats, confidences: Confidences, least: float
 ) -> Floats:
     """The same change without moves, least worth first, while its confidence is above the least.
 
     What is left is allowed, too: a move that another one needs stays with it.
     """
-    codes = codes.copy()
-    while moves := sorted(changed(own, codes)):
-        without = _without(own, codes, moves)
+    while moves := _moves(action_set, codes):
+        without = _without(action_set, codes, moves)
         then = confidences(without)
-        kept = [at for at in range(len(moves)) if then[at] > least and allows(without[at])]
+        kept = [
+            at for at in range(len(moves)) if then[at] > least and action_set.allows(without[at])
+        ]
         if not kept:
             break
         codes = without[max(kept, key=lambda at: float(then[at]))]
     return codes
 
 
-def worth(own: Floats, codes: Floats, confidences: Confidences) -> dict[int, float]:
+def worth(action_set: ActionSet, codes: Floats, confidences: Confidences) -> dict[int, float]:
     """What confidence would be lost without each move, the others kept."""
-    moves = sorted(changed(own, codes))
+    moves = _moves(action_set, codes)
     if not moves:
         return {}
     now = float(confidences(codes[None])[0])
-    then = confidences(_without(own, codes, moves))
-    return {f: now - float(less) for f, less in zip(moves, then, strict=True)}
+    then = confidences(_without(action_set, codes, moves))
+    each = zip(moves, then, strict=True)
+    return {f: now - float(less) for move, less in each for f in move}
 
 
-def _without(own: Floats, codes: Floats, moves: list[int]) -> Floats:
-    """A row for each move, in which that one is not made."""
+def _moves(action_set: ActionSet, codes: Floats) -> list[Move]:
+    schema = action_set.schema
+    left = {f for f in changed(action_set.own, codes) if not schema[f].derived}
+    found = []
+    for relation in action_set.relations:
+        together = left.intersection(schema.positions(relation)) if relation.joins else set()
+        if together:
+            found.append(sorted(together))
+            left -= together
+    return sorted([*found, *([f] for f in left)])
+
+
+def _without(action_set: ActionSet, codes: Floats, moves: list[Move]) -> Floats:
+    """A row for each move, in which that one is not made, and what follows is as it then is."""
     rows = codes[None].repeat(len(moves), axis=0)
-    rows[range(len(moves)), moves] = own[moves]
+    for row, move in zip(rows, moves, strict=True):
+        row[move] = action_set.own[move]
+        row[:] = action_set.completed(row)
     return rows

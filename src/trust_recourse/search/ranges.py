@@ -395,7 +395,7 @@ class _Search:
         """A value towards an end that alone is a loss, and not far beyond the first; or the end."""
         here, step = float(self.codes[f]), actions.step or 1.0
         sign = 1.0 if end > here else -1.0
-        away = moved(np.full(DOUBLINGS, here), step, sign * 2.0 ** np.arange(DOUBLINGS))
+        away = moved(np.full(DOUBLINGS, here), step, sign * 2.0 ** np.arange(float(DOUBLINGS)))
         away = away[(away < end) if sign > 0 else (away > end)]
         rows = np.repeat(self.codes[None], len(away), axis=0)
         rows[:, f] = away

@@ -138,7 +138,7 @@ class Cards:
                         ui.label(unbroken(schema.describe(name, old))).classes("old")
                         ui.label("→").props["aria-label"] = "to"
                         ui.label(unbroken(schema.describe(name, new))).classes("new")
-                        if worth is not None:
+                        if worth is not None and name in worth:
                             ui.label(f"worth {100 * worth[name]:.0f} points")
             if not option.changes:
                 with ui.element("li"):
