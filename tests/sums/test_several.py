@@ -172,7 +172,7 @@ def test_a_regression_keeps_the_most_in_every_corner_around_the_cheapest(
 ):
     recourse = Recourse(regression, SCHEMA, "l1", wanted=wanted)
     row = X[regression.predict(X) == "low"].iloc[0]
-    result = recourse.find(row, mode="wins", min_radius=radius)
+    result = recourse.find(row, mode="wins", min_radius=radius, continuous=True)
     scales = np.array([feature.scale for feature in SCHEMA])
     every = np.array(list(product(range(10), repeat=4)), float)
     kept = np.ones(len(every), bool)

@@ -122,7 +122,7 @@ def fit(
     Question(decision_threshold=threshold)  # refused before anything is learnt
     given = None if schema is None else Schema.from_yaml(schema)
     rows, labels, known = learnt_from(read(data), target, given, id or [])
-    known.check_rows(rows)
+    known.check_rows(rows, groups=True)
     machine = PTMClassifier(
         clauses, s=s, T=t, epochs=epochs, thresholds=_thresholds(thresholds), link=link,
         use_protected=use_protected, calibration=None if calibration == "none" else calibration,

@@ -99,7 +99,7 @@ def import_(
     rules = _schema(schema, data)
     rows = None if data is None else read(data).read_by(rules)
     if rows is not None:
-        rules.check_rows(rows)
+        rules.check_rows(rows, groups=True)
     with page.waiting("Reading the model"):
         given = imported(file, rules, rows)
     model = given.model if classes is None else renamed(given.model, _labels(classes))

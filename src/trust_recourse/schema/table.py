@@ -283,12 +283,13 @@ class Schema:
             found.append(pd.DataFrame(columns, index=np.asarray(labels)[odd]))
         return pd.concat([_NO_ROWS, *found]) if any(map(len, found)) else _NO_ROWS.copy()
 
-    def check_rows(self, X: Rows) -> None:
-        """Refuse rows that are not what the schema makes of their others: see `disagreements`.
+    def check_rows(self, X: Rows, *, groups: bool = False) -> None:
+        """Refuse rows of which a derived column is not what it follows from: see `disagreements`.
 
-        The error names the first of them.
+        And, if `groups`, those of which not one is 1. The error names the first of them.
         """
-        odd = self.disagreements(X) if self.derived or self.relations else _NO_ROWS
+        asked = self if groups else replace(self, relations=())
+        odd = asked.disagreements(X) if asked.derived or asked.relations else _NO_ROWS
         if odd.empty:
             return
         name = odd["column"].iloc[0]
