@@ -151,7 +151,8 @@ def _show(console: Console, result: Result, safe: list[Safety], far: Any, asked:
         limited = result.question.time_limit or result.question.node_limit
         within = " within the limits of the search" if limited else ""
         console.print(
-            f"No further way was found{within} that leaves at least half of this as it is."
+            f"No further way was found{within} that leaves at least half of this as it is, and is "
+            "no part of it."
         )
     if result.options:
         console.print(

@@ -177,7 +177,7 @@ class Explanation(ABC):
         ):
             here, there = (feature.describe(p.x[feature.name]) for p in (self.start, self.end))
             if here != there or share:
-                told = {"feature": feature.title, "from": here, "to": there, "share": share}
+                told = {"feature": feature.heading, "from": here, "to": there, "share": share}
                 rows.append(told)
         return pd.DataFrame(rows, columns=["feature", "from", "to", "share"])
 

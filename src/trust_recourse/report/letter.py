@@ -192,10 +192,12 @@ class _LetterFacts:
         """Whether an offer has a value that follows from others."""
         return any(self.schema[name].derived for offer in self.offers for name in offer.changes)
 
-    def inputs(self, feature: Feature) -> list[str]:
-        """What a feature follows from."""
-        names = feature.formula.names if feature.formula else ()
-        return [self.schema[name].title for name in names]
+    def follows(self, feature: Feature) -> str:
+        """How a feature hangs on others."""
+        formula = feature.formula
+        assert formula is not None
+        how = "moves with" if formula.shape == "moves" else "follows from"
+        return f"{how} {joined(self.schema[name].title for name in formula.names)}"
 
     @property
     def proved(self) -> bool:

@@ -240,7 +240,10 @@ class _Reader:
         try:
             return ast.parse(_NAME.sub(word, text).strip(), mode="eval").body
         except (SyntaxError, ValueError, RecursionError, MemoryError):
-            self._fault("a sum, a difference, a ratio, min(…) or max(…) of columns")
+            self._fault(
+                "a sum, a difference, a ratio, min(…) or max(…) of columns; a name of several "
+                "words stands in `backquotes`"
+            )
 
     def _linear(self, node: ast.expr) -> Linear:
         weights: dict[str, float] = {}

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from trust_recourse.web.page.session import Session
 
 
-FEWER = "No other way was found that leaves at least half of this as it is. "
+FEWER = "No other way was found that leaves half of this as it is and is no part of it. "
 GLOSSARY = (
     "Cost adds up how far each value moves, in units of its scale. Safe radius: a yes stays a yes "
     "while every number is off by less than that share of its scale. Robustness under noise: how "
