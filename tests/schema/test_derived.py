@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 from typer.testing import CliRunner
@@ -214,6 +215,28 @@ def test_a_wide_question_is_proved_in_few_boxes():
         assert verify(result.certificate(0.6), model, x=x, schema=schema)
         judged += 1
     assert judged
+
+
+def test_what_moves_from_a_missing_value_stays_missing():
+    """No box is empty for that, in a search or in its proof."""
+    rng = np.random.default_rng(1)
+    X = pd.DataFrame(rng.integers(0, 12, (200, 3)).astype(float), columns=list("abs"))
+    X.loc[::3, "s"] = np.nan
+    forest = RandomForestClassifier(6, max_depth=5, random_state=1)
+    forest.fit(X, rng.integers(0, 2, 200))
+    number = {"kind": "integer", "lower": 0, "upper": 11}
+    follows = Feature("s", "integer", derived="moves by a", missing=(math.nan,))
+    schema = Schema((Feature("a", **number), Feature("b", **number), follows))
+    recourse, x = Recourse(forest, schema, cost="l1"), {"a": 3, "b": 5, "s": math.nan}
+    rows = pd.DataFrame(
+        [(a, b, math.nan) for a in range(12) for b in range(12)], columns=list("abs")
+    )
+    rows.iloc[:, :2] = rows.iloc[:, :2].astype(float)
+    p, cost = forest.predict_proba(rows)[:, 1], (rows["a"] - 3).abs() + (rows["b"] - 5).abs()
+    for level in (0.55, 0.65, float(p.max())):
+        result = recourse.find(x, level)
+        assert result.options[0].cost == cost[p >= level - 1e-9].min()
+        assert verify(result.certificate(level), recourse.model, x=x, schema=schema)
 
 
 def test_rows_of_which_not_one_is_1_are_named():

@@ -14,7 +14,7 @@ from trust_recourse.question import Floats, Ints
 from trust_recourse.schema import ActionSet
 from trust_recourse.schema.derived import Follows, before_rounding
 
-PASSES = 256  # over columns and inputs, at most
+PASSES = 20_000  # over columns and inputs, at most: those that disagree close in by few values
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +54,7 @@ class Following:
         last = np.where(known, np.searchsorted(self.low, high) - 1, -1)
         own, single = self._unchanged(boxes)
         mine, blank = (self._place(self.follows.at, c) for c in (self.follows.base, math.nan))
-        unknown = (low == -math.inf) | self._blank(boxes)
+        unknown = (low == -math.inf) | ~known | self._blank(boxes)
         each = (mine, own & ~single), (blank, unknown & ~single), (blank, single & ~known)
         for k, there in each:
             there = there & (k >= 0)

@@ -223,7 +223,7 @@ def narrow_followers(task: Any, store: Any, slot: int) -> bool:
                 task.raw_low[task.offset[f] + last] < high
             ):
                 last -= 1
-        unknown = low == -np.inf  # what cannot be computed is missing
+        unknown = low == -np.inf or not low <= high  # what cannot be computed is missing
         for i in range(at + HEAD, at + HEAD + 3 * task.follows[at + INPUTS], 3):
             unknown = unknown or store.box[base + d + task.follows[i]] == task.follows[i + 2]
         for mark in range(OWN, BLANK + 1):
