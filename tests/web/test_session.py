@@ -167,7 +167,7 @@ def test_where_the_class_is_to_win_the_tab_decides_by_that():
     session.state.close()
 
 
-@pytest.mark.parametrize(("complete", "words"), [(True, "No allowed change"), (False, "time limit")])
+@pytest.mark.parametrize(("complete", "words"), [(True, "No allowed change"), (False, "limit")])
 def test_stairs_that_a_limit_ended_are_not_said_to_be_all(asking, complete, words):
     chart = SimpleNamespace(session=asking, stairs=[(0.0, 0.1)], complete=complete)
     assert words in FrontierChart._words(chart)
