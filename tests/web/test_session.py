@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -11,10 +12,12 @@ from sklearn.tree import DecisionTreeClassifier
 
 from page_server import loans
 from trust_recourse import Option, Recourse, Schema
+from trust_recourse.web.page.frontier_chart import FrontierChart
 from trust_recourse.web.page.people import PeopleTable
 from trust_recourse.web.page.question import tried, with_kept
 from trust_recourse.web.page.session import Session
 from trust_recourse.web.page.settings import parts
+from trust_recourse.web.service import _Example
 from trust_recourse.web.state import AppState, Limits
 from worlds import paper_machine
 
@@ -162,3 +165,21 @@ def test_where_the_class_is_to_win_the_tab_decides_by_that():
     kept = with_kept(recourse.find(X.iloc[-1], mode="wins"), (option,))
     assert kept.decision.mode == "wins"
     session.state.close()
+
+
+@pytest.mark.parametrize(("complete", "words"), [(True, "No allowed change"), (False, "limit")])
+def test_stairs_that_a_limit_ended_are_not_said_to_be_all(asking, complete, words):
+    chart = SimpleNamespace(session=asking, stairs=[(0.0, 0.1)], complete=complete)
+    assert words in FrontierChart._words(chart)
+
+
+def test_the_first_search_of_a_server_is_limited(asking, monkeypatch):
+    seen, reachable = [], Recourse.reachable
+
+    def limited(*given, time_limit=None):
+        seen.append(time_limit)
+        return reachable(*given, time_limit=time_limit)
+
+    monkeypatch.setattr(Recourse, "reachable", limited)
+    assert _Example(asking.state)._worked().person
+    assert seen[0] == asking.state.limits.seconds
