@@ -228,10 +228,8 @@ def test_what_moves_from_a_missing_value_stays_missing():
     follows = Feature("s", "integer", derived="moves by a", missing=(math.nan,))
     schema = Schema((Feature("a", **number), Feature("b", **number), follows))
     recourse, x = Recourse(forest, schema, cost="l1"), {"a": 3, "b": 5, "s": math.nan}
-    rows = pd.DataFrame(
-        [(a, b, math.nan) for a in range(12) for b in range(12)], columns=list("abs")
-    )
-    rows.iloc[:, :2] = rows.iloc[:, :2].astype(float)
+    every = [(float(a), float(b), math.nan) for a in range(12) for b in range(12)]
+    rows = pd.DataFrame(every, columns=list("abs"))
     p, cost = forest.predict_proba(rows)[:, 1], (rows["a"] - 3).abs() + (rows["b"] - 5).abs()
     for level in (0.55, 0.65, float(p.max())):
         result = recourse.find(x, level)
