@@ -20,9 +20,9 @@ from trust_recourse.certificate import verify
 from trust_recourse.cost import MOST_COST, Cost
 from trust_recourse.measure import noise
 from trust_recourse.question import Status
-from trust_recourse.schema.steps import plus, ratio
+from trust_recourse.schema.steps import multiple_below, plus, ratio
 from trust_recourse.search.candidates import Same
-from trust_recourse.search.exact import _finer
+from trust_recourse.search.exact import Robust, _finer
 from trust_recourse.sums import Additive
 from trust_recourse.tsetlin.calibration import Calibrator
 from trust_recourse.wording import written
@@ -219,14 +219,17 @@ def test_nothing_continuous_is_cheaper_by_a_float(seed, weight):
         assert recourse.confidence(nearer) < best
 
 
+@pytest.mark.parametrize("continuous", [True, False])
 @pytest.mark.parametrize("step", [0.1, 0.05, 0.01])
-def test_a_value_half_way_between_edges_reaches_both(step):
+def test_a_value_half_way_between_edges_reaches_both(step, continuous):
     """Where t + r and t' − r are one cut but for rounding, the value on it lies left of it."""
     schema = Schema((Feature("x", step=step / 2, lower=0, upper=10),))
     for k in range(1, 60):
         grid = Grid(schema, (np.array([k * step, (k + 1) * step]),))
-        finer = _finer(Same(grid), Same(schema), step / 2)
-        middle = (2 * k + 1) * step / 2
+        robust = Robust(step / 2, 0.5, continuous)
+        rooms = schema.rooms(step / 2, continuous).tobytes()
+        finer = _finer(Same(grid), Same(schema), robust, rooms)
+        middle = multiple_below(step / 2, (2 * k + 1.2) * step / 2)
         cell = int(finer.cells_in(0, np.array([middle]))[0])
         assert finer.ends(0)[cell + 1] - middle < 1e-9
 
