@@ -126,7 +126,7 @@ class Library(NamedTuple):
     def watch(self) -> Watch | None:
         """What sees sooner that its model was not touched, where it can be seen from outside."""
         watched = getattr(self.reader, "watched", None)
-        with suppress(UnreadableError):
+        with suppress(UnreadableError, RecursionError):
             return Watch(self.model) if watched is not None and watched(self.model) else None
         return None
 

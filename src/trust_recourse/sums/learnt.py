@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from trust_recourse.sums.columns import UnreadableError
+
 SHORT = 1 << 10  # bytes, up to which an array is kept as it is
 _WALKED = ("scipy", "sklearn")  # libraries whose objects are what their attributes are
 
@@ -134,12 +136,12 @@ class Watch:
         same = len(held) == len(self._held) and all(map(is_, held, self._held))
         return same and now == self._bytes
 
-    def _now(self) -> tuple[list[Any], list[bytes]]:
+    def _now(self) -> tuple[list[Any], list[tuple[Any, bytes]]]:
         dicts = [*map(vars, self._objects), *self._dicts]
         words = [each.ravel().tolist() for each in self._words]
         values = [each.values() for each in dicts]
         held = [*chain.from_iterable((*dicts, *values, *self._lists, *words))]
-        return held, [each.tobytes() for each in self._numbers]
+        return held, [(each.shape, each.tobytes()) for each in self._numbers]
 
     def _walk(self, value: Any) -> None:
         inside: Iterable[Any] = ()
@@ -155,5 +157,7 @@ class Watch:
         elif _walked(value):
             self._objects.append(value)
             inside = _fitted(value).values()
+        elif hasattr(value, "fit"):
+            raise UnreadableError(f"what {type(value).__name__} learns is not seen from outside")
         for each in inside:
             self._walk(each)

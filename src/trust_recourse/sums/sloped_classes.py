@@ -12,6 +12,7 @@ from trust_recourse.cells import Candidates, Cells, Floats, Ints, Reduction, Wis
 from trust_recourse.cost import Cost
 from trust_recourse.on_cells import numbered
 from trust_recourse.schema import ActionSet, Schema
+from trust_recourse.schema.steps import moved
 from trust_recourse.softmax import Lead, LeadScore, judged, lead, logistic, shares, tangent_at
 from trust_recourse.sums.additive import Additive
 from trust_recourse.sums.card import logit
@@ -248,11 +249,12 @@ class SlopedLead(Lead):
         totals, rng = self.model.totals(codes[None]), np.random.default_rng(0)
         drawn = np.repeat(totals, DRAWS, axis=0)
         for f in np.flatnonzero((deviation > 0) & ~np.isnan(codes)).tolist():
-            away, code, step = rng.normal(size=DRAWS) * deviation[f], codes[f], float(steps[f])
+            away, here, step = rng.normal(size=DRAWS) * deviation[f], codes[f], float(steps[f])
+            there = here + away
             if step > 0.0:
-                ends = self.grid.schema[f].reach(float(code))
-                away = np.clip(np.rint(away / step), *ends) * step
-            drawn += (self._worth(f, code + away) - self._worth(f, codes[f : f + 1])).T
+                counts = np.clip(np.rint(away / step), *self.grid.schema[f].reach(float(here)))
+                there = moved(np.full(DRAWS, here), step, counts)
+            drawn += (self._worth(f, there) - self._worth(f, codes[f : f + 1])).T
         kept = float((logistic(lead(drawn, self.wanted, self.strongest)) >= threshold).mean())
         return kept, 3.6 * math.sqrt(max(kept * (1.0 - kept), 1.0 / DRAWS) / DRAWS)
 

@@ -135,11 +135,12 @@ class Line(NamedTuple):
 
     def least(self, values: Floats, room: float) -> Floats:
         """The least points within a room of each value; cells are taken with their ends."""
+        hair = ROUNDING * (np.abs(values) + room)  # a step may lie on an edge but for rounding
         low, high = values - room, values + room
         least = np.full(len(values), math.inf)
         cells = zip(self.ends[:-1], self.ends[1:], self.points, self.slopes, strict=True)
         for a, b, points, slope in cells:
-            inside = (low <= b) & (high > a)
+            inside = (low - hair <= b) & (high > a)
             for end in (np.maximum(a, low[inside]), np.minimum(b, high[inside])):
                 least[inside] = np.minimum(least[inside], points + slope * end)
         return least
