@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from trust_recourse.audit import Audit as Audit
+    from trust_recourse.bootstrap import bootstraps as bootstraps
     from trust_recourse.certificate import Certificate as Certificate
     from trust_recourse.certificate import CertificateError as CertificateError
     from trust_recourse.cost import Cost as Cost
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from trust_recourse.report.letter import ProtectedReasonError as ProtectedReasonError
     from trust_recourse.report.letter import letter as letter
     from trust_recourse.result import Result as Result
+    from trust_recourse.retraining import Retrained as Retrained
     from trust_recourse.schema import AtMost as AtMost
     from trust_recourse.schema import Feature as Feature
     from trust_recourse.schema import Implication as Implication
@@ -64,11 +66,13 @@ _HOMES = {
     "Question": "question",
     "Recourse": "recourse",
     "Result": "result",
+    "Retrained": "retraining",
     "Schema": "schema",
     "Status": "question",
     "TMClassifier": "tsetlin.machines",
     "Target": "question",
     "adopt": "sums",
+    "bootstraps": "bootstrap",
     "evidence": "report.evidence",
     "german_credit": "data",
     "german_credit_schema": "data",

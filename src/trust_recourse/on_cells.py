@@ -1,4 +1,4 @@
-"""Candidates by the cells they lie in, for scores that make a question smaller cell by cell."""
+"""Grids made of others, and candidates by the cells they lie in: what scores on cells share."""
 
 from __future__ import annotations
 
@@ -19,6 +19,21 @@ def numbered(sizes: Sequence[int] | Ints) -> Grid:
 @cache
 def _unnamed(d: int) -> Schema:
     return Schema(tuple(Feature(f"feature {f}") for f in range(d)))
+
+
+def common(grids: Sequence[Grid]) -> Grid:
+    """The coarsest grid whose cells each lie in one cell of every one of these."""
+    edges = (np.unique(np.concatenate(of)) for of in zip(*(g.edges for g in grids), strict=True))
+    return Grid(grids[0].schema, tuple(edges))
+
+
+def within(fine: Grid, coarse: Grid) -> list[Ints]:
+    """Of each feature, the cell of the coarse grid that each cell of the fine one lies in."""
+    found = []
+    for f, feature in enumerate(fine.schema):
+        cells = coarse.cuts[f].searchsorted(fine.ends(f)[1:])  # a cell's last value is as any
+        found.append(np.append(cells, coarse.sizes[f] - 1) if feature.missing else cells)
+    return found
 
 
 class OnCells:

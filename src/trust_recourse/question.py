@@ -194,6 +194,7 @@ class Question:
     decision_threshold: float | None = None
     max_changes: int | None = None
     continuous: bool = False
+    survives: float | None = None
 
     def __post_init__(self) -> None:
         given = self.confidence
@@ -231,6 +232,7 @@ class Question:
             raise ValueError(f"continuous={self.continuous!r}; expected True or False")
         if self.continuous and self.min_radius is None:
             raise ValueError("continuous=True without min_radius; give min_radius=0.05, say")
+        self._check_survives()
         if self.floor is not None and self.mode == "wins":
             raise ValueError(
                 f"floor={self.floor!r} with mode='wins': within its radius the class is to keep "
@@ -242,6 +244,20 @@ class Question:
                 f"plausible={self.plausible!r}; expected a function of rows, NearNeighbours(X) or "
                 "Isolation(X)"
             )
+
+    def _check_survives(self) -> None:
+        half = math.nextafter(0.5, 0.0)
+        _expect(self, "survives", "a share from 0.5 to below 1, such as 0.9", (half, 1))
+        if self.survives is None:
+            return
+        given = f"survives={self.survives:g}"
+        if self.mode != "at_least":
+            raise ValueError(f"{given} with mode={self.mode!r}; expected mode='at_least'")
+        if self.n_options > 1:
+            raise ValueError(f"{given} with n_options={self.n_options}; expected one option")
+        for name in ("min_radius", "plausible", "min_distance"):
+            if getattr(self, name) is not None:
+                raise ValueError(f"{given} with {name}: expected one of them; ask for each alone")
 
     def by(self, engine: str) -> Question:
         """The same question, which was checked, to this engine."""
@@ -285,6 +301,8 @@ class Question:
             words.append(f"kept {least} within a radius of {self.min_radius:g}{between}")
         if self.plausible is not None:
             words.append("plausible")
+        if self.survives is not None:
+            words.append(f"kept by at least {self.survives:.0%} of models learnt anew")
         return " and ".join(words)
 
     # ------------------------------------------------------------ outside Python
@@ -395,6 +413,48 @@ def changed(own: Floats, codes: Floats) -> frozenset[int]:
     [0]
     """
     return frozenset(np.flatnonzero((codes != own) & ~(np.isnan(codes) & np.isnan(own))).tolist())
+
+
+@dataclass(frozen=True)
+class Survival:
+    """Whether models learnt anew accept an option that was asked to last, or the nearest to one.
+
+    It lasts if the models of the validation accept it so that, with a confidence of 90 %, at
+    least the share that was asked of all such models would. What `of` fresh models say, which had
+    no part in that, is told: the share that keeps it lies between `low` and `high` in 90 % of cases.
+    """
+
+    asked: float
+    lasts: bool
+    demand: float  # on the mean log-odds of the models searched against; −∞ if none was needed
+    validated: int  # models of the validation that accept it
+    validation: int  # of so many
+    kept: int  # fresh models that accept it
+    of: int
+    low: float
+    high: float
+
+    @property
+    def share(self) -> float:
+        """The share of the fresh models that accept it."""
+        return self.kept / self.of
+
+    @property
+    def words(self) -> str:
+        """What the fresh models say, in words."""
+        told = f"{self.kept} of {self.of} models learnt anew accept it"
+        return f"{told} ({self.low:.0%} to {self.high:.0%} of all such models would)"
+
+    def to_dict(self) -> dict[str, Any]:
+        """In plain values, as JSON has them: no demand is told as None."""
+        told = {part.name: getattr(self, part.name) for part in fields(self)}
+        return told | {"demand": None if math.isinf(self.demand) else self.demand}
+
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Any]) -> Survival:
+        """Read what `to_dict` wrote."""
+        demand = given["demand"]
+        return cls(**{**given, "demand": -math.inf if demand is None else demand})
 
 
 @dataclass(frozen=True, eq=False)

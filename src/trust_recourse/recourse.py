@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import fields, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import Any, NamedTuple
 
 import cloudpickle
@@ -34,17 +34,20 @@ from trust_recourse.question import (
     Question,
     Reach,
     Status,
+    Survival,
     Target,
     changed,
 )
 from trust_recourse.result import EXTRA, Result, of_model, read, unproved
+from trust_recourse.retraining import Jury, Retrained
 from trust_recourse.schema import ActionSet, Relation, Schema, SchemaError
 from trust_recourse.schema.scalars import is_number, plain
 from trust_recourse.search.diverse import diverse, levers, repeats
 from trust_recourse.search.engines import BY_TRIAL, NAMES, UNREAD, Engine, asking, lacking
 from trust_recourse.search.essential import essential, worth
-from trust_recourse.search.exact import Answer, Exact, Keep, Robust
+from trust_recourse.search.exact import Answer, Beside, Exact, Keep, Robust
 from trust_recourse.search.frontier import Staircase
+from trust_recourse.search.survival import Judgement, least_demand
 from trust_recourse.softmax import beside_strongest
 from trust_recourse.sums.learnt import Watch
 from trust_recourse.vocabulary import Mode
@@ -72,6 +75,7 @@ class Answers(NamedTuple):
     status: Status
     nodes: int = 0
     pareto: tuple[Point, ...] = ()
+    survival: Survival | None = None
 
 
 class Recourse:
@@ -91,6 +95,9 @@ class Recourse:
     wanted : the class to reach; the model's own `wanted_` if None, or else `classes_[1]`.
     decision_threshold : a person is refused whose confidence lies below it; the model's own
         `decision_threshold_` if None, or else one half.
+    also : the same model learnt anew, for `find(..., survives=0.9)`: `bootstraps(model, X, y)`, or
+        any list of models of one family that can be read. A third of them is searched against, a
+        third says whether an answer lasts, and a third tells how many keep it; or `Retrained`.
 
     Examples
     --------
@@ -117,6 +124,7 @@ class Recourse:
         *,
         wanted: Any = None,
         decision_threshold: float | None = None,
+        also: Retrained | Sequence[Any] = (),
     ) -> None:
         self.library: sums.Library | None = None
         self._known: dict[bytes, Floats] = {}  # what the library said of rows
@@ -168,10 +176,24 @@ class Recourse:
         self.wanted_at = classes.index(self.wanted)
         if self.exact:
             self._check_schema()
+        self.also = also
+        self.jury = self._sworn_in(given) if isinstance(also, Retrained) or len(also) else None
         if self.library is not None and self.library.asked is not None:
             self._heard |= self._terms(self.library.asked) or set()
         self._watch = self._watching()
         self._learnt = self._learnt_now()
+
+    def _sworn_in(self, schema: Schema) -> Jury:
+        """The models learnt anew, read as this one is."""
+        self._need_cells("also")
+        models = Retrained.of(self.also).read(lambda model: as_read(model, schema))
+        for model in (*models.search, *models.validation, *models.fresh):
+            if not hasattr(model, "score_of") or list(model.classes_) != list(self.model.classes_):
+                raise ValueError(
+                    f"also: given a {type(model).__name__}; expected models that can be read, of "
+                    f"the classes {[plain(label) for label in self.model.classes_]}"
+                )
+        return Jury(models, self.wanted_at)
 
     def _check_schema(self) -> None:
         """The schema may limit moves as it likes, but must read values as the model does."""
@@ -249,6 +271,7 @@ class Recourse:
         decision_threshold: float | None = None,
         verbose: bool = False,
         certify: bool = False,
+        survives: float | None = None,
     ) -> Result:
         """The cheapest allowed changes that reach each confidence.
 
@@ -290,6 +313,9 @@ class Recourse:
         certify : prove the answers here, so that `result.certificate()` gives the proof at once. It
             takes about as long again, whatever the limits. A model or a question that no
             certificate covers is refused before any search.
+        survives : ask that of models learnt anew at least this share would accept the answer, too,
+            such as 0.9: the cheapest change that meets the confidence and for which their mean
+            score is as high as it takes. Needs a recourse that was given some by `also`.
 
         """
         made: Callable[..., Question] = Question  # which reads what is given in other forms
@@ -299,7 +325,7 @@ class Recourse:
         question = made(
             levels, mode, tolerance, cost, lock, limits or {}, n_options, min_distance,
             min_radius, floor, plausible, gap, node_limit, time_limit, engine, n_trials,
-            random_state, decision_threshold, max_changes, continuous,
+            random_state, decision_threshold, max_changes, continuous, survives,
         )  # fmt: skip
         return self.ask(x, question, certify=certify, verbose=verbose)
 
@@ -350,8 +376,9 @@ class Recourse:
         threshold = self.decision_threshold if self.threshold_given else None
         model = self.model if self.library is None else self.library.model
         again = Recourse(
-            model, self.schema, self.cost, wanted=self.wanted, decision_threshold=threshold
-        )
+            model, self.schema, self.cost, wanted=self.wanted, decision_threshold=threshold,
+            also=self.also,
+        )  # fmt: skip
         again.stepped = tuple(dict.fromkeys((*self.stepped, *again.stepped)))
         return again
 
@@ -414,6 +441,7 @@ class Recourse:
             question=asked,
             extra_constraints=question.extra_constraints(self.decision_threshold),
             fronts={target: answers.pareto for target, answers in found.items() if answers.pareto},
+            survival={target: each.survival for target, each in found.items() if each.survival},
             note=lacking(question.engine),
         )
 
@@ -797,6 +825,15 @@ class Recourse:
             raise ValueError(f"engine={engine!r}; expected one of {', '.join(NAMES)}")
         if engine == "exact" or robust:
             self._need_cells("min_radius" if robust else "engine 'exact'")
+        if question.survives is not None:
+            self._need_cells("survives")
+            if self.jury is None:
+                raise ValueError(
+                    f"survives={question.survives:g}: there are no models learnt anew to ask; give "
+                    "Recourse(..., also=bootstraps(model, X, y)), or the folder of such models"
+                )
+            if engine in BY_TRIAL:
+                raise ValueError(f"survives needs engine='exact'; given engine={engine!r}")
         if engine in BY_TRIAL and robust:
             raise ValueError(f"min_radius needs engine='exact'; given engine={engine!r}")
         if engine in BY_TRIAL:
@@ -825,6 +862,8 @@ class Recourse:
         self, problem: Problem, question: Question, now: float, tried: Mapping[Target, list[Point]]
     ) -> Answers:
         own = problem.action_set.own
+        if question.survives is not None:
+            return self._by_jury(problem, question, now)
         if question.min_radius is None and self.meets(problem.target, own, now):
             here = Point(own, 0.0, now)
             return Answers([(here, Status.ALREADY_MET, 0.0)], Status.ALREADY_MET)
@@ -851,6 +890,47 @@ class Recourse:
         more = self._at_a_distance if question.min_distance is not None else self._other_ways
         nodes, others = (first.nodes, []) if first.stopped else more(engine, kept, first)
         return Answers([(first.point, status, bound), *others], status, nodes)
+
+    def _by_jury(self, problem: Problem, question: Question, now: float) -> Answers:
+        """The cheapest that models learnt anew accept, too: the least demand on their mean."""
+        assert self.jury is not None and question.survives is not None
+        jury, share, line = self.jury, question.survives, self.decision_threshold
+        plain_question = replace(question, survives=None)
+        first = self._answers(problem, plain_question, now, {})
+        if not first.points:
+            return first
+        point, status, bound = first.points[0]
+        stopped = status is Status.FEASIBLE
+        limits = {"node_limit": question.node_limit, "time_limit": question.time_limit}
+        beside = Beside(self.score, problem.target.interval[0], partial(self._meets, problem.target))
+        engine = Exact(jury.mean, problem, beside=beside, **limits)
+
+        def ask(demand: float, known: Answer | None) -> Answer:
+            level = 1.0 / (1.0 + math.exp(-demand))
+            asked = replace(problem, target=Target(level, threshold=level))
+            here = engine.about(asked, 0)
+            return here.cheapest(gap=question.gap, known=None if known is None else known.point)
+
+        def judge(codes: Floats) -> Judgement:
+            return jury.judge(codes, share, line)
+
+        found = least_demand(ask, judge, Answer(point, bound, stopped, first.nodes))
+        answer = found.answer
+        assert answer.point is not None
+        survival = jury.told(answer.point.codes, share, found.demand, line)
+        if not found.enough:
+            return Answers([], Status.NOT_FOUND, found.nodes, survival=survival)
+        proved = answer.lower_bound >= answer.point.cost * (1.0 - CLOSE)
+        at_once = status is Status.ALREADY_MET and found.demand == -math.inf
+        told = Status.OPTIMAL if proved and found.complete else Status.FEASIBLE
+        told = Status.ALREADY_MET if at_once else told
+        known = [(answer.point, told, answer.lower_bound)]
+        return Answers(known, told, found.nodes, survival=survival)
+
+    def _meets(self, target: Target, codes: Floats) -> bool:
+        """Whether a row of codes meets a target, by the library's own word."""
+        point = Point(codes, 0.0, self.confidence_of(codes))
+        return target.met(point.confidence) and self._agrees(target, point)
 
     def _cheapest(self, engine: Exact, keep: Keep | None, gap: float) -> Answer:
         """The cheapest that its library, too, finds enough.

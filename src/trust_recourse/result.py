@@ -37,6 +37,7 @@ from trust_recourse.question import (
     Question,
     Reach,
     Status,
+    Survival,
     Target,
     formatted,
     option_name,
@@ -56,7 +57,7 @@ KIND, FORMAT = "trust-recourse result", 3
 READ = (2, 3)  # format 2 had no question
 NAMED = 3  # features that a line about them names
 OTHER = "the cheapest that leaves alone at least half of what each cheaper way changes"
-EXTRA = "a plausibility test or min_radius"  # that no proof covers
+EXTRA = "a plausibility test, min_radius or survives"  # that no proof covers
 FEW_BOXES, SOME_BOXES = 64, 4096  # of a proof: no better one is looked for, and it is given up
 
 
@@ -89,8 +90,9 @@ class Result:
     nodes: Mapping[Target, int] = field(default_factory=dict)
     engine: str = "exact"
     question: Question = field(default_factory=Question)
-    extra_constraints: str = ""  # of a plausibility test or a radius, which no certificate covers
+    extra_constraints: str = ""  # which no certificate covers, see EXTRA
     fronts: Mapping[Target, tuple[Point, ...]] = field(default_factory=dict)
+    survival: Mapping[Target, Survival] = field(default_factory=dict)  # where it was asked for
     proofs: Mapping[Target, Proof] = field(default_factory=dict)  # of `certify`; no file holds them
     note: str = ""  # what the search had to do without; no file holds it
 
@@ -507,9 +509,27 @@ class Result:
     def status_sentences(self, target: Target) -> list[str]:
         """What is known for a target, in sentences: one for each option where there are several."""
         own = [at for at, option in enumerate(self.options) if option.target == target]
+        if target in self.survival:
+            return [self._lasting(target, own)]
         if len(own) > 1:
             return [f"{option_name(at).capitalize()}: {self.sentence(at)}" for at in own]
         return [self.sentence(own[0]) if own else self.status[target].sentence]
+
+    def _lasting(self, target: Target, own: list[int]) -> str:
+        """What is known of an answer that was asked to last."""
+        told = self.survival[target]
+        if not own:
+            return (
+                "No change was found that lasts, and that one exists was not ruled out; of the "
+                f"surest that was found, {told.words}."
+            )
+        known = self.sentence(own[0])
+        if self.status[target] is Status.OPTIMAL and not math.isinf(told.demand):
+            known = (
+                "This is the cheapest allowed change for which the mean score of the models "
+                f"searched against is as high as it takes (log-odds {told.demand:.2f})."
+            )
+        return f"{known} {told.words[0].upper()}{told.words[1:]}."
 
     def _lines(self) -> Iterable[str]:
         yield self.verdict
@@ -576,6 +596,7 @@ class Result:
             "confidence": self.confidence,
             "targets": [
                 {**target.to_dict(), "status": str(status), "nodes": self.nodes.get(target, 0)}
+                | ({"survival": self.survival[target].to_dict()} if target in self.survival else {})
                 for target, status in self.status.items()
             ],
             "options": [
@@ -646,6 +667,11 @@ class Result:
             nodes={
                 target: _held(each, "nodes", int)
                 for target, each in zip(targets, told["targets"], strict=True)
+            },
+            survival={
+                target: Survival.from_dict(each["survival"])
+                for target, each in zip(targets, told["targets"], strict=True)
+                if "survival" in each
             },
             engine=_held(told, "engine", str), question=_asked(told, targets, recourse),
             extra_constraints=_held(

@@ -30,12 +30,13 @@ from trust_recourse.cells import (
     Wish,
 )
 from trust_recourse.cost import theirs
+from trust_recourse.on_cells import common
 from trust_recourse.question import SLACK, Point, Problem, Target
 from trust_recourse.schema import ActionSet, Feature, Schema
 from trust_recourse.schema.relations import equal, only
 from trust_recourse.schema.steps import moved, multiple_below, steps_to
 from trust_recourse.search import arrays
-from trust_recourse.search.branch_and_bound import BranchAndBound, Splits, ready
+from trust_recourse.search.branch_and_bound import ROUNDING, BranchAndBound, Splits, ready
 from trust_recourse.search.candidates import candidates, in_a_row
 from trust_recourse.search.following import Following, following
 from trust_recourse.search.loss import ABOVE, about, loss, refuse_unfinished
@@ -81,6 +82,31 @@ class Robust:
     continuous: bool = False  # whether numbers move by fractions of their steps, too
 
 
+@dataclass(frozen=True, eq=False)
+class Beside:
+    """One more condition: that another score of the same family is at least so much, too.
+
+    At a point it is `met` by the word of whoever asks.
+    """
+
+    score: Score
+    least: float
+    met: Callable[[Floats], bool]
+
+    def on(self, features: Sequence[Candidates]) -> Condition:
+        """The condition on candidates, in cells of its own score."""
+        score = self.score.on(features)
+        if score is None:
+            score = self.score
+            each = (score.grid.cells_in(f, of.codes) for f, of in enumerate(features))
+            cells = np.concatenate([*each]).astype(np.int64)
+        else:
+            cells = about(score, features).cells
+        low, high = score.interval(self.least, math.inf)
+        ends = (low - ROUNDING, 2.0) if score.rises else (-1.0, high + ROUNDING)
+        return Condition(score, *ends, 1 if score.rises else -1, cells)
+
+
 class Exact:
     """One problem on one class's score."""
 
@@ -90,11 +116,13 @@ class Exact:
         problem: Problem,
         *,
         robust: Robust | None = None,
+        beside: Beside | None = None,
         scope: Scope = "cheapest",
         node_limit: int | None = None,
         time_limit: float | None = None,
     ) -> None:
         self.score, self.problem, self.robust, self.scope = score, problem, robust, scope
+        self.beside = beside
         self.side = 1 if score.rises else -1  # which way the kernel's number goes with confidence
         self.node_limit = math.inf if node_limit is None else node_limit
         self.time_limit = time_limit
@@ -110,6 +138,7 @@ class Exact:
             self.score,
             problem,
             robust=self.robust,
+            beside=self.beside,
             scope=self.scope,
             node_limit=None if most == math.inf else int(most),
             time_limit=None if until == math.inf else max(until - clock.now(), 0.0),
@@ -126,29 +155,31 @@ class Exact:
     # ------------------------------------------------------------ the questions
 
     @strict
-    def cheapest(self, keep: Keep | None = None, gap: float = 0.0) -> Answer:
+    def cheapest(
+        self, keep: Keep | None = None, gap: float = 0.0, known: Point | None = None
+    ) -> Answer:
         """The cheapest allowed point that meets the target, of those to keep.
 
         Only the cheapest points of the model's cells are asked about. With a gap the answer may
-        cost up to that share more than the least.
+        cost up to that share more than the least. A `known` answer is given if none is cheaper.
         """
         cost, alone = self.problem.cost, keep is None and self.robust is None
-        if alone and (at_once := self._at_once()) is not None:
+        if alone and self.beside is None and (at_once := self._at_once()) is not None:
             return at_once
         factor = cost.before_root(1.0 + gap)
-        point: Point | None = None
+        point = known
         nodes, score, shown = 0, self.searched, 0.0
         features: Sequence[Candidates] = self.features
         while True:
-            known = math.inf if point is None else cost.before_root(point.cost)
-            fewer = self._reduced(features, score, known, self.answers) if alone else None
+            most = math.inf if point is None else cost.before_root(point.cost)
+            fewer = self._reduced(features, score, most, self.answers) if alone else None
             if fewer is not None:
                 features, score, codes, _, bound = fewer
                 shown = max(shown, bound)
                 if codes is not None and (point is None or self._told(codes).cost < point.cost):
                     point = self._told(codes)
-                    known = cost.before_root(point.cost)
-                if shown > known or shown == math.inf:  # nothing is left to look for
+                    most = cost.before_root(point.cost)
+                if shown > most or shown == math.inf:  # nothing is left to look for
                     return Answer(point, shown if point is None else point.cost, False, nodes)
             search = self._search
             if score is not self.searched:
@@ -165,8 +196,8 @@ class Exact:
                 point = here if accepted else point
                 return accepted
 
-            search.cutoff = known / factor
-            much = -math.inf if fewer is None else known * AGAIN
+            search.cutoff = most / factor
+            much = -math.inf if fewer is None else most * AGAIN
             found = search.best(*self._interval(score), accept, factor, much)
             nodes += search.nodes
             if not found.early:
@@ -322,18 +353,34 @@ class Exact:
 
     @cached_property
     def _listed(self) -> Reduction:
-        problem = self.problem
-        if self.robust is None:
+        problem, beside = self.problem, self.beside
+        if beside is not None:
+            found = self._apart(beside.score)
+        elif self.robust is None:
             sloped = self.score.sloped
             found = candidates(self.score.grid, problem.action_set, problem.cost, sloped)
         else:
             found = [piece.candidates for piece in self._pieces]
         rising = problem.target.mode == "at_least" or self.scope == "furthest"
+        rising = rising and beside is None  # of two scores what lowers one may raise the other
         accept = self.answers if self.scope == "cheapest" else None
         room = None if self.robust is None else (self._rooms, self.robust.floor)
         wish = Wish(*problem.target.interval, rising and self.scope != "any", accept, room)
         listed = self.score.listed(found, problem.action_set, problem.cost, wish)
         return Reduction(found, self.score) if listed is None else listed
+
+    def _apart(self, other: Score) -> list[Candidates]:
+        """The cheapest values of the cells that this score and another one tell apart."""
+        cells_in, problem = self.score.grid.cells_in, self.problem
+        sloped = {*self.score.sloped, *other.sloped}
+        found = candidates(self._grid, problem.action_set, problem.cost, sloped)
+        return [each._replace(cells=cells_in(f, each.codes)) for f, each in enumerate(found)]
+
+    @cached_property
+    def _grid(self) -> Grid:
+        """The cells on which all that is asked is constant."""
+        grid = self.score.grid
+        return grid if self.beside is None else common([grid, self.beside.score.grid])
 
     def _at_once(self) -> Answer | None:
         """The cheapest answer where the score has a search of its own."""
@@ -383,7 +430,7 @@ class Exact:
     @cached_property
     def _search(self) -> BranchAndBound:
         action_set, score = self.problem.action_set, self.searched
-        conditions, mine = [about(score, self.features)], None
+        conditions, mine = self._conditions(self.features, score), None
         if self._worst is not None and self.robust is not None:
             ends = self._worst.interval(self.robust.floor, 2.0)
             conditions.append(Condition(self._worst, *ends, self.side, conditions[0].cells))
@@ -403,10 +450,15 @@ class Exact:
             deadline=self._deadline,
         )
 
+    def _conditions(self, features: Sequence[Candidates], score: Score) -> list[Condition]:
+        """What is asked of candidates, whose cells are those of a score."""
+        more = [] if self.beside is None else [self.beside.on(features)]
+        return [about(score, features), *more]
+
     def _smaller(self, features: Sequence[Candidates], score: Score) -> BranchAndBound:
         return BranchAndBound(
             features,
-            [about(score, features)],
+            self._conditions(features, score),
             relations=self._relations(features),
             following=self._following(features),
         )
@@ -416,7 +468,7 @@ class Exact:
         follows = self.problem.action_set.follows
         if not follows:
             return Following()
-        grid = self.score.grid
+        grid = self._grid
         if self.robust is not None and not self.score.lists:
             schema = self.problem.action_set.schema
             grid = _finer(Same(grid), Same(schema), self.robust, self._rooms.tobytes())
@@ -442,6 +494,8 @@ class Exact:
         asked = about(score, features)._replace(low=low, high=high, side=side)
         schema = self.problem.action_set.schema
         related = frozenset(map(schema.position, self.problem.cost.related(schema)))
+        if self.beside is not None:  # which looks at all values
+            related = frozenset(range(len(schema)))
         found = score.reduce(features, asked, incumbent, related, accept, self._deadline)
         if found is not None and not all(len(each.codes) for each in found.features):
             raise ValueError("the score's reduce() left a feature without any value")
@@ -498,6 +552,7 @@ class Exact:
             self.problem.target.met(point.confidence)
             and self.problem.action_set.allows(point.codes)
             and (self.robust is None or self._holds(point.codes, at))
+            and (self.beside is None or self.beside.met(point.codes))
         )
 
     def _holds(self, codes: Floats, at: Ints) -> bool:

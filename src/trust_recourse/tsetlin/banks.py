@@ -112,7 +112,7 @@ class ClauseBank(Bank):
                 found.append(link.score(q))
             return np.column_stack(found)
 
-        banks = [_folded(grid, Folded(f, e, link.signed, link.intercept)) for f, e, link in each]
+        banks = [folded(grid, Folded(f, e, link.signed, link.intercept)) for f, e, link in each]
         return cls(grid, banks, totals)
 
     def totals(self, cells: Cells) -> Floats:
@@ -158,13 +158,13 @@ class ClauseBank(Bank):
             return own((rows[starts + cells] - first).astype(np.int32))
 
         banks = [
-            _folded(grid, bank._replace(factors=np.ascontiguousarray(bank.factors[rows])))
+            folded(grid, bank._replace(factors=np.ascontiguousarray(bank.factors[rows])))
             for bank in self.banks
         ]
         return ClauseBank(grid, banks, totals)
 
 
-def _folded(grid: Grid, bank: Folded) -> Folded:
+def folded(grid: Grid, bank: Folded) -> Folded:
     """Without the clauses that weigh nothing, next to never fire, or do so everywhere alike."""
     least = np.minimum.reduceat(bank.factors, grid.first_cell)
     most = np.maximum.reduceat(bank.factors, grid.first_cell)

@@ -23,6 +23,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from trust_recourse import model_file
+from trust_recourse.bootstrap import bootstraps
 from trust_recourse.cells import Score
 from trust_recourse.lead_parts import LEAD, LeadParts
 from trust_recourse.parts import Parts
@@ -168,6 +169,14 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         if heat != 1.0:
             self._divide(heat)
         return self
+
+    def bootstraps(
+        self, X: Any, y: Any, n: int = 60, *, random_state: int = 0, verbose: bool = False
+    ) -> list[Self]:
+        """This machine learnt anew from rows drawn with replacement: see `bootstraps`."""
+        check_is_fitted(self)
+        again = clone(self).set_params(schema=self.schema_)
+        return bootstraps(again, X, y, n, random_state=random_state, verbose=verbose)
 
     def _fit_two(self, codes: Floats, target: NDArray[np.int8], rng: np.random.Generator) -> Self:
         self.banks_ = ()

@@ -1,0 +1,51 @@
+"""A model learnt anew from rows drawn by chance: what its next version might have been."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.base import clone
+
+from trust_recourse.progress import Progress
+
+
+def bootstraps(
+    model: Any,
+    X: Any,
+    y: Any,
+    n: int = 60,
+    *,
+    random_state: int = 0,
+    verbose: bool = False,
+) -> list[Any]:
+    """The same model learnt anew, each time from as many rows drawn with replacement.
+
+    `model` is any classifier of scikit-learn's conventions, with the settings to learn by; one that
+    has a seed gets another each time. A draw without one of the classes is drawn again.
+
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> X, y = np.array([[1.0], [2.0], [3.0], [4.0]]), np.array([0, 0, 1, 1])
+    >>> again = bootstraps(LogisticRegression(), X, y, n=3)
+    >>> len({float(each.coef_[0, 0]) for each in again})
+    3
+    """
+    if not isinstance(n, int) or n < 1:
+        raise ValueError(f"n={n!r}; expected a whole number of at least 1, such as 60")
+    labels, rng = np.asarray(y), np.random.default_rng(random_state)
+    if len(X) != len(labels):
+        raise ValueError(f"X has {len(X)} rows, y has {len(labels)}; give them equal")
+    rows, classes, found = X.iloc if hasattr(X, "iloc") else np.asarray(X), set(labels.tolist()), []
+    if len(classes) < 2:
+        raise ValueError(f"y holds only one class, {labels[:1].tolist()}; expected two")
+    for _ in Progress(n, "learning anew", show=verbose).over(range(n)):
+        at = rng.integers(0, len(labels), len(labels))
+        while set(labels[at].tolist()) != classes:
+            at = rng.integers(0, len(labels), len(labels))
+        again, seed = clone(model), int(rng.integers(2**31))
+        seeded = {name for name in again.get_params() if name.endswith("random_state")}
+        again.set_params(**dict.fromkeys(seeded, seed))
+        drawn = y.iloc[at] if isinstance(y, pd.Series) else labels[at]
+        found.append(again.fit(rows[at], drawn))
+    return found

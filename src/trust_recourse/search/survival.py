@@ -1,0 +1,127 @@
+"""The least demand on models learnt anew at which a cheapest answer lasts.
+
+A higher demand on the mean score of some models, the ones searched against, gives a dearer answer
+that more models accept. Whether enough of them do is judged by other models, on the margins of their
+scores: by chance a cheapest answer pleases just those that it was searched against. Each demand is
+an exact search; where its answer lies above the demand it answers all demands up to there.
+
+Scores are log-odds above those of the decision; the margins of models learnt anew are taken to be
+normal, of which `least_ratio` says how far their mean must be above 0, in deviations, so that with
+the confidence SURE at least a share of all such models accept.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from scipy.stats import beta, nct, norm
+
+from trust_recourse.cells import Floats
+from trust_recourse.search.exact import Answer
+
+SURE = 0.9  # of the bound that an answer is accepted by, and of the interval that is told
+RESOLUTION = 0.05  # of log-odds: a demand that is less by more than this is not enough
+MOST_ASKED = 16  # demands; each is a search
+BEYOND = 1.1  # of what is missing is asked for next
+
+
+@lru_cache(maxsize=64)
+def least_ratio(share: float, many: int) -> float:
+    """Mean over deviation of so many normal margins, from which on a share of all is above 0.
+
+    With the confidence SURE: the one-sided tolerance factor of a normal law, by the noncentral t.
+
+    >>> round(least_ratio(0.9, 20), 3)
+    1.765
+    """
+    root = math.sqrt(many)
+    return float(nct.ppf(SURE, many - 1, root * norm.ppf(share))) / root
+
+
+def share_interval(kept: int, of: int) -> tuple[float, float]:
+    """Where the share of all models lies of which so many of some accept: Clopper and Pearson's.
+
+    >>> [round(end, 3) for end in share_interval(19, 20)]
+    [0.784, 0.997]
+    """
+    tail = (1.0 - SURE) / 2.0
+    low = 0.0 if kept == 0 else float(beta.ppf(tail, kept, of - kept + 1))
+    high = 1.0 if kept == of else float(beta.ppf(1.0 - tail, kept + 1, of - kept))
+    return low, high
+
+
+class Judgement(NamedTuple):
+    """What models that were not searched against say of a point."""
+
+    short: float  # how much higher the mean score should be; not above 0 where it is enough
+    mean: float  # of the models searched against, at the point
+
+    @property
+    def enough(self) -> bool:
+        """Whether it lasts."""
+        return self.short <= 0.0
+
+
+def judged(margins: Floats, share: float, mean: float) -> Judgement:
+    """By the margins of the models that judge: the bound on the share, and the share itself."""
+    needed = least_ratio(share, len(margins)) * float(margins.std(ddof=1))
+    # where margins are not normal the bound may hold though fewer accept
+    least = np.sort(margins)[int((1.0 - share) * len(margins) + 1e-9)]
+    return Judgement(max(needed - float(margins.mean()), -float(least)), mean)
+
+
+class Lasting(NamedTuple):
+    """The answer of the least demand that is enough, or of the greatest that has one."""
+
+    answer: Answer
+    demand: float  # on the mean score; −∞ where none was needed
+    enough: bool
+    complete: bool  # whether the next lower demand is known not to be enough
+    nodes: int
+
+
+def least_demand(
+    ask: Callable[[float, Answer | None], Answer],
+    judge: Callable[[Floats], Judgement],
+    first: Answer,
+) -> Lasting:
+    """Raise the demand from an answer to none until it lasts, then lower it as far as it does.
+
+    `ask` gives the cheapest answer to a demand; one to a higher demand is an answer, too.
+    """
+    assert first.point is not None
+    now = judge(first.point.codes)
+    best = Lasting(first, -math.inf, now.enough, True, first.nodes)
+    if now.enough:
+        return best
+    low, short, top, nodes = now.mean, now.short, math.inf, first.nodes
+    over = 0.0  # by how much the best answer is more than enough
+    for _ in range(MOST_ASKED):
+        if top - low <= RESOLUTION:
+            return best._replace(nodes=nodes, complete=True)
+        demand = low + max(BEYOND * short, RESOLUTION)
+        if top < math.inf:
+            share = short / (short + over) if best.enough else 0.5
+            demand = low + min(max(share, 0.2), 0.8) * (top - low)
+        answer = ask(demand, best.answer if best.enough else None)
+        nodes += answer.nodes
+        if answer.point is None:
+            top = demand
+            if answer.stopped:
+                break
+            continue
+        now = judge(answer.point.codes)
+        if now.enough:
+            top, over = demand, -now.short
+            best = Lasting(answer, demand, True, False, nodes)
+        else:
+            low, short = max(now.mean, demand), now.short
+            if not best.enough:
+                best = Lasting(answer, demand, False, False, nodes)
+        if answer.stopped:
+            break
+    return best._replace(nodes=nodes)
