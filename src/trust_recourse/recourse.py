@@ -20,7 +20,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from trust_recourse import sums
-from trust_recourse.cells import Score
+from trust_recourse.cells import Reduction, Score
 from trust_recourse.cost import Cost
 from trust_recourse.measure import are_plausible, noisy_table
 from trust_recourse.progress import Progress
@@ -905,11 +905,14 @@ class Recourse:
         beside = Beside(self.score, problem.target.interval[0], partial(self._meets, problem.target))
         engine = Exact(jury.mean, problem, beside=beside, **limits)
 
-        def ask(demand: float, known: Answer | None) -> Answer:
-            level = 1.0 / (1.0 + math.exp(-demand))
-            asked = replace(problem, target=Target(level, threshold=level))
-            here = engine.about(asked, 0)
-            return here.cheapest(gap=question.gap, known=None if known is None else known.point)
+        within: Reduction | None = None
+
+        def ask(demand: float, least: float, known: Point | None) -> Answer:
+            nonlocal within
+            if known is not None and within is None:
+                within = engine.about(_raised(problem, least), 0).window(known)
+            here = engine.about(_raised(problem, demand), 0)
+            return here.cheapest(gap=question.gap, known=known, within=within)
 
         def judge(codes: Floats) -> Judgement:
             return jury.judge(codes, share, line)
@@ -1033,6 +1036,12 @@ class Recourse:
             len(own),
             tuple(pareto(own, problem.target)),
         )
+
+
+def _raised(problem: Problem, demand: float) -> Problem:
+    """The same problem for a confidence of such log-odds."""
+    level = 1.0 / (1.0 + math.exp(-demand))
+    return replace(problem, target=Target(level, threshold=level))
 
 
 def as_read(model: Any, schema: Schema) -> Any:

@@ -156,20 +156,25 @@ class Exact:
 
     @strict
     def cheapest(
-        self, keep: Keep | None = None, gap: float = 0.0, known: Point | None = None
+        self,
+        keep: Keep | None = None,
+        gap: float = 0.0,
+        known: Point | None = None,
+        within: Reduction | None = None,
     ) -> Answer:
         """The cheapest allowed point that meets the target, of those to keep.
 
         Only the cheapest points of the model's cells are asked about. With a gap the answer may
-        cost up to that share more than the least. A `known` answer is given if none is cheaper.
+        cost up to that share more than the least. A `known` answer is given if none is cheaper; all
+        that are lie `within` a smaller question, see `window`.
         """
-        cost, alone = self.problem.cost, keep is None and self.robust is None
+        cost, alone = self.problem.cost, keep is None and self.robust is None and within is None
         if alone and self.beside is None and (at_once := self._at_once()) is not None:
             return at_once
         factor = cost.before_root(1.0 + gap)
         point = known
-        nodes, score, shown = 0, self.searched, 0.0
-        features: Sequence[Candidates] = self.features
+        nodes, shown, whole = 0, 0.0, within or Reduction(self.features, self.searched)
+        features, score = whole.features, whole.score
         while True:
             most = math.inf if point is None else cost.before_root(point.cost)
             fewer = self._reduced(features, score, most, self.answers) if alone else None

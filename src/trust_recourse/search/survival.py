@@ -21,6 +21,7 @@ import numpy as np
 from scipy.stats import beta, nct, norm
 
 from trust_recourse.cells import Floats
+from trust_recourse.question import Point
 from trust_recourse.search.exact import Answer
 
 SURE = 0.9  # of the bound that an answer is accepted by, and of the interval that is told
@@ -85,13 +86,14 @@ class Lasting(NamedTuple):
 
 
 def least_demand(
-    ask: Callable[[float, Answer | None], Answer],
+    ask: Callable[[float, float, Point | None], Answer],
     judge: Callable[[Floats], Judgement],
     first: Answer,
 ) -> Lasting:
     """Raise the demand from an answer to none until it lasts, then lower it as far as it does.
 
-    `ask` gives the cheapest answer to a demand; one to a higher demand is an answer, too.
+    `ask` gives the cheapest answer to a demand. It is told the greatest demand so far that was not
+    enough, as no later one is less, and the answer to one that was, which is an answer, too.
     """
     assert first.point is not None
     now = judge(first.point.codes)
@@ -107,7 +109,7 @@ def least_demand(
         if top < math.inf:
             share = short / (short + over) if best.enough else 0.5
             demand = low + min(max(share, 0.2), 0.8) * (top - low)
-        answer = ask(demand, best.answer if best.enough else None)
+        answer = ask(demand, low, best.answer.point if best.enough else None)
         nodes += answer.nodes
         if answer.point is None:
             top = demand
