@@ -20,6 +20,7 @@ PARTS = (
     "beyond",
     "honest",
     "several",
+    "lasting",
 )
 
 

@@ -186,7 +186,7 @@ class Recourse:
     def _sworn_in(self, schema: Schema) -> Jury:
         """The models learnt anew, read as this one is."""
         self._need_cells("also")
-        models = Retrained.of(self.also).read(lambda model: as_read(model, schema))
+        models = Retrained.of(self.also).read(partial(as_read, schema=schema))
         for model in (*models.search, *models.validation, *models.fresh):
             if not hasattr(model, "score_of") or list(model.classes_) != list(self.model.classes_):
                 raise ValueError(
@@ -902,15 +902,19 @@ class Recourse:
         point, status, bound = first.points[0]
         stopped = status is Status.FEASIBLE
         limits = {"node_limit": question.node_limit, "time_limit": question.time_limit}
-        beside = Beside(self.score, problem.target.interval[0], partial(self._meets, problem.target))
+        beside = Beside(
+            self.score, problem.target.interval[0], partial(self._meets, problem.target)
+        )
         engine = Exact(jury.mean, problem, beside=beside, **limits)
+        # whose values are not those that one demand leaves, as several are asked about
+        wide = Exact(jury.mean, problem, beside=beside, scope="furthest", **limits)
 
         within: Reduction | None = None
 
         def ask(demand: float, least: float, known: Point | None) -> Answer:
             nonlocal within
             if known is not None and within is None:
-                within = engine.about(_raised(problem, least), 0).window(known)
+                within = wide.about(_raised(problem, least), 0).window(known)
             here = engine.about(_raised(problem, demand), 0)
             return here.cheapest(gap=question.gap, known=known, within=within)
 
