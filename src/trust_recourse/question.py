@@ -420,8 +420,8 @@ class Survival:
     """Whether models learnt anew accept an option that was asked to last, or the nearest to one.
 
     It lasts if the models of the validation accept it so that, with a confidence of 90 %, at
-    least the share that was asked of all such models would. What `of` fresh models say, which had
-    no part in that, is told: the share that keeps it lies between `low` and `high` in 90 % of cases.
+    least the share that was asked of all such models would. Of fresh models, which had no part in
+    that, `kept` accept it; the share of all that do lies between `low` and `high` in 90 % of cases.
     """
 
     asked: float
