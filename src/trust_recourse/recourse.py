@@ -893,7 +893,8 @@ class Recourse:
 
     def _by_jury(self, problem: Problem, question: Question, now: float) -> Answers:
         """The cheapest that models learnt anew accept, too: the least demand on their mean."""
-        assert self.jury is not None and question.survives is not None
+        assert self.jury is not None
+        assert question.survives is not None
         jury, share, line = self.jury, question.survives, self.decision_threshold
         plain_question = replace(question, survives=None)
         first = self._answers(problem, plain_question, now, {})

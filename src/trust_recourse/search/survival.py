@@ -1,9 +1,9 @@
 """The least demand on models learnt anew at which a cheapest answer lasts.
 
 A higher demand on the mean score of some models, the ones searched against, gives a dearer answer
-that more models accept. Whether enough of them do is judged by other models, on the margins of their
-scores: by chance a cheapest answer pleases just those that it was searched against. Each demand is
-an exact search; where its answer lies above the demand it answers all demands up to there.
+that more models accept. Whether enough of them do is judged by other models, on the margins of
+their scores: by chance a cheapest answer pleases just those that it was searched against. Each
+demand is an exact search; where its answer lies above the demand it answers all up to there.
 
 Scores are log-odds above those of the decision; the margins of models learnt anew are taken to be
 normal, of which `least_ratio` says how far their mean must be above 0, in deviations, so that with

@@ -173,7 +173,7 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
     def bootstraps(
         self, X: Any, y: Any, n: int = 60, *, random_state: int = 0, verbose: bool = False
     ) -> list[Self]:
-        """This machine learnt anew from rows drawn with replacement: see `bootstraps`."""
+        """The same machine learnt anew from rows drawn with replacement: see `bootstraps`."""
         check_is_fitted(self)
         again = clone(self).set_params(schema=self.schema_)
         return bootstraps(again, X, y, n, random_state=random_state, verbose=verbose)
