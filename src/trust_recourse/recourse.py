@@ -39,7 +39,7 @@ from trust_recourse.question import (
     changed,
 )
 from trust_recourse.result import EXTRA, Result, of_model, read, unproved
-from trust_recourse.retraining import Jury, Retrained
+from trust_recourse.retraining import Anew, Jury, Retrained
 from trust_recourse.schema import ActionSet, Relation, Schema, SchemaError
 from trust_recourse.schema.scalars import is_number, plain
 from trust_recourse.search.diverse import diverse, levers, repeats
@@ -96,8 +96,9 @@ class Recourse:
     decision_threshold : a person is refused whose confidence lies below it; the model's own
         `decision_threshold_` if None, or else one half.
     also : the same model learnt anew, for `find(..., survives=0.9)`: `bootstraps(model, X, y)`, or
-        any list of models of one family that can be read. A third of them is searched against, a
-        third says whether an answer lasts, and a third tells how many keep it; or `Retrained`.
+        any list of models of one family that can be read, or a folder of their files. A third of
+        them is searched against, a third says whether an answer lasts, and a third tells how many
+        keep it; or `Retrained` says which do what.
 
     Examples
     --------
@@ -124,7 +125,7 @@ class Recourse:
         *,
         wanted: Any = None,
         decision_threshold: float | None = None,
-        also: Retrained | Sequence[Any] = (),
+        also: Anew = (),
     ) -> None:
         self.library: sums.Library | None = None
         self._known: dict[bytes, Floats] = {}  # what the library said of rows
@@ -176,17 +177,21 @@ class Recourse:
         self.wanted_at = classes.index(self.wanted)
         if self.exact:
             self._check_schema()
-        self.also = also
-        self.jury = self._sworn_in(given) if isinstance(also, Retrained) or len(also) else None
+        self.also, self._read_by = also, given
+        if not isinstance(also, (str, os.PathLike)):
+            _ = self.jury  # a folder is read when it is asked
         if self.library is not None and self.library.asked is not None:
             self._heard |= self._terms(self.library.asked) or set()
         self._watch = self._watching()
         self._learnt = self._learnt_now()
 
-    def _sworn_in(self, schema: Schema) -> Jury:
+    @cached_property
+    def jury(self) -> Jury | None:
         """The models learnt anew, read as this one is."""
+        if isinstance(self.also, Sequence) and not len(self.also):
+            return None
         self._need_cells("also")
-        models = Retrained.of(self.also).read(partial(as_read, schema=schema))
+        models = Retrained.of(self.also).read(partial(as_read, schema=self._read_by))
         for model in (*models.search, *models.validation, *models.fresh):
             if not hasattr(model, "score_of") or list(model.classes_) != list(self.model.classes_):
                 raise ValueError(
@@ -603,6 +608,8 @@ class Recourse:
         self.schema.encode(X.head(0))  # whose columns must be the schema's
         bar = Progress(len(X), "recourse", show=verbose)
         ours, rest = self.current().under(question), question.without_rules
+        if question.survives is not None:
+            _ = ours.jury  # once, for all processes
         if n_jobs == 1:
             rows = [ours._row(x, rest) for _, x in bar.over(X.iterrows())]
         else:
@@ -829,8 +836,9 @@ class Recourse:
             self._need_cells("survives")
             if self.jury is None:
                 raise ValueError(
-                    f"survives={question.survives:g}: there are no models learnt anew to ask; give "
-                    "Recourse(..., also=bootstraps(model, X, y)), or the folder of such models"
+                    f"survives={question.survives:g}: there are no models learnt anew to ask; "
+                    "learn some: Recourse(..., also=bootstraps(model, X, y)) in Python, or "
+                    "`trust-recourse fit --bootstraps 60`"
                 )
             if engine in BY_TRIAL:
                 raise ValueError(f"survives needs engine='exact'; given engine={engine!r}")

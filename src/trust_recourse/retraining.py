@@ -9,14 +9,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+import shutil
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from trust_recourse.cells import Floats, Score
+from trust_recourse.loading import load
 from trust_recourse.question import Survival
 from trust_recourse.search.survival import Judgement, judged, share_interval
 from trust_recourse.sums.additive import Additive
@@ -27,6 +31,7 @@ from trust_recourse.tsetlin.mean import MeanMachine
 
 FEWEST = 5  # models of a set
 SETS = ("search", "validation", "fresh")
+FILES = "*.safetensors"
 SURELY = 1e-12  # a probability nearer to 0 or 1 is told as this: its log-odds are finite
 
 
@@ -50,15 +55,48 @@ class Retrained:
             object.__setattr__(self, name, models)
 
     @classmethod
-    def of(cls, models: Retrained | Sequence[Any]) -> Retrained:
-        """The sets themselves, or thirds of a list of models."""
+    def of(cls, models: Anew) -> Retrained:
+        """The sets themselves, or thirds of a list of models, or of a folder of their files."""
         if isinstance(models, Retrained):
             return models
+        if isinstance(models, (str, os.PathLike)):
+            files = sorted(Path(models).glob(FILES))
+            if not files:
+                raise FileNotFoundError(
+                    f"{models}: expected a folder of models learnt anew, {FILES}, as "
+                    "`trust-recourse fit --bootstraps 60` writes it"
+                )
+            models = [load(path) for path in files]
         return cls(*(tuple(models[k::3]) for k in range(3)))
 
-    def read(self, adopted: Any) -> Retrained:
+    def read(self, adopted: Callable[[Any], Any]) -> Retrained:
         """The same by a function that reads a model."""
         return Retrained(*(tuple(map(adopted, getattr(self, name))) for name in SETS))
+
+
+Anew = Retrained | Sequence[Any] | str | os.PathLike[str]
+
+
+def save_all(folder: str | os.PathLike[str], models: Sequence[Any]) -> None:
+    """Write models learnt anew to a folder, all or none: an old one is there until all are."""
+    path = Path(folder)
+    beside = path.with_name(f"{path.name}.part")
+    shutil.rmtree(beside, ignore_errors=True)
+    beside.mkdir(parents=True)
+    for at, model in enumerate(models):
+        states = {"states": False} if hasattr(model, "drop_states") else {}
+        model.save(beside / f"{at:04}.safetensors", **states)
+    remove_all(path)
+    beside.rename(path)
+
+
+def remove_all(folder: str | os.PathLike[str]) -> None:
+    """Remove a folder that `save_all` wrote, if it is there; any other file in it stays."""
+    path = Path(folder)
+    if path.is_dir():
+        for file in path.glob(FILES):
+            file.unlink()
+        path.rmdir()
 
 
 def mean_of(models: Sequence[Any]) -> Any:

@@ -26,6 +26,7 @@ HELP = {
     "min_radius": "Stay accepted wherever every number is off by up to this of its scale.",
     "floor": "Confidence to keep within that radius; the decision threshold if not given.",
     "continuous": "Within that radius numbers move between their steps, too; ordinals stay.",
+    "survives": "Kept by this share of models learnt anew, such as 0.9, beside confident enough.",
     "plausible": "Only rows like the known ones: by near neighbours, or by isolation.",
     "gap": "End with an answer that costs at most this share more than the least.",
     "node_limit": "Boxes to open for each confidence; of the exact engine alone.",

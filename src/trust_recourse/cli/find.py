@@ -111,6 +111,7 @@ def _must_be_certifiable(recourse: Recourse, asked: question.Asked) -> None:
     from trust_recourse.result import unproved
 
     more = "--min-radius" if asked.min_radius else "--plausible" if asked.plausible else ""
+    more = more or ("--survives" if asked.survives else "")
     if reason := unproved(recourse.model, asked.engine, more, len(asked.levels)):
         raise InputError(f"--certificate: {reason}")
 

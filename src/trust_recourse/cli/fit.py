@@ -11,7 +11,14 @@ import typer
 
 from trust_recourse.cli import page
 from trust_recourse.cli.errors import InputError, can_be_written, is_new
-from trust_recourse.cli.question import Json, command, either, target_class, unordered
+from trust_recourse.cli.question import (
+    Json,
+    anew_beside,
+    command,
+    either,
+    target_class,
+    unordered,
+)
 from trust_recourse.cli.root import option
 from trust_recourse.cli.schema import (
     Data,
@@ -87,6 +94,14 @@ def fit(
         option("Correct the confidences by rows held out; learns five times more."),
     ] = "none",
     seed: Seed = 0,
+    bootstraps: Annotated[
+        int,
+        option(
+            "Also learn so many models anew, such as 60, into a folder beside the model: for "
+            "`find --survives`.",
+            min=0,
+        ),
+    ] = 0,
     holdout: Annotated[
         float, option("Share of the rows to judge it on, by learning twice.", min=0, max=0.9)
     ] = 0.25,
@@ -111,12 +126,21 @@ def fit(
         trust-recourse fit patients.csv --target survived --schema schema.yaml
 
         trust-recourse fit loans.csv --target repaid --calibration sigmoid --seed 7
+
+    With 60 models learnt anew, so that answers can be asked to survive a retraining:
+
+        trust-recourse fit patients.csv --target survived --bootstraps 60
     """
     from trust_recourse import PTMClassifier, Schema
     from trust_recourse.question import Question
     from trust_recourse.report import check_table, holdout_report
     from trust_recourse.report.protected import uses
+    from trust_recourse.retraining import FEWEST, SETS, remove_all, save_all
 
+    if bootstraps and bootstraps < FEWEST * len(SETS):
+        raise InputError(
+            f"--bootstraps {bootstraps}: expected at least {FEWEST * len(SETS)}, such as 60"
+        )
     can_be_written(out, data, schema)
     is_new(out, force)
     Question(decision_threshold=threshold)  # refused before anything is learnt
@@ -146,9 +170,19 @@ def fit(
     doubts = judged.suspicions if judged else check_table(rows, labels, known, wanted=yes)
     machine.decide(decision_threshold=threshold, wanted=yes if wanted else None)
     machine.save(out, states=False)
+    anew = anew_beside(out)
+    if bootstraps:
+        page.say(f"Learning {bootstraps} models anew, for `find --survives`.", err=True)
+        machine.set_params(verbose=False)
+        save_all(
+            anew, machine.bootstraps(rows, labels, bootstraps, random_state=seed, verbose=True)
+        )
+    elif anew.is_dir():
+        remove_all(anew)  # they are of the model that was here before
     no = [] if unnamed else refused(machine, rows, yes)
     told = {
-        "model": str(out), "fingerprint": machine.fingerprint_, "rows": len(rows),
+        "model": str(out), "bootstraps": str(anew) if bootstraps else None,
+        "fingerprint": machine.fingerprint_, "rows": len(rows),
         "features": list(known.names), "classes": classes, "wanted": yes,
         "decision_threshold": threshold or 0.5,
         "accuracy": _accuracy(judged, machine, rows, labels),

@@ -229,6 +229,9 @@ class Asked(Rules):
     min_radius: Annotated[float | None, _option("min_radius", "R", "Such as 0.05.")] = None
     floor: Annotated[float | None, _option("floor", "C")] = None
     continuous: Annotated[bool, _option("continuous")] = False
+    survives: Annotated[
+        float | None, _option("survives", "SHARE", "Of those that `fit --bootstraps` wrote.")
+    ] = None
     plausible: Annotated[PlausibleBy | None, _option("plausible")] = None
     like: Annotated[
         Path | None,
@@ -253,7 +256,8 @@ class Asked(Rules):
         return Question(
             confidence=self.levels, mode=self.mode, tolerance=self.tolerance,
             n_options=self.options, min_distance=self.min_distance, min_radius=self.min_radius,
-            floor=self.floor, continuous=self.continuous, plausible=self._test(schema),
+            floor=self.floor, continuous=self.continuous, survives=self.survives,
+            plausible=self._test(schema),
             gap=self.gap, node_limit=self.node_limit, time_limit=self.time_limit,
             engine=self.engine, n_trials=self.trials, random_state=self.seed, **self.parts(schema),
         )  # fmt: skip
@@ -283,7 +287,13 @@ def recourse_of(model: Path, schema: Path | None, wanted: str | None) -> Recours
     rules = None if schema is None else Schema.from_yaml(schema)
     own = getattr(machine, "wanted_", None)
     yes = target_class(wanted, machine.classes_.tolist(), own)
-    return Recourse(machine, rules, wanted=yes)
+    anew = anew_beside(model)
+    return Recourse(machine, rules, wanted=yes, also=anew if anew.is_dir() else ())
+
+
+def anew_beside(model: Path) -> Path:
+    """The folder of the models learnt anew that goes with a model's file."""
+    return model.with_name(f"{model.stem}.bootstraps")
 
 
 def command(
