@@ -2,7 +2,9 @@
 PYTHON ?= python3
 PYTHON312 ?= python3.12
 BIN := .venv/bin
-# Python compiles what it loads; to have pip do so with all of it would take half a minute.
+# Python compiles what it loads and keeps that; where the environment forbids it to, every process compiles
+# for seconds again. To have pip compile all there is would take half a minute.
+unexport PYTHONDONTWRITEBYTECODE
 PIP := $(BIN)/pip --disable-pip-version-check -q install --no-compile -c constraints.txt
 
 SECONDS ?= 600
