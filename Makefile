@@ -19,7 +19,7 @@ test: .venv/.dev postgres chromium nginx
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy -n 2
 	$(BIN)/lint-imports
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --dist worksteal
 
 # Under 90 s on two cores, once the kernels are compiled: no slow tests, and not the rooms of surfaces.
 SLOW := audit batch cli experiments laws ledger plot report web schema/test_schema_abuse.py \
@@ -27,7 +27,7 @@ SLOW := audit batch cli experiments laws ledger plot report web schema/test_sche
 quick: .venv/.dev
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports
-	$(BIN)/pytest -n 2 -m 'not slow' tests $(SLOW:%=--ignore=tests/%)
+	$(BIN)/pytest -n 2 --dist worksteal -m 'not slow' tests $(SLOW:%=--ignore=tests/%)
 
 # Random questions against enumeration, for so many SECONDS; SEED=7 asks one of them again, LAW=trees
 # those of one law.
