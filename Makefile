@@ -9,12 +9,13 @@ PIP := $(BIN)/pip --disable-pip-version-check -q install --no-compile -c constra
 
 SECONDS ?= 600
 
-.PHONY: demo test kernels types quick laws bench bench-advice bench-trees bench-additive bench-portfolio stress postgres chromium nginx peers reproduce reproduce-quick clean
+.PHONY: demo test kernels types quick laws bench bench-advice bench-trees bench-additive bench-portfolio stress outside postgres chromium nginx peers reproduce reproduce-quick clean
 
 demo: .venv/.cli,bayes
 	$(BIN)/trust-recourse demo
 
-test: .venv/.dev postgres chromium nginx
+test:
+	$(MAKE) -j 2 .venv/.dev outside
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
@@ -78,6 +79,10 @@ apt = if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 		(apt-get update -qq && apt-get install -y -qq --no-install-recommends $(1) >/dev/null) || \
 		echo '$(1) could not be installed: $(2) will be skipped'; \
 	else echo '$(1) is not installed: $(2) will be skipped (apt-get install $(1))'; fi
+
+# One after another: each of them holds the lock of packages.
+outside:
+	@for each in postgres chromium nginx; do $(MAKE) --no-print-directory $$each; done
 
 # The ledger's tests start a server themselves.
 postgres:
