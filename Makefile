@@ -2,22 +2,32 @@
 PYTHON ?= python3
 PYTHON312 ?= python3.12
 BIN := .venv/bin
-# Python compiles what it loads; to have pip do so with all of it would take half a minute.
+# Python compiles what it loads and keeps that; where the environment forbids it to, every process compiles
+# for seconds again. To have pip compile all there is would take half a minute.
+unexport PYTHONDONTWRITEBYTECODE
 PIP := $(BIN)/pip --disable-pip-version-check -q install --no-compile -c constraints.txt
 
 SECONDS ?= 600
 
-.PHONY: demo test quick laws bench bench-advice bench-trees bench-additive bench-portfolio stress postgres chromium nginx peers reproduce reproduce-quick clean
+.PHONY: demo test kernels types quick laws bench bench-advice bench-trees bench-additive bench-portfolio stress outside postgres chromium nginx peers reproduce reproduce-quick clean
 
 demo: .venv/.cli,bayes
 	$(BIN)/trust-recourse demo
 
-test: .venv/.dev postgres chromium nginx
+test:
+	$(MAKE) -j 2 .venv/.dev outside
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy -n 2
 	$(BIN)/lint-imports
-	$(BIN)/pytest -n 2
+	$(MAKE) -j 2 kernels types
+	$(BIN)/pytest -n 2 --dist worksteal
+
+# Beside each other: those who compile wait for one another at times.
+kernels: .venv/.dev
+	PYTHONPATH=$(CURDIR):$(CURDIR)/tests OMP_NUM_THREADS=1 $(BIN)/python -m compiling
+
+types: .venv/.dev
+	$(BIN)/mypy
 
 # Under 90 s on two cores, once the kernels are compiled: no slow tests, and not the rooms of surfaces.
 SLOW := audit batch cli experiments laws ledger plot report web schema/test_schema_abuse.py \
@@ -25,7 +35,7 @@ SLOW := audit batch cli experiments laws ledger plot report web schema/test_sche
 quick: .venv/.dev
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports
-	$(BIN)/pytest -n 2 -m 'not slow' tests $(SLOW:%=--ignore=tests/%)
+	$(BIN)/pytest -n 2 --dist worksteal -m 'not slow' tests $(SLOW:%=--ignore=tests/%)
 
 # Random questions against enumeration, for so many SECONDS; SEED=7 asks one of them again, LAW=trees
 # those of one law.
@@ -69,6 +79,10 @@ apt = if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 		(apt-get update -qq && apt-get install -y -qq --no-install-recommends $(1) >/dev/null) || \
 		echo '$(1) could not be installed: $(2) will be skipped'; \
 	else echo '$(1) is not installed: $(2) will be skipped (apt-get install $(1))'; fi
+
+# One after another: each of them holds the lock of packages.
+outside:
+	@for each in postgres chromium nginx; do $(MAKE) --no-print-directory $$each; done
 
 # The ledger's tests start a server themselves.
 postgres:

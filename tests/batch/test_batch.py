@@ -314,13 +314,13 @@ def test_any_number_of_workers_gives_the_same_and_one_may_die(recourse, file, tm
         killed.append(workers[0].pid)
         os.kill(workers[0].pid, signal.SIGKILL)
 
-    for jobs, tell in ((1, None), (2, kill_one), (4, None)):
+    for jobs, tell in ((1, None), (2, kill_one), (3, None)):
         out = tmp_path / f"by {jobs}"
         batch.run(recourse, file, out, LEVEL, rows_per_part=10, n_jobs=jobs, tell=tell)
     assert killed
-    one, two, four = (batch.read(tmp_path / f"by {jobs}") for jobs in (1, 2, 4))
+    one, two, three = (batch.read(tmp_path / f"by {jobs}") for jobs in (1, 2, 3))
     assert alike(one, two)
-    assert alike(one, four)
+    assert alike(one, three)
 
 
 def test_bad_lines_of_a_csv_come_out_with_their_reason(recourse, tmp_path):
@@ -793,7 +793,8 @@ def test_the_command_says_why_people_are_unanswered(recourse, file, tmp_path):
     people.loc[10, "housing"] = None
     people.to_csv(tmp_path / "people.csv", index=False)
     line = ["batch", str(tmp_path / "people.csv"), "--model", str(tmp_path / "model.safetensors")]
-    done = CliRunner().invoke(app, [*line, "--out", str(tmp_path / "out"), "--wanted", "yes"])
+    line += ["--out", str(tmp_path / "out"), "--wanted", "yes", "--jobs", "1"]
+    done = CliRunner().invoke(app, line)
     assert done.exit_code == 0, done.output
     told = [" ".join(words.split()) for words in done.output.splitlines()]
     at = told.index("unanswered 11 could not be read; `reason` says why") + 1

@@ -32,15 +32,15 @@ QUICKLY = {
 
 
 class Cluster:
-    """A scheduler and two workers, each a process of its own that can be killed."""
+    """A scheduler and some workers, each a process of its own that can be killed."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, workers):
         self.file = folder / f"scheduler-{time.monotonic_ns()}.json"
         self.scheduler = self._start(
             "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard",
             "--scheduler-file", self.file,
         )  # fmt: skip
-        self.workers = [self.worker(), self.worker()]
+        self.workers = [self.worker() for _ in range(workers)]
 
     def worker(self):
         return self._start(
@@ -68,7 +68,7 @@ class Cluster:
 
 @pytest.fixture
 def cluster(tmp_path):
-    made = Cluster(tmp_path)
+    made = Cluster(tmp_path, workers=2)
     yield made
     made.end()
 
@@ -135,26 +135,6 @@ def test_a_cluster_answers_as_this_machine_does_whoever_dies(recourse, file, clu
     assert alike(here, batch.read(out))
 
 
-def test_the_command_ends_with_a_sentence_when_its_scheduler_is_lost(
-    recourse, file, cluster, tmp_path
-):
-    recourse.model.save(tmp_path / "model.safetensors")
-    out = tmp_path / "out"
-    line = ["batch", str(file), "--model", str(tmp_path / "model.safetensors"), "--out", str(out)]
-    line += ["--rows-per-part", "1", "--cluster", cluster.address]
-    command = [sys.executable, "-m", "trust_recourse", *line]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as running:
-        while len(list(out.glob("part-*"))) < 3:
-            assert running.poll() is None
-            time.sleep(0.01)
-        cluster.scheduler.kill()
-        told = running.communicate(timeout=120)[1]
-    assert running.returncode == 2, told
-    assert "the cluster was lost" in told
-    assert "Traceback" not in told
-    assert 3 <= len(list(out.glob("part-*"))) < 306
-
-
 def test_that_no_worker_is_there_is_said(monkeypatch, capsys):
     class Alone:
         dashboard_link = "http://nowhere"
@@ -167,18 +147,35 @@ def test_that_no_worker_is_there_is_said(monkeypatch, capsys):
         assert "no workers on the cluster yet; waiting" in capsys.readouterr().err
 
 
-def test_the_command_finds_its_cluster(recourse, file, cluster, tmp_path):
+def test_the_command_finds_its_cluster_and_says_when_it_is_lost(recourse, file, tmp_path):
+    """It answers as this machine does; then its scheduler is killed, and then none is there."""
     recourse.model.save(tmp_path / "model.safetensors")
     line = ["batch", str(file), "--model", str(tmp_path / "model.safetensors")]
-    line += ["--out", str(tmp_path / "out"), "--confidence", "0.7"]
-    done = CliRunner().invoke(app, [*line, "--cluster", cluster.address])
-    assert done.exit_code == 0, done.output
-    assert "dashboard: http" in done.output
-    batch.run(recourse, file, tmp_path / "here", LEVEL, n_jobs=1)
-    assert alike(batch.read(tmp_path / "here"), batch.read(tmp_path / "out"))
+    found = [*line, "--out", str(tmp_path / "out"), "--confidence", "0.7"]
+    cluster = Cluster(tmp_path, workers=1)
     address = cluster.address
-    cluster.end()
-    done = CliRunner().invoke(app, [*line, "--cluster", address])
+    try:
+        done = CliRunner().invoke(app, [*found, "--cluster", address])
+        assert done.exit_code == 0, done.output
+        assert "dashboard: http" in done.output
+        batch.run(recourse, file, tmp_path / "here", LEVEL, n_jobs=1)
+        assert alike(batch.read(tmp_path / "here"), batch.read(tmp_path / "out"))
+        out = tmp_path / "lost"
+        lost = [*line, "--out", str(out), "--rows-per-part", "1", "--cluster", address]
+        command = [sys.executable, "-m", "trust_recourse", *lost]
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as running:
+            while len(list(out.glob("part-*"))) < 3:
+                assert running.poll() is None
+                time.sleep(0.01)
+            cluster.scheduler.kill()
+            told = running.communicate(timeout=120)[1]
+    finally:
+        cluster.end()
+    assert running.returncode == 2, told
+    assert "the cluster was lost" in told
+    assert "Traceback" not in told
+    assert 3 <= len(list(out.glob("part-*"))) < 306
+    done = CliRunner().invoke(app, [*found, "--cluster", address])
     assert done.exit_code == 2
     assert "no Dask scheduler answers there" in done.output
     assert not [p for p in psutil.Process().children() if p.status() == "zombie"]

@@ -403,8 +403,8 @@ class BranchAndBound:
 
 
 def _joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """One array of several; of one, itself."""
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+    """One array of several; of one, itself, or a copy to write to: all is compiled for such."""
+    return np.require(parts[0], requirements="W") if len(parts) == 1 else np.concatenate(parts)
 
 
 def _parts(kernels: Sequence[Kernel], sides: Sequence[int]) -> Ints:
