@@ -77,7 +77,9 @@ NO_GUESS, GUESSED, MORE = 0, 1, 2
 STATE = 9  # numbers of a guess's state
 
 
-_KERNELS = re.compile(r"^@(inline|kernel|making|lanes|compiled)|\b([Hh]anded|compiled)\(", re.MULTILINE)
+_KERNELS = re.compile(
+    r"^@(inline|kernel|making|lanes|compiled)|\b([Hh]anded|compiled)\(", re.MULTILINE
+)
 
 
 @cache

@@ -910,7 +910,8 @@ class Recourse:
             return first
         point, status, bound = first.points[0]
         stopped = status is Status.FEASIBLE
-        limits = {"node_limit": question.node_limit, "time_limit": question.time_limit}
+        limits: dict[str, Any] = {"node_limit": question.node_limit}
+        limits["time_limit"] = question.time_limit
         beside = Beside(
             self.score, problem.target.interval[0], partial(self._meets, problem.target)
         )

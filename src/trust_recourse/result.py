@@ -494,6 +494,8 @@ class Result:
     def sentence(self, option: int = 0) -> str:
         """What is known of an option, given by its place in `options`, as a clerk could say it."""
         asked = self._option(option)
+        if asked.target in self.survival:
+            return self._lasting(asked)
         own = [o for o in self.options if o.target == asked.target]
         before = own[: own.index(asked)]
         if before and self.engine == "exact":
@@ -509,22 +511,23 @@ class Result:
     def status_sentences(self, target: Target) -> list[str]:
         """What is known for a target, in sentences: one for each option where there are several."""
         own = [at for at, option in enumerate(self.options) if option.target == target]
-        if target in self.survival:
-            return [self._lasting(target, own)]
+        if target in self.survival and not own:
+            return [self._unlasting(target)]
         if len(own) > 1:
             return [f"{option_name(at).capitalize()}: {self.sentence(at)}" for at in own]
         return [self.sentence(own[0]) if own else self.status[target].sentence]
 
-    def _lasting(self, target: Target, own: list[int]) -> str:
+    def _unlasting(self, target: Target) -> str:
+        """What is known where nothing was found that lasts."""
+        return (
+            "No change was found that lasts, and that one exists was not ruled out; of the surest "
+            f"that was found, {self.survival[target].words}."
+        )
+
+    def _lasting(self, option: Option) -> str:
         """What is known of an answer that was asked to last."""
-        told = self.survival[target]
-        if not own:
-            return (
-                "No change was found that lasts, and that one exists was not ruled out; of the "
-                f"surest that was found, {told.words}."
-            )
-        known = self.sentence(own[0])
-        if self.status[target] is Status.OPTIMAL and not math.isinf(told.demand):
+        told, known = self.survival[option.target], option.status.sentence
+        if option.status is Status.OPTIMAL and not math.isinf(told.demand):
             known = (
                 "This is the cheapest allowed change for which the mean score of the models "
                 f"searched against is as high as it takes (log-odds {told.demand:.2f})."

@@ -197,7 +197,7 @@ def what_is_known(console: Console, result: Result, far: Any) -> None:
         console.print(f"{target.words}{more}: {first}")
         for sentence in others:
             console.print(f"  {sentence}")
-        if status == "not_found":
+        if status == "not_found" and target not in result.survival:
             way = "Give it a longer --time-limit." if proves else "Give it more --trials."
             console.print(f"  {way}")
     if result.note:

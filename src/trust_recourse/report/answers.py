@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from trust_recourse.question import Option, Target
+    from trust_recourse.question import Option, Status, Target
     from trust_recourse.recourse import Recourse
     from trust_recourse.result import Result
 
@@ -99,7 +99,8 @@ def answers(
                 "confidence": target.confidence,
                 **_asked(target),
                 "status": str(status),
-                "sentence": status.sentence,
+                "sentence": _sentence(result, target, status),
+                "survival": _survival(result, target),
             }
             for target, status in result.status.items()
         ],
@@ -121,6 +122,16 @@ def answers(
         ],
         **(far or {"max_confidence": None, "binding": None}),
     }
+
+
+def _sentence(result: Result, target: Target, status: Status) -> str:
+    return result.status_sentences(target)[0] if target in result.survival else status.sentence
+
+
+def _survival(result: Result, target: Target) -> dict[str, Any] | None:
+    """What models learnt anew say, where that was asked."""
+    told = result.survival.get(target)
+    return None if told is None else told.to_dict() | {"share": told.share, "sentence": told.words}
 
 
 def steps(recourse: Recourse, x: Any, stairs: pd.DataFrame) -> dict[str, Any]:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from trust_recourse.on_cells import common, within
 from trust_recourse.sums.additive import Additive
 from trust_recourse.sums.ensemble import Link, SumModel, Tree
@@ -39,8 +41,8 @@ def mean_of_points(models: Sequence[Additive]) -> Additive:
     grid = common([model.grid for model in models])
     cells = [within(grid, model.grid) for model in models]
     each = [*zip(models, cells, strict=True)]
-    points = [sum(model.points[f][at[f]] for model, at in each) / many for f in range(d)]
-    slopes = [sum(model.slopes[f][at[f]] for model, at in each) / many for f in range(d)]
+    points = [np.mean([model.points[f][at[f]] for model, at in each], axis=0) for f in range(d)]
+    slopes = [np.mean([model.slopes[f][at[f]] for model, at in each], axis=0) for f in range(d)]
     pairs = [
         Pair(
             pair.features,

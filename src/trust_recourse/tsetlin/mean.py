@@ -8,7 +8,6 @@ same on all of those are folded into the base.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 
 import numpy as np
 
@@ -49,41 +48,23 @@ class MeanMachine:
 
 
 class MeanScore(Score):
-    """One class's confidence by the mean log-odds."""
+    """One class's confidence by the mean log-odds; its values are listed, see `OnKept`."""
 
-    kernel: Tables
-
-    def __init__(self, model: MeanMachine, wanted: int, kept: Sequence[Ints] | None = None) -> None:
+    def __init__(self, model: MeanMachine, wanted: int) -> None:
         self.model, self.wanted, self.rises = model, wanted, wanted == 1
-        self.kept = [*map(np.arange, model.grid.sizes)] if kept is None else kept
-        self.grid = model.grid if kept is None else numbered([len(of) for of in kept])
-
-    @cached_property
-    def _rows(self) -> Ints:
-        """The rows of the tables that the cells of this grid are."""
-        return np.concatenate([*map(np.add, self.model.grid.first_cell, self.kept)])
-
-    @cached_property
-    def kernel(self) -> Tables:  # type: ignore[no-redef]
-        """Made for the cells that are asked about."""
-        link = self.model.link
-        factors = np.ascontiguousarray(self.model.factors[self._rows])
-        bank = folded(self.grid, Folded(factors, self.model.empty, link.signed, link.intercept))
-        return Tables.of_line(
-            self.grid, bank.factors, bank.empty, bank.signed, bank.base, bank.error
-        )
+        self.grid = model.grid
 
     def at(self, cells: Cells) -> Floats:
         """Confidence at rows of cells."""
-        rows, link = np.ascontiguousarray(cells, np.int32), self.model.link
-        factors = self.model.factors[self._rows]
-        q = np.empty((len(rows), len(self.model.empty)))
-        inference.firing(rows, self.grid.first_cell, factors, self.model.empty, q)
-        return of_class(link.raw(q), self.wanted)
+        model, rows = self.model, np.ascontiguousarray(cells, np.int32)
+        q = np.empty((len(rows), len(model.empty)))
+        inference.firing(rows, self.grid.first_cell, model.factors, model.empty, q)
+        return of_class(model.link.raw(q), self.wanted)
 
     def confidence(self, number: Floats) -> Floats:
-        """The confidence that stands for a number of the kernel."""
-        return of_class(self.model.link.raw_of(self.kernel.score(number)), self.wanted)
+        """It has no kernel but that of listed values."""
+        del number
+        raise TypeError("the mean of machines has no kernel; its score of listed values has one")
 
     def listed(
         self, features: Sequence[Candidates], action_set: ActionSet, cost: Cost, wish: Wish
@@ -95,4 +76,31 @@ class MeanScore(Score):
             cells, at = np.unique(each.cells, return_inverse=True)
             kept.append(cells.astype(np.int64))
             fewer.append(each._replace(cells=at.astype(np.int32)))
-        return Reduction(fewer, MeanScore(self.model, self.wanted, kept))
+        return Reduction(fewer, OnKept(self, kept))
+
+
+class OnKept(Score):
+    """The same on some cells of each feature, numbered anew."""
+
+    kernel: Tables
+
+    def __init__(self, whole: MeanScore, kept: Sequence[Ints]) -> None:
+        self.whole, self.rises, self.kept = whole, whole.rises, kept
+        self.grid, model = numbered([len(of) for of in kept]), whole.model
+        rows = np.concatenate([*map(np.add, model.grid.first_cell, kept)])
+        signed, base = model.link.signed, model.link.intercept
+        factors = np.ascontiguousarray(model.factors[rows])
+        bank = folded(self.grid, Folded(factors, model.empty, signed, base))
+        self.kernel = Tables.of_line(
+            self.grid, bank.factors, bank.empty, bank.signed, bank.base, bank.error
+        )
+
+    def at(self, cells: Cells) -> Floats:
+        """That of the whole."""
+        each = [of[cells[:, f]] for f, of in enumerate(self.kept)]
+        return self.whole.at(np.column_stack(each).astype(np.int32))
+
+    def confidence(self, number: Floats) -> Floats:
+        """The confidence that stands for a number of the kernel."""
+        score = self.whole.model.link.raw_of(self.kernel.score(number))
+        return of_class(score, self.whole.wanted)
