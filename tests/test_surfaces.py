@@ -18,6 +18,7 @@ from trust_recourse import Ledger, NearNeighbours, PTMClassifier, Recourse, Resu
 from trust_recourse.batch import Job, answer
 from trust_recourse.cli import app
 from trust_recourse.question import Question
+from trust_recourse.retraining import save_all
 from trust_recourse.vocabulary import HELP, outside
 from trust_recourse.web.page.session import Session
 from trust_recourse.web.page.settings import FIELDS, parts
@@ -48,6 +49,7 @@ ASKED = [  # together they have every part of a question, each where it tells
     {"engine": "tpe", "n_trials": 40, "random_state": 3, "confidence": (0.6,)},
     {"decision_threshold": 0.65, "confidence": (0.65,)},  # of the other person
 ]
+LASTING = {"survives": 0.7, "confidence": (0.6,)}  # of a machine with models learnt anew
 
 
 @pytest.fixture(scope="module")
@@ -76,6 +78,20 @@ def state(recourse, place):
 def client(state):
     with running(state) as url, httpx.Client(base_url=url, timeout=60) as opened:
         yield opened
+
+
+@pytest.fixture(scope="module")
+def lasting(tmp_path_factory):
+    """The same of a machine with the logistic link, and others learnt anew beside it."""
+    folder = tmp_path_factory.mktemp("lasting")
+    model = PTMClassifier(n_clauses=20, epochs=5, random_state=0).fit(X, Y)
+    model.save(folder / "m.safetensors")
+    save_all(folder / "m.bootstraps", model.bootstraps(X, Y, 15))
+    recourse = Recourse(PTMClassifier.load(folder / "m.safetensors"), also=folder / "m.bootstraps")
+    state = AppState(recourse, ledger=Ledger(folder / "promises.db", key=b"x" * 32))
+    with running(state) as url, httpx.Client(base_url=url, timeout=60) as client:
+        yield {"place": folder, "recourse": recourse, "state": state, "client": client}
+    state.close()
 
 
 def person(asked):
@@ -288,8 +304,17 @@ SURFACES = [
 def test_every_surface_carries_the_whole_question(
     given, surface, place, recourse, state, client, monkeypatch
 ):
-    asked = Question(**given)
     home = {"place": place, "recourse": recourse, "state": state, "client": client}
+    same_everywhere(given, surface, home, monkeypatch)
+
+
+@pytest.mark.parametrize("surface", SURFACES, ids=lambda surface: surface.__name__)
+def test_every_surface_asks_for_what_lasts(surface, lasting, monkeypatch):
+    same_everywhere(LASTING, surface, lasting, monkeypatch)
+
+
+def same_everywhere(given, surface, home, monkeypatch):
+    asked, recourse = Question(**given), home["recourse"]
     seen, ask = [], Recourse.ask
 
     def noted(self, x, question, **more):
@@ -308,7 +333,8 @@ def test_every_surface_carries_the_whole_question(
 
 
 def test_no_part_of_a_question_is_left_out_above():
-    assert {name for parts in ASKED for name in parts} == {p.name for p in fields(Question)}
+    asked = {name for parts in (*ASKED, LASTING) for name in parts}
+    assert asked == {p.name for p in fields(Question)}
     assert set(HELP) == {p.name for p in fields(Question)}
 
 

@@ -155,6 +155,7 @@ class Question(Rules):
     min_radius: Share | None = _part(None, "min_radius")
     floor: Level | None = _part(None, "floor")
     continuous: bool = _part(False, "continuous")
+    survives: Annotated[float, Field(ge=0.5, lt=1)] | None = _part(None, "survives")
     plausible: PlausibleBy | None = _part(None, "plausible", "The known rows are the server's.")
     gap: Annotated[float, Field(ge=0, lt=1e6)] = _part(0.0, "gap")
     engine: Anywhere = _part("auto", "engine")
@@ -297,6 +298,22 @@ class Change(ResponseBody):
     after: Value = Field(alias="to")
 
 
+class Survival(ResponseBody):
+    """Whether an answer lasts before models learnt anew, and how many of them keep it."""
+
+    asked: float
+    lasts: bool
+    demand: float | None = Field(description="On their mean log-odds; null if none was needed.")
+    validated: int
+    validation: int
+    kept: int
+    of: int
+    low: float
+    high: float
+    share: float
+    sentence: str
+
+
 class Asked(ResponseBody):
     """What is known of one target."""
 
@@ -306,6 +323,7 @@ class Asked(ResponseBody):
     words: str
     status: str
     sentence: str
+    survival: Survival | None = Field(description="What models learnt anew say, if asked.")
 
 
 class Moved(ResponseBody):

@@ -148,6 +148,7 @@ def found(state: AppState, asked: bodies.Finding) -> dict[str, Any]:
 
 def _certifiable(model: Any, asked: bodies.Finding) -> None:
     more = "min_radius" if asked.min_radius else "plausible" if asked.plausible else ""
+    more = more or ("survives" if asked.survives else "")
     reason = unproved(model, asked.engine, more, len(set(asked.confidence or ())))
     if asked.certificate and reason:
         raise Problem("not-valid", f"certificate: {reason}")

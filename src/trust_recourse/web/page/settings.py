@@ -67,6 +67,7 @@ FIELDS = {
     "min_radius": Field("Radius to stay accepted in", _number, example="such as 0.05"),
     "floor": Field("Confidence within the radius", _number),
     "continuous": Field("Numbers within the radius", lambda _, text: text == "True", MOVES),
+    "survives": Field("Share of models learnt anew", _number, example="such as 0.9"),
     "plausible": Field("Plausible rows", lambda state, name: state.plausible(name), ROWS),
     "min_distance": Field("Distance of options", _number),
     "engine": Field("Engine", _same, {name: name for name in get_args(Anywhere)}),
