@@ -23,8 +23,8 @@ def bootstraps(
     """The same model learnt anew, each time from as many rows drawn with replacement.
 
     `model` is any classifier of scikit-learn's conventions, with the settings to learn by; one that
-    has a seed gets another each time. A draw without one of the classes is drawn again. Machines are
-    given without their states, which take much memory, so they cannot learn on.
+    has a seed gets another each time. A draw without one of the classes is drawn again. Machines
+    are given without their states, which take much memory, so they cannot learn on.
 
     >>> from sklearn.linear_model import LogisticRegression
     >>> X, y = np.array([[1.0], [2.0], [3.0], [4.0]]), np.array([0, 0, 1, 1])
