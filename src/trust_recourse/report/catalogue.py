@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from trust_recourse.files import read_whole
+
 MAGIC = 0x950412DE
 MOST_BYTES = 1 << 20  # of a catalogue
 
@@ -85,12 +87,4 @@ def _compiled(pairs: list[tuple[str, str]]) -> Iterator[bytes]:
 
 def read(path: Path) -> list[Message]:
     """The entries of a file."""
-    data = path.read_bytes()
-    if len(data) > MOST_BYTES:
-        raise ValueError(
-            f"{path}: {len(data):,} bytes; expected a catalogue of at most {MOST_BYTES:,}"
-        )
-    try:
-        return messages(data.decode(), str(path))
-    except UnicodeDecodeError:
-        raise ValueError(f"{path}: expected text in UTF-8") from None
+    return messages(read_whole(path, MOST_BYTES), str(path))

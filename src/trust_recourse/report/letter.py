@@ -189,8 +189,8 @@ def letter(
         raise ProtectedReasonError(new)
     return Letter(
         Document(
-            _title(told, profile, words["decision"], spoken), written, words["organisation"],
-            words["person"], _blocks(told, profile, words, written, until),
+            _title(told, profile, words["decision"], spoken), written,
+            ", ".join(filter(None, (words["organisation"], profile.address))), words["person"], _blocks(told, profile, words, written, until),
             one_page=profile.one_page, language=spoken,
         ),
         told.accepted, int(out_of_100(result.confidence)), told.reasons, told.offers, until,

@@ -31,14 +31,28 @@ class MissingFieldsError(ValueError):
         super().__init__(f"no letter: the profile {profile} needs {what} too: {', '.join(names)}")
 
 
+class LateLetterError(ValueError):
+    """A notice would be dated after its time; `sentence` says so, without how to write it still."""
+
+    def __init__(self, received: datetime.date, dated: datetime.date) -> None:
+        self.sentence = (
+            f"no letter: it would be dated {dated.isoformat()}, {(dated - received).days} days "
+            f"after the completed application was received ({received.isoformat()}), and 12 CFR "
+            f"1002.9(a)(1)(i) gives {DAYS}; if it must go out all the same, say so"
+        )
+        super().__init__(f"{self.sentence}: late=True")
+
+
 @dataclass(frozen=True)
 class Profile:
-    """A letter as it is anywhere: it needs no field."""
+    """A letter as it is anywhere: it needs no field, and the sender's address may be given."""
 
     name: ClassVar[str] = "plain"
     template: ClassVar[str] = "letter.jinja"
     one_page: ClassVar[bool] = True
     by_shortfall: ClassVar[bool] = False  # whether reasons must be by a method of the commentary
+
+    address: str = ""
 
     def __post_init__(self) -> None:
         for each in fields(self):
@@ -86,7 +100,6 @@ class USProfile(Profile):
     one_page: ClassVar[bool] = False
     by_shortfall: ClassVar[bool] = True
 
-    address: str = ""
     agency: str = ""
     received: datetime.date | str = ""
     consumer_report: bool | str = ""
@@ -168,11 +181,7 @@ class USProfile(Profile):
                 f"{dated.isoformat()}"
             )
         if days > DAYS and not self.late:
-            raise ValueError(
-                f"no letter: it would be dated {dated.isoformat()}, {days} days after the "
-                f"completed application was received ({received.isoformat()}), and 12 CFR "
-                f"1002.9(a)(1)(i) gives {DAYS}; if it must go out all the same, say so: late"
-            )
+            raise LateLetterError(received, dated)
 
 
 @dataclass(frozen=True)
@@ -196,7 +205,6 @@ class EUProfile(Profile):
     template: ClassVar[str] = "letter_eu.jinja"
     one_page: ClassVar[bool] = False
 
-    address: str = ""
     role: str = ""
     consequences: str = ""
     review: str = ""

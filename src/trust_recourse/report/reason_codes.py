@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from trust_recourse.files import read_whole
 from trust_recourse.report.content import clean
 from trust_recourse.wording import near, some
 
@@ -84,15 +85,12 @@ class ReasonCodes:
 
 
 def _rows(path: Path) -> Any:
-    data = path.read_bytes()
-    if len(data) > MOST_BYTES:
-        raise ValueError(f"{path}: {len(data):,} bytes; expected at most {MOST_BYTES:,}")
+    text = read_whole(path, MOST_BYTES).removeprefix("\ufeff")
     try:
-        text = data.decode("utf-8-sig")
         if path.suffix.lower() == ".csv":
             return [*csv.DictReader(io.StringIO(text))]
         return yaml.safe_load(text)
-    except (UnicodeDecodeError, yaml.YAMLError, csv.Error) as error:
+    except (yaml.YAMLError, csv.Error) as error:
         raise ValueError(f"{path}: expected YAML, or CSV by its ending ({error})") from None
 
 
@@ -102,6 +100,8 @@ def _line(where: str, row: Mapping[Any, Any], schema: Schema) -> ReasonCode:
             raise ValueError(
                 f"{where}: no field {name!r}{near(name, FIELDS)}; expected {some(FIELDS)}"
             )
+        if isinstance(row[name], (dict, list)):
+            raise ValueError(f"{where}: {name} is a list; expected a text")
     told = {name: clean("" if row.get(name) is None else row[name]) for name in FIELDS}
     if not told["text"]:
         raise ValueError(f"{where}: no text; expected the reason in words")

@@ -122,8 +122,8 @@ def method_of(given: str | None, reference: Any, needed: bool) -> Method:
         if needed or given in METHODS[1:]:
             why = f"reasons={given!r}" if given in METHODS[1:] else "the profile us"
             raise ValueError(
-                f"{why}: no reference applicants; give reference=, rows with the columns of the "
-                "schema, such as those that the model has learnt from"
+                f"{why} compares with other applicants, and there is no reference: give rows with "
+                "the columns of the schema, such as those that the model has learnt from"
             )
         return "best-value"
     if needed and given == "best-value":
