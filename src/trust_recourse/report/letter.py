@@ -190,7 +190,8 @@ def letter(
     return Letter(
         Document(
             _title(told, profile, words["decision"], spoken), written,
-            ", ".join(filter(None, (words["organisation"], profile.address))), words["person"], _blocks(told, profile, words, written, until),
+            ", ".join(filter(None, (words["organisation"], profile.address))), words["person"],
+            _blocks(told, profile, words, written, until),
             one_page=profile.one_page, language=spoken,
         ),
         told.accepted, int(out_of_100(result.confidence)), told.reasons, told.offers, until,
