@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import runpy
 import shutil
 from importlib.resources import files
 from pathlib import Path
@@ -11,13 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from docs import messages as source
 from trust_recourse import Feature, Recourse, Schema, letter
 from trust_recourse.report.catalogue import messages, read
 from trust_recourse.report.language import ENGLISH, language_of
 from trust_recourse.sums import Additive
 
 OURS = Path(str(files("trust_recourse.report"))) / "catalogues"
-SCRIPT = runpy.run_path(str(Path(__file__).parents[2] / "docs" / "messages.py"))
 GIVEN = {
     "organisation": "Meadow Bank", "contact": "Ann", "valid_until": "2027-01-31",
     "dated": "2026-11-15",
@@ -30,14 +29,14 @@ def names(text):
 
 
 def test_the_template_holds_every_message_of_the_letter():
-    assert (OURS / "letter.pot").read_text("utf-8") == SCRIPT["written"](SCRIPT["found"]())
-    assert len(SCRIPT["found"]()) > 150
+    assert (OURS / "letter.pot").read_text("utf-8") == source.written(source.found())
+    assert len(source.found()) > 150
 
 
 @pytest.mark.parametrize("path", [*OURS.glob("*.po")], ids=lambda path: path.stem)
 def test_a_catalogue_of_ours_is_complete_and_loses_no_value(path):
     entries = {(m.context, m.id, m.plural): m for m in read(path)[1:]}
-    assert entries.keys() == SCRIPT["found"]().keys()
+    assert entries.keys() == source.found().keys()
     for entry in entries.values():
         assert entry.complete
         assert len(entry.texts) == (2 if entry.plural else 1)

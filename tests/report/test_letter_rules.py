@@ -109,9 +109,9 @@ ITEMS = {
         "notice": "The Federal Equal Credit Opportunity Act prohibits creditors from "
         "discriminating against credit applicants on the basis of race, color, religion, national "
         "origin, sex, marital status, age (provided the applicant has the capacity to enter into "
-        "a binding contract); because all or part of the applicant’s income derives from any public "
-        "assistance program; or because the applicant has in good faith exercised any right under "
-        "the Consumer Credit Protection Act.",
+        "a binding contract); because all or part of the applicant’s income derives from any "
+        "public assistance program; or because the applicant has in good faith exercised any "
+        "right under the Consumer Credit Protection Act.",
         "agency": "The Federal agency that administers compliance with this law concerning this "
         "creditor is Federal Trade Commission, Washington, DC 20580.",
         "reasons": "1. debts by income: 2.5. Usual among them: 1.3. 2. yearly income: 70,000 NT$. "
@@ -430,10 +430,11 @@ def test_the_command_from_a_file_of_fields_to_the_ledger(tmp_path, monkeypatch):
     ask += ("--protected-reviewed", "home")
     alone = run(*ask)
     assert "no ledger has it" in alone.output
+    ask = tuple("d.txt" if word == "n.txt" else word for word in ask)
     sent = run(*ask, "--promise", promise, *book, "--language", "de")
     assert sent.exit_code == 0, sent.output
-    assert "Ihr Antrag" in Path("n.txt").read_text()
-    assert promise in Path("n.txt").read_text()
+    assert "Ihr Antrag" in Path("d.txt").read_text()
+    assert promise in Path("d.txt").read_text()
     shown = " ".join(run("ledger", "show", promise, *book).output.split())
     assert "letter of 2026-11-15, profile us, in de; reasons by just-passed: debt, income" in shown
     assert "protected, and reviewed: home" in shown

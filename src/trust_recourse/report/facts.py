@@ -23,6 +23,8 @@ from trust_recourse.report.titles import titled
 from trust_recourse.wording import brief
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from trust_recourse.result import Result
     from trust_recourse.schema import Feature
 
@@ -90,16 +92,17 @@ class LetterFacts:
             if self.shortfall is None
             else self._short_of(self.shortfall)
         )
-        told = [each._replace(**self._own(each.feature)) for each in found]
+        told = [self._worded(each) for each in found]
         return tuple(told[:MOST]) if codes is None else codes.coded(told, MOST)
 
-    def _own(self, feature: Feature) -> dict[str, str]:
-        """The person's value of a feature, for people and as the schema writes it."""
+    def _worded(self, reason: Reason) -> Reason:
+        """The same with the person's value, for people and as the schema writes it."""
+        feature = reason.feature
         value = self.result.factual[feature.name]
         told = self.described(feature.name, self.now[feature.name])
         if math.isnan(feature.code_of(value)):
             told = self.language.gettext("missing")
-        return {"value": told, "raw": feature.describe(value)}
+        return reason._replace(value=told, raw=feature.describe(value))
 
     def _short_of(self, beside: Shortfall) -> list[Reason]:
         """The reasons of a comparison with others, the greatest shortfall first."""
@@ -159,7 +162,7 @@ class LetterFacts:
             return title
         return self.language.gettext("%(title)s (follows)", title=title)
 
-    def _short(self, row: Mapping[Any, Any], confidence: float) -> Mapping[str, Any]:
+    def _short(self, row: pd.Series[Any], confidence: float) -> Mapping[str, Any]:
         """The same values in few digits, where the model says the same of those.
 
         A number that a library keeps in single precision reads 0.949999988 where 0.95 is meant.
