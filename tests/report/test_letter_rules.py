@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import hashlib
 import json
 import re
 from functools import cache
@@ -430,13 +431,23 @@ def test_the_command_from_a_file_of_fields_to_the_ledger(tmp_path, monkeypatch):
     ask += ("--protected-reviewed", "home")
     alone = run(*ask)
     assert "no ledger has it" in alone.output
+    ask += ("--valid-until", "2026-12-31")
+    late = run(*ask, "--valid-until", "2998-01-31", "--promise", promise, *book)
+    assert re.search("promise .* holds until .* only", " ".join(late.output.split()))
+    guarded()[0].recourse.find({**result.factual, "job": 2}, 0.5).save("other.json")
+    other = ("other.json" if word == "result.json" else word for word in ask)
+    assert "is of other values" in run(*other, "--promise", promise, *book).output
     ask = tuple("d.txt" if word == "n.txt" else word for word in ask)
     sent = run(*ask, "--promise", promise, *book, "--language", "de")
     assert sent.exit_code == 0, sent.output
     assert "Ihr Antrag" in Path("d.txt").read_text()
     assert promise in Path("d.txt").read_text()
     shown = " ".join(run("ledger", "show", promise, *book).output.split())
-    assert "letter of 2026-11-15, profile us, in de; reasons by just-passed: debt, income" in shown
-    assert "protected, and reviewed: home" in shown
+    told = (
+        "letter of 2026-11-15, profile us, in de; reasons by just-passed: debts by income, yearly"
+    )
+    assert told in shown
+    digest = hashlib.sha256(Path("d.txt").read_bytes()).hexdigest()
+    assert f"protected, and reviewed: housing; SHA-256 of its file {digest}" in shown
     kept = json.loads(run("ledger", "show", promise, *book, "--json").output)
     assert kept["events"][0]["reasons"][0]["code"] == "R1"

@@ -177,19 +177,20 @@ def show(
     until = f"until {made.valid_until:%Y-%m-%d %H:%M} UTC"
     page.say(f"Promise {made.id}: {made.words or 'as they are'}, {until}; model {made.model}")
     for event in told:
-        page.say(f"{event['at'][:16]}  {_event(event)}")
+        page.say(f"{event['at'][:16]}  {_event(event, made)}")
 
 
-def _event(told: dict[str, Any]) -> str:
+def _event(told: dict[str, Any], made: Promise) -> str:
     """What happened, in a line."""
     if told["kind"] != "letter":
         return f"{told['kind']}: {told['reason']}" if told.get("reason") else str(told["kind"])
-    named = [name for reason in told["reasons"] for name in reason["features"]]
-    reviewed = ", ".join(told["protected_reviewed"])
+    named = [made.schema[name].title for each in told["reasons"] for name in each["features"]]
+    reviewed = ", ".join(made.schema[name].title for name in told["protected_reviewed"])
     return (
         f"letter of {told['dated']}, profile {told['profile']}, in {told['language']}; reasons by "
         f"{told['method']}: {', '.join(named) or 'none'}"
         + (f"; protected, and reviewed: {reviewed}" if reviewed else "")
+        + (f"; SHA-256 of its file {told['file_sha256']}" if "file_sha256" in told else "")
     )
 
 

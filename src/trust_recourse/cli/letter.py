@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import shlex
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
@@ -131,7 +133,8 @@ def letter(
         "organisation": organisation, "contact": contact, "valid_until": valid_until,
         "person": person, "decision": decision,
     }  # fmt: skip
-    shared = {name: given.pop(name, "") if flag == "" else flag for name, flag in flags.items()}
+    kept = {name: given.pop(name, "") for name in flags}
+    shared = {name: flag or kept[name] for name, flag in flags.items()}
     if late:
         given["late"] = True
     absent = [name for name in NEEDED if shared[name] in ("", None)]
@@ -144,8 +147,10 @@ def letter(
 
     def made(answers: Result) -> Letter:
         schema = answers.recourse.schema
+        if book is not None:
+            _promised(book, promise, answers, shared["valid_until"])
         try:
-            written = write(
+            return write(
                 answers, organisation=shared["organisation"], contact=shared["contact"],
                 valid_until=shared["valid_until"], person=shared["person"],
                 decision=shared["decision"] or None, promise=promise, profile=law,
@@ -158,14 +163,43 @@ def letter(
             raise ValueError(f"{error.sentence}: {named}") from None
         except LateLetterError as error:
             raise ValueError(f"{error.sentence}: --late") from None
-        if book is not None:
-            with book.opened() as opened:
-                opened.record_letter(promise, written.record())
-        return written
 
     written = _write(made, model, result, out)
+    if book is not None:
+        _record(book, promise, written, out)
     for name in () if book is not None else written.protected_reviewed:
         say(f"That {name} was reviewed stands in the letter; no ledger has it.", err=True)
+
+
+def _promised(book: Book, promise: str, answers: Result, until: str) -> None:
+    """Refuse to write of a promise what it does not say."""
+    from trust_recourse.ledger.pseudonyms import Key
+    from trust_recourse.report.profiles import date
+
+    Key.given(None, book.key_file)  # or a letter would be written, and not recorded
+    with book.opened() as opened:
+        kept = opened.read(promise)
+    if (state := kept.state(datetime.now(UTC))) != "outstanding":
+        raise ValueError(f"promise {promise} is {state}")
+    last = kept.valid_until.date()
+    if date("valid_until", until) > last:
+        raise ValueError(f"--valid-until {until}: promise {promise} holds until {last} only")
+    schema = answers.recourse.schema
+    own, then = (schema.action_set(row).own.tobytes() for row in (kept.factual, kept.option.x))
+    same = own == schema.action_set(answers.factual).own.tobytes()
+    if not same or then not in [option.codes.tobytes() for option in answers.options]:
+        raise ValueError(f"promise {promise} is of other values: {kept.words or 'none changed'}")
+
+
+def _record(book: Book, promise: str, written: Letter, out: Path) -> None:
+    """Keep in the ledger what a letter says, and the hash of its file; else there is no letter."""
+    digest = hashlib.sha256(out.read_bytes()).hexdigest()
+    try:
+        with book.opened() as opened:
+            opened.record_letter(promise, {**written.record(), "file_sha256": digest})
+    except Exception:
+        out.unlink()
+        raise
 
 
 def _given(path: Path | None, typed: list[str] | None) -> dict[str, Any]:
