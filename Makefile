@@ -9,7 +9,7 @@ PIP := $(BIN)/pip --disable-pip-version-check -q install --no-compile -c constra
 
 SECONDS ?= 600
 
-.PHONY: demo test kernels types quick laws bench bench-advice bench-trees bench-additive bench-portfolio stress outside postgres chromium nginx peers reproduce reproduce-quick clean
+.PHONY: demo test kernels types quick laws bench bench-advice bench-trees bench-additive bench-portfolio bench-reasons stress outside postgres chromium nginx peers reproduce reproduce-quick clean
 
 demo: .venv/.cli,bayes
 	$(BIN)/trust-recourse demo
@@ -66,6 +66,10 @@ bench-advice: .venv/.bench .venv/.tables
 # Models that cannot be read: the portfolio beside its single engines. A killed run goes on; tpe and gp take hours.
 bench-portfolio: .venv/.bench .venv/.tables
 	PYTHONPATH=$(CURDIR) $(BIN)/python benchmarks/portfolio.py $(ARGS)
+
+# How often three ways to find a letter's reasons agree, on three tables.
+bench-reasons: .venv/.bench .venv/.tables
+	PYTHONPATH=$(CURDIR) $(BIN)/python benchmarks/reasons.py
 
 # The ledger under 200 kills and a long load, on each database; the service under load.
 stress: .venv/.dev postgres

@@ -74,9 +74,9 @@ PUBLIC = {
     "verify": "certificate model schema cost x target wanted",
 }
 OTHERS = {
-    "Audit", "Certificate", "CertificateError", "EachRow", "Evidence", "Isolation", "Ledger",
-    "Letter", "NearNeighbours", "Option", "ProtectedReasonError", "Question", "Result", "Status",
-    "__version__", "german_credit", "german_credit_schema", "haberman",
+    "Audit", "Certificate", "CertificateError", "EUProfile", "EachRow", "Evidence", "Isolation",
+    "Ledger", "Letter", "NearNeighbours", "Option", "ProtectedReasonError", "Question", "Result",
+    "Status", "USProfile", "__version__", "german_credit", "german_credit_schema", "haberman",
 }  # fmt: skip
 
 

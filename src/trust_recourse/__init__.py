@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from trust_recourse.report.letter import Letter as Letter
     from trust_recourse.report.letter import ProtectedReasonError as ProtectedReasonError
     from trust_recourse.report.letter import letter as letter
+    from trust_recourse.report.profiles import EUProfile as EUProfile
+    from trust_recourse.report.profiles import USProfile as USProfile
     from trust_recourse.result import Result as Result
     from trust_recourse.retraining import Retrained as Retrained
     from trust_recourse.schema import AtMost as AtMost
@@ -52,6 +54,7 @@ _HOMES = {
     "Certificate": "certificate",
     "CertificateError": "certificate",
     "Cost": "cost",
+    "EUProfile": "report.profiles",
     "Evidence": "report.evidence",
     "EachRow": "measure",
     "Feature": "schema",
@@ -71,6 +74,7 @@ _HOMES = {
     "Status": "question",
     "TMClassifier": "tsetlin.machines",
     "Target": "question",
+    "USProfile": "report.profiles",
     "adopt": "sums",
     "bootstraps": "bootstrap",
     "evidence": "report.evidence",

@@ -16,6 +16,14 @@ LONGEST_WORD = 100  # letters of a word that is compared with known ones, which 
 
 NOTHING = 1e-34  # LightGBM reads numbers up to about a tenth of it as 0
 
+GROUPED = 5  # digits from which on thousands are set apart: 11,300 is an amount, 1998 may be a year
+
+UNITS = {
+    "years": "year", "months": "month", "weeks": "week", "days": "day", "hours": "hour",
+    "minutes": "minute", "times": "time", "points": "point", "people": "person",
+    "children": "child", "dollars": "dollar", "euros": "euro",
+}  # fmt: skip
+
 _BEFORE_SIGN = re.compile(r"(?<=\d) (?=[%‰°$¢£¥₠-⃀])")
 
 TINY = 1e-9  # a radius below it is rounding's
@@ -41,6 +49,33 @@ def written(value: float, step: float | None = None) -> str:
     decimals = -int(exponent) if -9 <= int(exponent) < 0 else 0
     text = f"{value + 0.0:.{decimals}f}" if abs(value) < 1e16 else "nan"
     return text if float(text) == value else repr(value)
+
+
+def punctuated(number: str, point: str = ".", thousands: str = ",") -> str:
+    """A written number with the marks that a language has.
+
+    >>> punctuated("140000.5"), punctuated("-1234567.25", ",", "."), punctuated("1998")
+    ('140,000.5', '-1.234.567,25', '1998')
+    >>> punctuated("1e-07"), punctuated("12.50", ",", " ")
+    ('1e-07', '12,50')
+    """
+    found = re.fullmatch(r"([+-]?)(\d+)(?:\.(\d+))?", number)
+    if found is None:
+        return number.replace(".", point)
+    sign, whole, rest = found.groups()
+    if len(whole) >= GROUPED:
+        whole = f"{int(whole):,}".replace(",", thousands)
+    return f"{sign}{whole}" + (f"{point}{rest}" if rest else "")
+
+
+def singular(unit: str) -> str:
+    """The unit of one, as far as it is known.
+
+    >>> singular("years"), singular("dollars a month"), singular("kg")
+    ('year', 'dollar a month', 'kg')
+    """
+    first, _, rest = unit.partition(" ")
+    return f"{UNITS.get(first, first)} {rest}".rstrip()
 
 
 def brief(edge: float) -> float:

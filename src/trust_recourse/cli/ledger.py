@@ -159,6 +159,42 @@ def list_(
 
 
 @question.command(ledger)
+def show(
+    promise: Annotated[str, typer.Argument(metavar="ID", help="The promise's id.")],
+    book: Book,
+    as_json: question.Json = False,
+) -> None:
+    """Show one promise and all that happened to it: letters with their reasons, returns, its end.
+
+    Example: `trust-recourse ledger show 5b0c4d1e8f7a2936`
+    """
+    with book.opened() as opened:
+        made, (_, *events) = opened.read(promise), opened.history(promise)
+    told = [{"kind": each.kind, "at": each.at, **each.told()} for each in events]
+    if as_json:
+        page.say_json({**made.to_dict(), "state": made.state(datetime.now(UTC)), "events": told})
+        return
+    until = f"until {made.valid_until:%Y-%m-%d %H:%M} UTC"
+    page.say(f"Promise {made.id}: {made.words or 'as they are'}, {until}; model {made.model}")
+    for event in told:
+        page.say(f"{event['at'][:16]}  {_event(event, made)}")
+
+
+def _event(told: dict[str, Any], made: Promise) -> str:
+    """What happened, in a line."""
+    if told["kind"] != "letter":
+        return f"{told['kind']}: {told['reason']}" if told.get("reason") else str(told["kind"])
+    named = [made.schema[name].title for each in told["reasons"] for name in each["features"]]
+    reviewed = ", ".join(made.schema[name].title for name in told["protected_reviewed"])
+    return (
+        f"letter of {told['dated']}, profile {told['profile']}, in {told['language']}; reasons by "
+        f"{told['method']}: {', '.join(named) or 'none'}"
+        + (f"; protected, and reviewed: {reviewed}" if reviewed else "")
+        + (f"; SHA-256 of its file {told['file_sha256']}" if "file_sha256" in told else "")
+    )
+
+
+@question.command(ledger)
 def verify(
     book: Book,
     head: Annotated[str | None, option("A head written down earlier.", "NUMBER:HASH")] = None,

@@ -2,27 +2,37 @@
 
 from __future__ import annotations
 
+import hashlib
 import shlex
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import typer
+import yaml
 
 from trust_recourse.cli.fit import learnt_from
+from trust_recourse.cli.ledger import Book
 from trust_recourse.cli.page import say
 from trust_recourse.cli.question import command
 from trust_recourse.cli.report import quiet
 from trust_recourse.cli.root import option
+from trust_recourse.files import read_whole
 from trust_recourse.tables import read
 
 if TYPE_CHECKING:
     from trust_recourse import Evidence, Letter, Result
     from trust_recourse.report import ModelReport
+    from trust_recourse.report.profiles import Profile
 
 Paper = TypeVar("Paper", "Letter", "Evidence")
 
 ENDINGS = (".pdf", ".html", ".txt")
+NEEDED = ("organisation", "contact", "valid_until")  # by every letter
+MOST_BYTES = 1 << 20  # of a file of fields
+Name = Literal["plain", "us", "eu"]
+Method = Literal["just-passed", "all-applicants", "best-value"]
 
 Model = Annotated[
     Path, typer.Argument(metavar="MODEL.safetensors", help="Written by `fit` or `import`.")
@@ -40,14 +50,44 @@ def letter(
     model: Model,
     result: Answers,
     out: Out,
-    organisation: Annotated[str, option("Who writes the letter.")],
-    contact: Annotated[str, option("Whom to ask: a name, a number, an address.")],
+    organisation: Annotated[str, option("Who writes the letter.")] = "",
+    contact: Annotated[str, option("Whom to ask: a name, a number, an address.")] = "",
     valid_until: Annotated[
         str, option("The last day on which the offer holds, such as 2027-01-31.")
-    ],
+    ] = "",
     person: Annotated[str, option("To whom it is written.")] = "",
-    decision: Annotated[str, option("What was decided on.")] = "your application",
+    decision: Annotated[str, option("What was decided on; “your application”, if left out.")] = "",
+    profile: Annotated[
+        Name, option("The law that it answers to: none, that of the US, or of the EU.")
+    ] = "plain",
+    fields: Annotated[
+        Path | None, option("What the profile needs, and what all letters share.", "FILE.yaml")
+    ] = None,
+    field: Annotated[
+        list[str] | None, option("One of these fields. Repeatable.", "NAME=VALUE")
+    ] = None,
+    late: Annotated[bool, typer.Option("--late", help="Write it after the 30 days, too.")] = False,
+    reference: Annotated[
+        Path | None, option("Other applicants, with whom the person is compared.", "ROWS")
+    ] = None,
+    reasons: Annotated[
+        Method | None,
+        option("How reasons are found. just-passed, if there is a --reference.", None),
+    ] = None,
+    reason_codes: Annotated[
+        Path | None, option("Your own list of reasons.", "FILE.yaml|FILE.csv")
+    ] = None,
+    language: Annotated[str, option("en, de, or one of --catalogues.", "CODE")] = "en",
+    catalogues: Annotated[
+        Path | None, option("A folder with languages of your own, CODE.po.", "FOLDER")
+    ] = None,
+    dated: Annotated[str | None, option("The day of the letter; else today.", "DAY")] = None,
     promise: Annotated[str, option("The promise's id, as `ledger promise` prints it.", "ID")] = "",
+    ledger: Annotated[
+        str | None,
+        option("Record the letter and what was reviewed there, under --promise.", "FILE|URL"),
+    ] = None,
+    key_file: Annotated[Path | None, option("The ledger's key; else TRUST_LEDGER_KEY.")] = None,
     protected_reviewed: Annotated[
         list[str] | None,
         option(
@@ -57,32 +97,145 @@ def letter(
 ) -> None:
     """Write to a person what the model decided, why, and what would change its answer.
 
-    One page in plain language, from answers that `find --save result.json` wrote.
-    Every number is computed anew from the model. A PDF needs the extra `pdf`.
+    Plain language, from answers that `find --save result.json` wrote. Every number is computed
+    anew from the model. A PDF needs the extra `pdf`.
+
+    **Profiles.** `plain` needs --organisation, --contact and --valid-until, and is one page. `us`
+    is a notice of adverse action (Regulation B and the Fair Credit Reporting Act); it needs
+    --reference, and the fields address, agency, received (a day), consumer_report (yes or no); with
+    yes also bureau, bureau_address, bureau_telephone and score (or none); with a score also
+    score_low, score_high, score_date, score_factors (between semicolons). `eu` (GDPR, AI Act) needs
+    the fields address, role (decides or advises), consequences, review, dpo (or none), authority,
+    sources (or none). What is missing is named in one sentence, and no letter is written. A file of
+    --fields may hold organisation, contact, valid_until and decision, too.
+
+    **Reasons.** `just-passed`: by which values the person falls short of the 100 accepted rows of
+    --reference nearest to the threshold; `all-applicants`: of all its rows; `best-value`: by what
+    the best value within the schema's bounds would gain alone. The list of --reason-codes has the
+    columns feature, when (low, high, missing, a value, or nothing for any), code, text.
 
     Where a protected feature would be among the reasons, no letter is written until it is named by
-    --protected-reviewed; the letter then says that it was reviewed.
+    --protected-reviewed; the letter then says that it was reviewed, and so does the --ledger.
 
     It ends with 2 if something given is not there or not what it should be.
 
-    Example: `trust-recourse letter model.safetensors result.json --out letter.pdf --organisation
-    "Meadow Bank" --contact "Ann Lee, 555 0100" --valid-until 2027-01-31`
+    Examples: `trust-recourse letter model.safetensors result.json --out letter.pdf --organisation
+    "Meadow Bank" --contact "Ann Lee, 555 0100" --valid-until 2027-01-31`, `trust-recourse letter
+    model.safetensors result.json --out notice.pdf --profile us --fields bank.yaml --field
+    received=2026-11-02 --reference applicants.csv --language de`
     """
     from trust_recourse import ProtectedReasonError
     from trust_recourse import letter as write
+    from trust_recourse.report.profiles import LateLetterError
+
+    given = _given(fields, field)
+    flags = {
+        "organisation": organisation, "contact": contact, "valid_until": valid_until,
+        "person": person, "decision": decision,
+    }  # fmt: skip
+    kept = {name: given.pop(name, "") for name in flags}
+    shared = {name: flag or kept[name] for name, flag in flags.items()}
+    if late:
+        given["late"] = True
+    absent = [name for name in NEEDED if shared[name] in ("", None)]
+    if profile == "us" and reference is None:
+        absent.append("reference")
+    law = _profile(profile, given, absent)
+    if ledger and not promise:
+        raise ValueError("--ledger records a letter under its promise; give --promise ID too")
+    book = Book(ledger, key_file) if ledger else None
 
     def made(answers: Result) -> Letter:
+        schema = answers.recourse.schema
+        if book is not None:
+            _promised(book, promise, answers, shared["valid_until"])
         try:
             return write(
-                answers, organisation=organisation, contact=contact, valid_until=valid_until,
-                person=person, decision=decision, promise=promise,
-                protected_reviewed=protected_reviewed or (),
+                answers, organisation=shared["organisation"], contact=shared["contact"],
+                valid_until=shared["valid_until"], person=shared["person"],
+                decision=shared["decision"] or None, promise=promise, profile=law,
+                reference=None if reference is None else read(reference).read_by(schema),
+                reasons=reasons, reason_codes=reason_codes, language=language,
+                catalogues=catalogues, dated=dated, protected_reviewed=protected_reviewed or (),
             )  # fmt: skip
         except ProtectedReasonError as error:
-            say = shlex.join(f"--protected-reviewed={name}" for name in error.names)
-            raise ValueError(f"{error.sentence}: {say}") from None
+            named = shlex.join(f"--protected-reviewed={name}" for name in error.names)
+            raise ValueError(f"{error.sentence}: {named}") from None
+        except LateLetterError as error:
+            raise ValueError(f"{error.sentence}: --late") from None
 
-    _write(made, model, result, out)
+    written = _write(made, model, result, out)
+    if book is not None:
+        _record(book, promise, written, out)
+    for name in () if book is not None else written.protected_reviewed:
+        say(f"That {name} was reviewed stands in the letter; no ledger has it.", err=True)
+
+
+def _promised(book: Book, promise: str, answers: Result, until: str) -> None:
+    """Refuse to write of a promise what it does not say."""
+    from trust_recourse.ledger.pseudonyms import Key
+    from trust_recourse.report.profiles import date
+
+    Key.given(None, book.key_file)  # or a letter would be written, and not recorded
+    with book.opened() as opened:
+        kept = opened.read(promise)
+    if (state := kept.state(datetime.now(UTC))) != "outstanding":
+        raise ValueError(f"promise {promise} is {state}")
+    last = kept.valid_until.date()
+    if date("valid_until", until) > last:
+        raise ValueError(f"--valid-until {until}: promise {promise} holds until {last} only")
+    schema = answers.recourse.schema
+    own, then = (schema.action_set(row).own.tobytes() for row in (kept.factual, kept.option.x))
+    same = own == schema.action_set(answers.factual).own.tobytes()
+    if not same or then not in [option.codes.tobytes() for option in answers.options]:
+        raise ValueError(f"promise {promise} is of other values: {kept.words or 'none changed'}")
+
+
+def _record(book: Book, promise: str, written: Letter, out: Path) -> None:
+    """Keep in the ledger what a letter says, and the hash of its file; else there is no letter."""
+    digest = hashlib.sha256(out.read_bytes()).hexdigest()
+    try:
+        with book.opened() as opened:
+            opened.record_letter(promise, {**written.record(), "file_sha256": digest})
+    except Exception:
+        out.unlink()
+        raise
+
+
+def _given(path: Path | None, typed: list[str] | None) -> dict[str, Any]:
+    """The fields of a file, and those on the line in their place."""
+    given: dict[str, Any] = {}
+    if path is not None:
+        try:
+            given = yaml.safe_load(read_whole(path, MOST_BYTES)) or {}
+        except yaml.YAMLError as error:
+            raise ValueError(f"{path}: not YAML: {error}") from None
+        if not isinstance(given, dict):
+            raise ValueError(f"{path}: expected fields, such as `address: 1 Main Street`")
+    for each in typed or ():
+        name, equals, value = each.partition("=")
+        if not equals:
+            raise ValueError(f"--field {each!r}: expected NAME=VALUE, such as received=2026-11-02")
+        given[name.strip()] = value.strip()
+    return given
+
+
+def _profile(name: str, given: dict[str, Any], absent: list[str]) -> Profile:
+    """The profile with its fields; all that a letter lacks is said at once."""
+    from trust_recourse.report.profiles import MissingFieldsError, profile_of
+
+    missing = [f"--{each.replace('_', '-')}" for each in absent]
+    try:
+        made = profile_of(name, given)
+    except MissingFieldsError as error:
+        raise ValueError(
+            f"no letter: the profile {name} needs these too: "
+            f"{', '.join((*missing, *error.names))}; give fields by --field NAME=VALUE, or in a "
+            "file by --fields"
+        ) from None
+    if missing:
+        raise ValueError(f"no letter: it needs these too: {', '.join(missing)}")
+    return made
 
 
 @command()

@@ -19,5 +19,6 @@ from trust_recourse.explain.points import RulePlaces as RulePlaces
 from trust_recourse.explain.points import Tightening as Tightening
 from trust_recourse.explain.rules import RuleExplanation as RuleExplanation
 from trust_recourse.explain.shares import Shares as Shares
+from trust_recourse.explain.shares import feature_shares as feature_shares
 from trust_recourse.explain.shares import split as split
 from trust_recourse.explain.terms import TermExplanation as TermExplanation

@@ -50,3 +50,17 @@ def split(model: Any, a: Cells, b: Cells) -> Shares:
     q = model.firing_at(both)
     mean_slope = clauses.link.mean_slopes(*q)
     return Shares(mean_slope * (q[1] - q[0]), mean_slope * by_feature(*clauses.factors_at(both)))
+
+
+def feature_shares(model: Any, wanted: int, own: Floats, others: Floats) -> Floats:
+    """(N, F): each feature's share in the change of the score from one row of codes to each other.
+
+    The score is the raw confidence of a machine, or the sum of its terms of any other model; it is
+    that of the class at `wanted`. A row's shares add up to what its score is more.
+    """
+    if not hasattr(model, "clauses"):
+        parts = model.parts_of(wanted)
+        return np.array([parts.shares(own, row).sum(axis=0) for row in others])
+    a, *rest = model.cells_of(np.concatenate([own[None], others]))
+    sign = 1.0 if wanted == 1 else -1.0
+    return np.array([sign * split(model, a, b).features.sum(axis=1) for b in rest])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -230,6 +231,15 @@ class Ledger:
         key, told = self._needed_key(), canonical({"reason": reason})
         with self._store.writing() as tables:
             return seal.append(tables, key, "withdrawn", promise, told)
+
+    def record_letter(self, promise: str, record: Mapping[str, Any]) -> Entry:
+        """Keep what a letter said of a promise: its reasons, and what was reviewed for it.
+
+        The record is that of `Letter.record()`; the letter's own words are not in it.
+        """
+        key, told = self._needed_key(), canonical(dict(record))
+        with self._store.writing() as tables:
+            return seal.append(tables, key, "letter", promise, told)
 
     # ------------------------------------------------------------ kept or broken
 

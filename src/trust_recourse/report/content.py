@@ -28,14 +28,11 @@ from jinja2.runtime import Context
 from markupsafe import Markup
 
 from trust_recourse.files import write_whole
+from trust_recourse.report.language import ENGLISH, Language
 
 WIDTH = 78  # characters in a line of text
 UNBROKEN = 24  # letters after which a longer word may break
 LONG = 22  # a column whose longest cell has more characters shares the room that is left
-MONTHS = (
-    "January", "February", "March", "April", "May", "June", "July", "August", "September",
-    "October", "November", "December",
-)  # fmt: skip
 _NUMBER = re.compile(r"[<>+−-]?\d[\d.,]*( ?%)?")
 _SPAN = re.compile(rf"{_NUMBER.pattern}( \(.*\))?(\s[†*])?")  # and where it lies, and a mark
 _TURNS = re.compile("[\u202a-\u202e\u2066-\u2069]")  # could make other words read otherwise
@@ -51,15 +48,6 @@ def clean(text: object) -> str:
     """
     kept = (" " if unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") else c for c in str(text))
     return re.sub(" +", " ", _TURNS.sub("", "".join(kept))).strip()
-
-
-def day(date: datetime.date) -> str:
-    """A date in words.
-
-    >>> day(datetime.date(2027, 1, 31))
-    '31 January 2027'
-    """
-    return f"{date.day} {MONTHS[date.month - 1]} {date.year}"
 
 
 # ---------------------------------------------------------------- blocks
@@ -166,6 +154,16 @@ def _environment(**settings: Any) -> Environment:
 
 
 @pass_context
+def _translated(context: Context, message: str, /, **values: object) -> str:
+    return str(context["language"].gettext(message, **values))
+
+
+@pass_context
+def _counted(context: Context, one: str, many: str, num: int, /, **values: object) -> str:
+    return str(context["language"].ngettext(one, many, num, **values))
+
+
+@pass_context
 def _shown(context: Context, value: object) -> str:
     """A value in the text that a template gives, or what stands there for a block."""
     if isinstance(value, (TableBlock, PictureBlock)):
@@ -182,16 +180,16 @@ def _grid(
 
 
 _WORDS = _environment(finalize=_shown)
-_WORDS.globals["grid"] = _grid
+_WORDS.globals |= {"grid": _grid, "_": _translated, "ngettext": _counted}
 _WORDS.filters["repr"] = repr
 _FORMS = _environment(autoescape=lambda name: name is not None and name.endswith(".html"))
-_FORMS.filters |= {"breakable": _breakable, "base64": _base64, "day": day}
+_FORMS.filters |= {"breakable": _breakable, "base64": _base64}
 
 
-def blocks(template: str, **values: Any) -> tuple[Block, ...]:
+def blocks(template: str, *, language: Language = ENGLISH, **values: Any) -> tuple[Block, ...]:
     """What a template of `templates/` says of these values."""
     placed: list[Block] = []
-    text = _WORDS.get_template(template).render(values, placed=placed)
+    text = _WORDS.get_template(template).render(values, language=language, placed=placed)
     apart = re.sub("^# .*$", r"\n\g<0>\n", text, flags=re.MULTILINE)  # a heading ends with its line
     parts = (part.strip() for part in re.split(r"\n\s*\n", apart))
     return tuple(
@@ -235,6 +233,12 @@ class Document:
     receiver: str
     blocks: tuple[Block, ...]
     one_page: bool = False
+    language: Language = ENGLISH
+
+    @property
+    def day(self) -> str:
+        """Its date in words."""
+        return self.language.day(self.dated)
 
     def text(self) -> str:
         """All of it as plain text."""
@@ -256,7 +260,8 @@ class Document:
         return {
             "title": self.title,
             "date": [self.dated.year, self.dated.month, self.dated.day],
-            "day": day(self.dated),
+            "day": self.day,
+            "language": self.language.code,
             "sender": self.sender,
             "receiver": self.receiver,
             "one_page": self.one_page,

@@ -8,27 +8,28 @@ the model at just the values that are shown, so none is promised that the model 
 from __future__ import annotations
 
 import datetime
-import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+import hashlib
+import os
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from trust_recourse.question import Option, Reach, Status, Target
-from trust_recourse.report.confidence import level, out_of_100
-from trust_recourse.report.content import Document, Printed, blocks, clean, day
-from trust_recourse.report.reasons import Reason, reasons
-from trust_recourse.report.titles import titled
+from trust_recourse.report.confidence import out_of_100
+from trust_recourse.report.content import Document, Printed, blocks, clean
+from trust_recourse.report.facts import LetterFacts, Offer, cut
+from trust_recourse.report.language import ENGLISH, Language, language_of
+from trust_recourse.report.profiles import Profile, date
+from trust_recourse.report.reason_codes import ReasonCodes
+from trust_recourse.report.reasons import Reason
+from trust_recourse.report.shortfall import Method, Shortfall, method_of
 from trust_recourse.wording import some
 
 if TYPE_CHECKING:
     from trust_recourse.result import Result
     from trust_recourse.schema import Feature, Schema
 
-MOST_OFFERS = 3
-MOST_NAMES = 8  # of values that may not change, named one by one
 MOST_LETTERS = 1500  # in the list of all values; a longer one is left to whom to ask
 LONGEST = {"person": 120, "organisation": 120, "decision": 120, "contact": 300, "promise": 120}
-KEPT = 70  # letters of a label or a value in a sentence; the rest is cut
 
 
 class ProtectedReasonError(ValueError):
@@ -42,7 +43,7 @@ class ProtectedReasonError(ValueError):
         one = len(self.features) == 1
         self.sentence = (
             f"the letter would name {'a protected feature' if one else 'protected features'} among "
-            f"the reasons, {joined(each.title for each in self.features)}; review "
+            f"the reasons, {ENGLISH.joined(each.title for each in self.features)}; review "
             f"{'its' if one else 'their'} part in the decision, then say so"
         )
         super().__init__(f"{self.sentence}: protected_reviewed={self.names}")
@@ -53,22 +54,14 @@ class ProtectedReasonError(ValueError):
         return [feature.name for feature in self.features]
 
 
-class Offer(NamedTuple):
-    """One way to a better answer."""
-
-    row: Mapping[str, Any]  # every value of the person then, by name
-    changes: Mapping[str, tuple[str, str]]  # by name: from and to, as they are shown
-    confidence: int  # out of 100, rounded down
-    ranges: Mapping[str, str]  # by name, from where to where the values may go, as it is shown
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Letter(Printed):
     """What `letter` wrote: `text()`, `html()`, `pdf(path)`, or `save(path)` by the path's ending.
 
     The numbers in it are here too: `accepted`, `confidence` (out of 100, rounded down), the
-    `reasons` of a refusal, and the `offers` in the order of the letter. `protected_reviewed` names
-    the protected features among the reasons, each of which was said to be reviewed.
+    `reasons` of a refusal and how they were found, and the `offers` in the order of the letter.
+    `protected_reviewed` names the protected features among the reasons, each of which was said to
+    be reviewed. `record()` is what to keep of it.
     """
 
     document: Document
@@ -78,6 +71,38 @@ class Letter(Printed):
     offers: tuple[Offer, ...]
     valid_until: datetime.date
     protected_reviewed: tuple[str, ...]
+    profile: Profile
+    promise: str
+    shortfall: Shortfall | None = None  # what the reasons are taken from, beside other applicants
+
+    @property
+    def method(self) -> Method:
+        """How the reasons were found."""
+        return "best-value" if self.shortfall is None else self.shortfall.method
+
+    def record(self) -> dict[str, Any]:
+        """What to keep of it, as JSON can hold it; a ledger can (`Ledger.record_letter`)."""
+        beside = self.shortfall
+        return {
+            "profile": self.profile.name,
+            "language": self.document.language.code,
+            "dated": self.document.dated.isoformat(),
+            "valid_until": self.valid_until.isoformat(),
+            "accepted": self.accepted,
+            "method": self.method,
+            "reference_rows": None if beside is None else beside.rows,
+            "gap": None if beside is None else beside.gap,
+            "reasons": [
+                {
+                    "features": [each.feature.name for each in (reason, *reason.others)],
+                    "weights": [each.weight for each in (reason, *reason.others)],
+                    "code": reason.code,
+                }
+                for reason in self.reasons
+            ],
+            "protected_reviewed": list(self.protected_reviewed),
+            "sha256": hashlib.sha256(self.text().encode()).hexdigest(),  # of the letter as text
+        }
 
 
 def letter(
@@ -87,9 +112,15 @@ def letter(
     contact: str,
     valid_until: datetime.date | str,
     person: str = "",
-    decision: str = "your application",
+    decision: str | None = None,
     promise: str = "",
     protected_reviewed: Collection[str] = (),
+    profile: Profile | None = None,
+    reference: Any = None,
+    reasons: Method | None = None,
+    reason_codes: Any = None,
+    language: str = "en",
+    catalogues: str | os.PathLike[str] | None = None,
     dated: datetime.date | str | None = None,
     time_limit: float = 2.0,
 ) -> Letter:
@@ -102,11 +133,22 @@ def letter(
     organisation, contact : who writes, and whom to ask: a name, a telephone number, an address.
     valid_until : the last day on which the offer holds, such as "2027-01-31".
     person : the name above the letter.
-    decision : what was decided on, in the words of a sentence: "your application".
+    decision : what was decided on, in the words of a sentence; "your application" if None.
     promise : the id of the promise that the ledger keeps of an offer.
     protected_reviewed : protected features, by name or label, whose part in this decision somebody
         has reviewed. The letter says so of those among its reasons; where one is among them that
         is not named here, no letter is written: `ProtectedReasonError`.
+    profile : what the law of a place asks for: `USProfile(...)` or `EUProfile(...)` with its
+        fields; a plain letter if None.
+    reference : other applicants, a table with the schema's columns, such as the one that the model
+        has learnt from. The profile us needs it.
+    reasons : how they are found. "just-passed": by what the person falls short of the 100 accepted
+        reference applicants nearest to the threshold; "all-applicants": of all of them;
+        "best-value": by what the best value within the schema's bounds would gain alone. The first
+        if there is a reference, else the last.
+    reason_codes : the institution's own list of reasons: a YAML or CSV file, or its lines, each
+        with feature, when (low, high, missing, a value, or nothing for any), code and text.
+    language, catalogues : "en", "de", or the name of a catalogue `CODE.po` in this folder.
     dated : the day of the letter; today if None.
     time_limit : where nothing asked for is a yes, seconds to look for one; and where none is within
         reach, to look for what each limit holds back.
@@ -122,276 +164,68 @@ def letter(
     (False, ['nodes'])
 
     """
+    profile, spoken = profile or Profile(), language_of(language, catalogues)
     given = {
-        "person": person, "organisation": organisation, "decision": decision, "contact": contact,
-        "promise": promise,
+        "person": person, "organisation": organisation, "contact": contact, "promise": promise,
+        "decision": spoken.gettext("your application") if decision is None else decision,
     }  # fmt: skip
     words = {name: _words(name, value) for name, value in given.items()}
-    written = datetime.date.today() if dated is None else _date("dated", dated)
-    until = _date("valid_until", valid_until)
+    written = datetime.date.today() if dated is None else date("dated", dated)
+    until = date("valid_until", valid_until)
     if until < written:
         raise ValueError(
             f"valid_until={until.isoformat()} is before the letter's own day, "
             f"{written.isoformat()}; expected a day from then on"
         )
-    reviewed = _reviewed(protected_reviewed, result.recourse.schema)
-    told = _LetterFacts(result, time_limit)
+    profile.check(not result.refused, written)
+    schema = result.recourse.schema
+    reviewed = _reviewed(protected_reviewed, schema)
+    told = LetterFacts(
+        result, spoken, time_limit, reference=reference,
+        method=method_of(reasons, reference, profile.by_shortfall),
+        codes=None if reason_codes is None else ReasonCodes.read(reason_codes, schema),
+    )  # fmt: skip
     if new := [each for each in told.protected if each.name not in reviewed]:
         raise ProtectedReasonError(new)
-    about, answer = words["decision"], "yes" if told.accepted else "no"
-    said = blocks(
-        "letter.jinja", told=told, until=until, most=MOST_LETTERS, day=day, level=level,
-        out_of_100=out_of_100, cut=cut, joined=joined, some=_some, **words,
-    )  # fmt: skip
     return Letter(
         Document(
-            f"{about[:1].upper()}{about[1:]}: the model’s answer is {answer}",
-            written, words["organisation"], words["person"], said, one_page=True,
+            _title(told, profile, words["decision"], spoken), written,
+            ", ".join(filter(None, (words["organisation"], profile.address))), words["person"],
+            _blocks(told, profile, words, written, until),
+            one_page=profile.one_page, language=spoken,
         ),
         told.accepted, int(out_of_100(result.confidence)), told.reasons, told.offers, until,
-        tuple(feature.name for feature in told.protected),
+        tuple(feature.name for feature in told.protected), profile, words["promise"],
+        told.shortfall,
     )  # fmt: skip
 
 
-class _Limit(NamedTuple):
-    """The limit on changes that matters most."""
+def _title(told: LetterFacts, profile: Profile, decision: str, spoken: Language) -> str:
+    about = f"{decision[:1].upper()}{decision[1:]}"
+    if profile.name == "us":
+        return spoken.gettext("%(about)s: notice of action taken", about=about)
+    if told.accepted:
+        return spoken.gettext("%(about)s: the model’s answer is yes", about=about)
+    return spoken.gettext("%(about)s: the model’s answer is no", about=about)
 
-    words: str  # as a condition
-    then: float  # the confidence within reach without it
 
-
-class _LetterFacts:
-    """What there is to tell of a result."""
-
-    def __init__(self, result: Result, time_limit: float) -> None:
-        result = titled(result, cut)
-        self.result, self.time_limit = result, time_limit
-        self.recourse, self.schema = result.recourse, result.recourse.schema
-        self.confidence, self.decision = result.confidence, result.decision
-        self.wins = self.decision.mode == "wins"
-        self.extra = result.extra_constraints
-        action_set = self.schema.action_set(result.factual)
-        held = zip(self.schema, action_set.actions, strict=True)
-        self.stay = {feature.name: feature.title for feature, actions in held if not actions.free}
-        self.missing = [t for name, t in self.stay.items() if math.isnan(action_set[name].own)]
-        self.values = [
-            f"{f.title}: {clean(f.describe(result.factual[f.name]))}" for f in self.schema
-        ]
-        self.accepted = not result.refused
-        self.chosen = self._chosen(result.options)
-        self.furthest: Reach | None = None
-        if not (self.accepted or self.chosen or self.extra):
-            self._look_further()
-        way = next(iter(self.chosen), self.furthest)
-        self.reasons = () if self.accepted else reasons(result, way=way)
-        self.protected = [each.feature for each in self.reasons if each.feature.protected]
-        self.offers = tuple(map(self._offer, self.chosen[:MOST_OFFERS]))
-
-    @property
-    def derived(self) -> bool:
-        """Whether an offer has a value that follows from others."""
-        return any(self.schema[name].derived for offer in self.offers for name in offer.changes)
-
-    def follows(self, feature: Feature) -> str:
-        """How a feature hangs on others."""
-        formula = feature.formula
-        assert formula is not None
-        how = "moves with" if formula.shape == "moves" else "follows from"
-        return f"{how} {joined(self.schema[name].title for name in formula.names)}"
-
-    @property
-    def proved(self) -> bool:
-        """Whether the first offer is proved to be the smallest change."""
-        first = self.chosen[0]
-        smallest = first.status is Status.OPTIMAL and first.target.mode != "band"
-        return smallest and first is not self.furthest and not self.extra
-
-    @property
-    def unmet(self) -> list[tuple[Target, bool]]:
-        """The confidences asked for that nothing reaches, and whether that is proved."""
-        none = (Status.INFEASIBLE, Status.NOT_FOUND)
-        return [
-            (target, status is Status.INFEASIBLE)
-            for target, status in self.result.status.items()
-            if target.mode != "band" and status in none
-        ]
-
-    @property
-    def impossible(self) -> bool:
-        """Whether it is proved that nothing makes it a yes."""
-        return any(proved and self._is_less(target) for target, proved in self.unmet)
-
-    @property
-    def reached(self) -> float:
-        """The confidence of the furthest within reach."""
-        furthest = cast("Reach", self.furthest)
-        return furthest.most if self.less else self._confidence(furthest)
-
-    @property
-    def less(self) -> float | None:
-        """The confidence of the moves that matter, where they are told not to be all."""
-        furthest = cast("Reach", self.furthest)
-        then = self._confidence(furthest)
-        return None if out_of_100(then) == out_of_100(furthest.most) else then
-
-    @property
-    def moves(self) -> list[str]:
-        """The changes of the furthest within reach."""
-        furthest = cast("Reach", self.furthest)
-        changes, each = self._offer(furthest).changes, furthest.worth
-        return [
-            f"{self.schema[name].title} from {a} to {b} (worth {_points(each[name])})"
-            for name, (a, b) in changes.items()
-            if name in each
-        ]
-
-    def written(self, confidence: float) -> str:
-        """A confidence in words, told from what a yes takes and from what was asked for."""
-        targets = (self.decision, *self.result.status)
-        told = out_of_100(confidence, [t.interval[0] for t in targets if t.mode != "wins"])
-        return f"{told if told != '0' or not confidence else 'less than 1'} out of 100"
-
-    def table(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
-        """The values now and with each offer, one row per value that changes, then confidence."""
-        offers = self.offers
-        now = {name: own for offer in offers for name, (own, _) in offer.changes.items()}
-        rows = [
-            (
-                self.schema[name].heading,
-                own,
-                *(o.changes[name][1] if name in o.changes else "as now" for o in offers),
-            )
-            for name, own in now.items()
-        ]
-        told = [self.confidence, *map(self._confidence, self.chosen[:MOST_OFFERS])]
-        names = [f"option {i}" for i in range(1, len(offers) + 1)] if len(offers) > 1 else ["then"]
-        return ("", "now", *names), (
-            *rows,
-            ("the model’s confidence", *map(self.written, told)),
-        )
-
-    def limit(self) -> _Limit | None:
-        """The limit that matters most where nothing is within reach, if a single one does."""
-        table = self.result.binding(self.time_limit)
-        if table.empty or out_of_100(table["reachable"][0]) == out_of_100(self.reached):
-            return None
-        lifted = str(table["if"][0])
-        relations = {
-            f"without: {each}": each.sentence(self.schema) for each in self.schema.relations
-        }
-        words = (
-            f"that {cut(relations[lifted], 160)}. Without it"
-            if lifted in relations
-            else f"if {cut(lifted, 160)}"
-        )
-        return _Limit(words, table["reachable"][0])
-
-    # ------------------------------------------------------------ options
-
-    def _look_further(self) -> None:
-        """Where nothing asked for is a yes: the cheapest yes, and the furthest within reach."""
-        result = self.result
-        exact = result.engine == "exact"
-        known = any(
-            self._is_less(target) and (proved or not exact) for target, proved in self.unmet
-        )
-        yes: Sequence[Option] = ()
-        if not known:
-            asked = replace(
-                result.question.without_rules,
-                confidence=() if self.wins else (self.decision.confidence,),
-                mode=self.decision.mode, n_options=1,
-                engine=result.engine, time_limit=self.time_limit if exact else None,
-            )  # fmt: skip
-            yes = self.recourse.ask(result.factual, asked).options
-        if self.recourse.exact and (self.unmet or not self._chosen(yes)):
-            self.furthest = self.result.max_confidence
-            yes = (*yes, self.furthest)
-        self.chosen = self._chosen(yes)
-
-    def _chosen(self, options: Sequence[Option]) -> list[Option]:
-        """The options worth telling: those that make it a yes, or a firmer one; cheapest first."""
-        better = [o for o in options if o.changes and self._better(o)]
-        kept: list[Option] = []
-        for option in sorted(better, key=lambda o: o.cost):
-            if not any(self._needless(option, other) for other in kept):
-                kept.append(option)
-        return kept
-
-    def _better(self, option: Option) -> bool:
-        codes = self.schema.action_set(option.x).own
-        yes = self.recourse.accepts(codes, self.decision)
-        return yes and (not self.accepted or self._confidence(option) > self.confidence)
-
-    def _is_less(self, target: Target) -> bool:
-        """Whether a target asks for no more than the decision."""
-        return self.wins or target.confidence <= self.decision.confidence
-
-    def _needless(self, option: Option, other: Option) -> bool:
-        """Whether an option asks for all that a cheaper one does, and is no more confident."""
-        asks_all = other.changes.items() <= option.changes.items()
-        return asks_all and self._confidence(option) <= self._confidence(other)
-
-    def _confidence(self, option: Option) -> float:
-        """The model's own word on the values of an option, whatever the option says."""
-        return self.recourse.confidence(option.x)
-
-    def _offer(self, option: Option) -> Offer:
-        changes = {
-            name: (clean(self.schema.describe(name, own)), clean(self.schema.describe(name, value)))
-            for name, (own, value) in option.changes.items()
-        }
-        row = {name: option.x[name] for name in self.schema.names}
-        ranges = self._ranges(option)
-        return Offer(row, changes, int(out_of_100(self._confidence(option))), ranges)
-
-    def _ranges(self, option: Option) -> dict[str, str]:
-        """From where to where each value may go that has some room, where all of it is a yes."""
-        whole = self.result.decision.mode == "wins" or (
-            option.target.interval[0] >= self.decision.interval[0]
-        )
-        if not (self.recourse.exact and whole and option in self.result.options) or self.extra:
-            return {}
-        at = self.result.options.index(option)
-        rows = self.result.ranges(at).itertuples(index=False)
-        wide = {name: self.schema[name].span(low, high) for name, low, high in rows if low != high}
-        return {name: clean(words) for name, words in wide.items()}
-
-    @property
-    def rooms(self) -> list[str]:
-        """What else each offer holds for, in words, if anything."""
-        found = []
-        for at, offer in enumerate(self.offers, 1):
-            each = (f"{self.schema[name].heading} {span}" for name, span in offer.ranges.items())
-            if words := "; ".join(each):
-                found.append(f"{f'option {at}: ' if len(self.offers) > 1 else ''}{words}")
-        return found
+def _blocks(
+    told: LetterFacts,
+    profile: Profile,
+    words: dict[str, str],
+    dated: datetime.date,
+    until: datetime.date,
+) -> tuple[Any, ...]:
+    spoken = told.language
+    return blocks(
+        profile.template, language=spoken, told=told, profile=profile, dated=dated, until=until,
+        most=MOST_LETTERS, english=spoken.code == "en", day=spoken.day, level=told.level,
+        number=lambda value: spoken.number(str(value)), out_of_100=out_of_100, cut=cut,
+        joined=spoken.joined, some=told.some, **words,
+    )  # fmt: skip
 
 
 # ---------------------------------------------------------------- words
-
-
-def _points(confidence: float) -> str:
-    """How much a move adds, out of 100."""
-    told = f"{100.0 * confidence:.0f}"
-    return f"{told} point{'s' * (told != '1')}"
-
-
-def cut(text: str, most: int = KEPT) -> str:
-    """A text for a sentence, its end cut where it is very long."""
-    whole = clean(text)
-    return whole if len(whole) <= most else f"{whole[: most - 1].rstrip()}…"
-
-
-def _some(names: list[str]) -> list[str]:
-    more = len(names) - MOST_NAMES
-    return names if more <= 1 else [*names[:MOST_NAMES], f"{more} others"]
-
-
-def joined(parts: Iterable[str]) -> str:
-    """Names in a sentence, with an “and” before the last."""
-    *others, last = parts
-    return f"{', '.join(others)} and {last}" if others else last
 
 
 def _words(name: str, given: Any) -> str:
@@ -418,13 +252,3 @@ def _reviewed(given: Collection[str], schema: Schema) -> set[str]:
             f"are {known}"
         )
     return set(names)
-
-
-def _date(name: str, given: Any) -> datetime.date:
-    if isinstance(given, datetime.date):
-        return given.date() if isinstance(given, datetime.datetime) else given
-    try:
-        return datetime.date.fromisoformat(given)
-    except (TypeError, ValueError):
-        expected = "expected a date, or text such as '2027-01-31'"
-        raise ValueError(f"{name}={given!r}; {expected}") from None

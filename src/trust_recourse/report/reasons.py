@@ -17,7 +17,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from trust_recourse.recourse import Recourse
     from trust_recourse.result import Result
 
+HIGHER, LOWER = "a higher value", "a lower value"
 MOST = 4  # reasons, at most
 POINT = 0.01  # a value that gains less is no reason on its own
 TRIED = 33  # values of a number, where the model has no cells
@@ -43,6 +44,13 @@ class Reason(NamedTuple):
     value: str  # the person's own, for people
     weight: float  # of confidence; 0 for a value that counts only together with others
     better: str  # what the model would rather see, or "" where that is not for this person to do
+    side: str = ""  # beside the best, or other applicants: low, high, missing or other
+    best: Any = None  # the best value that was looked at
+    typical: str = ""  # what is usual among them, for people
+    raw: str = ""  # the person's own value as the schema writes it
+    code: str = ""  # in the institution's own list
+    text: str = ""  # its words there
+    others: tuple[Any, ...] = ()  # further reasons of the same code
 
 
 def reasons(result: Result, most: int = MOST, way: Option | None = None) -> tuple[Reason, ...]:
@@ -54,7 +62,9 @@ def reasons(result: Result, most: int = MOST, way: Option | None = None) -> tupl
         code, weight = _best(recourse, action_set.own, f)
         if weight >= POINT:
             better = _better(feature, actions, code)
-            found.append(Reason(feature, feature.describe_code(actions.own), weight, better))
+            side, best = _side(feature, actions.own, code), feature.value_of(code)
+            own = feature.describe_code(actions.own)
+            found.append(Reason(feature, own, weight, better, side=side, best=best))
     found.sort(key=lambda reason: -reason.weight)
     if not found and way is not None:
         found = [
@@ -105,10 +115,17 @@ def _edges(recourse: Recourse, f: int, actions: FeatureActions) -> list[float]:
     return [float(end) for end in ends]
 
 
+def _side(feature: Feature, own: float, best: float) -> str:
+    """How a value lies beside the best one."""
+    if math.isnan(own):
+        return "missing"
+    return "other" if feature.kind == "category" else "low" if best > own else "high"
+
+
 def _better(feature: Feature, actions: FeatureActions, code: float) -> str:
     """What the model would rather see, if this person may go there."""
     if not actions.allows(code):
         return ""
     if feature.kind in ("category", "boolean") or math.isnan(actions.own):
         return f"“{feature.describe_code(code)}”"
-    return "a higher value" if code > actions.own else "a lower value"
+    return HIGHER if code > actions.own else LOWER

@@ -1,0 +1,150 @@
+"""How often three ways to find a letter's reasons agree, on three tables of credit.
+
+`make bench-reasons` asks each way for the four principal reasons of 100 refused people a model:
+what the best value within the bounds would gain (`best-value`), and by what a person falls short of
+those just passed (`just-passed`) and of all applicants (`all-applicants`). What is compared are the
+sets of features. It takes a minute or two of CPU, and writes `results/reasons.json` and the table
+in docs/letter-rules.md.
+"""
+
+from __future__ import annotations
+
+import json
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+from lightgbm import LGBMClassifier
+
+from asking import SEED
+from experiments import data
+from measured import RESULTS, surroundings, timed
+from record import write_between
+from trust_recourse import PTMClassifier, Recourse, Target
+from trust_recourse.question import Status
+from trust_recourse.report.reasons import MOST, reasons
+from trust_recourse.report.shortfall import METHODS, shortfall
+from trust_recourse.result import Result
+
+PEOPLE = 100  # refused, of each model
+LEARNT, REFERENCE = 8000, 1000  # rows, of those drawn by chance
+REFUSED = 0.3  # of the applicants, where the classes are far from even
+PAGE, BEGIN = Path("docs/letter-rules.md"), "<!-- how methods agree, by benchmarks/reasons.py -->"
+
+
+def german():
+    X, y, schema = data.german_credit()
+    return X, y, schema, {"machine": PTMClassifier(schema=schema, random_state=SEED).fit(X, y)}
+
+
+def heloc():
+    X, y, schema = data.heloc()
+    X, y = drawn(X, y)
+    schema = data.Schema(
+        tuple(data.replace(each, missing=(None,)) for each in schema), schema.relations
+    )
+    X = X.astype(float).mask(X < 0)  # blanks for codes, which trees would tell apart
+    machine = PTMClassifier(schema=schema, random_state=SEED).fit(X, y)
+    return X, y, schema, {"machine": machine, "trees": trees(X, y)}
+
+
+def give_me_some_credit():
+    X, y, schema = data.give_me_some_credit()
+    X, y = drawn(X, y)
+    late = {name: X[name].where(~X[name].isin(data.NOT_COUNTED)) for name in data.LATE}
+    features = (data.replace(f, missing=(None,)) if f.missing else f for f in schema)
+    X, schema = X.assign(**late), data.Schema(tuple(features), schema.relations)
+    return X, y, schema, {"trees": trees(X, y)}
+
+
+def drawn(X, y):
+    rows = np.random.default_rng(SEED).permutation(len(X))[:LEARNT]
+    return X.iloc[rows], y[rows]
+
+
+def trees(X, y):
+    settings = {"n_estimators": 100, "num_leaves": 8, "n_jobs": 1, "random_state": SEED}
+    return LGBMClassifier(**settings, verbose=-1).fit(X, y)
+
+
+TABLES = {"German credit": german, "HELOC": heloc, "Give Me Some Credit": give_me_some_credit}
+
+
+def agreement(name, X, schema, kind, model):
+    """One line of the record: how often two methods name the same features, or the same first."""
+    recourse = Recourse(model, schema)
+    confidence = recourse.confidences(schema.encode(X))
+    line = (
+        0.5 if (confidence < 0.5).mean() > REFUSED / 2 else float(np.quantile(confidence, REFUSED))
+    )
+    recourse = Recourse(model, schema, decision_threshold=line)
+    rng = np.random.default_rng(SEED)
+    people = X.iloc[rng.permutation(np.flatnonzero(confidence < line))[:PEOPLE]]
+    reference = X.iloc[rng.permutation(len(X))[:REFERENCE]]
+    told = {method: [] for method in METHODS}
+    spent = dict.fromkeys(METHODS, 0.0)
+    for _, x in people.iterrows():
+        _, factual = schema.person(x)
+        result = Result(
+            recourse, factual, recourse.confidence(x), (), {Target(line): Status.NOT_FOUND}
+        )
+        for method in METHODS:
+            found, seconds = timed(lambda m=method, r=result: named(r, reference, m))
+            told[method].append(found)
+            spent[method] += seconds
+    pairs = {
+        f"{a}, {b}": {
+            "same": sum(set(p) == set(q) for p, q in zip(told[a], told[b], strict=True)),
+            "in common": float(
+                np.mean([len({*p} & {*q}) for p, q in zip(told[a], told[b], strict=True)])
+            ),
+            "same first": sum(p[:1] == q[:1] for p, q in zip(told[a], told[b], strict=True)),
+        }
+        for a, b in combinations(METHODS, 2)
+    }
+    return {
+        "table": name, "model": kind, "people": len(people),
+        "refused": float((confidence < line).mean()), "threshold": line,
+        "reference": len(reference), "pairs": pairs,
+        "reasons": {method: float(np.mean([*map(len, told[method])])) for method in METHODS},
+        "seconds a person": {method: spent[method] / len(people) for method in METHODS},
+    }  # fmt: skip
+
+
+def named(result, reference, method):
+    if method == "best-value":
+        return [each.feature.name for each in reasons(result)]
+    beside = shortfall(result, reference, method)
+    return [result.recourse.schema.names[f] for f in beside.principal()[:MOST]]
+
+
+def shown(lines):
+    rows = [
+        "| table | model | two ways | all the same | in common | the same first |",
+        "|---|---|---|---|---|---|",
+    ]
+    for line in lines:
+        for pair, found in line["pairs"].items():
+            share = line["people"]
+            rows.append(
+                f"| {line['table']} | {line['model']} | {pair} | {found['same']} of {share} "
+                f"| {found['in common']:.1f} | {found['same first']} of {share} |"
+            )
+    return "\n".join(rows)
+
+
+def main():
+    lines = []
+    for name, table in TABLES.items():
+        X, _, schema, models = table()
+        for kind, model in models.items():
+            lines.append(agreement(name, X, schema, kind, model))
+            print(json.dumps(lines[-1]), flush=True)
+    told = {"seed": SEED, "surroundings": surroundings("lightgbm", "numpy"), "lines": lines}
+    (RESULTS / "reasons.json").write_text(json.dumps(told, indent=1) + "\n")
+    if PAGE.exists():
+        write_between(PAGE, BEGIN, shown(lines))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,440 @@
+"""What there is to tell of a result in a letter: its reasons, its offers, and their words.
+
+Confidences are written out of 100 and rounded down, computed anew from the model at just the values
+that are shown, so none is promised that the model does not give.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from trust_recourse.explain import depends, explainable
+from trust_recourse.question import Option, Reach, Status, Target
+from trust_recourse.report.confidence import level, out_of_100
+from trust_recourse.report.content import clean
+from trust_recourse.report.language import Language
+from trust_recourse.report.reason_codes import ReasonCodes
+from trust_recourse.report.reasons import HIGHER, LOWER, MOST, Reason, reasons
+from trust_recourse.report.shortfall import Method, Shortfall, shortfall
+from trust_recourse.report.titles import titled
+from trust_recourse.wording import brief
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from trust_recourse.result import Result
+    from trust_recourse.schema import Feature
+
+MOST_OFFERS = 3
+MOST_NAMES = 8  # of values that may not change, named one by one
+KEPT = 70  # letters of a label or a value in a sentence; the rest is cut
+
+
+class Offer(NamedTuple):
+    """One way to a better answer."""
+
+    row: Mapping[str, Any]  # every value of the person then, by name
+    changes: Mapping[str, tuple[str, str]]  # by name: from and to, as they are shown
+    confidence: int  # out of 100, rounded down
+    ranges: Mapping[str, str]  # by name, from where to where the values may go, as it is shown
+
+
+class LetterFacts:
+    """What there is to tell of a result."""
+
+    def __init__(
+        self,
+        result: Result,
+        language: Language,
+        time_limit: float,
+        *,
+        method: Method = "best-value",
+        reference: Any = None,
+        codes: ReasonCodes | None = None,
+    ) -> None:
+        result = titled(result, lambda title: cut(language.label(title)))
+        self.result, self.time_limit, self.language = result, time_limit, language
+        self.recourse, self.schema = result.recourse, result.recourse.schema
+        self.confidence, self.decision = result.confidence, result.decision
+        self.wins = self.decision.mode == "wins"
+        self.extra = result.extra_constraints
+        action_set = self.schema.action_set(result.factual)
+        held = zip(self.schema, action_set.actions, strict=True)
+        self.stay = {feature.name: feature.title for feature, actions in held if not actions.free}
+        self.missing = [t for name, t in self.stay.items() if math.isnan(action_set[name].own)]
+        self.now = self._short(result.factual, self.confidence)
+        self.values = [
+            f"{f.title}: {self.described(f.name, self.now[f.name])}" for f in self.schema
+        ]
+        self.accepted = not result.refused
+        self.chosen = self._chosen(result.options)
+        self.furthest: Reach | None = None
+        if not (self.accepted or self.chosen or self.extra):
+            self._look_further()
+        self.shortfall = (
+            None
+            if self.accepted or method == "best-value"
+            else shortfall(result, reference, method)
+        )
+        self.reasons = () if self.accepted else self._reasons(codes)
+        self.protected = [each for each in self._named() if each.protected]
+        self.offers = tuple(map(self._offer, self.chosen[:MOST_OFFERS]))
+
+    # ------------------------------------------------------------ reasons
+
+    def _reasons(self, codes: ReasonCodes | None) -> tuple[Reason, ...]:
+        way = next(iter(self.chosen), self.furthest)
+        found = (
+            reasons(self.result, most=len(self.schema), way=way)
+            if self.shortfall is None
+            else self._short_of(self.shortfall)
+        )
+        told = [self._worded(each) for each in found]
+        return tuple(told[:MOST]) if codes is None else codes.coded(told, MOST)
+
+    def _worded(self, reason: Reason) -> Reason:
+        """The same with the person's value, for people and as the schema writes it."""
+        feature = reason.feature
+        value = self.result.factual[feature.name]
+        told = self.described(feature.name, self.now[feature.name])
+        if math.isnan(feature.code_of(value)):
+            told = self.language.gettext("missing")
+        return reason._replace(value=told, raw=feature.describe(value))
+
+    def _short_of(self, beside: Shortfall) -> list[Reason]:
+        """The reasons of a comparison with others, the greatest shortfall first."""
+        own = self.schema.action_set(self.result.factual).own.tolist()
+        found = []
+        for f in beside.principal():
+            feature, side, usual = self.schema[f], beside.sides[f], beside.typical[f]
+            told = ""
+            if usual is not None:
+                code = feature.code_of(usual)
+                apart = {"low": code > own[f], "high": code < own[f]}.get(side, code != own[f])
+                told = self.described(feature.name, usual) if apart else ""
+            score = float(beside.scores[f])
+            found.append(Reason(feature, "", score, "", side=side, typical=told))
+        return found
+
+    def _named(self) -> list[Feature]:
+        """The features that the reasons name."""
+        return [each.feature for reason in self.reasons for each in (reason, *reason.others)]
+
+    def which(self, reason: Reason) -> str:
+        """The values that a reason is about, as a sentence."""
+        told = [
+            f"{each.feature.title}: {cut(each.value)}{self._follows(each.feature)}"
+            for each in (reason, *reason.others)
+        ]
+        return f"{'; '.join(told)}."
+
+    def _follows(self, feature: Feature) -> str:
+        """How a feature hangs on others, if it does."""
+        if feature.formula is None:
+            return ""
+        names = self.language.joined(self.schema[name].title for name in feature.formula.names)
+        if feature.formula.shape == "moves":
+            return self.language.gettext(", which moves with %(names)s", names=names)
+        return self.language.gettext(", which follows from %(names)s", names=names)
+
+    def better(self, reason: Reason) -> str:
+        """What the model would rather see."""
+        say = self.language.gettext
+        if reason.better == HIGHER:
+            return say("a higher value")
+        if reason.better == LOWER:
+            return say("a lower value")
+        return say("“%(value)s”", value=self.described(reason.feature.name, reason.best))
+
+    # ------------------------------------------------------------ words
+
+    def described(self, name: str, value: object) -> str:
+        """A value as the letter shows it."""
+        return clean(self.language.describe(self.schema[name], value))
+
+    def _heading(self, name: str) -> str:
+        """The title of a change of a feature, which says whether it follows from others."""
+        title = self.schema[name].title
+        if not self.schema[name].derived:
+            return title
+        return self.language.gettext("%(title)s (follows)", title=title)
+
+    def _short(self, row: pd.Series[Any], confidence: float) -> Mapping[str, Any]:
+        """The same values in few digits, where the model says the same of those.
+
+        A number that a library keeps in single precision reads 0.949999988 where 0.95 is meant.
+        """
+        own = {name: row[name] for name in self.schema.names}
+        fewer = {
+            name: brief(value)
+            for name, value in own.items()
+            if isinstance(value, float) and math.isfinite(value) and brief(value) != value
+        }
+        if fewer and self.recourse.confidence(own | fewer) == confidence:
+            return own | fewer
+        return own
+
+    @property
+    def logic(self) -> str:
+        """How the model comes to an answer, in a few plain sentences."""
+        model, say = self.recourse.model, self.language
+        if hasattr(model, "clauses"):
+            kind, many = "rule", len(model.clauses().empty)
+        elif explainable(model):
+            parts = model.parts_of(self.recourse.wanted_at)
+            kind, many = parts.words.term, len(parts.uses)
+        else:
+            return say.gettext("The model computes from all your values together how sure it is.")
+        count = say.number(str(many))
+        if kind == "rule":
+            told = say.ngettext(
+                "The model holds %(num)s statement about such values. If it holds for somebody, it "
+                "speaks for or against a yes.",
+                "The model holds %(num)s statements about such values. Each that holds for "
+                "somebody speaks for or against a yes, by its own weight.",
+                many,
+                num=count,
+            )
+        elif kind == "tree":
+            told = say.ngettext(
+                "The model asks %(num)s row of questions about the values. It ends in a number for "
+                "or against a yes.",
+                "The model asks %(num)s rows of questions about the values. Each ends in a number "
+                "for or against a yes, and these are added up.",
+                many,
+                num=count,
+            )
+        else:
+            told = say.gettext(
+                "The model gives each value points for or against a yes, and adds these up."
+            )
+        idle = [f.title for f, used in zip(self.schema, depends(model), strict=True) if not used]
+        if not idle:
+            return told
+        names = say.joined(self.some(idle))
+        return f"{told} {say.gettext('It makes no use of: %(names)s.', names=names)}"
+
+    def some(self, names: list[str]) -> list[str]:
+        """Names for a sentence, not too many of them."""
+        more = len(names) - MOST_NAMES
+        if more <= 1:
+            return names
+        others = self.language.ngettext("%(num)d other", "%(num)d others", more)
+        return [*names[:MOST_NAMES], others]
+
+    @property
+    def derived(self) -> bool:
+        """Whether an offer has a value that follows from others."""
+        return any(self.schema[name].derived for offer in self.offers for name in offer.changes)
+
+    @property
+    def proved(self) -> bool:
+        """Whether the first offer is proved to be the smallest change."""
+        first = self.chosen[0]
+        smallest = first.status is Status.OPTIMAL and first.target.mode != "band"
+        return smallest and first is not self.furthest and not self.extra
+
+    @property
+    def unmet(self) -> list[tuple[Target, bool]]:
+        """The confidences asked for that nothing reaches, and whether that is proved."""
+        none = (Status.INFEASIBLE, Status.NOT_FOUND)
+        return [
+            (target, status is Status.INFEASIBLE)
+            for target, status in self.result.status.items()
+            if target.mode != "band" and status in none
+        ]
+
+    @property
+    def impossible(self) -> bool:
+        """Whether it is proved that nothing makes it a yes."""
+        return any(proved and self._is_less(target) for target, proved in self.unmet)
+
+    @property
+    def reached(self) -> float:
+        """The confidence of the furthest within reach."""
+        furthest = cast("Reach", self.furthest)
+        return furthest.most if self.less else self._confidence(furthest)
+
+    @property
+    def less(self) -> float | None:
+        """The confidence of the moves that matter, where they are told not to be all."""
+        furthest = cast("Reach", self.furthest)
+        then = self._confidence(furthest)
+        return None if out_of_100(then) == out_of_100(furthest.most) else then
+
+    @property
+    def moves(self) -> list[str]:
+        """The changes of the furthest within reach."""
+        furthest = cast("Reach", self.furthest)
+        changes, each = self._offer(furthest).changes, furthest.worth
+        return [
+            self.language.gettext(
+                "%(title)s from %(before)s to %(after)s (worth %(points)s)",
+                title=self.schema[name].title,
+                before=a,
+                after=b,
+                points=self._points(each[name]),
+            )
+            for name, (a, b) in changes.items()
+            if name in each
+        ]
+
+    def _points(self, confidence: float) -> str:
+        """How much a move adds, out of 100."""
+        return self.language.ngettext("%(num)d point", "%(num)d points", round(100.0 * confidence))
+
+    def level(self, confidence: float) -> str:
+        """A level that was set, out of 100."""
+        return self.language.number(level(confidence))
+
+    def written(self, confidence: float) -> str:
+        """A confidence in words, told from what a yes takes and from what was asked for."""
+        targets = (self.decision, *self.result.status)
+        told = out_of_100(confidence, [t.interval[0] for t in targets if t.mode != "wins"])
+        if told == "0" and confidence:
+            return self.language.gettext("less than 1 out of 100")
+        return self.language.gettext("%(number)s out of 100", number=self.language.number(told))
+
+    def table(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+        """The values now and with each offer, one row per value that changes, then confidence."""
+        offers, say = self.offers, self.language.gettext
+        now = {name: own for offer in offers for name, (own, _) in offer.changes.items()}
+        rows = [
+            (
+                self._heading(name),
+                own,
+                *(o.changes[name][1] if name in o.changes else say("as now") for o in offers),
+            )
+            for name, own in now.items()
+        ]
+        told = [self.confidence, *map(self._confidence, self.chosen[:MOST_OFFERS])]
+        numbers = range(1, len(offers) + 1)
+        names = [say("option %(n)d", n=n) for n in numbers] if len(offers) > 1 else [say("then")]
+        sure = (say("the model’s confidence"), *map(self.written, told))
+        return ("", say("now"), *names), (*rows, sure)
+
+    def limit(self) -> str:
+        """The limit that matters most where nothing is within reach, as a sentence."""
+        table, say = self.result.binding(self.time_limit), self.language.gettext
+        if table.empty or out_of_100(table["reachable"][0]) == out_of_100(self.reached):
+            return say(
+                "No single limit holds this back: lifting one alone would take you no further."
+            )
+        lifted, then = str(table["if"][0]), self.written(table["reachable"][0])
+        relations = {f"without: {each}": each for each in self.schema.relations}
+        if self.language.code != "en":  # the words of limits are in English
+            between = relations[lifted].names if lifted in relations else self._limited(lifted)
+            return say(
+                "One of the limits set for changes matters most, that on %(names)s. Without it, "
+                "%(then)s would be within reach. You are not asked to go beyond it.",
+                names=self.language.joined(self.schema[name].title for name in between), then=then,
+            )  # fmt: skip
+        words = f"if {cut(lifted, 160)}"
+        if lifted in relations:
+            words = f"that {cut(relations[lifted].sentence(self.schema), 160)}. Without it"
+        return (
+            f"One of the limits set for changes matters most: {words}, {then} would be within "
+            "reach. You are not asked to go beyond it."
+        )
+
+    def _limited(self, sentence: str) -> list[str]:
+        """The feature whose limit a sentence of `binding` lifts."""
+        every = self.schema.lifted(self.result.factual, listed=self.recourse.cost.functions)
+        found = next(each for each in every if each.sentence == sentence)
+        pairs = zip(self.schema, found.schema, strict=True)
+        return [ours.name for ours, freed in pairs if ours != freed]
+
+    # ------------------------------------------------------------ options
+
+    def _look_further(self) -> None:
+        """Where nothing asked for is a yes: the cheapest yes, and the furthest within reach."""
+        result = self.result
+        exact = result.engine == "exact"
+        known = any(
+            self._is_less(target) and (proved or not exact) for target, proved in self.unmet
+        )
+        yes: Sequence[Option] = ()
+        if not known:
+            asked = replace(
+                result.question.without_rules,
+                confidence=() if self.wins else (self.decision.confidence,),
+                mode=self.decision.mode, n_options=1,
+                engine=result.engine, time_limit=self.time_limit if exact else None,
+            )  # fmt: skip
+            yes = self.recourse.ask(result.factual, asked).options
+        if self.recourse.exact and (self.unmet or not self._chosen(yes)):
+            self.furthest = self.result.max_confidence
+            yes = (*yes, self.furthest)
+        self.chosen = self._chosen(yes)
+
+    def _chosen(self, options: Sequence[Option]) -> list[Option]:
+        """The options worth telling: those that make it a yes, or a firmer one; cheapest first."""
+        better = [o for o in options if o.changes and self._better(o)]
+        kept: list[Option] = []
+        for option in sorted(better, key=lambda o: o.cost):
+            if not any(self._needless(option, other) for other in kept):
+                kept.append(option)
+        return kept
+
+    def _better(self, option: Option) -> bool:
+        codes = self.schema.action_set(option.x).own
+        yes = self.recourse.accepts(codes, self.decision)
+        return yes and (not self.accepted or self._confidence(option) > self.confidence)
+
+    def _is_less(self, target: Target) -> bool:
+        """Whether a target asks for no more than the decision."""
+        return self.wins or target.confidence <= self.decision.confidence
+
+    def _needless(self, option: Option, other: Option) -> bool:
+        """Whether an option asks for all that a cheaper one does, and is no more confident."""
+        asks_all = other.changes.items() <= option.changes.items()
+        return asks_all and self._confidence(option) <= self._confidence(other)
+
+    def _confidence(self, option: Option) -> float:
+        """The model's own word on the values of an option, whatever the option says."""
+        return self.recourse.confidence(option.x)
+
+    def _offer(self, option: Option) -> Offer:
+        confidence = self._confidence(option)
+        row = self._short(option.x, confidence)
+        changes = {
+            name: (self.described(name, self.now[name]), self.described(name, row[name]))
+            for name in option.changes
+        }
+        return Offer(row, changes, int(out_of_100(confidence)), self._ranges(option))
+
+    def _ranges(self, option: Option) -> dict[str, str]:
+        """From where to where each value may go that has some room, where all of it is a yes."""
+        whole = self.result.decision.mode == "wins" or (
+            option.target.interval[0] >= self.decision.interval[0]
+        )
+        if not (self.recourse.exact and whole and option in self.result.options) or self.extra:
+            return {}
+        at = self.result.options.index(option)
+        rows = self.result.ranges(at).itertuples(index=False)
+        span = self.language.span
+        return {
+            name: clean(span(self.schema[name], low, high))
+            for name, low, high in rows
+            if low != high
+        }
+
+    @property
+    def rooms(self) -> list[str]:
+        """What else each offer holds for, in words, if anything."""
+        found = []
+        for at, offer in enumerate(self.offers, 1):
+            each = (f"{self._heading(name)} {span}" for name, span in offer.ranges.items())
+            if words := "; ".join(each):
+                option = self.language.gettext("option %(n)d", n=at)
+                found.append(f"{option}: {words}" if len(self.offers) > 1 else words)
+        return found
+
+
+def cut(text: str, most: int = KEPT) -> str:
+    """A text for a sentence, its end cut where it is very long."""
+    whole = clean(text)
+    return whole if len(whole) <= most else f"{whole[: most - 1].rstrip()}…"

@@ -1,0 +1,179 @@
+"""The language of a letter: its catalogue, and how it writes numbers, dates and values.
+
+English is the language of the messages themselves. Another one is a catalogue `CODE.po`, in
+`catalogues/` or in a folder that is given, where it stands in place of ours. It holds every message
+of `catalogues/letter.pot`, among them the marks in numbers and the order of a date. It may also
+hold labels of columns (`msgctxt "label"`) and of the values of a column (`msgctxt` its name).
+"""
+
+from __future__ import annotations
+
+import datetime
+import gettext
+import math
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import lru_cache
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Any
+
+from trust_recourse.report.catalogue import Message, read, translations
+from trust_recourse.schema import Feature
+from trust_recourse.schema.scalars import plain
+from trust_recourse.wording import brief, near, punctuated, singular, some, written
+
+TEMPLATE = "letter.pot"
+MONTHS = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September",
+    "October", "November", "December",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Language:
+    """How a letter speaks."""
+
+    code: str = "en"
+    catalogue: gettext.NullTranslations = field(default_factory=gettext.NullTranslations)
+
+    def gettext(self, message: str, /, **values: object) -> str:
+        """A message in this language, with values for its names; however its lines are broken."""
+        return self.catalogue.gettext(flat(message)) % values
+
+    def ngettext(self, one: str, many: str, num: int, /, **values: object) -> str:
+        """A message that counts something."""
+        found = self.catalogue.ngettext(flat(one), flat(many), num)
+        return found % {"num": num, **values}
+
+    def label(self, title: str) -> str:
+        """A column's title, as the catalogue has it."""
+        return self.catalogue.pgettext("label", title)
+
+    def day(self, date: datetime.date) -> str:
+        """A date in words.
+
+        >>> ENGLISH.day(datetime.date(2027, 1, 31))
+        '31 January 2027'
+        """
+        month = self.catalogue.gettext(MONTHS[date.month - 1])
+        return self.gettext("%(day)d %(month)s %(year)d", day=date.day, month=month, year=date.year)
+
+    def number(self, text: str) -> str:
+        """A written number with this language's marks."""
+        point = self.catalogue.pgettext("decimal mark", ".")
+        return punctuated(text, point, self.catalogue.pgettext("mark of thousands", ","))
+
+    def joined(self, parts: Iterable[str]) -> str:
+        """Names in a sentence, with an “and” before the last."""
+        *others, last = parts
+        if not others:
+            return last
+        return self.gettext("%(others)s and %(last)s", others=", ".join(others), last=last)
+
+    # ------------------------------------------------------------ values
+
+    def describe(self, feature: Feature, value: object) -> str:
+        """A value as this language writes it, with its unit; a number keeps all its digits."""
+        value = plain(value)
+        if value is None:
+            return self.gettext("missing")
+        if value in feature.missing:
+            code = written(value) if isinstance(value, float) else str(value)
+            return self.gettext("missing (%(code)s)", code=self._value(feature, code))
+        if feature.kind == "boolean":
+            return self.gettext("yes") if value else self.gettext("no")
+        if not feature.numeric:
+            words = self._value(feature, str(value))
+            return f"{words} {feature.unit}" if feature.unit else words
+        number = float(str(value))
+        return f"{self.number(written(number, feature.step))} {self.unit(feature, number)}".rstrip()
+
+    def _value(self, feature: Feature, text: str) -> str:
+        """A value that is a text or a code."""
+        return self.catalogue.pgettext(feature.name, text)
+
+    def unit(self, feature: Feature, number: float) -> str:
+        """The unit of so many."""
+        if not feature.unit:
+            return ""
+        many = 1 if abs(number) == 1 else 2
+        return self.catalogue.ngettext(singular(feature.unit), feature.unit, many)
+
+    def span(self, feature: Feature, low: Any, high: Any) -> str:
+        """A range of values, rounded inwards; infinite is no end."""
+        low, high = _inwards(low, high)
+        open_low, open_high = (isinstance(end, float) and math.isinf(end) for end in (low, high))
+        if open_low and open_high:
+            return self.gettext("any")
+        if open_high:
+            return self.gettext("at least %(value)s", value=self.describe(feature, low))
+        if open_low:
+            return self.gettext("at most %(value)s", value=self.describe(feature, high))
+        first, last = self.describe(feature, low), self.describe(feature, high)
+        if low == high:
+            return first
+        if feature.kind == "ordinal":
+            return self.gettext("%(low)s up to %(high)s", low=first, high=last)
+        unit = self.unit(feature, float(low)) if feature.numeric else ""
+        first = first.removesuffix(f" {unit}" if unit else "")
+        return self.gettext("%(low)s to %(high)s", low=first, high=last)
+
+
+def _inwards(low: Any, high: Any) -> tuple[Any, Any]:
+    """Ends of few digits where these are not outside of the range."""
+    shown = [
+        brief(end) if isinstance(end, float) and math.isfinite(end) else end for end in (low, high)
+    ]
+    return (shown[0] if shown[0] >= low else low), (shown[1] if shown[1] <= high else high)
+
+
+def flat(message: str) -> str:
+    """A message in one line, as catalogues have it."""
+    return " ".join(message.split())
+
+
+ENGLISH = Language()
+
+
+def language_of(code: str, folder: str | os.PathLike[str] | None = None) -> Language:
+    """The language of a code, such as "de"; its catalogue in a folder comes before ours."""
+    places = [] if folder is None else [Path(folder)]
+    if places and not places[0].is_dir():
+        raise ValueError(
+            f"catalogues={str(folder)!r}: expected a folder with files such as {code}.po"
+        )
+    with as_file(files("trust_recourse.report") / "catalogues") as ours:
+        found = {path.stem: path for place in (ours, *places) for path in place.glob("*.po")}
+        if code in found:
+            path = found[code]
+            return _read(code, path, path.stat().st_mtime_ns)
+    if code == "en":
+        return ENGLISH
+    known = sorted({"en", *found})
+    raise ValueError(
+        f"language={code!r}; expected one of {some(known)}{near(code, known)}; another is a file "
+        f"{code}.po in the folder of catalogues="
+    )
+
+
+@lru_cache
+def _read(code: str, path: Path, changed: int) -> Language:  # noqa: ARG001
+    """A language from its catalogue, all of whose messages are there."""
+    entries = read(path)
+    told = {entry.key for entry in entries if entry.complete}
+    absent = [entry.id for entry in needed() if entry.key not in told] if code != "en" else []
+    if absent:
+        raise ValueError(
+            f"{path}: {len(absent)} of the messages in {TEMPLATE} are not translated, the first is "
+            f"{absent[0]!r}"
+        )
+    return Language(code, translations(entries))
+
+
+@lru_cache
+def needed() -> tuple[Message, ...]:
+    """The messages that every catalogue translates."""
+    with as_file(files("trust_recourse.report") / "catalogues" / TEMPLATE) as path:
+        return tuple(read(path)[1:])

@@ -1,0 +1,113 @@
+"""An institution's own list of reasons: which feature, on which side, is which of its codes."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from trust_recourse.files import read_whole
+from trust_recourse.report.content import clean
+from trust_recourse.wording import near, some
+
+if TYPE_CHECKING:
+    from trust_recourse.report.reasons import Reason
+    from trust_recourse.schema import Feature, Schema
+
+FIELDS = ("feature", "when", "code", "text")
+SIDES = ("low", "high", "missing")
+MOST_BYTES = 1 << 20
+
+
+@dataclass(frozen=True)
+class ReasonCode:
+    """A line of the list: `when` is a side (low, high, missing), a value, or '' for any."""
+
+    feature: str
+    when: str
+    code: str
+    text: str
+
+
+@dataclass(frozen=True)
+class ReasonCodes:
+    """The whole list, checked by a schema."""
+
+    lines: tuple[ReasonCode, ...]
+
+    @classmethod
+    def read(cls, given: Any, schema: Schema) -> ReasonCodes:
+        """A list of lines, each by its fields, or a file of them: YAML, or CSV by its ending."""
+        if isinstance(given, ReasonCodes):
+            return given
+        where, rows = "reason_codes", given
+        if isinstance(given, (str, os.PathLike)):
+            where, rows = str(given), _rows(Path(given))
+        if not isinstance(rows, Sequence) or not all(isinstance(row, Mapping) for row in rows):
+            raise ValueError(f"{where}: expected a list, each line with {', '.join(FIELDS)}")
+        return cls(tuple(_line(f"{where}, line {n}", row, schema) for n, row in enumerate(rows, 1)))
+
+    def of(self, feature: Feature, side: str, value: str) -> ReasonCode | None:
+        """The line for a value that lies on a side: that of the value before that of the side."""
+        for when in (value, side, ""):
+            for line in self.lines:
+                if line.feature == feature.name and line.when == when:
+                    return line
+        return None
+
+    def coded(self, reasons: Iterable[Reason], most: int) -> tuple[Reason, ...]:
+        """The same reasons by the list, several values of one code as one; no more than `most`."""
+        found: dict[tuple[str, str], Reason] = {}
+        absent = []
+        for reason in reasons:
+            line = self.of(reason.feature, reason.side, reason.raw)
+            if line is None:
+                if len(found) < most:
+                    when = reason.raw if reason.side == "other" else reason.side
+                    absent.append(f"{reason.feature.name} ({when})")
+            elif (key := (line.code, line.text)) in found:
+                first = found[key]
+                found[key] = first._replace(others=(*first.others, reason))
+            elif len(found) < most:
+                found[key] = reason._replace(code=line.code, text=line.text)
+        if absent:
+            raise ValueError(
+                f"no reason code for {', '.join(absent)}, which would be among the reasons; add a "
+                f"line for each to the list, with {', '.join(FIELDS)}"
+            )
+        return tuple(found.values())
+
+
+def _rows(path: Path) -> Any:
+    text = read_whole(path, MOST_BYTES).removeprefix("\ufeff")
+    try:
+        if path.suffix.lower() == ".csv":
+            return [*csv.DictReader(io.StringIO(text))]
+        return yaml.safe_load(text)
+    except (yaml.YAMLError, csv.Error) as error:
+        raise ValueError(f"{path}: expected YAML, or CSV by its ending ({error})") from None
+
+
+def _line(where: str, row: Mapping[Any, Any], schema: Schema) -> ReasonCode:
+    for name in row:
+        if name not in FIELDS:
+            raise ValueError(
+                f"{where}: no field {name!r}{near(name, FIELDS)}; expected {some(FIELDS)}"
+            )
+        if isinstance(row[name], (dict, list)):
+            raise ValueError(f"{where}: {name} is a list; expected a text")
+    told = {name: clean("" if row.get(name) is None else row[name]) for name in FIELDS}
+    if not told["text"]:
+        raise ValueError(f"{where}: no text; expected the reason in words")
+    feature = schema[schema.name_of(told["feature"])]
+    known = [*SIDES, "yes", "no", *map(str, (*feature.values, *feature.missing))]
+    if told["when"] and told["when"] not in known:
+        expected = f"{some(known)}, or nothing for any"
+        raise ValueError(f"{where}: when={told['when']!r}; expected one of {expected}")
+    return ReasonCode(feature.name, told["when"], told["code"], told["text"])

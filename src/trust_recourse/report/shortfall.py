@@ -1,0 +1,134 @@
+"""Why the model said no, beside other applicants: by which values a person falls short of them.
+
+These are the two methods that the official interpretation of Regulation B names (12 CFR part 1002,
+supplement I, comment 9(b)(2)-5): the factors on which an applicant falls furthest below the average
+of those **just passed**, or below the average of **all applicants**. What a factor adds for one
+applicant is not a number of its own where factors act together, so the difference is split: the
+score of factor f is its exact share (`explain.feature_shares`) in the change of the model's score
+from the applicant to a reference applicant, averaged over these. The scores of all factors add up
+to the mean difference. Nobody is measured by the bounds of a schema.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from trust_recourse.explain import explainable, feature_shares
+from trust_recourse.question import Floats
+from trust_recourse.wording import near, some
+
+if TYPE_CHECKING:
+    from trust_recourse.result import Result
+    from trust_recourse.schema import Feature
+
+Method = Literal["best-value", "just-passed", "all-applicants"]
+METHODS: tuple[Method, ...] = ("best-value", "just-passed", "all-applicants")
+PASSED = 100  # of the accepted, the nearest above the threshold
+LEAST = 0.01  # of all that a person falls short by: what is less is no principal reason
+
+
+@dataclass(frozen=True, eq=False)
+class Shortfall:
+    """What each feature takes a person below the applicants they are compared with.
+
+    The `scores`, in the schema's order, add up to `gap`: by how much the mean score of the `rows`
+    reference applicants is above the person's own. `sides` says how the person's value lies beside
+    theirs: "low", "high", "missing", or "other" for a category.
+    """
+
+    method: Method
+    rows: int
+    scores: Floats
+    gap: float
+    sides: tuple[str, ...]
+    typical: tuple[Any, ...]  # the median of theirs, or the most frequent; None if mostly missing
+
+    def principal(self) -> list[int]:
+        """The features of which there is something to tell, the greatest shortfall first."""
+        least = LEAST * float(self.scores.clip(min=0.0).sum())
+        order = np.argsort(-self.scores, kind="stable").tolist()
+        return [f for f in order if self.scores[f] > 0 and self.scores[f] >= least]
+
+
+def shortfall(result: Result, reference: Any, method: Method) -> Shortfall:
+    """Compare a person with the applicants of a table, which has the columns of the schema."""
+    recourse = result.recourse
+    if not explainable(recourse.model):
+        raise ValueError(
+            f"reasons={method!r}: a {type(recourse.model).__name__} does not say what its answer "
+            "is made of, so no value has an exact share in it; expected a machine or a sum of "
+            "terms, such as trees, or reasons='best-value'"
+        )
+    own = recourse.schema.action_set(result.factual).own
+    codes = recourse.schema.encode(reference)
+    if method == "just-passed":
+        codes = _just_passed(result, codes)
+    if not len(codes):
+        which = "that the model accepts" if method == "just-passed" else "at all"
+        raise ValueError(
+            f"reference: no row {which}; expected applicants to compare with, such as the rows "
+            "that the model has learnt from"
+        )
+    shares = feature_shares(recourse.model, recourse.wanted_at, own, codes)
+    scores = shares.mean(axis=0)
+    features = [*zip(recourse.schema, own.tolist(), codes.T, shares.T, strict=True)]
+    return Shortfall(
+        method, len(codes), scores, float(scores.sum()),
+        tuple(_side(*each) for each in features),
+        tuple(_typical(feature, column) for feature, _, column, _ in features),
+    )  # fmt: skip
+
+
+def _just_passed(result: Result, codes: Floats) -> Floats:
+    """The accepted whose confidence is nearest above the threshold, in that order."""
+    judged = result.recourse.judged(codes, result.decision)
+    passed = np.flatnonzero([result.decision.met(value) for value in judged.tolist()])
+    return codes[passed[np.argsort(judged[passed], kind="stable")][:PASSED]]
+
+
+def _side(feature: Feature, own: float, column: Floats, shares: Floats) -> str:
+    """On which side of theirs a value lies, by those who make most of the shortfall."""
+    if math.isnan(own):
+        return "missing"
+    if feature.kind == "category":
+        return "other"
+    with np.errstate(invalid="ignore"):
+        above, below = (float(shares[side].sum()) for side in (column > own, column < own))
+    return "low" if above >= below else "high"
+
+
+def _typical(feature: Feature, column: Floats) -> Any:
+    """A value that is usual among applicants, as it is written."""
+    known = np.sort(column[~np.isnan(column)])
+    if len(known) <= len(column) / 2:
+        return None
+    if feature.kind in ("category", "boolean"):
+        values, many = np.unique(known, return_counts=True)
+        return feature.value_of(float(values[many.argmax()]))
+    return feature.value_of(float(known[(len(known) - 1) // 2]))  # one that somebody has
+
+
+def method_of(given: str | None, reference: Any, needed: bool) -> Method:
+    """How reasons are found, from what is given; `needed` asks for a method of the commentary."""
+    if given is not None and given not in METHODS:
+        raise ValueError(
+            f"reasons={given!r}; expected one of {some(METHODS)}{near(given, METHODS)}"
+        )
+    if reference is None:
+        if needed or given in METHODS[1:]:
+            why = f"reasons={given!r}" if given in METHODS[1:] else "the profile us"
+            raise ValueError(
+                f"{why} compares with other applicants, and there is no reference: give rows with "
+                "the columns of the schema, such as those that the model has learnt from"
+            )
+        return "best-value"
+    if needed and given == "best-value":
+        raise ValueError(
+            "reasons='best-value' measures to the best value within the bounds of the schema, "
+            "which is no method for the profile us; expected 'just-passed' or 'all-applicants'"
+        )
+    return "just-passed" if given is None else next(each for each in METHODS if each == given)

@@ -1,0 +1,145 @@
+"""Languages of the letter: complete catalogues, numbers as people write them, one's own words."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from docs import messages as source
+from trust_recourse import Feature, Recourse, Schema, letter
+from trust_recourse.report.catalogue import messages, read
+from trust_recourse.report.language import ENGLISH, language_of
+from trust_recourse.sums import Additive
+
+OURS = Path(str(files("trust_recourse.report"))) / "catalogues"
+GIVEN = {
+    "organisation": "Meadow Bank", "contact": "Ann", "valid_until": "2027-01-31",
+    "dated": "2026-11-15",
+}  # fmt: skip
+INCOME = Feature("income", "integer", lower=0, upper=10**7, unit="NT$", scale=1e5)
+
+
+def names(text):
+    return sorted(re.findall(r"%\((\w+)\)[sd]", text))
+
+
+def test_the_template_holds_every_message_of_the_letter():
+    assert (OURS / "letter.pot").read_text("utf-8") == source.written(source.found())
+    assert len(source.found()) > 150
+
+
+@pytest.mark.parametrize("path", [*OURS.glob("*.po")], ids=lambda path: path.stem)
+def test_a_catalogue_of_ours_is_complete_and_loses_no_value(path):
+    entries = {(m.context, m.id, m.plural): m for m in read(path)[1:]}
+    assert entries.keys() == source.found().keys()
+    for entry in entries.values():
+        assert entry.complete
+        assert len(entry.texts) == (2 if entry.plural else 1)
+        for text in entry.texts:
+            assert set(names(text)) <= set(names(entry.plural or entry.id))
+        assert names(entry.texts[-1]) == names(entry.plural or entry.id)
+
+
+@pytest.mark.parametrize(
+    ("language", "value", "shown"),
+    [
+        ("en", 140_000, "140,000 NT$"), ("de", 140_000, "140.000 NT$"), ("en", 4308, "4308 NT$"),
+        ("de", 1_250_000, "1.250.000 NT$"), ("en", -12_500, "-12,500 NT$"),
+    ],
+)  # fmt: skip
+def test_numbers_have_the_marks_of_their_language(language, value, shown):
+    assert language_of(language).describe(INCOME, value) == shown
+
+
+@pytest.mark.parametrize(
+    ("unit", "value", "english", "german"),
+    [
+        ("years", 1, "1 year", "1 Jahr"), ("years", 2, "2 years", "2 Jahre"),
+        ("months", 0, "0 months", "0 Monate"), ("years", 1.5, "1.5 years", "1,5 Jahre"),
+        ("kg", 1, "1 kg", "1 kg"), ("dollars a month", 1, "1 dollar a month", "1 dollar a month"),
+        ("", 0.25, "0.25", "0,25"),
+    ],
+)  # fmt: skip
+def test_one_of_a_unit_is_one(unit, value, english, german):
+    feature = Feature("x", unit=unit, missing=(-9.0,))
+    assert ENGLISH.describe(feature, value) == english
+    assert language_of("de").describe(feature, value) == german
+    assert language_of("de").describe(feature, -9.0) == "fehlt (-9)"
+    assert language_of("de").span(feature, 1.0, np.inf) == f"mindestens {german}" or value != 1
+
+
+@pytest.fixture(scope="module")
+def single():
+    """A card that splits where single precision has 0.95, and somebody who has it so."""
+    rate = float(np.float32(0.95))
+    schema = Schema(
+        (
+            Feature("rate", lower=0, upper=3),
+            Feature("status", "category", values=("A34", "A35"), label="account"),
+            Feature("sound", "boolean"),
+        )
+    )
+    edges, points = [[0.5, rate], [], [0]], [[1.0, 0.2, -0.9], [-0.4, 0.4], [-0.1, 0.1]]
+    recourse = Recourse(Additive(schema, edges, points, base=-0.5), schema)
+    return recourse, {"rate": rate, "status": "A34", "sound": False}, rate
+
+
+def test_a_number_has_few_digits_where_the_model_says_the_same_of_it(single):
+    recourse, person, rate = single
+    assert recourse.confidence(person) > recourse.confidence({**person, "rate": 0.95})
+    made = letter(recourse.find(person, 0.5), **GIVEN)
+    assert f"rate: {rate!r};" in made.text()  # 0.95 is on the other side of the edge
+    low = {**person, "rate": float(np.float32(0.7))}
+    told = letter(recourse.find(low, 0.5), **GIVEN)
+    assert "rate: 0.7;" in told.text()
+    for offer in told.offers:
+        assert recourse.confidence(offer.row) >= 0.5
+        shown = {name: words for name, (_, words) in offer.changes.items()}
+        assert shown["rate"] == f"{offer.row['rate']:g}" if "rate" in shown else shown
+
+
+def test_an_institution_adds_its_language_and_its_words(single, tmp_path):
+    recourse, person, _ = single
+    result = recourse.find(person, 0.5)
+    with pytest.raises(ValueError, match="language='nl'; expected one of 'de', 'en'.* nl.po in"):
+        letter(result, **GIVEN, language="nl")
+    with pytest.raises(ValueError, match="expected a folder with files such as nl.po"):
+        letter(result, **GIVEN, language="nl", catalogues=tmp_path / "none")
+    whole = (OURS / "de.po").read_text("utf-8")
+    (tmp_path / "nl.po").write_text(whole.replace('msgstr "Ihr Antrag"', 'msgstr ""'), "utf-8")
+    with pytest.raises(ValueError, match="1 of the messages .* 'your application'"):
+        letter(result, **GIVEN, language="nl", catalogues=tmp_path)
+    own = (
+        '\nmsgctxt "label"\nmsgid "account"\nmsgstr "Kontostand"\n'
+        '\nmsgctxt "status"\nmsgid "A34"\nmsgstr "kritisches Konto"\n'
+    )
+    (tmp_path / "nl.po").write_text(whole.replace("Ihr Antrag", "Uw aanvraag") + own, "utf-8")
+    text = letter(result, **GIVEN, language="nl", catalogues=tmp_path).text()
+    assert "Uw aanvraag: Die Antwort des Modells ist Nein" in text
+    assert "Kontostand: kritisches Konto" in text
+    assert "sound: nein" in text
+    shutil.copy(OURS / "de.po", tmp_path)
+    (tmp_path / "en.po").write_text(
+        'msgid ""\nmsgstr ""\n\nmsgid "Whom to ask"\nmsgstr "Contact"\n'
+    )
+    assert "CONTACT" in letter(result, **GIVEN, catalogues=tmp_path).text()
+    assert "WHOM TO ASK" in letter(result, **GIVEN).text()
+
+
+def test_a_catalogue_that_cannot_be_read_is_refused(tmp_path):
+    (tmp_path / "nl.po").write_text('msgid "a"\nmsgstr oops\n')
+    with pytest.raises(ValueError, match="nl.po: given 'msgstr oops', expected a text in quotes"):
+        language_of("nl", tmp_path)
+
+
+def test_entries_are_read_as_gettext_writes_them():
+    text = (
+        '# a note\n#, python-format\nmsgctxt "c"\nmsgid ""\n"one "\n"line"\nmsgstr "a\\"b"\n\n'
+        '#, fuzzy\nmsgid "guess"\nmsgstr "x"\n'
+    )
+    assert [(m.key, m.texts) for m in messages(text)] == [("c\x04one line", ('a"b',))]

@@ -1,0 +1,453 @@
+"""What the profiles of the letter must say, item by item, as docs/letter-rules.md lists them."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import json
+import re
+from functools import cache
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from pypdf import PdfReader
+from typer.testing import CliRunner
+
+from trust_recourse import (
+    EUProfile,
+    Feature,
+    Ledger,
+    ProtectedReasonError,
+    Recourse,
+    Schema,
+    USProfile,
+    letter,
+)
+from trust_recourse.cli import app
+from trust_recourse.report.profiles import MissingFieldsError, profile_of
+from trust_recourse.sums import Additive
+
+PAGE = Path(__file__).parents[2] / "docs" / "letter-rules.md"
+GIVEN = {
+    "organisation": "Meadow Bank", "contact": "Ann Lee, 555 0100", "valid_until": "2027-01-31",
+    "dated": "2026-11-15", "person": "Maria Example",
+}  # fmt: skip
+US = {
+    "address": "1 Main Street, Springfield, IL 62701",
+    "agency": "Federal Trade Commission, Washington, DC 20580",
+    "received": "2026-11-01",
+    "consumer_report": "yes",
+    "bureau": "Example Bureau",
+    "bureau_address": "PO Box 1, Anytown, TX 75013",
+    "bureau_telephone": "1-800-555-0100",
+    "score": 612,
+    "score_low": 300,
+    "score_high": 850,
+    "score_date": "2026-11-02",
+    "score_factors": ("Amounts owed are high", "Short history of credit"),
+}
+EU = {
+    "address": "Wiesenweg 1, 10115 Berlin",
+    "role": "decides",
+    "consequences": "No loan is made; you may apply again at any time.",
+    "review": "Ann Lee, review@meadow.example",
+    "dpo": "Jo Doe, dpo@meadow.example",
+    "authority": "Berliner Beauftragte für Datenschutz, 10555 Berlin",
+    "sources": "Example Bureau",
+}
+SCORE = [name for name in US if name.startswith("score")]
+
+
+def flat(printed):
+    return " ".join(printed.text().split())
+
+
+@cache
+def world():
+    """A card of points, its applicants, and the answers for one whom it refuses."""
+    schema = Schema(
+        (
+            Feature("age", "integer", lower=18, upper=90, unit="years", protected=True),
+            Feature("income", "integer", lower=0, upper=200_000, step=1000, unit="NT$",
+                    label="yearly income"),
+            Feature("debt", lower=0, upper=4, scale=4.0, label="debts by income"),
+            Feature("home", "category", values=("own", "rent"), mutable=False, label="housing"),
+            Feature("job", "integer", lower=0, upper=40, unit="years", label="time in the job"),
+            Feature("calls", "integer", lower=0, upper=9, label="calls", mutable=False),
+        )
+    )  # fmt: skip
+    edges = [[24], [80_000, 120_000], [0.949999988079071, 2.0], [], [2, 6], [4]]
+    points = [[0.0, 0.1], [-0.6, 0.0, 0.9], [0.6, 0.1, -0.7], [0.3, -0.2], [-0.4, 0.0, 0.4], [0, 0]]
+    recourse = Recourse(Additive(schema, edges, points, base=0.1), schema)
+    X = pd.DataFrame(
+        [
+            (20 + 7 * a, 60_000 + 20_000 * b, 0.5 + 0.8 * c, ("own", "rent")[d], 4 * e, 1)
+            for a in range(3) for b in range(5) for c in range(4) for d in range(2)
+            for e in range(3)
+        ],
+        columns=schema.names,
+    )  # fmt: skip
+    person = {"age": 40, "income": 70_000, "debt": 2.5, "home": "rent", "job": 1, "calls": 1}
+    return recourse, X, recourse.find(person, [0.5, 0.7])
+
+
+@cache
+def written(profile, language="en", **more):
+    _, X, result = world()
+    fields = {"us": US, "eu": EU}.get(profile, {})
+    made = profile_of(profile, {**fields, **more})
+    compared = {} if profile == "plain" else {"reference": X}
+    return letter(result, **GIVEN, **compared, profile=made, language=language)
+
+
+# ---------------------------------------------------------------- the checklist
+
+ITEMS = {
+    "us": {
+        "action": "We are unable to approve your application.",
+        "creditor": "Meadow Bank, 1 Main Street, Springfield, IL 62701 15 November 2026",
+        "notice": "The Federal Equal Credit Opportunity Act prohibits creditors from "
+        "discriminating against credit applicants on the basis of race, color, religion, national "
+        "origin, sex, marital status, age (provided the applicant has the capacity to enter into "
+        "a binding contract); because all or part of the applicant’s income derives from any "
+        "public assistance program; or because the applicant has in good faith exercised any "
+        "right under the Consumer Credit Protection Act.",
+        "agency": "The Federal agency that administers compliance with this law concerning this "
+        "creditor is Federal Trade Commission, Washington, DC 20580.",
+        "reasons": "1. debts by income: 2.5. Usual among them: 1.3. 2. yearly income: 70,000 NT$. "
+        "Usual among them: 100,000 NT$.",
+        "compared": "We compared you with the 100 applicants whom the model accepts with the least "
+        "to spare.",
+        "dates": "We received your completed application on 1 November 2026; this notice is dated "
+        "15 November 2026.",
+        "score": "We used a credit score, which Example Bureau gave us: 612.",
+        "range": "Scores of this kind range from 300 to 850.",
+        "factors": "The key factors that lowered it: 1. Amounts owed are high 2. Short history of "
+        "credit",
+        "created": "It was created on 2 November 2026.",
+        "source": "which Example Bureau gave us",
+        "bureau": "Our decision rests in whole or in part on a report from this consumer reporting "
+        "agency: Example Bureau, PO Box 1, Anytown, TX 75013, telephone 1-800-555-0100.",
+        "no-part": "The agency did not make the decision, and cannot tell you the specific reasons "
+        "for it.",
+        "free-report": "a free copy of your report from the agency, if you ask for it within 60 "
+        "days of receiving this notice",
+        "dispute": "a right to dispute with the agency the accuracy or completeness of anything in "
+        "the report",
+    },
+    "eu": {
+        "role": "Meadow Bank has used an AI system, a computer model, for this decision: your "
+        "application. The model’s answer is no. The answer is the decision: no person took part in "
+        "it.",
+        "elements": "THE MAIN ELEMENTS OF THE DECISION We compared you with the 100 applicants",
+        "logic": "The model gives each value points for or against a yes, and adds these up. It "
+        "makes no use of: calls.",
+        "measure": "From 50 on the answer is yes. For you the confidence is",
+        "otherwise": "WHAT WOULD MAKE IT A YES With any one of these two changes the model would "
+        "say yes",
+        "consequences": "WHAT FOLLOWS FROM THE DECISION No loan is made; you may apply again at "
+        "any time.",
+        "values": "age: 40 years; yearly income: 70,000 NT$; debts by income: 2.5; housing: rent; "
+        "time in the job: 1 year; calls: 1.",
+        "sources": "The values come from you and from: Example Bureau.",
+        "review": "You may ask that a person with us look at the decision again: Ann Lee, "
+        "review@meadow.example",
+        "view": "You may tell us your point of view, and you may contest the decision.",
+        "correct": "You may have wrong values put right, and ask for a copy of what we hold about "
+        "you.",
+        "explanation": "You may ask for an explanation of the part of the AI system and of the "
+        "main elements of the decision",
+        "complaint": "You may complain to the supervisory authority: Berliner Beauftragte für "
+        "Datenschutz, 10555 Berlin",
+        "dpo": "Data protection officer: Jo Doe, dpo@meadow.example",
+        "controller": "Meadow Bank, Wiesenweg 1, 10115 Berlin",
+        "contact": "please ask: Ann Lee, 555 0100",
+    },
+}  # fmt: skip
+EVERY = [(profile, item) for profile, items in ITEMS.items() for item in items]
+
+
+@pytest.mark.parametrize(("profile", "item"), EVERY)
+def test_item(profile, item):
+    assert ITEMS[profile][item] in flat(written(profile))
+
+
+def test_the_page_lists_every_item_with_its_test():
+    listed = re.findall(r"`test_item\[(us|eu)-([\w-]+)\]`", PAGE.read_text("utf-8"))
+    assert sorted(listed) == sorted(EVERY)
+    named = set(re.findall(r"`(test_[a-z_0-9]+)`", PAGE.read_text("utf-8")))
+    here = Path(__file__).parent
+    known = "".join(path.read_text("utf-8") for path in here.glob("test_*.py"))
+    assert named
+    assert {name for name in named if f"def {name}(" not in known} == set()
+
+
+def test_no_more_than_four_reasons_each_specific():
+    made = written("us")
+    assert len(made.reasons) <= 4
+    for reason in made.reasons:
+        assert f"{reason.feature.title}: {reason.value}" in flat(made)
+    assert [r.weight for r in made.reasons] == sorted(
+        (r.weight for r in made.reasons), reverse=True
+    )
+
+
+def test_another_language_offers_the_notice_in_english():
+    assert "Sie können diese Mitteilung auf Englisch erhalten" in flat(written("us", "de"))
+    assert "in English" not in flat(written("us"))
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+@pytest.mark.parametrize("profile", ["plain", "us", "eu"])
+def test_every_profile_says_the_same_in_every_form(profile, language, tmp_path):
+    made = written(profile, language)
+    made.save(tmp_path / "letter.pdf")
+    told = [page.extract_text() for page in PdfReader(tmp_path / "letter.pdf").pages]
+    pages = [re.sub(r"\d / \d\s*$", "", page) for page in told]
+    assert len(pages) == 1 or profile != "plain"
+    shown = re.sub(r"[\s\u200b-]", "", "".join(pages)).replace("ﬁ", "fi").replace("ﬀ", "ff")
+    assert f'<html lang="{language}">' in made.html()
+    for block in made.document.blocks:
+        if block.kind in ("heading", "text"):
+            assert re.sub(r"[\s-]", "", block.text) in shown
+            assert block.text in made.html()
+
+
+# ---------------------------------------------------------------- what is missing, late or not so
+
+
+@pytest.mark.parametrize(("kind", "fields"), [(USProfile, US), (EUProfile, EU)])
+def test_what_is_missing_is_named_all_at_once_and_there_is_no_letter(kind, fields):
+    with pytest.raises(MissingFieldsError) as none:
+        kind()
+    needed = set(fields) - (set() if kind is EUProfile else {*SCORE, *filter(bureau, US)})
+    assert set(none.value.names) == needed
+    assert all(name in str(none.value) for name in needed)
+    for name in fields:
+        with pytest.raises(MissingFieldsError) as one:
+            kind(**{other: value for other, value in fields.items() if other != name})
+        assert one.value.names == (name,)
+        assert str(one.value).startswith("no letter: the profile")
+
+
+def bureau(name):
+    return name.startswith("bureau")
+
+
+def test_without_a_report_or_a_score_nothing_is_said_of_them():
+    few = {name: US[name] for name in ("address", "agency", "received")}
+    none = flat(letter_by(USProfile(**few, consumer_report="no")))
+    assert "consumer reporting agency" not in none
+    named = {name: US[name] for name in filter(bureau, US)}
+    report = flat(letter_by(USProfile(**few, **named, consumer_report=True, score="none")))
+    assert "consumer reporting agency" in report
+    assert "credit score" not in report
+
+
+def letter_by(profile, **more):
+    _, X, result = world()
+    return letter(result, **{**GIVEN, "reference": X, **more}, profile=profile)
+
+
+def test_thirty_days_and_not_a_day_more_unless_late_is_said():
+    for days, late, goes in ((30, False, True), (31, False, False), (31, True, True)):
+        dated = datetime.date(2026, 11, 1) + datetime.timedelta(days)
+        profile = USProfile(**US, late=late)
+        if goes:
+            assert letter_by(profile, dated=dated).document.dated == dated
+        else:
+            with pytest.raises(ValueError, match="31 days after the completed application .* late"):
+                letter_by(profile, dated=dated)
+    with pytest.raises(ValueError, match="received=2026-11-01 is after the letter's own day"):
+        letter_by(USProfile(**US), dated="2026-10-31")
+
+
+def test_a_notice_of_adverse_action_is_for_a_refusal():
+    recourse, X, _ = world()
+    happy = recourse.find({"age": 40, "income": 150_000, "debt": 0.5, "home": "own", "job": 9,
+                           "calls": 1}, 0.5)  # fmt: skip
+    with pytest.raises(ValueError, match="accepts this person: take the profile plain"):
+        letter(happy, **GIVEN, reference=X, profile=USProfile(**US))
+    assert letter(happy, **GIVEN, reference=X, profile=EUProfile(**EU)).accepted
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"score": 900}, "score=900: expected a number from score_low=300 to score_high=850"),
+        ({"score": "high"}, "score='high'; expected a number"),
+        ({"score_factors": "a;b;c;d;e"}, "score_factors: given 5, expected at most 4"),
+        ({"consumer_report": "perhaps"}, "consumer_report='perhaps'; expected yes or no"),
+        ({"consumer_report": "no"}, "consumer_report=no: a score is told with the report"),
+        ({"received": "soon"}, "received='soon'; expected a date"),
+        ({"agency": "x" * 601}, "agency: given 601 letters, expected at most 600"),
+        ({"agencies": "x"}, "no field 'agencies'; did you mean 'agency'?"),
+    ],
+)
+def test_what_is_given_wrong_is_said(change, said):
+    with pytest.raises(ValueError, match=re.escape(said)):
+        profile_of("us", {**US, **change})
+
+
+def test_a_fifth_factor_is_inquiries_alone():
+    five = "a; b; c; d; Number of recent inquiries"
+    made = letter_by(USProfile(**{**US, "score_factors": five, "inquiries": "yes"}))
+    assert "5. Number of recent inquiries" in flat(made)
+
+
+def test_a_person_who_decides_is_told_of():
+    told = flat(written("eu", role="advises", dpo="none", sources="none"))
+    assert "A person with us has taken the decision" in told
+    assert "The values come from you. " in told
+    assert "Data protection officer" not in told
+    with pytest.raises(ValueError, match="role='helps'; expected 'decides'"):
+        EUProfile(**{**EU, "role": "helps"})
+
+
+def test_the_profile_us_takes_reasons_by_the_commentary_alone():
+    _, X, result = world()
+    with pytest.raises(ValueError, match="the profile us compares with other applicants"):
+        letter(result, **GIVEN, profile=USProfile(**US))
+    with pytest.raises(ValueError, match="no method for the profile us"):
+        letter(result, **GIVEN, profile=USProfile(**US), reference=X, reasons="best-value")
+    average = letter_by(USProfile(**US), reasons="all-applicants")
+    assert f"with the average of all {len(X)} applicants" in flat(average)
+
+
+# ---------------------------------------------------------------- codes, and what is protected
+
+CODES = """\
+- {feature: debts by income, when: high, code: R1, text: Obligations too high for the income}
+- {feature: income, when: low, code: R1, text: Obligations too high for the income}
+- {feature: income, when: high, code: X, text: never}
+- {feature: home, when: rent, code: R2, text: Type of housing}
+- {feature: job, code: R3, text: Length of employment}
+- {feature: age, code: R4, text: Age}
+"""
+
+
+@pytest.mark.parametrize("ending", ["yaml", "csv"])
+def test_reasons_by_the_institution_s_own_list(ending, tmp_path):
+    path = tmp_path / f"codes.{ending}"
+    path.write_text(CODES)
+    if ending == "csv":
+        lines = re.findall(r"\{feature: (.*?)(?:, when: (\w+))?, code: (\w+), text: (.*)\}", CODES)
+        pd.DataFrame(lines, columns=["feature", "when", "code", "text"]).to_csv(path, index=False)
+    made = letter_by(USProfile(**US), reason_codes=path)
+    assert (made.reasons[0].code, made.reasons[0].others[0].feature.name) == ("R1", "income")
+    told = (
+        "1. Obligations too high for the income (R1). debts by income: 2.5; yearly income: 70,000"
+    )
+    assert told in flat(made)
+    assert "Length of employment (R3). time in the job: 1 year." in flat(made)
+    assert "Type of housing (R2)" in flat(made)
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ([], "no reason code for debt (high), income (low), "),
+        ([{"feature": "debt", "text": ""}], "line 1: no text; expected the reason in words"),
+        ([{"feature": "debts", "text": "x"}], "no feature 'debts'; did you mean 'debt'?"),
+        ([{"feature": "debt", "when": "hgh", "text": "x"}], "when='hgh'; expected one of 'low'"),
+        ([{"feature": "debt", "words": "x"}], "no field 'words'"),
+        ([{"feature": "debt", "text": ["x"]}], "text is a list; expected a text"),
+        ({"feature": "debt"}, "expected a list, each line with feature, when, code, text"),
+    ],
+)
+def test_a_list_that_cannot_be_used_is_refused(lines, said):
+    with pytest.raises(ValueError, match=re.escape(said)):
+        letter_by(USProfile(**US), reason_codes=lines)
+
+
+@cache
+def guarded():
+    """The same, with what is the weightiest reason protected."""
+    recourse, X, result = world()
+    strict = Recourse(recourse.model, recourse.schema.update("home", protected=True))
+    return strict.find(result.factual, 0.5), X
+
+
+def test_a_protected_reason_is_neither_dropped_nor_sent_but_decided_and_recorded(tmp_path):
+    result, X = guarded()
+    for profile in (USProfile(**US), EUProfile(**EU)):
+        with pytest.raises(ProtectedReasonError) as stopped:
+            letter(result, **GIVEN, reference=X, profile=profile)
+        assert stopped.value.names == ["home"]
+        with Ledger(tmp_path / f"{profile.name}.db", key="a long secret for a test") as ledger:
+            promise = ledger.promise(result, subject="1", days=30)
+            made = letter(
+                result, **GIVEN, reference=X, profile=profile, protected_reviewed=["housing"],
+                promise=promise.id,
+            )  # fmt: skip
+            assert made.protected_reviewed == ("home",)
+            assert "home" in {reason.feature.name for reason in made.reasons}
+            assert "A protected characteristic is among these: housing." in flat(made)
+            entry = ledger.record_letter(promise.id, made.record())
+            assert entry.told() == json.loads(json.dumps(made.record()))
+            assert entry.told()["protected_reviewed"] == ["home"]
+            assert ledger.verify().holds
+            assert ledger.read(promise.id).closed == ""
+
+
+# ---------------------------------------------------------------- the command
+
+
+def test_the_command_from_a_file_of_fields_to_the_ledger(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result, X = guarded()
+    result.recourse.model.save("model.safetensors")
+    result.save("result.json")
+    X.to_csv("applicants.csv", index=False)
+    Path("codes.yaml").write_text(CODES)
+    shared = {"organisation": "Meadow Bank", "contact": "Ann", "valid_until": "2999-01-31"}
+    fields = {name: US[name] for name in ("address", "agency")} | shared
+    Path("bank.yaml").write_text(json.dumps(fields))
+    Path("key").touch(mode=0o600)
+    Path("key").write_text("a long secret for a test")
+
+    def run(*words):
+        return CliRunner().invoke(app, [str(word) for word in words])
+
+    book = ("--ledger", "promises.db", "--key-file", "key")
+    made = run("ledger", "promise", "model.safetensors", "result.json", "--subject", 1, *book)
+    promise = re.search("Promise ([0-9a-f]+)", made.output)[1]
+    ask = ("letter", "model.safetensors", "result.json", "--out", "n.txt", "--profile", "us")
+    none = run(*ask)
+    assert none.exit_code == 2
+    assert " ".join(none.output.split()) == (
+        "no letter: the profile us needs these too: --organisation, --contact, --valid-until, "
+        "--reference, address, agency, received, consumer_report; give fields by --field "
+        "NAME=VALUE, or in a file by --fields"
+    )
+    ask += ("--fields", "bank.yaml", "--field", "received=2026-11-01", "--field",
+            "consumer_report=no", "--reference", "applicants.csv")  # fmt: skip
+    assert "say so: --late" in run(*ask, "--dated", "2026-12-24").output
+    ask += ("--dated", "2026-11-15", "--reason-codes", "codes.yaml")
+    assert "say so: --protected-reviewed=home" in run(*ask).output
+    assert not Path("n.txt").exists()
+    assert "give --promise ID too" in run(*ask, *book).output
+    ask += ("--protected-reviewed", "home")
+    alone = run(*ask)
+    assert "no ledger has it" in alone.output
+    ask += ("--valid-until", "2026-12-31")
+    late = run(*ask, "--valid-until", "2998-01-31", "--promise", promise, *book)
+    assert re.search("promise .* holds until .* only", " ".join(late.output.split()))
+    guarded()[0].recourse.find({**result.factual, "job": 2}, 0.5).save("other.json")
+    other = ("other.json" if word == "result.json" else word for word in ask)
+    assert "is of other values" in run(*other, "--promise", promise, *book).output
+    ask = tuple("d.txt" if word == "n.txt" else word for word in ask)
+    sent = run(*ask, "--promise", promise, *book, "--language", "de")
+    assert sent.exit_code == 0, sent.output
+    assert "Ihr Antrag" in Path("d.txt").read_text()
+    assert promise in Path("d.txt").read_text()
+    shown = " ".join(run("ledger", "show", promise, *book).output.split())
+    told = (
+        "letter of 2026-11-15, profile us, in de; reasons by just-passed: debts by income, yearly"
+    )
+    assert told in shown
+    digest = hashlib.sha256(Path("d.txt").read_bytes()).hexdigest()
+    assert f"protected, and reviewed: housing; SHA-256 of its file {digest}" in shown
+    kept = json.loads(run("ledger", "show", promise, *book, "--json").output)
+    assert kept["events"][0]["reasons"][0]["code"] == "R1"
