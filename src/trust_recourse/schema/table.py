@@ -446,8 +446,10 @@ class Schema:
 
         "range" is the greatest value less the least. "mad" is the median distance from the median,
         or the mean distance where that is 0 (more than half of the values alike). "quantile" is the
-        95 % quantile less the 5 % quantile, or the range where that is 0. A column that is constant
-        has scale 1; missing values do not count.
+        95 % quantile less the 5 % quantile, or the range where that is 0. "robust" is so too, of
+        quantiles that are values themselves; where half of the values or more are 0, it is that of
+        the others, counted from 0. A column that is constant has scale 1; missing values do not
+        count.
 
         >>> Schema.infer(np.array([[1], [2], [3], [4], [100]])).rescale(
         ...     np.array([[1], [2], [3], [4], [100]]), "mad")["x0"].scale
@@ -696,13 +698,17 @@ class Schema:
         except SchemaError as error:
             raise SchemaError(f"{source}: {error}") from None
 
-    def to_yaml(self, path: str | Path | None = None) -> str:
+    def to_yaml(
+        self, path: str | Path | None = None, notes: Mapping[str, Sequence[str]] | None = None
+    ) -> str:
         """Write YAML headed by a comment on the fields; a file is written whole or not at all.
+
+        `notes` are lines of comment above features, by name.
 
         >>> Schema((Feature("age", "integer", lower=18),)).to_yaml().splitlines()[-4:]
         ['features:', '- name: age', '  kind: integer', '  lower: 18']
         """
-        text = to_yaml(self.to_dict())
+        text = to_yaml(self.to_dict(), notes or {})
         if path is not None:
             write_whole(path, text)
         return text
