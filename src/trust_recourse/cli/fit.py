@@ -10,19 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from trust_recourse.cli import page
-from trust_recourse.cli.errors import InputError, can_be_written, is_new
+from trust_recourse.cli.errors import Force, InputError, can_be_written
 from trust_recourse.cli.question import Json, command, either, target_class, unordered
 from trust_recourse.cli.root import option
-from trust_recourse.cli.schema import (
-    Data,
-    Force,
-    Ids,
-    Target,
-    features,
-    inferred,
-    left_out,
-    names_rows,
-)
+from trust_recourse.cli.schema import Data, Ids, Target, features, guessed, left_out
 from trust_recourse.tables import Table, read
 
 if TYPE_CHECKING:
@@ -117,8 +108,7 @@ def fit(
     from trust_recourse.report import check_table, holdout_report
     from trust_recourse.report.protected import uses
 
-    can_be_written(out, data, schema)
-    is_new(out, force)
+    can_be_written(out, data, schema, force=force)
     Question(decision_threshold=threshold)  # refused before anything is learnt
     given = None if schema is None else Schema.from_yaml(schema)
     rows, labels, known = learnt_from(read(data), target, given, id or [])
@@ -182,14 +172,13 @@ def learnt_from(
         rows, unused = features(table, target, ids)
         if unused:
             page.say(left_out(unused), err=True)
-        schema = inferred(table, rows, [])
-        for name in schema.names:
-            if schema[name].kind == "integer" and names_rows(rows[name]):
-                page.say(
-                    f"{name}: another number in each row; if it only names it, leave it out: "
-                    f"{shlex.join(['--id', name])}",
-                    err=True,
-                )
+        schema, _ = guessed(rows, labels, {}, ())
+        if stays := [feature.name for feature in schema if not feature.mutable]:
+            page.say(
+                f"Nobody will be told to change {', '.join(stays)}; `trust-recourse schema` says "
+                "why, and writes a file in which you decide.",
+                err=True,
+            )
     for name, what in ((target, "target"), *((each, "id") for each in ids)):
         if name in schema:
             raise InputError(f"the schema has the {what} {name!r} as a feature; take it out there")
@@ -257,10 +246,10 @@ def _tell_next(
     console, out, yes = page.console(), told["model"], told["wanted"]
     if again := _again(judged, doubts, machine, schema):
         console.print(f"Better, first: learn again with {shlex.join(again)}.")
-    if schema is None and (codes := _codes(doubts)):
-        console.print("To declare these codes missing, then edit and give it as --schema:")
-        way = ["trust-recourse", "schema", str(data), "--target", target, *codes]
-        console.print(shlex.join(way), soft_wrap=True)
+    if schema is None and (said := _said(doubts)):
+        console.print("To say what is protected or missing, then edit and give it as --schema:")
+        way = ["schema", str(data), "--target", target, *_left_out(doubts), *said]
+        console.print(shlex.join(["trust-recourse", *way]), soft_wrap=True)
     label = ["--wanted", "LABEL" if yes is None else str(yes)]
     if yes == told["classes"][1] and not isinstance(yes, str):
         label = []
@@ -296,18 +285,23 @@ def _again(
         elif machine.link != "logistic":
             told += ["--link", "logistic"]
     if schema is None:
-        left = {each.column for each in doubts if each.kind in ("leak", "id", "constant")}
-        told += [part for name in sorted(left) for part in ("--id", name)]
+        told += _left_out(doubts)
     return told
 
 
-def _codes(doubts: Sequence[Suspicion]) -> list[str]:
-    """How to tell `trust-recourse schema` of codes that may mean missing."""
+def _left_out(doubts: Sequence[Suspicion]) -> list[str]:
+    left = {each.column for each in doubts if each.kind in ("leak", "id", "constant")}
+    return [part for name in sorted(left) for part in ("--id", name)]
+
+
+def _said(doubts: Sequence[Suspicion]) -> list[str]:
+    """How to tell `trust-recourse schema` what is protected, and codes that mean missing."""
     from trust_recourse.wording import written
 
-    return [
-        part
-        for each in doubts
-        if each.codes
-        for part in ("--missing", f"{each.column}={','.join(map(written, each.codes))}")
-    ]
+    told = []
+    for each in doubts:
+        if each.kind == "protected":
+            told += ["--protect", each.column]
+        elif each.codes:
+            told += ["--missing", f"{each.column}={','.join(map(written, each.codes))}"]
+    return told

@@ -179,8 +179,10 @@ def _id(feature: Feature, column: Floats) -> Iterator[Suspicion]:
         return
     advice = "If it only names the rows, leave it out"
     whole = feature.kind in NUMBERS and (known % 1 == 0).all()
-    if (feature.kind == "category" or (whole and names_rows(feature.name))) and values > rows / 2:
-        yield Suspicion(feature.name, "id", f"{values} values in {rows} rows", advice)
+    called = whole and names_rows(feature.name)
+    if (feature.kind == "category" or called) and values > rows / 2:
+        seen = f"{values} values in {rows} rows{', and the name of an id' if called else ''}"
+        yield Suspicion(feature.name, "id", seen, advice)
         return
     if feature.kind not in NUMBERS or values < rows:
         return
