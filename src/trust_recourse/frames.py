@@ -46,7 +46,7 @@ def _frame(X: Any) -> nw.DataFrame[Any] | None:
     return frame if isinstance(frame, nw.DataFrame) else None
 
 
-def _column(column: nw.Series[Any]) -> Any:
+def _column(column: Any) -> Any:
     kind, values = column.dtype, column.to_list()
     blank = None in values
     if isinstance(kind, nw.Enum):

@@ -58,7 +58,9 @@ def spread(name: str, numbers: Floats, scale: Scale) -> float:
     elif scale == "robust":
         others = numbers[numbers != 0.0]
         sparse = 0 < 2 * len(others) <= len(numbers)
-        each = zip(QUANTILES, ("higher", "lower"), strict=True)
-        ends = [float(np.quantile(others if sparse else numbers, q, method=m)) for q, m in each]
-        found = max(*ends, 0.0) - min(*ends, 0.0) if sparse else abs(ends[1] - ends[0])
+        values = others if sparse else numbers
+        below = np.quantile(values, QUANTILES[0], method="higher")
+        above = np.quantile(values, QUANTILES[1], method="lower")
+        ends = [float(below), float(above), *([0.0] * sparse)]
+        found = plus(max(ends), -min(ends))
     return found or plus(high, -low) or 1.0
