@@ -95,7 +95,6 @@ def test_a_story_in_commands(files):
     assert told("check", "--model", "model.safetensors", "--by", "target")["broken"] == 0
 
     x = json.dumps(first["option"])
-    nodes = first["option"]["nodes"]
     kept = command("redeem", first["id"], "--model", "new.safetensors", "--as-promised")
     assert kept.exit_code == 0, kept.output
     assert "All values are as promised." in kept.output

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from trust_recourse.cli.page import at_terminal, confirmed, say
+from trust_recourse.cli import page
 from trust_recourse.extras import absent
 from trust_recourse.vocabulary import outside, reworded
 
@@ -37,7 +37,7 @@ def friendly_errors() -> Iterator[None]:
     try:
         yield
     except (ValueError, OSError, ModuleNotFoundError) as error:
-        say(_sentence(error), err=True)
+        page.say(_sentence(error), err=True)
         raise typer.Exit(2) from None
 
 
@@ -69,7 +69,9 @@ def can_be_written(path: Path | None, *read: Path | None, force: bool) -> None:
     for other in read:
         if other is not None and path.exists() and other.exists() and path.samefile(other):
             raise InputError(f"{path}: that is what is read; give another name to write to")
-    if not path.exists() or force or (at_terminal() and confirmed(f"{path} is there. Overwrite?")):
+    if not path.exists() or force:
+        return
+    if page.at_terminal() and page.confirmed(f"{path} is there. Overwrite?"):
         return
     raise InputError(f"{path}: there is such a file; give another name, or --force to overwrite it")
 

@@ -35,8 +35,8 @@ FILLER = _words(
     "cat category cd class client cnt code coded count current cust customer day days demographic "
     "driver employee encoded entry field flag grade group grp has head holder id in ind indicator "
     "insured interval is less level main max member min month months more name no now num number "
-    "of old over own owner patient person personal range reported respondent self status std student "
-    "subject than the type under user val value var worker x year years yr yrs"
+    "of old over own owner patient person personal range reported respondent self status std "
+    "student subject than the type under user val value var worker x year years yr yrs"
 )
 
 ATTRIBUTES = (
