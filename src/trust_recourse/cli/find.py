@@ -43,8 +43,8 @@ def find(
     r"""Find the least that a person must change to be accepted with a confidence you name.
 
     The person is a row of a file, or values on the line, or a row with some values replaced. Costs
-    and radii are in scaled units: 0.1 of a column is a tenth of its range, unless its schema says
-    otherwise. All of it is about the model: that it would say yes, not that the world would change.
+    and radii are in scaled units: 0.1 of a column is a tenth of its scale, as the schema has it.
+    All of it is about the model: that it would say yes, not that the world would change.
 
     It ends with 0 if every confidence has an answer, with 1 if one is out of reach or was not found
     in time, and with 2 if something given is not right.
