@@ -95,6 +95,7 @@ def test_in_a_terminal_schema_asks_and_does_what_is_said(folder, monkeypatch):
     assert [f.name for f in schema if f.protected] == ["sex"]
     assert schema["points"].missing == (999,)
     assert not schema["age"].mutable
+    assert "sex category female, male protected: not learnt from, never moved" in done.flat
 
 
 def test_what_programs_need_is_in_json(folder):

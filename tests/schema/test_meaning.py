@@ -52,7 +52,7 @@ def test_names_that_only_sound_so_raise_no_alarm(name):
         (("female", "male", "unknown"), "sex"),
         (("F", "M"), "sex"),
         (("Herr", "Frau"), "sex"),
-        (("man, single", "woman, divorced or married"), "sex"),
+        (("man, single", "woman, divorced or married"), "sex and marital status"),
         (("Husband", "Wife", "Own-child"), "sex"),
         (("married", "single"), "marital status"),
         (("divorced", "widowed"), "marital status"),

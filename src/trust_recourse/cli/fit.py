@@ -187,7 +187,10 @@ def learnt_from(
 
 def _thresholds(text: str) -> Any:
     if text != "unique" and not text.isdecimal():
-        raise InputError(f"--thresholds {text}: expected a number such as 20, or unique")
+        raise InputError(
+            f"--thresholds {text}: expected a number such as 20, or unique, for the cuts of each "
+            "column; who is refused is said by --threshold"
+        )
     return text if text == "unique" else int(text)
 
 

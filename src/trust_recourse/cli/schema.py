@@ -290,6 +290,8 @@ def _notes(feature: Feature, column: pd.Series[Any], doubts: Sequence[Suspicion]
     from trust_recourse.wording import written
 
     kinds = {each.kind: each for each in doubts}
+    if feature.protected:
+        yield "protected: not learnt from, never moved"
     if stays := [each.seen for each in doubts if each.stays]:
         yield f"stays: {'; '.join(stays)}"
     if gone := int((column.isna() | column.isin(feature.missing)).sum()):

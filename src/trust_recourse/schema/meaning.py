@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from trust_recourse.schema.feature import Feature
@@ -173,12 +174,12 @@ def attribute(feature: Feature) -> str | None:
     "a person's sex, by its values"
     >>> attribute(Feature("age_of_car"))
     """
-    named, held = _by_name(feature), _by_values(feature)
-    title = named or held
-    if title is None:
+    named, held = [*_by_name(feature)], [*_by_values(feature)]
+    if not named and not held:
         return None
-    known = " and ".join(word for word, by in (("name", named), ("values", held)) if by == title)
-    return f"a person's {title}, by its {known}"
+    titles = dict.fromkeys([*named, *held])
+    known = [word for word, by in (("name", named), ("values", held)) if by]
+    return f"a person's {' and '.join(titles)}, by its {' and '.join(known)}"
 
 
 def past(feature: Feature) -> str | None:
@@ -201,30 +202,29 @@ def past(feature: Feature) -> str | None:
     return None
 
 
-def _by_name(feature: Feature) -> str | None:
+def _by_name(feature: Feature) -> Iterator[str]:
     words = words_of(feature.name)
     whole, line = re.sub(r"\W", "", feature.name.lower()), f" {' '.join(words)} "
     for each in ATTRIBUTES:
         ours = {*words} & (each.sure | each.bare)
-        rest = {*words} - ours - FILLER
-        if whole in each.names or any(f" {phrase} " in line for phrase in each.phrases):
-            return each.title
-        if ours and (not rest or (ours & each.sure and _coded(feature))):
-            return each.title
-    return None
+        alone = bool(ours) and {*words} <= ours | FILLER
+        said = any(f" {phrase} " in line for phrase in each.phrases)
+        if alone or said or whole in each.names or ({*words} & each.sure and _coded(feature)):
+            yield each.title
 
 
-def _by_values(feature: Feature) -> str | None:
+def _by_values(feature: Feature) -> Iterator[str]:
     values = [words_of(str(value)) for value in feature.values]
     words = frozenset(word for each in values for word in each)
     alone = frozenset(each[0] for each in values if len(each) == 1)
     if (words & MEN and words & WOMEN) or (alone - UNTOLD == LETTERS and words <= alone):
-        return "sex"
-    if words & COLOURS and words & ORIGINS:
-        return "race or ethnic origin"
+        yield "sex"
     if len(words & MARITAL) > 1 or (words & MARITAL and "single" in words):
-        return "marital status"
-    return "religion or belief" if len(words & BELIEFS) > 1 else None
+        yield "marital status"
+    if words & COLOURS and words & ORIGINS:
+        yield "race or ethnic origin"
+    if len(words & BELIEFS) > 1:
+        yield "religion or belief"
 
 
 def _coded(feature: Feature) -> bool:
