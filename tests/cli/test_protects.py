@@ -112,7 +112,8 @@ def test_fit_says_what_is_unsaid_and_how_to_say_it(folder):
     assert done.exit_code == 0, done.output
     names = "number, sex, age, months late in April, collected"
     assert f"Nobody will be told to change {names};" in done.stderr
-    assert f"Question: sex: {STAYS['sex']}. If a law protects it here, say so" in done.flat
+    who = f"Question: sex: {STAYS['sex']}; age: {STAYS['age']}. If a law protects it here, say so"
+    assert who in done.flat
     assert f"Suspicion: collected: {STAYS['collected']}." in done.flat
     assert "Suspicion: points: 999 in " in done.flat
     assert "learn again with --id collected --id number." in done.flat

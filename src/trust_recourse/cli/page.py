@@ -176,9 +176,14 @@ def _texts(console: Console, texts: pd.DataFrame) -> None:
 
 def doubts(console: Console, suspicions: Iterable[Suspicion]) -> None:
     """Print what looks wrong in the table, and what only a person can say."""
+    asked: dict[str, list[str]] = {}
     for each in suspicions:
-        asks = each.kind in ("protected", "past")
-        console.print(f"{'Question' if asks else 'Suspicion'}: {each.sentence}")
+        if each.kind in ("protected", "past"):
+            asked.setdefault(each.advice, []).append(f"{each.column}: {each.seen}")
+        else:
+            console.print(f"Suspicion: {each.sentence}")
+    for advice, columns in asked.items():
+        console.print(f"Question: {'; '.join(columns)}. {advice}.")
 
 
 def timed(action: Callable[[], Answer]) -> tuple[Answer, float]:
