@@ -127,6 +127,7 @@ def test_what_is_protected_is_not_learnt_moved_or_written_to_anyone(folder, prot
     assert "Suspicion" not in done.flat
     assert "Question" not in done.flat
     assert "The model does not use sex, which is protected: its value changes no" in done.flat
+    assert "rows of income, last payment, months late in April, points." in done.flat
     row = str(done.flat.split("--row ")[1].split()[0])
     person = ("--data", folder / "t.csv", "--row", row)
     found = run("find", model, *person, "--confidence", "0.6", "--save", answers)

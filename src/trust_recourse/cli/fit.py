@@ -233,10 +233,9 @@ def _tell(told: dict[str, Any], judged: ModelReport | None, doubts: Sequence[Sus
         page.classes(console, judged)
         console.print(f"\n{judged.legend}\n\n{judged.promise}")
     page.doubts(console, doubts)
-    console.print(
-        f"\n{told['model']}: written, learnt from {told['rows']} rows of "
-        f"{', '.join(told['features'])}."
-    )
+    unused = {use["feature"] for use in told["protected"] if not use["used"]}
+    learnt = ", ".join(name for name in told["features"] if name not in unused)
+    console.print(f"\n{told['model']}: written, learnt from {told['rows']} rows of {learnt}.")
     for use in told["protected"]:
         console.print(use["sentence"])
 
