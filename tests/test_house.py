@@ -196,6 +196,12 @@ def test_a_room_without_a_layer_is_refused(tmp_path):
 EXTRAS = ["bayes", "cli", "cluster", "ledger", "parquet", "pdf", "plot", "trees", "web"]
 
 
+def test_the_extra_all_is_every_extra_that_a_user_may_want():
+    extras = PYPROJECT["project"]["optional-dependencies"]
+    assert extras["all"] == [f"trust-recourse[{','.join(EXTRAS)}]"]
+    assert {*extras} - {*EXTRAS, "all"} <= {"bench", "dev", "gpu", "reproduce"}
+
+
 @pytest.mark.parametrize("extra", EXTRAS)
 def test_every_optional_package_has_a_contract(extra):
     held = {

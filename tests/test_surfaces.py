@@ -151,7 +151,7 @@ def by_command(asked, place, **_):
 
 
 def by_file(asked, place, recourse, **_):
-    run("find", asked, place, "--save", str(place / "r.json"))
+    run("find", asked, place, "--save", str(place / "r.json"), "--force")
     result = Recourse.read(place / "r.json", recourse.model)
     assert result.question == replace(asked, plausible=result.question.plausible)
     return said(result)

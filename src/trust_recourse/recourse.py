@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from trust_recourse import sums
 from trust_recourse.cells import Reduction, Score
 from trust_recourse.cost import Cost
+from trust_recourse.frames import Frame, as_given, as_pandas
 from trust_recourse.measure import are_plausible, noisy_table
 from trust_recourse.progress import Progress
 from trust_recourse.question import (
@@ -566,7 +567,7 @@ class Recourse:
 
     def find_many(
         self,
-        X: pd.DataFrame,
+        X: Frame,
         confidence: float | None = None,
         *,
         mode: Mode = "at_least",
@@ -580,11 +581,12 @@ class Recourse:
         random_state: int = 0,
         n_jobs: int = 1,
         verbose: bool = False,
-    ) -> pd.DataFrame:
+    ) -> Frame:
         """One row per person: status, cost, confidence and the values of the cheapest option.
 
-        Who cannot be read has the status "unanswered", and the column `reason` says why. The
-        settings are those of `find`. With `n_jobs` the people are shared out to so many processes.
+        `X` is a DataFrame of pandas, polars or the like, and so is what comes out. Who cannot be
+        read has the status "unanswered", and the column `reason` says why. The settings are those
+        of `find`. With `n_jobs` the people are shared out to so many processes.
         """
         if not isinstance(confidence, (int, float, type(None))):
             raise ValueError(f"confidence={confidence!r}; expected one level, such as 0.85")
@@ -597,31 +599,32 @@ class Recourse:
         return self.ask_many(X, question, n_jobs=n_jobs, verbose=verbose)
 
     def ask_many(
-        self, X: pd.DataFrame, question: Question, *, n_jobs: int = 1, verbose: bool = False
-    ) -> pd.DataFrame:
+        self, X: Frame, question: Question, *, n_jobs: int = 1, verbose: bool = False
+    ) -> Frame:
         """The first answer to a question of one confidence for each person, as `find_many` does."""
         if len(question.confidence) > 1:
             given = list(question.confidence)
             raise ValueError(f"confidence={given!r}; expected one level, such as 0.85")
         if not isinstance(n_jobs, int) or n_jobs < 1:
             raise ValueError(f"n_jobs={n_jobs!r}; expected a whole number of at least 1")
-        self.schema.encode(X.head(0))  # whose columns must be the schema's
-        bar = Progress(len(X), "recourse", show=verbose)
+        people = as_pandas(X)
+        self.schema.encode(people.head(0))  # whose columns must be the schema's
+        bar = Progress(len(people), "recourse", show=verbose)
         ours, rest = self.current().under(question), question.without_rules
         if question.survives is not None:
             _ = ours.jury  # once, for all processes
         if n_jobs == 1:
-            rows = [ours._row(x, rest) for _, x in bar.over(X.iterrows())]
+            rows = [ours._row(x, rest) for _, x in bar.over(people.iterrows())]
         else:
             packed, sent = ours.packed(), cloudpickle.dumps(rest)
-            size = math.ceil(len(X) / (PARTS_A_PROCESS * n_jobs)) or 1
-            parts = (X.iloc[start : start + size] for start in range(0, len(X), size))
+            size = math.ceil(len(people) / (PARTS_A_PROCESS * n_jobs)) or 1
+            parts = (people.iloc[start : start + size] for start in range(0, len(people), size))
             shared = Parallel(n_jobs, return_as="generator")(
                 delayed(_rows)(packed, part, sent) for part in parts
             )
             rows = [row for part in shared for row in bar.over(part)]
         columns = ["status", "cost", "confidence", *self.schema.names, "reason"]
-        return pd.DataFrame(rows, index=X.index, columns=columns)
+        return as_given(pd.DataFrame(rows, index=people.index, columns=columns), X)
 
     def _row(self, x: pd.Series[Any], question: Question) -> dict[str, Any]:
         try:

@@ -250,7 +250,7 @@ def test_that_no_change_is_needed_can_be_checked(files, asked):
     ).save(files / "proof.json")
     done = verify(files / "proof.json", files / "model.safetensors")
     assert done.exit_code == 0, done.output
-    assert f"no change (cost 0, confidence {asked.confidence:.4f})" in done.output
+    assert f"no change (cost 0, confidence {asked.formatted(asked.confidence)})" in done.output
     assert "1 box ruled out: 1 by cost" in done.output
 
 
@@ -261,7 +261,8 @@ def test_a_change_is_told_in_the_persons_own_values(asked):
     verdict = replace(check(asked.certificate(option.target), model), leaves=leaves)
     page.print(said(asked.certificate(option.target), verdict, model))
     text = page.file.getvalue()
-    numbers = f"cost {option.cost:.4g}, confidence {option.confidence:.4f}"
+    numbers = f"cost {option.cost:.4g}, confidence "
+    numbers += asked.formatted(option.confidence, option.target)  # as `find` writes it
     assert f"nodes {asked.factual['nodes']} → {option.x['nodes']} ({numbers})" in text
     assert "5 boxes ruled out: 2 by cost, 3 by the model's own word on a single point" in text
 

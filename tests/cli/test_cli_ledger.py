@@ -95,8 +95,7 @@ def test_a_story_in_commands(files):
     assert told("check", "--model", "model.safetensors", "--by", "target")["broken"] == 0
 
     x = json.dumps(first["option"])
-    nodes = first["option"]["nodes"]
-    kept = command("redeem", first["id"], "--model", "new.safetensors", "--set", f"nodes={nodes}")
+    kept = command("redeem", first["id"], "--model", "new.safetensors", "--as-promised")
     assert kept.exit_code == 0, kept.output
     assert "All values are as promised." in kept.output
     assert "The present model refuses it" in kept.output
@@ -156,7 +155,8 @@ def test_what_is_not_what_it_should_be_ends_with_2(files, tmp_path, monkeypatch)
         (("redeem", "none", *model, "--x", "{}"), "there is no promise 'none'"),
         (("redeem", made, *model, "--x", "{"), "not JSON"),
         (("redeem", made, *model, "--x", "bad.json"), "expected an object"),
-        (("redeem", made, *model), "say how the person is now: --set"),
+        (("redeem", made, *model), "say how the person is now: --as-promised, --set"),
+        (("redeem", made, *model, "--as-promised", "--row", 1), "--as-promised says all values"),
         (("redeem", made, *model, "--x", "{}", "--row", 1), "--x gives all values"),
         ((*PROMISE, "--until", "2020-01-01"), "valid until 2020-01-01: that is over"),
         (("withdraw", "none", "--reason", "why"), "there is no promise 'none'"),

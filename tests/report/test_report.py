@@ -209,7 +209,8 @@ def test_columns_that_are_hardly_known_or_have_many_categories_break_nothing(pat
         TMClassifier(n_clauses=4, n_states=10, epochs=1), X, y, folds=3, schema=schema
     )
     assert np.isfinite(report.scores.to_numpy()).all()
-    assert {each.column for each in report.suspicions} == {"seldom", "town"}
+    wrong = {each.column for each in report.suspicions if each.kind not in ("protected", "past")}
+    assert wrong == {"seldom", "town"}
 
 
 def test_missing_codes_of_the_schema_are_missing_to_the_regression_too(patients):

@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 
 from trust_recourse.cli import page
-from trust_recourse.cli.errors import InputError, can_be_written
+from trust_recourse.cli.errors import Force, InputError, can_be_written
 from trust_recourse.cli.question import Json, command
 from trust_recourse.cli.root import option
 
@@ -75,6 +75,7 @@ def audit(
     seed: Annotated[int, option("Seed of all chance.", min=0)] = 0,
     html: Annotated[Path | None, option("Write the report, with pictures.", "FILE.html")] = None,
     csv: Annotated[Path | None, option("Write all numbers as one table.", "FILE.csv")] = None,
+    force: Force = False,
     json: Json = False,
 ) -> None:
     r"""Say who can reach the target and at what cost, by group, with what chance alone may do.
@@ -100,7 +101,7 @@ def audit(
     from trust_recourse.files import write_whole
 
     for path in (html, csv):
-        can_be_written(path, model)
+        can_be_written(path, model, force=force)
     names = [_name(folder, each) for each in by or []]
     given = _bands(bands or [], names)
     found = Audit.of(

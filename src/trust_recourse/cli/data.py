@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from trust_recourse.cli.errors import InputError, can_be_written, is_new
+from trust_recourse.cli.errors import Force, InputError, can_be_written
 from trust_recourse.cli.page import say
 from trust_recourse.cli.question import command
 from trust_recourse.cli.root import option
@@ -39,7 +39,7 @@ def data(
     schema: Annotated[
         Path | None, option("Where to write what people may change; of german-credit.", "FILE.yaml")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite the files.")] = False,
+    force: Force = False,
 ) -> None:
     """Write an example table, and for German credit a schema of what an applicant may change.
 
@@ -69,8 +69,7 @@ def data(
             raise InputError(f"--schema {schema}: that is where the table goes; give another name")
         wanted[schema] = f"{name.file}.yaml"
     for path in wanted:
-        can_be_written(path)
-        is_new(path, force)
+        can_be_written(path, force=force)
     for path, file in wanted.items():
         write_whole(path, files("trust_recourse.data").joinpath(file).read_text(encoding="utf-8"))
     following = ["schema", str(out), "--target", name.target]

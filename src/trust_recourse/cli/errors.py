@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
-from trust_recourse.cli.page import say
+from trust_recourse.cli import page
 from trust_recourse.extras import absent
 from trust_recourse.vocabulary import outside, reworded
 
@@ -19,6 +20,11 @@ WORDS = {
     IsADirectoryError: "this is a folder, expected a file",
     PermissionError: "this may not be read or written by you",
 }
+
+
+Force = Annotated[
+    bool, typer.Option("--force", help="Overwrite files that are there; else a terminal asks.")
+]
 
 
 class InputError(ValueError):
@@ -31,7 +37,7 @@ def friendly_errors() -> Iterator[None]:
     try:
         yield
     except (ValueError, OSError, ModuleNotFoundError) as error:
-        say(_sentence(error), err=True)
+        page.say(_sentence(error), err=True)
         raise typer.Exit(2) from None
 
 
@@ -47,8 +53,11 @@ def _flag(part: str) -> str:
     return "--limit" if part == "limits" else f"--{outside(part).replace('_', '-')}"
 
 
-def can_be_written(path: Path | None, *read: Path | None) -> None:
-    """Refuse, before any work, a file that cannot be written, or that is read itself."""
+def can_be_written(path: Path | None, *read: Path | None, force: bool) -> None:
+    """Refuse, before any work, a file that cannot be written, that is read itself, or is there.
+
+    A file that is there is overwritten by force, or if whoever sits at the terminal says so.
+    """
     if path is None:
         return
     if path.is_dir():
@@ -60,18 +69,15 @@ def can_be_written(path: Path | None, *read: Path | None) -> None:
     for other in read:
         if other is not None and path.exists() and other.exists() and path.samefile(other):
             raise InputError(f"{path}: that is what is read; give another name to write to")
+    if not path.exists() or force:
+        return
+    if page.at_terminal() and page.confirmed(f"{path} is there. Overwrite?"):
+        return
+    raise InputError(f"{path}: there is such a file; give another name, or --force to overwrite it")
 
 
-def is_new(path: Path, force: bool) -> None:
-    """Refuse to overwrite a file unless that is asked for."""
-    if path.exists() and not force:
-        raise InputError(
-            f"{path}: there is such a file; give another name, or --force to overwrite it"
-        )
-
-
-def can_be_drawn(path: Path | None, *read: Path | None) -> None:
+def can_be_drawn(path: Path | None, *read: Path | None, force: bool) -> None:
     """Refuse, before any work, a picture that no package is there to draw."""
-    can_be_written(path, *read)
+    can_be_written(path, *read, force=force)
     if path is not None and find_spec("matplotlib") is None:
         raise InputError(f"{path}: {absent('a picture', 'matplotlib', 'plot')}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from trust_recourse.cli import page, question
-from trust_recourse.cli.errors import can_be_drawn, can_be_written
+from trust_recourse.cli.errors import Force, can_be_drawn, can_be_written
 from trust_recourse.cli.find import decision, what_is_known
 from trust_recourse.cli.root import option
 
@@ -26,6 +26,7 @@ def explain(
     ] = None,
     html: Annotated[Path | None, option("Write it as a page.", "FILE.html")] = None,
     png: Annotated[Path | None, option("Draw it; needs the extra `plot`.", "FILE.png")] = None,
+    force: Force = False,
     json: question.Json = False,
 ) -> None:
     r"""Tell what each change, and each rule or tree of the model, adds from a person to an option.
@@ -46,8 +47,8 @@ def explain(
     from trust_recourse.files import write_whole
     from trust_recourse.report.answers import answers, how_far
 
-    can_be_written(html, person.model, person.schema, person.data)
-    can_be_drawn(png, person.model, person.schema, person.data)
+    can_be_written(html, person.model, person.schema, person.data, force=force)
+    can_be_drawn(png, person.model, person.schema, person.data, force=force)
     recourse, x = person.asked()
     with page.waiting("Searching"):
         result = asked.put(recourse, x)

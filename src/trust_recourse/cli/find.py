@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 
 from trust_recourse.cli import page, question
-from trust_recourse.cli.errors import InputError, can_be_written
+from trust_recourse.cli.errors import Force, InputError, can_be_written
 from trust_recourse.cli.root import option
 
 if TYPE_CHECKING:
@@ -37,13 +37,14 @@ def find(
         Path | None,
         option("Write the answers, for `letter`, `evidence` and `ledger promise`.", "FILE.json"),
     ] = None,
+    force: Force = False,
     json: question.Json = False,
 ) -> None:
     r"""Find the least that a person must change to be accepted with a confidence you name.
 
     The person is a row of a file, or values on the line, or a row with some values replaced. Costs
-    and radii are in scaled units: 0.1 of a column is a tenth of its range, unless its schema says
-    otherwise. All of it is about the model: that it would say yes, not that the world would change.
+    and radii are in scaled units: 0.1 of a column is a tenth of its scale, as the schema has it.
+    All of it is about the model: that it would say yes, not that the world would change.
 
     It ends with 0 if every confidence has an answer, with 1 if one is out of reach or was not found
     in time, and with 2 if something given is not right.
@@ -72,7 +73,7 @@ def find(
     from trust_recourse.report.answers import ranges as told_ranges
 
     for path in (certificate, save):
-        can_be_written(path, person.model, person.schema, person.data)
+        can_be_written(path, person.model, person.schema, person.data, force=force)
     recourse, x = person.asked()
     if certificate is not None:
         _must_be_certifiable(recourse, asked)

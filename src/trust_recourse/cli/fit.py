@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from trust_recourse.cli import page
-from trust_recourse.cli.errors import InputError, can_be_written, is_new
+from trust_recourse.cli.errors import Force, InputError, can_be_written
 from trust_recourse.cli.question import (
     Json,
     anew_beside,
@@ -20,16 +20,7 @@ from trust_recourse.cli.question import (
     unordered,
 )
 from trust_recourse.cli.root import option
-from trust_recourse.cli.schema import (
-    Data,
-    Force,
-    Ids,
-    Target,
-    features,
-    inferred,
-    left_out,
-    names_rows,
-)
+from trust_recourse.cli.schema import Data, Ids, Target, features, guessed, left_out
 from trust_recourse.tables import Table, read
 
 if TYPE_CHECKING:
@@ -141,8 +132,7 @@ def fit(
         raise InputError(
             f"--bootstraps {bootstraps}: expected at least {FEWEST * len(SETS)}, such as 60"
         )
-    can_be_written(out, data, schema)
-    is_new(out, force)
+    can_be_written(out, data, schema, force=force)
     Question(decision_threshold=threshold)  # refused before anything is learnt
     given = None if schema is None else Schema.from_yaml(schema)
     rows, labels, known = learnt_from(read(data), target, given, id or [])
@@ -216,14 +206,13 @@ def learnt_from(
         rows, unused = features(table, target, ids)
         if unused:
             page.say(left_out(unused), err=True)
-        schema = inferred(table, rows, [])
-        for name in schema.names:
-            if schema[name].kind == "integer" and names_rows(rows[name]):
-                page.say(
-                    f"{name}: another number in each row; if it only names it, leave it out: "
-                    f"{shlex.join(['--id', name])}",
-                    err=True,
-                )
+        schema, _ = guessed(rows, labels, {}, ())
+        if stays := [feature.name for feature in schema if not feature.mutable]:
+            page.say(
+                f"Nobody will be told to change {', '.join(stays)}; `trust-recourse schema` says "
+                "why, and writes a file in which you decide.",
+                err=True,
+            )
     for name, what in ((target, "target"), *((each, "id") for each in ids)):
         if name in schema:
             raise InputError(f"the schema has the {what} {name!r} as a feature; take it out there")
@@ -232,7 +221,10 @@ def learnt_from(
 
 def _thresholds(text: str) -> Any:
     if text != "unique" and not text.isdecimal():
-        raise InputError(f"--thresholds {text}: expected a number such as 20, or unique")
+        raise InputError(
+            f"--thresholds {text}: expected a number such as 20, or unique, for the cuts of each "
+            "column; who is refused is said by --threshold"
+        )
     return text if text == "unique" else int(text)
 
 
@@ -275,10 +267,9 @@ def _tell(told: dict[str, Any], judged: ModelReport | None, doubts: Sequence[Sus
         page.classes(console, judged)
         console.print(f"\n{judged.legend}\n\n{judged.promise}")
     page.doubts(console, doubts)
-    console.print(
-        f"\n{told['model']}: written, learnt from {told['rows']} rows of "
-        f"{', '.join(told['features'])}."
-    )
+    unused = {use["feature"] for use in told["protected"] if not use["used"]}
+    learnt = ", ".join(name for name in told["features"] if name not in unused)
+    console.print(f"\n{told['model']}: written, learnt from {told['rows']} rows of {learnt}.")
     for use in told["protected"]:
         console.print(use["sentence"])
 
@@ -291,10 +282,10 @@ def _tell_next(
     console, out, yes = page.console(), told["model"], told["wanted"]
     if again := _again(judged, doubts, machine, schema):
         console.print(f"Better, first: learn again with {shlex.join(again)}.")
-    if schema is None and (codes := _codes(doubts)):
-        console.print("To declare these codes missing, then edit and give it as --schema:")
-        way = ["trust-recourse", "schema", str(data), "--target", target, *codes]
-        console.print(shlex.join(way), soft_wrap=True)
+    if schema is None and (said := _said(doubts)):
+        console.print("To say what is protected or missing, then edit and give it as --schema:")
+        way = ["schema", str(data), "--target", target, *_left_out(doubts), *said]
+        console.print(shlex.join(["trust-recourse", *way]), soft_wrap=True)
     label = ["--wanted", "LABEL" if yes is None else str(yes)]
     if yes == told["classes"][1] and not isinstance(yes, str):
         label = []
@@ -330,18 +321,23 @@ def _again(
         elif machine.link != "logistic":
             told += ["--link", "logistic"]
     if schema is None:
-        left = {each.column for each in doubts if each.kind in ("leak", "id", "constant")}
-        told += [part for name in sorted(left) for part in ("--id", name)]
+        told += _left_out(doubts)
     return told
 
 
-def _codes(doubts: Sequence[Suspicion]) -> list[str]:
-    """How to tell `trust-recourse schema` of codes that may mean missing."""
+def _left_out(doubts: Sequence[Suspicion]) -> list[str]:
+    left = {each.column for each in doubts if each.kind in ("leak", "id", "constant")}
+    return [part for name in sorted(left) for part in ("--id", name)]
+
+
+def _said(doubts: Sequence[Suspicion]) -> list[str]:
+    """How to tell `trust-recourse schema` what is protected, and codes that mean missing."""
     from trust_recourse.wording import written
 
-    return [
-        part
-        for each in doubts
-        if each.codes
-        for part in ("--missing", f"{each.column}={','.join(map(written, each.codes))}")
-    ]
+    told = []
+    for each in doubts:
+        if each.kind == "protected":
+            told += ["--protect", each.column]
+        elif each.codes:
+            told += ["--missing", f"{each.column}={','.join(map(written, each.codes))}"]
+    return told

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from trust_recourse.cli import page, question
-from trust_recourse.cli.errors import can_be_drawn, can_be_written
+from trust_recourse.cli.errors import Force, can_be_drawn, can_be_written
 from trust_recourse.cli.find import decision
 from trust_recourse.cli.root import option
 from trust_recourse.tables import as_csv
@@ -46,6 +46,7 @@ def frontier(
     everything: Annotated[
         bool, typer.Option("--all", help=f"Print every step, not about {SHOWN}.")
     ] = False,
+    force: Force = False,
     json: question.Json = False,
 ) -> None:
     r"""List the steps of confidence that a person can buy, each at its least cost, proved.
@@ -67,8 +68,8 @@ def frontier(
     from trust_recourse.files import write_whole
     from trust_recourse.report.answers import steps
 
-    can_be_written(csv, person.model, person.schema, person.data)
-    can_be_drawn(png, person.model, person.schema, person.data)
+    can_be_written(csv, person.model, person.schema, person.data, force=force)
+    can_be_drawn(png, person.model, person.schema, person.data, force=force)
     recourse, x = person.asked()
     recourse = rules.over(recourse)
     with page.waiting("Searching"):

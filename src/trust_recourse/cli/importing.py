@@ -10,11 +10,10 @@ import typer
 from rich.table import Table
 
 from trust_recourse.cli import page
-from trust_recourse.cli.errors import InputError, can_be_written, is_new
+from trust_recourse.cli.errors import Force, InputError, can_be_written
 from trust_recourse.cli.fit import KeptThreshold, KeptWanted, Out, refused
 from trust_recourse.cli.question import Json, command, either, target_class, unordered
 from trust_recourse.cli.root import option
-from trust_recourse.cli.schema import Force
 from trust_recourse.tables import read
 
 if TYPE_CHECKING:
@@ -93,8 +92,7 @@ def import_(
     from trust_recourse.report.protected import uses
     from trust_recourse.sums import imported, renamed
 
-    can_be_written(out, file, schema, data)
-    is_new(out, force)
+    can_be_written(out, file, schema, data, force=force)
     Question(decision_threshold=threshold)  # refused before anything is read
     rules = _schema(schema, data)
     rows = None if data is None else read(data).read_by(rules)

@@ -274,6 +274,9 @@ def redeem(
     model: Annotated[Path, option("The model in use now.", "MODEL.safetensors")],
     now: question.Values,
     book: Book,
+    as_promised: Annotated[
+        bool, typer.Option("--as-promised", help="All values are now just as promised.")
+    ] = False,
     x: Annotated[
         str | None,
         typer.Option(
@@ -288,31 +291,25 @@ def redeem(
 ) -> None:
     """Say whether a person who returns has done what was promised, and whether it holds.
 
-    The person's values now come from a row of a file, or are those promised with what --set says in
-    their place; if all are as promised, name one of them. What is found is recorded. A promise is
-    due if it was done in time and the model that promised, or the present one, accepts the values.
-    The old model is only needed where the values are not just the promised ones.
+    The person's values now are just as promised (--as-promised), or those promised with what --set
+    says in their place, or come from a row of a file. What is found is recorded. A promise is due
+    if it was done in time and the model that promised, or the present one, accepts the values. The
+    old model is only needed where the values are not just the promised ones.
 
     It ends with 0 if the promise is due, with 1 if it is not, and with 2 if only the old model
     could tell, or anything is not what it should be, such as a promise that was redeemed before.
 
-    Examples: `trust-recourse ledger redeem 5b0c4d1e8f7a2936 --model model.safetensors --set nodes=2
-    --set age=58`, `trust-recourse ledger redeem 5b0c4d1e8f7a2936 --model model.safetensors
-    --data people.csv --row 17`
+    Examples: `trust-recourse ledger redeem 5b0c4d1e8f7a2936 --model model.safetensors
+    --as-promised`, `trust-recourse ledger redeem 5b0c4d1e8f7a2936 --model model.safetensors
+    --set nodes=2 --set age=58`, `trust-recourse ledger redeem 5b0c4d1e8f7a2936 --model
+    model.safetensors --data people.csv --row 17`
     """
     with book.opened() as opened:
         from trust_recourse import load
 
         old = None if promised_by is None else load(promised_by)
         made = opened.read(promise)
-        if x is None:
-            if now.data is None and not now.values:
-                raise InputError("say how the person is now: --set NAME=VALUE, or --data and --row")
-            person = now.values_by(made.schema, dict(made.option.x))
-        elif now.given:
-            raise InputError("--x gives all values; leave out --set, --data, --row and --id")
-        else:
-            person = _values(x)
+        person = _now(now, x, as_promised, made)
         found = opened.redeem(promise, person, load(model), promised_by=old, threshold=threshold)
     if as_json:
         page.say_json(found.to_dict())
@@ -387,6 +384,21 @@ def _show_check(found: Check, limit: int) -> None:
             named = ", ".join(each.promise.id for each in found.broken if each.reason == reason)
             console.print(f"{named}: {reason}.")
     console.print(f"{found!r}; the limit is {limit}.")
+
+
+def _now(now: question.Values, x: str | None, as_promised: bool, made: Promise) -> dict[str, Any]:
+    """How the person is now, said in one way."""
+    if as_promised and (now.given or x is not None):
+        raise InputError("--as-promised says all values; leave out --set, --data, --row, --id, --x")
+    if x is not None and now.given:
+        raise InputError("--x gives all values; leave out --set, --data, --row and --id")
+    if x is not None:
+        return _values(x)
+    if not (as_promised or now.data or now.values):
+        raise InputError(
+            "say how the person is now: --as-promised, --set NAME=VALUE, or --data and --row"
+        )
+    return now.values_by(made.schema, dict(made.option.x))
 
 
 def _table(words: int, *columns: str) -> Table:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 import typer
 import yaml
 
+from trust_recourse.cli.errors import Force, can_be_written
 from trust_recourse.cli.fit import learnt_from
 from trust_recourse.cli.ledger import Book
 from trust_recourse.cli.page import say
@@ -94,6 +95,7 @@ def letter(
             "A protected feature whose part in this decision you have reviewed. Repeatable.", "NAME"
         ),
     ] = None,
+    force: Force = False,
 ) -> None:
     """Write to a person what the model decided, why, and what would change its answer.
 
@@ -164,7 +166,7 @@ def letter(
         except LateLetterError as error:
             raise ValueError(f"{error.sentence}: --late") from None
 
-    written = _write(made, model, result, out)
+    written = _write(made, model, result, out, force)
     if book is not None:
         _record(book, promise, written, out)
     for name in () if book is not None else written.protected_reviewed:
@@ -254,6 +256,7 @@ def evidence(
         Path | None, option("Rows to judge the model on, as `report` does.", "FILE")
     ] = None,
     target: Annotated[str | None, option("The column of --data to predict.", "COLUMN")] = None,
+    force: Force = False,
 ) -> None:
     """Set down all that is known of an answer, for whoever answers for the model.
 
@@ -275,17 +278,20 @@ def evidence(
             raise ValueError(
                 "--proofs with --no-certificates: no proof is made then; leave one out"
             )
+        if proofs:
+            proofs.mkdir(parents=True, exist_ok=True)
+            for asked in answers.status:
+                can_be_written(proofs / f"proof-{asked.confidence}.json", force=force)
         written = write(
             answers, organisation=organisation, verify=verify, certificates=certificates,
             pictures=pictures, report=_judged(answers, model, data, target),
         )  # fmt: skip
         if proofs:
-            proofs.mkdir(parents=True, exist_ok=True)
             for asked, proof in written.certificates.items():
                 proof.save(proofs / f"proof-{asked.confidence}.json")
         return written
 
-    written = _write(made, model, result, out)
+    written = _write(made, model, result, out, force)
     if any(verdict.startswith(REFUSED) for verdict in written.verdicts.values()):
         say("A proof was refused: see the certificates in it.", err=True)
         raise typer.Exit(1)
@@ -315,12 +321,14 @@ def _write(
     model: Path,
     result: Path,
     out: Path,
+    force: bool,
 ) -> Paper:
     """Read the answers, make the document and write it."""
     from trust_recourse import Recourse, load
 
     if out.suffix.lower() not in ENDINGS:  # before any work
         raise ValueError(f"{out}: expected a name that ends in {', '.join(ENDINGS)}")
+    can_be_written(out, model, result, force=force)
     written = make(Recourse.read(result, load(model)))
     written.save(out)
     say(f"Written: {out}")

@@ -58,6 +58,16 @@ def say(text: str, *, err: bool = False) -> None:
     typer.echo(harmless(text), err=err)
 
 
+def at_terminal() -> bool:
+    """Whether somebody is there who can be asked."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def confirmed(question: str) -> bool:
+    """Ask whoever sits at the terminal; without a word it is a no."""
+    return typer.confirm(harmless(question), err=True)
+
+
 def words(text: str, style: str = "") -> Text:
     """Words of others for a table, where markup may be read: as they are, but harmless."""
     return Text(harmless(text), style)
@@ -165,9 +175,15 @@ def _texts(console: Console, texts: pd.DataFrame) -> None:
 
 
 def doubts(console: Console, suspicions: Iterable[Suspicion]) -> None:
-    """Print what looks wrong in the table."""
+    """Print what looks wrong in the table, and what only a person can say."""
+    asked: dict[str, list[str]] = {}
     for each in suspicions:
-        console.print(f"Suspicion: {each.sentence}")
+        if each.kind in ("protected", "past"):
+            asked.setdefault(each.advice, []).append(f"{each.column}: {each.seen}")
+        else:
+            console.print(f"Suspicion: {each.sentence}")
+    for advice, columns in asked.items():
+        console.print(f"Question: {'; '.join(columns)}. {advice}.")
 
 
 def timed(action: Callable[[], Answer]) -> tuple[Answer, float]:

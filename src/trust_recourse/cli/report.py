@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from trust_recourse.cli import page
-from trust_recourse.cli.errors import can_be_written
+from trust_recourse.cli.errors import Force, can_be_written
 from trust_recourse.cli.fit import Seed, learnt_from
-from trust_recourse.cli.question import Json, Wanted, command, target_class
+from trust_recourse.cli.question import Json, Threshold, Wanted, command, target_class
 from trust_recourse.cli.root import option
 from trust_recourse.cli.schema import Data, Ids, Target
 from trust_recourse.tables import read
@@ -31,10 +31,12 @@ def report(
         ),
     ] = None,
     wanted: Wanted = None,
+    threshold: Threshold = None,
     id: Ids = None,  # noqa: A002
     folds: Annotated[int, option("Parts that take turns to be held out.", min=2)] = 5,
     seed: Seed = 0,
     html: Annotated[Path | None, option("Write it as a page.", "FILE.html")] = None,
+    force: Force = False,
     json: Json = False,
 ) -> None:
     """Judge a model beside logistic regression and gradient boosting, on rows held out of learning.
@@ -59,9 +61,11 @@ def report(
     """
     from trust_recourse import PTMClassifier, Schema, load, model_report
     from trust_recourse.files import write_whole
+    from trust_recourse.question import Question
     from trust_recourse.recourse import own_threshold
 
-    can_be_written(html, data, schema, model)
+    can_be_written(html, data, schema, model, force=force)
+    Question(decision_threshold=threshold)  # refused before anything is learnt
     machine: Any = PTMClassifier(random_state=seed)
     known = None
     if model is not None:
@@ -75,7 +79,7 @@ def report(
     with page.waiting(f"Judging in {folds} parts, each by a model that learns without it"):
         found = model_report(
             quiet(machine), rows, labels, wanted=label, folds=folds, random_state=seed,
-            schema=known, decision_threshold=own_threshold(machine),
+            schema=known, decision_threshold=threshold or own_threshold(machine),
         )  # fmt: skip
     if html is not None:
         write_whole(html, page.as_html(f"Model report: {target}", found.html()))

@@ -2,27 +2,37 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from trust_recourse.cli import page
-from trust_recourse.cli.errors import InputError, can_be_written, is_new
+from trust_recourse.cli.errors import Force, InputError, can_be_written
 from trust_recourse.cli.question import command
 from trust_recourse.cli.root import option
 from trust_recourse.tables import Table, read
 
 if TYPE_CHECKING:
     import pandas as pd
+    from numpy.typing import NDArray
 
     from trust_recourse import Feature, Schema
+    from trust_recourse.report import Suspicion
+
+    Codes = dict[str, tuple[Any, ...]]
 
 MANY = 30  # values of a category
 FEW = 10  # rows in which values may all differ by chance
+PARTS = 10  # of a scale, about: a change that is worth pricing
+COSTS = (
+    "costs: what a change of so much costs by itself. A number is divided by its scale: the range "
+    "of the middle 90 % of its values, or, if half of them are 0, how far the others lie from 0."
+)
 
 Data = Annotated[Path, typer.Argument(metavar="DATA", help="A CSV or Parquet file.")]
 Target = Annotated[str, option("The column to predict, of two or more values.", "COLUMN")]
@@ -31,7 +41,6 @@ Ids = Annotated[
     list[str] | None,
     typer.Option("--id", metavar="COLUMN", help="A column that only names the rows. Repeatable."),
 ]
-Force = Annotated[bool, typer.Option("--force", help="Overwrite the file.")]
 
 
 @command()
@@ -46,14 +55,21 @@ def schema(
             "COLUMN=CODE",
         ),
     ] = None,
+    protect: Annotated[
+        list[str] | None,
+        option("A column that a law protects, such as sex: not learnt from. Repeatable.", "COLUMN"),
+    ] = None,
     id: Ids = None,  # noqa: A002
     force: Force = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
 ) -> None:
     """Guess what the columns of a table mean, and write that as YAML for you to edit.
 
-    A schema says of each column its kind, its bounds and its step, and what a person may change:
-    until you say otherwise, everything, in both directions. The file explains its own fields.
+    A schema says of each column its kind, its bounds and its step, and what a person may change.
+    Proposed to stay (mutable: false), each with its reason: who someone is, such as sex or age;
+    ids; what has happened, such as months late; what leaks the target. The rest may change, in both
+    directions. What a law protects, and which codes mean missing, is for you to say: in a terminal
+    you are asked, else by --protect and --missing. The file explains its own fields.
 
     A CSV is in UTF-8, its first line names the columns, and commas, semicolons, tabs or | separate
     them. Empty cells are missing values; among numbers so are NA, N/A, NaN, null, None and ?.
@@ -64,36 +80,67 @@ def schema(
 
         trust-recourse schema patients.csv --target survived
 
-        trust-recourse schema loans.csv --target repaid --id number --missing points=-9
+        trust-recourse schema loans.csv --target repaid --missing points=-9 --protect sex
     """
-    can_be_written(out, data)
-    is_new(out, force)
+    can_be_written(out, data, force=force)
     table = read(data)
-    counts = Counter(table.labels(target).tolist())
+    labels = table.labels(target)
     rows, unused = features(table, target, id or [])
-    found = inferred(table, rows, missing or [])
-    found.to_yaml(out)
-    notes = {f.name: list(_notes(f, rows[f.name])) for f in found}
+    codes, protected = _codes_given(table, rows, missing or []), _known(table, rows, protect or [])
+    found, doubts = guessed(rows, labels, codes, protected)
+    if page.at_terminal() and not json and _ask(doubts, codes, protected):
+        found, doubts = guessed(rows, labels, codes, protected)
+    notes = {f.name: list(_notes(f, rows[f.name], _of(f, doubts))) for f in found}
+    found.to_yaml(out, {f.name: list(_comments(notes[f.name], _of(f, doubts))) for f in found})
+    counts = Counter(labels.tolist())
     if json:
         told = {"file": str(out), "target": target, "rows": len(table), "left_out": unused}
-        classes = [{"label": label, "rows": n} for label, n in counts.items()]
-        page.say_json(told | {"classes": classes, "notes": notes} | found.to_dict())
+        told["classes"] = [{"label": label, "rows": n} for label, n in counts.items()]
+        told["suspicions"] = [each.to_dict() | {"stays": each.stays} for each in doubts]
+        page.say_json(told | {"notes": notes} | found.to_dict())
         return
     shares = ", ".join(f"{label} ({n} rows)" for label, n in sorted(counts.items()))
     console = page.console()
     console.print(f"{data}: {len(table)} rows. Target {target}: {shares}.\n")
     console.print(_listed(found, notes))
+    console.print(f"\n{COSTS}")
     if unused:
         console.print(f"\n{left_out(unused)}")
+    if asked := [each.column for each in doubts if each.kind == "protected"]:
+        console.print(
+            f"\nDoes a law protect {', '.join(asked)} where this model decides? Then it should not "
+            "learn from it, and reports and audits should know: protected: true in the file, or "
+            f"{shlex.join(part for name in asked for part in ('--protect', name))}"
+        )
     console.print(
-        f"\n{out}: written. Edit it: what may not change (mutable: false), what may only rise or "
-        "fall (direction: increase), units and labels. Then:"
+        f"\n{out}: written. Edit it: what else may not change (mutable: false), what may only rise "
+        "or fall (direction: increase), units and labels. Then:"
     )
     following = ["trust-recourse", "fit", str(data), "--target", target, "--schema", str(out)]
     console.print(shlex.join(following), soft_wrap=True)
     console.print("Or, if a model runs already, out of its own file:")
     known = ["trust-recourse", "import", "MODEL", "--schema", str(out), "--data", str(data)]
     console.print(shlex.join([*known, "--out", "model.safetensors"]), soft_wrap=True)
+
+
+def _ask(doubts: Sequence[Suspicion], codes: Codes, protected: list[str]) -> bool:
+    """Ask at the terminal what only a person knows; codes and names get what is said."""
+    said = False
+    for each in doubts:
+        if each.kind == "protected":
+            question = f"{each.column}: {each.seen}. Does a law protect it here?"
+        elif each.kind == "sentinel":
+            question = f"{each.column}: {each.seen}. Does that mean missing?"
+        else:
+            continue
+        if not page.confirmed(question):
+            continue
+        said = True
+        if each.kind == "protected":
+            protected.append(each.column)
+        else:
+            codes[each.column] = (*codes.get(each.column, ()), *each.codes)
+    return said
 
 
 def features(table: Table, target: str, ids: list[str]) -> tuple[pd.DataFrame, list[str]]:
@@ -127,22 +174,55 @@ def left_out(unused: list[str]) -> str:
     )
 
 
-def inferred(table: Table, rows: pd.DataFrame, missing: list[str]) -> Schema:
-    """The schema of rows; blanks are missing where there are any, and these codes as given."""
-    from trust_recourse import Schema
+def guessed(
+    rows: pd.DataFrame, labels: NDArray[Any], codes: Codes, protected: Sequence[str]
+) -> tuple[Schema, tuple[Suspicion, ...]]:
+    """The schema of rows, in which stays what nobody can change, and what looks odd in them.
 
-    codes: dict[str, tuple[Any, ...]] = {
-        name: (float("nan"),) for name in rows.columns if rows[name].isna().any()
-    }
+    Blanks are missing where there are any, and these codes. Others that may be codes are values
+    still, but nobody is led to them: bounds and scales are those of the rest.
+    """
+    from trust_recourse import Schema
+    from trust_recourse.report import check_table
+
+    blank = {str(name): (float("nan"),) for name in rows if rows[name].isna().any()}
+    missing = {n: (*blank.get(n, ()), *codes.get(n, ())) for n in {**blank, **codes}}
+    found = Schema.infer(rows, missing=missing, scale="robust")
+    for name in protected:
+        found = found.update(name, protected=True)
+    doubts = check_table(rows, labels, found)
+    for each in doubts:
+        if each.codes:
+            own = (*missing.get(each.column, ()), *each.codes)
+            rest = Schema.infer(rows[[each.column]], missing={each.column: own}, scale="robust")[0]
+            ends = {"lower": rest.lower, "upper": rest.upper, "scale": rest.scale}
+            found = found.update(each.column, **ends)
+    return found.lock(*(each.column for each in doubts if each.stays)), doubts
+
+
+def _codes_given(table: Table, rows: pd.DataFrame, missing: list[str]) -> Codes:
+    """The codes that mean missing, by column, as given on the line."""
+    codes: Codes = {}
     for given in missing:
         name, equals, text = given.partition("=")
         if not equals:
             raise InputError(f"--missing {given!r}: expected COLUMN=CODE, such as score=-9")
-        if name not in rows.columns:
-            table.column(name)
-            raise InputError(f"--missing {given!r}: {name} is the target or an id, not a feature")
+        _feature(table, rows, name, f"--missing {given!r}")
         codes[name] = (*codes.get(name, ()), *_codes(rows[name], text))
-    return Schema.infer(rows, missing=codes)
+    return codes
+
+
+def _known(table: Table, rows: pd.DataFrame, protect: list[str]) -> list[str]:
+    for name in protect:
+        _feature(table, rows, name, f"--protect {name}")
+    return protect
+
+
+def _feature(table: Table, rows: pd.DataFrame, name: str, given: str) -> None:
+    """Refuse a column that is none, or no feature."""
+    if name not in rows.columns:
+        table.column(name)
+        raise InputError(f"{given}: {name} is the target, an id or left out, not a feature")
 
 
 def _codes(column: pd.Series[Any], text: str) -> tuple[Any, ...]:
@@ -163,17 +243,38 @@ def _codes(column: pd.Series[Any], text: str) -> tuple[Any, ...]:
 # ---------------------------------------------------------------- for people
 
 
+def _of(feature: Feature, doubts: Sequence[Suspicion]) -> list[Suspicion]:
+    return [each for each in doubts if each.column == feature.name]
+
+
 def _listed(found: Schema, notes: dict[str, list[str]]) -> Any:
-    table = page.table("column", "kind", "values", "step", "look at", text=3)
-    for at in (0, 2, 4):
+    table = page.table("column", "kind", "values", "step", "costs", "look at", text=3)
+    for at in (0, 2, 5):
         table.columns[at].no_wrap, table.columns[at].overflow = False, "fold"
-    table.columns[4].justify = "left"
+    table.columns[5].justify = "left"
     for feature in found:
         step = "" if feature.step is None else f"{feature.step:g}"
         table.add_row(
-            feature.name, feature.kind, _values(feature), step, "; ".join(notes[feature.name])
-        )
+            feature.name, feature.kind, _values(feature), step, _price(feature),
+            "; ".join(notes[feature.name]),
+        )  # fmt: skip
     return table
+
+
+def _price(feature: Feature) -> str:
+    """What a change of a round amount costs, about a tenth of the scale; of words, any change."""
+    from trust_recourse.cost import Cost
+
+    if not feature.movable:
+        return ""
+    if feature.kind in ("category", "boolean"):
+        return f"any: {Cost.named('l1').change(feature, 0.0, 1.0):.2g}"
+    if feature.kind == "ordinal":
+        return f"a level: {Cost.named('l1').change(feature, 0.0, 1.0):.2g}"
+    part = feature.scale / PARTS
+    ten = 10.0 ** math.floor(math.log10(part))
+    much = max(feature.step or 0.0, ten, *(n * ten for n in (2, 5) if n * ten <= part))
+    return f"{much:g}: {Cost.named('l1').change(feature, 0.0, much):.2g}"
 
 
 def _values(feature: Feature) -> str:
@@ -184,30 +285,44 @@ def _values(feature: Feature) -> str:
     return ", ".join(shown[:5]) + (f", … ({len(shown)})" if len(shown) > 5 else "")
 
 
-def _notes(feature: Feature, column: pd.Series[Any]) -> Iterator[str]:
+def _notes(feature: Feature, column: pd.Series[Any], doubts: Sequence[Suspicion]) -> Iterator[str]:
     """What a person should look at before believing the guess."""
-    from trust_recourse.schema.sentinels import sentinels
     from trust_recourse.wording import written
 
+    kinds = {each.kind: each for each in doubts}
+    if feature.protected:
+        yield "protected: not learnt from, never moved"
+    if stays := [each.seen for each in doubts if each.stays]:
+        yield f"stays: {'; '.join(stays)}"
     if gone := int((column.isna() | column.isin(feature.missing)).sum()):
         yield f"{gone} missing"
     known = column[~column.isin(feature.missing)].dropna()
     values = known.unique().tolist()
     if len(values) == 1:
         yield "always the same: it can tell nothing"
+    elif "id" in kinds:
+        yield f"to leave it out: {shlex.join(['--id', feature.name])}"
     elif feature.kind in ("integer", "category") and names_rows(known):
         yield "another in each row: does it only name it? then --id"
     elif feature.kind == "category" and len(values) > MANY:
         yield f"{len(values)} values: can they be grouped?"
     elif feature.kind == "integer" and set(values) == {0, 1}:
         yield "only 0 and 1: a boolean?"
-    numeric = feature.kind in ("number", "integer")
-    if numeric and (codes := sentinels(known.to_numpy(dtype=float))):
-        each = ",".join(map(written, codes))
+    if "sentinel" in kinds:
+        each = ",".join(map(written, kinds["sentinel"].codes))
         code = shlex.join(["--missing", f"{feature.name}={each}"])
         yield f"{each}: missing? then {code}"
     if feature.kind == "category":
         yield from _nearly_numbers(known)
+
+
+def _comments(notes: Sequence[str], doubts: Sequence[Suspicion]) -> Iterator[str]:
+    """The notes for whoever edits the file, with what to write there."""
+    for each in doubts:
+        advice = "If it can be changed, take mutable out" if each.kind == "past" else each.advice
+        yield f"{'stays: ' if each.stays else ''}{each.seen}. {advice}."
+    told = ("stays: ", "to leave it out", "always the same") if doubts else ()
+    yield from (note for note in notes if not note.startswith(told) and "--missing" not in note)
 
 
 def _nearly_numbers(known: pd.Series[Any]) -> Iterator[str]:

@@ -187,6 +187,8 @@ def read(certificate: Path, model: Path) -> tuple[Certificate, Model]:
 
 def said(certificate: Certificate, verdict: Verdict, model: Model) -> Table:
     """The question and the answer of a certificate that was checked, in the verifier's names."""
+    from trust_recourse.question import formatted
+
     problem, answer = verdict.problem, certificate.answer
     features = problem.action_set.schema.features
     told = "none"
@@ -197,7 +199,8 @@ def said(certificate: Certificate, verdict: Verdict, model: Model) -> Table:
             for feature, a, b in codes
             if a != b and not (math.isnan(a) and math.isnan(b))
         ]
-        numbers = f"cost {answer.cost:.4g}, confidence {answer.confidence:.4f}"
+        shown = formatted(answer.confidence, problem.target.threshold, problem.target)
+        numbers = f"cost {answer.cost:.4g}, confidence {shown}"
         told = f"{'; '.join(changes) or 'no change'} ({numbers})"
     parts = sum(verdict.leaves.values())
     boxes = f"{parts} box{'es' if parts > 1 else ''} ruled out: {verdict.ruled_out}"

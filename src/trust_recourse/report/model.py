@@ -24,6 +24,7 @@ from sklearn.metrics import accuracy_score, brier_score_loss, log_loss, roc_auc_
 from sklearn.model_selection import StratifiedKFold, train_test_split
 from threadpoolctl import threadpool_limits
 
+from trust_recourse.frames import as_pandas
 from trust_recourse.question import Question
 from trust_recourse.recourse import own_threshold
 from trust_recourse.report.baselines import baselines
@@ -307,6 +308,7 @@ class _Table:
         cls, model: Any, X: Any, y: Any, wanted: Any, schema: Schema | None,
         threshold: float | None, seed: int,
     ) -> _Table:  # fmt: skip
+        X = as_pandas(X)
         rows = X if isinstance(X, pd.DataFrame) else np.asarray(X, dtype=np.float64)
         classes, target = _classes(y, len(rows))
         labels = classes.tolist()

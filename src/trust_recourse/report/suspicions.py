@@ -1,4 +1,4 @@
-"""What looks wrong in a table before any model is believed: leaks, codes, ids, directions."""
+"""What to look at in a table before any model is believed: who people are, leaks, codes, ids."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from sklearn.tree import DecisionTreeClassifier
 
 from trust_recourse.report.baselines import NUMBERS, regression
 from trust_recourse.schema import Feature, Schema
+from trust_recourse.schema.meaning import attribute, names_rows, past
 from trust_recourse.schema.scalars import plain
 from trust_recourse.schema.sentinels import sentinels
 from trust_recourse.wording import written
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
-Kind = Literal["leak", "sentinel", "id", "constant", "direction"]
+Kind = Literal["protected", "past", "leak", "sentinel", "id", "constant", "direction"]
 
 LEAK = 0.99  # AUC of a column alone
 FEWEST = 10  # rows of the smaller class, for a column to be judged by
@@ -30,6 +31,7 @@ FEW = 20  # rows whose values may all differ by chance
 OTHERS = (0.01, 100)  # the share, and the rows, of a column that is not nearly constant
 CONTRARY, CLEAR = 0.05, 3.29  # how far an AUC is on the wrong side of ½, also in its deviations
 ORDERED = (*NUMBERS, "ordinal", "boolean")
+STAYS = ("protected", "past", "leak", "id")  # kinds of what nobody should be told to change
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,11 @@ class Suspicion:
     seen: str
     advice: str
     codes: tuple[float, ...] = ()  # of kind "sentinel": the values that may mean missing
+
+    @property
+    def stays(self) -> bool:
+        """Whether nobody should be told to change such a column."""
+        return self.kind in STAYS
 
     @property
     def sentence(self) -> str:
@@ -60,11 +67,13 @@ def check_table(
 ) -> tuple[Suspicion, ...]:
     """Look for what often makes a model worthless, column by column.
 
-    A leak: one column that alone tells the class with an AUC of 0.99 or more, on rows held out. A
-    sentinel: a number far from all others, again and again, or the usual codes below 0. An id:
-    another number in each row, in its order, or all numbers of a range. A column that is nearly
-    constant. A direction: the schema lets a feature only rise (or fall), and in the data that
-    lowers the share of `wanted`, the greater label if None, alone and beside all other columns.
+    What is protected: who a person is (sex, age, origin, …), by name and values, where the schema
+    does not say so. What is past, by its name, where the schema lets it change. A leak: one column
+    that alone tells the class with an AUC of 0.99 or more, on rows held out. A sentinel: a number
+    far from all others, again and again, or the usual codes below 0. An id: another number in each
+    row, in its order, or all numbers of a range, or called so. A column that is nearly constant. A
+    direction: the schema lets a feature only rise (or fall), and in the data that lowers the share
+    of `wanted`, the greater label if None, alone and beside all other columns.
 
     >>> import pandas as pd
     >>> X = pd.DataFrame({"income": [*range(10, 58), 999, 999, 999]})
@@ -91,6 +100,7 @@ def suspicions(codes: Floats, came: Ints, schema: Schema, label: Any) -> Iterato
         if constant := _constant(feature, column):
             yield constant
             continue
+        yield from _person(feature)
         if enough:
             yield from _leak(feature, column, came, label)
         yield from _id(feature, column)
@@ -112,6 +122,20 @@ def _constant(feature: Feature, column: Floats) -> Suspicion | None:
     seen = f"{value} in {'all' if not others else f'all but {others} of'} {len(column)} rows"
     advice = "It can tell nothing" if not others else "It can tell little"
     return Suspicion(feature.name, "constant", seen, f"{advice}: leave it out")
+
+
+def _person(feature: Feature) -> Iterator[Suspicion]:
+    """Who someone is, or what they did: nothing that they can change."""
+    if not feature.protected and (seen := attribute(feature)):
+        yield Suspicion(
+            feature.name, "protected", seen,
+            "If a law protects it here, say so in the schema: protected: true",
+        )  # fmt: skip
+    elif feature.movable and not feature.derived and (seen := past(feature)):
+        yield Suspicion(
+            feature.name, "past", seen, "If nobody can change it, say so in the schema: "
+            "mutable: false",
+        )  # fmt: skip
 
 
 def _leak(feature: Feature, column: Floats, came: Ints, label: Any) -> Iterator[Suspicion]:
@@ -154,11 +178,15 @@ def _id(feature: Feature, column: Floats) -> Iterator[Suspicion]:
     if rows <= FEW:
         return
     advice = "If it only names the rows, leave it out"
-    if feature.kind == "category" and values > rows / 2:
-        yield Suspicion(feature.name, "id", f"{values} values in {rows} rows", advice)
+    whole = feature.kind in NUMBERS and (known % 1 == 0).all()
+    called = whole and names_rows(feature.name)
+    if (feature.kind == "category" or called) and values > rows / 2:
+        seen = f"{values} values in {rows} rows{', and the name of an id' if called else ''}"
+        yield Suspicion(feature.name, "id", seen, advice)
+        return
     if feature.kind not in NUMBERS or values < rows:
         return
-    steps, whole = np.diff(known), (known % 1 == 0).all()
+    steps = np.diff(known)
     follows = (steps > 0).all() or (steps < 0).all()
     if follows and (whole or np.allclose(steps, steps[0], rtol=1e-6, atol=0)):
         way = "rises" if steps[0] > 0 else "falls"

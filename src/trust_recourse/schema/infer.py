@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from pandas.api.types import infer_dtype, is_float_dtype
 
+from trust_recourse.frames import as_pandas
 from trust_recourse.schema.errors import SchemaError, refuse_repeated
 from trust_recourse.schema.feature import Feature, Kind
 from trust_recourse.schema.scalars import Floats, is_number, plain
@@ -30,8 +30,9 @@ USUAL = 0.99  # of the values that a column has: what fewer ask for is astray
 STRAY = 3  # places more than is usual
 
 
-def as_table(X: pd.DataFrame | NDArray[Any]) -> pd.DataFrame:
+def as_table(X: Any) -> pd.DataFrame:
     """Data with a name for each column, or an error that says what is wrong with it."""
+    X = as_pandas(X)
     if isinstance(X, np.ndarray) and X.ndim == 2:
         X = pd.DataFrame(X, columns=[f"x{at}" for at in range(X.shape[1])])
     if not isinstance(X, pd.DataFrame):

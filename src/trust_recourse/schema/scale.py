@@ -11,7 +11,7 @@ from trust_recourse.schema.scalars import Floats
 from trust_recourse.schema.steps import plus
 from trust_recourse.wording import near
 
-Scale = Literal["range", "mad", "quantile"]
+Scale = Literal["range", "mad", "quantile", "robust"]
 
 QUANTILES = (0.05, 0.95)
 
@@ -31,10 +31,15 @@ def spread(name: str, numbers: Floats, scale: Scale) -> float:
     "range" is the greatest less the least. "mad" is the median distance from the median; where
     more than half of the values are alike it would be 0, and the mean distance from the median
     stands in. "quantile" is the 95 % quantile less the 5 % quantile, or the range where those two
-    are the same.
+    are the same. "robust" is that too, of quantiles which are values themselves, so that one value
+    far away has no say even among few; where half of the values or more are 0, it is that of the
+    others, counted from 0 on.
 
     >>> spread("x", np.array([1.0, 2.0, 3.0, 4.0, 100.0]), "mad")
     1.0
+    >>> paid = np.array([0.0] * 96 + [300, 400, 500, 1_700_000])
+    >>> [round(spread("x", paid, scale)) for scale in ("range", "quantile", "robust")]
+    [1700000, 1700000, 500]
     """
     if not numbers.size:
         raise SchemaError(f"column {name!r}: every value is missing; give rows where some are not")
@@ -50,4 +55,12 @@ def spread(name: str, numbers: Floats, scale: Scale) -> float:
     elif scale == "quantile":
         below, above = np.quantile(numbers, QUANTILES)
         found = float(above - below)
+    elif scale == "robust":
+        others = numbers[numbers != 0.0]
+        sparse = 0 < 2 * len(others) <= len(numbers)
+        values = others if sparse else numbers
+        below = np.quantile(values, QUANTILES[0], method="higher")
+        above = np.quantile(values, QUANTILES[1], method="lower")
+        ends = [float(below), float(above), *([0.0] * sparse)]
+        found = plus(max(ends), -min(ends))
     return found or plus(high, -low) or 1.0

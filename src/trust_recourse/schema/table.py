@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from pandas.api.types import is_numeric_dtype
 
 from trust_recourse.files import FileError, read_whole, write_whole
+from trust_recourse.frames import Table, as_pandas
 from trust_recourse.schema.actions import FeatureActions
 from trust_recourse.schema.derived import Follows, before_rounding, completed, rounded
 from trust_recourse.schema.errors import SchemaError, refuse_repeated
@@ -40,7 +41,7 @@ ANYTHING = "any to any"
 MOST_COMBINED = 20_000  # values of the inputs of a derived column
 
 Codes: TypeAlias = Value | Sequence[Value | None]
-Rows: TypeAlias = "pd.DataFrame | pd.Series[Any] | Mapping[str, Any] | NDArray[Any]"
+Rows: TypeAlias = "Table | pd.Series[Any] | Mapping[str, Any]"
 
 
 @dataclass(frozen=True)
@@ -162,9 +163,9 @@ class ActionSet:
         return tuple(self._broken(codes))
 
     def _broken(self, codes: Rows | Sequence[float]) -> Iterator[str]:
-        row: Any = codes
-        if isinstance(codes, (pd.DataFrame, pd.Series, Mapping)):
-            row = self.schema.encode(codes)[0]
+        row: Any = as_pandas(codes)
+        if isinstance(row, (pd.DataFrame, pd.Series, Mapping)):
+            row = self.schema.encode(row)[0]
         before, after = [actions.own for actions in self.actions], [float(code) for code in row]
         if len(after) != len(before):
             raise SchemaError(f"given {len(after)} codes, expected {len(before)}")
@@ -412,11 +413,13 @@ class Schema:
     @classmethod
     def infer(
         cls,
-        X: pd.DataFrame | NDArray[Any],
+        X: Table,
         missing: Codes | Mapping[str, Codes] | None = None,
         scale: Scale = "range",
     ) -> Schema:
         """Make a first schema of data: kinds by dtype, observed bounds and scales, decimal steps.
+
+        `X` is a DataFrame of pandas, polars or the like, or a 2-D array.
 
         `missing` gives the codes that mean missing: for all columns, or by name. A number given
         for all holds in every number column; any other code only where it occurs, since
@@ -441,13 +444,15 @@ class Schema:
         schema = cls(tuple(inferred(table[n], codes[n], everywhere) for n in table.columns))
         return schema if scale == "range" else schema.rescale(table, scale)
 
-    def rescale(self, X: pd.DataFrame | NDArray[Any], scale: Scale) -> Schema:
+    def rescale(self, X: Table, scale: Scale) -> Schema:
         """Take the scales of numbers and integers anew from data; bounds and other kinds stay.
 
         "range" is the greatest value less the least. "mad" is the median distance from the median,
         or the mean distance where that is 0 (more than half of the values alike). "quantile" is the
-        95 % quantile less the 5 % quantile, or the range where that is 0. A column that is constant
-        has scale 1; missing values do not count.
+        95 % quantile less the 5 % quantile, or the range where that is 0. "robust" is so too, of
+        quantiles that are values themselves; where half of the values or more are 0, it is that of
+        the others, counted from 0. A column that is constant has scale 1; missing values do not
+        count.
 
         >>> Schema.infer(np.array([[1], [2], [3], [4], [100]])).rescale(
         ...     np.array([[1], [2], [3], [4], [100]]), "mad")["x0"].scale
@@ -508,8 +513,8 @@ class Schema:
     def encode(self, X: Rows) -> Floats:
         """Read rows in people's own values into an (n, d) array of codes.
 
-        Takes a DataFrame (its columns in any order), a 2-D array in the schema's order, or one
-        person as a Series, a dict or a 1-D array.
+        Takes a DataFrame of pandas, polars or the like (its columns in any order), a 2-D array in
+        the schema's order, or one person as a Series, a dict or a 1-D array.
         """
         columns, rows = self._columns(X)
         each = zip(self.features, columns, strict=True)
@@ -652,6 +657,7 @@ class Schema:
 
     def _columns(self, X: Rows) -> tuple[list[NDArray[Any]], Labels | None]:
         """Take the schema's columns out of rows, and the rows' labels where they have some."""
+        X = as_pandas(X)
         if isinstance(X, np.ndarray):
             return list(self._shaped(X).T), range(len(np.atleast_2d(X)))
         if isinstance(X, pd.DataFrame):
@@ -696,13 +702,17 @@ class Schema:
         except SchemaError as error:
             raise SchemaError(f"{source}: {error}") from None
 
-    def to_yaml(self, path: str | Path | None = None) -> str:
+    def to_yaml(
+        self, path: str | Path | None = None, notes: Mapping[str, Sequence[str]] | None = None
+    ) -> str:
         """Write YAML headed by a comment on the fields; a file is written whole or not at all.
+
+        `notes` are lines of comment above features, by name.
 
         >>> Schema((Feature("age", "integer", lower=18),)).to_yaml().splitlines()[-4:]
         ['features:', '- name: age', '  kind: integer', '  lower: 18']
         """
-        text = to_yaml(self.to_dict())
+        text = to_yaml(self.to_dict(), notes or {})
         if path is not None:
             write_whole(path, text)
         return text

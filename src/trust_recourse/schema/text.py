@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -112,20 +112,31 @@ _Dumper.add_representer(
 )
 
 
-def to_yaml(given: dict[str, Any]) -> str:
-    """Write YAML, headed by a comment on the fields of a feature."""
+def to_yaml(given: dict[str, Any], notes: Mapping[str, Sequence[str]]) -> str:
+    """Write YAML, headed by a comment on the fields of a feature; notes stand above theirs."""
     guide = (inspect.getdoc(Feature) or "").partition("The fields::\n\n")[2]
     lines = ["What each column means and where a person may move it. Fields of a feature:"]
     lines += ["", *guide.splitlines(), ""]
     forms = [repr(form) for kind in Relation.__subclasses__() for form in kind.forms]
     lines += [f"Relations: {', '.join(forms)}."]
-    header = "".join(f"# {line}".rstrip() + "\n" for line in lines)
-    text = header + yaml.dump(
-        given, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=10**6
-    )
+    text = _comment(lines) + "features:\n"
+    for feature in given["features"]:
+        text += _comment(notes.get(feature["name"], ())) + _dumped([feature])
+    text += _dumped({"relations": given["relations"]}) if "relations" in given else ""
     if (size := len(text.encode())) > MOST_BYTES:
         raise SchemaError(f"a schema of {size:,} bytes as YAML; expected at most {MOST_BYTES:,}")
     return text
+
+
+def _dumped(given: Any) -> str:
+    text: str = yaml.dump(given, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=10**6)
+    return text
+
+
+def _comment(lines: Iterable[str]) -> str:
+    """Lines of comment; others' words may be in them, and what YAML does not allow is a blank."""
+    shown = ("".join(c if c.isprintable() else " " for c in line) for line in lines)
+    return "".join(f"# {line}".rstrip() + "\n" for line in shown)
 
 
 def from_yaml(text: str) -> Any:

@@ -19,6 +19,7 @@ from joblib.externals.loky.process_executor import BrokenProcessPool
 
 from trust_recourse.cells import Floats
 from trust_recourse.files import FileError
+from trust_recourse.frames import as_pandas
 from trust_recourse.schema import Schema
 from trust_recourse.sums import store
 from trust_recourse.sums.additive import Additive
@@ -78,6 +79,7 @@ def adopt(
     >>> read.grid.edges[0].tolist()  # it splits at 1.5, and in float32 this is no more
     [1.5000000596046448]
     """
+    X = as_pandas(X)
     if isinstance(X, pd.DataFrame) and schema.derived:
         schema.check_rows(X[list(schema.names)])
     if isinstance(model, (str, os.PathLike)):

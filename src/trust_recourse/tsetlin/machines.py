@@ -25,6 +25,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from trust_recourse import model_file
 from trust_recourse.bootstrap import bootstraps
 from trust_recourse.cells import Score
+from trust_recourse.frames import as_given, as_pandas
 from trust_recourse.lead_parts import LEAD, LeadParts
 from trust_recourse.parts import Parts
 from trust_recourse.progress import Progress
@@ -152,7 +153,10 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         return self._literals.allowed(self.use_protected)
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Learn from a table X, array or DataFrame, and its labels y, of two classes or more."""
+        """Learn from a table X, array or DataFrame, and its labels y, of two classes or more.
+
+        DataFrames are those of pandas, polars or the like.
+        """
         self._check_settings()
         codes, target = self._training_data(X, y, classes=None)
         self._rng = rng = _generator(self.random_state)
@@ -421,6 +425,7 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
                 f"calibration={self.calibration!r} needs at least 2 rows of each class to hold "
                 f"some out, given {folds}; set calibration=None"
             )
+        X = as_pandas(X)
         rows = X if isinstance(X, pd.DataFrame) else np.asarray(X)
         labels = np.asarray(y)
         split = StratifiedKFold(folds, shuffle=True, random_state=int(rng.integers(2**31)))
@@ -487,20 +492,21 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         codes = self._codes(X)
         return self.firing_at(self._literals.grid.cells(codes))
 
-    def vote_distribution(self, X: Any) -> pd.DataFrame:
+    def vote_distribution(self, X: Any) -> Any:
         """The exact law of the vote v: one row per row of X, one column per possible v.
 
         Each clause has one vote in it, whatever it weighs in a logistic link.
         """
         self._of_two("vote_distribution")
         half = len(self.inclusion_) // 2
-        return pd.DataFrame(
+        law = pd.DataFrame(
             vote_law(self.clause_proba(X)),
             index=X.index if isinstance(X, pd.DataFrame) else None,
             columns=pd.Index(np.arange(-half, half + 1), name="v"),
         )
+        return as_given(law, X)
 
-    def uncertainty(self, X: Any) -> pd.DataFrame:
+    def uncertainty(self, X: Any) -> Any:
         """Entropy of the raw confidence M(x) and its two parts, in nats, from the law of v.
 
         `epistemic` is what knowing the vote would tell about the class (their mutual information),
@@ -509,7 +515,7 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         """
         g, law = self.link_values_, vote_law(self.clause_proba(X))
         entropy, aleatoric = _entropy(np.clip(law @ g, 0.0, 1.0)), law @ _entropy(g)
-        return pd.DataFrame(
+        parts = pd.DataFrame(
             {
                 "entropy": entropy,
                 "epistemic": np.maximum(entropy - aleatoric, 0.0),
@@ -517,6 +523,7 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
             },
             index=X.index if isinstance(X, pd.DataFrame) else None,
         )
+        return as_given(parts, X)
 
     # ------------------------------------------------------------ what the exact engine asks
 
@@ -659,6 +666,7 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
 
     def _training_data(self, X: Any, y: Any, classes: Any) -> tuple[Floats, NDArray[np.int8]]:
         """Codes of X and y as 0 or 1; sets `schema_`, `classes_` and what scikit-learn asks for."""
+        X = as_pandas(X)
         if isinstance(X, pd.DataFrame):
             validate_data(self, X, y, skip_check_array=True)
             y = column_or_1d(y)
@@ -725,6 +733,7 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
 
     def _codes(self, X: Any) -> Floats:
         check_is_fitted(self)
+        X = as_pandas(X)
         if isinstance(X, pd.DataFrame):
             validate_data(self, X, reset=False, skip_check_array=True)
             given, fitted = list(X.columns), getattr(self, "_columns", None)

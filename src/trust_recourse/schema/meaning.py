@@ -1,0 +1,252 @@
+"""What a column is about, by its name and its values: who a person is, or what has happened.
+
+The attributes are those that laws on discrimination name: in credit the Equal Credit Opportunity
+Act (15 U.S.C. 1691(a)), in housing the Fair Housing Act (42 U.S.C. 3604), the Charter of
+Fundamental Rights of the European Union (Article 21), the Equality Act 2010 of the United Kingdom
+(section 4). Which of them holds for a decision is for a person to say.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from trust_recourse.schema.feature import Feature
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+class Attribute(NamedTuple):
+    """What a law protects, and the words by which columns are named for it."""
+
+    title: str
+    sure: frozenset[str]  # whatever stands beside them
+    bare: frozenset[str] = frozenset()  # if what stands beside them says nothing else
+    phrases: tuple[str, ...] = ()
+    names: frozenset[str] = frozenset()  # whole names, of known tables
+
+
+# beside a word they say nothing else: of whom, in which unit, how coded
+FILLER = _words(
+    "a above an appl applicant applicants application at band below bin borrower bracket bucket by "
+    "cat category cd class client cnt code coded count current cust customer day days demographic "
+    "driver employee encoded entry field flag grade group grp has head holder id in ind indicator "
+    "insured interval is less level main max member min month months more name no now num number "
+    "of old over own owner patient person personal range reported respondent self status std "
+    "student subject than the type under user val value var worker x year years yr yrs"
+)
+
+ATTRIBUTES = (
+    Attribute(
+        "sex",
+        _words("sex gender gndr geschlecht sexe sexo sesso genero kjonn"),
+        _words("male female man woman men women"),
+        ("gender identity",),
+    ),
+    Attribute(
+        "marital status",
+        _words("marital maritalstatus marriage marstat familienstand"),
+        _words("married unmarried divorced widowed spouse husband wife verheiratet mstatus"),
+        ("civil status", "family status", "etat civil", "estado civil", "stato civile", "mar stat"),
+    ),
+    Attribute(
+        "race or ethnic origin",
+        _words("ethnicity ethnic ethnie racial"),
+        _words("race rasse raza caste hispanic latino latina ethn"),
+        ("skin color", "skin colour"),
+        _words("rac1p rac2p rac3p hisp"),
+    ),
+    Attribute(
+        "nationality or origin",
+        _words(
+            "nationality nationalitat nationalitaet nationalite nacionalidad nazionalita "
+            "nacionalidade citizenship staatsangehorigkeit foreigner immigrant immigration "
+            "birthplace birthcountry refugee"
+        ),
+        _words("citizen foreign migrant nativity alien"),
+        (
+            "national origin", "native country", "country of birth", "birth country",
+            "place of birth", "birth place", "foreign worker", "foreign born", "native language",
+            "mother tongue", "migration background",
+        ),
+        _words("pobp cit"),
+    ),
+    Attribute(
+        "religion or belief", _words("religion religious konfession"), _words("faith denomination")
+    ),
+    Attribute(
+        "disability",
+        _words(
+            "disability disabilities handicap handicapped behinderung schwerbehinderung "
+            "discapacidad deficiencia"
+        ),
+        _words("disabled"),
+    ),
+    Attribute(
+        "pregnancy or maternity",
+        _words("pregnant pregnancy pregnancies maternity schwanger schwangerschaft embarazo"),
+    ),
+    Attribute(
+        "sexual orientation", _words("lgbt lgbtq transgender"), phrases=("sexual orientation",)
+    ),
+    Attribute(
+        "children or dependants",
+        _words("dependents dependants"),
+        _words("children kids kinder"),
+        ("familial status",),
+    ),
+    Attribute(
+        "political opinion",
+        frozenset(),
+        _words("political"),
+        ("political opinion", "political party", "party affiliation", "party membership"),
+    ),
+    Attribute(
+        "trade-union membership",
+        frozenset(),
+        phrases=("trade union", "union member", "union membership"),
+    ),
+    Attribute(
+        "public assistance",
+        frozenset(),
+        _words("welfare sozialhilfe"),
+        ("public assistance", "social assistance", "food stamps"),
+    ),
+    Attribute(
+        "age",
+        _words("dob yob birthday birthdate birthyear geburtsdatum geburtsjahr geburtstag"),
+        _words("age aged alter edad idade leeftijd alder birth"),
+        ("senior citizen", "date of birth", "year of birth", "birth date", "birth year"),
+        _words("agep"),
+    ),
+)  # fmt: skip
+
+# values that tell by themselves: words of two sets together, or two words of one
+MEN = _words("male man mr herr husband mannlich maennlich homme hombre masculino masculin uomo")
+WOMEN = _words("female woman mrs ms miss frau wife weiblich femme mujer femenino feminin donna")
+MARITAL = _words(
+    "married unmarried divorced widowed widow widower verheiratet geschieden ledig verwitwet "
+    "divorcee celibataire casado soltero divorciado viudo sposato celibe"
+)
+COLOURS = _words("white black caucasian")
+ORIGINS = _words("asian hispanic latino latina islander eskimo indian native african multiracial")
+BELIEFS = _words("christian catholic protestant muslim islam jewish hindu buddhist sikh atheist")
+LETTERS = frozenset("mf")  # if there are no others
+UNTOLD = _words("other unknown u x o n a na none not stated diverse d")
+
+PAST = re.compile(
+    r"\b(delinq\w*|delq|arrears?|overdue|bankrupt\w*|foreclos\w*|derog\w*|convict\w*|arrest(s|ed)?"
+    r"|late|dpd|missed|history|hist|historical|previous|prev|priors?|past|inq|inquir(y|ies)"
+    r"|enquir(y|ies)|earliest|since|collections|charge ?offs?|charged off|write ?offs?|pub rec"
+    r"|public records?|verzug|mahnung(en)?|ruckstand|atrasos?|impagos?)\b"
+)
+DEFAULTED = _words("default defaults defaulted")
+PAID_IN = re.compile(r"pay_?\d+", re.IGNORECASE)  # so many months late with the n-th payment
+MONTHS_LATE = (-2, 12)
+YEAR = _words("year yr jahr annee ano anno")
+YEARS = (1900, 2100)
+NAMING = _words("id ids uuid guid index idx key ref ssn iban rowid custid customerid userid")
+SEVERAL = 1000  # codes of an attribute at most; what has more is measured
+
+
+def words_of(name: str) -> list[str]:
+    """The words in a name, in small letters without accents or digits.
+
+    >>> words_of("CODE_GENDER"), words_of("NumberOfTime30DaysLate"), words_of("Âge (années)")
+    (['code', 'gender'], ['number', 'of', 'time', 'days', 'late'], ['age', 'annees'])
+    """
+    plain = unicodedata.normalize("NFKD", name)
+    plain = "".join(letter for letter in plain if not unicodedata.combining(letter))
+    apart = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", plain)
+    return re.findall(r"[^\W\d_]+", apart.lower())
+
+
+def attribute(feature: Feature) -> str | None:
+    """What a column tells of who a person is, in words, and how it is known; None if nothing does.
+
+    >>> attribute(Feature("CODE_GENDER", "integer", lower=0, upper=1))
+    "a person's sex, by its name"
+    >>> attribute(Feature("title", "category", values=("Mr", "Mrs")))
+    "a person's sex, by its values"
+    >>> attribute(Feature("age_of_car"))
+    """
+    named, held = [*_by_name(feature)], [*_by_values(feature)]
+    if not named and not held:
+        return None
+    titles = dict.fromkeys([*named, *held])
+    known = [word for word, by in (("name", named), ("values", held)) if by]
+    return f"a person's {' and '.join(titles)}, by its {' and '.join(known)}"
+
+
+def past(feature: Feature) -> str | None:
+    """What a column tells of what has happened, in words; None if its name does not say so.
+
+    >>> past(Feature("months late in April", "integer"))
+    'what has happened, by its name (late)'
+    >>> past(Feature("PAY_0", "integer", lower=-2, upper=8)), past(Feature("PAY_AMT1", "integer"))
+    ('what has happened, by its name (months late with a payment)', None)
+    """
+    words = words_of(feature.name)
+    if found := PAST.search(" ".join(words)):
+        return f"what has happened, by its name ({found[0]})"
+    if len({*words} & DEFAULTED) == 1 and {*words} <= DEFAULTED | FILLER:
+        return "what has happened, by its name (default)"
+    if PAID_IN.fullmatch(feature.name) and _within(feature, *MONTHS_LATE):
+        return "what has happened, by its name (months late with a payment)"
+    if YEAR & {*words} and (_within(feature, *YEARS) or (words == ["year"] and _whole(feature))):
+        return "the year in which something happened, by its name"
+    return None
+
+
+def _by_name(feature: Feature) -> Iterator[str]:
+    words = words_of(feature.name)
+    whole, line = re.sub(r"\W", "", feature.name.lower()), f" {' '.join(words)} "
+    for each in ATTRIBUTES:
+        ours = {*words} & (each.sure | each.bare)
+        alone = bool(ours) and {*words} <= ours | FILLER
+        said = any(f" {phrase} " in line for phrase in each.phrases)
+        if alone or said or whole in each.names or ({*words} & each.sure and _coded(feature)):
+            yield each.title
+
+
+def _by_values(feature: Feature) -> Iterator[str]:
+    values = [words_of(str(value)) for value in feature.values]
+    words = frozenset(word for each in values for word in each)
+    alone = frozenset(each[0] for each in values if len(each) == 1)
+    if (words & MEN and words & WOMEN) or (alone - UNTOLD == LETTERS and words <= alone):
+        yield "sex"
+    if len(words & MARITAL) > 1 or (words & MARITAL and "single" in words):
+        yield "marital status"
+    if words & COLOURS and words & ORIGINS:
+        yield "race or ethnic origin"
+    if len(words & BELIEFS) > 1:
+        yield "religion or belief"
+
+
+def _coded(feature: Feature) -> bool:
+    """Whether its values are words or a few whole numbers: nobody's sex is 0.482."""
+    low, high = feature.bounds
+    return not feature.numeric or (_whole(feature) and high - low <= SEVERAL)
+
+
+def _whole(feature: Feature) -> bool:
+    return feature.kind == "integer" or (feature.numeric and (feature.step or 0.0) >= 1.0)
+
+
+def _within(feature: Feature, least: float, most: float) -> bool:
+    low, high = feature.bounds
+    return _whole(feature) and least <= low <= high <= most
+
+
+def names_rows(name: str) -> bool:
+    """Whether a name says that a column only names the rows.
+
+    >>> names_rows("Customer_ID"), names_rows("loan number"), names_rows("number of loans")
+    (True, True, False)
+    """
+    words = words_of(name)
+    return bool({*words} & NAMING) or words[-1:] in (["no"], ["nr"], ["num"], ["number"])
