@@ -9,7 +9,7 @@ PIP := $(BIN)/pip --disable-pip-version-check -q install --no-compile -c constra
 
 SECONDS ?= 600
 
-.PHONY: demo test kernels types quick laws bench bench-advice bench-trees bench-additive bench-portfolio stress outside postgres chromium nginx peers reproduce reproduce-quick clean
+.PHONY: demo test kernels types quick laws bench bench-advice bench-trees bench-additive bench-portfolio stress outside postgres chromium nginx peers reproduce reproduce-quick clean docs
 
 demo: .venv/.cli,bayes
 	$(BIN)/trust-recourse demo
@@ -28,6 +28,12 @@ kernels: .venv/.dev
 
 types: .venv/.dev
 	$(BIN)/mypy
+
+# The site, from docs/, to be opened as files; then every page in a browser, where there is one.
+docs: .venv/.docs chromium
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build -q
+	PYTHONPATH=$(CURDIR) $(BIN)/python docs/look.py
+	@echo 'open build/site/index.html'
 
 # Under 90 s on two cores, once the kernels are compiled: no slow tests, and not the rooms of surfaces.
 SLOW := audit batch cli experiments laws ledger plot report web schema/test_schema_abuse.py \

@@ -1,0 +1,55 @@
+"""What the site adds to the pages in docs: the README as its home, and what lies beside docs.
+
+MkDocs calls these functions while it builds (`make docs`); mkdocs.yml says the rest.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from mkdocs.exceptions import PluginError
+from mkdocs.structure.files import File
+
+ROOT = Path(__file__).resolve().parent.parent
+HOME = "index.md"
+BESIDE = {"README.md": HOME}  # pages beside docs, and their names on the site
+RESULTS = ("results/*.md", "results/*.png", "benchmarks/results/*.png")
+ELSEWHERE = re.compile(  # what a browser would fetch by itself: links to follow are not among it
+    r"""<(?:link|script|img|iframe|source)\b[^>]*?\s(?:src|href)=["']?(?:https?:)?//[^\s>]*"""
+    r"""|url\(["']?(?:https?:)?//[^)]*|@import[^;]*//[^;]*"""
+)
+
+
+def on_files(files, config):
+    """Add what lies beside docs."""
+    for name, page in BESIDE.items():
+        files.append(File.generated(config, page, abs_src_path=str(ROOT / name)))
+    for path in sorted(path for pattern in RESULTS for path in ROOT.glob(pattern)):
+        name = path.relative_to(ROOT).as_posix()
+        files.append(File.generated(config, name, abs_src_path=str(path)))
+    return files
+
+
+def on_page_markdown(markdown, page, **_):
+    """Let links lead where the pages lie on the site."""
+    name = page.file.src_uri
+    if name.startswith("results/"):
+        return f"# Results: {Path(name).stem}\n\n{markdown}"
+    if name == HOME:
+        page.meta["hide"] = ["navigation"]
+    markdown = re.sub(r"\]\((?:docs|\.\.)/", "](", markdown)
+    return re.sub(r"\]\(README\.md\b", f"]({HOME}", markdown)
+
+
+def on_post_page(output, **_):
+    """Name the dialog of the search for those who hear the page."""
+    return output.replace('role="dialog"', 'role="dialog" aria-label="Search"')
+
+
+def on_post_build(config):
+    """Refuse a site that would load anything from elsewhere."""
+    site = Path(config.site_dir)
+    for path in (*sorted(site.rglob("*.html")), *sorted(site.rglob("*.css"))):
+        if found := ELSEWHERE.search(path.read_text(encoding="utf-8")):
+            raise PluginError(f"{path.name} would load from elsewhere: {found.group()}")
