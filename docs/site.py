@@ -13,7 +13,16 @@ from mkdocs.structure.files import File
 
 ROOT = Path(__file__).resolve().parent.parent
 HOME = "index.md"
-BESIDE = {"README.md": HOME}  # pages beside docs, and their names on the site
+BESIDE = {  # pages beside docs, and their names on the site
+    "README.md": HOME,
+    "CHANGELOG.md": "changelog.md",
+    "CODE_OF_CONDUCT.md": "conduct.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "MAINTAINERS.md": "maintainers.md",
+    "SECURITY.md": "security.md",
+    "LICENSE": "licence.txt",
+    "NOTICE": "notice.txt",
+}
 RESULTS = ("results/*.md", "results/*.png", "benchmarks/results/*.png")
 ELSEWHERE = re.compile(  # what a browser would fetch by itself: links to follow are not among it
     r"""<(?:link|script|img|iframe|source)\b[^>]*?\s(?:src|href)=["']?(?:https?:)?//[^\s>]*"""
@@ -39,7 +48,7 @@ def on_page_markdown(markdown, page, **_):
     if name == HOME:
         page.meta["hide"] = ["navigation"]
     markdown = re.sub(r"\]\((?:docs|\.\.)/", "](", markdown)
-    return re.sub(r"\]\(README\.md\b", f"]({HOME}", markdown)
+    return re.sub(r"(?<=\]\()[\w.]+", lambda name: BESIDE.get(name[0], name[0]), markdown)
 
 
 def on_post_page(output, **_):
