@@ -150,13 +150,10 @@ def _kept(now: bool) -> Finding:
 
 def _caches() -> Iterator[Path]:
     """Where numba may keep compiled code, in its own order."""
-    from numba.core import config
-    from numba.misc.appdirs import AppDirs
-
-    if config.CACHE_DIR:
-        yield Path(config.CACHE_DIR)
+    if named := os.environ.get("NUMBA_CACHE_DIR"):
+        yield Path(named)
     yield _package()
-    yield Path(AppDirs("numba", appauthor=False).user_cache_dir)
+    yield Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "numba"
 
 
 def _package() -> Path:
@@ -177,9 +174,7 @@ def _ask() -> None:
 
 
 def _writable() -> Iterator[Finding]:
-    from numba.core import config
-
-    kept = Path(config.CACHE_DIR) if config.CACHE_DIR else _package()
+    kept = next(_caches())
     yield _folder("this folder", Path.cwd(), State.fault)
     yield _folder("temporary files", Path(tempfile.gettempdir()), State.fault)
     yield _folder("compiled code", kept, State.note)
