@@ -29,9 +29,9 @@ kernels: .venv/.dev
 types: .venv/.dev
 	$(BIN)/mypy
 
-# The site, from docs/, to be opened as files; then every page in a browser, where there is one.
+# The site, from docs/, to be opened as files, its notebooks run; then every page in a browser, where there is one.
 docs: .venv/.docs chromium
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build -q
+	GALLERY=run NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build -q
 	PYTHONPATH=$(CURDIR) $(BIN)/python docs/look.py
 	@echo 'open build/site/index.html'
 

@@ -5,12 +5,18 @@ MkDocs calls these functions while it builds (`make docs`); mkdocs.yml says the 
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 from pathlib import Path
 
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # mkdocs loads this file alone
+from docs import gallery
+
+RUN = "GALLERY"  # set to run the notebooks, which takes minutes; else they are shown without output
 ROOT = Path(__file__).resolve().parent.parent
 HOME = "index.md"
 BESIDE = {  # pages beside docs, and their names on the site
@@ -40,15 +46,32 @@ def on_files(files, config):
     return files
 
 
-def on_page_markdown(markdown, page, **_):
-    """Let links lead where the pages lie on the site."""
+def on_page_markdown(markdown, page, config, files):
+    """Run a notebook; and let links lead where the pages lie on the site."""
     name = page.file.src_uri
+    if Path(name).parent.name == "gallery":
+        return _played(markdown, page, config, files)
     if name.startswith("results/"):
         return f"# Results: {Path(name).stem}\n\n{markdown}"
     if name == HOME:
         page.meta["hide"] = ["navigation"]
     markdown = re.sub(r"\]\((?:docs|\.\.)/", "](", markdown)
     return re.sub(r"(?<=\]\()[\w.]+", lambda name: BESIDE.get(name[0], name[0]), markdown)
+
+
+def _played(markdown, page, config, files):
+    name = Path(page.file.src_uri).stem
+    if name not in gallery.pages() or not os.environ.get(RUN):
+        return markdown
+    played = gallery.run(markdown)
+
+    def keep(file, content):
+        files.append(File.generated(config, f"gallery/{file}", content=content))
+        return file
+
+    shown = gallery.markdown(played, name, keep)
+    taken = keep(f"{name}.ipynb", gallery.notebook(played))
+    return f"{shown}\n[Take it along as a Jupyter notebook]({taken})\n"
 
 
 def on_post_page(output, **_):

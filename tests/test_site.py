@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from mkdocs.commands.build import build
 from mkdocs.config import load_config
 from mkdocs.exceptions import Abort, PluginError
 
-from docs import look, site
+from docs import gallery, look, site
 from tests.browsing import CHROMIUM, NO_BROWSER, chromium
 
 ROOT = Path(__file__).parent.parent
@@ -94,3 +95,55 @@ def test_the_comparison_cites_what_was_measured():
         asked, numbers = row.rsplit("|", 2)[0], re.findall(r"\d+ of 3\b|\d\.\d+|\d+(?= times)", row)
         measured = (DOCS / source).read_text(encoding="utf-8")
         assert [number for number in numbers if number not in measured] == [], asked
+
+
+# ---------------------------------------------------------------- notebooks
+
+NOTE = """# A note
+
+```python
+import pandas as pd
+
+print("first")
+pd.DataFrame({"a": [1]})
+```
+
+Between.
+
+```python
+from matplotlib.figure import Figure
+
+Figure()
+```
+
+```python
+1 + 1
+```
+"""
+
+
+def test_a_notebook_is_run_and_shown_with_its_output():
+    played = gallery.run(NOTE)
+    kept = {}
+    shown = gallery.markdown(played, "note", lambda name, png: kept.update({name: png}) or name)
+    assert [cell.code for cell in played] == [False, True, False, True, True]
+    assert "```text\nfirst\n```" in shown
+    assert "<th>a</th>" in shown
+    assert "```text\n2\n```" in shown
+    assert list(kept) == ["note-3.png"]
+    assert kept["note-3.png"].startswith(b"\x89PNG")
+    told = json.loads(gallery.notebook(played))
+    assert [cell["cell_type"] for cell in told["cells"]].count("code") == 3
+    assert "image/png" in told["cells"][3]["outputs"][0]["data"]
+    with pytest.raises(ZeroDivisionError):
+        gallery.run("```python\n1 / 0\n```\n")
+
+
+@pytest.mark.parametrize("name", gallery.pages())
+def test_a_notebook_is_python_and_leads_on(name):
+    every = gallery.cells(gallery.pages()[name].read_text(encoding="utf-8"))
+    assert sum(cell.code for cell in every) >= 3
+    for cell in every:
+        if cell.code:
+            compile(cell.text, name, "exec")
+    assert "Next: [" in every[-1].text
