@@ -82,8 +82,8 @@ def markdown(played, name, picture):
 
 
 def _flat(html):
-    """Without blank lines, at which Markdown would end it, nor pandas' own style."""
-    bare = re.sub(r"<style.*?</style>", "", html, flags=re.DOTALL)
+    """Without blank lines, at which Markdown would end it, pandas' own style, and empty heads."""
+    bare = re.sub(r"<style.*?</style>", "", html, flags=re.DOTALL).replace("<th></th>", "<td></td>")
     return "".join(line.strip() for line in bare.splitlines())
 
 
