@@ -9,7 +9,7 @@ PIP := $(BIN)/pip --disable-pip-version-check -q install --no-compile -c constra
 
 SECONDS ?= 600
 
-.PHONY: demo test kernels types quick laws bench bench-advice bench-trees bench-additive bench-portfolio bench-reasons stress outside postgres chromium nginx peers reproduce reproduce-quick clean
+.PHONY: demo test kernels types quick laws bench bench-advice bench-trees bench-additive bench-portfolio bench-reasons stress outside postgres chromium nginx peers reproduce reproduce-quick clean docs package coverage bench-installs
 
 demo: .venv/.cli,bayes
 	$(BIN)/trust-recourse demo
@@ -29,9 +29,25 @@ kernels: .venv/.dev
 types: .venv/.dev
 	$(BIN)/mypy
 
+# The site, from docs/, to be opened as files, its notebooks run; then every page in a browser, where there is one.
+docs: .venv/.docs chromium
+	GALLERY=run NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build -q
+	PYTHONPATH=$(CURDIR) $(BIN)/python docs/look.py
+	@echo 'open build/site/index.html'
+
+# The wheel and the source distribution, in dist/, judged as an index would.
+package: .venv/.release
+	$(BIN)/python -m build -q --outdir dist
+	$(BIN)/twine check --strict dist/*
+
+# What the quick tests run of the package, with a floor (pyproject.toml).
+coverage: .venv/.dev .venv/.release
+	$(BIN)/coverage run -m pytest -q -m 'not slow' tests $(SLOW:%=--ignore=tests/%)
+	$(BIN)/coverage report
+
 # Under 90 s on two cores, once the kernels are compiled: no slow tests, and not the rooms of surfaces.
 SLOW := audit batch cli experiments laws ledger plot report web schema/test_schema_abuse.py \
-	search/test_bayes.py sums certificate/test_sums.py test_docs.py test_measure.py test_surfaces.py
+	search/test_bayes.py sums certificate/test_sums.py test_deploy.py test_docs.py test_measure.py test_site.py test_surfaces.py
 quick: .venv/.dev
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports
@@ -42,6 +58,10 @@ quick: .venv/.dev
 laws: .venv/.dev
 	PYTHONPATH=$(CURDIR):$(CURDIR)/tests $(BIN)/python -m laws $(LAW:%=--law %) \
 		$(if $(SEED),--seed $(SEED),--seconds $(SECONDS))
+
+# What each extra brings, in environments of its own.
+bench-installs: .venv/.release .venv/.dev
+	PYTHONPATH=$(CURDIR) $(BIN)/python benchmarks/installs.py --write
 
 bench: .venv/.bench .venv/.tables .venv/.dev chromium
 	PYTHONPATH=$(CURDIR):$(CURDIR)/tests $(BIN)/python benchmarks/machine.py

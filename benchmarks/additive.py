@@ -2,7 +2,7 @@
 
     PYTHONPATH=. python benchmarks/additive.py               asks everything, then shows the tables
     PYTHONPATH=. python benchmarks/additive.py --tables heloc --models EBM --rows 2 --seconds 20
-    PYTHONPATH=. python benchmarks/additive.py --only-table --write    into docs/additive.md
+    PYTHONPATH=. python benchmarks/additive.py --only-table --write    into docs/speed-additive.md
 
 HELOC and Adult, every feature free within what was seen; 20 refused people drawn by chance, at 0.5,
 0.7 and 0.85. Every answer is a line of benchmarks/results/additive.jsonl, written as it comes; a
@@ -62,7 +62,7 @@ TABLES = {"heloc": data.heloc, "adult": data.adult}
 MODELS = ("EBM", "regression", "scorecard")
 PROGRAMS = {"mip": additive_mip.by_values, "steps": additive_mip.by_steps}
 RESULT = RESULTS / "additive.jsonl"
-PAGE = Path(__file__).parent.parent / "docs" / "additive.md"
+PAGE = Path(__file__).parent.parent / "docs" / "speed-additive.md"
 PACKAGES = ("numpy", "numba", "scipy", "scikit-learn", "interpret-core")
 
 
@@ -286,7 +286,7 @@ def parsed(arguments):
     parser.add_argument("--keep", type=Path, help="a folder where learnt models are kept")
     parser.add_argument("--fresh", action="store_true", help="forget what was measured before")
     parser.add_argument("--only-table", action="store_true", help="ask nothing")
-    parser.add_argument("--write", action="store_true", help="the tables into docs/additive.md")
+    parser.add_argument("--write", action="store_true", help="the tables into the page")
     parser.add_argument("--result", type=Path, default=RESULT)
     return parser.parse_args(arguments)
 

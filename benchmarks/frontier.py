@@ -1,7 +1,7 @@
 """The frontier to 0.01 with every column free, in units of one plain search of the same person.
 
     PYTHONPATH=. python benchmarks/frontier.py            measure, and write the results
-    PYTHONPATH=. python benchmarks/frontier.py --write    and the table into docs/search.md
+    PYTHONPATH=. python benchmarks/frontier.py --write    and the table into docs/speed-search.md
 
 HELOC and Give Me Some Credit, a PTM of its own settings with 100 clauses and LightGBM of 100 trees
 of 8 leaves, L1. Of five refused rows, drawn by chance, it is led through 0.5 and 0.85; a plain
@@ -30,7 +30,7 @@ THROUGH = (0.5, 0.85)
 PEOPLE, SEED = 5, 0
 NODES = 200_000  # of one frontier, at most
 RESULT = RESULTS / "frontier.json"
-PAGE = Path(__file__).parent.parent / "docs" / "search.md"
+PAGE = Path(__file__).parent.parent / "docs" / "speed-search.md"
 BEGIN = "<!-- from benchmarks/frontier.py -->"
 TABLES = {"HELOC": data.heloc, "Give Me Some Credit": data.give_me_some_credit}
 MODELS = ("PTM, 100 clauses", "LightGBM 100 × 8")
@@ -100,7 +100,7 @@ def told(lines):
 
 def main():
     asked = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    asked.add_argument("--write", action="store_true", help="write the table into docs/search.md")
+    asked.add_argument("--write", action="store_true", help="write the table into the page")
     asked.add_argument("--only", default="", help="a part of a table's or a model's name")
     given = asked.parse_args()
     busy = Busy()

@@ -1,7 +1,7 @@
 """Ranges around an option, in units of one plain search of the same person.
 
     PYTHONPATH=. python benchmarks/ranges.py            measure, and write the results
-    PYTHONPATH=. python benchmarks/ranges.py --write    and the table into docs/search.md
+    PYTHONPATH=. python benchmarks/ranges.py --write    and the table into docs/speed-search.md
     PYTHONPATH=. python benchmarks/ranges.py --beside   treecf's regions around the same options
 
 HELOC under the schema that a lender might write, and with every column free; a PTM of its own
@@ -35,7 +35,7 @@ from trust_recourse import PTMClassifier, Recourse
 
 LEVEL, PEOPLE, SEED = 0.7, 10, 0
 RESULT = RESULTS / "ranges.json"
-PAGE = Path(__file__).parent.parent / "docs" / "search.md"
+PAGE = Path(__file__).parent.parent / "docs" / "speed-search.md"
 BEGIN = "<!-- from benchmarks/ranges.py -->"
 BESIDE = "<!-- from benchmarks/ranges.py --beside -->"
 KINDS = ("lender", "free")
@@ -197,7 +197,7 @@ def told(lines):
 
 def main():
     asked = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    asked.add_argument("--write", action="store_true", help="write the table into docs/search.md")
+    asked.add_argument("--write", action="store_true", help="write the table into the page")
     asked.add_argument("--beside", action="store_true", help="treecf's regions, beside ours")
     asked.add_argument("--only", default="", help="a part of a schema's or model's name")
     given = asked.parse_args()

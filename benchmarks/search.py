@@ -3,7 +3,7 @@
 `make bench` runs every section; `PYTHONPATH=. python benchmarks/search.py small frontier`
 only those, on the tables of experiments/data.py. Each section prints its table and replaces its own
 part of benchmarks/results/search.json, with the machine and the versions it ran on; `logistic` then
-replaces its table in docs/search.md, too.
+replaces its table in docs/speed-search.md, too.
 
 One machine is learnt for each table at the paper's settings (20 clauses, 100 states, s = 1.5,
 T = 5, 60 epochs, 20 thresholds) and read by both links. Asked about are rows it refuses. Times are
@@ -70,7 +70,7 @@ MET = {">=": operator.ge, "<=": operator.le, "<": operator.lt}
 SAME_COST = 1e-9
 MANY = 1_000  # rows that one way of asking takes in turn
 PAPER_L2 = {iris: 0.507, synthetic_2d: 0.372}  # its Table 2, at 0.85
-PAGE = Path(__file__).parent.parent / "docs" / "search.md"
+PAGE = Path(__file__).parent.parent / "docs" / "speed-search.md"
 BEGIN = "<!-- from benchmarks/search.py, logistic -->"
 START = time.monotonic()
 

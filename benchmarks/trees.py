@@ -2,7 +2,7 @@
 
     PYTHONPATH=. python benchmarks/trees.py               every section, then the tables
     PYTHONPATH=. python benchmarks/trees.py questions --rows 2 --seconds 20 --models 100x8
-    PYTHONPATH=. python benchmarks/trees.py table --write   the tables alone, into docs/trees.md
+    PYTHONPATH=. python benchmarks/trees.py table --write  the tables, into docs/speed-trees.md
 
 Sections: `questions`, `many`, `growth`; `table` shows what was measured, and `draw` draws growth.
 Every answer is a line of benchmarks/results/trees.jsonl, written as it comes; a killed run goes on
@@ -57,7 +57,7 @@ TABLES = {
 RIVALS = ("mip", "treecf", "ocean")
 RESULT = RESULTS / "trees.jsonl"
 PICTURE = RESULTS / "tree_growth.png"
-PAGE = Path(__file__).parent.parent / "docs" / "trees.md"
+PAGE = Path(__file__).parent.parent / "docs" / "speed-trees.md"
 PACKAGES = ("numpy", "numba", "scipy", "scikit-learn", "lightgbm", "xgboost-cpu", "treecf")
 AXES = {"trees": (25, 50, 100, 200, 400), "leaves": (4, 8, 16, 31), "free": (3, 6, 12, 18, 23)}
 USUAL = {"trees": 100, "leaves": 8, "free": 23}
@@ -310,7 +310,7 @@ def parsed(arguments):
     parser.add_argument("--batch-seconds", type=float, default=10.0, help="for each of them")
     parser.add_argument("--growth-rows", type=int, default=10)
     parser.add_argument("--fresh", action="store_true", help="forget what was measured before")
-    parser.add_argument("--write", action="store_true", help="the tables into docs/trees.md")
+    parser.add_argument("--write", action="store_true", help="the tables into docs/speed-trees.md")
     parser.add_argument("--result", type=Path, default=RESULT)
     options = parser.parse_args(arguments)
     if "ocean" in options.rivals and not rivals.ocean_built():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -135,3 +136,18 @@ def test_the_commands_of_the_readme_are_targets():
     makefile = (ROOT / "Makefile").read_text()
     assert {"demo", "test"} <= set(targets)
     assert all(f"\n{target}:" in makefile for target in targets)
+
+
+def test_pages_import_what_is_public_and_no_more():
+    told = (DOCS / "stability.md").read_text(encoding="utf-8")
+    public = dict(re.findall(r"^\| `(trust_recourse[\w.]*)` \| (.*?) \|", told, re.MULTILINE))
+    taken = set()
+    for page in [README, *DOCS.glob("*.md")]:
+        code = "".join(text for _, text in parts(page, "python|pycon"))
+        taken |= set(re.findall(r"from trust_recourse\.(\w+)[\w.]* import", code))
+    assert taken
+    assert {f"trust_recourse.{name}" for name in taken} <= set(public)
+    for module, names in public.items():
+        for name in re.findall(r"`([a-z]*\.?\w+)`", names):
+            *inner, last = name.split(".")
+            assert hasattr(import_module(".".join([module, *inner])), last), f"{module}: {name}"

@@ -1,6 +1,7 @@
 """TRUST: the least a refused person must change to be accepted with a confidence they name.
 
-The names below load on first use, so that `import trust_recourse` costs next to nothing.
+The names below load on first use, so that `import trust_recourse` costs next to nothing. They are
+public, and so are the modules in docs/stability.md; all others are private.
 """
 
 from __future__ import annotations

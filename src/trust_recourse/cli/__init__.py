@@ -7,6 +7,7 @@ from trust_recourse.cli import audit as audit
 from trust_recourse.cli import batch as batch
 from trust_recourse.cli import data as data
 from trust_recourse.cli import demo as demo
+from trust_recourse.cli import doctor as doctor
 from trust_recourse.cli import explain as explain
 from trust_recourse.cli import find as find
 from trust_recourse.cli import fit as fit

@@ -13,7 +13,7 @@ from trust_recourse.cli.page import STEERING, say
 
 ORDER = (
     "demo", "data", "schema", "fit", "import", "report", "find", "frontier", "explain", "letter",
-    "verify", "batch", "audit", "ledger", "serve",
+    "verify", "batch", "audit", "ledger", "serve", "doctor",
 )  # fmt: skip
 
 

@@ -1,0 +1,223 @@
+"""`trust-recourse doctor`: what is installed, compiled, reachable and writable."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import tempfile
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from importlib.metadata import PackageNotFoundError, requires, version
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from trust_recourse import __version__
+from trust_recourse.cli import page, question
+from trust_recourse.cli.errors import InputError
+from trust_recourse.cli.root import option
+
+OURS = {"all", "bench", "dev", "docs", "release", "reproduce"}  # extras of those who change it
+REQUIREMENT = re.compile(r"([\w.-]+)(?:\[([\w,]+)\])?[^;]*(?:;.*extra == ['\"]([\w-]+)['\"])?")
+WAIT = 5.0  # seconds that a service may take to answer
+
+
+class State(StrEnum):
+    """How a finding is to be taken."""
+
+    ok = "ok"
+    note = "note"  # absent, and only needed for some things
+    fault = "fault"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at."""
+
+    about: str
+    what: str
+    state: State
+    words: str
+
+
+@question.command()
+def doctor(
+    model: Annotated[Path | None, option("A model file that must be readable.", "MODEL")] = None,
+    ledger: Annotated[
+        str | None, option("A ledger that must be there.", "FILE|URL", envvar="TRUST_LEDGER")
+    ] = None,
+    service: Annotated[
+        str | None, option("A service that must be ready, such as http://127.0.0.1:8000.", "URL")
+    ] = None,
+    compile_: Annotated[
+        bool, typer.Option("--compile", help="Compile now what the first question would.")
+    ] = False,
+    as_json: question.Json = False,
+) -> None:
+    """Say what is installed, compiled, reachable and writable here.
+
+    Alone it looks at this installation: its packages, extra by extra, the compiled code that is
+    kept between runs, and the folders that are written to. A model, a ledger and a service are
+    looked at where they are named. A ledger of an older version is brought up to date, as by every
+    command that opens it.
+
+    It ends with 0 if all is well; with 1 if something is not: a package that is always needed is
+    absent, a folder cannot be written, or what was named cannot be reached; and with 2 if something
+    given is not right. An extra that is not installed is a note, not a fault.
+
+    For example, then before a service is put into use, then while an image is built:
+
+        trust-recourse doctor
+
+        trust-recourse doctor --model model.safetensors --ledger postgresql://bank@db/promises
+
+        trust-recourse doctor --compile --json
+    """
+    found = [*_installed(), _kept(compile_), *_writable()]
+    if model is not None:
+        found.append(_model(model))
+    if ledger is not None:
+        found.append(_ledger(ledger))
+    if service is not None:
+        found.append(_service(service))
+    well = all(each.state is not State.fault for each in found)
+    if as_json:
+        page.say_json({"well": well, "findings": [asdict(each) for each in found]})
+    else:
+        shown = Table.grid(padding=(0, 2, 0, 0))
+        for each in found:
+            shown.add_row(*map(page.words, (each.state, each.about, each.what, each.words)))
+        page.console().print(shown)
+    raise typer.Exit(0 if well else 1)
+
+
+def _installed() -> Iterator[Finding]:
+    here = f"Python {platform.python_version()}, {platform.system()} {platform.machine()}"
+    yield Finding("installed", "trust-recourse", State.ok, f"{__version__}, {here}")
+    wanted = _packages()
+    for extra, names in sorted(wanted.items()):
+        have = {name: _version(name) for name in sorted(names)}
+        absent = [name for name, found in have.items() if found is None]
+        told = ", ".join(f"{name} {found}" for name, found in have.items() if found)
+        if not absent:
+            yield Finding("installed", extra or "always needed", State.ok, told)
+            continue
+        way = f"pip install 'trust-recourse[{extra}]'" if extra else "pip install trust-recourse"
+        state = State.note if extra else State.fault
+        lacks = f"without {', '.join(absent)}: {way}"
+        yield Finding("installed", extra or "always needed", state, lacks)
+
+
+def _packages() -> dict[str, set[str]]:
+    """The packages that each extra of a user names, those of extras within it among them."""
+    named: dict[str, set[str]] = {}
+    within: dict[str, set[str]] = {}
+    for line in requires("trust-recourse") or ():
+        found = REQUIREMENT.match(line)
+        if found is None or (extra := found[3] or "") in OURS:
+            continue
+        named.setdefault(extra, set())
+        if found[1] == "trust-recourse":
+            within.setdefault(extra, set()).update((found[2] or "").split(","))
+        else:
+            named[extra].add(found[1])
+    for extra, others in within.items():
+        named[extra] = named[extra].union(*(named[other] for other in others))
+    return named
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _kept(now: bool) -> Finding:
+    """Whether the search is kept compiled, and where."""
+    if now:
+        _ask()
+    for place in _caches():
+        if kept := len(list(place.rglob("*.nbi"))):
+            return Finding("compiled", "search", State.ok, f"{kept} functions, in {place}")
+    later = "not yet: the first fit and question take a minute or two (--compile does it now)"
+    return Finding("compiled", "search", State.note, later)
+
+
+def _caches() -> Iterator[Path]:
+    """Where numba may keep compiled code, in its own order."""
+    if named := os.environ.get("NUMBA_CACHE_DIR"):
+        yield Path(named)
+    yield _package()
+    yield Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "numba"
+
+
+def _package() -> Path:
+    return Path(__file__).parents[1]
+
+
+def _ask() -> None:
+    """Ask a machine and a tree each a small question, which compiles what both need."""
+    from sklearn.tree import DecisionTreeClassifier
+
+    from trust_recourse import PTMClassifier, Recourse, Schema, haberman
+
+    X, y = haberman()
+    page.compiling()
+    for model in (PTMClassifier(epochs=1, random_state=0), DecisionTreeClassifier(max_depth=2)):
+        recourse = Recourse(model.fit(X, y), Schema.infer(X))
+        recourse.find(X.iloc[43], 0.5)
+
+
+def _writable() -> Iterator[Finding]:
+    kept = next(_caches())
+    yield _folder("this folder", Path.cwd(), State.fault)
+    yield _folder("temporary files", Path(tempfile.gettempdir()), State.fault)
+    yield _folder("compiled code", kept, State.note)
+
+
+def _folder(what: str, path: Path, otherwise: State) -> Finding:
+    if path.is_dir() and os.access(path, os.W_OK):
+        return Finding("writable", what, State.ok, str(path))
+    why = "may not be written by you" if path.is_dir() else "does not exist"
+    return Finding("writable", what, otherwise, f"{path}: {why}")
+
+
+def _model(path: Path) -> Finding:
+    from trust_recourse import load
+
+    try:
+        read = load(path)
+    except (OSError, ValueError) as error:
+        return Finding("reachable", "model", State.fault, f"{path}: {error}")
+    told = f"{path}: {type(read).__name__}, fingerprint {read.fingerprint_[:16]}"
+    return Finding("reachable", "model", State.ok, told)
+
+
+def _ledger(where: str) -> Finding:
+    from trust_recourse import Ledger
+
+    try:
+        with Ledger(where, create=False) as ledger:
+            head = ledger.head()
+    except (OSError, ValueError, ModuleNotFoundError) as error:
+        return Finding("reachable", "ledger", State.fault, str(error))
+    return Finding("reachable", "ledger", State.ok, f"ends at {head}")
+
+
+def _service(url: str) -> Finding:
+    from urllib.error import URLError
+    from urllib.request import urlopen
+
+    if not url.startswith(("http://", "https://")):
+        raise InputError(f"--service {url}: expected an address such as http://127.0.0.1:8000")
+    address = f"{url.rstrip('/')}/ready"
+    try:
+        with urlopen(address, timeout=WAIT) as answer:
+            return Finding("reachable", "service", State.ok, f"{address}: {answer.status}")
+    except (URLError, TimeoutError) as error:
+        return Finding("reachable", "service", State.fault, f"{address}: {error}")

@@ -1,0 +1,79 @@
+"""`trust-recourse doctor`: what it sees, and how it ends."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from trust_recourse import Ledger
+from trust_recourse.cli import app, doctor
+
+
+def told(*arguments):
+    done = CliRunner().invoke(app, ["doctor", *arguments, "--json"])
+    answer = json.loads(done.stdout)
+    assert done.exit_code == (0 if answer["well"] else 1)
+    return answer["well"], {each["what"]: each for each in answer["findings"]}
+
+
+def test_an_installation_is_well():
+    well, found = told("--compile")
+    assert well
+    assert "numba" in found["always needed"]["words"]
+    assert found["web"]["state"] == "ok"
+    assert "sqlalchemy" in found["web"]["words"], "extras within an extra are part of it"
+    assert "functions, in" in found["search"]["words"]
+    assert "dev" not in found
+    shown = CliRunner().invoke(app, ["doctor"]).stdout
+    assert "always needed" in shown
+    assert "compiled code" in shown
+
+
+def test_an_extra_that_is_absent_is_a_note_and_a_package_always_needed_a_fault(monkeypatch):
+    monkeypatch.setattr(doctor, "version", lambda name: _absent(name, "matplotlib"))
+    well, found = told()
+    assert well
+    assert found["plot"]["state"] == "note"
+    assert found["plot"]["words"] == "without matplotlib: pip install 'trust-recourse[plot]'"
+    monkeypatch.setattr(doctor, "version", lambda name: _absent(name, "scipy"))
+    well, found = told()
+    assert not well
+    assert found["always needed"]["state"] == "fault"
+
+
+def _absent(name, absent):
+    if name == absent:
+        raise doctor.PackageNotFoundError(name)
+    return "1.0"
+
+
+def test_what_is_named_must_be_reached(tmp_path):
+    Ledger(tmp_path / "there.db", key="k" * 16).close()
+    well, found = told("--ledger", str(tmp_path / "there.db"))
+    assert (well, found["ledger"]["state"]) == (True, "ok")
+    broken = tmp_path / "m.safetensors"
+    broken.write_bytes(b"no model")
+    absent = str(tmp_path / "no.db")
+    well, found = told(
+        "--ledger", absent, "--model", str(broken), "--service", "http://127.0.0.1:9"
+    )
+    assert not well
+    assert {found[what]["state"] for what in ("ledger", "model", "service")} == {"fault"}
+    assert not (tmp_path / "no.db").exists(), "nothing is made by looking"
+
+
+def test_folders_that_cannot_be_written_are_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(doctor.os, "access", lambda path, _: path != tmp_path)
+    monkeypatch.chdir(tmp_path)
+    well, found = told()
+    assert not well
+    assert found["this folder"]["words"] == f"{tmp_path}: may not be written by you"
+
+
+@pytest.mark.parametrize("url", ["nonsense", "ftp2://x"])
+def test_an_address_that_is_none_ends_with_2(url):
+    done = CliRunner().invoke(app, ["doctor", "--service", url])
+    assert done.exit_code == 2
+    assert "Traceback" not in done.output

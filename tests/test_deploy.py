@@ -1,0 +1,95 @@
+"""The files in deploy: their steps, replayed here without a container engine or systemd."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import tomllib
+from pathlib import Path
+
+import httpx
+import pytest
+import yaml
+from typer.main import get_command
+from typer.testing import CliRunner
+
+from serving import started
+from trust_recourse.cli import app
+from trust_recourse.cli.serve import KEY
+from trust_recourse.ledger.pseudonyms import VARIABLE as LEDGER_KEY
+
+ROOT = Path(__file__).parent.parent
+DEPLOY = ROOT / "deploy"
+MODEL = ROOT / "tests" / "data" / "written" / "model.safetensors"
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
+def steps():
+    """The Containerfile's instructions, in order."""
+    text = (DEPLOY / "Containerfile").read_text().replace("\\\n", " ")
+    return [line.split(maxsplit=1) for line in text.splitlines() if line and line[0] != "#"]
+
+
+def of(kind):
+    return [given for each, given in steps() if each == kind]
+
+
+def compose():
+    return yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]
+
+
+def unit(name):
+    text = (DEPLOY / "trust-recourse.service").read_text()
+    return re.findall(rf"^{name}=(.*)$", text, re.MULTILINE)
+
+
+def test_the_image_is_given_all_that_its_installation_reads():
+    copied = {name for given in of("COPY") for name in given.split()[:-1]}
+    assert all((ROOT / name).exists() for name in copied)
+    read = {
+        PROJECT["readme"],
+        *PROJECT["license-files"],
+        "pyproject.toml",
+        "constraints.txt",
+        "src",
+    }
+    assert read == copied
+    (install,) = (step for step in of("RUN") if step.startswith("pip"))
+    extras = re.search(r"\.\[(.*?)\]", install)[1].split(",")
+    assert {"cli", "web"} <= set(extras) <= set(PROJECT["optional-dependencies"])
+    kinds = [kind for kind, _ in steps()]
+    assert kinds.index("USER") < kinds.index("ENTRYPOINT"), "it does not run as root"
+
+
+def test_every_command_of_ours_is_one_that_we_have():
+    containers = [step.split() for step in of("RUN") if step.startswith("trust-recourse")]
+    begun = [*json.loads(of("ENTRYPOINT")[0]), *json.loads(of("CMD")[0])]
+    served = ["trust-recourse", *compose()["service"]["command"]]
+    units = [shlex.split(line) for line in (*unit("ExecStartPre"), *unit("ExecStart"))]
+    asked = [*containers, begun, served, *units]
+    assert len(asked) == 5
+    for program, name, *arguments in asked:
+        assert Path(program).name == "trust-recourse"
+        command = get_command(app).commands[name]
+        command.make_context(name, arguments)  # raises where an option is none
+
+
+@pytest.mark.slow
+def test_the_service_starts_as_it_is_composed_and_is_well(tmp_path):
+    service = compose()["service"]
+    named = {KEY: "a" * 32, LEDGER_KEY: "b" * 32, "TRUST_LEDGER": str(tmp_path / "promises.db")}
+    assert set(service["environment"]) == set(named)
+    _, mounted, *arguments = service["command"]
+    assert f"{Path(mounted).parent}:ro" in service["volumes"][0]
+    assert json.loads(of("CMD")[0])[1] == mounted
+    with started(MODEL, *arguments, **named) as (_, url, _):
+        probe = re.search(r"CMD (\[.*\])", of("HEALTHCHECK")[0])[1]
+        code = json.loads(probe)[-1].replace("http://127.0.0.1:8000", url)
+        exec(code, {})  # raises unless the answer is 200
+        assert httpx.get(f"{url}/v1/model").status_code == 401
+        assert httpx.get(f"{url}/v1/model", headers={"X-API-Key": "a" * 32}).status_code == 200
+        asked = ["doctor", "--service", url, "--ledger", named["TRUST_LEDGER"], "--json"]
+        done = CliRunner().invoke(app, asked)
+    found = {each["what"]: each["state"] for each in json.loads(done.stdout)["findings"]}
+    assert (found["service"], found["ledger"], done.exit_code) == ("ok", "ok", 0)
