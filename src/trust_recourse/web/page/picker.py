@@ -7,17 +7,13 @@ from typing import TYPE_CHECKING
 from nicegui import ui
 
 from trust_recourse.web.page.latest import Latest
-from trust_recourse.web.page.parts import heading, note, press, status_line
+from trust_recourse.web.page.parts import heading, note, on_a_phone_go_to, press, status_line
 from trust_recourse.web.page.words import percent
 from trust_recourse.wording import unbroken
 
 if TYPE_CHECKING:
     from trust_recourse.web.page.people import FoundPage, Listed, PeopleTable
     from trust_recourse.web.page.session import Session
-
-ON_A_PHONE = (  # the answer is below the list, so go there
-    "if (innerWidth <= 900) document.querySelector('.body').scrollIntoView({behavior: 'smooth'})"
-)
 
 
 class Picker:
@@ -28,6 +24,7 @@ class Picker:
         heading("Who")
         self.text = ui.input("Search a name or a value", on_change=self._again)
         self.text.props("outlined dense clearable debounce=150").classes("wide")
+        note("Pick somebody to ask the model about; the refused come first.")
         self.refused = ui.switch("Refused only", value=True, on_change=self._again)
         self.list = ui.element("ul").classes("people")
         with ui.element("nav").classes("pager") as self.pager:
@@ -95,7 +92,7 @@ class Picker:
 
     def _picked(self, each: Listed) -> None:
         self.session.meet(each.name, self.people.row(each.at), self.people.id(each.at))
-        ui.run_javascript(ON_A_PHONE)
+        on_a_phone_go_to(".body" if self.session.aside is None else ".tools")
 
     def _mark(self) -> None:
         for item in self.list:
