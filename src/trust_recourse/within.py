@@ -15,7 +15,7 @@ from numba.core.compiler_machinery import register_pass
 from numba.core.typed_passes import NativeLowering
 
 
-class _Part(JITCodeLibrary):  # type: ignore[misc]
+class _Part(JITCodeLibrary):
     """The code of one function, to be linked into what is made ready to run."""
 
     def finalize(self) -> None:
@@ -24,7 +24,7 @@ class _Part(JITCodeLibrary):  # type: ignore[misc]
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
-class _Lowering(NativeLowering):  # type: ignore[misc]
+class _Lowering(NativeLowering):
     _name = "lowering_within"
 
     def run_pass(self, state: Any) -> bool:
@@ -37,7 +37,7 @@ class _Lowering(NativeLowering):  # type: ignore[misc]
         return True
 
 
-class Within(CompilerBase):  # type: ignore[misc]
+class Within(CompilerBase):
     """The pipeline of numba, which ends before machine code."""
 
     def define_pipelines(self) -> list[Any]:

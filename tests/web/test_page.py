@@ -459,7 +459,7 @@ def test_two_people_stand_side_by_side_and_what_follows_is_computed(session):
     assert page.locator(".locks").get_by_role("switch").count() == 2
     tab(page, "Try values")
     form = page.locator(".trying")
-    form.get_by_label("loan").fill("50")
+    form.get_by_label("loan", exact=True).fill("50")
     expect(form.get_by_label("Loan to value")).to_have_value(re.compile("0.50*"))
     expect(form.get_by_label("Loan to value")).not_to_be_editable()
     tab(page, "Two people")
