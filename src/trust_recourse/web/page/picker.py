@@ -92,7 +92,7 @@ class Picker:
 
     def _picked(self, each: Listed) -> None:
         self.session.meet(each.name, self.people.row(each.at), self.people.id(each.at))
-        on_a_phone_go_to(".body" if self.session.aside is None else ".tools")
+        on_a_phone_go_to(".body")  # the answer is below the list
 
     def _mark(self) -> None:
         for item in self.list:

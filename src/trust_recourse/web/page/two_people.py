@@ -21,13 +21,14 @@ class TwoPeople:
     """Somebody is set aside; whoever is picked then stands beside them."""
 
     def __init__(self, session: Session) -> None:
-        self.session, self.open = session, False
+        self.session, self.open, self.another = session, False, False
         self.said = note("")
         with ui.element("div").classes("line-up"):
             self.hold = press("Set this person aside", self._hold, icon="push_pin")
             self.free = press("Let go", lambda: session.set_aside(False), icon="close")
         self.latest = Latest(*status_line("Asking about both…"))
         self.place = ui.element("div").classes("stack answer")
+        session.on(self._met, "meeting")
         session.on(self._show, "person", "question", "answer", "aside")
         self._show()
 
@@ -35,6 +36,9 @@ class TwoPeople:
         """Whether the panel can be seen; both are asked about while it is."""
         self.open = is_open
         self._show()
+
+    def _met(self) -> None:
+        self.another = True
 
     def _hold(self) -> None:
         self.session.set_aside()
@@ -82,6 +86,9 @@ class TwoPeople:
             if why is not None:
                 note(f"From {first.name} to {second.name}:")
                 movers(why)
+        if self.another:
+            self.another = False
+            on_a_phone_go_to(".tools")
 
 
 def beside(schema: Schema, first: Side, second: Side) -> list[tuple[str, str, str]]:
