@@ -24,7 +24,7 @@ class Picker:
         heading("Who")
         self.text = ui.input("Search a name or a value", on_change=self._again)
         self.text.props("outlined dense clearable debounce=150").classes("wide")
-        note("Pick somebody to ask the model about; the refused come first.")
+        self.said = note("")
         self.refused = ui.switch("Refused only", value=True, on_change=self._again)
         self.list = ui.element("ul").classes("people")
         with ui.element("nav").classes("pager") as self.pager:
@@ -35,7 +35,17 @@ class Picker:
         self.latest = Latest(*status_line("Reading the table…"))
         session.on(self._mark, "person")
         session.on(self._again, "decision")
+        session.on(self._say, "aside")
+        self._say()
         self._again()
+
+    def _say(self) -> None:
+        aside = self.session.aside
+        self.said.text = (
+            "Pick somebody to ask the model about; the refused come first."
+            if aside is None
+            else f"{aside[0]} is set aside: pick somebody to compare with."
+        )
 
     def _again(self) -> None:
         self.page = 0
