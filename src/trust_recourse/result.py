@@ -577,8 +577,8 @@ class Result:
     def _card(self, at: int) -> str:
         option, schema = self.options[at], self.recourse.schema
         changes = (
-            (schema[name].heading, *(schema.describe(name, value) for value in change))
-            for name, change in option.changes.items()
+            (schema[name].heading, schema.describe(name, old), schema.describe(name, new))
+            for name, (old, new) in option.changes.items()
         )
         facts = (
             ("asked for", option.target.words),

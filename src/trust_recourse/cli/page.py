@@ -94,7 +94,7 @@ def compiling(status: Status | None = None) -> None:
     """
     from trust_recourse import clock
 
-    said = []
+    said: list[str] = []
 
     def tell(how_far: str) -> None:
         if status is not None and status.console.is_terminal:

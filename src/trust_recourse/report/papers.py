@@ -102,7 +102,7 @@ def _drawn(draw: Callable[[], Figure], told: str) -> Iterator[Block]:
 
 
 def _table(frame: pd.DataFrame) -> TableBlock:
-    named = frame.rename_axis(index=[name or "" for name in frame.index.names]).reset_index()
+    named = frame.rename_axis(index=[str(name or "") for name in frame.index.names]).reset_index()
     return _rows(map(str, named.columns), named.itertuples(index=False))
 
 

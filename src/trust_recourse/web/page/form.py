@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +43,7 @@ class Form:
             field = ui.input(f"{feature.title}{unit}").props("type=number debounce=200")
             field.props["step"] = written(feature.step) if feature.step else "any"
         field.props("outlined dense hide-bottom-space")
-        if feature.formula is not None and feature.formula.shape != "moves":
+        if _computed(feature):
             field.props("readonly").props["hint"] = f"follows from others: {feature.derived}"
         field.on_value_change(self._changed)
         return field
@@ -70,15 +71,14 @@ class Form:
         codes = np.full(len(self.features), np.nan)
         for name, value in read.items():
             codes[self.schema.position(name)] = self.features[name].code_of(value)
-        row = self.schema.decode(self.schema.filled(codes[None])).iloc[0]
-        known = [
-            each.name
-            for each in self.schema.derived
-            if each.formula is not None
-            and each.formula.shape != "moves"
-            and read.keys() >= set(each.formula.names)
-        ]
-        self.fill({name: row[name] for name in known})
+        found = self.schema.filled(codes[None])[0]
+        computed = {}
+        for each in self.schema.derived:  # numbers, whose codes are their values
+            names = each.formula.names if each.formula is not None else ()
+            code = float(found[self.schema.position(each.name)])
+            if read.keys() >= set(names) and not math.isnan(code) and _computed(each):
+                computed[each.name] = code
+        self.fill(computed)
 
     def hint(self, name: str, text: str, *, doubted: bool = False) -> None:
         """Say something under a field; a doubt stands out."""
@@ -120,6 +120,11 @@ class Form:
             value = feature.read("" if given is None else str(given))
         feature.code_of(value)  # refuses a blank that is not declared
         return value
+
+
+def _computed(feature: Feature) -> bool:
+    """Whether a value follows from the others alone, not from how they move."""
+    return feature.formula is not None and feature.formula.shape != "moves"
 
 
 def _listed(feature: Feature) -> bool:

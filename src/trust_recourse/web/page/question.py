@@ -200,7 +200,7 @@ def difference(recourse: Recourse, first: Side, second: Side) -> Explanation | N
         for name, side in (("the first", first), ("the second", second))
     ]
     points = places(recourse, told)
-    return explain(points, *points.all)
+    return explain(points, points.all[0], points.all[1])
 
 
 def steps(frontier: pd.DataFrame, most: int) -> Iterator[tuple[float, float]]:
