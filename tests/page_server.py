@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.tree import DecisionTreeClassifier
 
 from trust_recourse import Feature, Ledger, Recourse, Schema, haberman
 from trust_recourse.cancel import check
@@ -61,6 +62,15 @@ def loans(n: int = 400) -> tuple[pd.DataFrame, np.ndarray, Schema]:
     return X, np.where(score >= 2, "yes", "no"), schema
 
 
+def mortgages() -> tuple[pd.DataFrame, Recourse]:
+    """A table of which one column follows from two others."""
+    X = pd.DataFrame({"loan": [70, 80, 95, 60] * 20, "price": [100, 100, 100, 90] * 20})
+    X["ratio"] = X["loan"] / X["price"]
+    model = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, X["ratio"] < 0.75)
+    schema = Schema.infer(X).update("ratio", derived="loan / price", label="Loan to value")
+    return X, Recourse(model, schema)
+
+
 class Endless(Recourse):
     """Seeks until it is called off."""
 
@@ -81,6 +91,7 @@ def desks(folder: Path) -> dict[str, AppState]:
     seen = who.astype(words).assign(employed=who["employed"].astype(float))
     trees = HistGradientBoostingClassifier(max_iter=12, max_leaf_nodes=6, random_state=0)
     boosted = Recourse(trees.fit(seen, said), schema)
+    houses, financed = mortgages()
     ledger = Ledger(folder / "promises.db", key="a key for the tests alone")
     named = {"organisation": "A clinic", "contact": "Ann Lee"}
     guarded = Schema.infer(X).update("nodes", protected=True, label="Lymph nodes")
@@ -90,6 +101,7 @@ def desks(folder: Path) -> dict[str, AppState]:
         "/form": AppState(lending),
         "/trees": AppState(boosted, who, ledger, **named),
         "/guarded": AppState(Recourse(recourse.model, guarded), X, **named),
+        "/mortgages": AppState(financed, houses),
         "/endless": AppState(Endless(recourse.model), X, limits=Limits(answer=1.5)),
     }
 

@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 import sys
+from importlib import import_module
+from types import ModuleType
+from typing import Any
 
 from trust_recourse.extras import absent
 
 
+class _Later(ModuleType):
+    """Stands for a module that takes long, until something of it is used."""
+
+    def __getattr__(self, name: str) -> Any:
+        if sys.modules[self.__name__] is self:
+            del sys.modules[self.__name__]
+        return getattr(import_module(self.__name__), name)
+
+
 def main() -> None:
     """Run the command line, or say how to install what it needs."""
+    sys.modules.setdefault("scipy.stats", _Later("scipy.stats"))  # of what scikit-learn imports
     try:
         from trust_recourse.cli import app
     except ModuleNotFoundError as error:

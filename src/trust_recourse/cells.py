@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 from trust_recourse.cost import Cost
 from trust_recourse.floats import first_float, last_float_before
 from trust_recourse.schema import ActionSet, Feature, Schema
+from trust_recourse.within import Within
 from trust_recourse.wording import brief
 
 Floats = NDArray[np.float64]
@@ -78,7 +79,7 @@ STATE = 9  # numbers of a guess's state
 
 
 _KERNELS = re.compile(
-    r"^@(inline|kernel|making|lanes|compiled)|\b([Hh]anded|compiled)\(", re.MULTILINE
+    rb"^@(inline|inner|kernel|making|lanes|compiled)|\b([Hh]anded|compiled)\(", re.MULTILINE
 )
 
 
@@ -86,7 +87,7 @@ _KERNELS = re.compile(
 def _sources() -> str:
     """A digest of every file that compiled code may come from, as it is now."""
     texts = (path.read_bytes() for path in sorted(Path(__file__).parent.rglob("*.py")))
-    return sha256(b"".join(text for text in texts if _KERNELS.search(text.decode()))).hexdigest()
+    return sha256(b"".join(text for text in texts if _KERNELS.search(text))).hexdigest()
 
 
 def _taken(kind: Any) -> Any:
@@ -111,13 +112,15 @@ def compiled(*signature: Any, **options: Any) -> Callable[[Callable[..., Any]], 
     it would compile one again for a constant, an int32 of an array and an int64, and each together
     with ways to call it that nobody takes.
     """
-    inlined = options.get("forceinline", False)
+    within = options.get("forceinline", False) or "pipeline_class" in options
+    if within:
+        options |= {"pipeline_class": Within, "cache": False, "no_cpython_wrapper": True}
 
     def decorate(function: Callable[..., Any]) -> Any:
-        made = njit(**FAST | {"no_cpython_wrapper": inlined} | options)(function)
+        made = njit(**FAST | options)(function)
         template = made.get_call_template
         made.get_call_template = lambda args, kws: template([_taken(each) for each in args], kws)
-        if inlined:
+        if within:
             _close(made)
         if kept := getattr(made._cache, "_cache_file", None):
             kept._source_stamp = (kept._source_stamp, _sources())
@@ -129,7 +132,8 @@ def compiled(*signature: Any, **options: Any) -> Callable[[Callable[..., Any]], 
 
 
 kernel = compiled()
-inline = compiled(forceinline=True)  # called by compiled code alone
+# called by compiled code alone: copied to where it is called, or called there
+inline, inner = compiled(forceinline=True), compiled(pipeline_class=Within)
 making = compiled(_nrt=True)  # a function that makes arrays
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from numba.core import event
 
 LONG = 1.0  # seconds of compiling, after which it is worth a word
+COMPILING = "Compiling once for this installation, which takes about a minute"
 
 
 class _Compiling(event.Listener):
@@ -16,8 +17,8 @@ class _Compiling(event.Listener):
 
     def __init__(self) -> None:
         self.depth, self.began, self.spent = 0, 0.0, 0.0
-        self.mark = 0.0  # from which on it is worth a word
-        self.say: Callable[[], None] | None = None
+        self.mark, self.functions = 0.0, 0  # since it was asked to be told
+        self.say: Callable[[str], None] | None = None
 
     def on_start(self, event: Any) -> None:  # noqa: ARG002
         """One function begins, perhaps inside another."""
@@ -28,6 +29,7 @@ class _Compiling(event.Listener):
 
     def on_end(self, event: Any) -> None:  # noqa: ARG002
         """It is done."""
+        self.functions += 1
         self._tell()
         self.depth -= 1
         if self.depth == 0:
@@ -38,9 +40,9 @@ class _Compiling(event.Listener):
         return self.spent + (time.monotonic() - self.began if self.depth else 0.0)
 
     def _tell(self) -> None:
-        if self.say is not None and self.total() > self.mark + LONG:
-            say, self.say = self.say, None
-            say()
+        seconds = self.total() - self.mark
+        if self.say is not None and seconds > LONG:
+            self.say(f"{COMPILING}: {seconds:.0f} s, {self.functions} functions so far")
 
 
 _COMPILING = _Compiling()
@@ -52,6 +54,11 @@ def now() -> float:
     return time.monotonic() - _COMPILING.total()
 
 
-def announce(say: Callable[[], None]) -> None:
-    """Have it said, once, if code is compiled for long from now on."""
-    _COMPILING.mark, _COMPILING.say = _COMPILING.total(), say
+def compiling() -> bool:
+    """Whether code is being compiled."""
+    return _COMPILING.depth > 0
+
+
+def announce(say: Callable[[str], None]) -> None:
+    """Have it said how far compiling is, function by function, if it goes on for long from now."""
+    _COMPILING.mark, _COMPILING.functions, _COMPILING.say = _COMPILING.total(), 0, say

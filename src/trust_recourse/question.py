@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from trust_recourse import markup
 from trust_recourse.cost import Cost
 from trust_recourse.schema import ActionSet, FewChange, Schema
 from trust_recourse.schema.scalars import is_number, plain
@@ -479,6 +480,19 @@ class Option:
     def gap(self) -> float:
         """How much cheaper another answer could still be, in the units of `cost`."""
         return max(self.cost - self.lower_bound, 0.0)
+
+    def _repr_html_(self) -> str:
+        moves = ((name, str(old), str(new)) for name, (old, new) in self.changes.items())
+        facts = (
+            ("asked for", self.target.words),
+            ("confidence", floored(self.confidence, [self.target.interval[0]])),
+            ("cost", f"{self.cost:.4g}"),
+        )
+        proved = self.status in (Status.OPTIMAL, Status.ALREADY_MET)
+        word = str(self.status).replace("_", " ")
+        return markup.shown(
+            markup.card("Option", word, moves, facts, self.status.sentence, proved=proved)
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,10 +14,6 @@ from typing import Any, NamedTuple
 import cloudpickle
 import numpy as np
 import pandas as pd
-from joblib import Parallel, delayed
-from sklearn.base import BaseEstimator
-from sklearn.exceptions import NotFittedError
-from sklearn.utils.validation import check_is_fitted
 
 from trust_recourse import sums
 from trust_recourse.cells import Reduction, Score
@@ -616,6 +612,8 @@ class Recourse:
         if n_jobs == 1:
             rows = [ours._row(x, rest) for _, x in bar.over(people.iterrows())]
         else:
+            from joblib import Parallel, delayed
+
             packed, sent = ours.packed(), cloudpickle.dumps(rest)
             size = math.ceil(len(people) / (PARTS_A_PROCESS * n_jobs)) or 1
             parts = (people.iloc[start : start + size] for start in range(0, len(people), size))
@@ -1099,14 +1097,22 @@ def own_threshold(model: Any) -> float:
 
 def _refuse_unfitted(model: Any) -> None:
     """Refuse an estimator that has not learnt; one of no known convention is believed to have."""
-    try:
-        if isinstance(model, BaseEstimator) and not hasattr(model, "classes_"):
-            check_is_fitted(model)
-        learnt = getattr(model, "is_fitted", lambda: True)()  # CatBoost's word for it
-    except NotFittedError:
-        learnt = False
-    if not learnt:
+    learnt = getattr(model, "is_fitted", lambda: True)()  # CatBoost's word for it
+    if not learnt or not (hasattr(model, "classes_") or _has_learnt(model)):
         raise ValueError(f"model is {type(model).__name__}, which has not learnt yet: call fit")
+
+
+def _has_learnt(model: Any) -> bool:
+    from sklearn.base import BaseEstimator
+    from sklearn.exceptions import NotFittedError
+    from sklearn.utils.validation import check_is_fitted
+
+    try:
+        if isinstance(model, BaseEstimator):
+            check_is_fitted(model)
+    except NotFittedError:
+        return False
+    return True
 
 
 def _wrapped(model: Any) -> str:

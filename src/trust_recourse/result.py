@@ -8,14 +8,13 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 import pandas as pd
 
-from trust_recourse import strict_json
+from trust_recourse import markup, strict_json
 from trust_recourse.certificate import Certificate, Proof, cost_parts, shortened, why_not
 from trust_recourse.explain import (
     FRAGILE,
@@ -565,9 +564,45 @@ class Result:
         return "\n".join(self._lines())
 
     def _repr_html_(self) -> str:
-        table = self.to_frame()[["target", "status", "cost", "confidence", "changes"]]
-        lines = "<br>".join(escape(line.strip()) for line in self._lines() if line[0] != " ")
-        return f"<p>{lines}</p>" + (table.to_html(index=False) if len(table) else "")
+        level = None if self.decision.mode == "wins" else self.decision.confidence
+        said = [each.strip() for each in self._lines() if each[0] != " "]
+        cards = "".join(self._card(at) for at in range(len(self.options)))
+        return markup.shown(
+            markup.line(said[0], strong=True),
+            markup.meter(self.confidence, level),
+            *map(markup.line, said[1:]),
+            f'<div class="cards">{cards}</div>',
+        )
+
+    def _card(self, at: int) -> str:
+        option, schema = self.options[at], self.recourse.schema
+        changes = (
+            (schema[name].heading, schema.describe(name, old), schema.describe(name, new))
+            for name, (old, new) in option.changes.items()
+        )
+        facts = (
+            ("asked for", option.target.words),
+            ("confidence", self.formatted(option.confidence, option.target)),
+            ("cost", f"{option.cost:.4g}"),
+        )
+        return markup.card(
+            option_name(at).capitalize(), self.badge(at), changes, facts, self.sentence(at),
+            proved=option.status in (Status.OPTIMAL, Status.ALREADY_MET),
+        )  # fmt: skip
+
+    def badge(self, option: int = 0) -> str:
+        """What is known of an option in a word or two, such as `proved cheapest`."""
+        asked = self._option(option)
+        first = next(o for o in self.options if o.target == asked.target)
+        if asked is not first and self.engine == "exact":
+            return "another way"
+        if asked.status is Status.OPTIMAL:
+            return "proved cheapest"
+        if asked.status is Status.ALREADY_MET:
+            return "nothing to change"
+        if self.engine != "exact":
+            return "found by trial"
+        return f"within {asked.gap / asked.cost if asked.cost else 0.0:.1%} of the least"
 
     def plot(self, *, sigma: float = 0.01, time_limit: float | None = 10.0) -> Figure:
         """Draw what each cost buys this person, how safe it is, and these options on it.

@@ -580,14 +580,14 @@ def test_a_report_is_that_of_the_library(home, tmp_path):
     expected = model_report(model, X, y, folds=3, random_state=1)
     line = f"report {home}/p.csv --target survived --model {home}/m.safetensors --folds 3 --seed 1"
     assert told(line) == json.loads(json.dumps(expected.to_dict()))
-    done = ask(f"{line} --html {tmp_path}/r.html")
+    done = ask(f"{line} --out {tmp_path}/r.html")
     assert done.exit_code == 0, done.output
     for name, cells in expected.summary().iterrows():
         assert f"{name} {' '.join(cells)}" in flat(done.stdout)
     page = (tmp_path / "r.html").read_text()
     assert page.startswith("<!doctype html>")
     assert expected.summary().iloc[0, 0] in page
-    assert "data:image/png" in page
+    assert "data:image/svg+xml" in page
     assert "://" not in page
     assert expected.promise in flat(done.stdout)
     assert "At the decision threshold 0.5, rows of each class:" in flat(done.stdout)
@@ -880,14 +880,20 @@ def test_an_explanation_is_that_of_the_library(who, recourse, tmp_path):
     assert result.options[0].changes != result.options[1].changes
     line = f"explain {who} --confidence 0.5 --confidence 0.6"
     assert told(f"{line} --option 2") == json.loads(result.explain(1).to_json())
-    done = ask(f"{line} --option 2 --html {{}}/why.html --png {{}}/why.png", tmp_path)
+    done = ask(f"{line} --option 2 --out {{}}/why.html --png {{}}/why.png", tmp_path)
     assert done.exit_code == 0, done.output
     assert flat(str(result.explain(1))) in flat(done.stdout)
-    assert result.explain(1)._repr_html_() in (tmp_path / "why.html").read_text()
+    page = (tmp_path / "why.html").read_text()
+    for each in result.explain(1).movers():
+        assert f">{result.explain(1).told(each.share)}<" in page
+    assert page.count("data:image/svg+xml") == 1
+    assert "://" not in page
     assert (tmp_path / "why.png").read_bytes().startswith(b"\x89PNG")
     compared = result.compare(0, 1)
     assert told(f"{line} --compare 1 2") == json.loads(compared.to_json())
-    both = ask(f"{line} --compare 1 2 --png {{}}/both.png", tmp_path)
+    both = ask(f"{line} --compare 1 2 --png {{}}/both.png --out {{}}/both.txt", tmp_path)
+    assert flat(compared.sentence) in flat((tmp_path / "both.txt").read_text())
+    refused(f"explain {who} --out {tmp_path}/why.doc", "expected a name that ends in .html, .pdf")
     assert flat(compared.sentence) in flat(both.stdout)
     for name, cells in compared.words().iterrows():
         assert f"{name} {' '.join(cells)}" in flat(both.stdout)

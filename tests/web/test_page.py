@@ -26,7 +26,17 @@ from trust_recourse.web.page.frontier_chart import picture
 from trust_recourse.web.page.latest import said
 from trust_recourse.web.page.locks import price_words
 from trust_recourse.web.page.people import A_PAGE, PeopleTable
-from trust_recourse.web.page.question import PersonQuestion, Price, find, price, tried, with_kept
+from trust_recourse.web.page.question import (
+    PersonQuestion,
+    Price,
+    difference,
+    find,
+    price,
+    side_of,
+    tried,
+    with_kept,
+)
+from trust_recourse.web.page.two_people import beside
 from trust_recourse.web.page.what_if import verdict
 from trust_recourse.web.page.words import badge, doubt, limits, percent
 from trust_recourse.web.state import Busy, Limits
@@ -434,10 +444,34 @@ def test_a_phone_needs_no_sideways_scrolling_and_has_room_for_fingers(session):
     page.locator("button.person").first.wait_for()
     assert width_beyond(page) == 0
     pick(page)
-    for name in ("What may change", "Try values", "Compare", "Letter and promise"):
+    names = ("What may change", "Try values", "Compare", "Letter and promise", "Settings")
+    for name in ("Two people", *names):
         tab(page, name)
         assert width_beyond(page) == 0
         assert too_small(page) == []
+
+
+@needs_browser
+def test_two_people_stand_side_by_side_and_what_follows_is_computed(session):
+    page = session("/mortgages", viewport={"width": 390, "height": 844}, has_touch=True)
+    pick(page)
+    expect(page.locator(".locks")).to_contain_text("follows from others: loan / price")
+    assert page.locator(".locks").get_by_role("switch").count() == 2
+    tab(page, "Try values")
+    form = page.locator(".trying")
+    form.get_by_label("loan", exact=True).fill("50")
+    expect(form.get_by_label("Loan to value")).to_have_value(re.compile("0.50*"))
+    expect(form.get_by_label("Loan to value")).not_to_be_editable()
+    tab(page, "Two people")
+    page.get_by_role("button", name="Set this person aside").click()
+    page.locator("button.person").nth(1).click()
+    names = page.locator("button.person .strong").all_inner_texts()[:2]
+    table = page.locator(".tools table").first
+    expect(table.locator("th")).to_have_text(["", *names])
+    expect(table).to_contain_text("cheapest change")
+    assert width_beyond(page) == 0
+    page.get_by_role("button", name="Let go").click()
+    expect(page.locator(".tools table")).to_have_count(0)
 
 
 @needs_browser
@@ -570,6 +604,31 @@ def test_turning_a_lock_twice_leaves_the_question(lending):
             assert turned.may_change(feature) is not question.may_change(feature)
             back = turned.turned(feature)
             assert (back.locked, back.freed) == (question.locked, question.freed)
+
+
+def test_of_two_people_each_number_is_the_models_own(lending):
+    recourse, X = lending
+    asked = Question((0.6,))
+    sides = [
+        side_of(recourse, str(at), PersonQuestion(recourse.schema.row(X.iloc[at]), asked),
+                Target(0.5), Limits())
+        for at in np.argsort(recourse.confidences(recourse.schema.encode(X)))[[0, -1]]
+    ]  # fmt: skip
+    rows = {name: cells for name, *cells in beside(recourse.schema, *sides)}
+    own = recourse.confidences(recourse.schema.encode(X))
+    assert rows["decision"] == ["refused", "accepted"]
+    assert rows["confidence"] == [percent(own.min()), percent(own.max())]
+    cheapest = recourse.find(X.iloc[int(sides[0].name)], 0.6).options[0]
+    assert rows["its cost"][0] == f"{cheapest.cost:.3g}"
+    assert rows["confidence then"][0] == percent(cheapest.confidence)
+    why = difference(recourse, *sides)
+    assert why.bars.sum() == pytest.approx(own.max() - own.min())
+    same = {f.title for f in recourse.schema} - rows.keys()
+    assert all(
+        len({f.code_of(side.asked.person[f.name]) for side in sides}) == 1
+        for f in recourse.schema
+        if f.title in same
+    )
 
 
 def test_kept_options_join_later_ones_once(lending):

@@ -81,3 +81,12 @@ def can_be_drawn(path: Path | None, *read: Path | None, force: bool) -> None:
     can_be_written(path, *read, force=force)
     if path is not None and find_spec("matplotlib") is None:
         raise InputError(f"{path}: {absent('a picture', 'matplotlib', 'plot')}")
+
+
+def can_be_printed(path: Path | None, *read: Path | None, force: bool) -> None:
+    """Refuse, before any work, a document whose name does not say what it is to be."""
+    can_be_written(path, *read, force=force)
+    if path is not None and path.suffix.lower() not in (".html", ".htm", ".pdf", ".txt"):
+        raise InputError(f"{path}: expected a name that ends in .html, .pdf or .txt")
+    if path is not None and path.suffix.lower() == ".pdf" and find_spec("typst") is None:
+        raise InputError(f"{path}: {absent('a PDF', 'typst', 'pdf')}")

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from trust_recourse.cli import page, question
-from trust_recourse.cli.errors import Force, can_be_drawn, can_be_written
+from trust_recourse.cli.errors import Force, can_be_drawn, can_be_printed
 from trust_recourse.cli.find import decision, what_is_known
+from trust_recourse.cli.report import Out
 from trust_recourse.cli.root import option
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def explain(
     compare: Annotated[
         tuple[int, int] | None, option("Set two options beside each other instead.", "K K")
     ] = None,
-    html: Annotated[Path | None, option("Write it as a page.", "FILE.html")] = None,
+    out: Out = None,
     png: Annotated[Path | None, option("Draw it; needs the extra `plot`.", "FILE.png")] = None,
     force: Force = False,
     json: question.Json = False,
@@ -42,12 +43,13 @@ def explain(
         trust-recourse explain model.safetensors --data patients.csv --row 9
 
         trust-recourse explain model.safetensors --data patients.csv --row 9 \
-            --confidence 0.6 --confidence 0.7 --compare 1 2 --html why.html
+            --confidence 0.6 --confidence 0.7 --compare 1 2 --out why.html
     """
     from trust_recourse.files import write_whole
     from trust_recourse.report.answers import answers, how_far
+    from trust_recourse.report.papers import explanation_paper
 
-    can_be_written(html, person.model, person.schema, person.data, force=force)
+    can_be_printed(out, person.model, person.schema, person.data, force=force)
     can_be_drawn(png, person.model, person.schema, person.data, force=force)
     recourse, x = person.asked()
     with page.waiting("Searching"):
@@ -62,8 +64,8 @@ def explain(
         raise typer.Exit(1)
     places = [question.place_of(result, each) for each in compare or (option,)]
     told: Any = result.explain(*places) if compare is None else result.compare(*places)
-    if html is not None:
-        write_whole(html, page.as_html("Why the model would say yes", told._repr_html_()))
+    if out is not None:
+        explanation_paper(result, told).save(out)
     if png is not None:
         write_whole(png, _picture(result, places))
     if json:
@@ -80,7 +82,7 @@ def explain(
             table.add_row(name, *cells)
         console.print(table)
         console.print(f"\n{told.sentence}\n\n{told.explanation}")
-    for path in (html, png):
+    for path in (out, png):
         if path is not None:
             console.print(f"\n{path}: written.")
 

@@ -7,7 +7,6 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterable
-from html import escape
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
@@ -26,15 +25,10 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 
 WIDEST = 100
-COMPILING = "Compiling once for this installation, which takes about a minute."
 # what steers a terminal (ESC and other control characters), turns the order of what is read, or is
 # half a character; line ends and tabs may stay
 STEERING = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
-)
-STYLE = (
-    "body{font:1rem/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}"
-    "table{border-collapse:collapse;margin:1rem 0}th,td{padding:.2rem .6rem;border:1px solid #bbb}"
 )
 
 
@@ -98,15 +92,28 @@ def console(*, markup: bool = False, err: bool = False) -> Console:
 
 def waiting(what: str) -> Status:
     """A sign of life while something is worked out; on a terminal alone, beside the answer."""
-    compiling()
-    return console(err=True).status(what)
+    status = console(err=True).status(what)
+    compiling(status)
+    return status
 
 
-def compiling() -> None:
-    """Have it said beside the answer if code has to be compiled, which takes a while."""
+def compiling(status: Status | None = None) -> None:
+    """Have it said beside the answer if code has to be compiled, which takes a while.
+
+    On a terminal the sign of life says how far it is; elsewhere it is said once.
+    """
     from trust_recourse import clock
 
-    clock.announce(lambda: say(COMPILING, err=True))
+    said: list[str] = []
+
+    def tell(how_far: str) -> None:
+        if status is not None and status.console.is_terminal:
+            status.update(how_far)
+        elif not said:
+            said.append(how_far)
+            say(f"{clock.COMPILING}.", err=True)
+
+    clock.announce(tell)
 
 
 def say_json(told: object) -> None:
@@ -122,16 +129,6 @@ def say_json(told: object) -> None:
 def people(count: int) -> str:
     """So many people."""
     return "1 person" if count == 1 else f"{count:,} people"
-
-
-def as_html(title: str, body: str) -> str:
-    """A page of its own around HTML, with nothing to be fetched."""
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(title)}</title><style>{STYLE}</style></head>\n"
-        f"<body><h1>{escape(title)}</h1>\n{body}\n</body></html>\n"
-    )
 
 
 def chapter(page: Console, title: str) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
+
 from trust_recourse.cli import page
-from trust_recourse.cli.errors import Force, can_be_written
+from trust_recourse.cli.errors import Force, can_be_printed
 from trust_recourse.cli.fit import Seed, learnt_from
 from trust_recourse.cli.question import Json, Threshold, Wanted, command, target_class
 from trust_recourse.cli.root import option
@@ -15,6 +17,13 @@ from trust_recourse.tables import read
 
 if TYPE_CHECKING:
     from trust_recourse.report import ModelReport
+
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        "--out", "--html", help="Write it with its picture: .html, .pdf or .txt.", metavar="FILE"
+    ),
+]
 
 
 @command()
@@ -35,7 +44,7 @@ def report(
     id: Ids = None,  # noqa: A002
     folds: Annotated[int, option("Parts that take turns to be held out.", min=2)] = 5,
     seed: Seed = 0,
-    html: Annotated[Path | None, option("Write it as a page.", "FILE.html")] = None,
+    out: Out = None,
     force: Force = False,
     json: Json = False,
 ) -> None:
@@ -55,16 +64,16 @@ def report(
 
     For example:
 
-        trust-recourse report patients.csv --target survived --html report.html
+        trust-recourse report patients.csv --target survived --out report.html
 
         trust-recourse report patients.csv --target survived --model model.safetensors
     """
     from trust_recourse import PTMClassifier, Schema, load, model_report
-    from trust_recourse.files import write_whole
     from trust_recourse.question import Question
     from trust_recourse.recourse import own_threshold
+    from trust_recourse.report.papers import report_paper
 
-    can_be_written(html, data, schema, model, force=force)
+    can_be_printed(out, data, schema, model, force=force)
     Question(decision_threshold=threshold)  # refused before anything is learnt
     machine: Any = PTMClassifier(random_state=seed)
     known = None
@@ -81,14 +90,14 @@ def report(
             quiet(machine), rows, labels, wanted=label, folds=folds, random_state=seed,
             schema=known, decision_threshold=threshold or own_threshold(machine),
         )  # fmt: skip
-    if html is not None:
-        write_whole(html, page.as_html(f"Model report: {target}", found.html()))
+    if out is not None:
+        report_paper(found, target).save(out)
     if json:
         page.say_json(found.to_dict())
         return
     _show(found, target)
-    if html is not None:
-        page.say(f"\n{html}: written.")
+    if out is not None:
+        page.say(f"\n{out}: written.")
 
 
 def quiet(machine: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from trust_recourse.cli import question
 from trust_recourse.cli.errors import InputError
-from trust_recourse.cli.page import say
+from trust_recourse.cli.page import compiling, say
 from trust_recourse.cli.root import option
 from trust_recourse.secret import read_secret
 from trust_recourse.tables import read
@@ -195,6 +195,7 @@ def serve(
     address = f"http://{_written(host)}:{listener.getsockname()[1]}"
     say(f"{service.model}: {wanted}" + ("" if service.wanted else "; --wanted names another"))
     say(f"{address}{'' if service.page else '/docs'}   (end it with Ctrl+C)")
+    compiling()
     run(service, listener, workers)
 
 

@@ -6,11 +6,11 @@ import json
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from html import escape
 from typing import Any, NamedTuple
 
 import pandas as pd
 
+from trust_recourse import markup
 from trust_recourse.explain.explanation import Explanation
 from trust_recourse.wording import distance, floored, percent
 
@@ -106,8 +106,12 @@ class Comparison:
         return "\n".join([self.words().to_string(), self.sentence, "", repr(self.explanation)])
 
     def _repr_html_(self) -> str:
-        table, why = self.words().to_html(), self.explanation._repr_html_()
-        return f"{table}<p><b>{escape(self.sentence)}</b></p>{why}"
+        rows = [(str(name), *map(str, cells)) for name, *cells in self.words().itertuples()]
+        return markup.shown(
+            markup.line(self.sentence, strong=True),
+            markup.table(("", *self.names), rows),
+            self.explanation._repr_html_(),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain values, for JSON."""

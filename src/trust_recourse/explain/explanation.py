@@ -10,13 +10,13 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from trust_recourse import markup
 from trust_recourse.question import Floats, Target, formatted
 from trust_recourse.schema.scalars import plain
 from trust_recourse.wording import signed
@@ -164,7 +164,7 @@ class Explanation(ABC):
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain values, for JSON."""
 
-    def _support(self) -> Iterator[str]:
+    def support_lines(self) -> Iterator[str]:
         """What the end point rests on, line by line."""
         if self.protected:
             yield f"These {self.noun}s depend on what is protected: {', '.join(self.protected)}"
@@ -202,7 +202,7 @@ class Explanation(ABC):
             yield f"  {self.told(each['share'])}  {each['feature']} {each['from']} → {each['to']}"
         yield f"The {self.noun}s that do it"
         yield from self._told_movers()
-        yield from self._support()
+        yield from self.support_lines()
 
     def _told_movers(self) -> Iterator[str]:
         found = self.movers()
@@ -231,15 +231,26 @@ class Explanation(ABC):
         return "\n".join(self._lines())
 
     def _repr_html_(self) -> str:
-        head = next(self._lines())
-        note = f"<p>{escape(self.note)}</p>" if self.note else ""
-        table = self.to_frame().drop(columns="weak", errors="ignore").head(SHOWN)
-        with pd.option_context("display.max_colwidth", None):
-            tables = self.changes().to_html(index=False) + table.to_html(
-                float_format="{:.3f}".format
-            )
-        listed = "".join(f"<li>{escape(line.strip())}</li>" for line in self._support())
-        return f"<p><b>{escape(head)}</b></p>{note}{tables}<ul>{listed}</ul>"
+        changes, found = self.changes(), self.movers()[:SHOWN]
+        rest = self.change - sum(each.share for each in found)
+        told = [
+            *((each.name, each.words, each.moves, self.told(each.share)) for each in found),
+            ("all others", "", "", self.told(rest)),
+        ]
+        moved = changes.itertuples(index=False)
+        return markup.shown(
+            markup.line(next(self._lines()), strong=True),
+            markup.line(self.note, quiet=True) if self.note else "",
+            markup.table(
+                ("feature", "from", "to", "share"),
+                [(name, a, b, self.told(share)) for name, a, b, share in moved],
+                changes["share"].tolist(),
+            ),
+            markup.table(
+                (self.noun, "", self.verb, "share"), told, [*(each.share for each in found), rest]
+            ),
+            markup.folded("What it rests on", map(str.strip, self.support_lines())),
+        )
 
     def to_json(self) -> str:
         """All of it as JSON."""

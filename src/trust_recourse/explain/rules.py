@@ -221,8 +221,9 @@ class RuleExplanation(Explanation):
         """A clause in words."""
         return self.points.clauses.words[self._clause(j)]
 
-    def _support(self) -> Iterator[str]:
-        yield from super()._support()
+    def support_lines(self) -> Iterator[str]:
+        """What the end point rests on, rule by rule."""
+        yield from super().support_lines()
         carrying = np.flatnonzero(self.carrying)
         if len(carrying):
             each = (f"{j} (fires {self.end.firing[j]:.2f})" for j in carrying)

@@ -2,19 +2,47 @@
 
 `content` is what a document says, as values; its words and its forms stand in `templates/`, and PDF
 is made in `pdf` alone.
-`trust_recourse.letter` and `trust_recourse.evidence` are the functions.
+`trust_recourse.letter` and `trust_recourse.evidence` are the functions. The names below load on
+first use: an answer needs none of the models that a report is made with.
 """
 
-from trust_recourse.report.baselines import BASELINE as BASELINE
-from trust_recourse.report.baselines import BOOSTING as BOOSTING
-from trust_recourse.report.calibration import Calibration as Calibration
-from trust_recourse.report.calibration import check_calibration as check_calibration
-from trust_recourse.report.calibration import (
-    expected_calibration_error as expected_calibration_error,
-)
-from trust_recourse.report.calibration import reliability_curve as reliability_curve
-from trust_recourse.report.model import ModelReport as ModelReport
-from trust_recourse.report.model import holdout_report as holdout_report
-from trust_recourse.report.model import model_report as model_report
-from trust_recourse.report.suspicions import Suspicion as Suspicion
-from trust_recourse.report.suspicions import check_table as check_table
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from trust_recourse.report.baselines import BASELINE as BASELINE
+    from trust_recourse.report.baselines import BOOSTING as BOOSTING
+    from trust_recourse.report.calibration import Calibration as Calibration
+    from trust_recourse.report.calibration import check_calibration as check_calibration
+    from trust_recourse.report.calibration import (
+        expected_calibration_error as expected_calibration_error,
+    )
+    from trust_recourse.report.calibration import reliability_curve as reliability_curve
+    from trust_recourse.report.model import ModelReport as ModelReport
+    from trust_recourse.report.model import holdout_report as holdout_report
+    from trust_recourse.report.model import model_report as model_report
+    from trust_recourse.report.suspicions import Suspicion as Suspicion
+    from trust_recourse.report.suspicions import check_table as check_table
+
+_HOMES = {
+    "BASELINE": "baselines",
+    "BOOSTING": "baselines",
+    "Calibration": "calibration",
+    "ModelReport": "model",
+    "Suspicion": "suspicions",
+    "check_calibration": "calibration",
+    "check_table": "suspicions",
+    "expected_calibration_error": "calibration",
+    "holdout_report": "model",
+    "model_report": "model",
+    "reliability_curve": "calibration",
+}
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -6,14 +6,12 @@ beside the model on the very same rows, because a score says little alone.
 
 from __future__ import annotations
 
-import base64
-import importlib.util
 import math
 import numbers
+import os
 import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -24,6 +22,7 @@ from sklearn.metrics import accuracy_score, brier_score_loss, log_loss, roc_auc_
 from sklearn.model_selection import StratifiedKFold, train_test_split
 from threadpoolctl import threadpool_limits
 
+from trust_recourse import markup
 from trust_recourse.frames import as_pandas
 from trust_recourse.question import Question
 from trust_recourse.recourse import own_threshold
@@ -208,20 +207,24 @@ class ModelReport:
             for part in self.parts()
         )
 
-    def html(self) -> str:
-        """As HTML; drawn, too, where the extra `plot` is installed."""
-        if importlib.util.find_spec("matplotlib") is None:
-            return self._repr_html_()
-        from trust_recourse.plot.picture import png
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it whole with its picture: a page, a PDF or text, as the name ends."""
+        from trust_recourse.report.papers import report_paper
 
-        drawn = base64.b64encode(png(self.plot())).decode()
-        alt = "What each model said, beside what came true, in bins"
-        return f'{self._repr_html_()}<img alt="{alt}" src="data:image/png;base64,{drawn}">'
+        report_paper(self).save(path)
+
+    def html(self) -> str:
+        """As one HTML page that needs nothing else; drawn, too, where `plot` is installed."""
+        from trust_recourse.report.papers import report_paper
+
+        return report_paper(self).html()
 
     def _repr_html_(self) -> str:
-        return "".join(
-            f"<p>{escape(part)}</p>" if isinstance(part, str) else part.to_html()
-            for part in self.parts()
+        return markup.shown(
+            *(
+                markup.line(part) if isinstance(part, str) else part.to_html(border=0)
+                for part in self.parts()
+            )
         )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from trust_recourse.cells import inline, kernel
+from trust_recourse.cells import inline, inner
 from trust_recourse.search.arrays import (
     AROUND,
     HEAP,
@@ -40,7 +40,7 @@ def _before(store: Any, a: int, b: int) -> bool:
     return bool(key[a] < key[b] or (key[a] == key[b] and store.node[a] > store.node[b]))
 
 
-@kernel
+@inner
 def push(store: Any, counters: Any, slot: int) -> None:
     """Let a slot wait for its turn."""
     heap, i = store.heap, counters[HEAP]
@@ -54,7 +54,7 @@ def push(store: Any, counters: Any, slot: int) -> None:
     heap[i] = slot
 
 
-@kernel
+@inner
 def pop(store: Any, counters: Any) -> int:
     """The slot whose turn it is."""
     heap = store.heap
@@ -178,7 +178,7 @@ def cheapest(task: Any, f: int, a: int, b: int) -> int:
     return best
 
 
-@kernel
+@inner
 def corner_of(task: Any, store: Any, slot: int, corner: Any) -> float:
     """The cheapest candidate of each feature, and what they cost together.
 
@@ -259,7 +259,7 @@ def narrowed(narrow: Any, run: Any, slot: int, k: int) -> None:
 # ---------------------------------------------------------------- relations
 
 
-@kernel
+@inner
 def may_relate(task: Any, store: Any, slot: int) -> bool:
     """Whether each relation may hold for some point of a box, one relation at a time.
 
@@ -285,7 +285,7 @@ def may_relate(task: Any, store: Any, slot: int) -> bool:
     return True
 
 
-@kernel
+@inner
 def broken(task: Any, point: Any) -> int:
     """The first term of the first relation that one candidate for each feature breaks, or −1."""
     total, open_, first = 0.0, False, 0
@@ -301,7 +301,7 @@ def broken(task: Any, point: Any) -> int:
     return -1
 
 
-@kernel
+@inner
 def mending(task: Any, store: Any, slot: int, corner: Any, start: int) -> tuple[int, int]:
     """Where to cut a box whose corner breaks the relation that starts there: feature and candidate.
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from trust_recourse.cells import Candidates, Floats, Ints, inline, kernel
+from trust_recourse.cells import Candidates, Floats, Ints, inline, inner
 from trust_recourse.schema import ActionSet
 from trust_recourse.schema.derived import Follows, before_rounding
 from trust_recourse.search.arrays import FAILED, LOST
@@ -131,7 +131,7 @@ def _sum(task: Any, at: int, part: int, box: Any, base: int, off: int) -> tuple[
     return low, high, known
 
 
-@kernel
+@inner
 def _between(task: Any, at: int, box: Any, base: int, off: int) -> tuple[float, float]:
     """The least and greatest value of a column before rounding; in reverse if there is none."""
     part = at + HEAD + 3 * task.follows[at + INPUTS]
@@ -184,7 +184,7 @@ def _first_from(task: Any, f: int, raw: float) -> int:
     return int(low - task.offset[f])
 
 
-@kernel
+@inner
 def _candidate(task: Any, at: int, point: Any, base: int) -> int:
     """The candidate of a derived column that a point's inputs make; −1 if there is none."""
     f = task.follows[at + COLUMN]
@@ -199,7 +199,7 @@ def _candidate(task: Any, at: int, point: Any, base: int) -> int:
     return k if inside and k != task.follows[at + BLANK] else -1
 
 
-@kernel
+@inner
 def narrow_followers(task: Any, store: Any, slot: int) -> bool:
     """Leave derived columns what their inputs allow in a box, and these what keeps them there.
 
@@ -276,7 +276,7 @@ def _narrow_inputs(task: Any, store: Any, slot: int, at: int, stays: bool) -> No
                 store.mark[slot] &= ~(FAILED | LOST)
 
 
-@kernel
+@inner
 def settle(task: Any, store: Any, slot: int, point: Any) -> bool:
     """Give a point's derived columns what its inputs make; False if that lies beyond the box."""
     d, at = point.shape[0], 0
@@ -291,7 +291,7 @@ def settle(task: Any, store: Any, slot: int, point: Any) -> bool:
     return settled
 
 
-@kernel
+@inner
 def way_in(task: Any, store: Any, slot: int, corner: Any) -> tuple[int, int]:
     """Where to cut a box whose corner makes a derived column lie beyond it: feature and candidate.
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from trust_recourse.cells import inline, kernel
+from trust_recourse.cells import inline, inner
 from trust_recourse.search.arrays import (
     AROUND,
     BOUND,
@@ -118,7 +118,7 @@ def relaxed(
     return needed, most, not (action_set < level or short)
 
 
-@kernel
+@inner
 def bought(
     task: Any, costs: Any, store: Any, slot: int, k: int, cells: Any, base: int, gains: Any,
     multiplier: float, point: Any,
@@ -141,7 +141,7 @@ def bought(
     return total, gain
 
 
-@kernel
+@inner
 def best_multiplier(
     task: Any, asked: Any, costs: Any, store: Any, slot: int, k: int, cells: Any, base: int,
     gains: Any, needed: float, point: Any,

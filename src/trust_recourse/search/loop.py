@@ -17,6 +17,7 @@ from trust_recourse.cells import (
     compiled,
     errors_at,
     inline,
+    inner,
     interval_at,
     narrow_at,
     relaxation_at,
@@ -153,7 +154,7 @@ def _judged(interval: Any, narrow: Any, run: Any, slot: int) -> int:
     return COST if store.key[slot] >= asked.params[CUTOFF] else OPEN
 
 
-@inline
+@inner
 def _admit(interval: Any, narrow: Any, run: Any, slot: int) -> None:
     """Let a new box wait for its turn, or discard it."""
     reason = _judged(interval, narrow, run, slot)
@@ -252,7 +253,7 @@ def _side_and_level(run: Any, k: int) -> tuple[int, float]:
     return side, levels[3 * k + LOW] if side > 0 else 1.0 - levels[3 * k + HIGH]
 
 
-@inline
+@inner
 def _priced(
     interval: Any, relaxation: Any, errors: Any, narrow: Any, run: Any, costs: Any, k: int,
     cells: Any, base: int, slot: int, paid: float,

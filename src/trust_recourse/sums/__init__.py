@@ -14,8 +14,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from joblib.externals.loky import ProcessPoolExecutor
-from joblib.externals.loky.process_executor import BrokenProcessPool
 
 from trust_recourse.cells import Floats
 from trust_recourse.files import FileError
@@ -275,6 +273,9 @@ def imported(
 
     `X` are rows as any table has them.
     """
+    from joblib.externals.loky import ProcessPoolExecutor
+    from joblib.externals.loky.process_executor import BrokenProcessPool
+
     with ProcessPoolExecutor(1) as other:
         try:
             found: Imported = other.submit(read_file, Path(path), schema, X).result()

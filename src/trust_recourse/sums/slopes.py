@@ -17,7 +17,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.signal import fftconvolve
 from scipy.special import ndtr
 
 from trust_recourse.cells import Floats
@@ -355,6 +354,8 @@ def _kept(
     cut: Sequence[tuple[Floats, Floats, Floats]], spread: float, margin: float, size: int, up: bool
 ) -> float:
     """A bound, from above or from below, on the probability that some of the margin is left."""
+    from scipy.signal import fftconvolve  # loads much
+
     least = [float(low.min()) for _, low, _ in cut]
     width = math.fsum(float(high.max()) - a for (_, _, high), a in zip(cut, least, strict=True))
     step = (width or 1.0) / size

@@ -18,7 +18,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
@@ -419,6 +418,8 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
         self, X: Any, y: Any, target: NDArray[np.int8], rng: np.random.Generator
     ) -> Iterator[tuple[NDArray[np.intp], Self, Any]]:
         """Rows held out of learning, a machine that learnt from all others, and their values."""
+        from sklearn.model_selection import StratifiedKFold  # loads much
+
         folds = min(CALIBRATION_FOLDS, int(np.bincount(target, minlength=2).min()))
         if folds < 2:
             raise ValueError(

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import train_test_split
 
 from trust_recourse.tsetlin.links import Logistic
 from trust_recourse.tsetlin.literals import Literals
@@ -26,6 +25,8 @@ def held_out(target: Labels, share: float, rng: np.random.Generator) -> NDArray[
     """Which rows to hold out of learning, so many of each class; None if they are too few."""
     if share == 0.0 or np.bincount(target, minlength=2).min() * min(share, 1 - share) < LEAST_HELD:
         return None
+    from sklearn.model_selection import train_test_split  # loads much
+
     seed = int(rng.integers(2**31))
     rows = np.arange(len(target))
     _, held = train_test_split(rows, test_size=share, stratify=target, random_state=seed)

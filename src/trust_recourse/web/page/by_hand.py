@@ -38,6 +38,7 @@ class ByHand:
         self._words()
 
     def _changed(self) -> None:
+        self.form.compute()
         values = self.form.values()
         if values is not None:
             name = self.session.name.removesuffix(EDITED)
@@ -54,7 +55,8 @@ class ByHand:
         for name, feature in self.form.features.items():
             asked = doubt(feature, read[name]) if name in read else ""
             blank = "may be left blank" if None in feature.missing else ""
-            self.form.hint(name, asked or blank, doubted=bool(asked))
+            follows = f"follows from others: {feature.derived}" if feature.derived else ""
+            self.form.hint(name, asked or follows or blank, doubted=bool(asked))
         gaps = self.form.empty
         shown = ", ".join(gaps[:4]) + (f" and {len(gaps) - 4} more" if len(gaps) > 4 else "")
         self.said.text = f"Still to fill: {shown}." if gaps else ""

@@ -22,14 +22,18 @@ if TYPE_CHECKING:
     from trust_recourse.web.page.session import Session
 
 
-FEWER = "No other way was found that leaves half of this as it is and is no part of it. "
-GLOSSARY = (
-    "Cost adds up how far each value moves, in units of its scale. Safe radius: a yes stays a yes "
-    "while every number is off by less than that share of its scale. Robustness under noise: how "
-    f"likely it stays one if every number is off by chance, by {SIGMA:.0%} of its scale or so. "
-    "Both move whole numbers as a whole. Holds for: within these ranges every value will do, "
-    "in any combination."
-)
+FEWER = "No other way was found that leaves half of this as it is and is no part of it."
+GLOSSARY = {
+    "Confidence": "the model’s, in a yes at just these values, rounded down.",
+    "Cost": "adds up how far each value moves, in units of its scale.",
+    "Robustness under noise": "how likely a yes stays one if every number is off by chance, by "
+    f"{SIGMA:.0%} of its scale or so. Whole numbers move as a whole.",
+    "Safe radius": "a yes stays a yes while every number is off by less than that share of its "
+    "scale. Whole numbers move as a whole.",
+    "Holds for": "within these ranges every value will do, in any combination.",
+    "Try": "puts an option’s values into a form to play with.",
+    "Keep": "holds an option to be compared with later answers.",
+}
 
 
 class Cards:
@@ -85,8 +89,10 @@ class Cards:
                 len(result.options) < self.session.settings.n_options
                 and status is not Status.ALREADY_MET
             )
+            if result.options and fewer:
+                note(FEWER).classes("wide-card")
             if result.options:
-                note(FEWER + GLOSSARY if fewer else GLOSSARY).classes("wide-card")
+                _glossary()
         if result.options:
             self.more.ask(lambda: self._safeties(result))
         elif status is Status.INFEASIBLE and result.recourse.exact:
@@ -230,6 +236,19 @@ def _target(result: Result) -> str:
 
 def _asked(result: Result) -> float:
     return next(iter(result.status)).confidence
+
+
+def _glossary() -> None:
+    """A line for each word and button of the cards, once it is opened."""
+    with ui.element("details").classes("wide-card meanings"):
+        with ui.element("summary"):
+            heading("What the words and buttons mean", 3)
+        with ui.element("dl").classes("glossary"):
+            for name, meaning in GLOSSARY.items():
+                with ui.element("dt").classes("strong"):
+                    ui.label(name)
+                with ui.element("dd"):
+                    ui.label(meaning)
 
 
 def _fact(name: str, value: str) -> ui.label:

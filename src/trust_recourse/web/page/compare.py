@@ -30,6 +30,7 @@ class Compare:
     def __init__(self, session: Session) -> None:
         self.session, self.open, self._quiet = session, False, False
         self.result: Result | None = None
+        note("Two options of this person side by side: what the dearer one buys, and why.")
         with ui.element("div").classes("line-up") as self.row:
             self.first, self.second = (
                 ui.select({}, label=label).props("outlined dense").classes("pick")

@@ -8,6 +8,7 @@ from nicegui import ui
 
 from trust_recourse.question import Target
 from trust_recourse.web.page.parts import heading, note
+from trust_recourse.web.page.settings import also
 from trust_recourse.web.page.words import percent
 
 if TYPE_CHECKING:
@@ -77,13 +78,18 @@ class AskingPanel:
             throttle=THROTTLE,
         )
         with ui.element("div").classes("asking"):
-            note("Drag it, or press the arrow keys; the answer follows.")
+            note(
+                "Drag it, or press the arrow keys; the answer follows. Options: how many different "
+                "ways are shown."
+            ).classes("beside")
             counts = list(range(1, min(5, session.state.limits.options) + 1))
             many = ui.select(counts, label="Options", value=session.settings.n_options)
             many.props("outlined dense").classes("short")
             many.on_value_change(lambda e: session.ask(n_options=int(e.value)))
+        self.more = note("")
         session.on(self._show, "question")
         self.label.text = _words(session.settings)
+        self.more.visible = False
 
     def _moved(self, confidence: float) -> None:
         self._by_hand = True
@@ -94,6 +100,9 @@ class AskingPanel:
     def _show(self) -> None:
         confidence = self.session.confidence
         self.label.text = _words(self.session.settings)
+        more = also(self.session.settings)
+        self.more.text = f"Also asked, under Settings: {more}."
+        self.more.visible = bool(more)
         if not self._by_hand:  # else it stands there already, or further on by now
             place = f"getHtmlElement({self.slider.id}).value = {100 * confidence:.0f}"
             ui.run_javascript(place)

@@ -28,6 +28,10 @@ class Exports:
 
     def __init__(self, session: Session) -> None:
         self.session = session
+        note(
+            "The letter tells the person the decision, the reasons and the options; the evidence "
+            "report has the proof and the model’s part, for whoever answers for it."
+        )
         self.why_not = note("")
         with ui.element("div").classes("split"):
             with ui.element("div").classes("stack"):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from nicegui import ui
 
 from trust_recourse.schema.scalars import plain
@@ -17,9 +19,13 @@ if TYPE_CHECKING:
 
 
 class Form:
-    """A field for each feature; `values()` reads them, or says of each what is wrong."""
+    """A field for each feature; `values()` reads them, or says of each what is wrong.
+
+    What follows from others is not typed but computed, and its field says from what.
+    """
 
     def __init__(self, schema: Schema, then: Callable[[], None]) -> None:
+        self.schema = schema
         self.fields: dict[str, ui.input | ui.select] = {}
         self.features = {feature.name: feature for feature in schema}
         self._then, self._quiet = then, False
@@ -37,6 +43,8 @@ class Form:
             field = ui.input(f"{feature.title}{unit}").props("type=number debounce=200")
             field.props["step"] = written(feature.step) if feature.step else "any"
         field.props("outlined dense hide-bottom-space")
+        if _computed(feature):
+            field.props("readonly").props["hint"] = f"follows from others: {feature.derived}"
         field.on_value_change(self._changed)
         return field
 
@@ -44,11 +52,11 @@ class Form:
         if not self._quiet:
             self._then()
 
-    def fill(self, values: pd.Series[Any]) -> None:
-        """Set the fields, without telling of it."""
+    def fill(self, values: pd.Series[Any] | Mapping[str, Any]) -> None:
+        """Set the fields of these values, without telling of it."""
         self._quiet = True
-        for name, field in self.fields.items():
-            feature, value = self.features[name], plain(values[name])
+        for name in values.keys():  # noqa: SIM118 - of a Series, too
+            field, feature, value = self.fields[name], self.features[name], plain(values[name])
             if _listed(feature):
                 field.value = _values(feature).index(value)
             elif value is None:
@@ -56,6 +64,21 @@ class Form:
             else:
                 field.value = written(float(value), feature.step)
         self._quiet = False
+
+    def compute(self) -> None:
+        """Set the fields of what follows from others, where those can be read."""
+        read = self.read()
+        codes = np.full(len(self.features), np.nan)
+        for name, value in read.items():
+            codes[self.schema.position(name)] = self.features[name].code_of(value)
+        found = self.schema.filled(codes[None])[0]
+        computed = {}
+        for each in self.schema.derived:  # numbers, whose codes are their values
+            names = each.formula.names if each.formula is not None else ()
+            code = float(found[self.schema.position(each.name)])
+            if read.keys() >= set(names) and not math.isnan(code) and _computed(each):
+                computed[each.name] = code
+        self.fill(computed)
 
     def hint(self, name: str, text: str, *, doubted: bool = False) -> None:
         """Say something under a field; a doubt stands out."""
@@ -97,6 +120,11 @@ class Form:
             value = feature.read("" if given is None else str(given))
         feature.code_of(value)  # refuses a blank that is not declared
         return value
+
+
+def _computed(feature: Feature) -> bool:
+    """Whether a value follows from the others alone, not from how they move."""
+    return feature.formula is not None and feature.formula.shape != "moves"
 
 
 def _listed(feature: Feature) -> bool:

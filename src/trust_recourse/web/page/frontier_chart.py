@@ -41,6 +41,7 @@ class FrontierChart:
             press("A step down", lambda: self._walk(-1), icon="south_west")
             press("A step up", lambda: self._walk(1), icon="north_east")
             press("Every step", self._every, icon="stairs")
+            note("Up and down ask for the next step; every step draws the smallest, too.")
         session.on(self._empty, "person")
         session.on(self._question, "question")
         session.on(self._draw, "answer")
@@ -56,7 +57,8 @@ class FrontierChart:
         if question is None or not self.session.state.recourse.exact:
             return
         asked = question.question
-        locks = (asked.lock, question.freed, asked.cost, str(asked.limits))
+        limits = asked.cost, str(asked.limits), asked.max_changes
+        locks = (asked.lock, question.freed, *limits)
         level = self.session.confidence
         if locks != self.locks:
             self.stairs, self.locks, self.resolution = [], locks, RESOLUTION

@@ -29,7 +29,8 @@ class Locks:
         self.prices: dict[str, ui.label] = {}
         note(
             "Switch off what this person cannot or does not want to change. Beside each is what "
-            "the cheapest answer would cost with that switch turned."
+            "the cheapest answer would cost with that switch turned. What follows from others has "
+            "no switch: lock what it follows from."
         )
         self.latest = Latest(*status_line("Pricing the locks…"))
         self.freed = ui.label().classes("warning")
@@ -45,13 +46,16 @@ class Locks:
     def _row(self, feature: Feature) -> None:
         with ui.element("li"):
             with ui.element("div").classes("lock-name"):
-                switch = ui.switch(on_change=lambda: self._turned(feature))
-                switch.props["aria-label"] = f"{feature.title} may change"
+                if feature.derived:
+                    ui.icon("functions").classes("follows").props["aria-hidden"] = "true"
+                else:
+                    switch = ui.switch(on_change=lambda: self._turned(feature))
+                    switch.props["aria-label"] = f"{feature.title} may change"
+                    self.switches[feature.name] = switch
                 with ui.element("div"):
                     ui.label(feature.title).classes("what")
                     self.notes[feature.name] = note("")
             self.prices[feature.name] = ui.label().classes("numbers price")
-        self.switches[feature.name] = switch
 
     def _turned(self, feature: Feature) -> None:
         if not self._quiet:
@@ -73,9 +77,9 @@ class Locks:
         self.latest.stop()
         self._quiet = True
         for feature in self.session.state.recourse.schema:
-            switch = self.switches[feature.name]
-            switch.value = feature.movable if question is None else question.may_change(feature)
-            switch.set_enabled(question is not None and not question.fixed(feature))
+            if switch := self.switches.get(feature.name):
+                switch.value = feature.movable if question is None else question.may_change(feature)
+                switch.set_enabled(question is not None and not question.fixed(feature))
             person = None if question is None else question.person
             self.notes[feature.name].text = limits(feature, person)
         self._quiet = False

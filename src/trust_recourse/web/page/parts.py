@@ -7,6 +7,7 @@ from typing import Any
 
 from nicegui import ui
 
+from trust_recourse import clock
 from trust_recourse.wording import unbroken
 
 
@@ -19,6 +20,14 @@ def heading(text: str, level: int = 2) -> None:
 def note(text: str) -> ui.label:
     """Something said in a quiet voice."""
     return ui.label(text).classes("muted note")
+
+
+def on_a_phone_go_to(place: str) -> None:
+    """Show a part of the page that stands above or below where all is in one column."""
+    ui.run_javascript(
+        "if (innerWidth <= 900) "
+        f"document.querySelector('{place}').scrollIntoView({{behavior: 'smooth'}})"
+    )
 
 
 def press(
@@ -46,7 +55,7 @@ def status_line(text: str) -> tuple[Callable[[bool], None], Callable[[str], None
     line.visible = False
 
     def waiting(is_waiting: bool) -> None:
-        label.text = text
+        label.text = f"{clock.COMPILING}." if clock.compiling() else text
         line.classes(remove="failed")
         spinner.visible = True
         line.visible = is_waiting

@@ -7,17 +7,13 @@ from typing import TYPE_CHECKING
 from nicegui import ui
 
 from trust_recourse.web.page.latest import Latest
-from trust_recourse.web.page.parts import heading, note, press, status_line
+from trust_recourse.web.page.parts import heading, note, on_a_phone_go_to, press, status_line
 from trust_recourse.web.page.words import percent
 from trust_recourse.wording import unbroken
 
 if TYPE_CHECKING:
     from trust_recourse.web.page.people import FoundPage, Listed, PeopleTable
     from trust_recourse.web.page.session import Session
-
-ON_A_PHONE = (  # the answer is below the list, so go there
-    "if (innerWidth <= 900) document.querySelector('.body').scrollIntoView({behavior: 'smooth'})"
-)
 
 
 class Picker:
@@ -28,6 +24,7 @@ class Picker:
         heading("Who")
         self.text = ui.input("Search a name or a value", on_change=self._again)
         self.text.props("outlined dense clearable debounce=150").classes("wide")
+        self.said = note("")
         self.refused = ui.switch("Refused only", value=True, on_change=self._again)
         self.list = ui.element("ul").classes("people")
         with ui.element("nav").classes("pager") as self.pager:
@@ -38,7 +35,17 @@ class Picker:
         self.latest = Latest(*status_line("Reading the table…"))
         session.on(self._mark, "person")
         session.on(self._again, "decision")
+        session.on(self._say, "aside")
+        self._say()
         self._again()
+
+    def _say(self) -> None:
+        aside = self.session.aside
+        self.said.text = (
+            "Pick somebody to ask the model about; the refused come first."
+            if aside is None
+            else f"{aside[0]} is set aside: pick somebody to compare with."
+        )
 
     def _again(self) -> None:
         self.page = 0
@@ -95,7 +102,7 @@ class Picker:
 
     def _picked(self, each: Listed) -> None:
         self.session.meet(each.name, self.people.row(each.at), self.people.id(each.at))
-        ui.run_javascript(ON_A_PHONE)
+        on_a_phone_go_to(".body")  # the answer is below the list
 
     def _mark(self) -> None:
         for item in self.list:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from trust_recourse import Recourse, Status
@@ -51,8 +52,9 @@ class PersonQuestion:
         return free and feature.name not in self.locked and not self.fixed(feature)
 
     def fixed(self, feature: Feature) -> bool:
-        """Whether no lock matters: it is protected, or this person's value must stay missing."""
-        return feature.protected or must_stay_missing(feature, self.person[feature.name])
+        """Whether no lock matters: it is protected, follows others, or must stay missing."""
+        held = feature.protected or bool(feature.derived)
+        return held or must_stay_missing(feature, self.person[feature.name])
 
     def turned(self, feature: Feature) -> PersonQuestion:
         """The same question with one feature locked that may change, or freed that may not."""
@@ -126,7 +128,7 @@ class Trial(NamedTuple):
     cost: float  # NaN where the change is not allowed
     broken: tuple[str, ...]  # rules of the schema, as sentences
     why: Explanation | None  # none for a model that says nothing of itself
-    follows: str = ""  # in words, what columns became that follow from others
+    derived: Mapping[str, Any] = MappingProxyType({})  # what columns became that follow from others
 
 
 def tried(
@@ -136,9 +138,9 @@ def tried(
     schema = recourse.schema
     action_set = schema.action_set(person)
     codes = action_set.completed(schema.encode(values)[0])
-    derived = [(each, float(codes[schema.position(each.name)])) for each in schema.derived]
     computed = schema.decode(codes[None]).iloc[0]
-    values = values | {each.name: computed[each.name] for each, _ in derived}
+    derived = {each.name: computed[each.name] for each in schema.derived}
+    values = values | derived
     broken, features = action_set.why_not(codes), schema.features
     cost = math.nan if broken else recourse.cost.between(features, action_set.own, codes)
     why = None
@@ -152,9 +154,8 @@ def tried(
             ],
         )
         why = explain(points, points.all[0], points.all[1])
-    told = "; ".join(f"{each.title} {each.describe_code(code)}" for each, code in derived)
     accepted = recourse.accepts(codes, decision)
-    return Trial(recourse.confidence_of(codes), accepted, cost, broken, why, told)
+    return Trial(recourse.confidence_of(codes), accepted, cost, broken, why, derived)
 
 
 # ---------------------------------------------------------------- side by side
@@ -168,6 +169,38 @@ def with_kept(result: Result, kept: tuple[Option, ...]) -> Result:
             options.append(option)
     known = {o.target: o.status for o in options if o.target not in result.status}
     return replace(result, options=tuple(options), status={**result.status, **known})
+
+
+class Side(NamedTuple):
+    """One of two people: what the model says of them, and the answer to what is asked."""
+
+    name: str
+    asked: PersonQuestion
+    confidence: float
+    accepted: bool
+    result: Result
+
+
+def side_of(
+    recourse: Recourse, name: str, asked: PersonQuestion, decision: Target, limits: Limits
+) -> Side:
+    """Ask about one of two people."""
+    codes = recourse.schema.action_set(asked.person).own
+    accepted = recourse.accepts(codes, decision)
+    found = find(recourse, asked, limits)
+    return Side(name, asked, recourse.confidence_of(codes), accepted, found)
+
+
+def difference(recourse: Recourse, first: Side, second: Side) -> Explanation | None:
+    """What makes the model's score of one person another than that of another; None if unknown."""
+    if not explainable(recourse.model):
+        return None
+    told = [
+        (name, side.asked.person, recourse.schema.action_set(side.asked.person).own, None, 0.0)
+        for name, side in (("the first", first), ("the second", second))
+    ]
+    points = places(recourse, told)
+    return explain(points, points.all[0], points.all[1])
 
 
 def steps(frontier: pd.DataFrame, most: int) -> Iterator[tuple[float, float]]:

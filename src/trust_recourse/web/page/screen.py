@@ -18,6 +18,7 @@ from trust_recourse.web.page.people import PeopleTable
 from trust_recourse.web.page.picker import Picker
 from trust_recourse.web.page.session import Session
 from trust_recourse.web.page.settings import Settings
+from trust_recourse.web.page.two_people import TwoPeople
 from trust_recourse.web.page.what_if import WhatIf
 from trust_recourse.web.page.words import ABOUT
 
@@ -65,7 +66,9 @@ class Screen:
         ui.label(ABOUT).classes("about")
         dark = ui.dark_mode(None)
         lights = ui.toggle(list(LIGHTS), value="Auto").props("no-caps dense unelevated")
-        lights.props["aria-label"] = "Light or dark"
+        lights.props["aria-label"] = lights.props["title"] = (
+            "Light or dark, or as the system has it"
+        )
         lights.on_value_change(lambda e: dark.set_value(LIGHTS[e.value]))
 
     def _body(self) -> None:
@@ -82,10 +85,13 @@ class Screen:
 
     def _tools(self) -> None:
         session = self.session
-        names = ("What may change", "Try values", "Compare", "Letter and promise", "Settings")
+        names = (
+            "What may change", "Try values", "Compare", "Two people", "Letter and promise",
+            "Settings",
+        )  # fmt: skip
         with ui.tabs().props("no-caps inline-label align=left active-color=primary") as tabs:
             self.tabs = tabs
-            locks, trying, sides, papers, settings = (ui.tab(name) for name in names)
+            locks, trying, sides, people, papers, settings = (ui.tab(name) for name in names)
         with ui.tab_panels(tabs, value=locks, animated=False).classes("wide") as panels:
             with ui.tab_panel(locks):
                 self.locks = Locks(session)
@@ -93,6 +99,8 @@ class Screen:
                 self.trying = WhatIf(session)
             with ui.tab_panel(sides):
                 self.sides = Compare(session)
+            with ui.tab_panel(people):
+                self.people = TwoPeople(session)
             with ui.tab_panel(papers):
                 Exports(session)
             with ui.tab_panel(settings):
@@ -104,6 +112,7 @@ class Screen:
     def _opened(self, name: str) -> None:
         self.locks.shown(name == "What may change")
         self.sides.shown(name == "Compare")
+        self.people.shown(name == "Two people")
 
     def _try(self, option: Option) -> None:
         self.trying.start(option)

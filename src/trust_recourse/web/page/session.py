@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 MOST = 1 - 1e-9  # a target lies below 1
 
-Event = Literal["meeting", "person", "locks", "decision", "question", "answer", "kept"]
+Event = Literal["meeting", "person", "locks", "decision", "question", "answer", "kept", "aside"]
 
 
 class Session:
@@ -30,8 +30,9 @@ class Session:
     Parts of the page listen to what happens: a "meeting" (another person, or none), a "person"
     (that, or other values of the person at hand), "locks" (what may change is another), a
     "decision" (others are refused), a "question" (anything asked changed; the answer is not there
-    yet), an "answer", "kept" (another option is kept). `result` answers the question that stands,
-    or is None: nothing is made of an answer to an earlier one.
+    yet), an "answer", "kept" (another option is kept), "aside" (somebody is set aside, to be
+    compared with others, or no longer). `result` answers the question that stands, or is None:
+    nothing is made of an answer to an earlier one.
     """
 
     def __init__(self, state: AppState, people: PeopleTable | None) -> None:
@@ -43,6 +44,7 @@ class Session:
         self.settings = Question((self.level,), n_options=many)  # of everybody
         self.result: Result | None = None
         self.kept: tuple[Option, ...] = ()
+        self._aside: tuple[str, PersonQuestion] | None = None
         self._listeners: dict[Event, list[Callable[[], None]]] = defaultdict(list)
 
     def on(self, then: Callable[[], None], *events: Event) -> None:
@@ -140,6 +142,21 @@ class Session:
             self.question = self.question.turned(feature)
             self.result, self.kept = None, ()  # what was kept may be out of reach now
             self._tell("locks", "question")
+
+    @property
+    def aside(self) -> tuple[str, PersonQuestion] | None:
+        """Who is set aside, and what is asked now, under their own locks."""
+        if self._aside is None:
+            return None
+        name, before = self._aside
+        asked = replace(self.settings, lock=before.question.lock)
+        return name, replace(before, question=asked)
+
+    def set_aside(self, aside: bool = True) -> None:
+        """Set the person at hand aside, to compare others with; or let go of who is."""
+        who = None if self.question is None else (self.name, self.question)
+        self._aside = who if aside else None
+        self._tell("aside")
 
     async def answer(self) -> None:
         """Search, and tell the parts that the answer is there."""

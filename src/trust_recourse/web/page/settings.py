@@ -10,7 +10,7 @@ from nicegui import ui
 from trust_recourse.cost import Cost
 from trust_recourse.question import Question, read_limit
 from trust_recourse.search.engines import Anywhere
-from trust_recourse.vocabulary import HELP, outside, reworded
+from trust_recourse.vocabulary import HELP, SPAN, outside, reworded
 from trust_recourse.web.page.parts import note, status_line
 
 if TYPE_CHECKING:
@@ -96,6 +96,24 @@ def parts(state: AppState, texts: Mapping[str, str]) -> dict[str, Any]:
 def field_name(part: str) -> str:
     """What a part of a question is called on the page."""
     return f"“{FIELDS[part].label}”" if part in FIELDS else outside(part)
+
+
+def also(asked: Question) -> str:
+    """What is asked beside the confidence, as the fields call it; empty if nothing is."""
+    given, said = asked.to_dict(), []
+    for part, field in FIELDS.items():
+        if part != "mode" and outside(part) in given:
+            value = given[outside(part)]
+            if part == "limits":
+                ends = (
+                    (name, ("" if end is None else f"{end}" for end in span))
+                    for name, span in value.items()
+                )
+                value = ", ".join(f"{name} {SPAN.join(span)}" for name, span in ends)
+            elif asked.cost is not None and part == "cost":
+                value = asked.cost.words
+            said.append(f"{field.label.lower()} {field.choices.get(str(value), value)}")
+    return "; ".join(said)
 
 
 class Settings:

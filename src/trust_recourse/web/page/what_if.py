@@ -85,6 +85,7 @@ class WhatIf:
         found = await self.session.state.work(
             lambda: tried(recourse, question.person, values, decision)
         )
+        self.form.fill(found.derived)
         self.place.clear()
         with self.place:
             self._show(found)
@@ -103,8 +104,13 @@ class WhatIf:
             ui.label(f"Cost of the change: {cost(found.cost)}").classes("numbers")
             if found.cost:
                 ui.label("Every limit is kept.").classes("yes")
-        if found.follows:
-            note(f"Computed from these values: {found.follows}.")
+        if found.derived:
+            schema = self.form.schema
+            told = (
+                f"{schema[name].title} {schema.describe(name, value)}"
+                for name, value in found.derived.items()
+            )
+            note(f"Computed from these values: {'; '.join(told)}.")
         if found.why is not None and found.cost:
             movers(found.why)
 
@@ -128,6 +134,8 @@ def movers(why: Explanation) -> None:
         told = [(f"{name} {a} → {b}", share_of(why, share)) for name, a, b, share in changes]
         grid(("change", "share"), told, numbers=1, tight=True)
     ui.label(f"The {why.noun}s that moved it").classes("strong")
+    if why.score == "confidence":
+        note("Shares are in points of a percent of confidence.")
     rows = [
         (each.words if why.by == "rule" else f"{each.name}: {each.words}", each.moves,
          share_of(why, each.share))

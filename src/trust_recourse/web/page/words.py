@@ -33,6 +33,14 @@ def cost(amount: float) -> str:
     return f"{amount:.3g}" if amount < math.inf else "out of reach"
 
 
+ICONS = {
+    "another": "alt_route",
+    "proved": "verified",
+    "nothing": "check_circle",
+    "found": "science",
+}
+
+
 class Badge(NamedTuple):
     """What is proved of an option: a word, a mark, and a sentence."""
 
@@ -44,18 +52,10 @@ class Badge(NamedTuple):
 
 def badge(result: Result, at: int) -> Badge:
     """What is known of one option."""
-    option, sentence = result.options[at], result.sentence(at)
-    first = next(i for i, o in enumerate(result.options) if o.target == option.target)
-    if at > first and result.engine == "exact":
-        return Badge("Another way", "alt_route", sentence, option.status is Status.OPTIMAL)
-    if option.status is Status.OPTIMAL:
-        return Badge("Proved cheapest", "verified", sentence, True)
-    if option.status is Status.ALREADY_MET:
-        return Badge("Nothing to change", "check_circle", sentence, True)
-    if result.engine != "exact":
-        return Badge("Found by trial", "science", sentence, False)
-    above = f"{option.gap / option.cost:.1%}" if option.cost else "0 %"
-    return Badge(f"Within {above} of the least", "timelapse", sentence, False)
+    option, word = result.options[at], result.badge(at)
+    proved = option.status in (Status.OPTIMAL, Status.ALREADY_MET)
+    icon = next((icon for start, icon in ICONS.items() if word.startswith(start)), "timelapse")
+    return Badge(f"{word[:1].upper()}{word[1:]}", icon, result.sentence(at), proved)
 
 
 def limits(feature: Feature, person: pd.Series[Any] | None = None) -> str:
