@@ -23,6 +23,7 @@ from trust_recourse.report.content import (
     Text,
     clean,
 )
+from trust_recourse.report.model import CURVES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -44,11 +45,11 @@ class Paper(Printed):
 
 def report_paper(found: ModelReport, target: str = "") -> Paper:
     """What `model_report` says of a model, with what it said drawn beside what came true."""
-    said: list[Block] = [
-        Text(clean(part)) if isinstance(part, str) else _table(part) for part in found.parts()
-    ]
-    told = "What each model said, beside what came true, in bins."
-    said += _drawn(found.plot, told)
+    said: list[Block] = []
+    for part in found.parts():
+        if part is CURVES:
+            said += _drawn(found.plot, "What each model said, beside what came true, in bins.")
+        said.append(Text(clean(part)) if isinstance(part, str) else _table(part))
     return _paper(f"Model report{f': {clean(target)}' if target else ''}", said)
 
 
