@@ -18,7 +18,6 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import beta, nct, norm
 
 from trust_recourse.cells import Floats
 from trust_recourse.question import Point
@@ -39,6 +38,8 @@ def least_ratio(share: float, many: int) -> float:
     >>> round(least_ratio(0.9, 20), 3)
     1.765
     """
+    from scipy.stats import nct, norm  # loads much
+
     root = math.sqrt(many)
     return float(nct.ppf(SURE, many - 1, root * norm.ppf(share))) / root
 
@@ -49,6 +50,8 @@ def share_interval(kept: int, of: int) -> tuple[float, float]:
     >>> [round(end, 3) for end in share_interval(19, 20)]
     [0.784, 0.997]
     """
+    from scipy.stats import beta  # loads much
+
     tail = (1.0 - SURE) / 2.0
     low = 0.0 if kept == 0 else float(beta.ppf(tail, kept, of - kept + 1))
     high = 1.0 if kept == of else float(beta.ppf(1.0 - tail, kept + 1, of - kept))
