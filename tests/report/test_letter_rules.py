@@ -413,7 +413,8 @@ def test_the_command_from_a_file_of_fields_to_the_ledger(tmp_path, monkeypatch):
     book = ("--ledger", "promises.db", "--key-file", "key")
     made = run("ledger", "promise", "model.safetensors", "result.json", "--subject", 1, *book)
     promise = re.search("Promise ([0-9a-f]+)", made.output)[1]
-    ask = ("letter", "model.safetensors", "result.json", "--out", "n.txt", "--profile", "us")
+    ask = ("letter", "model.safetensors", "result.json", "--out", "n.txt", "--force")
+    ask = (*ask, "--profile", "us")
     none = run(*ask)
     assert none.exit_code == 2
     assert " ".join(none.output.split()) == (
