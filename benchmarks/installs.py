@@ -133,8 +133,8 @@ def main():
                 with TemporaryDirectory() as place:
                     rows.append(measured(wheel, extra, place))
                 print(rows[-1], flush=True)
-        python = platform.python_version()
-        RESULT.write_text(json.dumps({"python": python, "rows": rows}, indent=1) + "\n")
+                told = {"python": platform.python_version(), "rows": rows}
+                RESULT.write_text(json.dumps(told, indent=1) + "\n")
     shown = table(json.loads(RESULT.read_text())["rows"])
     print(shown)
     if given.write:
