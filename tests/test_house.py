@@ -44,8 +44,8 @@ PUBLIC = {
     "PTMClassifier": "n_clauses n_states s T epochs thresholds binning validation_fraction link "
     "use_protected calibration schema random_state",
     "PTMClassifier.predict_proba_mc": "X n_passes random_state",
-    "Recourse": "model schema cost wanted decision_threshold",
-    "Recourse.find": "x confidence mode tolerance n_options engine min_radius time_limit",
+    "Recourse": "model schema cost wanted decision_threshold also",
+    "Recourse.find": "x confidence mode tolerance n_options engine min_radius time_limit survives",
     "Recourse.find_many": "X confidence n_jobs",
     "Recourse.frontier": "x",
     "Recourse.reachable": "x",
@@ -57,6 +57,7 @@ PUBLIC = {
     "Result.robustness": "option sigma",
     "Result.save": "path",
     "Schema": "features relations",
+    "Retrained": "search validation fresh",
     "Schema.from_yaml": "path",
     "Schema.infer": "X missing scale",
     "Schema.lock": "names",
@@ -66,6 +67,7 @@ PUBLIC = {
     "TMClassifier": "n_clauses n_states s T epochs thresholds random_state",
     "Target": "confidence mode tolerance",
     "adopt": "model schema X",
+    "bootstraps": "model X y n",
     "evidence": "result",
     "letter": "result",
     "load": "path",
@@ -199,7 +201,7 @@ EXTRAS = ["bayes", "cli", "cluster", "ledger", "parquet", "pdf", "plot", "trees"
 def test_the_extra_all_is_every_extra_that_a_user_may_want():
     extras = PYPROJECT["project"]["optional-dependencies"]
     assert extras["all"] == [f"trust-recourse[{','.join(EXTRAS)}]"]
-    assert {*extras} - {*EXTRAS, "all"} <= {"bench", "dev", "gpu", "reproduce"}
+    assert {*extras} - {*EXTRAS, "all"} <= {"bench", "dev", "docs", "gpu", "release", "reproduce"}
 
 
 @pytest.mark.parametrize("extra", EXTRAS)

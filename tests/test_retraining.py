@@ -278,7 +278,7 @@ def test_from_the_command_to_the_letter(tmp_path):
     assert "models learnt anew accept it" in str(read)
     note = letter(again, organisation="A clinic", contact="Ann", valid_until="2027-01-31",
                   dated="2026-11-15").text()  # fmt: skip
-    assert f"{survival['kept']} of 5" in note
+    assert f"{survival['kept']} of 5 say yes to it" in " ".join(note.split())
     # a model learnt again without any has none left
     refit = [*learnt_args(tmp_path, out), "--force"]
     assert run.invoke(app, refit).exit_code == 0

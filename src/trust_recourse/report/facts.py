@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from trust_recourse.explain import depends, explainable
-from trust_recourse.question import Option, Reach, Status, Target
+from trust_recourse.question import Option, Reach, Status, Survival, Target
 from trust_recourse.report.confidence import level, out_of_100
 from trust_recourse.report.content import clean
 from trust_recourse.report.language import Language
@@ -229,6 +229,11 @@ class LetterFacts:
     def derived(self) -> bool:
         """Whether an offer has a value that follows from others."""
         return any(self.schema[name].derived for offer in self.offers for name in offer.changes)
+
+    @property
+    def survival(self) -> Survival | None:
+        """What models learnt anew say of the first offer, where it was asked to last."""
+        return self.result.survival.get(self.chosen[0].target) if self.chosen else None
 
     @property
     def proved(self) -> bool:
