@@ -276,6 +276,10 @@ def test_from_the_command_to_the_letter(tmp_path):
     again = recourse.find(read.factual, survives=0.6)
     assert read.survival == again.survival
     assert "models learnt anew accept it" in str(read)
+    for wrong in ({"kept": 9}, {"asked": 0.9}, {"low": math.inf}, {"of": "five"}, {"lasts": 1}):
+        damaged(tmp_path / "r.json", wrong)
+        with pytest.raises(ValueError, match="damaged|finite|not a result"):
+            Result.load(tmp_path / "damaged.json", recourse)
     note = letter(again, organisation="A clinic", contact="Ann", valid_until="2027-01-31",
                   dated="2026-11-15").text()  # fmt: skip
     assert f"{survival['kept']} of 5 say yes to it" in " ".join(note.split())
@@ -283,7 +287,13 @@ def test_from_the_command_to_the_letter(tmp_path):
     refit = [*learnt_args(tmp_path, out), "--force"]
     assert run.invoke(app, refit).exit_code == 0
     assert not folder.exists()
-    assert "--bootstraps" in run.invoke(app, ask).output
+    assert "--bootstraps" in run.invoke(app, [*ask, "--force"]).output
+
+
+def damaged(path, wrong):
+    told = json.loads(path.read_text())
+    told["targets"][0]["survival"] |= wrong
+    path.with_name("damaged.json").write_text(json.dumps(told))
 
 
 def learnt_args(folder, out):

@@ -453,9 +453,22 @@ class Survival:
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> Survival:
-        """Read what `to_dict` wrote."""
+        """Read what `to_dict` wrote; what cannot be so is refused."""
         demand = given["demand"]
-        return cls(**{**given, "demand": -math.inf if demand is None else demand})
+        made = cls(**{**given, "demand": -math.inf if demand is None else demand})
+        counts = made.validated, made.validation, made.kept, made.of
+        shares = made.asked, made.low, made.high
+        counted = all(type(each) is int and each >= 0 for each in counts) and made.of > 0
+        if not (
+            counted
+            and made.validated <= made.validation
+            and made.kept <= made.of
+            and all(is_number(each) and 0.0 <= each <= 1.0 for each in shares)
+            and isinstance(made.lasts, bool)
+            and (demand is None or is_number(demand))
+        ):
+            raise TypeError(f"survival: given {dict(given)!r}")
+        return made
 
 
 @dataclass(frozen=True, eq=False)

@@ -921,13 +921,16 @@ class Recourse:
         wide = Exact(jury.mean, problem, beside=beside, scope="furthest", **limits)
 
         within: Reduction | None = None
+        spent = first.nodes
 
         def ask(demand: float, least: float, known: Point | None) -> Answer:
-            nonlocal within
+            nonlocal within, spent
             if known is not None and within is None:
                 within = wide.about(_raised(problem, least), 0).window(known)
-            here = engine.about(_raised(problem, demand), 0)
-            return here.cheapest(gap=question.gap, known=known, within=within)
+            here = engine.about(_raised(problem, demand), spent)
+            found = here.cheapest(gap=question.gap, known=known, within=within)
+            spent += found.nodes
+            return found
 
         def judge(codes: Floats) -> Judgement:
             return jury.judge(codes, share, line)

@@ -724,6 +724,7 @@ def _asked(told: dict[str, Any], targets: list[Target], recourse: Recourse) -> Q
         levels = tuple(target.confidence for target in targets)
         return Question(levels, targets[0].mode, targets[0].tolerance)
     asked = Question.from_dict(told["question"])
+    lasting = {each["survival"]["asked"] for each in told["targets"] if "survival" in each}
     line, cost = recourse.decision_threshold, asked.cost or recourse.cost
     for part, agrees in {
         "confidence, mode or tolerance": asked.targets(line) == tuple(targets),
@@ -732,6 +733,7 @@ def _asked(told: dict[str, Any], targets: list[Target], recourse: Recourse) -> Q
         "cost": cost.to_dict() == recourse.cost.to_dict(),
         "engine": asked.engine in ("auto", told["engine"]),
         "extra constraints": asked.extra_constraints(line) == told["extra_constraints"],
+        "survives": lasting <= {asked.survives},
     }.items():
         if not agrees:
             raise TypeError(f"question: another {part} than the rest of the file says")
