@@ -55,6 +55,7 @@ def on_page_markdown(markdown, page, config, files):
         return f"# Results: {Path(name).stem}\n\n{markdown}"
     if name == HOME:
         page.meta["hide"] = ["navigation"]
+    markdown = re.sub(r"\[([^\]]*)\]\(\.\./src/[^)]*\)", r"`\1`", markdown)  # no page of the site
     markdown = re.sub(r"\]\((?:docs|\.\.)/", "](", markdown)
     return re.sub(r"(?<=\]\()[\w.]+", lambda name: BESIDE.get(name[0], name[0]), markdown)
 

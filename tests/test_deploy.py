@@ -83,7 +83,7 @@ def test_the_service_starts_as_it_is_composed_and_is_well(tmp_path):
     _, mounted, *arguments = service["command"]
     assert f"{Path(mounted).parent}:ro" in service["volumes"][0]
     assert json.loads(of("CMD")[0])[1] == mounted
-    with started(MODEL, *arguments, **named) as (_, url, _):
+    with started(MODEL, *arguments, **named) as (process, url, _):
         probe = re.search(r"CMD (\[.*\])", of("HEALTHCHECK")[0])[1]
         code = json.loads(probe)[-1].replace("http://127.0.0.1:8000", url)
         exec(code, {})  # raises unless the answer is 200
@@ -91,5 +91,7 @@ def test_the_service_starts_as_it_is_composed_and_is_well(tmp_path):
         assert httpx.get(f"{url}/v1/model", headers={"X-API-Key": "a" * 32}).status_code == 200
         asked = ["doctor", "--service", url, "--ledger", named["TRUST_LEDGER"], "--json"]
         done = CliRunner().invoke(app, asked)
+        process.terminate()  # killed, it would leave its workers behind
+        process.wait(timeout=60)
     found = {each["what"]: each["state"] for each in json.loads(done.stdout)["findings"]}
     assert (found["service"], found["ledger"], done.exit_code) == ("ok", "ok", 0)
