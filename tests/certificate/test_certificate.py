@@ -333,7 +333,7 @@ def test_nothing_is_proved_unless_it_is_asked_for(monkeypatch):
 @pytest.mark.parametrize(
     ("how", "match"),
     [
-        ({"min_radius": 0.05}, "no proof covers a plausibility test or min_radius"),
+        ({"min_radius": 0.05}, "no proof covers a plausibility test, min_radius or survives"),
         ({"plausible": lambda rows: [True] * len(rows)}, "no proof covers a plausibility test"),
         ({"engine": "spheres"}, "the engine spheres proves nothing"),
     ],
