@@ -131,7 +131,7 @@ reproduce-quick: .venv/.reproduce
 
 # Other makers of counterfactuals, whose versions clash with ours, each in a place of its own.
 peers: .venv-peers/dice/ready .venv-peers/nice/ready .venv-peers/treecf/ready .venv-peers/ocean/ready \
-	.venv-peers/gamcoach/ready
+	.venv-peers/gamcoach/ready .venv-peers/ellice/ready
 
 clean:
 	rm -rf .venv .venv-peers

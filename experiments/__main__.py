@@ -21,6 +21,7 @@ PARTS = (
     "honest",
     "several",
     "lasting",
+    "ellice",
 )
 
 

@@ -145,6 +145,8 @@ class World:
     fresh: list  # scores of the models that judge
     X: object
     free: tuple[int, ...]
+    fitted: object  # the model as its library has it, and the rows and labels it was learnt from
+    learnt: tuple
 
     @classmethod
     def of(cls, name, kind):
@@ -158,7 +160,8 @@ class World:
         recourse = Recourse(model, schema, cost="l1", also=Retrained(*sets[:3]))
         fresh = [as_read(other, schema).score_of(1) for other in sets[3]]
         free = tuple(schema.position(each) for each in FREE[name])
-        return cls(recourse, fresh, X.iloc[order[len(rows) :]], free)
+        rest, learnt = X.iloc[order[len(rows) :]], (X.iloc[rows], y[rows])
+        return cls(recourse, fresh, rest, free, model, learnt)
 
     def refused(self, most):
         """Rows with known values on the steps that the model refuses."""
@@ -226,10 +229,7 @@ class Points:
         grid = np.stack(np.meshgrid(*self.values, indexing="ij"), -1).reshape(-1, len(world.free))
         codes = np.tile(self.own, (len(grid), 1))
         codes[:, world.free] = grid
-        scales = np.array([self.schema[f].scale * 1.0 for f in world.free])
-        weights = np.array([self.schema[f].weight for f in world.free])
-        self.cost = (np.abs(grid - self.own[list(world.free)]) / scales * weights).sum(axis=1)
-        self.codes = codes
+        self.codes, self.cost = codes, self.cost_of(codes)
         self.p = recourse.confidences(codes)
         models = recourse.jury.models.search
         odds = np.array([log_odds(model.score_of(1).at_codes(codes)) for model in models])
@@ -241,6 +241,13 @@ class Points:
     @property
     def reachable(self):
         return bool(self.yes.any())
+
+    def cost_of(self, codes):
+        """The L1 of the way to each of some rows."""
+        free = list(self.world.free)
+        scales = np.array([self.schema[f].scale * 1.0 for f in free])
+        weights = np.array([self.schema[f].weight for f in free])
+        return (np.abs(codes[:, free] - self.own[free]) / scales * weights).sum(axis=1)
 
     @cached_property
     def _kept(self):
@@ -267,10 +274,11 @@ class Points:
         if not self.reachable:
             return {}
         measures = {"higher τ": self.p, "votes": self.votes, "spread": self.spread}
-        found = {way: self._along(measure, WAYS[way]) for way, measure in measures.items()}
+        found = {way: self.along(measure, WAYS[way]) for way, measure in measures.items()}
         return found | {"radius": self._by_radius()}
 
-    def _along(self, measure, settings):
+    def along(self, measure, settings):
+        """The cheapest point with so much of a measure, and who keeps it, for each of these."""
         rows = []
         for setting in settings:
             cost, best = self.least(measure >= setting - SAME)
