@@ -49,10 +49,13 @@ NOT_BUILT = "no environment .venv-peers/ellice here; `make peers` builds it"
 
 def units(scale):
     """One for each table; what ElliCE's environment was built of is part of it."""
-    people = 8 if scale.name == "full" else 2
     named = DATA if scale.name == "full" else [name for name in DATA if name in scale.data]
     built = peers.built_of("ellice")
-    return [Unit("ellice", name, asked, (name, people, built), 30.0) for name in named]
+    people = dict.fromkeys(DATA, 8) | {"heloc": 5, "give_me_some_credit": 5}
+    return [
+        Unit("ellice", name, asked, (name, people[name] if scale.name == "full" else 2, built), 90)
+        for name in named
+    ]
 
 
 def asked(name, most, built):
@@ -140,7 +143,7 @@ def theirs(regression, people):
     queries = []
     for points in people:
         (own,) = regression.seen(points.own[None])
-        ranges = {f"x{i}": ends for i, ends in free_ranges(regression, points).items()}
+        ranges = {f"x{i}": ends for i, *ends in free_ranges(regression, points).values()}
         queries += [
             {"x": own[:-1].tolist(), "ranges": ranges, "sparse": search == "sparse",
              "epsilon": epsilon * regression.loss}
@@ -157,15 +160,16 @@ def theirs(regression, people):
 
 
 def free_ranges(regression, points):
-    """The ends of each column that may change, as the regression sees them, by its place there."""
-    free, ends = points.world.free, {}
-    for f, values in zip(free, points.values, strict=True):
+    """By column that can change: its place in the regression, and its ends as they are seen."""
+    found = {}
+    for f, values in zip(points.world.free, points.values, strict=True):
         both = np.tile(points.own, (2, 1))
         both[:, f] = values[0], values[-1]
         low, high = regression.seen(both)
-        (at,) = np.flatnonzero(low != high)
-        ends[int(at)] = [low[at], high[at]]
-    return ends
+        if values[0] < values[-1]:
+            (at,) = np.flatnonzero(low != high)
+            found[f] = int(at), low[at], high[at]
+    return found
 
 
 def judged(regression, points, epsilon, answer):
@@ -175,9 +179,8 @@ def judged(regression, points, epsilon, answer):
         return told
     *values, worst_told, seconds = answer["found"][0]
     codes = points.own.copy()
-    for f, (place, (low, high)), grid in zip(
-        points.world.free, free_ranges(regression, points).items(), points.values, strict=True
-    ):
+    for f, (place, low, high) in free_ranges(regression, points).items():
+        grid = points.values[points.world.free.index(f)]
         part = min(max((values[place] - low) / (high - low), 0.0), 1.0)
         codes[f] = grid[0] + part * (grid[-1] - grid[0])
     worst = float(regression.worst(regression.seen(codes[None]), epsilon * regression.loss)[0])
@@ -301,8 +304,9 @@ def _same_table(rows):
         "The first columns are ours, `find(..., survives=asked)`, in CPU seconds. Then the mean L1 "
         "of ElliCE's answers, and of the cheapest points by its condition, over ours, at the "
         "cheapest ε (in brackets, with the people whom both answer) whose answers as many fresh "
-        f"models keep; above 1 it costs more. ElliCE was asked at {len(EPSILONS)} of them, the condition "
-        f"at {len(FINE)}. They are chosen by the fresh models themselves, which flatters them."
+        f"models keep; above 1 it costs more. ElliCE was asked at {len(EPSILONS)} of them, the "
+        f"condition at {len(FINE)}. They are chosen by the fresh models themselves, which flatters "
+        "them."
     ]
     for way, words in WAYS.items():
         if ratios[way]:
