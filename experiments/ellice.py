@@ -163,10 +163,10 @@ def free_ranges(regression, points):
     """By column that can change: its place in the regression, and its ends as they are seen."""
     found = {}
     for f, values in zip(points.world.free, points.values, strict=True):
-        both = np.tile(points.own, (2, 1))
-        both[:, f] = values[0], values[-1]
-        low, high = regression.seen(both)
         if values[0] < values[-1]:
+            both = np.tile(points.own, (2, 1))
+            both[:, f] = values[0], values[-1]
+            low, high = regression.seen(both)
             (at,) = np.flatnonzero(low != high)
             found[f] = int(at), low[at], high[at]
     return found
@@ -179,10 +179,10 @@ def judged(regression, points, epsilon, answer):
         return told
     *values, worst_told, seconds = answer["found"][0]
     codes = points.own.copy()
+    grids = dict(zip(points.world.free, points.values, strict=True))
     for f, (place, low, high) in free_ranges(regression, points).items():
-        grid = points.values[points.world.free.index(f)]
         part = min(max((values[place] - low) / (high - low), 0.0), 1.0)
-        codes[f] = grid[0] + part * (grid[-1] - grid[0])
+        codes[f] = grids[f][0] + part * (grids[f][-1] - grids[f][0])
     worst = float(regression.worst(regression.seen(codes[None]), epsilon * regression.loss)[0])
     return told | {
         "seconds": seconds, "cost": float(points.cost_of(codes[None])[0]),
