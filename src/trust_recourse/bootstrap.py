@@ -26,6 +26,7 @@ def bootstraps(
     has a seed gets another each time. A draw without one of the classes is drawn again. Machines
     are given without their states, which take much memory, so they cannot learn on.
 
+    >>> import numpy as np
     >>> from sklearn.linear_model import LogisticRegression
     >>> X, y = np.array([[1.0], [2.0], [3.0], [4.0]]), np.array([0, 0, 1, 1])
     >>> again = bootstraps(LogisticRegression(), X, y, n=3)

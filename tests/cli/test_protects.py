@@ -177,7 +177,7 @@ def test_a_file_that_is_there_is_kept_unless_force_or_a_person_says_otherwise(fo
     [
         ("data", ["schema"]), ("schema", ["out"]), ("fit", ["out"]), ("import", ["out"]),
         ("find", ["certificate", "save"]), ("frontier", ["csv", "png"]), ("letter", ["out"]),
-        ("explain", ["html", "png"]), ("report", ["html"]), ("audit", ["html", "csv"]),
+        ("explain", ["out", "png"]), ("report", ["out"]), ("audit", ["html", "csv"]),
         ("evidence", ["out", "proofs"]),
     ],
 )  # fmt: skip

@@ -283,7 +283,8 @@ def test_words_tables_and_the_ordinary_machine(patients):
     assert text.startswith("refused: confidence 0.")
     assert "nodes " in text
     assert "→" in text
-    assert "<table" in result._repr_html_()
+    cards = result._repr_html_()
+    assert all(f"{option.cost:.4g}" in cards for option in result.options)
     head = ["target", "status", "cost", "lower_bound", "confidence", "changes"]
     assert list(result.to_frame().columns[:6]) == head
     many = recourse.find_many(X.head(6), 0.6)
