@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -13,6 +14,7 @@ from lightgbm import LGBMClassifier
 from scipy.stats import binom
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
 from typer.testing import CliRunner
 
 from trust_recourse import (
@@ -23,6 +25,7 @@ from trust_recourse import (
     Schema,
     adopt,
     bootstraps,
+    evidence,
     haberman,
     letter,
 )
@@ -105,6 +108,15 @@ def test_a_bound_by_the_margins_needs_the_share_itself_too():
     assert judged(np.abs(margins) + 1.0, 0.9, 0.0).enough
 
 
+@pytest.mark.parametrize("many", [5, 20])
+def test_models_that_are_as_good_as_certain_are_counted(many):
+    rng, share = np.random.default_rng(0), 0.85
+    draws = np.where(rng.random((2000, many)) < share - 0.001, 27.6, -27.6)
+    assert np.mean([judged(each, share, 0.0).enough for each in draws]) <= 1 - SURE + 0.015
+    assert judged(np.full(30, 27.6), share, 0.0).enough
+    assert not judged(np.full(5, 1.0), share, 0.0).enough  # nor do those that all say the same
+
+
 @pytest.mark.parametrize(("kept", "of"), [(0, 20), (13, 20), (19, 20), (20, 20), (50, 50)])
 def test_the_interval_of_a_share_is_where_neither_tail_is_too_thin(kept, of):
     low, high = share_interval(kept, of)
@@ -135,7 +147,7 @@ def test_the_least_demand_is_found_to_the_resolution(needed):
         assert found.answer.point.cost >= needed
         assert found.answer.point.cost <= max(needed + RESOLUTION, 0.1) + 1e-9
         assert found.complete
-    assert len(asked) <= 9
+    assert len(asked) <= (12 if found.enough else 24)
 
 
 # ---------------------------------------------------------------- means, and two conditions
@@ -241,6 +253,37 @@ def test_what_cannot_be_asked_together_is_refused(more, words):
         Question(**more)
 
 
+def test_models_that_are_sure_of_everything_are_asked_all_the_same():
+    model = DecisionTreeClassifier(random_state=0).fit(X, Y)
+    recourse = Recourse(model, SCHEMA, cost="l1", also=bootstraps(model, X, Y, 60))
+    said = {
+        str(s)
+        for row in refused(recourse, 8)
+        for s in recourse.find(row, survives=0.6).status.values()
+    }
+    assert said <= {"optimal", "feasible", "not_found"}
+
+
+def test_models_that_read_values_otherwise_are_refused():
+    table = X.assign(k=np.where(X["a"] > 0, "yes", "no"))
+    less = table.assign(k="no")
+    less.loc[0, "k"] = "perhaps"
+    fit = PTMClassifier(n_clauses=4, epochs=1, random_state=0).fit
+    model, other = fit(table, Y), PTMClassifier(n_clauses=4, epochs=1).fit(less, Y)
+    with pytest.raises(ValueError, match="reads other columns, or reads them otherwise"):
+        Recourse(model, also=[other] * 15)
+    for each in bootstraps(PTMClassifier(n_clauses=4, epochs=1).fit(table, Y), table, Y, 3):
+        assert each.schema_ == model.schema_
+
+
+def test_a_regression_without_bounds_is_asked():
+    free = Schema(tuple(replace(feature, lower=None, upper=None) for feature in SCHEMA))
+    model = LogisticRegression().fit(X, Y)
+    recourse = Recourse(model, free, cost="l1", also=bootstraps(model, X, Y, 24))
+    found = [recourse.find(row, survives=0.8) for row in refused(recourse, 3)]
+    assert all({*each.status.values()} <= {Status.OPTIMAL, Status.NOT_FOUND} for each in found)
+
+
 def test_a_draw_without_one_class_is_drawn_again():
     y = np.zeros(len(X), int)
     y[3] = 1
@@ -276,7 +319,22 @@ def test_from_the_command_to_the_letter(tmp_path):
     again = recourse.find(read.factual, survives=0.6)
     assert read.survival == again.survival
     assert "models learnt anew accept it" in str(read)
-    for wrong in ({"kept": 9}, {"asked": 0.9}, {"low": math.inf}, {"of": "five"}, {"lasts": 1}):
+    with pytest.raises(ValueError, match="asked to last"):
+        read.ranges(0)
+    both = run.invoke(app, [*ask, "--ranges", "--force"]).output
+    assert "--ranges with --survives" in both
+    told = " ".join(evidence(read, certificates=False, pictures=False).text().split())
+    assert "kept by at least 60% of models learnt anew" in told
+    assert read.survival[next(iter(read.status))].words in told
+    for wrong in (
+        None,
+        {"lasts": False},
+        {"kept": 9},
+        {"asked": 0.9},
+        {"low": math.inf},
+        {"of": "five"},
+        {"lasts": 1},
+    ):
         damaged(tmp_path / "r.json", wrong)
         with pytest.raises(ValueError, match="damaged|finite|not a result"):
             Result.load(tmp_path / "damaged.json", recourse)
@@ -292,7 +350,10 @@ def test_from_the_command_to_the_letter(tmp_path):
 
 def damaged(path, wrong):
     told = json.loads(path.read_text())
-    told["targets"][0]["survival"] |= wrong
+    if wrong is None:
+        del told["targets"][0]["survival"]
+    else:
+        told["targets"][0]["survival"] |= wrong
     path.with_name("damaged.json").write_text(json.dumps(told))
 
 
@@ -307,4 +368,10 @@ def test_a_folder_of_models_is_whole_or_as_it_was(tmp_path):
     with pytest.raises(AttributeError):
         save_all(tmp_path / "anew", [good, object()])
     assert len([*(tmp_path / "anew").iterdir()]) == 15
-    assert len(Retrained.of(tmp_path / "anew").search) == 5
+    save_all(tmp_path / "anew", [good] * 18)
+    assert [path.name for path in tmp_path.iterdir() if path.name != "anew.part"] == ["anew"]
+    (tmp_path / "anew" / "notes.txt").write_text("mine")
+    with pytest.raises(FileExistsError, match="other files"):
+        save_all(tmp_path / "anew", [good] * 15)
+    assert len([*(tmp_path / "anew").glob("*.safetensors")]) == 18
+    assert len(Retrained.of(tmp_path / "anew").search) == 6

@@ -30,8 +30,8 @@ def bootstraps(
     >>> from sklearn.linear_model import LogisticRegression
     >>> X, y = np.array([[1.0], [2.0], [3.0], [4.0]]), np.array([0, 0, 1, 1])
     >>> again = bootstraps(LogisticRegression(), X, y, n=3)
-    >>> len({float(each.coef_[0, 0]) for each in again})
-    3
+    >>> [each.classes_.tolist() for each in again]
+    [[0, 1], [0, 1], [0, 1]]
     """
     if not isinstance(n, int) or n < 1:
         raise ValueError(f"n={n!r}; expected a whole number of at least 1, such as 60")
@@ -39,6 +39,8 @@ def bootstraps(
     if len(X) != len(labels):
         raise ValueError(f"X has {len(X)} rows, y has {len(labels)}; give them equal")
     rows, classes, found = X.iloc if hasattr(X, "iloc") else np.asarray(X), set(labels.tolist()), []
+    if pd.isna(labels).any():
+        raise ValueError("y has missing labels; expected one for each row")
     if len(classes) < 2:
         raise ValueError(f"y holds only one class, {labels[:1].tolist()}; expected two")
     for _ in Progress(n, "learning anew", show=verbose).over(range(n)):
@@ -46,6 +48,8 @@ def bootstraps(
         while set(labels[at].tolist()) != classes:
             at = rng.integers(0, len(labels), len(labels))
         again, seed = clone(model), int(rng.integers(2**31))
+        if again.get_params().get("schema", ...) is None and hasattr(model, "schema_"):
+            again.set_params(schema=model.schema_)  # or each draw would read values its own way
         seeded = {name for name in again.get_params() if name.endswith("random_state")}
         again.set_params(**dict.fromkeys(seeded, seed))
         drawn = y.iloc[at] if isinstance(y, pd.Series) else labels[at]

@@ -303,7 +303,7 @@ class Question:
         if self.plausible is not None:
             words.append("plausible")
         if self.survives is not None:
-            words.append(f"kept by at least {self.survives:.0%} of models learnt anew")
+            words.append(f"kept by at least {100 * self.survives:g}% of models learnt anew")
         return " and ".join(words)
 
     # ------------------------------------------------------------ outside Python

@@ -6,6 +6,7 @@ import itertools
 import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from copy import copy
 from dataclasses import fields, replace
 from functools import cached_property, lru_cache, partial
@@ -59,6 +60,8 @@ FAMILIES = (
 )
 REMEMBERED = 256  # rows that a library was asked about
 LITTLE = 0.01  # of confidence: moves that together add less are not worth telling
+READ_BY = ("name", "kind", "values", "missing")  # of a feature: how its values are read
+MOST_ODDS = 27.0  # of a mean: no log-odds are told to be more
 CLOSE = 1e-9  # an answer this near to its bound, relatively, is the optimum
 
 
@@ -174,7 +177,8 @@ class Recourse:
         self.wanted_at = classes.index(self.wanted)
         if self.exact:
             self._check_schema()
-        self.also, self._read_by = also, given
+        self.also: Anew = () if also is None else also  # nothing, as of other settings
+        self._read_by = given
         if not isinstance(also, (str, os.PathLike)):
             _ = self.jury  # a folder is read when it is asked
         if self.library is not None and self.library.asked is not None:
@@ -195,12 +199,21 @@ class Recourse:
                     f"also: given a {type(model).__name__}; expected models that can be read, of "
                     f"the classes {[plain(label) for label in self.model.classes_]}"
                 )
+            read = [
+                [[getattr(f, part) for part in READ_BY] for f in each.schema_]
+                for each in (model, self.model)
+            ]
+            if read[0] != read[1]:
+                raise ValueError(
+                    "also: a model reads other columns, or reads them otherwise, than the one that "
+                    "is asked; learn it with the same schema, as bootstraps(model, X, y) does"
+                )
         return Jury(models, self.wanted_at)
 
     def _check_schema(self) -> None:
         """The schema may limit moves as it likes, but must read values as the model does."""
         for ours, theirs in zip(self.schema, self.model.schema_, strict=False):
-            for part in ("name", "kind", "values", "missing"):
+            for part in READ_BY:
                 given, expected = getattr(ours, part), getattr(theirs, part)
                 if given != expected:
                     raise ValueError(
@@ -925,8 +938,11 @@ class Recourse:
 
         def ask(demand: float, least: float, known: Point | None) -> Answer:
             nonlocal within, spent
+            if demand > MOST_ODDS:
+                return Answer(None, math.inf, False, 0)
             if known is not None and within is None:
-                within = wide.about(_raised(problem, least), 0).window(known)
+                with suppress(SchemaError):  # values without an end are not listed
+                    within = wide.about(_raised(problem, least), 0).window(known)
             here = engine.about(_raised(problem, demand), spent)
             found = here.cheapest(gap=question.gap, known=known, within=within)
             spent += found.nodes

@@ -218,6 +218,11 @@ class Result:
     def _ranges(self, at: int, feature: str | None) -> list[Range]:
         recourse, option = self.recourse, self._option(at)
         recourse._need_cells("ranges")
+        if option.target in self.survival:
+            raise ValueError(
+                "ranges of an answer that was asked to last: they would hold for the one model "
+                "alone; ask without survives, or take just the values shown"
+            )
         name = None if feature is None else recourse.schema.name_of(feature)
         if name is not None and not (
             name in option.changes and recourse.schema[name].kind in ORDERED
@@ -516,6 +521,12 @@ class Result:
             return [f"{option_name(at).capitalize()}: {self.sentence(at)}" for at in own]
         return [self.sentence(own[0]) if own else self.status[target].sentence]
 
+    def target_sentence(self, target: Target) -> str:
+        """What is known for a target in one sentence, whatever its options are."""
+        if target in self.survival:
+            return self.status_sentences(target)[0]
+        return self.status[target].sentence
+
     def _unlasting(self, target: Target) -> str:
         """What is known where nothing was found that lasts."""
         return (
@@ -690,11 +701,17 @@ class Result:
                         f"make it {getattr(option, name)}"
                     )
             options.append(option)
-        known = {
-            t: Status(each["status"]) for t, each in zip(targets, told["targets"], strict=True)
+        each_target = [*zip(targets, told["targets"], strict=True)]
+        known = {t: Status(each["status"]) for t, each in each_target}
+        survival = {
+            t: Survival.from_dict(each["survival"]) for t, each in each_target if "survival" in each
         }
+        question = _asked(told, targets, recourse)
         for target, status in known.items():
             found = any(option.target == target for option in options)
+            lasts = survival[target].lasts if target in survival else None
+            if question.survives is not None and (lasts is not True if found else lasts):
+                raise TypeError(f"survival: given {lasts!r} of {target.words}")
             if found == (status in (Status.INFEASIBLE, Status.NOT_FOUND)):
                 has = "an option" if found else "no option"
                 raise ValueError(
@@ -706,12 +723,7 @@ class Result:
                 target: _held(each, "nodes", int)
                 for target, each in zip(targets, told["targets"], strict=True)
             },
-            survival={
-                target: Survival.from_dict(each["survival"])
-                for target, each in zip(targets, told["targets"], strict=True)
-                if "survival" in each
-            },
-            engine=_held(told, "engine", str), question=_asked(told, targets, recourse),
+            survival=survival, engine=_held(told, "engine", str), question=question,
             extra_constraints=_held(
                 told, "asked_more" if told["format"] == 2 else "extra_constraints", str
             ),

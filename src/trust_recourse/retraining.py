@@ -80,14 +80,20 @@ Anew = Retrained | Sequence[Any] | str | os.PathLike[str]
 def save_all(folder: str | os.PathLike[str], models: Sequence[Any]) -> None:
     """Write models learnt anew to a folder, all or none: an old one is there until all are."""
     path = Path(folder)
-    beside = path.with_name(f"{path.name}.part")
-    shutil.rmtree(beside, ignore_errors=True)
+    beside, old = (path.with_name(f"{path.name}.{part}") for part in ("part", "old"))
+    known = {*path.glob(FILES)} if path.is_dir() else set()
+    if path.exists() and {*path.iterdir()} != known:
+        raise FileExistsError(f"{path}: it holds other files than models; give another folder")
+    for left in (beside, old):
+        shutil.rmtree(left, ignore_errors=True)
     beside.mkdir(parents=True)
     for at, model in enumerate(models):
         states = {"states": False} if hasattr(model, "drop_states") else {}
         model.save(beside / f"{at:04}.safetensors", **states)
-    remove_all(path)
+    if path.exists():
+        path.rename(old)
     beside.rename(path)
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def remove_all(folder: str | os.PathLike[str]) -> None:
@@ -96,7 +102,8 @@ def remove_all(folder: str | os.PathLike[str]) -> None:
     if path.is_dir():
         for file in path.glob(FILES):
             file.unlink()
-        path.rmdir()
+        if not any(path.iterdir()):
+            path.rmdir()
 
 
 def mean_of(models: Sequence[Any]) -> Any:

@@ -74,6 +74,11 @@ def find(
 
     for path in (certificate, save):
         can_be_written(path, person.model, person.schema, person.data, force=force)
+    if ranges and asked.survives is not None:
+        raise InputError(
+            "--ranges with --survives: ranges hold for the one model, not for those learnt anew; "
+            "ask for one of them"
+        )
     recourse, x = person.asked()
     if certificate is not None:
         _must_be_certifiable(recourse, asked)

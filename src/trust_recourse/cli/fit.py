@@ -159,16 +159,15 @@ def fit(
     machine.fit(rows, labels)
     doubts = judged.suspicions if judged else check_table(rows, labels, known, wanted=yes)
     machine.decide(decision_threshold=threshold, wanted=yes if wanted else None)
-    machine.save(out, states=False)
     anew = anew_beside(out)
+    remove_all(anew)  # they are of the model that was here before
+    machine.save(out, states=False)
     if bootstraps:
         page.say(f"Learning {bootstraps} models anew, for `find --survives`.", err=True)
         machine.set_params(verbose=False)
         save_all(
             anew, machine.bootstraps(rows, labels, bootstraps, random_state=seed, verbose=True)
         )
-    elif anew.is_dir():
-        remove_all(anew)  # they are of the model that was here before
     no = [] if unnamed else refused(machine, rows, yes)
     told = {
         "model": str(out), "bootstraps": str(anew) if bootstraps else None,

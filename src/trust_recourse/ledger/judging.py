@@ -201,8 +201,10 @@ def _repair(
         lost.append("plausible: the known rows are in no ledger")
     if asked.min_radius is not None and not exact:
         lost.append("kept within its radius: this model has no cells")
+    if asked.survives is not None:
+        lost.append("kept by models learnt anew: they are in no ledger")
     again = replace(
-        asked, confidence=() if target.mode == "wins" else (target.confidence,),
+        asked, survives=None, confidence=() if target.mode == "wins" else (target.confidence,),
         mode=target.mode, tolerance=target.tolerance,
         n_options=1, min_distance=None, plausible=None,
         min_radius=asked.min_radius if exact else None, floor=asked.floor if exact else None,

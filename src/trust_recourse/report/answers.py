@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from trust_recourse.question import Option, Status, Target
+    from trust_recourse.question import Option, Target
     from trust_recourse.recourse import Recourse
     from trust_recourse.result import Result
 
@@ -99,7 +99,7 @@ def answers(
                 "confidence": target.confidence,
                 **_asked(target),
                 "status": str(status),
-                "sentence": _sentence(result, target, status),
+                "sentence": result.target_sentence(target),
                 "survival": _survival(result, target),
             }
             for target, status in result.status.items()
@@ -122,10 +122,6 @@ def answers(
         ],
         **(far or {"max_confidence": None, "binding": None}),
     }
-
-
-def _sentence(result: Result, target: Target, status: Status) -> str:
-    return result.status_sentences(target)[0] if target in result.survival else status.sentence
 
 
 def _survival(result: Result, target: Target) -> dict[str, Any] | None:

@@ -66,8 +66,12 @@ class LetterFacts:
         self.stay = {feature.name: feature.title for feature, actions in held if not actions.free}
         self.missing = [t for name, t in self.stay.items() if math.isnan(action_set[name].own)]
         self.now = self._short(result.factual, self.confidence)
+        model = result.recourse.model
+        used = depends(model) if explainable(model) else [True] * len(self.schema)
         self.values = [
-            f"{f.title}: {self.described(f.name, self.now[f.name])}" for f in self.schema
+            f"{f.title}: {self.described(f.name, self.now[f.name])}"
+            for f, counts in zip(self.schema, used, strict=True)
+            if counts
         ]
         self.accepted = not result.refused
         self.chosen = self._chosen(result.options)

@@ -25,7 +25,9 @@ from trust_recourse.search.exact import Answer
 
 SURE = 0.9  # of the bound that an answer is accepted by, and of the interval that is told
 RESOLUTION = 0.05  # of log-odds: a demand that is less by more than this is not enough
-MOST_ASKED = 16  # demands; each is a search
+MOST_ASKED = 24  # demands; each is a search
+HIGH = 0.85  # of the way to what is out of reach
+EXTREME = 20.0  # of log-odds: from there on a model is as good as certain
 BEYOND = 1.1  # of what is missing is asked for next
 
 
@@ -50,12 +52,15 @@ def share_interval(kept: int, of: int) -> tuple[float, float]:
     >>> [round(end, 3) for end in share_interval(19, 20)]
     [0.784, 0.997]
     """
+    tail = (1.0 - SURE) / 2.0
+    return _least_share(kept, of, tail), 1.0 - _least_share(of - kept, of, tail)
+
+
+def _least_share(kept: int, of: int, tail: float) -> float:
+    """The least share of which so many of some is not too much, by this tail."""
     from scipy.stats import beta  # loads much
 
-    tail = (1.0 - SURE) / 2.0
-    low = 0.0 if kept == 0 else float(beta.ppf(tail, kept, of - kept + 1))
-    high = 1.0 if kept == of else float(beta.ppf(1.0 - tail, kept + 1, of - kept))
-    return low, high
+    return float(beta.ppf(tail, kept, of - kept + 1)) if kept else 0.0
 
 
 class Judgement(NamedTuple):
@@ -71,11 +76,19 @@ class Judgement(NamedTuple):
 
 
 def judged(margins: Floats, share: float, mean: float) -> Judgement:
-    """By the margins of the models that judge: the bound on the share, and the share itself."""
-    needed = least_ratio(share, len(margins)) * float(margins.std(ddof=1))
+    """By the margins of the models that judge: the bound on the share, and the share itself.
+
+    Models that are as good as certain have no margins to speak of: then their count alone tells.
+    """
+    deviation = float(margins.std(ddof=1))
+    needed = least_ratio(share, len(margins)) * deviation
     # where margins are not normal the bound may hold though fewer accept
     least = np.sort(margins)[int((1.0 - share) * len(margins) + 1e-9)]
-    return Judgement(max(needed - float(margins.mean()), -float(least)), mean)
+    short = max(needed - float(margins.mean()), -float(least))
+    if deviation == 0.0 or np.abs(margins).max() >= EXTREME:  # which tell no more than a count
+        lowest = _least_share(int((margins >= 0.0).sum()), len(margins), 1.0 - SURE)
+        short = max(short, 0.0 if lowest >= share else RESOLUTION)
+    return Judgement(short, mean)
 
 
 class Lasting(NamedTuple):
@@ -110,8 +123,9 @@ def least_demand(
             return best._replace(nodes=nodes, complete=True)
         demand = low + max(BEYOND * short, RESOLUTION)
         if top < math.inf:
-            share = short / (short + over) if best.enough else 0.5
-            demand = low + min(max(share, 0.2), 0.8) * (top - low)
+            # that nothing is enough is soon seen; of what is out of reach the most is asked first
+            share = min(max(short / (short + over), 0.2), 0.8) if best.enough else HIGH
+            demand = low + share * (top - low)
         answer = ask(demand, low, best.answer.point if best.enough else None)
         nodes += answer.nodes
         if answer.point is None:

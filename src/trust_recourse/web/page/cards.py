@@ -155,7 +155,8 @@ class Cards:
             self._safe(at, await self.session.state.work(lambda at=at: safety_of(result, at)))  # type: ignore[misc]
         for at, option in enumerate(result.options):
             said = "just these values"
-            if result.recourse.exact and option.changes:
+            lasting = option.target in result.survival
+            if result.recourse.exact and option.changes and not lasting:
                 found = await self.session.state.work(lambda at=at: result.range_words(at))  # type: ignore[misc]
                 schema = result.recourse.schema
                 said = "; ".join(f"{schema[name].heading} {span}" for name, span in found.items())
