@@ -149,7 +149,7 @@ ITEMS = {
         "consequences": "WHAT FOLLOWS FROM THE DECISION No loan is made; you may apply again at "
         "any time.",
         "values": "age: 40 years; yearly income: 70,000 NT$; debts by income: 2.5; housing: rent; "
-        "time in the job: 1 year; calls: 1.",
+        "time in the job: 1 year.",
         "sources": "The values come from you and from: Example Bureau.",
         "review": "You may ask that a person with us look at the decision again: Ann Lee, "
         "review@meadow.example",
