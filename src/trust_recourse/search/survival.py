@@ -25,6 +25,7 @@ from trust_recourse.search.exact import Answer
 
 SURE = 0.9  # of the bound that an answer is accepted by, and of the interval that is told
 RESOLUTION = 0.05  # of log-odds: a demand that is less by more than this is not enough
+COARSE = 0.1  # the same while no demand was enough, and some are out of reach
 MOST_ASKED = 24  # demands; each is a search
 HIGH = 0.85  # of the way to what is out of reach
 EXTREME = 20.0  # of log-odds: from there on a model is as good as certain
@@ -119,7 +120,7 @@ def least_demand(
     low, short, top, nodes = now.mean, now.short, math.inf, first.nodes
     over = 0.0  # by how much the best answer is more than enough
     for _ in range(MOST_ASKED):
-        if top - low <= RESOLUTION:
+        if top - low <= (RESOLUTION if best.enough else COARSE):
             return best._replace(nodes=nodes, complete=True)
         demand = low + max(BEYOND * short, RESOLUTION)
         if top < math.inf:
