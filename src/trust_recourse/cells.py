@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from trust_recourse.cost import Cost
 from trust_recourse.floats import first_float, last_float_before
 from trust_recourse.schema import ActionSet, Feature, Schema
-from trust_recourse.within import Within
+from trust_recourse.within import Quick, Within
 from trust_recourse.wording import brief
 
 Floats = NDArray[np.float64]
@@ -42,7 +42,9 @@ Cells = NDArray[np.int32]
 
 # ---------------------------------------------------------------- what is compiled
 
-FAST: dict[str, Any] = {"cache": True, "nogil": True, "_nrt": False, "no_cfunc_wrapper": True}
+FAST: dict[str, Any] = {
+    "cache": True, "nogil": True, "_nrt": False, "no_cfunc_wrapper": True, "pipeline_class": Quick,
+}  # fmt: skip
 
 _floats, _ints = types.float64[::1], types.int64[::1]
 # (numbers, layout, span, out, scratch, memory, at): out[0] ≤ number ≤ out[1] on the span, and

@@ -9,7 +9,7 @@ from typing import Any
 from numba.core import event
 
 LONG = 1.0  # seconds of compiling, after which it is worth a word
-COMPILING = "Compiling once for this installation, which takes about a minute"
+COMPILING = "Compiling once for this installation, which takes half a minute"
 
 
 class _Compiling(event.Listener):
