@@ -214,7 +214,7 @@ def _by_words(texts: Sequence[str]) -> Levels | None:
         at = [scale.get(rest[text], -1) for text in order]
         letters = any(len(word) == 1 for word in rest.values())
         if -1 not in at and len({*at}) == len(at) >= (3 if letters else 2):
-            return Levels(tuple(order), tuple(without), f"known words of {name}", name)
+            return Levels(tuple(order), tuple(without), f"by a known scale ({name})", name)
     return None
 
 

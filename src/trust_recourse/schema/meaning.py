@@ -172,6 +172,7 @@ SCHOOLED = _words("years yrs num number")  # beside them a number rises with it;
 YEAR = _words("year yr jahr annee ano anno")
 YEARS = (1900, 2100)
 NAMING = _words("id ids uuid guid index idx key ref ssn iban rowid custid customerid userid")
+MEASURES = _words("score fico rating bureau bmi glucose pressure height weight cholesterol pulse")
 SEVERAL = 1000  # codes of an attribute at most; what has more is measured
 
 
@@ -296,6 +297,15 @@ def _whole(feature: Feature) -> bool:
 def _within(feature: Feature, least: float, most: float) -> bool:
     low, high = feature.bounds
     return _whole(feature) and least <= low <= high <= most
+
+
+def measured(name: str) -> bool:
+    """Whether a name says that its values are above 0, as a score is.
+
+    >>> measured("bureau_score"), measured("savings")
+    (True, False)
+    """
+    return bool({*words_of(name)} & MEASURES)
 
 
 def names_rows(name: str) -> bool:
