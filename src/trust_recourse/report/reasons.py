@@ -126,6 +126,6 @@ def _better(feature: Feature, actions: FeatureActions, code: float) -> str:
     """What the model would rather see, if this person may go there."""
     if not actions.allows(code):
         return ""
-    if feature.kind in ("category", "boolean") or math.isnan(actions.own):
+    if feature.kind in ("category", "boolean") or feature.labels or math.isnan(actions.own):
         return f"“{feature.describe_code(code)}”"
     return HIGHER if code > actions.own else LOWER

@@ -42,6 +42,9 @@ class Form:
         else:
             field = ui.input(f"{feature.title}{unit}").props("type=number debounce=200")
             field.props["step"] = written(feature.step) if feature.step else "any"
+            if feature.labels:
+                told = (f"{written(float(v))} {word}" for v, word in feature.words.items())
+                field.props["hint"] = ", ".join(told)
         field.props("outlined dense hide-bottom-space")
         if _computed(feature):
             field.props("readonly").props["hint"] = f"follows from others: {feature.derived}"
