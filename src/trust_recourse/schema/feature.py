@@ -368,7 +368,13 @@ class Feature:
         return f"{first} to {self.describe(high)}"
 
     def describe_code(self, code: float) -> str:
-        """Write an encoded value, such as a threshold, for people."""
+        """Write an encoded value for people; of a number, which may be an edge, it is shown too.
+
+        >>> Feature("home", "integer", labels={1: "rents", 2: "owns"}).describe_code(2.0)
+        '2 (owns)'
+        """
+        if self.numeric and code in self.words and code not in self.missing:
+            return f"{written(code, self.step)} ({self.words[code]})"
         if self.numeric or math.isnan(code):
             return self.describe(code)
         return self.describe(self.value_of(code))
