@@ -1,4 +1,4 @@
-"""Codes are shown by their words wherever a person reads; values, files and proofs keep the codes."""
+"""Codes are shown by their words wherever a person reads; values and files keep the codes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,16 @@ import pytest
 
 import folders
 from issuing import KEY
-from trust_recourse import Feature, Ledger, PTMClassifier, Recourse, Schema, evidence, letter, verify
+from trust_recourse import (
+    Feature,
+    Ledger,
+    PTMClassifier,
+    Recourse,
+    Schema,
+    evidence,
+    letter,
+    verify,
+)
 from trust_recourse.audit import Audit
 from trust_recourse.report.language import ENGLISH, language_of
 from trust_recourse.schema import SchemaError

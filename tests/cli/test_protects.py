@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from trust_recourse import Recourse, Schema, load
+from trust_recourse import Feature, Recourse, Schema, load
 from trust_recourse.cli import app, page
 
 ROWS = 400
@@ -106,8 +106,8 @@ def test_schema_proposes_order_steps_and_directions_and_says_why(folder):
     for name, reason in PROPOSED.items():
         assert f" {name} {reason}" in done.flat
         assert f"# {reason.partition(':')[0]}" in text.partition(f"- name: {name}\n")[0]
-    assert schema["savings"].values == ("< 100 €", "100 to 500 €", "> 500 €")
-    assert (schema["savings"].missing, schema["savings"].scale) == (("unknown",), 2)
+    levels = ("< 100 €", "100 to 500 €", "> 500 €")
+    assert schema["savings"] == Feature("savings", "ordinal", levels, scale=2, missing=("unknown",))
     assert [f.name for f in schema if f.kind == "ordinal"] == ["savings", "job", "health"]
     assert [f.name for f in schema if f.direction] == ["age", "job", "tenure"]
     assert {f.name for f in schema if f.step and f.step > 1} == {"income", "last payment"}

@@ -195,9 +195,13 @@ def _same_question(
         raise CertificateError(f"it answers another question: {'; '.join(apart[:NAMED])}{more}")
     named = [
         replace(
-            feature, label=of.label, unit=of.unit, values=of.values, missing=of.missing,
+            feature,
+            label=of.label,
+            unit=of.unit,
+            values=of.values,
+            missing=of.missing,
             labels=of.labels,
-        )  # fmt: skip
+        )
         for feature, of in zip(own_word, names, strict=True)
     ]
     return replace(ours, action_set=replace(own_word, features=tuple(named)).action_set_of(own))

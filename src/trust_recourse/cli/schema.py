@@ -71,8 +71,9 @@ def schema(
     Proposed to stay (mutable: false), each with its reason: who someone is, such as sex or age;
     ids; what has happened, such as months late; what leaks the target. Words with an order get it,
     where it can be read; round amounts move in round steps; time and schooling only rise. The rest
-    may change, in both directions. What a law protects, and which codes mean missing, is for you to say: in a terminal
-    you are asked, else by --protect and --missing. The file explains its own fields.
+    may change, in both directions. What a law protects, and which codes mean missing, is for you to
+    say: in a terminal you are asked, else by --protect and --missing. The file explains its own
+    fields.
 
     A CSV is in UTF-8, its first line names the columns, and commas, semicolons, tabs or | separate
     them. Empty cells are missing values; among numbers so are NA, N/A, NaN, null, None and ?.
@@ -125,8 +126,8 @@ def schema(
             f"{shlex.join(part for name in asked for part in ('--protect', name))}"
         )
     console.print(
-        f"\n{out}: written, with these reasons. Edit it: what else may not change (mutable: false), "
-        "what may only rise or fall (direction: increase), units, words for codes (labels). Then:"
+        f"\n{out}: written, with these reasons. Edit it: what else may not change (mutable: "
+        "false), what may only rise or fall (direction: increase), units, words for codes (labels). Then:"
     )
     following = ["trust-recourse", "fit", str(data), "--target", target, "--schema", str(out)]
     console.print(shlex.join(following), soft_wrap=True)

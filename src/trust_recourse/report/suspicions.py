@@ -70,10 +70,11 @@ def check_table(
     What is protected: who a person is (sex, age, origin, …), by name and values, where the schema
     does not say so. What is past, by its name, where the schema lets it change. A leak: one column
     that alone tells a class with an AUC of 0.99 or more, on rows held out. A sentinel: a number far
-    from all others, again and again, the usual codes below 0, nines beyond a gap, 0 as a score. An id: another number in each
-    row, in its order, or all numbers of a range, or called so. A column that is nearly constant. A
-    direction: the schema lets a feature only rise (or fall), and in the data that lowers the share
-    of `wanted`, the greater label if None, alone and beside all other columns.
+    from all others, again and again, the usual codes below 0, nines beyond a gap, 0 as a score. An
+    id: another number in each row, in its order, or all numbers of a range, or called so. A column
+    that is nearly constant. A direction: the schema lets a feature only rise (or fall), and in the
+    data that lowers the share of `wanted`, the greater label if None, alone and beside all other
+    columns.
 
     >>> import pandas as pd
     >>> X = pd.DataFrame({"income": [*range(10, 58), 999, 999, 999]})

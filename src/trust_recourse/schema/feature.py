@@ -575,8 +575,8 @@ class Feature:
     def read(self, text: str) -> Any:
         """Read a value that was typed, or that stands in a text file; None for a blank.
 
-        So is the word of a label. `missing` is the first of the codes that mean so. Of numbers, NA, N/A, NaN, null, None and ?
-        are blanks too; of text they are what they say.
+        A label is the value that it stands for, `missing` the first of the codes that mean so. Of
+        numbers, NA, N/A, NaN, null, None and ? are blanks too; of text they are what they say.
 
         >>> nodes = Feature("nodes", "integer", missing=(-9,))
         >>> nodes.read("12"), nodes.read("missing"), nodes.read("?")

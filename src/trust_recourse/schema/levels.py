@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from trust_recourse.schema.scalars import INF
@@ -12,6 +13,11 @@ from trust_recourse.schema.scalars import INF
 MOST = 30  # levels
 
 Span = tuple[float, float]
+
+
+def word_set(text: str) -> frozenset[str]:
+    """The words of a text."""
+    return frozenset(text.split())
 
 
 class Levels(NamedTuple):
@@ -47,24 +53,24 @@ TIMES = {
     "mos": "month", "mth": "month", "mths": "month", "months": "month", "y": "year", "yr": "year",
     "yrs": "year", "years": "year", "jahr": "year", "jahre": "year", "monate": "month",
 }  # fmt: skip
-COUNTED = frozenset(
-    "hour minute time person people child room bedroom bed star point percent level grade "
-    "dollar euro".split()
+COUNTED = word_set(
+    "hour minute time person people child room bedroom bed star point percent level grade dollar "
+    "euro"
 )
-ZERO = frozenset("none never no zero nil".split())
+ZERO = word_set("none never no zero nil")
 LEAST = frozenset(("unemployed", "not employed", "never worked", "jobless"))
-UNTOLD = frozenset(
+UNTOLD = word_set(
     "unknown unspecified undisclosed unstated undefined missing refused n/a na ? known stated "
-    "available applicable specified answer disclosed reported provided given not no or none".split()
+    "available applicable specified answer disclosed reported provided given not no or none"
 )
-SIGNS = frozenset("< > = + - – — .. … ( ) [ ] , % $ € £ ¥ / : ≤ ≥".split())
+SIGNS = word_set("< > = + - – — .. … ( ) [ ] , % $ € £ ¥ / : ≤ ≥")
 BELOW = re.compile(r"<|≤|\b(under|below|less|up to|at most|fewer|bis|unter)\b")
 ABOVE = re.compile(r">|≥|\d\s*\w*\s*\+|\b(over|above|more|at least|from|and up|plus|ab|über)\b")
 BETWEEN = re.compile(r"\bbetween\b|\d[^\d]*(-|–|—|\bto\b|\band\b|\bbis\b|\.\.|…|,|<|≤)[^\d]*\d")
 PART = re.compile(r"(?P<number>(?:(?<![\w)\]%.])-)?(?:\d+\.?\d*|\.\d+))|(?P<word>[^\W\d]+|\S)")
-SAID = frozenset(
-    "under below less than up to at most fewer over above more least from and plus between or "
-    "bis unter ab über x st nd rd th equal equals".split()
+SAID = word_set(
+    "under below less than up to at most fewer over above more least from and plus between or bis "
+    "unter ab über x st nd rd th equal equals"
 )
 
 
@@ -108,7 +114,7 @@ def _by_numbers(texts: Sequence[str]) -> Levels | None:
 def _apart(spans: dict[str, Span]) -> list[str] | None:
     """The words in the order of their numbers, unless two of them overlap."""
     order = sorted(spans, key=lambda text: spans[text])
-    pairs = [(spans[a], spans[b]) for a, b in zip(order, order[1:], strict=False)]
+    pairs = [(spans[a], spans[b]) for a, b in pairwise(order)]
     return order if all(a != b and a[1] <= b[0] for a, b in pairs) else None
 
 
@@ -131,7 +137,9 @@ def _read(text: str) -> _Read | None:
     if not 1 <= len(numbers) <= 2 or len({*units}) > 2:
         return None
     last = units[-1]
-    counted = [n * TIME_UNITS.get(unit or last, 1.0) for n, unit in zip(numbers, units, strict=True)]
+    counted = [
+        n * TIME_UNITS.get(unit or last, 1.0) for n, unit in zip(numbers, units, strict=True)
+    ]
     span = _span(line, counted)
     if span is None:
         return None

@@ -16,10 +16,7 @@ from typing import NamedTuple
 
 from trust_recourse.schema.feature import Feature
 from trust_recourse.schema.levels import EDUCATION, TIME_UNITS, levels
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
+from trust_recourse.schema.levels import word_set as _words
 
 
 class Attribute(NamedTuple):
@@ -146,8 +143,8 @@ PAST = re.compile(
     r"\b(delinq\w*|delq|arrears?|overdue|bankrupt\w*|foreclos\w*|derog\w*|convict\w*|arrest(s|ed)?"
     r"|late(?! (fees?|charges?|penalty|penalties|night|stage|shift|start))|dpd|missed"
     r"|(history|hist)(?! (len|length|months|years))|historical|previous|prev|priors?|past|inq"
-    r"|inquir(y|ies)|enquir(y|ies)|earliest|since|collections|charge ?offs?|charged off|write ?offs?|pub rec"
-    r"|public records?|verzug|mahnung(en)?|ruckstand|atrasos?|impagos?)\b"
+    r"|inquir(y|ies)|enquir(y|ies)|earliest|since|collections|charge ?offs?|charged off"
+    r"|write ?offs?|pub rec|public records?|verzug|mahnung(en)?|ruckstand|atrasos?|impagos?)\b"
 )
 DEFAULTED = _words("default defaults defaulted")
 PAID_IN = re.compile(r"pay_?\d+", re.IGNORECASE)  # so many months late with the n-th payment
