@@ -127,7 +127,8 @@ def schema(
         )
     console.print(
         f"\n{out}: written, with these reasons. Edit it: what else may not change (mutable: "
-        "false), what may only rise or fall (direction: increase), units, words for codes (labels). Then:"
+        "false), what may only rise or fall (direction: increase), units, words for codes "
+        "(labels). Then:"
     )
     following = ["trust-recourse", "fit", str(data), "--target", target, "--schema", str(out)]
     console.print(shlex.join(following), soft_wrap=True)

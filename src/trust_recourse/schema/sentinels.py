@@ -47,7 +47,7 @@ def _below_zero(values: Floats) -> list[float]:
 def _nines(values: Floats, counts: Ints) -> list[float]:
     """The greatest values, if they are nines and a gap parts them from the others."""
     for at in range(len(values) - 1, max(len(values) - 1 - TOGETHER, DISTINCT - 1), -1):
-        codes = values[at:].tolist()
+        codes: list[float] = values[at:].tolist()
         if not all(code.is_integer() and NINES.fullmatch(str(int(code))) for code in codes):
             break
         if counts[at:].max() > 2 and _parted(values[:at], values[at]):
