@@ -48,7 +48,7 @@ ORDERED = [  # each from low to high, as tables have them
         "Masters",
         "Prof-school",
         "Doctorate",
-    ),  # fmt: skip
+    ),
     ("primary", "secondary", "tertiary"),
     ("High School", "Bachelor's degree", "Master's degree", "PhD"),
 ]
