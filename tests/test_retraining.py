@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import replace
 from itertools import product
 
@@ -346,6 +347,25 @@ def test_from_the_command_to_the_letter(tmp_path):
     assert run.invoke(app, refit).exit_code == 0
     assert not folder.exists()
     assert "--bootstraps" in run.invoke(app, [*ask, "--force"]).output
+
+
+def test_fit_says_what_it_will_learn_anew_and_how_to_ask_it(tmp_path):
+    people, told = haberman()
+    people.assign(survived=told).to_csv(tmp_path / "people.csv", index=False)
+    out = tmp_path / "m.safetensors"
+    line = ["fit", str(tmp_path / "people.csv"), "--target", "survived", "--out", str(out),
+            "--clauses", "4", "--epochs", "1", "--bootstraps", "15",
+            "--calibration", "sigmoid"]  # fmt: skip
+    done = CliRunner().invoke(app, line, env={"COLUMNS": "200"})
+    assert done.exit_code == 0, done.output
+    assert "Learning 15 models anew, for `find --survives`, 90 machines in all (5 more to" in (
+        done.stderr
+    )
+    assert "on the rows it stops by" in done.stderr
+    assert "learning anew ━" in done.stderr
+    said = " ".join(done.stdout.split())
+    assert f"{tmp_path / 'm.bootstraps'}: written, the models learnt anew." in said
+    assert re.search(rf"find {out} --data {tmp_path}/people.csv --row \d+ --survives 0.9", said)
 
 
 def damaged(path, wrong):

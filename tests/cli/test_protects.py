@@ -1,4 +1,4 @@
-"""A table with sex, an id, a leak, a sentinel and a past fact in it: what the commands say."""
+"""A table with sex, an id, a leak, codes, ordered words and a past fact: what the commands say."""
 
 from __future__ import annotations
 
@@ -10,16 +10,25 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from trust_recourse import Recourse, Schema, load
+from trust_recourse import Feature, Recourse, Schema, load
 from trust_recourse.cli import app, page
 
 ROWS = 400
 SMALL = ("--clauses", "10", "--epochs", "8", "--seed", "1")
 LEARN = ("--target", "granted", "--holdout", "0", *SMALL)
 SAID = (
-    "--protect", "sex", "--protect", "age", "--missing", "points=999", "--id", "number",
-    "--id", "collected",
+    "--protect", "sex", "--protect", "age", "--missing", "points=999", "--missing", "score=999",
+    "--id", "number", "--id", "collected",
 )  # fmt: skip
+PROPOSED = {
+    "income": "steps of 100: all of its values are multiples; a step costs 0.02",
+    "savings": "ordered by the numbers in its words: < 100 € | 100 to 500 € | > 500 €; "
+               "'unknown' is no level: missing",
+    "job": "ordered by the numbers in its words: < 1 year | 1-4 years | 4+ years; "
+           "only rises: time passes (job years)",
+    "health": "ordered by a known scale (grades): bad | fair | good",
+    "tenure": "only rises: time passes (tenure)",
+}  # fmt: skip
 STAYS = {
     "number": "400 values in 400 rows, and the name of an id",
     "sex": "a person's sex, by its name and values",
@@ -48,6 +57,11 @@ def folder(tmp_path_factory):
         "number": rng.permutation(ROWS) + 5000, "sex": sex, "age": rng.integers(19, 80, ROWS),
         "income": income, "last payment": paid, "months late in April": late,
         "points": np.where(rng.random(ROWS) < 0.1, 999, rng.integers(20, 90, ROWS)),
+        "score": np.where(rng.random(ROWS) < 0.1, 999, rng.integers(300, 851, ROWS)),
+        "savings": rng.choice(["100 to 500 €", "< 100 €", "> 500 €", "unknown"], ROWS),
+        "job": rng.choice(["1-4 years", "4+ years", "< 1 year"], ROWS),
+        "health": rng.choice(["bad", "fair", "good"], ROWS), "tenure": rng.integers(0, 90, ROWS),
+        "town": rng.choice(["Ulm", "Bonn"], ROWS),
         "collected": np.where(granted == 1, 0, rng.integers(1, 9, ROWS)), "granted": granted,
     }  # fmt: skip
     place = tmp_path_factory.mktemp("loans")
@@ -76,16 +90,45 @@ def test_schema_says_what_stays_and_why_and_marks_nothing_protected(folder):
     assert "protected: true in the file, or --protect sex --protect age" in done.flat
     assert "999: missing? then --missing points=999" in done.flat
     assert (schema["points"].upper, schema["points"].missing) == (89, ())  # nobody is led to 999
+    assert "999: missing? then --missing score=999" in done.flat
+    assert schema["score"].upper <= 850
     assert schema["last payment"].scale < 3000
     price = 500 / schema["last payment"].scale
     assert price > 0.1
-    assert "last payment integer 0 to 1700000 1 200: 0.07" in done.flat
+    assert "last payment integer 0 to 1700000 100 200: 0.07" in done.flat
+
+
+def test_schema_proposes_order_steps_and_directions_and_says_why(folder):
+    out = folder / "proposed.yaml"
+    line = ("schema", folder / "t.csv", "--target", "granted", "--out", out)
+    done = run(*line)
+    schema, text = Schema.from_yaml(out), out.read_text()
+    for name, reason in PROPOSED.items():
+        assert f" {name} {reason}" in done.flat
+        assert f"# {reason.partition(':')[0]}" in text.partition(f"- name: {name}\n")[0]
+    levels = ("< 100 €", "100 to 500 €", "> 500 €")
+    assert schema["savings"] == Feature("savings", "ordinal", levels, scale=2, missing=("unknown",))
+    assert [f.name for f in schema if f.kind == "ordinal"] == ["savings", "job", "health"]
+    assert [f.name for f in schema if f.direction] == ["age", "job", "tenure"]
+    assert {f.name for f in schema if f.step and f.step > 1} == {"income", "last payment"}
+    assert (schema["town"].kind, schema["town"].direction) == ("category", None)
+    told = json.loads(run(*line, "--force", "--json").stdout)
+    assert {each["column"] for each in told["proposals"]} == {*PROPOSED, "last payment", "age"}
+
+
+def test_the_table_of_a_schema_has_a_line_for_each_column(folder):
+    line = ("schema", folder / "t.csv", "--target", "granted", "--out", folder / "lines.yaml")
+    done = CliRunner().invoke(app, [*map(str, line)], env={"COLUMNS": "80"})
+    lines = done.stdout.partition("\n\n")[2].partition("\n\n")[0].splitlines()
+    schema = Schema.from_yaml(folder / "lines.yaml")
+    assert [row.split("  ")[0].strip() for row in lines[2:]] == [*schema.names]
+    assert max(map(len, done.stdout.splitlines()[:40])) <= 80
 
 
 def test_in_a_terminal_schema_asks_and_does_what_is_said(folder, monkeypatch):
     monkeypatch.setattr(page, "at_terminal", lambda: True)
     line = ("schema", folder / "t.csv", "--target", "granted", "--out", folder / "asked.yaml")
-    done = run(*line, answers="y\nn\ny\n")
+    done = run(*line, answers="y\nn\ny\nn\n")
     assert done.exit_code == 0, done.output
     for asked in ("a person's sex, by its name and values. Does a law protect it here? [y/N]",
                   "a person's age, by its name. Does a law protect it here? [y/N]",
@@ -95,14 +138,16 @@ def test_in_a_terminal_schema_asks_and_does_what_is_said(folder, monkeypatch):
     assert [f.name for f in schema if f.protected] == ["sex"]
     assert schema["points"].missing == (999,)
     assert not schema["age"].mutable
-    assert "sex category female, male protected: not learnt from, never moved" in done.flat
+    assert schema["score"].missing == ()
+    assert "sex category 2: female, male stays" in done.flat
+    assert "sex protected: not learnt from, never moved" in done.flat
 
 
 def test_what_programs_need_is_in_json(folder):
     line = ("schema", folder / "t.csv", "--target", "granted", "--out", folder / "j.yaml")
     told = json.loads(run(*line, "--json").stdout)
     assert {e["column"]: e["seen"] for e in told["suspicions"] if e["stays"]} == STAYS
-    assert [e["codes"] for e in told["suspicions"] if e["kind"] == "sentinel"] == [[999]]
+    assert [e["codes"] for e in told["suspicions"] if e["kind"] == "sentinel"] == [[999]] * 2
     wrong = run(*line, "--force", "--protect", "sexx")
     assert (wrong.exit_code, "did you mean 'sex'?" in wrong.stderr) == (2, True)
 
@@ -115,9 +160,13 @@ def test_fit_says_what_is_unsaid_and_how_to_say_it(folder):
     who = f"Question: sex: {STAYS['sex']}; age: {STAYS['age']}. If a law protects it here, say so"
     assert who in done.flat
     assert f"Suspicion: collected: {STAYS['collected']}." in done.flat
+    assert "Taken savings, job, health as ordered words; income, last payment in" in done.stderr
+    assert "in round steps; job, tenure as only rising." in done.stderr
     assert "Suspicion: points: 999 in " in done.flat
+    assert "Suspicion: score: 999 in " in done.flat
     assert "learn again with --id collected --id number." in done.flat
-    way = "--id collected --id number --protect sex --protect age --missing points=999"
+    way = "--id collected --id number --protect sex --protect age --missing points=999 "
+    way += "--missing score=999"
     assert f"schema {folder}/t.csv --target granted {way}" in done.flat
 
 
@@ -127,18 +176,19 @@ def test_what_is_protected_is_not_learnt_moved_or_written_to_anyone(folder, prot
     assert "Suspicion" not in done.flat
     assert "Question" not in done.flat
     assert "The model does not use sex, which is protected: its value changes no" in done.flat
-    assert "rows of income, last payment, months late in April, points." in done.flat
+    learnt = "income, last payment, months late in April, points, score, savings, job, health,"
+    assert f"rows of {learnt} tenure, town." in done.flat
     row = str(done.flat.split("--row ")[1].split()[0])
     person = ("--data", folder / "t.csv", "--row", row)
     found = run("find", model, *person, "--confidence", "0.6", "--save", answers)
     assert found.exit_code == 0, found.output
     [option] = Recourse.read(answers, load(model)).options
-    assert {*option.changes} <= {"income", "last payment", "points"}
+    assert {*option.changes}.isdisjoint({"sex", "age", "months late in April"})
     written = run("letter", model, answers, "--out", letter, *WHO)
     assert written.exit_code == 0, written.output
     reasons = {*re.findall(r"(?m)^\d+\. ([^:]+):", letter.read_text())}
     assert "income" in reasons
-    assert reasons <= {"income", "last payment", "months late in April", "points"}
+    assert reasons.isdisjoint({"sex", "age"})
 
 
 WHO = ("--organisation", "Bank", "--contact", "Ann Lee", "--valid-until", "2099-01-31")
@@ -168,8 +218,8 @@ def test_a_file_that_is_there_is_kept_unless_force_or_a_person_says_otherwise(fo
     no = run(*line, answers="n\n")
     assert (no.exit_code, out.read_text()) == (2, "edited")
     assert "kept.yaml is there. Overwrite? [y/N]" in no.stderr
-    assert run(*line, answers="y\nn\nn\nn\n").exit_code == 0
-    assert len(Schema.from_yaml(out)) == 8
+    assert run(*line, answers="y\nn\nn\nn\nn\n").exit_code == 0
+    assert len(Schema.from_yaml(out)) == 14
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ def made(tmp_path_factory):
     """A table, a schema, models, answers and a proof, all with names that mean ill."""
     folder = tmp_path_factory.mktemp("ill")
     rng = np.random.default_rng(0)
-    jobs = rng.choice([f"day{STEERS}", f"night {MARKUP}"], 200)
+    jobs = rng.choice([f"day{STEERS}", f"at {MARKUP}"], 200)
     X = pd.DataFrame({"age": rng.integers(20, 60, 200), NODES: rng.integers(0, 30, 200), JOB: jobs})
     y = np.where(X[NODES] < 10, "yes", "no")
     table = X.assign(accepted=y, group=jobs).sort_values("accepted")
@@ -92,8 +92,8 @@ def test_what_others_wrote_is_printed_as_it_is_but_steers_nothing(there, argumen
     printed = told(*arguments, codes=(0, 1))
     if arguments[0] != "fit":  # which names no feature
         assert WRITTEN in printed
-        assert "[red]loud[/red]" in "".join(printed.split())
-        assert ":warning:" in printed
+        assert "[red]loud" in "".join(printed.split())
+        assert ":warning:" in printed or arguments[0] == "schema"  # which cuts values to a line
 
 
 @pytest.mark.parametrize(

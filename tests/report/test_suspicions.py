@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 
 from trust_recourse import Schema, german_credit, german_credit_schema, haberman, model_report
 from trust_recourse.report import check_table
@@ -29,6 +30,9 @@ def table():
             "rare": rng.random(ROWS) < 0.03,
             "visits": rng.integers(0, 12, ROWS),
             "debts": rng.choice([0, 0, 0, 1, 2, 9], ROWS),
+            "bureau score": np.clip(rng.normal(640, 90, ROWS), 300, 850).round(),
+            "rent": rng.choice([0, *range(500, 1500, 20)], ROWS),
+            "share": rng.integers(0, 100, ROWS) / 100,
         }
     )
     return X, y
@@ -45,6 +49,9 @@ def test_nothing_is_suspected_where_nothing_is_wrong(table):
     unsaid = {("age", "protected"), ("dependants", "protected")}
     assert kinds(X, y, german_credit_schema()) == unsaid
     assert kinds(X, y, german_credit_schema(), wanted=0) <= unsaid | {(n, "direction") for n in X}
+    for load in (load_breast_cancer, load_wine, load_diabetes):
+        X, y = load(return_X_y=True, as_frame=True)
+        assert {kind for _, kind in kinds(X, y > np.median(y))} <= {"protected", "leak", "id"}
     assert kinds(*haberman()) == {("age", "protected"), ("year", "past")}
 
 
@@ -67,6 +74,15 @@ def test_a_column_that_tells_the_class_alone_is_named(table):
     assert "leave it out" in first.sentence
 
 
+def test_of_several_classes_each_is_looked_at(table):
+    X, y = table
+    y = np.where(np.arange(ROWS) % 3 == 0, "a", np.where(y == 1, "b", "c"))
+    X = X.assign(one=(y == "a") * 1.0, other=y == "c")
+    assert kinds(X, y) == {("one", "leak"), ("other", "leak")}
+    told = {each.column: each.seen for each in check_table(X, y)}
+    assert told["one"].startswith("it alone tells class a with an AUC of 1")
+
+
 @pytest.mark.parametrize(
     ("column", "codes", "found"),
     [
@@ -80,6 +96,14 @@ def test_a_column_that_tells_the_class_alone_is_named(table):
         ("term", (-400,), (-400,)),
         ("visits", (96, 98), (96, 98)),
         ("term", (95,), ()),
+        ("term", (99,), (99,)),  # beyond a gap, and nines
+        ("bureau score", (999,), (999,)),
+        ("bureau score", (998, 999), (998, 999)),
+        ("bureau score", (9999,), (9999,)),
+        ("bureau score", (-1,), (-1,)),
+        ("bureau score", (0,), (0,)),  # as no score is
+        ("bureau score", (950,), ()),
+        ("share", (-1,), (-1,)),
         ("income", (999,), ()),  # an income like others
     ],
 )

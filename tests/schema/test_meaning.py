@@ -26,7 +26,8 @@ OTHERS = (
     "age_of_car OWN_CAR_AGE account_age AgeOfOldestAccount building_age page wage mileage mortgage "
     "average_usage stage sextant race_time male_share manager country foreign_transactions union "
     "account_disabled political_risk single_premium status income PAY_AMT1 BILL_AMT2 plate "
-    "default_currency income_per_year relationship"
+    "default_currency income_per_year relationship late_fee LateFees late_night_orders history_len "
+    "credit_history_length"
 )
 
 
@@ -68,6 +69,25 @@ def test_names_that_only_sound_so_raise_no_alarm(name):
 def test_what_laws_protect_is_known_by_its_values(values, title):
     found = attribute(Feature("x1", "category", values=values))
     assert found == (title and f"a person's {title}, by its values")
+
+
+@pytest.mark.parametrize(
+    ("name", "most", "title"),
+    [
+        ("MAR", 5, "marital status"), ("DIS", 2, "disability"), ("CIT", 5, "nationality or origin"),
+        ("NATIVITY", 2, "nationality or origin"), ("RAC1P", 9, "race or ethnic origin"),
+        ("DEYE", 2, "disability"), ("SEX", 2, "sex"), ("AGEP", 99, "age"),
+        ("HISP", 24, "race or ethnic origin"), ("POBP", 554, "nationality or origin"),
+        ("MAR", 900, None), ("CIT", 70, None), ("dis", 12, None),  # March, citations, distance
+    ],
+)  # fmt: skip
+def test_names_of_the_census_are_known_by_their_codes_too(name, most, title):
+    for feature in (
+        Feature(name, "integer", lower=1, upper=most),
+        Feature(name, lower=1, upper=most, step=1),
+    ):
+        assert attribute(feature) == (title and f"a person's {title}, by its name")
+    assert attribute(Feature("dis", lower=1.1, upper=1.9, step=0.1)) is None
 
 
 def test_a_share_of_people_is_nobodys_sex():

@@ -166,7 +166,8 @@ def _column(folder: BatchFolder, name: str, bands: Bands | None) -> Column:
         raise ValueError(f"{name!r} is blank for everybody; there is nothing to group by")
     title = feature.title if feature is not None else name
     if bands is None and len(numbers) <= FEW_NUMBERS:
-        places = {_text(number): at for at, number in enumerate(numbers.tolist())}
+        named = partial(_number, feature=feature)
+        places = {named(number): at for at, number in enumerate(numbers.tolist())}
         return Column(title, source, _labels(places), places={**places, "": len(places)},
                       feature=feature, number=True)  # fmt: skip
     edges = _edges(name, numbers, counts, QUARTERS if bands is None else bands)
@@ -234,7 +235,7 @@ def _texts(
     """What the different values are called, "" last for a blank, and the place of each row's."""
     given = pd.Series(_numbers(values, feature)) if number else values
     at, different = pd.factorize(given)
-    name: Callable[[Any], str] = _text
+    name: Callable[[Any], str] = partial(_number, feature=feature) if number else _text
     if feature is not None and not number:
         name = partial(_described, feature=feature)
     # a blank is at −1, which is the last place
@@ -250,6 +251,12 @@ def _text(value: Any) -> str:
     if isinstance(value, (int, float)):
         return written(float(value))
     return " ".join(str(value).split())
+
+
+def _number(value: Any, feature: Feature | None) -> str:
+    """A number as a group is called: by its label, if it has one."""
+    words = {} if feature is None else feature.words
+    return words[value] if value in words else _text(value)
 
 
 def _described(value: Any, feature: Feature) -> str:

@@ -194,7 +194,14 @@ def _same_question(
         more = f"; and {len(apart) - NAMED} more" if len(apart) > NAMED else ""
         raise CertificateError(f"it answers another question: {'; '.join(apart[:NAMED])}{more}")
     named = [
-        replace(feature, label=of.label, unit=of.unit, values=of.values, missing=of.missing)
+        replace(
+            feature,
+            label=of.label,
+            unit=of.unit,
+            values=of.values,
+            missing=of.missing,
+            labels=of.labels,
+        )
         for feature, of in zip(own_word, names, strict=True)
     ]
     return replace(ours, action_set=replace(own_word, features=tuple(named)).action_set_of(own))

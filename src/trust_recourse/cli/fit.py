@@ -20,7 +20,7 @@ from trust_recourse.cli.question import (
     unordered,
 )
 from trust_recourse.cli.root import option
-from trust_recourse.cli.schema import Data, Ids, Target, features, guessed, left_out
+from trust_recourse.cli.schema import Data, Ids, Target, features, guessed, left_out, taken
 from trust_recourse.tables import Table, read
 
 if TYPE_CHECKING:
@@ -150,20 +150,24 @@ def fit(
     judged = None
     if _enough(labels, holdout):
         held = math.ceil(holdout * len(rows))
-        page.say(f"Learning without the {held} rows it will be judged on.", err=True)
+        page.say(
+            f"Learning without the {held} rows it will be judged on; when to stop is told by a "
+            "part of the others.",
+            err=True,
+        )
         judged = holdout_report(
             machine, rows, labels, holdout=holdout, wanted=shown, random_state=seed, schema=known,
             decision_threshold=threshold,
         )  # fmt: skip
     page.say("Learning from all rows.", err=True)
-    machine.fit(rows, labels)
+    _, seconds = page.timed(lambda: machine.fit(rows, labels))
     doubts = judged.suspicions if judged else check_table(rows, labels, known, wanted=yes)
     machine.decide(decision_threshold=threshold, wanted=yes if wanted else None)
     anew = anew_beside(out)
     remove_all(anew)  # they are of the model that was here before
     machine.save(out, states=False)
     if bootstraps:
-        page.say(f"Learning {bootstraps} models anew, for `find --survives`.", err=True)
+        page.say(_anew(bootstraps, machine, seconds), err=True)
         machine.set_params(verbose=False)
         save_all(
             anew, machine.bootstraps(rows, labels, bootstraps, random_state=seed, verbose=True)
@@ -186,6 +190,20 @@ def fit(
     _tell_next(told, judged, doubts, machine, data, target, schema)
 
 
+def _anew(many: int, machine: PTMClassifier, seconds: float) -> str:
+    """That so many models will be learnt, of how many machines, and how long that may take."""
+    from trust_recourse.tsetlin.machines import CALIBRATION_FOLDS
+
+    classes = len(machine.classes_) if len(machine.classes_) > 2 else 1
+    each = classes * (1 if machine.calibration is None else 1 + CALIBRATION_FOLDS)
+    why = [f"{classes} classes"] * (classes > 1)
+    why += [f"{CALIBRATION_FOLDS} more to calibrate each"] * (machine.calibration is not None)
+    machines = f", {many * each:,} machines in all ({', '.join(why)})" if why else ""
+    minutes = many * seconds / 60
+    last = f"about {minutes:.0f} min" if minutes >= 1.5 else "about a minute or less"
+    return f"Learning {many} models anew, for `find --survives`{machines}: {last}."
+
+
 def refused(machine: Any, rows: Any, yes: Any) -> list[int]:
     """The rows that the model refuses, by number."""
     from trust_recourse import Recourse
@@ -205,7 +223,9 @@ def learnt_from(
         rows, unused = features(table, target, ids)
         if unused:
             page.say(left_out(unused), err=True)
-        schema, _ = guessed(rows, labels, {}, ())
+        schema, _, ours = guessed(rows, labels, {}, ())
+        if told := taken(schema, ours):
+            page.say(f"{told}.", err=True)
         if stays := [feature.name for feature in schema if not feature.mutable]:
             page.say(
                 f"Nobody will be told to change {', '.join(stays)}; `trust-recourse schema` says "
@@ -269,6 +289,8 @@ def _tell(told: dict[str, Any], judged: ModelReport | None, doubts: Sequence[Sus
     unused = {use["feature"] for use in told["protected"] if not use["used"]}
     learnt = ", ".join(name for name in told["features"] if name not in unused)
     console.print(f"\n{told['model']}: written, learnt from {told['rows']} rows of {learnt}.")
+    if told["bootstraps"]:
+        console.print(f"{told['bootstraps']}: written, the models learnt anew.")
     for use in told["protected"]:
         console.print(use["sentence"])
 
@@ -299,8 +321,13 @@ def _tell_next(
         rules = [] if schema is None else ["--schema", str(schema)]
         row = ["--data", str(data), "--row", str(first)]
         ways.append(["find", out, *rules, *row, *label, "--confidence", "0.7"])
-    console.print("Next: how honest its confidence is, on all rows in turns, and what the first of "
-                  "them may do:")  # fmt: skip
+        if told["bootstraps"] and len(told["classes"]) == 2:
+            ways.append(["find", out, *rules, *row, *label, "--survives", "0.9"])
+    lasting = len(ways) > 2
+    console.print(
+        "Next: how honest its confidence is, on all rows in turns, and what the first of them may "
+        f"do{', also so that nine in ten models learnt anew say yes' if lasting else ''}:"
+    )
     for way in ways:
         console.print(shlex.join(["trust-recourse", *way]), soft_wrap=True)
 

@@ -7,7 +7,7 @@ import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 
     from trust_recourse import Feature, Schema
     from trust_recourse.report import Suspicion
+    from trust_recourse.schema import Proposal
 
     Codes = dict[str, tuple[Any, ...]]
+    About = TypeVar("About", Suspicion, Proposal)
 
 MANY = 30  # values of a category
 FEW = 10  # rows in which values may all differ by chance
@@ -67,9 +69,11 @@ def schema(
 
     A schema says of each column its kind, its bounds and its step, and what a person may change.
     Proposed to stay (mutable: false), each with its reason: who someone is, such as sex or age;
-    ids; what has happened, such as months late; what leaks the target. The rest may change, in both
-    directions. What a law protects, and which codes mean missing, is for you to say: in a terminal
-    you are asked, else by --protect and --missing. The file explains its own fields.
+    ids; what has happened, such as months late; what leaks the target. Words with an order get it,
+    where it can be read; round amounts move in round steps; time and schooling only rise. The rest
+    may change, in both directions. What a law protects, and which codes mean missing, is for you to
+    say: in a terminal you are asked, else by --protect and --missing. The file explains its own
+    fields.
 
     A CSV is in UTF-8, its first line names the columns, and commas, semicolons, tabs or | separate
     them. Empty cells are missing values; among numbers so are NA, N/A, NaN, null, None and ?.
@@ -87,23 +91,32 @@ def schema(
     labels = table.labels(target)
     rows, unused = features(table, target, id or [])
     codes, protected = _codes_given(table, rows, missing or []), _known(table, rows, protect or [])
-    found, doubts = guessed(rows, labels, codes, protected)
+    found, doubts, proposed = guessed(rows, labels, codes, protected)
     if page.at_terminal() and not json and _ask(doubts, codes, protected):
-        found, doubts = guessed(rows, labels, codes, protected)
-    notes = {f.name: list(_notes(f, rows[f.name], _of(f, doubts))) for f in found}
-    found.to_yaml(out, {f.name: list(_comments(notes[f.name], _of(f, doubts))) for f in found})
+        found, doubts, proposed = guessed(rows, labels, codes, protected)
+    notes, comments = {}, {}
+    for feature in found:
+        own, ours = _of(feature, doubts), _of(feature, proposed)
+        seen = [*_notes(feature, rows[feature.name], own)]
+        notes[feature.name] = [*_stays(feature, own), *_reasons(feature, ours), *seen]
+        comments[feature.name] = [*(each.reason for each in ours), *_comments(seen, own)]
+    found.to_yaml(out, comments)
     counts = Counter(labels.tolist())
     if json:
         told = {"file": str(out), "target": target, "rows": len(table), "left_out": unused}
         told["classes"] = [{"label": label, "rows": n} for label, n in counts.items()]
         told["suspicions"] = [each.to_dict() | {"stays": each.stays} for each in doubts]
+        told["proposals"] = [each.to_dict() for each in proposed]
         page.say_json(told | {"notes": notes} | found.to_dict())
         return
     shares = ", ".join(f"{label} ({n} rows)" for label, n in sorted(counts.items()))
     console = page.console()
     console.print(f"{data}: {len(table)} rows. Target {target}: {shares}.\n")
-    console.print(_listed(found, notes))
+    console.print(_listed(found, console.width))
     console.print(f"\n{COSTS}")
+    if any(notes.values()):
+        console.print("\nWhat to look at, and why it is proposed:")
+        console.print(_explained(notes))
     if unused:
         console.print(f"\n{left_out(unused)}")
     if asked := [each.column for each in doubts if each.kind == "protected"]:
@@ -113,8 +126,9 @@ def schema(
             f"{shlex.join(part for name in asked for part in ('--protect', name))}"
         )
     console.print(
-        f"\n{out}: written. Edit it: what else may not change (mutable: false), what may only rise "
-        "or fall (direction: increase), units and labels. Then:"
+        f"\n{out}: written, with these reasons. Edit it: what else may not change (mutable: "
+        "false), what may only rise or fall (direction: increase), units, words for codes "
+        "(labels). Then:"
     )
     following = ["trust-recourse", "fit", str(data), "--target", target, "--schema", str(out)]
     console.print(shlex.join(following), soft_wrap=True)
@@ -176,28 +190,43 @@ def left_out(unused: list[str]) -> str:
 
 def guessed(
     rows: pd.DataFrame, labels: NDArray[Any], codes: Codes, protected: Sequence[str]
-) -> tuple[Schema, tuple[Suspicion, ...]]:
-    """The schema of rows, in which stays what nobody can change, and what looks odd in them.
+) -> tuple[Schema, tuple[Suspicion, ...], tuple[Proposal, ...]]:
+    """The schema of rows, in which stays what nobody can change, what looks odd, and proposals.
 
     Blanks are missing where there are any, and these codes. Others that may be codes are values
     still, but nobody is led to them: bounds and scales are those of the rest.
     """
     from trust_recourse import Schema
     from trust_recourse.report import check_table
+    from trust_recourse.schema import proposals, proposed
 
     blank = {str(name): (float("nan"),) for name in rows if rows[name].isna().any()}
     missing = {n: (*blank.get(n, ()), *codes.get(n, ())) for n in {**blank, **codes}}
     found = Schema.infer(rows, missing=missing, scale="robust")
     for name in protected:
         found = found.update(name, protected=True)
-    doubts = check_table(rows, labels, found)
+    ours = proposals(found, rows)
+    found = proposed(found, ours)
+    # a direction that is only proposed is not yet anyone's word that the table could contradict
+    doubts = tuple(e for e in check_table(rows, labels, found) if e.kind != "direction")
     for each in doubts:
         if each.codes:
             own = (*missing.get(each.column, ()), *each.codes)
             rest = Schema.infer(rows[[each.column]], missing={each.column: own}, scale="robust")[0]
             ends = {"lower": rest.lower, "upper": rest.upper, "scale": rest.scale}
             found = found.update(each.column, **ends)
-    return found.lock(*(each.column for each in doubts if each.stays)), doubts
+    return found.lock(*(each.column for each in doubts if each.stays)), doubts, ours
+
+
+def taken(found: Schema, ours: Sequence[Proposal]) -> str:
+    """Which columns are proposed to be more than their type says, in words; "" if none."""
+    by = {"kind": "as ordered words", "step": "in round steps", "direction": "as only rising"}
+    told = []
+    for field, how in by.items():
+        each = [p.column for p in ours if field in p.fields]
+        if names := [name for name in each if field == "kind" or found[name].movable]:
+            told.append(f"{', '.join(names)} {how}")
+    return f"Taken {'; '.join(told)}" if told else ""
 
 
 def _codes_given(table: Table, rows: pd.DataFrame, missing: list[str]) -> Codes:
@@ -243,21 +272,42 @@ def _codes(column: pd.Series[Any], text: str) -> tuple[Any, ...]:
 # ---------------------------------------------------------------- for people
 
 
-def _of(feature: Feature, doubts: Sequence[Suspicion]) -> list[Suspicion]:
-    return [each for each in doubts if each.column == feature.name]
+def _of(feature: Feature, found: Sequence[About]) -> list[About]:
+    return [each for each in found if each.column == feature.name]
 
 
-def _listed(found: Schema, notes: dict[str, list[str]]) -> Any:
-    table = page.table("column", "kind", "values", "step", "costs", "look at", text=3)
-    for at in (0, 2, 5):
-        table.columns[at].no_wrap, table.columns[at].overflow = False, "fold"
-    table.columns[5].justify = "left"
-    for feature in found:
-        step = "" if feature.step is None else f"{feature.step:g}"
-        table.add_row(
-            feature.name, feature.kind, _values(feature), step, _price(feature),
-            "; ".join(notes[feature.name]),
-        )  # fmt: skip
+def _listed(found: Schema, width: int) -> Any:
+    """One line for each column; of its values there is what the page has room for."""
+    heads = ("column", "kind", "values", "step", "costs", "moves")
+    lines = [
+        (f.name, f.kind, _values(f), "" if f.step is None else f"{f.step:g}", _price(f), _moves(f))
+        for f in found
+    ]
+    widths = [max(map(len, each)) for each in zip(heads, *lines, strict=True)]
+    numbers = (len(values) for _, kind, values, *_ in lines if kind in ("number", "integer"))
+    room = max(width - sum(widths) + widths[2] - 2 * len(heads) + 2, *numbers, len("values"))
+    table = page.table(*heads, text=3)
+    table.columns[0].no_wrap, table.columns[0].overflow = False, "fold"
+    table.columns[2].max_width, table.columns[5].justify = room, "left"
+    for line in lines:
+        table.add_row(*line)
+    return table
+
+
+def _moves(feature: Feature) -> str:
+    ways = {"increase": "up", "decrease": "down", None: "any"}
+    return ways[feature.direction] if feature.movable else "stays"
+
+
+def _explained(notes: dict[str, list[str]]) -> Any:
+    """The reasons and questions, of the columns that have any."""
+    table = page.table("", "", text=2)
+    table.show_header = False
+    table.columns[0].overflow = table.columns[1].overflow = "fold"
+    table.columns[0].no_wrap = table.columns[1].no_wrap = False
+    for name, each in notes.items():
+        if each:
+            table.add_row(name, "; ".join(each))
     return table
 
 
@@ -270,7 +320,7 @@ def _price(feature: Feature) -> str:
     if feature.kind in ("category", "boolean"):
         return f"any: {Cost.named('l1').change(feature, 0.0, 1.0):.2g}"
     if feature.kind == "ordinal":
-        return f"a level: {Cost.named('l1').change(feature, 0.0, 1.0):.2g}"
+        return f"level: {Cost.named('l1').change(feature, 0.0, 1.0):.2g}"
     part = feature.scale / PARTS
     ten = 10.0 ** math.floor(math.log10(part))
     much = max(feature.step or 0.0, ten, *(n * ten for n in (2, 5) if n * ten <= part))
@@ -280,9 +330,34 @@ def _price(feature: Feature) -> str:
 def _values(feature: Feature) -> str:
     if feature.kind in ("number", "integer"):
         return f"{feature.describe(feature.lower)} to {feature.describe(feature.upper)}"
-    count = 2 if feature.kind == "boolean" else len(feature.values)
-    shown = [feature.describe_code(float(code)) for code in range(count)]
-    return ", ".join(shown[:5]) + (f", … ({len(shown)})" if len(shown) > 5 else "")
+    if feature.kind == "boolean":
+        return "no, yes"
+    shown = [*map(feature.describe, feature.values)]
+    if feature.kind == "ordinal":
+        return f"{len(shown)}: {shown[0]} … {shown[-1]}"
+    return f"{len(shown)}: {', '.join(shown)}"
+
+
+def _stays(feature: Feature, doubts: Sequence[Suspicion]) -> Iterator[str]:
+    if feature.protected:
+        yield "protected: not learnt from, never moved"
+    if stays := [each.seen for each in doubts if each.stays]:
+        yield f"stays: {'; '.join(stays)}"
+
+
+def _reasons(feature: Feature, ours: Sequence[Proposal]) -> Iterator[str]:
+    """Why a column is proposed so; of one that stays, only how it is read."""
+    from trust_recourse.cost import Cost
+
+    for each in ours:
+        if "kind" in each.fields:
+            how, also, without = each.reason.partition("; ")
+            yield f"{how}: {' | '.join(map(feature.describe, feature.values))}{also}{without}"
+        elif "step" in each.fields and feature.movable:
+            price = Cost.named("l1").change(feature, 0.0, each.fields["step"])
+            yield f"{each.reason}; a step costs {price:.2g}"
+        elif feature.movable:
+            yield each.reason
 
 
 def _notes(feature: Feature, column: pd.Series[Any], doubts: Sequence[Suspicion]) -> Iterator[str]:
@@ -290,10 +365,6 @@ def _notes(feature: Feature, column: pd.Series[Any], doubts: Sequence[Suspicion]
     from trust_recourse.wording import written
 
     kinds = {each.kind: each for each in doubts}
-    if feature.protected:
-        yield "protected: not learnt from, never moved"
-    if stays := [each.seen for each in doubts if each.stays]:
-        yield f"stays: {'; '.join(stays)}"
     if gone := int((column.isna() | column.isin(feature.missing)).sum()):
         yield f"{gone} missing"
     known = column[~column.isin(feature.missing)].dropna()
@@ -321,7 +392,7 @@ def _comments(notes: Sequence[str], doubts: Sequence[Suspicion]) -> Iterator[str
     for each in doubts:
         advice = "If it can be changed, take mutable out" if each.kind == "past" else each.advice
         yield f"{'stays: ' if each.stays else ''}{each.seen}. {advice}."
-    told = ("stays: ", "to leave it out", "always the same") if doubts else ()
+    told = ("to leave it out", "always the same") if doubts else ()
     yield from (note for note in notes if not note.startswith(told) and "--missing" not in note)
 
 

@@ -31,7 +31,7 @@ PARTS = {  # of a question, and how to give each
     "wanted": ("the wanted class", "--wanted"),
 }
 # what the model itself reads of a feature, and what it is called: no rules of the question
-READ = ("name", "kind", "values", "missing", "unit", "label")
+READ = ("name", "kind", "values", "missing", "unit", "label", "labels")
 
 
 @question.command()

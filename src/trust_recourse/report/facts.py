@@ -106,7 +106,7 @@ class LetterFacts:
         told = self.described(feature.name, self.now[feature.name])
         if math.isnan(feature.code_of(value)):
             told = self.language.gettext("missing")
-        return reason._replace(value=told, raw=feature.describe(value))
+        return reason._replace(value=told, raw=replace(feature, labels=()).describe(value))
 
     def _short_of(self, beside: Shortfall) -> list[Reason]:
         """The reasons of a comparison with others, the greatest shortfall first."""

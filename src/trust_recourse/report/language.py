@@ -80,19 +80,24 @@ class Language:
         if value is None:
             return self.gettext("missing")
         if value in feature.missing:
-            code = written(value) if isinstance(value, float) else str(value)
-            return self.gettext("missing (%(code)s)", code=self._value(feature, code))
+            return self.gettext("missing (%(code)s)", code=self._value(feature, value))
+        if value in feature.words:
+            return self._value(feature, value)
         if feature.kind == "boolean":
             return self.gettext("yes") if value else self.gettext("no")
         if not feature.numeric:
-            words = self._value(feature, str(value))
+            words = self._value(feature, value)
             return f"{words} {feature.unit}" if feature.unit else words
         number = float(str(value))
         return f"{self.number(written(number, feature.step))} {self.unit(feature, number)}".rstrip()
 
-    def _value(self, feature: Feature, text: str) -> str:
-        """A value that is a text or a code."""
-        return self.catalogue.pgettext(feature.name, text)
+    def _value(self, feature: Feature, value: Any) -> str:
+        """A value that is a text or a code: by the catalogue, or else by its label."""
+        code = written(value) if isinstance(value, float) else str(value)
+        told = self.catalogue.pgettext(feature.name, code)
+        if told == code and value in feature.words:
+            return self.catalogue.pgettext(feature.name, feature.words[value])
+        return told
 
     def unit(self, feature: Feature, number: float) -> str:
         """The unit of so many."""

@@ -373,7 +373,9 @@ def _report(table: _Table, splits: Splits) -> ModelReport:
         confusion=_stacked({name: _confusion(table, p[:, at], held) for name, p in said.items()}),
         by_class=_stacked({name: _each(table, p, held) for name, p in said.items()}),
         overall=_overall(table, said, splits),
-        suspicions=tuple(suspicions(table.codes, came, table.schema, table.label)),
+        suspicions=tuple(
+            suspicions(table.codes, table.classes[table.target], table.schema, table.label)
+        ),
         remedy=_remedy(table.model, len(table.classes) > 2),
         protected=_used(table, own, splits), fixed=table.fixed,
     )  # fmt: skip

@@ -63,7 +63,7 @@ def reasons(result: Result, most: int = MOST, way: Option | None = None) -> tupl
         if weight >= POINT:
             better = _better(feature, actions, code)
             side, best = _side(feature, actions.own, code), feature.value_of(code)
-            own = feature.describe_code(actions.own)
+            own = recourse.schema.describe(feature.name, result.factual[feature.name])
             found.append(Reason(feature, own, weight, better, side=side, best=best))
     found.sort(key=lambda reason: -reason.weight)
     if not found and way is not None:
@@ -126,6 +126,6 @@ def _better(feature: Feature, actions: FeatureActions, code: float) -> str:
     """What the model would rather see, if this person may go there."""
     if not actions.allows(code):
         return ""
-    if feature.kind in ("category", "boolean") or math.isnan(actions.own):
-        return f"“{feature.describe_code(code)}”"
+    if feature.kind in ("category", "boolean") or feature.labels or math.isnan(actions.own):
+        return f"“{feature.describe(feature.value_of(code))}”"
     return HIGHER if code > actions.own else LOWER

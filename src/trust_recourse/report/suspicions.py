@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from trust_recourse.report.baselines import NUMBERS, regression
 from trust_recourse.schema import Feature, Schema
-from trust_recourse.schema.meaning import attribute, names_rows, past
+from trust_recourse.schema.meaning import attribute, measured, names_rows, past
 from trust_recourse.schema.scalars import plain
 from trust_recourse.schema.sentinels import sentinels
 from trust_recourse.wording import written
@@ -69,11 +69,12 @@ def check_table(
 
     What is protected: who a person is (sex, age, origin, …), by name and values, where the schema
     does not say so. What is past, by its name, where the schema lets it change. A leak: one column
-    that alone tells the class with an AUC of 0.99 or more, on rows held out. A sentinel: a number
-    far from all others, again and again, or the usual codes below 0. An id: another number in each
-    row, in its order, or all numbers of a range, or called so. A column that is nearly constant. A
-    direction: the schema lets a feature only rise (or fall), and in the data that lowers the share
-    of `wanted`, the greater label if None, alone and beside all other columns.
+    that alone tells a class with an AUC of 0.99 or more, on rows held out. A sentinel: a number far
+    from all others, again and again, the usual codes below 0, nines beyond a gap, 0 as a score. An
+    id: another number in each row, in its order, or all numbers of a range, or called so. A column
+    that is nearly constant. A direction: the schema lets a feature only rise (or fall), and in the
+    data that lowers the share of `wanted`, the greater label if None, alone and beside all other
+    columns.
 
     >>> import pandas as pd
     >>> X = pd.DataFrame({"income": [*range(10, 58), 999, 999, 999]})
@@ -90,24 +91,29 @@ def check_table(
     if labels.shape != (len(codes),):
         raise ValueError(f"y has shape {labels.shape} and X {len(codes)} rows; expected one a row")
     label = plain(classes[-1] if wanted is None else wanted)
-    return tuple(suspicions(codes, (labels == label).astype(np.intp), schema, label))
+    return tuple(suspicions(codes, labels, schema, label))
 
 
-def suspicions(codes: Floats, came: Ints, schema: Schema, label: Any) -> Iterator[Suspicion]:
-    """The same of codes, and of 1s where the class is `label`."""
-    enough = FEWEST <= came.sum() <= len(came) - FEWEST
+def suspicions(
+    codes: Floats, labels: NDArray[Any], schema: Schema, wanted: Any
+) -> Iterator[Suspicion]:
+    """The same of codes and the label of each row."""
+    several = {plain(label): (labels == label).astype(np.intp) for label in np.unique(labels)}
+    wanted = plain(wanted)
+    came = several[wanted]
+    judged = {wanted: came} if len(several) == 2 else several
+    judged = {label: of for label, of in judged.items() if FEWEST <= of.sum() <= len(of) - FEWEST}
     for feature, column in zip(schema, codes.T, strict=True):
         if constant := _constant(feature, column):
             yield constant
             continue
         yield from _person(feature)
-        if enough:
-            yield from _leak(feature, column, came, label)
+        yield from _leak(feature, column, judged)
         yield from _id(feature, column)
         if feature.kind in NUMBERS:
             yield from _sentinel(feature, column)
-    if enough:
-        yield from _directions(codes, came, schema, label)
+    if wanted in judged:
+        yield from _directions(codes, came, schema, wanted)
 
 
 # ---------------------------------------------------------------- one column
@@ -138,9 +144,11 @@ def _person(feature: Feature) -> Iterator[Suspicion]:
         )  # fmt: skip
 
 
-def _leak(feature: Feature, column: Floats, came: Ints, label: Any) -> Iterator[Suspicion]:
-    rows = slice(None, None, -(-len(came) // LOOKED_AT))
-    auc = _alone(feature, column[rows], came[rows])
+def _leak(feature: Feature, column: Floats, judged: Mapping[Any, Ints]) -> Iterator[Suspicion]:
+    """Of several classes, the one that it tells best."""
+    rows = slice(None, None, -(-len(column) // LOOKED_AT))
+    told = {label: _alone(feature, column[rows], came[rows]) for label, came in judged.items()}
+    label, auc = max(told.items(), key=lambda each: each[1], default=(None, 0.5))
     if auc >= LEAK:
         yield Suspicion(
             feature.name, "leak", f"it alone tells class {label} with an AUC of {auc:.3f}",
@@ -199,7 +207,7 @@ def _id(feature: Feature, column: Floats) -> Iterator[Suspicion]:
 
 
 def _sentinel(feature: Feature, column: Floats) -> Iterator[Suspicion]:
-    own = sentinels(column)
+    own = sentinels(column, positive=measured(feature.name))
     if not own:
         return
     values, counts = np.unique(column[~np.isnan(column)], return_counts=True)

@@ -15,6 +15,7 @@ from trust_recourse.schema.errors import SchemaError
 from trust_recourse.schema.feature import Feature
 from trust_recourse.schema.groups import FewChange, OneOf, Together
 from trust_recourse.schema.lifted import Lifted
+from trust_recourse.schema.proposals import Proposal, proposals, proposed
 from trust_recourse.schema.relations import AtMost, Implication, Relation
 from trust_recourse.schema.table import ActionSet, Schema
 
@@ -27,8 +28,11 @@ __all__ = [
     "Implication",
     "Lifted",
     "OneOf",
+    "Proposal",
     "Relation",
     "Schema",
     "SchemaError",
     "Together",
+    "proposals",
+    "proposed",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -36,6 +36,7 @@ Kind = Literal["number", "integer", "ordinal", "category", "boolean"]
 Direction = Literal["increase", "decrease"]
 Monotone = Literal["increasing", "decreasing"]
 Labels: TypeAlias = "pd.Index[Any] | range"
+Words: TypeAlias = tuple[tuple[Value, str], ...] | Mapping[Any, str]
 
 _MEANINGLESS: dict[str, tuple[str, ...]] = {
     "number": ("values",),
@@ -76,6 +77,7 @@ class Feature:
         scale       a change is divided by it in the cost; separate from the bounds
         unit        for people, after the value
         label       for people, in place of the name
+        labels      for people, in place of values: words for codes, as {0: rents, 1: owns}
         mutable     false: it never moves
         direction   increase or decrease: the only way it may move
         max_change  the furthest it may move, in its own units (levels, for an ordinal)
@@ -113,6 +115,7 @@ class Feature:
     min_change: float | None = None
     forbidden: tuple[str, ...] = ()
     derived: str = ""
+    labels: Words = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name.strip():
@@ -132,6 +135,7 @@ class Feature:
                 self._fault(field, "text" if kind is str else "true or false")
         self._settle_values()
         self._settle_missing()
+        self._settle_labels()
         self._settle_amounts()
         self._settle_bounds()
         self._settle_forbidden()
@@ -180,6 +184,28 @@ class Feature:
         if set(codes) & set((False, True) if self.kind == "boolean" else self.values):
             self._fault("missing", "codes that are not values too")
         self._set("missing", codes)
+
+    def _settle_labels(self) -> None:
+        given = self.labels
+        pairs = [*given.items()] if isinstance(given, Mapping) else given
+        try:
+            found = {self._value_in(str(plain(value))): plain(word) for value, word in pairs}
+        except (TypeError, ValueError) as error:
+            self._fault("labels", f"a word for each of some values ({error})")
+        words = [*found.values()]
+        if None in found or not all(isinstance(word, str) and word.strip() for word in words):
+            self._fault("labels", "a word for each of some values")
+        if len(set(words)) < len(words) or any(self._another(*each) for each in found.items()):
+            self._fault("labels", "words of which none stands for two values")
+        known = [*(self.values or sorted({*found} - {*self.missing})), *self.missing]
+        self._set("labels", tuple((value, found[value]) for value in known if value in found))
+
+    def _another(self, value: Value, word: str) -> bool:
+        """Whether a word is how another value is written."""
+        try:
+            return self._value_in(word) not in (value, None)
+        except SchemaError:
+            return False
 
     def _settle_amounts(self) -> None:
         levels = ("step", "max_change", "min_change")
@@ -298,8 +324,12 @@ class Feature:
         value = plain(value)
         if value is None:
             return "missing"
+        word = self.words.get(value)
         if value in self.missing:
-            return f"missing ({written(value) if isinstance(value, float) else value})"
+            code = written(value) if isinstance(value, float) else value
+            return f"missing ({word or code})"
+        if word is not None:
+            return word
         if self.kind == "boolean":
             return "yes" if value else "no"
         if self.numeric:
@@ -307,6 +337,15 @@ class Feature:
                 raise SchemaError(f"feature {self.name!r}: given {value!r}, expected a number")
             value = written(float(value), self.step)
         return f"{value} {self.unit}" if self.unit else str(value)
+
+    @cached_property
+    def words(self) -> dict[Any, str]:
+        """The words of its labels, by value.
+
+        >>> Feature("home", "integer", labels={1: "rents", 2: "owns"}).describe(2)
+        'owns'
+        """
+        return dict(self.labels)
 
     def span(self, low: Any, high: Any) -> str:
         """Write a range of values for people; infinite is no end.
@@ -329,7 +368,13 @@ class Feature:
         return f"{first} to {self.describe(high)}"
 
     def describe_code(self, code: float) -> str:
-        """Write an encoded value, such as a threshold, for people."""
+        """Write an encoded value for people; of a number, which may be an edge, it is shown too.
+
+        >>> Feature("home", "integer", labels={1: "rents", 2: "owns"}).describe_code(2.0)
+        '2 (owns)'
+        """
+        if self.numeric and code in self.words and code not in self.missing:
+            return f"{written(code, self.step)} ({self.words[code]})"
         if self.numeric or math.isnan(code):
             return self.describe(code)
         return self.describe(self.value_of(code))
@@ -530,8 +575,8 @@ class Feature:
     def read(self, text: str) -> Any:
         """Read a value that was typed, or that stands in a text file; None for a blank.
 
-        `missing` is the first of the codes that mean so. Of numbers, NA, N/A, NaN, null, None and ?
-        are blanks too; of text they are what they say.
+        A label is the value that it stands for, `missing` the first of the codes that mean so. Of
+        numbers, NA, N/A, NaN, null, None and ? are blanks too; of text they are what they say.
 
         >>> nodes = Feature("nodes", "integer", missing=(-9,))
         >>> nodes.read("12"), nodes.read("missing"), nodes.read("?")
@@ -539,6 +584,12 @@ class Feature:
         >>> Feature("employed", "boolean").read("Yes")
         True
         """
+        word = text.strip()
+        labelled = [value for value, label in self.words.items() if label == word]
+        return labelled[0] if labelled else self._value_in(text)
+
+    def _value_in(self, text: str) -> Any:
+        """The value that a text is, but for labels."""
         word = text.strip()
         if word in self._by_text:
             return self._by_text[word]

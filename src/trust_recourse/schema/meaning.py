@@ -1,4 +1,4 @@
-"""What a column is about, by its name and its values: who a person is, or what has happened.
+"""What a column is about, by its name and values: who someone is, what has happened, what rises.
 
 The attributes are those that laws on discrimination name: in credit the Equal Credit Opportunity
 Act (15 U.S.C. 1691(a)), in housing the Fair Housing Act (42 U.S.C. 3604), the Charter of
@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from trust_recourse.schema.feature import Feature
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
+from trust_recourse.schema.levels import EDUCATION, TIME_UNITS, levels
+from trust_recourse.schema.levels import word_set as _words
 
 
 class Attribute(NamedTuple):
@@ -27,7 +26,7 @@ class Attribute(NamedTuple):
     sure: frozenset[str]  # whatever stands beside them
     bare: frozenset[str] = frozenset()  # if what stands beside them says nothing else
     phrases: tuple[str, ...] = ()
-    names: frozenset[str] = frozenset()  # whole names, of known tables
+    names: Mapping[str, int] = MappingProxyType({})  # whole, of known tables: the greatest code
 
 
 # beside a word they say nothing else: of whom, in which unit, how coded
@@ -52,13 +51,14 @@ ATTRIBUTES = (
         _words("marital maritalstatus marriage marstat familienstand"),
         _words("married unmarried divorced widowed spouse husband wife verheiratet mstatus"),
         ("civil status", "family status", "etat civil", "estado civil", "stato civile", "mar stat"),
+        {"mar": 5, "marhm": 2},
     ),
     Attribute(
         "race or ethnic origin",
         _words("ethnicity ethnic ethnie racial"),
         _words("race rasse raza caste hispanic latino latina ethn"),
         ("skin color", "skin colour"),
-        _words("rac1p rac2p rac3p hisp"),
+        {"rac1p": 9, "rac2p": 68, "rac3p": 100, "hisp": 24, "anc": 8, "anc1p": 999},
     ),
     Attribute(
         "nationality or origin",
@@ -73,7 +73,7 @@ ATTRIBUTES = (
             "place of birth", "birth place", "foreign worker", "foreign born", "native language",
             "mother tongue", "migration background",
         ),
-        _words("pobp cit"),
+        {"pobp": 999, "cit": 5},
     ),
     Attribute(
         "religion or belief", _words("religion religious konfession"), _words("faith denomination")
@@ -85,6 +85,7 @@ ATTRIBUTES = (
             "discapacidad deficiencia"
         ),
         _words("disabled"),
+        names={"dis": 2, "dear": 2, "deye": 2, "drem": 2, "dphy": 2, "dout": 2, "ddrs": 2},
     ),
     Attribute(
         "pregnancy or maternity",
@@ -121,7 +122,7 @@ ATTRIBUTES = (
         _words("dob yob birthday birthdate birthyear geburtsdatum geburtsjahr geburtstag"),
         _words("age aged alter edad idade leeftijd alder birth"),
         ("senior citizen", "date of birth", "year of birth", "birth date", "birth year"),
-        _words("agep"),
+        {"agep": 120},
     ),
 )  # fmt: skip
 
@@ -140,16 +141,35 @@ UNTOLD = _words("other unknown u x o n a na none not stated diverse d")
 
 PAST = re.compile(
     r"\b(delinq\w*|delq|arrears?|overdue|bankrupt\w*|foreclos\w*|derog\w*|convict\w*|arrest(s|ed)?"
-    r"|late|dpd|missed|history|hist|historical|previous|prev|priors?|past|inq|inquir(y|ies)"
-    r"|enquir(y|ies)|earliest|since|collections|charge ?offs?|charged off|write ?offs?|pub rec"
-    r"|public records?|verzug|mahnung(en)?|ruckstand|atrasos?|impagos?)\b"
+    r"|late(?! (fees?|charges?|penalty|penalties|night|stage|shift|start))|dpd|missed"
+    r"|(history|hist)(?! (len|length|months|years))|historical|previous|prev|priors?|past|inq"
+    r"|inquir(y|ies)|enquir(y|ies)|earliest|since|collections|charge ?offs?|charged off"
+    r"|write ?offs?|pub rec|public records?|verzug|mahnung(en)?|ruckstand|atrasos?|impagos?)\b"
 )
 DEFAULTED = _words("default defaults defaulted")
 PAID_IN = re.compile(r"pay_?\d+", re.IGNORECASE)  # so many months late with the n-th payment
 MONTHS_LATE = (-2, 12)
+RISING = re.compile(
+    r"\b(tenure|seniority|(m|mo|mths?|months?|d|days?|weeks?|y|yrs?|years?|time) since"
+    r"|(len|length|duration|years?|yrs?|months?|mths?|time) of (employment|service|residence|work"
+    r"|experience|membership|relationship|credit history)"
+    r"|(employment|emp|employed|job|work|working|service|residence|residency|address|home|account"
+    r"|acct|membership|member|relationship|customer|client|history|hist|experience)( since)? "
+    r"(len|length|tenure|years?|yrs?|months?|mths?)"
+    r"|(employment|employed|job|service|residence) duration"
+    r"|(employment|employed|job|residence|address|customer|client|member) since"
+    r"|(years?|yrs?|months?|mths?|days|time) (employed|worked|working|resident|experience"
+    r"|on (the )?books?|(at|in|with) (the |this )?(current |curr |present )?"
+    r"(address|residence|home|job|work|employer|employment|company|bank|position|role|business"
+    r"|post|service|manager))"
+    r"|(account|acct|relationship) age|age of (\w+ )?(accounts?|accts?|relationship))\b"
+)
+SCHOOLING = _words("education educational educ schooling edu qualification")
+SCHOOLED = _words("years yrs num number")  # beside them a number rises with it; codes may fall
 YEAR = _words("year yr jahr annee ano anno")
 YEARS = (1900, 2100)
 NAMING = _words("id ids uuid guid index idx key ref ssn iban rowid custid customerid userid")
+MEASURES = _words("score fico rating bureau bmi glucose pressure height weight cholesterol pulse")
 SEVERAL = 1000  # codes of an attribute at most; what has more is measured
 
 
@@ -185,12 +205,16 @@ def attribute(feature: Feature) -> str | None:
 def past(feature: Feature) -> str | None:
     """What a column tells of what has happened, in words; None if its name does not say so.
 
+    Time since something has happened passes, so a schema that lets it rise is right.
+
     >>> past(Feature("months late in April", "integer"))
     'what has happened, by its name (late)'
     >>> past(Feature("PAY_0", "integer", lower=-2, upper=8)), past(Feature("PAY_AMT1", "integer"))
     ('what has happened, by its name (months late with a payment)', None)
     """
     words = words_of(feature.name)
+    if feature.direction == "increase" and rises(feature):
+        return None
     if found := PAST.search(" ".join(words)):
         return f"what has happened, by its name ({found[0]})"
     if len({*words} & DEFAULTED) == 1 and {*words} <= DEFAULTED | FILLER:
@@ -202,6 +226,30 @@ def past(feature: Feature) -> str | None:
     return None
 
 
+def rises(feature: Feature) -> str | None:
+    """Why a column can only rise, in words; None if neither name nor values say so.
+
+    >>> rises(Feature("years_at_address", "integer"))
+    'time passes (years at address)'
+    >>> rises(Feature("education", "ordinal", values=("primary", "secondary")))
+    'schooling is not lost'
+    """
+    order = levels(feature.values) if feature.kind == "ordinal" else None
+    if feature.kind in ("category", "boolean") or _within(feature, *YEARS):
+        return None
+    words = words_of(feature.name)
+    counts = f" {order.of}s" if order and order.of in TIME_UNITS else ""
+    measured = feature.numeric or bool(counts)
+    if measured and (found := RISING.search(" ".join(words) + counts)):
+        return f"time passes ({found[0]})"
+    if measured and {*words} & {"age", "agep"} and attribute(feature):
+        return "time passes (age)"
+    taught = {*words} & SCHOOLING and (bool(order) or bool({*words} & SCHOOLED))
+    if taught or (order and order.of == EDUCATION) or (words == ["schl"] and _codes(feature, 24)):
+        return "schooling is not lost"
+    return None
+
+
 def _by_name(feature: Feature) -> Iterator[str]:
     words = words_of(feature.name)
     whole, line = re.sub(r"\W", "", feature.name.lower()), f" {' '.join(words)} "
@@ -209,7 +257,8 @@ def _by_name(feature: Feature) -> Iterator[str]:
         ours = {*words} & (each.sure | each.bare)
         alone = bool(ours) and {*words} <= ours | FILLER
         said = any(f" {phrase} " in line for phrase in each.phrases)
-        if alone or said or whole in each.names or ({*words} & each.sure and _coded(feature)):
+        known = whole in each.names and _codes(feature, each.names[whole])
+        if alone or said or known or ({*words} & each.sure and _coded(feature)):
             yield each.title
 
 
@@ -227,6 +276,11 @@ def _by_values(feature: Feature) -> Iterator[str]:
         yield "religion or belief"
 
 
+def _codes(feature: Feature, most: int) -> bool:
+    """Whether its values are words, or whole numbers up to the greatest code."""
+    return not feature.numeric or _within(feature, 0, most)
+
+
 def _coded(feature: Feature) -> bool:
     """Whether its values are words or a few whole numbers: nobody's sex is 0.482."""
     low, high = feature.bounds
@@ -240,6 +294,15 @@ def _whole(feature: Feature) -> bool:
 def _within(feature: Feature, least: float, most: float) -> bool:
     low, high = feature.bounds
     return _whole(feature) and least <= low <= high <= most
+
+
+def measured(name: str) -> bool:
+    """Whether a name says that its values are above 0, as a score is.
+
+    >>> measured("bureau_score"), measured("savings")
+    (True, False)
+    """
+    return bool({*words_of(name)} & MEASURES)
 
 
 def names_rows(name: str) -> bool:

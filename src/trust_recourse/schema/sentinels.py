@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,27 +11,61 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
 CODES = (-1, -7, -8, -9, -99, -999, -9999, 666, 777, 888, 999, 9999, 99999, 999999)
+NINES = re.compile(r"9+[6-9]|66+|77+|88+")  # 99 and 999, and those before them: 97, 98
 TOGETHER = 3  # codes at one end
 DISTINCT = 8  # other values, for one that is no usual code to stand apart
+DETACHED = 2.0  # gaps as between the others, of which a gap is more
+PART = 0.1  # of the others' range, at least, beside which a gap is one
 
 
-def sentinels(column: Floats) -> list[float]:
+def sentinels(column: Floats, *, positive: bool = False) -> list[float]:
     """The numbers of a column that may mean missing: the usual codes below 0, or far from others.
+
+    Nines may lie nearer, where a gap parts them from the others. So may 0 in a column whose values
+    are `positive` by their meaning, as a score is.
 
     >>> sentinels(np.array([*range(10, 58), 999.0, 999.0])), sentinels(np.array([-9.0, 0, 1, 2]))
     ([999.0], [-9.0])
     >>> sentinels(np.array([*range(12), 96.0, 98, 98, 98]))
     [96.0, 98.0]
+    >>> sentinels(np.array([*range(300, 850, 5), 999.0, 999, 999]))
+    [999.0]
     """
     values, counts = np.unique(column[~np.isnan(column)], return_counts=True)
     below = [-value for value in _apart(-values[::-1], counts[::-1])]
-    return _below_zero(values) or _apart(values, counts) or sorted(below)
+    far = _below_zero(values) or _apart(values, counts) or sorted(below)
+    return far or _nines(values, counts) or (_zero(values, counts) if positive else [])
 
 
 def _below_zero(values: Floats) -> list[float]:
     """The usual codes, where nothing else is below 0 and something is above."""
     below: list[float] = values[values < 0].tolist()
-    return below if set(below) <= set(CODES) and (values > 1).any() else []
+    several = bool((values > 1).any()) or len(values) > DISTINCT
+    return below if set(below) <= set(CODES) and several else []
+
+
+def _nines(values: Floats, counts: Ints) -> list[float]:
+    """The greatest values, if they are nines and a gap parts them from the others."""
+    for at in range(len(values) - 1, max(len(values) - 1 - TOGETHER, DISTINCT - 1), -1):
+        codes: list[float] = values[at:].tolist()
+        if not all(code.is_integer() and NINES.fullmatch(str(int(code))) for code in codes):
+            break
+        if counts[at:].max() > 2 and _parted(values[:at], values[at]):
+            return codes
+    return []
+
+
+def _zero(values: Floats, counts: Ints) -> list[float]:
+    """0, if it is the least and a gap parts it from the others."""
+    least = len(values) > DISTINCT and values[0] == 0 and counts[0] > 2
+    return [0.0] if least and _parted(-values[:0:-1], 0.0) else []
+
+
+def _parted(others: Floats, value: float) -> bool:
+    """Whether the gap up to a value is larger than any between the others, and no small one."""
+    gap = value - others[-1]
+    between = float(np.diff(others).max())
+    return bool(gap > DETACHED * between and gap >= PART * (others[-1] - others[0]))
 
 
 def _apart(values: Floats, counts: Ints) -> list[float]:

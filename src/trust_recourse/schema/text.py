@@ -13,7 +13,7 @@ import yaml
 from trust_recourse.schema.errors import SchemaError
 from trust_recourse.schema.feature import Feature
 from trust_recourse.schema.relations import Relation
-from trust_recourse.wording import near
+from trust_recourse.wording import near, written
 
 MOST_BYTES = 1 << 20  # of a file
 MOST_NODES = 2**16  # values and keys in it: two thousand features with all they can say
@@ -38,6 +38,8 @@ def feature_to_dict(feature: Feature) -> dict[str, Any]:
         value = getattr(feature, field)
         if value != default[field]:
             told[field] = list(value) if isinstance(value, tuple) else value
+            if field == "labels":  # by texts, which JSON has for keys
+                told[field] = {written(v) if type(v) is float else str(v): w for v, w in value}
             level = feature.kind == "ordinal" and field in ("lower", "upper")
             if isinstance(value, float) and value % 1 == 0 and abs(value) < 1e15 and not level:
                 told[field] = int(value)

@@ -344,7 +344,7 @@ class _Machine(ClassifierMixin, BaseEstimator, ABC):
                 self.n_iter_ += 1
                 if stopping is not None:
                     stopping.judge(learner, self.states_)
-                    note += f", log-loss on rows held out {stopping.loss:.4f}"
+                    note += f", log-loss {stopping.loss:.4f} on the rows it stops by"
                     epochs = epoch if stopping.over else epochs
                 bar.reach(epoch, epochs, note)
                 if epoch == epochs:
@@ -895,7 +895,8 @@ class PTMClassifier(_Machine):
     schema : kinds, categories and missing codes of the columns; inferred if None.
     n_jobs : threads; the model does not depend on it.
     random_state : seed of all chance in `fit`.
-    verbose : show a progress bar with the share right while learning, and the log-loss held out.
+    verbose : show a progress bar with the share right while learning, and the log-loss on the rows
+        that it stops by (`validation_fraction`).
 
     Of a feature that the schema calls `monotone`, increasing or decreasing, clauses only use the
     literals that keep the confidence in `classes_[1]` so, whichever the link; a value that is

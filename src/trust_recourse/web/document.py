@@ -100,6 +100,7 @@ def feature_shape(feature: Feature) -> dict[str, Any]:
     if None in feature.missing and "type" in shape:
         shape["type"] = [shape["type"], "null"]
     words = [feature.label, f"in {feature.unit}" if feature.unit else ""]
+    words += [f"{value} = {word}" for value, word in feature.words.items()]
     if told := ", ".join(word for word in words if word):
         shape["description"] = told
     return shape

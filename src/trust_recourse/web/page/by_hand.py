@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from nicegui import ui
 
-from trust_recourse.web.page.form import Form
+from trust_recourse.web.page.form import Form, meanings
 from trust_recourse.web.page.parts import heading, note
 from trust_recourse.web.page.words import doubt
 
@@ -56,7 +56,8 @@ class ByHand:
             asked = doubt(feature, read[name]) if name in read else ""
             blank = "may be left blank" if None in feature.missing else ""
             follows = f"follows from others: {feature.derived}" if feature.derived else ""
-            self.form.hint(name, asked or follows or blank, doubted=bool(asked))
+            told = asked or follows or meanings(feature) or blank
+            self.form.hint(name, told, doubted=bool(asked))
         gaps = self.form.empty
         shown = ", ".join(gaps[:4]) + (f" and {len(gaps) - 4} more" if len(gaps) > 4 else "")
         self.said.text = f"Still to fill: {shown}." if gaps else ""

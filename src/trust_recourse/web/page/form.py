@@ -42,6 +42,7 @@ class Form:
         else:
             field = ui.input(f"{feature.title}{unit}").props("type=number debounce=200")
             field.props["step"] = written(feature.step) if feature.step else "any"
+            field.props["hint"] = meanings(feature)
         field.props("outlined dense hide-bottom-space")
         if _computed(feature):
             field.props("readonly").props["hint"] = f"follows from others: {feature.derived}"
@@ -125,6 +126,17 @@ class Form:
 def _computed(feature: Feature) -> bool:
     """Whether a value follows from the others alone, not from how they move."""
     return feature.formula is not None and feature.formula.shape != "moves"
+
+
+def meanings(feature: Feature) -> str:
+    """What the codes mean that are typed, if the schema has words for them.
+
+    >>> from trust_recourse import Feature
+    >>> meanings(Feature("home", "integer", labels={1: "rents", 2: "owns"}))
+    '1 rents, 2 owns'
+    """
+    words = {} if _listed(feature) else feature.words
+    return ", ".join(f"{written(float(code))} {word}" for code, word in words.items())
 
 
 def _listed(feature: Feature) -> bool:

@@ -1,0 +1,97 @@
+"""What a careful reader of a table would write into its schema, each with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from trust_recourse.schema.feature import Feature
+from trust_recourse.schema.levels import levels
+from trust_recourse.schema.meaning import measured, rises
+from trust_recourse.schema.scalars import Floats
+from trust_recourse.schema.sentinels import sentinels
+from trust_recourse.schema.table import Schema
+from trust_recourse.wording import percent
+
+ROUND = (10_000, 5000, 1000, 500, 100, 50, 10)
+NEARLY_ALL = 0.99  # of the values other than 0
+FEWEST = 10  # of them, for a step to be told
+
+
+class Proposal(NamedTuple):
+    """Fields of a column that its name and values suggest, and why."""
+
+    column: str
+    fields: dict[str, Any]
+    reason: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON can hold it."""
+        fields = {k: list(v) if isinstance(v, tuple) else v for k, v in self.fields.items()}
+        return {"column": self.column, "fields": fields, "reason": self.reason}
+
+
+def proposals(schema: Schema, X: pd.DataFrame) -> tuple[Proposal, ...]:
+    """What the names and values of a table suggest beyond the schema inferred from it.
+
+    Words are ordered where the numbers in them say how, or where they are known, as low, medium
+    and high are. A number whose values are nearly all multiples of 10, 50, 100 and so on has that
+    as its step. Time that passes and schooling only rise. Nothing is changed by it: `proposed` is
+    the schema with them.
+
+    >>> X = pd.DataFrame({"job_years": [2, 7], "savings": ["< 100", "100+"]})
+    >>> for each in proposals(Schema.infer(X), X):
+    ...     print(f"{each.column}: {each.reason}")
+    job_years: only rises: time passes (job years)
+    savings: ordered by the numbers in its words
+    """
+    columns = zip(schema, schema.encode(X).T, strict=True)
+    return tuple(each for feature, column in columns for each in _of(feature, column))
+
+
+def proposed(schema: Schema, found: tuple[Proposal, ...]) -> Schema:
+    """The schema with these proposals."""
+    for each in found:
+        schema = schema.update(each.column, **each.fields)
+    return schema
+
+
+def _of(feature: Feature, column: Floats) -> Iterator[Proposal]:
+    if order := _ordered(feature):
+        yield order
+        feature = replace(feature, **order.fields)
+    if step := _round(feature, column):
+        yield step
+    if feature.direction is None and (why := rises(feature)):
+        yield Proposal(feature.name, {"direction": "increase"}, f"only rises: {why}")
+
+
+def _ordered(feature: Feature) -> Proposal | None:
+    found = levels(feature.values) if feature.kind == "category" else None
+    if found is None:
+        return None
+    fields = {
+        "kind": "ordinal", "values": found.order, "scale": max(len(found.order) - 1.0, 1.0),
+        "missing": (*feature.missing, *found.without),
+    }  # fmt: skip
+    told = " and ".join(map(repr, found.without))
+    no_level = f"; {told} {'is no level' if len(found.without) == 1 else 'are no levels'}: missing"
+    return Proposal(feature.name, fields, f"ordered {found.known}{no_level if told else ''}")
+
+
+def _round(feature: Feature, column: Floats) -> Proposal | None:
+    if not feature.numeric or feature.step != 1.0:
+        return None
+    codes = sentinels(column, positive=measured(feature.name))
+    known = column[~np.isnan(column) & ~np.isin(column, [0.0, *codes])]
+    for step in ROUND if len(known) >= FEWEST else ():
+        share = float((known % step == 0).mean())
+        if share >= NEARLY_ALL:
+            many = "all" if share == 1 else percent(share)
+            reason = f"steps of {step}: {many} of its values are multiples"
+            return Proposal(feature.name, {"step": float(step)}, reason)
+    return None
