@@ -167,9 +167,9 @@ def letter(
     profile, spoken = profile or Profile(), language_of(language, catalogues)
     given = {
         "person": person, "organisation": organisation, "contact": contact, "promise": promise,
-        "decision": spoken.gettext("your application") if decision is None else decision,
+        "decision": decision,
     }  # fmt: skip
-    words = {name: _words(name, value) for name, value in given.items()}
+    words = {name: "" if value is None else _words(name, value) for name, value in given.items()}
     written = datetime.date.today() if dated is None else date("dated", dated)
     until = date("valid_until", valid_until)
     if until < written:
@@ -201,6 +201,7 @@ def letter(
 
 
 def _title(told: LetterFacts, profile: Profile, decision: str, spoken: Language) -> str:
+    decision = decision or spoken.gettext("your application")
     about = f"{decision[:1].upper()}{decision[1:]}"
     if profile.name == "us":
         return spoken.gettext("%(about)s: notice of action taken", about=about)
