@@ -27,6 +27,7 @@ from trust_recourse import (
 from trust_recourse.cli import app
 from trust_recourse.report.profiles import MissingFieldsError, profile_of
 from trust_recourse.sums import Additive
+from trust_recourse.wording import floored
 
 PAGE = Path(__file__).parents[2] / "docs" / "letter-rules.md"
 GIVEN = {
@@ -137,8 +138,8 @@ ITEMS = {
         "the report",
     },
     "eu": {
-        "role": "Meadow Bank has used an AI system, a computer model, for this decision: your "
-        "application. The model’s answer is no. The answer is the decision: no person took part in "
+        "role": "Meadow Bank has used an AI system, a computer model, for the decision on "
+        "your application. The model’s answer is no. The answer is the decision: no person took part in "
         "it.",
         "elements": "THE MAIN ELEMENTS OF THE DECISION We compared you with the 100 applicants",
         "logic": "The model gives each value points for or against a yes, and adds these up. It "
@@ -150,7 +151,7 @@ ITEMS = {
         "any time.",
         "values": "age: 40 years; yearly income: 70,000 NT$; debts by income: 2.5; housing: rent; "
         "time in the job: 1 year.",
-        "sources": "The values come from you and from: Example Bureau.",
+        "sources": "Where the values come from: Example Bureau.",
         "review": "You may ask that a person with us look at the decision again: Ann Lee, "
         "review@meadow.example",
         "view": "You may tell us your point of view, and you may contest the decision.",
@@ -194,7 +195,7 @@ def test_no_more_than_four_reasons_each_specific():
 
 
 def test_another_language_offers_the_notice_in_english():
-    assert "Sie können diese Mitteilung auf Englisch erhalten" in flat(written("us", "de"))
+    assert "Auf Wunsch erhalten Sie diese Mitteilung auf Englisch" in flat(written("us", "de"))
     assert "in English" not in flat(written("us"))
 
 
@@ -299,7 +300,8 @@ def test_a_fifth_factor_is_inquiries_alone():
 def test_a_person_who_decides_is_told_of():
     told = flat(written("eu", role="advises", dpo="none", sources="none"))
     assert "A person with us has taken the decision" in told
-    assert "The values come from you. " in told
+    assert "values come from you" not in told
+    assert "If you want to know where the values come from, please ask." in told
     assert "Data protection officer" not in told
     with pytest.raises(ValueError, match="role='helps'; expected 'decides'"):
         EUProfile(**{**EU, "role": "helps"})
@@ -376,10 +378,10 @@ def test_a_protected_reason_is_neither_dropped_nor_sent_but_decided_and_recorded
             letter(result, **GIVEN, reference=X, profile=profile)
         assert stopped.value.names == ["home"]
         with Ledger(tmp_path / f"{profile.name}.db", key="a long secret for a test") as ledger:
-            promise = ledger.promise(result, subject="1", days=30)
+            promise = ledger.promise(result, subject="1", days=90)
             made = letter(
                 result, **GIVEN, reference=X, profile=profile, protected_reviewed=["housing"],
-                promise=promise.id,
+                promise=promise.id, reviewed_by="Jo Doe",
             )  # fmt: skip
             assert made.protected_reviewed == ("home",)
             assert "home" in {reason.feature.name for reason in made.reasons}
@@ -387,6 +389,7 @@ def test_a_protected_reason_is_neither_dropped_nor_sent_but_decided_and_recorded
             entry = ledger.record_letter(promise.id, made.record())
             assert entry.told() == json.loads(json.dumps(made.record()))
             assert entry.told()["protected_reviewed"] == ["home"]
+            assert entry.told()["reviewed_by"] == "Jo Doe"
             assert ledger.verify().holds
             assert ledger.read(promise.id).closed == ""
 
@@ -418,9 +421,9 @@ def test_the_command_from_a_file_of_fields_to_the_ledger(tmp_path, monkeypatch):
     none = run(*ask)
     assert none.exit_code == 2
     assert " ".join(none.output.split()) == (
-        "no letter: the profile us needs these too: --organisation, --contact, --valid-until, "
-        "--reference, address, agency, received, consumer_report; give fields by --field "
-        "NAME=VALUE, or in a file by --fields"
+        "no letter: the profile us needs these fields too: organisation, contact, valid_until, "
+        "reference, address, agency, received, consumer_report; give fields by --field "
+        "NAME=VALUE, or in a file by --fields, and rows by --reference"
     )
     ask += ("--fields", "bank.yaml", "--field", "received=2026-11-01", "--field",
             "consumer_report=no", "--reference", "applicants.csv")  # fmt: skip
@@ -439,6 +442,10 @@ def test_the_command_from_a_file_of_fields_to_the_ledger(tmp_path, monkeypatch):
     other = ("other.json" if word == "result.json" else word for word in ask)
     assert "is of other values" in run(*other, "--promise", promise, *book).output
     ask = tuple("d.txt" if word == "n.txt" else word for word in ask)
+    unsigned = run(*ask, "--promise", promise, *book)
+    assert "home was reviewed, and the letter does not say by whom" in unsigned.output
+    assert not Path("d.txt").exists()
+    ask += ("--reviewed-by", "Jo Doe", "--protected-reviewed", "age")
     sent = run(*ask, "--promise", promise, *book, "--language", "de")
     assert sent.exit_code == 0, sent.output
     assert "Ihr Antrag" in Path("d.txt").read_text()
@@ -449,6 +456,17 @@ def test_the_command_from_a_file_of_fields_to_the_ledger(tmp_path, monkeypatch):
     )
     assert told in shown
     digest = hashlib.sha256(Path("d.txt").read_bytes()).hexdigest()
-    assert f"protected, and reviewed: housing; SHA-256 of its file {digest}" in shown
+    assert (
+        f"protected, and reviewed by Jo Doe: housing; reviewed by Jo Doe, and no reason: age; "
+        f"SHA-256 of its file {digest}"
+    ) in shown
+    assert "age is not among the reasons: the letter does not name it." in sent.output
+    assert re.search(r"Compared with the 100 accepted .*confidence is from 0\.5\d\d to", sent.output)
+    asked = f"asked for at least {result.options[0].target.confidence:g}; the model accepts from 0.5"
+    assert asked in shown
+    sure, now = floored(result.options[0].confidence), floored(result.confidence)
+    assert f"confidence {sure}, before {now} cost {result.options[0].cost:.4g}" in shown
+    assert "certificate none" in shown
+    assert "time in the job 1 years 3 years" in shown
     kept = json.loads(run("ledger", "show", promise, *book, "--json").output)
     assert kept["events"][0]["reasons"][0]["code"] == "R1"

@@ -441,7 +441,9 @@ class Promise(ResponseBody):
     model: str
     wanted: Value
     target: str
+    threshold: float = Field(description="From which on the model accepted, as it was promised.")
     factual: dict[str, Value]
+    confidence_before: float = Field(description="What the model said of the person as they were.")
     option: dict[str, Value]
     changes: str
     cost: float
