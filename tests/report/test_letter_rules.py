@@ -139,8 +139,8 @@ ITEMS = {
     },
     "eu": {
         "role": "Meadow Bank has used an AI system, a computer model, for the decision on "
-        "your application. The model’s answer is no. The answer is the decision: no person took part in "
-        "it.",
+        "your application. The model’s answer is no. The answer is the decision: no "
+        "person took part in it.",
         "elements": "THE MAIN ELEMENTS OF THE DECISION We compared you with the 100 applicants",
         "logic": "The model gives each value points for or against a yes, and adds these up. It "
         "makes no use of: calls.",
@@ -461,8 +461,12 @@ def test_the_command_from_a_file_of_fields_to_the_ledger(tmp_path, monkeypatch):
         f"SHA-256 of its file {digest}"
     ) in shown
     assert "age is not among the reasons: the letter does not name it." in sent.output
-    assert re.search(r"Compared with the 100 accepted .*confidence is from 0\.5\d\d to", sent.output)
-    asked = f"asked for at least {result.options[0].target.confidence:g}; the model accepts from 0.5"
+    assert re.search(
+        r"Compared with the 100 accepted .*confidence is from 0\.5\d\d to", sent.output
+    )
+    asked = (
+        f"asked for at least {result.options[0].target.confidence:g}; the model accepts from 0.5"
+    )
     assert asked in shown
     sure, now = floored(result.options[0].confidence), floored(result.confidence)
     assert f"confidence {sure}, before {now} cost {result.options[0].cost:.4g}" in shown

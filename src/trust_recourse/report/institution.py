@@ -84,4 +84,3 @@ class Institution:
 def names_of(kind: type[Profile]) -> list[str]:
     """The fields that a profile has."""
     return [each.name for each in fields(kind)]
-

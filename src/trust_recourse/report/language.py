@@ -168,6 +168,13 @@ def language_of(code: str, folder: str | os.PathLike[str] | None = None) -> Lang
     )
 
 
+def languages(folder: str | os.PathLike[str] | None = None) -> list[str]:
+    """The codes of the languages there are: ours, and those of a folder."""
+    places = [] if folder is None else [Path(folder)]
+    with as_file(files("trust_recourse.report") / "catalogues") as ours:
+        return sorted({"en", *(po.stem for each in (ours, *places) for po in each.glob("*.po"))})
+
+
 @lru_cache
 def _read(code: str, path: Path, changed: int) -> Language:  # noqa: ARG001
     """A language from its catalogue, all of whose messages are there."""
