@@ -23,7 +23,7 @@ from trust_recourse.cli import app
 from trust_recourse.cli.serve import Service
 from trust_recourse.question import Question, Target
 from trust_recourse.web.page.exports import not_to_come
-from trust_recourse.web.page.frontier_chart import picture
+from trust_recourse.web.page.frontier_chart import WIDE, label_place, picture
 from trust_recourse.web.page.latest import said
 from trust_recourse.web.page.locks import price_words
 from trust_recourse.web.page.people import A_PAGE, PeopleTable
@@ -297,7 +297,7 @@ def test_a_notice_is_written_by_its_profile_in_time_reviewed_and_recorded(sessio
     expect(page.get_by_label("Consumer reporting agency")).to_be_hidden()
     expect(page.get_by_label("Federal agency")).to_have_count(0)  # the institution's file has it
     write.click()
-    missing = "the profile us needs these fields too: received, consumer_report"
+    missing = "no letter: the profile us needs these fields too: Completed application received on"
     expect(tools).to_contain_text(missing)
     page.get_by_label("Completed application received on").fill("2020-01-02")
     expect(tools).not_to_contain_text(missing)
@@ -332,7 +332,7 @@ def test_a_notice_is_written_by_its_profile_in_time_reviewed_and_recorded(sessio
     expect(page.get_by_label("Supervisory authority")).to_be_visible()
     expect(page.get_by_label("Data protection officer")).to_have_count(0)
     write.click()
-    expect(tools).to_contain_text("the profile eu needs these fields too: role, consequences")
+    expect(tools).to_contain_text("the profile eu needs these fields too: Part of the system")
     assert not too_small(page)
 
 
@@ -813,6 +813,15 @@ def test_what_was_asked_for_is_written_where_the_stairs_do_not_run(asked, side):
     stairs = picture([(0.0, 0.1), (0.2, 0.3), (1.0, 0.9)], [], asked, 0.5)["series"][0]
     told = {each["label"]["formatter"]: each["label"] for each in stairs["markLine"]["data"]}
     assert told["asked for"]["position"] == f"insideMiddle{side}"
+
+
+@pytest.mark.parametrize("asked", np.linspace(0.15, 0.85, 15).tolist())
+@pytest.mark.parametrize("at", [0.1, 0.3, 0.45, 0.5, 0.6, 0.9])
+def test_what_was_asked_for_touches_no_dot_of_an_option(asked, at):
+    stairs = [(0.0, 0.1), (at, asked + 0.01), (1.0, 0.9)]
+    place = label_place(asked, 0.5, stairs, [(at, asked + 0.01)], 1.0)
+    along = {"M": 0.5, "S": WIDE, "E": 1.0 - WIDE}[place[0]]
+    assert abs(at - along) > WIDE
 
 
 def test_what_is_accepted_but_not_allowed_says_both(lending):

@@ -168,10 +168,10 @@ def _same_question(
     if certificate.fingerprint != model.fingerprint_:
         about, given = certificate.fingerprint[:12], model.fingerprint_[:12]
         raise CertificateError(f"it is about the model {about}…, not about {given}…")
-    for whose, given in (("its schema", own_word), ("the schema given", names)):
-        if apart := _read_apart(given, model.schema_):
+    for whose, read in (("its schema", own_word), ("the schema given", names)):
+        if column := _read_apart(read, model.schema_):
             said = f"{whose} reads values otherwise than the model does"
-            raise CertificateError(f"{said}: {apart}")
+            raise CertificateError(f"{said}: {column}")
     if cost is None and certificate.given_again:
         parts = ", ".join(certificate.given_again)
         raise CertificateError(f"its cost has {parts}, which no file holds; give the cost again")

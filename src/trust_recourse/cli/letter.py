@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import typer
 
@@ -134,7 +134,10 @@ def letter(
         "organisation": organisation, "contact": contact, "valid_until": valid_until,
         "person": person, "decision": decision,
     }  # fmt: skip
-    given = {**_typed(field or ()), **{name: flag for name, flag in flags.items() if flag}}
+    given: dict[str, Any] = {
+        **_typed(field or ()),
+        **{name: flag for name, flag in flags.items() if flag},
+    }
     if late:
         given["late"] = True
     if ledger and not promise:

@@ -495,7 +495,7 @@ class Event(ResponseBody):
     number: int
     kind: str
     at: str
-    letter: dict[str, Any] | None = Field(None, description="What is kept of a letter.")
+    letter: dict[str, Any] | None = Field(description="What is kept of a letter.")
 
 
 class History(ResponseBody):

@@ -112,7 +112,7 @@ def ledger_routes(state: AppState) -> APIRouter:
         """Take a promise back; it stays in the ledger, with the reason."""
         ledger = book(state)
         entry = await looked_up(request, lambda: ledger.withdraw(promise, asked.reason))
-        return bodies.Event(number=entry.number, kind=entry.kind, at=entry.at)
+        return bodies.Event(number=entry.number, kind=entry.kind, at=entry.at, letter=None)
 
     @routes.get("/verify")
     async def verify(

@@ -11,10 +11,10 @@ from nicegui import ui
 from trust_recourse.question import option_name
 from trust_recourse.report.evidence import evidence
 from trust_recourse.report.letter import ProtectedReasonError
-from trust_recourse.report.profiles import LateLetterError
+from trust_recourse.report.profiles import LateLetterError, MissingFieldsError
 from trust_recourse.web.page.latest import Latest
 from trust_recourse.web.page.parts import heading, note, press, status_line
-from trust_recourse.web.page.profile import ProfileFields
+from trust_recourse.web.page.profile import FIELDS, ProfileFields
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -97,6 +97,9 @@ class Exports:
         except ProtectedReasonError as error:
             self._ask_for_review(error.features)
             raise ValueError(f"{error.sentence[:1].upper()}{error.sentence[1:]} here:") from None
+        except MissingFieldsError as error:
+            named = tuple(FIELDS.get(name, name) for name in error.names)
+            raise MissingFieldsError(error.profile, named) from None
         except LateLetterError as error:
             self.profile.ask_late()
             raise ValueError(f"{error.sentence[:1].upper()}{error.sentence[1:]} above.") from None
