@@ -25,6 +25,8 @@ from trust_recourse import (
     letter,
 )
 from trust_recourse.cli import app
+from trust_recourse.ledger import LedgerError, PromiseClosedError
+from trust_recourse.report.institution import Institution
 from trust_recourse.report.profiles import MissingFieldsError, profile_of
 from trust_recourse.sums import Additive
 from trust_recourse.wording import floored
@@ -392,6 +394,55 @@ def test_a_protected_reason_is_neither_dropped_nor_sent_but_decided_and_recorded
             assert entry.told()["reviewed_by"] == "Jo Doe"
             assert ledger.verify().holds
             assert ledger.read(promise.id).closed == ""
+
+
+def test_a_ledger_records_no_letter_that_says_otherwise_than_its_promise(tmp_path):
+    result, X = guarded()
+    how = {"reference": X, "profile": EUProfile(**EU), "protected_reviewed": ["home"]}
+    other = result.recourse.find({**result.factual, "job": 2}, 0.5)
+    with Ledger(tmp_path / "promises.db", key="a long secret for a test") as ledger:
+        promise = ledger.promise(result, subject="1", days=60)
+        signed = {**GIVEN, **how, "reviewed_by": "Jo Doe", "valid_until": "2026-12-01"}
+        for answers, change, said in (
+            (result, {"valid_until": "2099-01-31"}, "holds until .* only"),
+            (other, {}, "is of other values"),
+            (result, {"reviewed_by": ""}, "home was reviewed, .* by whom"),
+        ):
+            record = letter(answers, **{**signed, **change}).record()
+            with pytest.raises(LedgerError, match=said):
+                ledger.record_letter(promise.id, record)
+        made = letter(result, **signed)
+        record = {name: part for name, part in made.record().items() if name != "factual"}
+        with pytest.raises(LedgerError, match="lacks factual; expected what Letter.record"):
+            ledger.record_letter(promise.id, record)
+        assert len(ledger.history(promise.id)) == 1
+        made.save(tmp_path / "letter.html")
+        digest = hashlib.sha256((tmp_path / "letter.html").read_bytes()).hexdigest()
+        for file in (tmp_path / "letter.html", (tmp_path / "letter.html").read_bytes()):
+            kept = ledger.record_letter(promise.id, made.record(), file=file).told()
+            assert kept["file_sha256"] == digest
+        ledger.withdraw(promise.id, "a test")
+        with pytest.raises(PromiseClosedError, match="is withdrawn"):
+            ledger.record_letter(promise.id, made.record())
+
+
+def test_a_file_of_facts_serves_every_profile_and_no_other_word(tmp_path):
+    _, X, result = world()
+    shared = {name: GIVEN[name] for name in ("organisation", "contact", "valid_until")}
+    path = tmp_path / "bank.yaml"
+    path.write_text(json.dumps({**US, **EU, **shared}))
+    house = Institution.read(path, reference=X)
+    for profile in ("plain", "us", "eu"):
+        made = house.letter(result, profile, dated="2026-11-15")
+        assert made.profile.name == profile
+        assert "Meadow Bank" in flat(made)
+    with pytest.raises(MissingFieldsError, match="us needs this field too: reference"):
+        Institution.read(path).letter(result, "us")
+    with pytest.raises(ValueError, match="plain has no field 'received'"):
+        house.letter(result, "plain", {"received": "2026-11-01"})
+    path.write_text(json.dumps({"adress": "1 Main Street"}))
+    with pytest.raises(ValueError, match="no profile has a field 'adress'; did you mean 'address'"):
+        Institution.read(path)
 
 
 # ---------------------------------------------------------------- the command
