@@ -217,7 +217,7 @@ def test_a_promise_of_what_lasts_says_why_it_takes_no_certificate(lasting, tmp_p
     result, plain = lasting.find(row, survives=0.6), lasting.find(row)
     plain.certificate().save(tmp_path / "proof.json")
     with Ledger(tmp_path / "promises.db", key="a long secret for a test") as ledger:
-        with pytest.raises(LedgerError, match=r"no certificate is about this option.*survives"):
+        with pytest.raises(LedgerError, match=r"no certificate is about this option.*learnt anew"):
             ledger.promise(result, subject="1", certificate=tmp_path / "proof.json")
         assert ledger.promise(result, subject="1").certificate is None
         ledger.promise(plain, subject="1", certificate=tmp_path / "proof.json")

@@ -9,11 +9,13 @@ import re
 from functools import cache
 from pathlib import Path
 
+import httpx
 import pandas as pd
 import pytest
 from pypdf import PdfReader
 from typer.testing import CliRunner
 
+from serving import running
 from trust_recourse import (
     EUProfile,
     Feature,
@@ -29,6 +31,7 @@ from trust_recourse.ledger import LedgerError, PromiseClosedError
 from trust_recourse.report.institution import Institution
 from trust_recourse.report.profiles import MissingFieldsError, profile_of
 from trust_recourse.sums import Additive
+from trust_recourse.web.state import AppState
 from trust_recourse.wording import floored
 
 PAGE = Path(__file__).parents[2] / "docs" / "letter-rules.md"
@@ -36,6 +39,8 @@ GIVEN = {
     "organisation": "Meadow Bank", "contact": "Ann Lee, 555 0100", "valid_until": "2027-01-31",
     "dated": "2026-11-15", "person": "Maria Example",
 }  # fmt: skip
+SHARED = {name: GIVEN[name] for name in ("organisation", "contact", "valid_until")}
+FILED = {**SHARED, "person": GIVEN["person"]}
 US = {
     "address": "1 Main Street, Springfield, IL 62701",
     "agency": "Federal Trade Commission, Washington, DC 20580",
@@ -174,6 +179,46 @@ EVERY = [(profile, item) for profile, items in ITEMS.items() for item in items]
 @pytest.mark.parametrize(("profile", "item"), EVERY)
 def test_item(profile, item):
     assert ITEMS[profile][item] in flat(written(profile))
+
+
+def by_command(profile, folder):
+    recourse, X, result = world()
+    recourse.model.save(folder / "model.safetensors")
+    result.save(folder / "result.json")
+    X.to_csv(folder / "applicants.csv", index=False)
+    (folder / "bank.yaml").write_text(json.dumps({"us": US, "eu": EU}[profile] | FILED))
+    paths = {name: str(folder / name) for name in ("bank.yaml", "applicants.csv", "letter.txt")}
+    made = CliRunner().invoke(
+        app,
+        ["letter", str(folder / "model.safetensors"), str(folder / "result.json"),
+         "--out", paths["letter.txt"], "--profile", profile, "--fields", paths["bank.yaml"],
+         "--reference", paths["applicants.csv"], "--dated", GIVEN["dated"]],
+    )  # fmt: skip
+    assert made.exit_code == 0, made.output
+    return Path(paths["letter.txt"]).read_text("utf-8")
+
+
+def by_service(profile, folder):
+    recourse, X, result = world()
+    facts = {**US, **EU, **{"us": US, "eu": EU}[profile], **SHARED}  # they share an address
+    (folder / "bank.yaml").write_text(json.dumps(facts))
+    house = Institution.read(folder / "bank.yaml", reference=X)
+    asked = {
+        "person": dict(result.factual), "confidence": [0.5, 0.7], "profile": profile,
+        "format": "text", "name": GIVEN["person"], "dated": GIVEN["dated"],
+    }  # fmt: skip
+    with running(AppState(recourse, institution=house)) as url:
+        sent = httpx.post(f"{url}/v1/letter", json=asked, timeout=60)
+    assert sent.status_code == 200, sent.text
+    return sent.text
+
+
+@pytest.mark.parametrize("surface", [by_command, by_service])
+@pytest.mark.parametrize("profile", ["us", "eu"])
+def test_every_item_stands_in_the_letter_of_every_surface(surface, profile, tmp_path):
+    words = " ".join(surface(profile, tmp_path).split())
+    assert [item for item, told in ITEMS[profile].items() if told not in words] == []
+    assert words == flat(written(profile))
 
 
 def test_the_page_lists_every_item_with_its_test():
@@ -428,9 +473,8 @@ def test_a_ledger_records_no_letter_that_says_otherwise_than_its_promise(tmp_pat
 
 def test_a_file_of_facts_serves_every_profile_and_no_other_word(tmp_path):
     _, X, result = world()
-    shared = {name: GIVEN[name] for name in ("organisation", "contact", "valid_until")}
     path = tmp_path / "bank.yaml"
-    path.write_text(json.dumps({**US, **EU, **shared}))
+    path.write_text(json.dumps({**US, **EU, **SHARED}))
     house = Institution.read(path, reference=X)
     for profile in ("plain", "us", "eu"):
         made = house.letter(result, profile, dated="2026-11-15")

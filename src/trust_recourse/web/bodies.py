@@ -239,6 +239,9 @@ class Writing(Question):
     valid_until: Annotated[datetime.date, Field(strict=False)] | None = Field(
         None, description="The last day on which the offer holds; the server's if null."
     )
+    dated: Annotated[datetime.date, Field(strict=False)] | None = Field(
+        None, description="The day of the letter; today if null."
+    )
     name: Words = Field("", description="To whom it is written.")
     decision: Words | None = Field(
         None, description="What was decided on; the server's, or the application, if null."
