@@ -24,6 +24,7 @@ from serving import running, started
 from trust_recourse import Ledger, Recourse, Schema, haberman
 from trust_recourse.cancel import Cancelled, check
 from trust_recourse.cli import app
+from trust_recourse.cli.serve import Service
 from trust_recourse.cost import Cost
 from trust_recourse.ledger import Head, LedgerChangedError, LedgerError, LedgerUnavailableError
 from trust_recourse.ledger.store import ENTRIES
@@ -377,6 +378,25 @@ def test_a_server_s_notice_lacks_nothing_is_in_time_and_its_review_has_a_name(no
     assert str(event["number"]) == sent.headers["Trust-Ledger-Entry"]
     assert event["letter"]["file_sha256"] == hashlib.sha256(sent.content).hexdigest()
     assert (event["letter"]["reviewed_by"], event["letter"]["profile"]) == ("Jo Doe", "us")
+
+
+def test_a_server_takes_the_file_of_the_command_and_refuses_a_wrong_one_at_once(recourse, tmp_path):
+    recourse.model.save(tmp_path / "model.safetensors")
+    haberman()[0].to_csv(tmp_path / "rows.csv", index=False)
+    (tmp_path / "bank.yaml").write_text(json.dumps(FACTS))
+    (tmp_path / "wrong.yaml").write_text("adress: 1 Main Street")
+    started_with = Service(
+        model=tmp_path / "model.safetensors",
+        fields=tmp_path / "bank.yaml",
+        reference=tmp_path / "rows.csv",
+    )
+    house = started_with.institution(recourse)
+    assert house.facts == FACTS
+    assert len(house.reference) == len(haberman()[0])
+    ask = ["serve", str(tmp_path / "model.safetensors"), "--fields", str(tmp_path / "wrong.yaml")]
+    refused = CliRunner().invoke(app, ask)
+    assert refused.exit_code == 2
+    assert "no profile has a field 'adress'" in " ".join(refused.output.split())
 
 
 def test_what_was_reviewed_and_is_no_reason_is_said(notices):
