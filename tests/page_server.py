@@ -14,6 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from trust_recourse import Feature, Ledger, Recourse, Schema, haberman
 from trust_recourse.cancel import check
+from trust_recourse.report.institution import Institution
 from trust_recourse.web.page import mount
 from trust_recourse.web.page.screen import show
 from trust_recourse.web.service import service
@@ -22,6 +23,7 @@ from trust_recourse.web.state import AppState, Limits
 from worlds import paper_machine
 
 HOSTILE = "<img src=x onerror=alert(1)>"
+NOTICES = {"address": "1 Main Street", "agency": "Federal Trade Commission", "dpo": "none"}
 TEMPLATE = "{{7*7}} ${7*7} </script>"
 
 
@@ -95,12 +97,20 @@ def desks(folder: Path) -> dict[str, AppState]:
     ledger = Ledger(folder / "promises.db", key="a key for the tests alone")
     named = {"organisation": "A clinic", "contact": "Ann Lee"}
     guarded = Schema.infer(X).update("nodes", protected=True, label="Lymph nodes")
+    dated = recourse.schema.update("year", protected=True, label="Year of operation")
     return {
         "/": AppState(recourse, X, ledger, **named),
         "/loans": AppState(lending, who, organisation=f"Bank {HOSTILE}", contact="Bo"),
         "/form": AppState(lending),
         "/trees": AppState(boosted, who, ledger, **named),
         "/guarded": AppState(Recourse(recourse.model, guarded), X, **named),
+        "/notices": AppState(
+            Recourse(recourse.model, dated),
+            X,
+            ledger,
+            **named,
+            institution=Institution(NOTICES, reference=X),
+        ),
         "/mortgages": AppState(financed, houses),
         "/endless": AppState(Endless(recourse.model), X, limits=Limits(answer=1.5)),
     }

@@ -19,6 +19,7 @@ from sklearn.tree import DecisionTreeClassifier
 from typer.testing import CliRunner
 
 from trust_recourse import (
+    Ledger,
     PTMClassifier,
     Recourse,
     Result,
@@ -31,6 +32,7 @@ from trust_recourse import (
     letter,
 )
 from trust_recourse.cli import app
+from trust_recourse.ledger import LedgerError
 from trust_recourse.question import Point, Problem, Question, Status, Target
 from trust_recourse.retraining import mean_of, save_all
 from trust_recourse.search.exact import Answer, Beside, Exact
@@ -209,6 +211,17 @@ def test_an_answer_that_lasts_is_the_cheapest_for_the_least_demand(lasting):
         cheapest = less[price[less] <= price[less].min() + 1e-12]
         assert any(not jury.judge(EVERY[k], 0.8, line).enough for k in cheapest)
     assert raised >= 2
+
+
+def test_a_promise_of_what_lasts_says_why_it_takes_no_certificate(lasting, tmp_path):
+    row = refused(lasting, 1)[0]
+    result, plain = lasting.find(row, survives=0.6), lasting.find(row)
+    plain.certificate().save(tmp_path / "proof.json")
+    with Ledger(tmp_path / "promises.db", key="a long secret for a test") as ledger:
+        with pytest.raises(LedgerError, match=r"no certificate is about this option.*learnt anew"):
+            ledger.promise(result, subject="1", certificate=tmp_path / "proof.json")
+        assert ledger.promise(result, subject="1").certificate is None
+        ledger.promise(plain, subject="1", certificate=tmp_path / "proof.json")
 
 
 def test_who_is_accepted_as_they_are_is_asked_to_last_too(lasting):

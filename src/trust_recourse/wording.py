@@ -16,7 +16,7 @@ LONGEST_WORD = 100  # letters of a word that is compared with known ones, which 
 
 NOTHING = 1e-34  # LightGBM reads numbers up to about a tenth of it as 0
 
-GROUPED = 5  # digits from which on thousands are set apart: 11,300 is an amount, 1998 may be a year
+MONEY = 2  # decimals that are all written; of more only those that say something
 
 UNITS = {
     "years": "year", "months": "month", "weeks": "week", "days": "day", "hours": "hour",
@@ -43,19 +43,25 @@ def shortened(text: str, longest: int = LONGEST) -> str:
 
 
 def written(value: float, step: float | None = None) -> str:
-    """Write a value with its step's decimals, or all it needs, so that it reads back the same."""
+    """Write a value with its step's decimals, or all it needs, so that it reads back the same.
+
+    >>> written(12.5, 0.01), written(0.75, 0.00001), written(0.1 + 0.2)
+    ('12.50', '0.75', '0.30000000000000004')
+    """
     value = float(value)
     exponent = Decimal(repr(float(step or 1.0))).normalize().as_tuple().exponent
     decimals = -int(exponent) if -9 <= int(exponent) < 0 else 0
     text = f"{value + 0.0:.{decimals}f}" if abs(value) < 1e16 else "nan"
+    while decimals > MONEY and text.endswith("0"):
+        text, decimals = text[:-1], decimals - 1
     return text if float(text) == value else repr(value)
 
 
 def punctuated(number: str, point: str = ".", thousands: str = ",") -> str:
     """A written number with the marks that a language has.
 
-    >>> punctuated("140000.5"), punctuated("-1234567.25", ",", "."), punctuated("1998")
-    ('140,000.5', '-1.234.567,25', '1998')
+    >>> punctuated("140000.5"), punctuated("-1234567.25", ",", "."), punctuated("7400")
+    ('140,000.5', '-1.234.567,25', '7,400')
     >>> punctuated("1e-07"), punctuated("12.50", ",", " ")
     ('1e-07', '12,50')
     """
@@ -63,8 +69,7 @@ def punctuated(number: str, point: str = ".", thousands: str = ",") -> str:
     if found is None:
         return number.replace(".", point)
     sign, whole, rest = found.groups()
-    if len(whole) >= GROUPED:
-        whole = f"{int(whole):,}".replace(",", thousands)
+    whole = f"{int(whole):,}".replace(",", thousands)
     return f"{sign}{whole}" + (f"{point}{rest}" if rest else "")
 
 

@@ -853,7 +853,13 @@ def test_a_proof_is_read_in_the_verifiers_names_and_never_in_its_own():
     dearer = replace(forged, answer=replace(forged.answer, codes=np.full(4, 77.0)))
     refused(dearer, asked.model, "not allowed: rate (may only|must not)")
     other = Schema(tuple(replace(f, name=f"{f.name}s") for f in own))
-    refused(honest, asked.model, "the schema given reads values otherwise", schema=other)
+    where = f"the schema given reads values otherwise .*: column 1 is '{own.names[0]}s' there"
+    refused(honest, asked.model, f"{where}, and '{own.names[0]}' in the model", schema=other)
+    fewer = Schema(own.features[:-1])
+    refused(honest, asked.model, "column 4 is none there, and '", schema=fewer)
+    first = own.names[0]
+    kind = Schema((replace(own[0], missing=(-7.0,)), *own.features[1:]))
+    refused(honest, asked.model, f"missing of '{first}' is -7.0 there, and none in", schema=kind)
 
 
 def test_values_are_written_as_the_model_has_them():

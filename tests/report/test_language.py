@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from docs import messages as source
-from trust_recourse import Feature, Recourse, Schema, letter
+from trust_recourse import Feature, Recourse, Schema, german_credit_schema, letter
 from trust_recourse.report.catalogue import messages, read
 from trust_recourse.report.language import ENGLISH, language_of
 from trust_recourse.sums import Additive
@@ -21,6 +21,9 @@ GIVEN = {
     "organisation": "Meadow Bank", "contact": "Ann", "valid_until": "2027-01-31",
     "dated": "2026-11-15",
 }  # fmt: skip
+VALUES = [  # columns of german_credit whose values are words
+    feature.name for feature in german_credit_schema() if feature.values
+]
 INCOME = Feature("income", "integer", lower=0, upper=10**7, unit="NT$", scale=1e5)
 
 
@@ -36,7 +39,9 @@ def test_the_template_holds_every_message_of_the_letter():
 @pytest.mark.parametrize("path", [*OURS.glob("*.po")], ids=lambda path: path.stem)
 def test_a_catalogue_of_ours_is_complete_and_loses_no_value(path):
     entries = {(m.context, m.id, m.plural): m for m in read(path)[1:]}
-    assert entries.keys() == source.found().keys()
+    others = entries.keys() - source.found().keys()  # words of the tables that ship with us
+    assert entries.keys() - others == source.found().keys()
+    assert {context for context, _, _ in others} == {"label", *VALUES}
     for entry in entries.values():
         assert entry.complete
         assert len(entry.texts) == (2 if entry.plural else 1)
@@ -48,12 +53,36 @@ def test_a_catalogue_of_ours_is_complete_and_loses_no_value(path):
 @pytest.mark.parametrize(
     ("language", "value", "shown"),
     [
-        ("en", 140_000, "140,000 NT$"), ("de", 140_000, "140.000 NT$"), ("en", 4308, "4308 NT$"),
+        ("en", 140_000, "140,000 NT$"), ("de", 140_000, "140.000 NT$"), ("en", 7400, "7,400 NT$"),
+        ("de", 7400, "7.400 NT$"), ("en", 990, "990 NT$"),
         ("de", 1_250_000, "1.250.000 NT$"), ("en", -12_500, "-12,500 NT$"),
     ],
 )  # fmt: skip
 def test_numbers_have_the_marks_of_their_language(language, value, shown):
     assert language_of(language).describe(INCOME, value) == shown
+
+
+def test_the_package_s_own_labels_and_values_are_german_in_german():
+    german = language_of("de")
+    for feature in german_credit_schema():
+        assert german.label(feature.title) != feature.title
+        for value in feature.values:
+            assert german.describe(feature, value) != str(value)
+
+
+@pytest.mark.parametrize(
+    ("feature", "value", "english", "german"),
+    [
+        (Feature("sum", upper=20_000), 7400, "7,400", "7.400"),
+        (Feature("year", lower=1900, upper=2030), 1998, "1998", "1998"),
+        (Feature("year"), 1998.0, "1998", "1998"),
+        (Feature("wage", unit="€", step=0.01), 1998.5, "1,998.50 €", "1.998,50 €"),
+        (Feature("ratio", derived="a / b", step=0.00001), 0.75, "0.75", "0,75"),
+    ],
+)
+def test_a_column_has_one_style_and_a_year_no_mark(feature, value, english, german):
+    assert ENGLISH.describe(feature, value) == english
+    assert language_of("de").describe(feature, value) == german
 
 
 @pytest.mark.parametrize(

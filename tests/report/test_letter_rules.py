@@ -9,11 +9,13 @@ import re
 from functools import cache
 from pathlib import Path
 
+import httpx
 import pandas as pd
 import pytest
 from pypdf import PdfReader
 from typer.testing import CliRunner
 
+from serving import running
 from trust_recourse import (
     EUProfile,
     Feature,
@@ -25,14 +27,20 @@ from trust_recourse import (
     letter,
 )
 from trust_recourse.cli import app
+from trust_recourse.ledger import LedgerError, PromiseClosedError
+from trust_recourse.report.institution import Institution
 from trust_recourse.report.profiles import MissingFieldsError, profile_of
 from trust_recourse.sums import Additive
+from trust_recourse.web.state import AppState
+from trust_recourse.wording import floored
 
 PAGE = Path(__file__).parents[2] / "docs" / "letter-rules.md"
 GIVEN = {
     "organisation": "Meadow Bank", "contact": "Ann Lee, 555 0100", "valid_until": "2027-01-31",
     "dated": "2026-11-15", "person": "Maria Example",
 }  # fmt: skip
+SHARED = {name: GIVEN[name] for name in ("organisation", "contact", "valid_until")}
+FILED = {**SHARED, "person": GIVEN["person"]}
 US = {
     "address": "1 Main Street, Springfield, IL 62701",
     "agency": "Federal Trade Commission, Washington, DC 20580",
@@ -137,9 +145,9 @@ ITEMS = {
         "the report",
     },
     "eu": {
-        "role": "Meadow Bank has used an AI system, a computer model, for this decision: your "
-        "application. The model’s answer is no. The answer is the decision: no person took part in "
-        "it.",
+        "role": "Meadow Bank has used an AI system, a computer model, for the decision on "
+        "your application. The model’s answer is no. The answer is the decision: no "
+        "person took part in it.",
         "elements": "THE MAIN ELEMENTS OF THE DECISION We compared you with the 100 applicants",
         "logic": "The model gives each value points for or against a yes, and adds these up. It "
         "makes no use of: calls.",
@@ -150,7 +158,7 @@ ITEMS = {
         "any time.",
         "values": "age: 40 years; yearly income: 70,000 NT$; debts by income: 2.5; housing: rent; "
         "time in the job: 1 year.",
-        "sources": "The values come from you and from: Example Bureau.",
+        "sources": "Where the values come from: Example Bureau.",
         "review": "You may ask that a person with us look at the decision again: Ann Lee, "
         "review@meadow.example",
         "view": "You may tell us your point of view, and you may contest the decision.",
@@ -171,6 +179,46 @@ EVERY = [(profile, item) for profile, items in ITEMS.items() for item in items]
 @pytest.mark.parametrize(("profile", "item"), EVERY)
 def test_item(profile, item):
     assert ITEMS[profile][item] in flat(written(profile))
+
+
+def by_command(profile, folder):
+    recourse, X, result = world()
+    recourse.model.save(folder / "model.safetensors")
+    result.save(folder / "result.json")
+    X.to_csv(folder / "applicants.csv", index=False)
+    (folder / "bank.yaml").write_text(json.dumps({"us": US, "eu": EU}[profile] | FILED))
+    paths = {name: str(folder / name) for name in ("bank.yaml", "applicants.csv", "letter.txt")}
+    made = CliRunner().invoke(
+        app,
+        ["letter", str(folder / "model.safetensors"), str(folder / "result.json"),
+         "--out", paths["letter.txt"], "--profile", profile, "--fields", paths["bank.yaml"],
+         "--reference", paths["applicants.csv"], "--dated", GIVEN["dated"]],
+    )  # fmt: skip
+    assert made.exit_code == 0, made.output
+    return Path(paths["letter.txt"]).read_text("utf-8")
+
+
+def by_service(profile, folder):
+    recourse, X, result = world()
+    facts = {**US, **EU, **{"us": US, "eu": EU}[profile], **SHARED}  # they share an address
+    (folder / "bank.yaml").write_text(json.dumps(facts))
+    house = Institution.read(folder / "bank.yaml", reference=X)
+    asked = {
+        "person": dict(result.factual), "confidence": [0.5, 0.7], "profile": profile,
+        "format": "text", "name": GIVEN["person"], "dated": GIVEN["dated"],
+    }  # fmt: skip
+    with running(AppState(recourse, institution=house)) as url:
+        sent = httpx.post(f"{url}/v1/letter", json=asked, timeout=60)
+    assert sent.status_code == 200, sent.text
+    return sent.text
+
+
+@pytest.mark.parametrize("surface", [by_command, by_service])
+@pytest.mark.parametrize("profile", ["us", "eu"])
+def test_every_item_stands_in_the_letter_of_every_surface(surface, profile, tmp_path):
+    words = " ".join(surface(profile, tmp_path).split())
+    assert [item for item, told in ITEMS[profile].items() if told not in words] == []
+    assert words == flat(written(profile))
 
 
 def test_the_page_lists_every_item_with_its_test():
@@ -194,7 +242,7 @@ def test_no_more_than_four_reasons_each_specific():
 
 
 def test_another_language_offers_the_notice_in_english():
-    assert "Sie können diese Mitteilung auf Englisch erhalten" in flat(written("us", "de"))
+    assert "Auf Wunsch erhalten Sie diese Mitteilung auf Englisch" in flat(written("us", "de"))
     assert "in English" not in flat(written("us"))
 
 
@@ -299,7 +347,8 @@ def test_a_fifth_factor_is_inquiries_alone():
 def test_a_person_who_decides_is_told_of():
     told = flat(written("eu", role="advises", dpo="none", sources="none"))
     assert "A person with us has taken the decision" in told
-    assert "The values come from you. " in told
+    assert "values come from you" not in told
+    assert "If you want to know where the values come from, please ask." in told
     assert "Data protection officer" not in told
     with pytest.raises(ValueError, match="role='helps'; expected 'decides'"):
         EUProfile(**{**EU, "role": "helps"})
@@ -376,10 +425,10 @@ def test_a_protected_reason_is_neither_dropped_nor_sent_but_decided_and_recorded
             letter(result, **GIVEN, reference=X, profile=profile)
         assert stopped.value.names == ["home"]
         with Ledger(tmp_path / f"{profile.name}.db", key="a long secret for a test") as ledger:
-            promise = ledger.promise(result, subject="1", days=30)
+            promise = ledger.promise(result, subject="1", days=90)
             made = letter(
                 result, **GIVEN, reference=X, profile=profile, protected_reviewed=["housing"],
-                promise=promise.id,
+                promise=promise.id, reviewed_by="Jo Doe",
             )  # fmt: skip
             assert made.protected_reviewed == ("home",)
             assert "home" in {reason.feature.name for reason in made.reasons}
@@ -387,8 +436,57 @@ def test_a_protected_reason_is_neither_dropped_nor_sent_but_decided_and_recorded
             entry = ledger.record_letter(promise.id, made.record())
             assert entry.told() == json.loads(json.dumps(made.record()))
             assert entry.told()["protected_reviewed"] == ["home"]
+            assert entry.told()["reviewed_by"] == "Jo Doe"
             assert ledger.verify().holds
             assert ledger.read(promise.id).closed == ""
+
+
+def test_a_ledger_records_no_letter_that_says_otherwise_than_its_promise(tmp_path):
+    result, X = guarded()
+    how = {"reference": X, "profile": EUProfile(**EU), "protected_reviewed": ["home"]}
+    other = result.recourse.find({**result.factual, "job": 2}, 0.5)
+    with Ledger(tmp_path / "promises.db", key="a long secret for a test") as ledger:
+        promise = ledger.promise(result, subject="1", days=60)
+        signed = {**GIVEN, **how, "reviewed_by": "Jo Doe", "valid_until": "2026-12-01"}
+        for answers, change, said in (
+            (result, {"valid_until": "2099-01-31"}, "holds until .* only"),
+            (other, {}, "is of other values"),
+            (result, {"reviewed_by": ""}, "home was reviewed, .* by whom"),
+        ):
+            record = letter(answers, **{**signed, **change}).record()
+            with pytest.raises(LedgerError, match=said):
+                ledger.record_letter(promise.id, record)
+        made = letter(result, **signed)
+        record = {name: part for name, part in made.record().items() if name != "factual"}
+        with pytest.raises(LedgerError, match="lacks factual; expected what Letter.record"):
+            ledger.record_letter(promise.id, record)
+        assert len(ledger.history(promise.id)) == 1
+        made.save(tmp_path / "letter.html")
+        digest = hashlib.sha256((tmp_path / "letter.html").read_bytes()).hexdigest()
+        for file in (tmp_path / "letter.html", (tmp_path / "letter.html").read_bytes()):
+            kept = ledger.record_letter(promise.id, made.record(), file=file).told()
+            assert kept["file_sha256"] == digest
+        ledger.withdraw(promise.id, "a test")
+        with pytest.raises(PromiseClosedError, match="is withdrawn"):
+            ledger.record_letter(promise.id, made.record())
+
+
+def test_a_file_of_facts_serves_every_profile_and_no_other_word(tmp_path):
+    _, X, result = world()
+    path = tmp_path / "bank.yaml"
+    path.write_text(json.dumps({**US, **EU, **SHARED}))
+    house = Institution.read(path, reference=X)
+    for profile in ("plain", "us", "eu"):
+        made = house.letter(result, profile, dated="2026-11-15")
+        assert made.profile.name == profile
+        assert "Meadow Bank" in flat(made)
+    with pytest.raises(MissingFieldsError, match="us needs this field too: reference"):
+        Institution.read(path).letter(result, "us")
+    with pytest.raises(ValueError, match="plain has no field 'received'"):
+        house.letter(result, "plain", {"received": "2026-11-01"})
+    path.write_text(json.dumps({"adress": "1 Main Street"}))
+    with pytest.raises(ValueError, match="no profile has a field 'adress'; did you mean 'address'"):
+        Institution.read(path)
 
 
 # ---------------------------------------------------------------- the command
@@ -418,9 +516,9 @@ def test_the_command_from_a_file_of_fields_to_the_ledger(tmp_path, monkeypatch):
     none = run(*ask)
     assert none.exit_code == 2
     assert " ".join(none.output.split()) == (
-        "no letter: the profile us needs these too: --organisation, --contact, --valid-until, "
-        "--reference, address, agency, received, consumer_report; give fields by --field "
-        "NAME=VALUE, or in a file by --fields"
+        "no letter: the profile us needs these fields too: organisation, contact, valid_until, "
+        "reference, address, agency, received, consumer_report; give fields by --field "
+        "NAME=VALUE, or in a file by --fields, and rows by --reference"
     )
     ask += ("--fields", "bank.yaml", "--field", "received=2026-11-01", "--field",
             "consumer_report=no", "--reference", "applicants.csv")  # fmt: skip
@@ -439,6 +537,10 @@ def test_the_command_from_a_file_of_fields_to_the_ledger(tmp_path, monkeypatch):
     other = ("other.json" if word == "result.json" else word for word in ask)
     assert "is of other values" in run(*other, "--promise", promise, *book).output
     ask = tuple("d.txt" if word == "n.txt" else word for word in ask)
+    unsigned = run(*ask, "--promise", promise, *book)
+    assert "home was reviewed, and the letter does not say by whom" in unsigned.output
+    assert not Path("d.txt").exists()
+    ask += ("--reviewed-by", "Jo Doe", "--protected-reviewed", "age")
     sent = run(*ask, "--promise", promise, *book, "--language", "de")
     assert sent.exit_code == 0, sent.output
     assert "Ihr Antrag" in Path("d.txt").read_text()
@@ -449,6 +551,21 @@ def test_the_command_from_a_file_of_fields_to_the_ledger(tmp_path, monkeypatch):
     )
     assert told in shown
     digest = hashlib.sha256(Path("d.txt").read_bytes()).hexdigest()
-    assert f"protected, and reviewed: housing; SHA-256 of its file {digest}" in shown
+    assert (
+        f"protected, and reviewed by Jo Doe: housing; reviewed by Jo Doe, and no reason: age; "
+        f"SHA-256 of its file {digest}"
+    ) in shown
+    assert "age is not among the reasons: the letter does not name it." in sent.output
+    assert re.search(
+        r"Compared with the 100 accepted .*confidence is from 0\.5\d\d to", sent.output
+    )
+    asked = (
+        f"asked for at least {result.options[0].target.confidence:g}; the model accepts from 0.5"
+    )
+    assert asked in shown
+    sure, now = floored(result.options[0].confidence), floored(result.confidence)
+    assert f"confidence {sure}, before {now} cost {result.options[0].cost:.4g}" in shown
+    assert "certificate none" in shown
+    assert "time in the job 1 years 3 years" in shown
     kept = json.loads(run("ledger", "show", promise, *book, "--json").output)
     assert kept["events"][0]["reasons"][0]["code"] == "R1"

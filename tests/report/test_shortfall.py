@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
 import reference
-from trust_recourse import Recourse, Schema, haberman, letter
+from trust_recourse import Recourse, Schema, evidence, haberman, letter
 from trust_recourse.report.reasons import MOST
 from trust_recourse.report.shortfall import LEAST, PASSED, shortfall
 from worlds import paper_machine
@@ -219,3 +219,32 @@ def test_what_cannot_be_compared_is_said():
     own = Recourse(lambda rows: 0.2 + 0.0 * rows["income"], recourse.schema)
     with pytest.raises(ValueError, match="does not say what its answer is made of"):
         letter(own.find(result.factual, 0.5, engine="spheres"), **GIVEN, reference=X)
+
+
+@pytest.mark.parametrize("rows", [None, 12])
+def test_how_far_those_reach_who_just_passed(rows):
+    _, recourse, coded = trees()
+    (result,) = refused(recourse, coded, 1)
+    sure = recourse.confidences(recourse.schema.encode(coded))
+    table = coded if rows is None else coded[np.argsort(-sure) < rows]
+    beside = shortfall(result, table, "just-passed")
+    nearest = np.sort(sure[table.index][sure[table.index] >= 0.5])[:PASSED]
+    assert beside.reach == (nearest[0], nearest[-1])
+    assert f"the {len(nearest)} accepted applicants nearest above the threshold" in beside.words
+    made = letter(result, **GIVEN, reference=table)
+    assert made.record()["reference_confidence"] == [*beside.reach]
+    told = " ".join(evidence(result, reference=table, certificates=False).text().split())
+    assert beside.words in told
+
+
+def test_the_evidence_report_has_the_reasons_of_the_letter():
+    _, recourse, coded = trees()
+    for result in refused(recourse, coded):
+        made = letter(result, **GIVEN, reference=coded)
+        how = {"certificates": False, "pictures": False}
+        told = evidence(result, **how, reference=coded).text().partition("THE MODEL")[0]
+        places = [told.rindex(f"\n{reason.feature.title} ") for reason in made.reasons]
+        assert places == sorted(places)
+        assert all(f"{reason.weight:.3f}" in told for reason in made.reasons)
+        alone = " ".join(evidence(result, **how).text().split())
+        assert "By the method best-value, which is used where no other applicants" in alone

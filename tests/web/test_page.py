@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import re
 import threading
@@ -22,7 +23,7 @@ from trust_recourse.cli import app
 from trust_recourse.cli.serve import Service
 from trust_recourse.question import Question, Target
 from trust_recourse.web.page.exports import not_to_come
-from trust_recourse.web.page.frontier_chart import picture
+from trust_recourse.web.page.frontier_chart import WIDE, label_place, picture
 from trust_recourse.web.page.latest import said
 from trust_recourse.web.page.locks import price_words
 from trust_recourse.web.page.people import A_PAGE, PeopleTable
@@ -283,6 +284,62 @@ def test_what_is_protected_is_a_reason_in_a_letter_only_once_it_is_said_to_be_re
     page.get_by_role("button", name="Letter as HTML").click()
     expect(boxes).not_to_be_checked()
     assert not too_small(page)
+
+
+@needs_browser
+def test_a_notice_is_written_by_its_profile_in_time_reviewed_and_recorded(session, folder):
+    page = session("/notices", accept_downloads=True)
+    pick(page)
+    tab(page, "Letter and promise")
+    choose(page, "Profile", "United States")
+    choose(page, "Language", "Deutsch")
+    tools, write = page.locator(".tools"), page.get_by_role("button", name="Letter as HTML")
+    expect(page.get_by_label("Consumer reporting agency")).to_be_hidden()
+    expect(page.get_by_label("Federal agency")).to_have_count(0)  # the institution's file has it
+    write.click()
+    missing = "no letter: the profile us needs these fields too: Completed application received on"
+    expect(tools).to_contain_text(missing)
+    page.get_by_label("Completed application received on").fill("2020-01-02")
+    expect(tools).not_to_contain_text(missing)
+    choose(page, "Does it rest on a consumer report?", "Yes")
+    expect(page.get_by_label("Consumer reporting agency")).to_be_visible()
+    choose(page, "Does it rest on a consumer report?", "No")
+    expect(page.get_by_label("Consumer reporting agency")).to_be_hidden()
+    write.click()
+    expect(tools).to_contain_text("gives 30; if it must go out all the same, say so above.")
+    page.get_by_role("checkbox", name="Write it though its time has passed").click()
+    write.click()
+    expect(tools).to_contain_text("would name a protected feature")
+    page.get_by_role("checkbox", name="I have reviewed the part of Year of operation").click()
+    page.get_by_label("Id of the person").fill("customer 12")
+    page.get_by_role("button", name="Issue the promise").click()
+    expect(page.locator(".promise")).to_be_visible()
+    write.click()
+    expect(tools).to_contain_text("does not say by whom")
+    page.get_by_label("Who reviewed it").fill("Jo Doe")
+    with page.expect_download() as download:
+        write.click()
+    sent = Path(download.value.path()).read_bytes()
+    assert "Wir können Ihrem Antrag nicht zustimmen." in sent.decode()
+    expect(tools).to_contain_text("Recorded in the ledger, entry")
+    with Ledger(folder / "promises.db", key="a key for the tests alone") as ledger:
+        (promise,) = ledger.promises(subject="customer 12")
+        _, letter = ledger.history(promise.id)
+    kept = letter.told()
+    assert (kept["profile"], kept["language"], kept["reviewed_by"]) == ("us", "de", "Jo Doe")
+    assert kept["file_sha256"] == hashlib.sha256(sent).hexdigest()
+    choose(page, "Profile", "European Union")
+    expect(page.get_by_label("Supervisory authority")).to_be_visible()
+    expect(page.get_by_label("Data protection officer")).to_have_count(0)
+    write.click()
+    expect(tools).to_contain_text("the profile eu needs these fields too: Part of the system")
+    assert not too_small(page)
+
+
+def choose(page, label, option):
+    """Take an entry of a list, by how it begins."""
+    page.get_by_label(label).click()
+    page.get_by_role("option", name=option).click()
 
 
 @needs_browser
@@ -756,6 +813,15 @@ def test_what_was_asked_for_is_written_where_the_stairs_do_not_run(asked, side):
     stairs = picture([(0.0, 0.1), (0.2, 0.3), (1.0, 0.9)], [], asked, 0.5)["series"][0]
     told = {each["label"]["formatter"]: each["label"] for each in stairs["markLine"]["data"]}
     assert told["asked for"]["position"] == f"insideMiddle{side}"
+
+
+@pytest.mark.parametrize("asked", np.linspace(0.15, 0.85, 15).tolist())
+@pytest.mark.parametrize("at", [0.1, 0.3, 0.45, 0.5, 0.6, 0.9])
+def test_what_was_asked_for_touches_no_dot_of_an_option(asked, at):
+    stairs = [(0.0, 0.1), (at, asked + 0.01), (1.0, 0.9)]
+    place = label_place(asked, 0.5, stairs, [(at, asked + 0.01)], 1.0)
+    along = {"M": 0.5, "S": WIDE, "E": 1.0 - WIDE}[place[0]]
+    assert abs(at - along) > WIDE
 
 
 def test_what_is_accepted_but_not_allowed_says_both(lending):

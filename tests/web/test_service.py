@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import hashlib
 import json
 import signal
@@ -23,10 +24,12 @@ from serving import running, started
 from trust_recourse import Ledger, Recourse, Schema, haberman
 from trust_recourse.cancel import Cancelled, check
 from trust_recourse.cli import app
+from trust_recourse.cli.serve import Service
 from trust_recourse.cost import Cost
 from trust_recourse.ledger import Head, LedgerChangedError, LedgerError, LedgerUnavailableError
 from trust_recourse.ledger.store import ENTRIES
 from trust_recourse.report.answers import answers, how_far, ranges, safety, steps
+from trust_recourse.report.institution import Institution
 from trust_recourse.schema import SchemaError
 from trust_recourse.web.bodies import Rules
 from trust_recourse.web.problems import problem_of
@@ -290,6 +293,118 @@ def test_the_letter_comes_as_text_html_and_pdf(asked):
     assert pages["pdf"].content.startswith(b"%PDF")
     problem = told(asked.post("/v1/letter", json={**question, "valid_until": "2001-01-01"}), 422)
     assert "is before the letter's own day" in problem["detail"]
+
+
+# ---------------------------------------------------------------- letters by a profile
+
+TODAY = datetime.date.today()
+UNTIL = (TODAY + datetime.timedelta(30)).isoformat()
+FACTS = {
+    "organisation": "Meadow Bank", "contact": "Ann Lee", "address": "1 Main Street, Springfield",
+    "agency": "Federal Trade Commission, Washington", "consumer_report": False,
+    "role": "advises", "consequences": "No loan is made.", "review": "Ann Lee", "dpo": "none",
+    "authority": "the authority of Berlin",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def notices(recourse, tmp_path_factory):
+    """A client of a server that writes by the facts of an institution, and its ledger."""
+    path = tmp_path_factory.mktemp("notices")
+    (path / "bank.yaml").write_text(json.dumps(FACTS))
+    guarded = Recourse(recourse.model, recourse.schema.update("year", protected=True))
+    ledger = Ledger(path / "promises.db", key=KEY)
+    house = Institution.read(path / "bank.yaml", reference=haberman()[0])
+    with (
+        running(AppState(guarded, ledger=ledger, institution=house)) as url,
+        httpx.Client(base_url=url, timeout=60) as client,
+    ):
+        yield client
+
+
+def notice(client, **more):
+    question = {"person": PATIENT, "confidence": 0.55, "format": "text", "valid_until": UNTIL}
+    return client.post("/v1/letter", json={**question, **more})
+
+
+def test_a_server_writes_by_every_profile_and_language(notices):
+    reviewed = {"protected_reviewed": ["year"]}
+    us = {"profile": "us", "fields": {"received": TODAY.isoformat()}, **reviewed}
+    words = " ".join(notice(notices, **us).text.split())
+    assert "We are unable to approve your application." in words
+    assert "Meadow Bank, 1 Main Street, Springfield" in words
+    assert "We compared you with the 100 applicants" in words
+    assert "concerning this creditor is Federal Trade Commission" in words
+    eu = {"profile": "eu", "fields": {"sources": "none"}, "language": "de", **reviewed}
+    words = " ".join(notice(notices, **eu).text.split())
+    assert "Für die Entscheidung über Ihren Antrag hat Meadow Bank ein KI-System" in words
+    assert "Entschieden hat ein Mensch bei uns" in words
+    assert "your application" not in words
+    assert "language='xx'" in told(notice(notices, **eu | {"language": "xx"}), 422)["detail"]
+
+
+def test_a_server_s_notice_lacks_nothing_is_in_time_and_its_review_has_a_name(notices, asked):
+    said = "no letter: the profile us needs this field too: received"
+    problem = told(notice(notices, profile="us"), 422)
+    assert (problem["detail"], problem["missing"]) == (said, ["received"])
+    problem = told(notice(asked, profile="us", valid_until=None), 422)
+    assert problem["detail"] == (
+        "no letter: the profile us needs these fields too: valid_until, reference, address, "
+        "agency, received, consumer_report"
+    )
+    old = (TODAY - datetime.timedelta(31)).isoformat()
+    us = {"profile": "us", "fields": {"received": old}}
+    problem = told(notice(notices, **us), 422)
+    assert "31 days after the completed application" in problem["detail"]
+    assert problem["detail"].endswith('say so: {"late": true}')
+    us |= {"late": True}
+    assert told(notice(notices, **us), 422)["protected"] == ["year"]
+    us |= {"protected_reviewed": ["year"]}
+    made = told(
+        notices.post(
+            "/v1/ledger/promises",
+            json={"person": PATIENT, "confidence": 0.55, "subject": "one", "days": 60},
+        ),
+        201,
+    )["promise"]
+    us |= {"promise": made["id"]}
+    unsigned = told(notice(notices, **us), 422)
+    assert "does not say by whom" in unsigned["detail"]
+    kept = f"/v1/ledger/promises/{made['id']}"
+    assert len(told(notices.get(kept))["events"]) == 1
+    sent = notice(notices, **us, reviewed_by="Jo Doe")
+    assert sent.status_code == 200, sent.text
+    _, event = told(notices.get(kept))["events"]
+    assert str(event["number"]) == sent.headers["Trust-Ledger-Entry"]
+    assert event["letter"]["file_sha256"] == hashlib.sha256(sent.content).hexdigest()
+    assert (event["letter"]["reviewed_by"], event["letter"]["profile"]) == ("Jo Doe", "us")
+
+
+def test_a_server_takes_the_file_of_the_command_and_refuses_a_wrong_one_at_once(recourse, tmp_path):
+    recourse.model.save(tmp_path / "model.safetensors")
+    haberman()[0].to_csv(tmp_path / "rows.csv", index=False)
+    (tmp_path / "bank.yaml").write_text(json.dumps(FACTS))
+    (tmp_path / "wrong.yaml").write_text("adress: 1 Main Street")
+    started_with = Service(
+        model=tmp_path / "model.safetensors",
+        fields=tmp_path / "bank.yaml",
+        reference=tmp_path / "rows.csv",
+    )
+    house = started_with.institution(recourse)
+    assert house.facts == FACTS
+    assert len(house.reference) == len(haberman()[0])
+    ask = ["serve", str(tmp_path / "model.safetensors"), "--fields", str(tmp_path / "wrong.yaml")]
+    refused = CliRunner().invoke(app, ask)
+    assert refused.exit_code == 2
+    assert "no profile has a field 'adress'" in " ".join(refused.output.split())
+
+
+def test_what_was_reviewed_and_is_no_reason_is_said(notices):
+    accepted = {"age": 30, "year": 60, "nodes": 0}  # who has no reasons
+    for person, told_beside in ((accepted, '["year"]'), (PATIENT, None)):
+        sent = notice(notices, person=person, protected_reviewed=["year"])
+        assert sent.status_code == 200, sent.text
+        assert sent.headers.get("Trust-Reviewed-Beside") == told_beside
 
 
 # ---------------------------------------------------------------- the ledger

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -38,10 +39,12 @@ from trust_recourse.cost import Cost
 from trust_recourse.question import Floats, Point, Problem, Status, Target
 from trust_recourse.schema import Schema
 from trust_recourse.schema.scalars import plain
+from trust_recourse.wording import some
 
 AT_ONCE = 256  # boxes judged together, so that what is worked out of them stays in fast memory
 MOST_NUMBERS = 1 << 25  # of all candidates: 256 MB
 NAMED = 5  # differences that an error names
+READING = ("kind", "values", "missing")  # by which the values of a column are read
 PARTS = 32  # of one box, that are looked at before it is given up
 RULED_OUT = {
     "cost": "by cost",
@@ -165,10 +168,10 @@ def _same_question(
     if certificate.fingerprint != model.fingerprint_:
         about, given = certificate.fingerprint[:12], model.fingerprint_[:12]
         raise CertificateError(f"it is about the model {about}…, not about {given}…")
-    if _reading(own_word) != _reading(model.schema_):
-        raise CertificateError("its schema reads values otherwise than the model does")
-    if _reading(names) != _reading(model.schema_):
-        raise CertificateError("the schema given reads values otherwise than the model does")
+    for whose, read in (("its schema", own_word), ("the schema given", names)):
+        if column := _read_apart(read, model.schema_):
+            said = f"{whose} reads values otherwise than the model does"
+            raise CertificateError(f"{said}: {column}")
     if cost is None and certificate.given_again:
         parts = ", ".join(certificate.given_again)
         raise CertificateError(f"its cost has {parts}, which no file holds; give the cost again")
@@ -207,8 +210,22 @@ def _same_question(
     return replace(ours, action_set=replace(own_word, features=tuple(named)).action_set_of(own))
 
 
-def _reading(schema: Schema) -> list[tuple[Any, ...]]:
-    return [(f.name, f.kind, f.values, f.missing) for f in schema]
+def _read_apart(given: Schema, ours: Schema) -> str:
+    """The first column that is not read as the model reads it, and how; '' if all are."""
+    for at, (there, here) in enumerate(zip_longest(given, ours), 1):
+        if there is None or here is None or there.name != here.name:
+            names = ["none" if each is None else repr(each.name) for each in (there, here)]
+            return f"column {at} is {names[0]} there, and {names[1]} in the model"
+        for part in READING:
+            one, other = getattr(there, part), getattr(here, part)
+            if one != other:
+                told = f"{_told(one)} there, and {_told(other)} in the model"
+                return f"{part} of {here.name!r} is {told}"
+    return ""
+
+
+def _told(part: Any) -> str:
+    return some(part) or "none" if isinstance(part, tuple) else repr(part)
 
 
 # ---------------------------------------------------------------- the claim

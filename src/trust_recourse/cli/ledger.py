@@ -166,6 +166,9 @@ def show(
 ) -> None:
     """Show one promise and all that happened to it: letters with their reasons, returns, its end.
 
+    The promise with what was asked for, its confidence, cost and certificate, and the person's
+    values before and as promised.
+
     Example: `trust-recourse ledger show 5b0c4d1e8f7a2936`
     """
     with book.opened() as opened:
@@ -176,8 +179,35 @@ def show(
         return
     until = f"until {made.valid_until:%Y-%m-%d %H:%M} UTC"
     page.say(f"Promise {made.id}: {made.words or 'as they are'}, {until}; model {made.model}")
+    console = page.console()
+    console.print(_facts(made))
+    console.print(_values_of(made))
     for event in told:
         page.say(f"{event['at'][:16]}  {_event(event, made)}")
+
+
+def _facts(made: Promise) -> Table:
+    """What was asked for, and what was promised of it."""
+    option, grid = made.option, Table.grid(padding=(0, 2, 0, 0))
+    rule = "" if made.target.mode == "wins" else f"; the model accepts from {made.threshold:g}"
+    for name, text in (
+        ("state", made.state(datetime.now(UTC))),
+        ("asked for", f"{made.target.words}{rule}"),
+        ("confidence", f"{made.shown(option.confidence)}, before {made.shown(made.confidence)}"),
+        ("cost", f"{option.cost:.4g} ({made.cost.words}); {option.status.sentence}"),
+        ("certificate", f"SHA-256 {made.certificate}" if made.certificate else "none"),
+    ):
+        grid.add_row(page.words(name, "dim"), page.words(text))
+    return grid
+
+
+def _values_of(made: Promise) -> Table:
+    """All values of the person, before and as promised."""
+    rows = page.table("", "before", "promised", text=3)
+    for feature in made.schema:
+        pair = (feature.describe(row[feature.name]) for row in (made.factual, made.option.x))
+        rows.add_row(*map(page.words, (feature.title, *pair)))
+    return rows
 
 
 def _event(told: dict[str, Any], made: Promise) -> str:
@@ -185,11 +215,14 @@ def _event(told: dict[str, Any], made: Promise) -> str:
     if told["kind"] != "letter":
         return f"{told['kind']}: {told['reason']}" if told.get("reason") else str(told["kind"])
     named = [made.schema[name].title for each in told["reasons"] for name in each["features"]]
-    reviewed = ", ".join(made.schema[name].title for name in told["protected_reviewed"])
+    titles = [made.schema[name].title for name in told["protected_reviewed"]]
+    beside = [made.schema[name].title for name in told.get("reviewed_beside", ())]
+    by = f" by {told['reviewed_by']}" if told.get("reviewed_by") else ""
     return (
         f"letter of {told['dated']}, profile {told['profile']}, in {told['language']}; reasons by "
         f"{told['method']}: {', '.join(named) or 'none'}"
-        + (f"; protected, and reviewed: {reviewed}" if reviewed else "")
+        + (f"; protected, and reviewed{by}: {', '.join(titles)}" if titles else "")
+        + (f"; reviewed{by}, and no reason: {', '.join(beside)}" if beside else "")
         + (f"; SHA-256 of its file {told['file_sha256']}" if "file_sha256" in told else "")
     )
 

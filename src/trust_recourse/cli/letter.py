@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import typer
-import yaml
 
 from trust_recourse.cli.errors import Force, can_be_written
 from trust_recourse.cli.fit import learnt_from
@@ -19,19 +17,15 @@ from trust_recourse.cli.page import say
 from trust_recourse.cli.question import command
 from trust_recourse.cli.report import quiet
 from trust_recourse.cli.root import option
-from trust_recourse.files import read_whole
 from trust_recourse.tables import read
 
 if TYPE_CHECKING:
     from trust_recourse import Evidence, Letter, Result
     from trust_recourse.report import ModelReport
-    from trust_recourse.report.profiles import Profile
 
 Paper = TypeVar("Paper", "Letter", "Evidence")
 
 ENDINGS = (".pdf", ".html", ".txt")
-NEEDED = ("organisation", "contact", "valid_until")  # by every letter
-MOST_BYTES = 1 << 20  # of a file of fields
 Name = Literal["plain", "us", "eu"]
 Method = Literal["just-passed", "all-applicants", "best-value"]
 
@@ -95,6 +89,9 @@ def letter(
             "A protected feature whose part in this decision you have reviewed. Repeatable.", "NAME"
         ),
     ] = None,
+    reviewed_by: Annotated[
+        str, option("Who has reviewed that; --ledger keeps the name, the letter does not.")
+    ] = "",
     force: Force = False,
 ) -> None:
     """Write to a person what the model decided, why, and what would change its answer.
@@ -108,16 +105,19 @@ def letter(
     yes also bureau, bureau_address, bureau_telephone and score (or none); with a score also
     score_low, score_high, score_date, score_factors (between semicolons). `eu` (GDPR, AI Act) needs
     the fields address, role (decides or advises), consequences, review, dpo (or none), authority,
-    sources (or none). What is missing is named in one sentence, and no letter is written. A file of
-    --fields may hold organisation, contact, valid_until and decision, too.
+    sources (or none: it does not say). What is missing is named in one sentence, and no letter is
+    written. A file of --fields may hold organisation, contact, valid_until and decision, too, and
+    what other profiles need; `serve` takes the same file.
 
     **Reasons.** `just-passed`: by which values the person falls short of the 100 accepted rows of
     --reference nearest to the threshold; `all-applicants`: of all its rows; `best-value`: by what
-    the best value within the schema's bounds would gain alone. The list of --reason-codes has the
-    columns feature, when (low, high, missing, a value, or nothing for any), code, text.
+    the best value within the schema's bounds would gain alone. How far the confidence of those
+    100 reaches is said beside. The list of --reason-codes has the columns feature, when (low, high,
+    missing, a value, or nothing for any), code, text.
 
     Where a protected feature would be among the reasons, no letter is written until it is named by
-    --protected-reviewed; the letter then says that it was reviewed, and so does the --ledger.
+    --protected-reviewed; the letter then says that it was reviewed, and so does the --ledger, with
+    the name of --reviewed-by.
 
     It ends with 2 if something given is not there or not what it should be.
 
@@ -127,117 +127,86 @@ def letter(
     received=2026-11-02 --reference applicants.csv --language de`
     """
     from trust_recourse import ProtectedReasonError
-    from trust_recourse import letter as write
-    from trust_recourse.report.profiles import LateLetterError
+    from trust_recourse.report.institution import Institution
+    from trust_recourse.report.profiles import LateLetterError, MissingFieldsError
 
-    given = _given(fields, field)
     flags = {
         "organisation": organisation, "contact": contact, "valid_until": valid_until,
         "person": person, "decision": decision,
     }  # fmt: skip
-    kept = {name: given.pop(name, "") for name in flags}
-    shared = {name: flag or kept[name] for name, flag in flags.items()}
+    given: dict[str, Any] = {
+        **_typed(field or ()),
+        **{name: flag for name, flag in flags.items() if flag},
+    }
     if late:
         given["late"] = True
-    absent = [name for name in NEEDED if shared[name] in ("", None)]
-    if profile == "us" and reference is None:
-        absent.append("reference")
-    law = _profile(profile, given, absent)
     if ledger and not promise:
         raise ValueError("--ledger records a letter under its promise; give --promise ID too")
     book = Book(ledger, key_file) if ledger else None
 
     def made(answers: Result) -> Letter:
         schema = answers.recourse.schema
-        if book is not None:
-            _promised(book, promise, answers, shared["valid_until"])
+        house = Institution.read(
+            fields, reason_codes=reason_codes, catalogues=catalogues,
+            reference=None if reference is None else read(reference).read_by(schema),
+        )  # fmt: skip
         try:
-            return write(
-                answers, organisation=shared["organisation"], contact=shared["contact"],
-                valid_until=shared["valid_until"], person=shared["person"],
-                decision=shared["decision"] or None, promise=promise, profile=law,
-                reference=None if reference is None else read(reference).read_by(schema),
-                reasons=reasons, reason_codes=reason_codes, language=language,
-                catalogues=catalogues, dated=dated, protected_reviewed=protected_reviewed or (),
+            note = house.letter(
+                answers, profile, given, promise=promise, reasons=reasons, language=language,
+                dated=dated, protected_reviewed=protected_reviewed or (), reviewed_by=reviewed_by,
             )  # fmt: skip
         except ProtectedReasonError as error:
             named = shlex.join(f"--protected-reviewed={name}" for name in error.names)
             raise ValueError(f"{error.sentence}: {named}") from None
         except LateLetterError as error:
             raise ValueError(f"{error.sentence}: --late") from None
+        except MissingFieldsError as error:
+            rows = ", and rows by --reference" if "reference" in error.names else ""
+            how = f"give fields by --field NAME=VALUE, or in a file by --fields{rows}"
+            raise ValueError(f"{error}; {how}") from None
+        if book is not None:
+            _check(book, promise, note)
+        return note
 
     written = _write(made, model, result, out, force)
     if book is not None:
         _record(book, promise, written, out)
+    if written.shortfall is not None:
+        say(f"Compared with {written.shortfall.words}.", err=True)
     for name in () if book is not None else written.protected_reviewed:
         say(f"That {name} was reviewed stands in the letter; no ledger has it.", err=True)
+    for name in written.reviewed_beside:
+        say(f"{name} is not among the reasons: the letter does not name it.", err=True)
 
 
-def _promised(book: Book, promise: str, answers: Result, until: str) -> None:
+def _check(book: Book, promise: str, note: Letter) -> None:
     """Refuse to write of a promise what it does not say."""
     from trust_recourse.ledger.pseudonyms import Key
-    from trust_recourse.report.profiles import date
 
     Key.given(None, book.key_file)  # or a letter would be written, and not recorded
     with book.opened() as opened:
-        kept = opened.read(promise)
-    if (state := kept.state(datetime.now(UTC))) != "outstanding":
-        raise ValueError(f"promise {promise} is {state}")
-    last = kept.valid_until.date()
-    if date("valid_until", until) > last:
-        raise ValueError(f"--valid-until {until}: promise {promise} holds until {last} only")
-    schema = answers.recourse.schema
-    own, then = (schema.action_set(row).own.tobytes() for row in (kept.factual, kept.option.x))
-    same = own == schema.action_set(answers.factual).own.tobytes()
-    if not same or then not in [option.codes.tobytes() for option in answers.options]:
-        raise ValueError(f"promise {promise} is of other values: {kept.words or 'none changed'}")
+        opened.read(promise).check_letter(note.record(), datetime.now(UTC))
 
 
 def _record(book: Book, promise: str, written: Letter, out: Path) -> None:
     """Keep in the ledger what a letter says, and the hash of its file; else there is no letter."""
-    digest = hashlib.sha256(out.read_bytes()).hexdigest()
     try:
         with book.opened() as opened:
-            opened.record_letter(promise, {**written.record(), "file_sha256": digest})
+            opened.record_letter(promise, written.record(), file=out)
     except Exception:
         out.unlink()
         raise
 
 
-def _given(path: Path | None, typed: list[str] | None) -> dict[str, Any]:
-    """The fields of a file, and those on the line in their place."""
-    given: dict[str, Any] = {}
-    if path is not None:
-        try:
-            given = yaml.safe_load(read_whole(path, MOST_BYTES)) or {}
-        except yaml.YAMLError as error:
-            raise ValueError(f"{path}: not YAML: {error}") from None
-        if not isinstance(given, dict):
-            raise ValueError(f"{path}: expected fields, such as `address: 1 Main Street`")
-    for each in typed or ():
+def _typed(fields: Iterable[str]) -> dict[str, str]:
+    """The fields that are given on the line."""
+    given = {}
+    for each in fields:
         name, equals, value = each.partition("=")
         if not equals:
             raise ValueError(f"--field {each!r}: expected NAME=VALUE, such as received=2026-11-02")
         given[name.strip()] = value.strip()
     return given
-
-
-def _profile(name: str, given: dict[str, Any], absent: list[str]) -> Profile:
-    """The profile with its fields; all that a letter lacks is said at once."""
-    from trust_recourse.report.profiles import MissingFieldsError, profile_of
-
-    missing = [f"--{each.replace('_', '-')}" for each in absent]
-    try:
-        made = profile_of(name, given)
-    except MissingFieldsError as error:
-        raise ValueError(
-            f"no letter: the profile {name} needs these too: "
-            f"{', '.join((*missing, *error.names))}; give fields by --field NAME=VALUE, or in a "
-            "file by --fields"
-        ) from None
-    if missing:
-        raise ValueError(f"no letter: it needs these too: {', '.join(missing)}")
-    return made
 
 
 @command()
@@ -256,13 +225,20 @@ def evidence(
         Path | None, option("Rows to judge the model on, as `report` does.", "FILE")
     ] = None,
     target: Annotated[str | None, option("The column of --data to predict.", "COLUMN")] = None,
+    reference: Annotated[
+        Path | None, option("Other applicants, as `letter` compares the person with.", "ROWS")
+    ] = None,
+    reasons: Annotated[
+        Method | None, option("How reasons are found, as for `letter`.", None)
+    ] = None,
     force: Force = False,
 ) -> None:
     """Set down all that is known of an answer, for whoever answers for the model.
 
     Model, schema, rules or trees, options with their proofs, attribution, fragility, what is not
     proved. The proofs are searched for anew, so it may take as long as the answers did. With --data
-    and --target it holds how honest the model's confidence is, as `report` judges it.
+    and --target it holds how honest the model's confidence is, as `report` judges it. With the
+    --reference of a letter it has the letter's reasons, and how far those applicants reach.
 
     It ends with 1 if a proof is refused (the report says why), and with 2 if something given is not
     there or not what it should be.
@@ -284,7 +260,8 @@ def evidence(
                 can_be_written(proofs / f"proof-{asked.confidence}.json", force=force)
         written = write(
             answers, organisation=organisation, verify=verify, certificates=certificates,
-            pictures=pictures, report=_judged(answers, model, data, target),
+            pictures=pictures, report=_judged(answers, model, data, target), reasons=reasons,
+            reference=reference and read(reference).read_by(answers.recourse.schema),
         )  # fmt: skip
         if proofs:
             for asked, proof in written.certificates.items():

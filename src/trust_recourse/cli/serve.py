@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
     from trust_recourse import Recourse, Schema
+    from trust_recourse.report.institution import Institution
 
 KEY = "TRUST_API_KEY"
 
@@ -47,6 +48,19 @@ class Service(question.Rules):
     page: Annotated[bool, option("Show the page, beside the service.")] = True
     organisation: Annotated[str, option("Who writes the letters.")] = ""
     contact: Annotated[str, option("Whom a letter tells to ask.")] = ""
+    fields: Annotated[
+        Path | None,
+        option("What letters by a profile need: the file of `letter --fields`.", "FILE.yaml"),
+    ] = None
+    reference: Annotated[
+        Path | None, option("Other applicants, with whom letters compare the person.", "ROWS")
+    ] = None
+    reason_codes: Annotated[
+        Path | None, option("Your own list of reasons, for letters.", "FILE.yaml|FILE.csv")
+    ] = None
+    catalogues: Annotated[
+        Path | None, option("A folder with languages of letters, CODE.po.", "FOLDER")
+    ] = None
     wanted: question.Wanted = None
     like: Annotated[
         Path | None,
@@ -60,12 +74,14 @@ class Service(question.Rules):
         from trust_recourse.web.state import AppState
 
         recourse = self.recourse()
+        house = self.institution(recourse)
         state = AppState(
             recourse,
             self.people(recourse.schema),
             None if self.ledger is None else Ledger(self.ledger, key_file=self.ledger_key_file),
-            self.organisation,
-            self.contact,
+            self.organisation or house.facts.get("organisation", ""),
+            self.contact or house.facts.get("contact", ""),
+            institution=house,
             earlier=self.promised_by(),
             known=None if self.like is None else read(self.like).read_by(recourse.schema),
         )
@@ -88,6 +104,26 @@ class Service(question.Rules):
     def recourse(self) -> Recourse:
         """The model with its rules."""
         return self.over(question.recourse_of(self.model, self.schema, self.wanted))
+
+    def institution(self, recourse: Recourse) -> Institution:
+        """Who writes letters, with what they share."""
+        from trust_recourse.explain import explainable
+        from trust_recourse.report.institution import Institution
+        from trust_recourse.report.language import language_of
+        from trust_recourse.report.reason_codes import ReasonCodes
+
+        schema, codes, rows = recourse.schema, self.reason_codes, self.reference
+        if rows is not None and not explainable(recourse.model):
+            raise InputError(
+                f"--reference {rows}: this model does not say what its answer is made of, so "
+                "nobody can be compared; leave it out"
+            )
+        language_of("en", self.catalogues)
+        return Institution.read(
+            self.fields, catalogues=self.catalogues,
+            reference=None if rows is None else read(rows).read_by(schema),
+            reason_codes=None if codes is None else ReasonCodes.read(codes, schema),
+        )  # fmt: skip
 
     def promised_by(self) -> dict[str, Any]:
         """The models that promised before, by fingerprint."""
@@ -132,6 +168,7 @@ class Service(question.Rules):
         from trust_recourse.ledger.pseudonyms import Key
 
         self.people(recourse.schema)
+        self.institution(recourse)
         self.promised_by()
         if self.ledger is not None:
             Key.given(None, self.ledger_key_file)
@@ -170,6 +207,11 @@ def serve(
     After a new model went into use, beside the one whose promises people come back for:
 
         trust-recourse serve new.safetensors --ledger promises.db --earlier model.safetensors
+
+    With letters by the law of a place, from the same file of facts as `trust-recourse letter`:
+
+        trust-recourse serve model.safetensors --ledger promises.db --fields bank.yaml \
+            --reference applicants.csv
 
     For others, without the page, by four processes on one database:
 

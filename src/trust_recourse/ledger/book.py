@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Mapping
@@ -232,14 +233,34 @@ class Ledger:
         with self._store.writing() as tables:
             return seal.append(tables, key, "withdrawn", promise, told)
 
-    def record_letter(self, promise: str, record: Mapping[str, Any]) -> Entry:
-        """Keep what a letter said of a promise: its reasons, and what was reviewed for it.
+    def record_letter(
+        self,
+        promise: str,
+        record: Mapping[str, Any],
+        *,
+        file: bytes | str | os.PathLike[str] | None = None,
+    ) -> Entry:
+        """Keep what a letter said of a promise: its reasons, and what was reviewed for it by whom.
 
-        The record is that of `Letter.record()`; the letter's own words are not in it.
+        The record is that of `Letter.record()`; the letter's own words are not in it. Refused is
+        a letter of other values, one that holds longer than the promise, one of a promise that is
+        not outstanding, and a review that nobody signs.
+
+        Parameters
+        ----------
+        promise : its id.
+        record : what `Letter.record()` gives.
+        file : the letter as it was sent, its bytes or its path, whose SHA-256 is kept.
+
         """
-        key, told = self._needed_key(), canonical(dict(record))
+        key = self._needed_key()
+        self.read(promise).check_letter(record, datetime.now(UTC))
+        told = dict(record)
+        if file is not None:
+            sent = file if isinstance(file, bytes) else Path(file).read_bytes()
+            told["file_sha256"] = hashlib.sha256(sent).hexdigest()
         with self._store.writing() as tables:
-            return seal.append(tables, key, "letter", promise, told)
+            return seal.append(tables, key, "letter", promise, canonical(told))
 
     # ------------------------------------------------------------ kept or broken
 

@@ -20,6 +20,7 @@ from trust_recourse.ledger.entries import (
     Entry,
     LedgerChangedError,
     LedgerError,
+    PromiseClosedError,
     canonical,
     sha256,
 )
@@ -29,6 +30,9 @@ from trust_recourse.schema import Schema
 from trust_recourse.schema.scalars import plain, same
 from trust_recourse.search.ranges import Range
 from trust_recourse.wording import floored
+
+# what the record of a letter is judged by
+LETTER = ("valid_until", "factual", "options", "protected_reviewed", "reviewed_by")
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,6 +114,36 @@ class Promise:
         lines = (self.threshold, self.target.confidence, *marks)
         return floored(confidence, () if self.target.mode == "wins" else lines)
 
+    def check_letter(self, record: Mapping[str, Any], at: datetime) -> None:
+        """Refuse a letter, by its record, that says of this promise what it does not say."""
+        if absent := [name for name in LETTER if name not in record]:
+            raise LedgerError(
+                f"the record of a letter lacks {', '.join(absent)}; expected what Letter.record() "
+                "gives"
+            )
+        if (state := self.state(at)) != "outstanding":
+            raise PromiseClosedError(f"promise {self.id} is {state}")
+        until, last = str(record["valid_until"]), self.valid_until.date()
+        if date.fromisoformat(until) > last:
+            raise LedgerError(f"valid_until={until}: promise {self.id} holds until {last} only")
+        told = [self._codes(row) for row in (record["factual"], *record["options"])]
+        own, then = self._codes(values(self.factual)), self._codes(values(self.option.x))
+        if told[0] != own or then not in told[1:]:
+            words = self.words or "none changed"
+            raise LedgerError(f"promise {self.id} is of other values: {words}")
+        if (named := record["protected_reviewed"]) and not record["reviewed_by"]:
+            raise LedgerError(
+                f"{', '.join(named)} was reviewed, and the letter does not say by whom; give "
+                "reviewed_by"
+            )
+
+    def _codes(self, row: Mapping[str, Any]) -> bytes | None:
+        """Values as the schema reads them; None if it cannot."""
+        try:
+            return self.schema.action_set(self.schema.row(dict(row))).own.tobytes()
+        except (AttributeError, LookupError, TypeError, ValueError):
+            return None
+
     @classmethod
     def read(cls, entry: Entry, schemas: Mapping[str, Schema], closed: str = "") -> Promise:
         """A promise from its entry and the stored schemas."""
@@ -172,7 +206,9 @@ class Promise:
             "model": self.model,
             "wanted": self.wanted,
             "target": self.target.words,
+            "threshold": self.threshold,
             "factual": values(self.factual),
+            "confidence_before": self.confidence,
             "option": values(self.option.x),
             "changes": self.words,
             "cost": self.option.cost,
@@ -388,6 +424,12 @@ def certificate_hash(
         path = Path(given)
         proof, text = Certificate.load(path), path.read_bytes()
     by, schema = result.recourse, result.recourse.schema
+    if more := result.extra_constraints:
+        raise LedgerError(
+            f"{path}: no certificate is about this option, of which more was asked than a "
+            f"confidence ({more}), and no proof covers that; promise it without a certificate, or "
+            "ask for it without"
+        )
     problem = Problem(schema.action_set(result.factual), option.target, by.cost, by.wanted_at)
     ours = asked(problem, getattr(by.model, "fingerprint_", ""))
     parts = {part: proof.asked[part] == value for part, value in ours.items()}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 import hashlib
 import importlib.util
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -19,7 +19,8 @@ from trust_recourse.explain import explainable
 from trust_recourse.question import Option, Status, Target, option_name
 from trust_recourse.report.content import Document, PictureBlock, Printed, blocks, clean
 from trust_recourse.report.protected import uses
-from trust_recourse.report.reasons import reasons
+from trust_recourse.report.reasons import MOST, Reason, reasons
+from trust_recourse.report.shortfall import Method, Shortfall, method_of, shortfall
 from trust_recourse.report.titles import titled
 from trust_recourse.vocabulary import HELP, SPAN, outside
 from trust_recourse.wording import distance, floored, percent
@@ -61,6 +62,8 @@ def evidence(
     sigma: float = 0.01,
     time_limit: float = 10.0,
     dated: datetime.date | None = None,
+    reference: Any = None,
+    reasons: Method | None = None,
 ) -> Evidence:
     """Set down all that is known of an answer, for whoever answers for the model.
 
@@ -75,11 +78,16 @@ def evidence(
     sigma : of the noise that the options are tried with, in scaled units.
     time_limit : seconds for the frontier, and for each limit where nothing is within reach.
     dated : the day of the evidence report; today if None.
+    reference, reasons : other applicants, and how the reasons of a refusal are found, as `letter`
+        has them: give the same to both, and they name the same.
 
     """
     proofs = _Proofs(result, certificates, verify)
     result = titled(result, clean)
-    told = _EvidenceFacts(result, sigma, time_limit)
+    beside = None
+    if result.refused and (method := method_of(reasons, reference, False)) != "best-value":
+        beside = shortfall(result, reference, method)
+    told = _EvidenceFacts(result, sigma, time_limit, beside)
     recourse = result.recourse
     said = blocks(
         "evidence.jinja", told=told, result=result, recourse=recourse, model=recourse.model,
@@ -101,11 +109,13 @@ def evidence(
 class _EvidenceFacts:
     """What takes some working out, in the order of the report."""
 
-    def __init__(self, result: Result, sigma: float, time_limit: float) -> None:
+    def __init__(
+        self, result: Result, sigma: float, time_limit: float, beside: Shortfall | None
+    ) -> None:
         self.result, self.sigma, self.time_limit = result, sigma, time_limit
+        self.shortfall = beside
         self.recourse = result.recourse
-        way = next(iter(result.options), None)
-        self.reasons = reasons(result, way=way) if result.refused else ()
+        self.reasons = tuple(self._reasons()) if result.refused else ()
         model = self.recourse.model
         changed = [at for at, option in enumerate(result.options) if option.changes]
         self.explained = {at: result.explain(at) for at in changed if explainable(model)}
@@ -113,6 +123,20 @@ class _EvidenceFacts:
         learns = hasattr(model, "fit") or self.parts is None  # else it is a sum that was read
         kinds = [type(model).__name__ * learns, self.parts.kind if self.parts else ""]
         self.kind = ": ".join(filter(None, kinds))
+
+    def _reasons(self) -> Iterable[Reason]:
+        """The reasons of the refusal: beside other applicants, or by the best value of each."""
+        beside, schema = self.shortfall, self.recourse.schema
+        if beside is None:
+            return reasons(self.result, way=next(iter(self.result.options), None))
+        return [
+            Reason(
+                schema[f], schema[f].describe(self.result.factual[schema[f].name]),
+                float(beside.scores[f]), "", side=beside.sides[f],
+                typical="" if (usual := beside.typical[f]) is None else schema[f].describe(usual),
+            )
+            for f in beside.principal()[:MOST]
+        ]  # fmt: skip
 
     def _parts(self, model: Any) -> Any:
         return model.parts_of(self.recourse.wanted_at).worded(self.recourse.schema)

@@ -25,6 +25,7 @@ from trust_recourse.schema.scalars import plain
 from trust_recourse.wording import brief, near, punctuated, singular, some, written
 
 TEMPLATE = "letter.pot"
+YEARS = 1000, 2999  # whole numbers that may be years, which have no mark of thousands
 MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September",
     "October", "November", "December",
@@ -89,7 +90,9 @@ class Language:
             words = self._value(feature, value)
             return f"{words} {feature.unit}" if feature.unit else words
         number = float(str(value))
-        return f"{self.number(written(number, feature.step))} {self.unit(feature, number)}".rstrip()
+        text = written(number, feature.step)
+        shown = text if _is_year(feature, number) else self.number(text)
+        return f"{shown} {self.unit(feature, number)}".rstrip()
 
     def _value(self, feature: Feature, value: Any) -> str:
         """A value that is a text or a code: by the catalogue, or else by its label."""
@@ -124,6 +127,13 @@ class Language:
         unit = self.unit(feature, float(low)) if feature.numeric else ""
         first = first.removesuffix(f" {unit}" if unit else "")
         return self.gettext("%(low)s to %(high)s", low=first, high=last)
+
+
+def _is_year(feature: Feature, number: float) -> bool:
+    """Whether a number may be a calendar year: whole, without a unit, and so are its bounds."""
+    ends = (number, *(end for end in (feature.lower, feature.upper) if end is not None))
+    years = all(YEARS[0] <= float(end) <= YEARS[1] for end in ends)
+    return years and not feature.unit and number.is_integer()
 
 
 def _inwards(low: Any, high: Any) -> tuple[Any, Any]:
@@ -161,6 +171,13 @@ def language_of(code: str, folder: str | os.PathLike[str] | None = None) -> Lang
         f"language={code!r}; expected one of {some(known)}{near(code, known)}; another is a file "
         f"{code}.po in the folder of catalogues="
     )
+
+
+def languages(folder: str | os.PathLike[str] | None = None) -> list[str]:
+    """The codes of the languages there are: ours, and those of a folder."""
+    places = [] if folder is None else [Path(folder)]
+    with as_file(files("trust_recourse.report") / "catalogues") as ours:
+        return sorted({"en", *(po.stem for each in (ours, *places) for po in each.glob("*.po"))})
 
 
 @lru_cache

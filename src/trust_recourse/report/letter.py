@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime
 import hashlib
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,14 +22,21 @@ from trust_recourse.report.profiles import Profile, date
 from trust_recourse.report.reason_codes import ReasonCodes
 from trust_recourse.report.reasons import Reason
 from trust_recourse.report.shortfall import Method, Shortfall, method_of
+from trust_recourse.schema.scalars import plain
 from trust_recourse.wording import some
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from trust_recourse.result import Result
     from trust_recourse.schema import Feature, Schema
 
 MOST_LETTERS = 1500  # in the list of all values; a longer one is left to whom to ask
-LONGEST = {"person": 120, "organisation": 120, "decision": 120, "contact": 300, "promise": 120}
+LONGEST = {
+    "person": 120, "organisation": 120, "decision": 120, "contact": 300, "promise": 120,
+    "reviewed_by": 120,
+}  # fmt: skip
+OPEN = ("person", "promise", "reviewed_by")  # may be left out
 
 
 class ProtectedReasonError(ValueError):
@@ -61,7 +68,8 @@ class Letter(Printed):
     The numbers in it are here too: `accepted`, `confidence` (out of 100, rounded down), the
     `reasons` of a refusal and how they were found, and the `offers` in the order of the letter.
     `protected_reviewed` names the protected features among the reasons, each of which was said to
-    be reviewed. `record()` is what to keep of it.
+    be reviewed, `reviewed_beside` those that were reviewed and are not among them, `reviewed_by` by
+    whom. `record()` is what to keep of it.
     """
 
     document: Document
@@ -73,7 +81,11 @@ class Letter(Printed):
     protected_reviewed: tuple[str, ...]
     profile: Profile
     promise: str
+    factual: Mapping[str, Any]  # the person's values
+    options: tuple[Mapping[str, Any], ...]  # the values of every option of the result
     shortfall: Shortfall | None = None  # what the reasons are taken from, beside other applicants
+    reviewed_by: str = ""
+    reviewed_beside: tuple[str, ...] = ()
 
     @property
     def method(self) -> Method:
@@ -91,6 +103,7 @@ class Letter(Printed):
             "accepted": self.accepted,
             "method": self.method,
             "reference_rows": None if beside is None else beside.rows,
+            "reference_confidence": None if beside is None else list(beside.reach),
             "gap": None if beside is None else beside.gap,
             "reasons": [
                 {
@@ -101,6 +114,10 @@ class Letter(Printed):
                 for reason in self.reasons
             ],
             "protected_reviewed": list(self.protected_reviewed),
+            "reviewed_beside": list(self.reviewed_beside),
+            "reviewed_by": self.reviewed_by,
+            "factual": dict(self.factual),
+            "options": [dict(option) for option in self.options],
             "sha256": hashlib.sha256(self.text().encode()).hexdigest(),  # of the letter as text
         }
 
@@ -115,6 +132,7 @@ def letter(
     decision: str | None = None,
     promise: str = "",
     protected_reviewed: Collection[str] = (),
+    reviewed_by: str = "",
     profile: Profile | None = None,
     reference: Any = None,
     reasons: Method | None = None,
@@ -138,6 +156,8 @@ def letter(
     protected_reviewed : protected features, by name or label, whose part in this decision somebody
         has reviewed. The letter says so of those among its reasons; where one is among them that
         is not named here, no letter is written: `ProtectedReasonError`.
+    reviewed_by : who reviewed it. It is kept in the letter's record, not in its words; a ledger
+        records no review without it.
     profile : what the law of a place asks for: `USProfile(...)` or `EUProfile(...)` with its
         fields; a plain letter if None.
     reference : other applicants, a table with the schema's columns, such as the one that the model
@@ -167,9 +187,9 @@ def letter(
     profile, spoken = profile or Profile(), language_of(language, catalogues)
     given = {
         "person": person, "organisation": organisation, "contact": contact, "promise": promise,
-        "decision": spoken.gettext("your application") if decision is None else decision,
+        "decision": decision, "reviewed_by": reviewed_by,
     }  # fmt: skip
-    words = {name: _words(name, value) for name, value in given.items()}
+    words = {name: "" if value is None else _words(name, value) for name, value in given.items()}
     written = datetime.date.today() if dated is None else date("dated", dated)
     until = date("valid_until", valid_until)
     if until < written:
@@ -187,6 +207,7 @@ def letter(
     )  # fmt: skip
     if new := [each for each in told.protected if each.name not in reviewed]:
         raise ProtectedReasonError(new)
+    named = tuple(feature.name for feature in told.protected)
     return Letter(
         Document(
             _title(told, profile, words["decision"], spoken), written,
@@ -195,12 +216,14 @@ def letter(
             one_page=profile.one_page, language=spoken,
         ),
         told.accepted, int(out_of_100(result.confidence)), told.reasons, told.offers, until,
-        tuple(feature.name for feature in told.protected), profile, words["promise"],
-        told.shortfall,
+        named, profile, words["promise"], _row(result.factual),
+        tuple(_row(option.x) for option in result.options), told.shortfall, words["reviewed_by"],
+        tuple(name for name in schema.names if name in reviewed and name not in named),
     )  # fmt: skip
 
 
 def _title(told: LetterFacts, profile: Profile, decision: str, spoken: Language) -> str:
+    decision = decision or spoken.gettext("your application")
     about = f"{decision[:1].upper()}{decision[1:]}"
     if profile.name == "us":
         return spoken.gettext("%(about)s: notice of action taken", about=about)
@@ -233,11 +256,16 @@ def _words(name: str, given: Any) -> str:
     if not isinstance(given, str):
         raise ValueError(f"{name}={given!r}; expected text")
     text = clean(given)
-    if not text and name not in ("person", "promise"):
+    if not text and name not in OPEN:
         raise ValueError(f"{name}={given!r}; expected text, not empty")
     if len(text) > LONGEST[name]:
         raise ValueError(f"{name}: given {len(text)} letters, expected at most {LONGEST[name]}")
     return text
+
+
+def _row(row: pd.Series[Any]) -> dict[str, Any]:
+    """Values by name, as JSON can hold them."""
+    return {str(name): plain(value) for name, value in row.items()}
 
 
 def _reviewed(given: Collection[str], schema: Schema) -> set[str]:

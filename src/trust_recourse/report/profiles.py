@@ -198,7 +198,8 @@ class EUProfile(Profile):
         review         whom to ask that a person look at it again, and how
         dpo            the data protection officer, with how to reach them, or none
         authority      the supervisory authority to which one may complain
-        sources        where the values come from, other than the person; or none
+        sources        where the values come from, such as "you, and Example Bureau"; with none the
+                       letter does not say
     """
 
     name: ClassVar[str] = "eu"

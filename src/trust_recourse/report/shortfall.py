@@ -19,7 +19,7 @@ import numpy as np
 
 from trust_recourse.explain import explainable, feature_shares
 from trust_recourse.question import Floats
-from trust_recourse.wording import near, some
+from trust_recourse.wording import floored, near, some
 
 if TYPE_CHECKING:
     from trust_recourse.result import Result
@@ -37,7 +37,8 @@ class Shortfall:
 
     The `scores`, in the schema's order, add up to `gap`: by how much the mean score of the `rows`
     reference applicants is above the person's own. `sides` says how the person's value lies beside
-    theirs: "low", "high", "missing", or "other" for a category.
+    theirs: "low", "high", "missing", or "other" for a category. `reach` is the least and the
+    greatest of their confidences: where few are near the threshold, they reach far above it.
     """
 
     method: Method
@@ -46,6 +47,16 @@ class Shortfall:
     gap: float
     sides: tuple[str, ...]
     typical: tuple[Any, ...]  # the median of theirs, or the most frequent; None if mostly missing
+    reach: tuple[float, float]
+
+    @property
+    def words(self) -> str:
+        """With whom the person is compared, and how far these reach."""
+        who = f"the average of all {self.rows:,} applicants"
+        if self.method == "just-passed":
+            who = f"the {self.rows:,} accepted applicants nearest above the threshold"
+        low, high = map(floored, self.reach)
+        return f"{who}, whose confidence is from {low} to {high}"
 
     def principal(self) -> list[int]:
         """The features of which there is something to tell, the greatest shortfall first."""
@@ -75,11 +86,13 @@ def shortfall(result: Result, reference: Any, method: Method) -> Shortfall:
         )
     shares = feature_shares(recourse.model, recourse.wanted_at, own, codes)
     scores = shares.mean(axis=0)
+    judged = recourse.confidences(codes)
+    reach = float(judged.min()), float(judged.max())
     features = [*zip(recourse.schema, own.tolist(), codes.T, shares.T, strict=True)]
     return Shortfall(
         method, len(codes), scores, float(scores.sum()),
         tuple(_side(*each) for each in features),
-        tuple(_typical(feature, column) for feature, _, column, _ in features),
+        tuple(_typical(feature, column) for feature, _, column, _ in features), reach,
     )  # fmt: skip
 
 

@@ -22,6 +22,7 @@ from pydantic import (
 )
 
 from trust_recourse import question
+from trust_recourse.report.shortfall import Method
 from trust_recourse.search.engines import Anywhere
 from trust_recourse.vocabulary import HELP, Mode, PlausibleBy, outside
 from trust_recourse.wording import near
@@ -220,17 +221,38 @@ Words = Annotated[str, Field(max_length=300)]
 
 
 class Writing(Question):
-    """A letter to the person."""
+    """A letter to the person. Under a promise it is recorded in the ledger."""
 
-    valid_until: Annotated[datetime.date, Field(strict=False)]
+    profile: Literal["plain", "us", "eu"] = Field(
+        "plain", description="The law that it answers to: none, that of the US, or of the EU."
+    )
+    language: Annotated[str, Field(max_length=40)] = Field(
+        "en", description="en, de, or one of the server's own."
+    )
+    fields: Annotated[dict[Named, Value | list[Named]], Field(max_length=ENTRIES)] = Field(
+        {}, description="What the profile needs beside, or in place of, the server's own facts."
+    )
+    late: bool = Field(False, description="Write a notice of the profile us after its 30 days.")
+    reasons: Method | None = Field(
+        None, description="How reasons are found; just-passed if the server has other applicants."
+    )
+    valid_until: Annotated[datetime.date, Field(strict=False)] | None = Field(
+        None, description="The last day on which the offer holds; the server's if null."
+    )
+    dated: Annotated[datetime.date, Field(strict=False)] | None = Field(
+        None, description="The day of the letter; today if null."
+    )
     name: Words = Field("", description="To whom it is written.")
-    decision: Words = Field("your application", description="What was decided on.")
+    decision: Words | None = Field(
+        None, description="What was decided on; the server's, or the application, if null."
+    )
     promise: Words = Field("", description="The id of a promise of one of these options.")
     protected_reviewed: Annotated[list[str], Field(fail_fast=True, max_length=MOST)] = Field(
         [],
         description="Protected features, by name or label, whose part in this decision somebody "
         "has reviewed; none is among the reasons without.",
     )
+    reviewed_by: Words = Field("", description="Who has reviewed that; the ledger keeps the name.")
     organisation: Words | None = Field(None, description="Who writes; the server's if null.")
     contact: Words | None = Field(None, description="Whom to ask; the server's if null.")
     format: Literal["html", "text", "pdf"] = "html"
@@ -441,7 +463,9 @@ class Promise(ResponseBody):
     model: str
     wanted: Value
     target: str
+    threshold: float = Field(description="From which on the model accepted, as it was promised.")
     factual: dict[str, Value]
+    confidence_before: float = Field(description="What the model said of the person as they were.")
     option: dict[str, Value]
     changes: str
     cost: float
@@ -474,6 +498,7 @@ class Event(ResponseBody):
     number: int
     kind: str
     at: str
+    letter: dict[str, Any] | None = Field(description="What is kept of a letter.")
 
 
 class History(ResponseBody):

@@ -82,7 +82,13 @@ def ledger_routes(state: AppState) -> APIRouter:
         def job() -> bodies.History:
             events = ledger.history(promise)
             made = ledger.read(promise)
-            told = [bodies.Event(number=e.number, kind=e.kind, at=e.at) for e in events]
+            told = [
+                bodies.Event(
+                    number=each.number, kind=each.kind, at=each.at,
+                    letter=each.told() if each.kind == "letter" else None,
+                )
+                for each in events
+            ]  # fmt: skip
             return bodies.History(promise=_told(made), events=told)
 
         return await looked_up(request, job)
@@ -106,7 +112,7 @@ def ledger_routes(state: AppState) -> APIRouter:
         """Take a promise back; it stays in the ledger, with the reason."""
         ledger = book(state)
         entry = await looked_up(request, lambda: ledger.withdraw(promise, asked.reason))
-        return bodies.Event(number=entry.number, kind=entry.kind, at=entry.at)
+        return bodies.Event(number=entry.number, kind=entry.kind, at=entry.at, letter=None)
 
     @routes.get("/verify")
     async def verify(

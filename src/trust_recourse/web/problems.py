@@ -23,6 +23,7 @@ from trust_recourse.ledger import (
     PromiseClosedError,
 )
 from trust_recourse.report.letter import ProtectedReasonError
+from trust_recourse.report.profiles import LateLetterError, MissingFieldsError
 from trust_recourse.schema.errors import SchemaError
 from trust_recourse.web.state import Busy, TooLong
 from trust_recourse.wording import shortened
@@ -121,6 +122,10 @@ def problem_of(error: Exception) -> Problem | None:
         case ProtectedReasonError(sentence=sentence, names=names):
             detail = f'{sentence}: {{"protected_reviewed": {json.dumps(names)}}}'
             return Problem("not-reviewed", detail, protected=names)
+        case MissingFieldsError(names=names):
+            return Problem("not-valid", str(error), missing=list(names))
+        case LateLetterError(sentence=sentence):
+            return Problem("not-valid", f'{sentence}: {{"late": true}}')
         case LedgerError() | SchemaError() | CertificateError():
             return Problem("not-valid", str(error))
         case ValueError() if type(error) is ValueError and meant_for_people(error):

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-import numpy as np
 from fastapi import APIRouter, Request, Response
 
 from trust_recourse.certificate import Certificate, CertificateError, check, why_not
 from trust_recourse.ledger import Promise
 from trust_recourse.question import Target
 from trust_recourse.report.answers import answers, how_far, ranges, safety, steps
-from trust_recourse.report.letter import letter as write
+from trust_recourse.report.letter import Letter
 from trust_recourse.report.pdf import pdf
-from trust_recourse.result import Result, unproved
+from trust_recourse.result import unproved
 from trust_recourse.web import bodies
 from trust_recourse.web.problems import Problem
 from trust_recourse.web.questions import (
@@ -119,20 +119,29 @@ def question_routes(state: AppState) -> APIRouter:
 
     @routes.post("/letter", response_class=Response, responses=_papers())
     async def letter(asked: bodies.Writing, request: Request) -> Response:
-        """One page to the person: the decision, the reasons, what to change, until when."""
+        """A letter to the person: the decision, the reasons, what to change, until when.
+
+        Under a promise it is recorded in the ledger before it is sent, by the entry that the header
+        Trust-Ledger-Entry names. Trust-Reviewed-Beside lists what was reviewed and is no reason.
+        """
         within(limits, asked)
         at_most("protected_reviewed", len(asked.protected_reviewed), limits.rows)
         kept = None
         if asked.promise:
             ledger = book(state)
             kept = await waited_for(request, state.record(lambda: ledger.read(asked.promise)))
-        paper = await searched(request, lambda: _paper(state, asked, kept))
-        return Response(
-            paper,
-            media_type=MEDIA[asked.format],
-            # A browser that shows it runs nothing in it, whatever a value may hold.
-            headers={"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"},
-        )
+        note, paper = await searched(request, lambda: _paper(state, asked, kept))
+        # A browser that shows it runs nothing in it, whatever a value may hold.
+        headers = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"}
+        if kept is not None:
+            entry = await waited_for(
+                request,
+                state.record(lambda: ledger.record_letter(kept.id, note.record(), file=paper)),
+            )
+            headers["Trust-Ledger-Entry"] = str(entry.number)
+        if note.reviewed_beside:
+            headers["Trust-Reviewed-Beside"] = json.dumps(note.reviewed_beside)
+        return Response(paper, media_type=MEDIA[asked.format], headers=headers)
 
     return routes
 
@@ -190,37 +199,24 @@ def verdict(state: AppState, asked: bodies.Proof) -> bodies.Verdict:
     )
 
 
-def _promised(kept: Promise, result: Result, until: date) -> None:
-    """Refuse to write of a promise what it does not say."""
-    state = kept.state(datetime.now(UTC))
-    if state != "outstanding":
-        raise Problem("closed", f"promise {kept.id} is {state}")
-    if until > kept.valid_until.date():
-        last = f"{kept.valid_until:%Y-%m-%d}"
-        raise Problem("not-valid", f"valid_until: promise {kept.id} holds until {last} only")
-    own = result.recourse.schema.encode(kept.option.x)[0]
-    if not any(np.array_equal(own, each.codes, equal_nan=True) for each in result.options):
-        detail = f"promise {kept.id} is of other values: {kept.words or 'none changed'}"
-        raise Problem("not-valid", detail)
-
-
-def _paper(state: AppState, asked: bodies.Writing, kept: Promise | None) -> bytes:
-    who = {"organisation": state.organisation, "contact": state.contact}
-    for name in who:
-        who[name] = who[name] if (given := getattr(asked, name)) is None else given
-        if not who[name].strip():
-            raise Problem("not-valid", f"{name}: this server has none of its own; give one")
-    result = put(state, asked)
-    if kept is not None:
-        _promised(kept, result, asked.valid_until)
-    letter = write(
-        result, organisation=who["organisation"], contact=who["contact"],
-        valid_until=asked.valid_until, person=asked.name, decision=asked.decision,
-        promise=asked.promise, protected_reviewed=asked.protected_reviewed, time_limit=EACH,
+def _paper(state: AppState, asked: bodies.Writing, kept: Promise | None) -> tuple[Letter, bytes]:
+    """The letter, once it says of a promise nothing but what that says, and its file."""
+    own = {"organisation": asked.organisation, "contact": asked.contact}
+    given = {
+        **asked.fields, **{n: getattr(state, n) if v is None else v for n, v in own.items()},
+        "valid_until": asked.valid_until, "person": asked.name, "decision": asked.decision,
+        "late": asked.late or None,
+    }  # fmt: skip
+    note = state.institution.letter(
+        put(state, asked), asked.profile, given, promise=asked.promise, reasons=asked.reasons,
+        language=asked.language, dated=asked.dated, protected_reviewed=asked.protected_reviewed,
+        reviewed_by=asked.reviewed_by, time_limit=EACH,
     )  # fmt: skip
+    if kept is not None:
+        kept.check_letter(note.record(), datetime.now(UTC))
     if asked.format == "pdf":
-        return pdf(letter.document)
-    return (letter.html() if asked.format == "html" else letter.text()).encode()
+        return note, pdf(note.document)
+    return note, (note.html() if asked.format == "html" else note.text()).encode()
 
 
 def _papers() -> dict[int | str, dict[str, Any]]:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from trust_recourse.cancel import Cancelled, cancellable, check
 from trust_recourse.measure import plausible_by
+from trust_recourse.report.institution import Institution
 from trust_recourse.web.people import person_like
 
 if TYPE_CHECKING:
@@ -82,6 +83,7 @@ class AppState:
     limits: Limits = field(default_factory=Limits)
     earlier: Mapping[str, Any] = field(default_factory=dict)  # models that promised, by fingerprint
     known: pd.DataFrame | None = None  # rows that are plausible; the people if None
+    institution: Institution = field(default_factory=Institution)  # that writes the letters
     traffic: Traffic = field(default_factory=Traffic, init=False)
 
     _tests: dict[str, Plausible] = field(default_factory=dict, init=False, repr=False)

@@ -10,15 +10,20 @@ from nicegui import ui
 
 from trust_recourse.question import option_name
 from trust_recourse.report.evidence import evidence
-from trust_recourse.report.letter import ProtectedReasonError, letter
+from trust_recourse.report.letter import ProtectedReasonError
+from trust_recourse.report.profiles import LateLetterError, MissingFieldsError
 from trust_recourse.web.page.latest import Latest
 from trust_recourse.web.page.parts import heading, note, press, status_line
+from trust_recourse.web.page.profile import FIELDS, ProfileFields
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from trust_recourse import Feature, Letter, Result
     from trust_recourse.web.page.session import Session
+
+    Written = tuple[bytes, str, Letter | None]  # a file, its name, and the letter if it is one
+    Writer = Callable[[Result], Written]
 
 DAYS = 90
 
@@ -48,12 +53,17 @@ class Exports:
     def _letter(self) -> None:
         state = self.session.state
         heading("Letter to the person", 3)
+        self.profile = ProfileFields(state.institution, self._show_letter)
         self.person = _text("Name of the person", empty="May be left blank.")
         self.organisation = _text("Who writes", state.organisation, "Say who writes.")
         self.contact = _text(
             "Whom to ask", state.contact, "Say whom to ask: a name, a telephone number, an address."
         )
-        self.number = _text("Number of the promise", empty="Once there is one.")
+        self.number = _text(
+            "Number of the promise",
+            empty="Once there is one."
+            + (" The letter is then recorded in the ledger." if state.ledger else ""),
+        )
         self.until = _day("The offer holds until")
         with ui.element("div").classes("line-up"):
             self.letters = [
@@ -69,27 +79,51 @@ class Exports:
                 icon="download",
             )
         self.writing = Latest(*status_line("Writing…"))
+        self.recorded = note("")
         self.review = ui.element("div").classes("stack")
         self.reviewed: dict[str, ui.checkbox] = {}
-        for field in (self.person, self.organisation, self.contact, self.until):
+        self.reviewer: ui.input | None = None
+        for field in (self.person, self.organisation, self.contact, self.until, self.number):
             field.on_value_change(self._show_letter)
 
-    def _make(self, write: Callable[[Result], tuple[bytes, str]]) -> None:
+    def _make(self, write: Writer) -> None:
         result = self.session.result
         if result is not None:
             self.writing.ask(lambda: self._download(write, result))
 
-    async def _download(self, write: Callable[[Result], tuple[bytes, str]], result: Result) -> None:
+    async def _download(self, write: Writer, result: Result) -> None:
         try:
-            content, name = await self.session.state.work(lambda: write(result))
+            content, name, made = await self.session.state.work(lambda: write(result))
         except ProtectedReasonError as error:
             self._ask_for_review(error.features)
             raise ValueError(f"{error.sentence[:1].upper()}{error.sentence[1:]} here:") from None
+        except MissingFieldsError as error:
+            named = tuple(FIELDS.get(name, name) for name in error.names)
+            raise MissingFieldsError(error.profile, named) from None
+        except LateLetterError as error:
+            self.profile.ask_late()
+            raise ValueError(f"{error.sentence[:1].upper()}{error.sentence[1:]} above.") from None
+        if made is not None:
+            await self._record(made, content)
         ui.download.content(content, name)
+
+    async def _record(self, made: Letter, content: bytes) -> None:
+        """Keep in the ledger what a letter says of a promise, before anybody has it."""
+        ledger = self.session.state.ledger
+        if ledger is None or not made.promise:
+            return
+        entry = await self.session.state.record(
+            lambda: ledger.record_letter(made.promise, made.record(), file=content)
+        )
+        self.recorded.text = f"Recorded in the ledger, entry {entry.number}."
+        self.recorded.visible = True
 
     def _ask_for_review(self, features: Sequence[Feature]) -> None:
         """A box for each feature that would be a reason; those that are there already stay."""
         with self.review:
+            if self.reviewer is None:
+                self.reviewer = _text("Who reviewed it", empty="The ledger keeps the name.")
+                self.reviewer.on_value_change(self._show_letter)
             for feature in features:
                 if feature.name not in self.reviewed:
                     words = f"I have reviewed the part of {feature.title} in this decision"
@@ -99,26 +133,35 @@ class Exports:
         """What was reviewed of one person, or of other values of theirs, is not of this."""
         self.writing.stop()
         self.review.clear()
-        self.reviewed = {}
+        self.reviewed, self.reviewer = {}, None
 
-    def _letter_html(self, result: Result) -> tuple[bytes, str]:
-        return self._written(result).html().encode(), "letter.html"
+    def _letter_html(self, result: Result) -> Written:
+        made = self._written(result)
+        return made.html().encode(), "letter.html", made
 
-    def _letter_pdf(self, result: Result) -> tuple[bytes, str]:
+    def _letter_pdf(self, result: Result) -> Written:
         from trust_recourse.report.pdf import pdf
 
-        return pdf(self._written(result).document), "letter.pdf"
+        made = self._written(result)
+        return pdf(made.document), "letter.pdf", made
 
     def _written(self, result: Result) -> Letter:
-        return letter(
-            result, organisation=_said(self.organisation), contact=_said(self.contact),
-            valid_until=_said(self.until), person=_said(self.person), promise=_said(self.number),
+        fields = {
+            "organisation": self.organisation, "contact": self.contact, "valid_until": self.until,
+            "person": self.person,
+        }  # fmt: skip
+        given = self.profile.given | {name: _said(field) for name, field in fields.items()}
+        return self.session.state.institution.letter(
+            result, self.profile.profile.value, given, language=self.profile.language.value,
+            promise=_said(self.number),
             protected_reviewed=[name for name, box in self.reviewed.items() if box.value],
+            reviewed_by="" if self.reviewer is None else _said(self.reviewer),
         )  # fmt: skip
 
-    def _evidence(self, result: Result) -> tuple[bytes, str]:
-        made = evidence(result, organisation=_said(self.organisation))
-        return made.html().encode(), "evidence.html"
+    def _evidence(self, result: Result) -> Written:
+        reference = self.session.state.institution.reference
+        made = evidence(result, organisation=_said(self.organisation), reference=reference)
+        return made.html().encode(), "evidence.html", None
 
     # ------------------------------------------------------------ promise
 
@@ -184,6 +227,7 @@ class Exports:
     def _another(self) -> None:
         """Nothing that was typed of one person is said of the next."""
         self.person.value = ""
+        self.profile.forget()
         if self.session.state.ledger is not None:
             self.subject.value = self.session.id
 
@@ -205,6 +249,7 @@ class Exports:
 
     def _show_letter(self) -> None:
         self.writing.forget()
+        self.recorded.visible = False
         filled = _said(self.organisation) and _said(self.contact) and self.until.validate()
         for button in self.letters:
             button.set_enabled(bool(filled) and not self._why_not)

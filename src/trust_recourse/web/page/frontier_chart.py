@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from trust_recourse.web.page.session import Session
 
 RESOLUTION = 0.01  # of confidence between neighbours
+WIDE, TALL, DOT = 0.16, 0.11, 0.04  # half of a label, its height, and half a dot, of the picture
 DRAWN = 200  # steps at most; a longer staircase is thinned
 NUMBERS_ONLY = "p => 'cost ' + p.value[0].toPrecision(3) + ', confidence ' + (Math.floor(p.value[1] * 1000) / 10).toFixed(1) + ' %'"  # noqa: E501
 
@@ -167,9 +168,8 @@ def picture(
     }
     levels = []
     if asked is not None:
-        middle = max([level for cost, level in stairs if 2 * cost <= end], default=0.0)
-        side = "Top" if asked > middle else "Bottom"  # where the stairs do not run
-        levels.append(_level(asked, "asked for", "var(--accent)", "solid", f"Middle{side}"))
+        place = label_place(asked, threshold, stairs, options, end)
+        levels.append(_level(asked, "asked for", "var(--accent)", "solid", place))
     if threshold is not None:
         words = "decision threshold"
         levels.append(_level(threshold, words, "var(--no)", "dashed", "EndBottom"))
@@ -213,6 +213,30 @@ def picture(
         ],
         "color": [ink],
     }  # fmt: skip
+
+
+def label_place(
+    asked: float,
+    threshold: float | None,
+    stairs: list[tuple[float, float]],
+    options: list[tuple[float, float]],
+    end: float,
+) -> str:
+    """Where along the line of what is asked for its words touch no dot, no step, no other words."""
+
+    def hidden(along: float, up: int) -> int:
+        low, high = (along - WIDE) * end, (along + WIDE) * end
+        dots = [level for cost, level in (*stairs, *options) if low <= cost <= high]
+        begins = [level for cost, level in stairs if cost <= low][-1:]
+        return sum(-DOT < up * (level - asked) < TALL for level in dots + begins)
+
+    crowded = threshold is not None and abs(asked - threshold) < 2 * TALL
+    places = [
+        (hidden(along, up) + (crowded and name == "End"), f"{name}{side}")
+        for name, along in (("Middle", 0.5), ("Start", WIDE), ("End", 1.0 - WIDE))
+        for side, up in (("Top", 1), ("Bottom", -1))
+    ]
+    return min(places, key=lambda each: each[0])[1]
 
 
 def _level(at: float, words: str, colour: str, dashes: str, end: str) -> dict[str, Any]:
