@@ -127,3 +127,18 @@ def test_a_dump_of_a_ledger_in_postgresql_is_read_back_as_the_page_says(postgres
     assert done.returncode == 0, done.stderr
     assert head in done.stdout
     assert (tmp_path / "promises.dump").stat().st_mode & 0o077 == 0
+
+
+# ---------------------------------------------------------------- the hosted workflow
+
+
+def test_the_workflow_asks_for_targets_that_we_have_on_every_python_that_we_name():
+    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text())["jobs"]
+    ran = [step["run"] for job in jobs.values() for step in job["steps"] if "run" in step]
+    made = [shlex.split(run) for run in ran if run.startswith("make ")]
+    assert {given[1] for given in made} >= {"test", "docs", "coverage", "package"}
+    for given in made:
+        done = subprocess.run([*given, "-n"], cwd=ROOT, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+    named = re.findall(r"Python :: (3\.\d+)", "\n".join(PROJECT["classifiers"]))
+    assert jobs["test"]["strategy"]["matrix"]["python"] == named
