@@ -59,9 +59,9 @@ laws: .venv/.dev
 	PYTHONPATH=$(CURDIR):$(CURDIR)/tests $(BIN)/python -m laws $(LAW:%=--law %) \
 		$(if $(SEED),--seed $(SEED),--seconds $(SECONDS))
 
-# What each extra brings, in environments of its own.
+# What each extra brings, in environments of its own; EXTRAS="plot web" those alone.
 bench-installs: .venv/.release .venv/.dev
-	PYTHONPATH=$(CURDIR) $(BIN)/python benchmarks/installs.py --write
+	PYTHONPATH=$(CURDIR) $(BIN)/python benchmarks/installs.py --write $(EXTRAS)
 
 bench: .venv/.bench .venv/.tables .venv/.dev chromium
 	PYTHONPATH=$(CURDIR):$(CURDIR)/tests $(BIN)/python benchmarks/machine.py

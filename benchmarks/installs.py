@@ -1,6 +1,7 @@
 """What each extra brings: the built wheel in a fresh environment with it alone.
 
-    PYTHONPATH=. python benchmarks/installs.py --write    and the table into docs/installing.md
+    PYTHONPATH=. python benchmarks/installs.py --write        and the table into docs/installing.md
+    PYTHONPATH=. python benchmarks/installs.py web all        of these alone; other rows stay
 
 Every environment gets the versions of constraints.txt. Counted are megabytes and packages beside
 pip's own, and CPU seconds of `import trust_recourse` and of `from trust_recourse import Recourse`
@@ -28,13 +29,7 @@ ROOT = Path(__file__).parent.parent
 RESULT = Path(__file__).parent / "results" / "installs.json"
 PAGE = ROOT / "docs" / "installing.md"
 BEGIN = "<!-- from benchmarks/installs.py -->"
-OURS = {
-    "bench",
-    "dev",
-    "docs",
-    "release",
-    "reproduce",
-}  # for those who change it, not for those who use it
+OURS = {"bench", "dev", "docs", "release", "reproduce"}  # for those who change it
 LOOKS = ("import trust_recourse", "from trust_recourse import Recourse")
 
 
@@ -121,20 +116,28 @@ def table(rows):
     return "\n".join(lines)
 
 
+def measure(wanted):
+    """Rows of the extras that are wanted, or of all, kept as they come."""
+    rows = {row["extra"]: row for row in json.loads(RESULT.read_text())["rows"]}
+    with TemporaryDirectory() as folder:
+        wheel = built(folder)
+        for extra in wanted or extras():
+            with TemporaryDirectory() as place:
+                rows[extra] = measured(wheel, extra, place)
+            print(rows[extra], flush=True)
+            kept = [rows[each] for each in extras() if each in rows]
+            told = {"python": platform.python_version(), "rows": kept}
+            RESULT.write_text(json.dumps(told, indent=1) + "\n")
+
+
 def main():
     asked = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    asked.add_argument("extras", nargs="*", help="of these alone")
     asked.add_argument("--write", action="store_true", help="write the table into the page")
     asked.add_argument("--only-table", action="store_true", help="measure nothing")
     given = asked.parse_args()
     if not given.only_table:
-        with TemporaryDirectory() as folder:
-            wheel, rows = built(folder), []
-            for extra in extras():
-                with TemporaryDirectory() as place:
-                    rows.append(measured(wheel, extra, place))
-                print(rows[-1], flush=True)
-                told = {"python": platform.python_version(), "rows": rows}
-                RESULT.write_text(json.dumps(told, indent=1) + "\n")
+        measure(given.extras)
     shown = table(json.loads(RESULT.read_text())["rows"])
     print(shown)
     if given.write:

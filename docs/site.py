@@ -29,7 +29,9 @@ BESIDE = {  # pages beside docs, and their names on the site
     "LICENSE": "licence.txt",
     "NOTICE": "notice.txt",
 }
+HIDDEN = {HOME: ["navigation"], "comparison.md": ["navigation", "toc"]}  # to make room
 RESULTS = ("results/*.md", "results/*.png", "benchmarks/results/*.png")
+FILE = r"\[(?:docs/)?([\w/-]+?)(?:\.md)?\]\("  # a link that is named by a file, as in a repository
 ELSEWHERE = re.compile(  # what a browser would fetch by itself: links to follow are not among it
     r"""<(?:link|script|img|iframe|source)\b[^>]*?\s(?:src|href)=["']?(?:https?:)?//[^\s>]*"""
     r"""|url\(["']?(?:https?:)?//[^)]*|@import[^;]*//[^;]*"""
@@ -53,10 +55,10 @@ def on_page_markdown(markdown, page, config, files):
         return _played(markdown, page, config, files)
     if name.startswith("results/"):
         return f"# Results: {Path(name).stem}\n\n{markdown}"
-    if name == HOME:
-        page.meta["hide"] = ["navigation"]
+    page.meta["hide"] = HIDDEN.get(name, [])
     markdown = re.sub(r"\[([^\]]*)\]\(\.\./src/[^)]*\)", r"`\1`", markdown)  # no page of the site
     markdown = re.sub(r"\]\((?:docs|\.\.)/", "](", markdown)
+    markdown = re.sub(FILE, r"[\1](", markdown)
     return re.sub(r"(?<=\]\()[\w.]+", lambda name: BESIDE.get(name[0], name[0]), markdown)
 
 

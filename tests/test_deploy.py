@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -14,13 +17,16 @@ import yaml
 from typer.main import get_command
 from typer.testing import CliRunner
 
+import postgres
 from serving import started
+from trust_recourse import Ledger, Recourse, load
 from trust_recourse.cli import app
 from trust_recourse.cli.serve import KEY
 from trust_recourse.ledger.pseudonyms import VARIABLE as LEDGER_KEY
 
 ROOT = Path(__file__).parent.parent
 DEPLOY = ROOT / "deploy"
+PAGE = ROOT / "docs" / "running.md"
 MODEL = ROOT / "tests" / "data" / "written" / "model.safetensors"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
@@ -95,3 +101,44 @@ def test_the_service_starts_as_it_is_composed_and_is_well(tmp_path):
         process.wait(timeout=60)
     found = {each["what"]: each["state"] for each in json.loads(done.stdout)["findings"]}
     assert (found["service"], found["ledger"], done.exit_code) == ("ok", "ok", 0)
+
+
+# ---------------------------------------------------------------- back-ups
+
+
+def test_a_dump_of_a_ledger_in_postgresql_is_read_back_as_the_page_says(postgres_server, tmp_path):
+    (steps,) = re.findall(r"^```bash\n(.*?)^```", PAGE.read_text(), re.DOTALL | re.MULTILINE)
+    key = tmp_path / "ledger.key"
+    key.touch(mode=0o600)
+    key.write_text("a long secret, kept elsewhere")
+    with Ledger(postgres_server, key_file=key) as ledger:
+        answer = Recourse(load(MODEL)).find({"age": 41, "year": 60, "nodes": 23}, 0.6)
+        ledger.promise(answer, 0, subject="applicant 7")
+        head = str(ledger.head())
+    programs = (postgres.programs() / "initdb").resolve().parent
+    told = {
+        "PATH": f"{programs}:{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "TRUST_LEDGER": postgres_server,
+        "RESTORED": postgres_server.replace("/postgres?", "/restored?"),
+    }
+    done = subprocess.run(
+        ["bash", "-euc", steps], cwd=tmp_path, env=os.environ | told, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert head in done.stdout
+    assert (tmp_path / "promises.dump").stat().st_mode & 0o077 == 0
+
+
+# ---------------------------------------------------------------- the hosted workflow
+
+
+def test_the_workflow_asks_for_targets_that_we_have_on_every_python_that_we_name():
+    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text())["jobs"]
+    ran = [step["run"] for job in jobs.values() for step in job["steps"] if "run" in step]
+    made = [shlex.split(run) for run in ran if run.startswith("make ")]
+    assert {given[1] for given in made} >= {"test", "docs", "coverage", "package"}
+    for given in made:
+        done = subprocess.run([*given, "-n"], cwd=ROOT, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+    named = re.findall(r"Python :: (3\.\d+)", "\n".join(PROJECT["classifiers"]))
+    assert jobs["test"]["strategy"]["matrix"]["python"] == named

@@ -38,6 +38,8 @@ def test_every_page_is_on_the_site_and_the_home_has_the_picture_and_the_commands
         assert f"trust-recourse {command} patients" in shown
     for part in ("Tutorials", "How-to guides", "Explanations", "Reference", "Glossary"):
         assert part in shown
+    assert "docs/installing" not in shown
+    assert ">installing</a>" in home
     assert (built / "results" / "digits.png").exists()
 
 

@@ -68,7 +68,7 @@ def demo(
     Example: `trust-recourse demo --seed 7 --epochs 20`
     """
     console = page.console(markup=True)
-    with console.status("Starting. The first time ever this compiles for about a minute."):
+    with console.status("Starting. The first time ever this compiles for half a minute."):
         X, y = _warm_start()
     _patients(console, X, y)
     model = _learnt(console, X, y, seed, epochs)

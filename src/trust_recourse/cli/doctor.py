@@ -144,7 +144,7 @@ def _kept(now: bool) -> Finding:
     for place in _caches():
         if kept := len(list(place.rglob("*.nbi"))):
             return Finding("compiled", "search", State.ok, f"{kept} functions, in {place}")
-    later = "not yet: the first fit and question take a minute or two (--compile does it now)"
+    later = "not yet: the first fit and question take half a minute each (--compile does it now)"
     return Finding("compiled", "search", State.note, later)
 
 
