@@ -81,7 +81,8 @@ STATE = 9  # numbers of a guess's state
 
 
 _KERNELS = re.compile(
-    rb"^@(inline|inner|kernel|making|lanes|compiled)|\b([Hh]anded|compiled)\(", re.MULTILINE
+    rb"^@(inline|inner|kernel|making|lanes|compiled|register_pass)|\b([Hh]anded|compiled)\(",
+    re.MULTILINE,
 )
 
 

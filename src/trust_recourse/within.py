@@ -76,8 +76,10 @@ def _remembering(look_up: Callable[..., Any]) -> Callable[..., Any]:
             flags, here = top, known.setdefault(top.summary(), {})
         key, among = (self, tuple(args)), here
         if key not in among:
-            among[key] = look_up(self, context, args, kws)
-        return among[key]
+            made = look_up(self, context, args, kws)
+            among[key] = made, self._impl_keys[made.args]
+        made, self._impl_keys[made.args] = among[key]  # which other flags may have set since
+        return made
 
     return looked_up
 

@@ -40,6 +40,10 @@ class FeatureActions:
         # One NaN object for all, so that equal moves compare equal.
         object.__setattr__(self, "own", math.nan if math.isnan(self.own) else float(self.own))
 
+    def __eq__(self, other: object) -> bool:
+        # as dicts, in which NaN is itself: from Python 3.13 on dataclasses compare field by field
+        return isinstance(other, FeatureActions) and vars(self) == vars(other)
+
     def of(self, own: float) -> FeatureActions:
         """The same moves of a person with another value, at a smaller price than made anew."""
         other = object.__new__(FeatureActions)
