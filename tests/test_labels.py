@@ -183,4 +183,9 @@ def test_a_ledger_says_words_and_a_proof_still_holds(answer, tmp_path):
     with Ledger(tmp_path / "l.db", key=KEY) as ledger:
         made = ledger.promise(answer, subject="ann", days=9)
         assert "home rents → owns" in ledger.read(made.id).words
-    verify(answer.certificate(0.6), answer.recourse.model)
+    certificate, schema = answer.certificate(0.6), answer.recourse.schema
+    renamed = schema.update("home", labels={1: "hires", 2: "has"})
+    for each in (None, schema, renamed):  # what codes are called is no part of the question
+        assert (
+            verify(certificate, answer.recourse.model, schema=each).question == certificate.question
+        )

@@ -1,7 +1,8 @@
 """A question in one form for all who ask it: its fingerprint, and how two questions differ.
 
 The fingerprint is the SHA-256 of the question as JSON, its keys sorted and without spaces: the
-model's own fingerprint, the person's values, the schema without its defaults, the cost, the target
+model's own fingerprint, the person's values, the schema without its defaults and what its codes are
+called, the cost, the target
 (with the decision threshold where that is not one half) and the position of the wanted class. Every
 number is written as a float. Whoever has the question computes the same one, with or without a
 certificate.
@@ -39,13 +40,19 @@ def asked(problem: Problem, model: str, given_again: Iterable[str] = ()) -> Ques
         {
             "model": model,
             "person": {f.name: None if math.isnan(c) else f.value_of(c) for f, c in codes},
-            "schema": {"relations": [], **action_set.schema.to_dict()},
+            "schema": {"relations": [], **_without_words(action_set.schema.to_dict())},
             "cost": {**cost, "given_again": sorted({*given_again, *untold})},
             "target": {"confidence": target.confidence, "mode": target.mode, **more},
             "wanted class": int(problem.wanted),
         }
     )
     return told
+
+
+def _without_words(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """A schema without what its codes are called: who asks the same may call them otherwise."""
+    features = [{k: v for k, v in each.items() if k != "labels"} for each in schema["features"]]
+    return {**schema, "features": features}
 
 
 def cost_parts(cost: Cost) -> tuple[dict[str, float | bool], list[str]]:
