@@ -405,7 +405,7 @@ def test_of_several_classes_each_command_names_one_that_works(tmp_path):
     table.loc[::9, "visits"] = 999
     table.to_csv(tmp_path / "t.csv", index=False)
     said = ask("schema {}/t.csv --target grade --out {}/s.yaml", tmp_path).stdout
-    assert "999: missing? then --missing visits=999" in flat(said)
+    assert "stays until you say whether 999 means missing: --missing visits=999" in flat(said)
     (line,) = (each for each in said.splitlines() if "trust-recourse fit" in each)
     following = line[line.index("fit ") :]
     done = ask(f"{following} --out {tmp_path}/m.st --clauses 4 --epochs 2")
