@@ -20,7 +20,7 @@ MONEY = 2  # decimals that are all written; of more only those that say somethin
 
 UNITS = {
     "years": "year", "months": "month", "weeks": "week", "days": "day", "hours": "hour",
-    "minutes": "minute", "times": "time", "points": "point", "people": "person",
+    "minutes": "minute", "times": "time", "points": "point", "levels": "level", "people": "person",
     "children": "child", "dollars": "dollar", "euros": "euro",
 }  # fmt: skip
 
@@ -81,6 +81,15 @@ def singular(unit: str) -> str:
     """
     first, _, rest = unit.partition(" ")
     return f"{UNITS.get(first, first)} {rest}".rstrip()
+
+
+def unit_of(number: float, unit: str) -> str:
+    """The unit of so many.
+
+    >>> unit_of(1, "years"), unit_of(-1, "years"), unit_of(0.5, "years"), unit_of(1, "€")
+    ('year', 'year', 'years', '€')
+    """
+    return singular(unit) if abs(number) == 1 else unit
 
 
 def brief(edge: float) -> float:

@@ -120,6 +120,24 @@ def test_schema_proposes_order_steps_and_directions_and_says_why(folder):
     assert {each["column"] for each in told["proposals"]} == {*PROPOSED, "last payment", "age"}
 
 
+def test_a_debt_can_be_paid_off_though_nobody_in_the_table_did(tmp_path):
+    rng = np.random.default_rng(0)
+    debt = rng.integers(1, 128, 200) * 100
+    table = pd.DataFrame({"card_debt": debt, "owed": np.where(debt % 700, debt, -9)})
+    table.assign(good=(debt + rng.normal(0, 3000, 200) < 6000) * 1).to_csv(
+        tmp_path / "t.csv", index=False
+    )
+    line = (tmp_path / "t.csv", "--target", "good")
+    done = run("schema", *line, "--out", tmp_path / "s.yaml")
+    schema, text = Schema.from_yaml(tmp_path / "s.yaml"), (tmp_path / "s.yaml").read_text()
+    assert (schema["card_debt"].lower, schema["owed"].lower) == (0, 0)
+    reason = "may fall to 0, as what is owed or paid may: its least here is 100"
+    assert reason in done.flat
+    assert f"# {reason}" in text.partition("- name: card_debt\n")[0]
+    fitted = run("fit", *line, "--out", tmp_path / "m.st", "--holdout", "0", *SMALL)
+    assert "in round steps; card_debt down to 0." in fitted.stderr
+
+
 def test_the_table_of_a_schema_has_a_line_for_each_column(folder):
     line = ("schema", folder / "t.csv", "--target", "granted", "--out", folder / "lines.yaml")
     done = CliRunner().invoke(app, [*map(str, line)], env={"COLUMNS": "80"})
@@ -180,7 +198,9 @@ def test_fit_says_what_is_unsaid_and_how_to_say_it(folder):
     way += "--missing score=999"
     assert done.flat.endswith(f"schema {folder}/t.csv --target granted {way}")
     law = "does a law protect sex, age where this model decides? Until you say, letters by the "
-    assert f"{law}profile us treat each as protected. To answer now what is protected or" in done.flat
+    assert (
+        f"{law}profile us treat each as protected. To answer now what is protected or" in done.flat
+    )
 
 
 @pytest.mark.parametrize("line", [{"missing": [999]}, {}], ids=["missing", "freed"])
