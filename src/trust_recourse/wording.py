@@ -20,7 +20,7 @@ MONEY = 2  # decimals that are all written; of more only those that say somethin
 
 UNITS = {
     "years": "year", "months": "month", "weeks": "week", "days": "day", "hours": "hour",
-    "minutes": "minute", "times": "time", "points": "point", "levels": "level", "people": "person",
+    "minutes": "minute", "times": "time", "points": "point", "people": "person",
     "children": "child", "dollars": "dollar", "euros": "euro",
 }  # fmt: skip
 

@@ -381,7 +381,8 @@ class Feature:
 
     def amount(self, change: float) -> str:
         """Write the size of a change for people: `2 years`, `1 level`."""
-        unit = unit_of(change, "levels" if self.kind == "ordinal" else self.unit)
+        level = "level" if change == 1 else "levels"
+        unit = level if self.kind == "ordinal" else unit_of(change, self.unit)
         return f"{written(change)} {unit}".rstrip()
 
     def actions(self, own: float) -> FeatureActions:
