@@ -108,7 +108,7 @@ def _by_numbers(texts: Sequence[str]) -> Levels | None:
     if found is None:
         return None
     low, high = spans[found[0]].span
-    amounts = low > 0 or (not unit and (low >= 0 or low == -INF and high > 0))
+    amounts = low > 0 or (not unit and (low == 0 or (low == -INF and high > 0)))
     lowest = [each for each in others if _plain(each) in LEAST or (amounts and _nothing(each))]
     without = [each for each in others if each not in lowest]
     if len(lowest) > 1 or not all(map(_untold, without)):

@@ -176,10 +176,10 @@ OWED = _words(
     "repayment repayments schuld schulden deuda deudas dette dettes"
 )
 NO_SUM = _words(  # beside them it is no sum of money
-    "age apr category class code count date day days delay duration flag frequency grade history id "
-    "income index interest late length level limit method missed month months no nr num number past "
-    "pct percent plan purpose rank rate rates rating ratio risk score share since status tenure term "
-    "terms time times to type utilisation utilization week weeks year years"
+    "age apr category class code count date day days delay duration flag frequency grade history "
+    "id income index interest late length level limit method missed month months no nr num number "
+    "past pct percent plan purpose rank rate rates rating ratio risk score share since status "
+    "tenure term terms time times to type utilisation utilization week weeks year years"
 )
 ASKED_FOR = _words("loan amount amt applied for new of requested size sum the")
 PER = re.compile(r"\b(a|each|every|per) (day|month|week|year)\b")
