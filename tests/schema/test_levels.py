@@ -63,6 +63,7 @@ WITHOUT = [
     ("737-800", "747-400"),
     ("1-5", "3-8"),  # they overlap
     ("< 5", "5-10", "car"),
+    ("1-12 months", "12+ months", "no delinquency"),  # that is no short time
     ("1-2 rooms", "3-4 floors"),
     ("yes", "no"),
     ("S", "M"),  # single, married

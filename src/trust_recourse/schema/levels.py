@@ -108,8 +108,9 @@ def _by_numbers(texts: Sequence[str]) -> Levels | None:
     if found is None:
         return None
     low, high = spans[found[0]].span
-    amounts = low > 0 or (not unit and (low == 0 or (low == -INF and high > 0)))
-    lowest = [each for each in others if _plain(each) in LEAST or (amounts and _nothing(each))]
+    words = LEAST | ZERO if low > 0 else LEAST
+    amounts = not unit and (low >= 0 or (low == -INF and high > 0))
+    lowest = [each for each in others if _plain(each) in words or (amounts and _nothing(each))]
     without = [each for each in others if each not in lowest]
     if len(lowest) > 1 or not all(map(_untold, without)):
         return None
