@@ -83,6 +83,15 @@ def singular(unit: str) -> str:
     return f"{UNITS.get(first, first)} {rest}".rstrip()
 
 
+def unit_of(number: float, unit: str) -> str:
+    """The unit of so many.
+
+    >>> unit_of(1, "years"), unit_of(-1, "years"), unit_of(0.5, "years"), unit_of(1, "€")
+    ('year', 'year', 'years', '€')
+    """
+    return singular(unit) if abs(number) == 1 else unit
+
+
 def brief(edge: float) -> float:
     """The number of fewest digits that is as good as an edge which floats put next to it.
 

@@ -205,8 +205,8 @@ def test_a_messy_table_is_read_as_it_is_meant(messy):
     assert "[red]d[/]" in words  # printed, not obeyed
     assert "always the same" in words
     assert "only 0 and 1: a boolean?" in words
-    assert "debt integer 1 to 7 1 1: 0.17 any" in words
-    assert "debt 2 missing" in words
+    assert "debt integer 0 to 7 1 1: 0.17 any" in words
+    assert "debt may fall to 0, as what is owed or paid may: its least here is 1; 2 mis" in words
 
 
 def test_what_looks_odd_is_pointed_out(tmp_path):
@@ -215,7 +215,7 @@ def test_what_looks_odd_is_pointed_out(tmp_path):
     (tmp_path / "t.csv").write_text(text.replace("3,-6,", "3,-9,"))
     notes = told(f"schema {tmp_path}/t.csv --target y --out {tmp_path}/s.yaml")["notes"]
     assert "--id" in notes["name"][1]
-    assert notes["code"] == ["-9: missing? then --missing code=-9"]
+    assert notes["code"] == ["stays until you say whether -9 means missing: --missing code=-9"]
     assert notes["mostly"] == ["numbers, but for 'x' (1 cells)"]
     assert notes["many"] == ["40 values: can they be grouped?"]
 
@@ -405,7 +405,7 @@ def test_of_several_classes_each_command_names_one_that_works(tmp_path):
     table.loc[::9, "visits"] = 999
     table.to_csv(tmp_path / "t.csv", index=False)
     said = ask("schema {}/t.csv --target grade --out {}/s.yaml", tmp_path).stdout
-    assert "999: missing? then --missing visits=999" in flat(said)
+    assert "stays until you say whether 999 means missing: --missing visits=999" in flat(said)
     (line,) = (each for each in said.splitlines() if "trust-recourse fit" in each)
     following = line[line.index("fit ") :]
     done = ask(f"{following} --out {tmp_path}/m.st --clauses 4 --epochs 2")
@@ -437,7 +437,8 @@ def test_fit_names_what_looks_wrong_and_says_what_to_do(tmp_path):
     Schema.infer(table[["age", "nodes"]], missing={"age": 999}).to_yaml(tmp_path / "s.yaml")
     said = flat(ask(f"{line} --schema {tmp_path}/s.yaml").stdout)
     assert "Suspicion" not in said
-    assert "learn again" not in said
+    assert "learn again with" not in said
+    assert said.endswith(f"To answer now: protected: true in {tmp_path}/s.yaml, and learn again.")
 
 
 def test_fit_says_what_corrects_a_confidence_that_cannot_be_promised(tmp_path):

@@ -36,6 +36,7 @@ STAYS = {
     "months late in April": "what has happened, by its name (late)",
     "collected": "it alone tells class 1 with an AUC of 1.000",
 }
+CODED = ("points", "score")
 
 
 def run(*words, answers=None):
@@ -81,16 +82,19 @@ def test_schema_says_what_stays_and_why_and_marks_nothing_protected(folder):
     out = folder / "s.yaml"
     done = run("schema", folder / "t.csv", "--target", "granted", "--out", out)
     schema, text = Schema.from_yaml(out), out.read_text()
-    assert {f.name for f in schema if not f.mutable} == {*STAYS}
+    assert {f.name for f in schema if not f.mutable} == {*STAYS, *CODED}
     assert not any(feature.protected for feature in schema)
     for name, reason in STAYS.items():
         assert f"stays: {reason}" in done.flat
         assert f"# stays: {reason}. " in text.partition(f"- name: {name}\n")[0].splitlines()[-1]
     assert "Does a law protect sex, age where this model decides?" in done.flat
     assert "protected: true in the file, or --protect sex --protect age" in done.flat
-    assert "999: missing? then --missing points=999" in done.flat
+    for name in CODED:
+        until = "stays until you say whether 999 means missing"
+        assert f"{until}: --missing {name}=999" in done.flat
+        comment = text.partition(f"- name: {name}\n")[0].splitlines()[-1]
+        assert comment.startswith(f"# {until}: missing: [999]; either way take mutable out. Seen:")
     assert (schema["points"].upper, schema["points"].missing) == (89, ())  # nobody is led to 999
-    assert "999: missing? then --missing score=999" in done.flat
     assert schema["score"].upper <= 850
     assert schema["last payment"].scale < 3000
     price = 500 / schema["last payment"].scale
@@ -116,6 +120,24 @@ def test_schema_proposes_order_steps_and_directions_and_says_why(folder):
     assert {each["column"] for each in told["proposals"]} == {*PROPOSED, "last payment", "age"}
 
 
+def test_a_debt_can_be_paid_off_though_nobody_in_the_table_did(tmp_path):
+    rng = np.random.default_rng(0)
+    debt = rng.integers(1, 128, 200) * 100
+    table = pd.DataFrame({"card_debt": debt, "owed": np.where(debt % 700, debt, -9)})
+    table.assign(good=(debt + rng.normal(0, 3000, 200) < 6000) * 1).to_csv(
+        tmp_path / "t.csv", index=False
+    )
+    line = (tmp_path / "t.csv", "--target", "good")
+    done = run("schema", *line, "--out", tmp_path / "s.yaml")
+    schema, text = Schema.from_yaml(tmp_path / "s.yaml"), (tmp_path / "s.yaml").read_text()
+    assert (schema["card_debt"].lower, schema["owed"].lower) == (0, 0)
+    reason = "may fall to 0, as what is owed or paid may: its least here is 100"
+    assert reason in done.flat
+    assert f"# {reason}" in text.partition("- name: card_debt\n")[0]
+    fitted = run("fit", *line, "--out", tmp_path / "m.st", "--holdout", "0", *SMALL)
+    assert "in round steps; card_debt down to 0." in fitted.stderr
+
+
 def test_the_table_of_a_schema_has_a_line_for_each_column(folder):
     line = ("schema", folder / "t.csv", "--target", "granted", "--out", folder / "lines.yaml")
     done = CliRunner().invoke(app, [*map(str, line)], env={"COLUMNS": "80"})
@@ -138,7 +160,9 @@ def test_in_a_terminal_schema_asks_and_does_what_is_said(folder, monkeypatch):
     assert [f.name for f in schema if f.protected] == ["sex"]
     assert schema["points"].missing == (999,)
     assert not schema["age"].mutable
-    assert schema["score"].missing == ()
+    assert (schema["score"].missing, schema["score"].upper) == ((), 999)
+    assert schema["points"].mutable
+    assert schema["score"].mutable  # they are no codes, which is an answer too
     assert "sex category 2: female, male stays" in done.flat
     assert "sex protected: not learnt from, never moved" in done.flat
 
@@ -146,7 +170,9 @@ def test_in_a_terminal_schema_asks_and_does_what_is_said(folder, monkeypatch):
 def test_what_programs_need_is_in_json(folder):
     line = ("schema", folder / "t.csv", "--target", "granted", "--out", folder / "j.yaml")
     told = json.loads(run(*line, "--json").stdout)
-    assert {e["column"]: e["seen"] for e in told["suspicions"] if e["stays"]} == STAYS
+    stays = {e["column"]: e["seen"] for e in told["suspicions"] if e["stays"]}
+    assert stays.keys() == {*STAYS, *CODED}
+    assert stays.items() >= STAYS.items()
     assert [e["codes"] for e in told["suspicions"] if e["kind"] == "sentinel"] == [[999]] * 2
     wrong = run(*line, "--force", "--protect", "sexx")
     assert (wrong.exit_code, "did you mean 'sex'?" in wrong.stderr) == (2, True)
@@ -155,8 +181,11 @@ def test_what_programs_need_is_in_json(folder):
 def test_fit_says_what_is_unsaid_and_how_to_say_it(folder):
     done = run("fit", folder / "t.csv", "--out", folder / "m.st", *LEARN)
     assert done.exit_code == 0, done.output
-    names = "number, sex, age, months late in April, collected"
+    names = "number, sex, age, months late in April, points, score, collected"
     assert f"Nobody will be told to change {names};" in done.stderr
+    assert {f.name for f in load(folder / "m.st").schema_ if not f.mutable} == {*names.split(", ")}
+    for name in CODED:
+        assert f"{name} stays until you say whether 999 means missing." in done.stderr
     who = f"Question: sex: {STAYS['sex']}; age: {STAYS['age']}. If a law protects it here, say so"
     assert who in done.flat
     assert f"Suspicion: collected: {STAYS['collected']}." in done.flat
@@ -167,7 +196,33 @@ def test_fit_says_what_is_unsaid_and_how_to_say_it(folder):
     assert "learn again with --id collected --id number." in done.flat
     way = "--id collected --id number --protect sex --protect age --missing points=999 "
     way += "--missing score=999"
-    assert f"schema {folder}/t.csv --target granted {way}" in done.flat
+    assert done.flat.endswith(f"schema {folder}/t.csv --target granted {way}")
+    law = "does a law protect sex, age where this model decides? Until you say, letters by the "
+    assert (
+        f"{law}profile us treat each as protected. To answer now what is protected or" in done.flat
+    )
+
+
+@pytest.mark.parametrize("line", [{"missing": [999]}, {}], ids=["missing", "freed"])
+def test_a_column_of_codes_is_free_once_a_schema_says_so(folder, protected, line):
+    schema = Schema.from_yaml(protected)
+    assert schema["points"].mutable
+    freed = schema.update("points", **{"missing": (), "upper": 999} | line)
+    freed.to_yaml(folder / "freed.yaml")
+    out = folder / "freed.st"
+    use = ("--schema", folder / "freed.yaml", "--out", out, "--force")
+    done = run("fit", folder / "t.csv", *use, *LEARN)
+    assert done.exit_code == 0, done.output
+    assert load(out).schema_["points"].mutable
+    assert "stays until" not in done.stderr
+
+
+def test_fit_by_a_schema_says_where_to_answer_what_is_unsaid(folder, protected):
+    Schema.from_yaml(protected).update("age", protected=False).to_yaml(folder / "open.yaml")
+    use = ("--schema", folder / "open.yaml", "--out", folder / "open.st")
+    said = run("fit", folder / "t.csv", *use, *LEARN).flat
+    assert "letters by the profile us treat it as protected." in said
+    assert said.endswith(f"To answer now: protected: true in {folder}/open.yaml, and learn again.")
 
 
 def test_what_is_protected_is_not_learnt_moved_or_written_to_anyone(folder, protected):

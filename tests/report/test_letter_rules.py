@@ -566,6 +566,6 @@ def test_the_command_from_a_file_of_fields_to_the_ledger(tmp_path, monkeypatch):
     sure, now = floored(result.options[0].confidence), floored(result.confidence)
     assert f"confidence {sure}, before {now} cost {result.options[0].cost:.4g}" in shown
     assert "certificate none" in shown
-    assert "time in the job 1 years 3 years" in shown
+    assert "time in the job 1 year 3 years" in shown
     kept = json.loads(run("ledger", "show", promise, *book, "--json").output)
     assert kept["events"][0]["reasons"][0]["code"] == "R1"

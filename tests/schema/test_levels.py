@@ -22,6 +22,9 @@ ORDERED = [  # each from low to high, as tables have them
     ("0-10k", "10k-20k", ">20k"),
     ("(18.0, 25.0]", "(25.0, 40.0]", "(40.0, 99.0]"),
     ("none", "1-2", "3 or more"),
+    ("none", "< 500 €", "500 to 2000 €", "> 2000 €"),
+    ("no savings", "0 to 100", "100+"),
+    ("nothing", "up to $1,000", "more than $1,000"),
     ("< -5 %", "-5 to 0 %", "> 0 %"),
     ("not more than 5", "6-10", ">10"),
     ("low", "medium", "high"),
@@ -60,6 +63,7 @@ WITHOUT = [
     ("737-800", "747-400"),
     ("1-5", "3-8"),  # they overlap
     ("< 5", "5-10", "car"),
+    ("1-12 months", "12+ months", "no delinquency"),  # that is no short time
     ("1-2 rooms", "3-4 floors"),
     ("yes", "no"),
     ("S", "M"),  # single, married
@@ -87,12 +91,35 @@ def test_other_words_have_no_order(words):
     assert levels(words) is None
 
 
-@pytest.mark.parametrize("word", ["unknown", "unknown or none", "n/a", "?", "not stated", "none"])
+UNKNOWN = (
+    "unknown", "unknown or none", "unknown/ no savings account", "n/a", "?", "not stated",
+    "not known", "no answer", "no information",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("word", UNKNOWN)
 def test_what_is_not_known_is_no_level(word):
     for order in (("< 100 DM", "100 to 500 DM", "≥ 500 DM"), ("bad", "good")):
         found = levels((word, *order))
         assert found is not None
         assert (found.order, found.without) == (order, (word,))
+
+
+@pytest.mark.parametrize(
+    "order",
+    [("< 0 DM", "0 to 200 DM"), ("< 12 months", "12-24 months"), ("bad", "good")],
+    ids=["below 0", "time", "words"],
+)
+def test_none_is_the_lowest_of_amounts_alone(order):
+    found = levels(("none", *order))
+    assert found is not None
+    assert (found.order, found.without) == (order, ("none",))
+
+
+def test_both_none_and_unknown_of_an_amount_are_told_apart():
+    found = levels(("unknown", "none", ">= 500", "< 500"))
+    assert found is not None
+    assert (found.order, found.without) == (("none", "< 500", ">= 500"), ("unknown",))
 
 
 def test_numbers_and_booleans_are_not_read():

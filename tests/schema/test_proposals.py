@@ -8,7 +8,7 @@ import pytest
 
 from trust_recourse import Feature, Schema, german_credit, german_credit_schema, haberman
 from trust_recourse.schema import proposals, proposed
-from trust_recourse.schema.meaning import past, rises
+from trust_recourse.schema.meaning import owed, past, rises
 
 RISING = (
     "age;AGEP;tenure;years_at_address;YearsAtCompany;YearsInCurrentRole;months since last contact;"
@@ -67,6 +67,47 @@ def test_round_amounts_have_round_steps(values, step):
     for table in (X, X.astype(float)):
         found = Schema.infer(table)
         assert proposed(found, proposals(found, table))["amount"].step == step
+
+
+OWED = (
+    "debt;card_debt;DebtTotal;loans;other_loans;car_loan;loan_balance;revol_bal;monthly_payment;"
+    "payment per month;amount owed;outstanding_amount;mortgage;instalment;amount_due;schulden"
+)
+NOT_OWED = (
+    "income;bureau_score;age;savings;amount;credit_amount;loan;loan_amount;amount of the loan;"
+    "loan_amount_requested;loan_term;num_loans;number of payments;loan_rate;debt_ratio;"
+    "debt_to_income;loan_id;days past due;payment_month;credit_limit;rate;tenure"
+)
+
+
+@pytest.mark.parametrize("name", OWED.split(";"))
+def test_what_is_owed_may_fall_to_nothing(name):
+    X = pd.DataFrame({name: range(100, 12_800, 127)})
+    found = Schema.infer(X)
+    [why] = (each for each in proposals(found, X) if "lower" in each.fields)
+    assert why.reason == "may fall to 0, as what is owed or paid may: its least here is 100"
+    ours = proposed(found, proposals(found, X))[name]
+    assert (ours.lower, ours.upper, ours.scale) == (0, found[name].upper, found[name].scale)
+    assert ours.actions(100.0).allows(0.0)
+
+
+@pytest.mark.parametrize("name", NOT_OWED.split(";"))
+def test_other_numbers_have_the_bounds_of_the_table(name):
+    assert not owed(name)
+    X = pd.DataFrame({name: range(100, 12_800, 127)})
+    assert proposed(Schema.infer(X), proposals(Schema.infer(X), X))[name].lower == 100
+
+
+@pytest.mark.parametrize("least", [0, -250])
+def test_a_debt_that_falls_as_far_already_has_its_bound(least):
+    X = pd.DataFrame({"debt": [least, *range(1000, 1900, 7)]})
+    assert not any("lower" in each.fields for each in proposals(Schema.infer(X), X))
+
+
+def test_a_code_is_not_the_least_of_a_debt():
+    X = pd.DataFrame({"debt": [-9] * 5 + [*range(100, 1900, 7)]})
+    [why] = (each for each in proposals(Schema.infer(X), X) if "lower" in each.fields)
+    assert "its least here is 100" in why.reason
 
 
 def test_who_is_off_the_step_may_stay_and_moves_onto_it():

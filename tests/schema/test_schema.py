@@ -1235,6 +1235,10 @@ def test_infer_refuses_what_is_no_table():
     ("feature", "value", "words"),
     [
         (Feature("x", "integer", unit="nodes"), 4, "4 nodes"),
+        (Feature("x", "integer", unit="years"), 1, "1 year"),
+        (Feature("x", step=0.5, unit="months"), -1.0, "-1.0 month"),
+        (Feature("x", step=0.5, unit="years"), 0.5, "0.5 years"),
+        (Feature("x", "integer", unit="€"), 1, "1 €"),
         (Feature("x", step=0.1, unit="cm"), 12.0, "12.0 cm"),
         (Feature("x", step=0.1), 12.34, "12.34"),
         (Feature("x"), 12.0, "12"),
@@ -1251,6 +1255,14 @@ def test_infer_refuses_what_is_no_table():
 def test_values_are_described_for_people(feature, value, words):
     assert Schema((feature,)).describe("x", value) == words
     assert Feature("x", label="the x").title == "the x"
+
+
+def test_spans_and_sizes_of_changes_count_their_unit():
+    job = Feature("job", "integer", unit="years")
+    assert [job.span(1, 3), job.span(0, 1), job.span(1, math.inf)] == [
+        "1 to 3 years", "0 to 1 year", "at least 1 year",
+    ]  # fmt: skip
+    assert [job.amount(1), job.amount(2)] == ["1 year", "2 years"]
 
 
 def test_codes_are_described_as_the_values_they_stand_for():

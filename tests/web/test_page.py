@@ -757,6 +757,7 @@ def test_an_id_that_names_nobody_is_refused(tmp_path, arguments, words):
 
 
 SAVINGS = Feature("savings", lower=0, upper=80, unit="T€", missing=(None, -9))
+JOB = Feature("savings", "integer", lower=1, upper=5, unit="years", max_change=1)
 
 
 @pytest.mark.parametrize(
@@ -768,6 +769,7 @@ SAVINGS = Feature("savings", lower=0, upper=80, unit="T€", missing=(None, -9))
         (replace(SAVINGS, direction="decrease"), None, "must stay missing"),
         (replace(SAVINGS, max_change=1.0), -9, "must stay missing"),
         (replace(SAVINGS, mutable=False), None, "locked by the rules"),
+        (JOB, 3, "1 year to 5 years, by at most 1 year"),
     ],
 )
 def test_limits_are_those_from_the_persons_own_value(feature, value, words):

@@ -223,7 +223,7 @@ def learnt_from(
         rows, unused = features(table, target, ids)
         if unused:
             page.say(left_out(unused), err=True)
-        schema, _, ours = guessed(rows, labels, {}, ())
+        schema, doubts, ours = guessed(rows, labels, {}, ())
         if told := taken(schema, ours):
             page.say(f"{told}.", err=True)
         if stays := [feature.name for feature in schema if not feature.mutable]:
@@ -232,6 +232,9 @@ def learnt_from(
                 "why, and writes a file in which you decide.",
                 err=True,
             )
+        for each in doubts:
+            if each.codes:
+                page.say(f"{each.column} {each.until}.", err=True)
     for name, what in ((target, "target"), *((each, "id") for each in ids)):
         if name in schema:
             raise InputError(f"the schema has the {what} {name!r} as a feature; take it out there")
@@ -303,10 +306,6 @@ def _tell_next(
     console, out, yes = page.console(), told["model"], told["wanted"]
     if again := _again(judged, doubts, machine, schema):
         console.print(f"Better, first: learn again with {shlex.join(again)}.")
-    if schema is None and (said := _said(doubts)):
-        console.print("To say what is protected or missing, then edit and give it as --schema:")
-        way = ["schema", str(data), "--target", target, *_left_out(doubts), *said]
-        console.print(shlex.join(["trust-recourse", *way]), soft_wrap=True)
     label = ["--wanted", "LABEL" if yes is None else str(yes)]
     if yes == told["classes"][1] and not isinstance(yes, str):
         label = []
@@ -330,6 +329,26 @@ def _tell_next(
     )
     for way in ways:
         console.print(shlex.join(["trust-recourse", *way]), soft_wrap=True)
+    _tell_unanswered(doubts, data, target, schema)
+
+
+def _tell_unanswered(
+    doubts: Sequence[Suspicion], data: Path, target: str, schema: Path | None
+) -> None:
+    """Print what only a person knows and has not said, what holds until then, and how to say it."""
+    console, said = page.console(), _said(doubts)
+    if who := [each.column for each in doubts if each.kind == "protected"]:
+        those = "it" if len(who) == 1 else "each"
+        console.print(
+            f"Not answered: does a law protect {', '.join(who)} where this model decides? Until "
+            f"you say, letters by the profile us treat {those} as protected."
+        )
+    if said and schema is None:
+        console.print("To answer now what is protected or missing; give the file as --schema:")
+        way = ["schema", str(data), "--target", target, *_left_out(doubts), *said]
+        console.print(shlex.join(["trust-recourse", *way]), soft_wrap=True)
+    elif who:
+        console.print(f"To answer now: protected: true in {schema}, and learn again.")
 
 
 def _again(

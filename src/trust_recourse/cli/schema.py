@@ -69,11 +69,11 @@ def schema(
 
     A schema says of each column its kind, its bounds and its step, and what a person may change.
     Proposed to stay (mutable: false), each with its reason: who someone is, such as sex or age;
-    ids; what has happened, such as months late; what leaks the target. Words with an order get it,
-    where it can be read; round amounts move in round steps; time and schooling only rise. The rest
-    may change, in both directions. What a law protects, and which codes mean missing, is for you to
-    say: in a terminal you are asked, else by --protect and --missing. The file explains its own
-    fields.
+    ids; what has happened, such as months late; what leaks the target; what may hold codes, until
+    you say so. Words with an order get it, where it can be read; round amounts move in round steps;
+    debts may fall to 0; time and schooling only rise. The rest may change, in both directions. What
+    a law protects, and which codes mean missing, is for you to say: in a terminal you are asked,
+    else by --protect and --missing. The file explains its own fields.
 
     A CSV is in UTF-8, its first line names the columns, and commas, semicolons, tabs or | separate
     them. Empty cells are missing values; among numbers so are NA, N/A, NaN, null, None and ?.
@@ -92,8 +92,9 @@ def schema(
     rows, unused = features(table, target, id or [])
     codes, protected = _codes_given(table, rows, missing or []), _known(table, rows, protect or [])
     found, doubts, proposed = guessed(rows, labels, codes, protected)
-    if page.at_terminal() and not json and _ask(doubts, codes, protected):
-        found, doubts, proposed = guessed(rows, labels, codes, protected)
+    genuine: list[str] = []
+    if page.at_terminal() and not json and _ask(doubts, codes, protected, genuine):
+        found, doubts, proposed = guessed(rows, labels, codes, protected, genuine)
     notes, comments = {}, {}
     for feature in found:
         own, ours = _of(feature, doubts), _of(feature, proposed)
@@ -137,7 +138,9 @@ def schema(
     console.print(shlex.join([*known, "--out", "model.safetensors"]), soft_wrap=True)
 
 
-def _ask(doubts: Sequence[Suspicion], codes: Codes, protected: list[str]) -> bool:
+def _ask(
+    doubts: Sequence[Suspicion], codes: Codes, protected: list[str], genuine: list[str]
+) -> bool:
     """Ask at the terminal what only a person knows; codes and names get what is said."""
     said = False
     for each in doubts:
@@ -147,13 +150,14 @@ def _ask(doubts: Sequence[Suspicion], codes: Codes, protected: list[str]) -> boo
             question = f"{each.column}: {each.seen}. Does that mean missing?"
         else:
             continue
-        if not page.confirmed(question):
-            continue
-        said = True
-        if each.kind == "protected":
-            protected.append(each.column)
-        else:
+        yes = page.confirmed(question)
+        said = said or yes or bool(each.codes)
+        if not each.codes:
+            protected += [each.column] * yes
+        elif yes:
             codes[each.column] = (*codes.get(each.column, ()), *each.codes)
+        else:
+            genuine.append(each.column)
     return said
 
 
@@ -189,12 +193,13 @@ def left_out(unused: list[str]) -> str:
 
 
 def guessed(
-    rows: pd.DataFrame, labels: NDArray[Any], codes: Codes, protected: Sequence[str]
-) -> tuple[Schema, tuple[Suspicion, ...], tuple[Proposal, ...]]:
+    rows: pd.DataFrame, labels: NDArray[Any], codes: Codes, protected: Sequence[str],
+    genuine: Sequence[str] = (),
+) -> tuple[Schema, tuple[Suspicion, ...], tuple[Proposal, ...]]:  # fmt: skip
     """The schema of rows, in which stays what nobody can change, what looks odd, and proposals.
 
-    Blanks are missing where there are any, and these codes. Others that may be codes are values
-    still, but nobody is led to them: bounds and scales are those of the rest.
+    Blanks are missing where there are any, and these codes. A column with others that may be codes
+    stays, unless its values are said to be genuine; bounds and scales are those of the rest.
     """
     from trust_recourse import Schema
     from trust_recourse.report import check_table
@@ -208,19 +213,27 @@ def guessed(
     ours = proposals(found, rows)
     found = proposed(found, ours)
     # a direction that is only proposed is not yet anyone's word that the table could contradict
-    doubts = tuple(e for e in check_table(rows, labels, found) if e.kind != "direction")
+    doubts = tuple(
+        each
+        for each in check_table(rows, labels, found)
+        if each.kind != "direction" and not (each.codes and each.column in genuine)
+    )
     for each in doubts:
         if each.codes:
             own = (*missing.get(each.column, ()), *each.codes)
             rest = Schema.infer(rows[[each.column]], missing={each.column: own}, scale="robust")[0]
             ends = {"lower": rest.lower, "upper": rest.upper, "scale": rest.scale}
-            found = found.update(each.column, **ends)
+            told = (p.fields for p in ours if p.column == each.column and "lower" in p.fields)
+            found = found.update(each.column, **ends | next(told, {}))
     return found.lock(*(each.column for each in doubts if each.stays)), doubts, ours
 
 
 def taken(found: Schema, ours: Sequence[Proposal]) -> str:
     """Which columns are proposed to be more than their type says, in words; "" if none."""
-    by = {"kind": "as ordered words", "step": "in round steps", "direction": "as only rising"}
+    by = {
+        "kind": "as ordered words", "step": "in round steps", "lower": "down to 0",
+        "direction": "as only rising",
+    }  # fmt: skip
     told = []
     for field, how in by.items():
         each = [p.column for p in ours if field in p.fields]
@@ -341,7 +354,7 @@ def _values(feature: Feature) -> str:
 def _stays(feature: Feature, doubts: Sequence[Suspicion]) -> Iterator[str]:
     if feature.protected:
         yield "protected: not learnt from, never moved"
-    if stays := [each.seen for each in doubts if each.stays]:
+    if stays := [each.seen for each in doubts if each.stays and not each.codes]:
         yield f"stays: {'; '.join(stays)}"
 
 
@@ -382,18 +395,31 @@ def _notes(feature: Feature, column: pd.Series[Any], doubts: Sequence[Suspicion]
     if "sentinel" in kinds:
         each = ",".join(map(written, kinds["sentinel"].codes))
         code = shlex.join(["--missing", f"{feature.name}={each}"])
-        yield f"{each}: missing? then {code}"
+        waits = f"{kinds['sentinel'].until}: {code}"
+        yield waits if _waits(doubts) else f"{each}: missing? then {code}"
     if feature.kind == "category":
         yield from _nearly_numbers(known)
 
 
 def _comments(notes: Sequence[str], doubts: Sequence[Suspicion]) -> Iterator[str]:
     """The notes for whoever edits the file, with what to write there."""
+    from trust_recourse.wording import written
+
     for each in doubts:
         advice = "If it can be changed, take mutable out" if each.kind == "past" else each.advice
-        yield f"{'stays: ' if each.stays else ''}{each.seen}. {advice}."
+        if each.codes and _waits(doubts):
+            then = f"missing: [{', '.join(map(written, each.codes))}]"
+            yield f"{each.until}: {then}; either way take mutable out. Seen: {each.seen}."
+        else:
+            stays = each.stays and not each.codes
+            yield f"{'stays: ' if stays else ''}{each.seen}. {advice}."
     told = ("to leave it out", "always the same") if doubts else ()
     yield from (note for note in notes if not note.startswith(told) and "--missing" not in note)
+
+
+def _waits(doubts: Sequence[Suspicion]) -> bool:
+    """Whether a column stays only until its codes are told."""
+    return all(each.codes for each in doubts if each.stays)
 
 
 def _nearly_numbers(known: pd.Series[Any]) -> Iterator[str]:

@@ -31,7 +31,7 @@ FEW = 20  # rows whose values may all differ by chance
 OTHERS = (0.01, 100)  # the share, and the rows, of a column that is not nearly constant
 CONTRARY, CLEAR = 0.05, 3.29  # how far an AUC is on the wrong side of ½, also in its deviations
 ORDERED = (*NUMBERS, "ordinal", "boolean")
-STAYS = ("protected", "past", "leak", "id")  # kinds of what nobody should be told to change
+STAYS = ("protected", "past", "leak", "id", "sentinel")  # what nobody should be told to change
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,15 @@ class Suspicion:
 
     @property
     def stays(self) -> bool:
-        """Whether nobody should be told to change such a column."""
+        """Whether nobody should be told to change such a column, as long as nothing is said."""
         return self.kind in STAYS
+
+    @property
+    def until(self) -> str:
+        """Of kind "sentinel": until when it stays, in words; else ""."""
+        named = " or ".join(map(written, self.codes))
+        means = "means" if len(self.codes) == 1 else "mean"
+        return f"stays until you say whether {named} {means} missing" if self.codes else ""
 
     @property
     def sentence(self) -> str:

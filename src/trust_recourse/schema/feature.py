@@ -30,7 +30,7 @@ from trust_recourse.schema.scalars import (
     scalars,
 )
 from trust_recourse.schema.steps import plus, ratio
-from trust_recourse.wording import near, some, written
+from trust_recourse.wording import near, some, unit_of, written
 
 Kind = Literal["number", "integer", "ordinal", "category", "boolean"]
 Direction = Literal["increase", "decrease"]
@@ -335,7 +335,7 @@ class Feature:
         if self.numeric:
             if not isinstance(value, (int, float)):
                 raise SchemaError(f"feature {self.name!r}: given {value!r}, expected a number")
-            value = written(float(value), self.step)
+            return f"{written(float(value), self.step)} {unit_of(value, self.unit)}".rstrip()
         return f"{value} {self.unit}" if self.unit else str(value)
 
     @cached_property
@@ -364,8 +364,8 @@ class Feature:
             return self.describe(low)
         if self.kind == "ordinal":
             return f"{self.describe(low)} up to {self.describe(high)}"
-        first = self.describe(low).removesuffix(f" {self.unit}" if self.unit else "")
-        return f"{first} to {self.describe(high)}"
+        unit = f" {unit_of(low, self.unit) if self.numeric else self.unit}"
+        return f"{self.describe(low).removesuffix(unit.rstrip())} to {self.describe(high)}"
 
     def describe_code(self, code: float) -> str:
         """Write an encoded value for people; of a number, which may be an edge, it is shown too.
@@ -381,7 +381,8 @@ class Feature:
 
     def amount(self, change: float) -> str:
         """Write the size of a change for people: `2 years`, `1 level`."""
-        unit = ("level" if change == 1 else "levels") if self.kind == "ordinal" else self.unit
+        level = "level" if change == 1 else "levels"
+        unit = level if self.kind == "ordinal" else unit_of(change, self.unit)
         return f"{written(change)} {unit}".rstrip()
 
     def actions(self, own: float) -> FeatureActions:

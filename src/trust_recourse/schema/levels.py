@@ -32,10 +32,12 @@ class Levels(NamedTuple):
 def levels(words: Sequence[object]) -> Levels | None:
     """The order of all these words, or None where it cannot be read.
 
-    Words such as "unknown" are no level. Neither is "none", unless every number is above 0.
+    Words such as "unknown" are no level. "none" is the lowest of amounts, which are not below 0.
 
     >>> levels(("100 to 500 DM", "< 100 DM", "unknown", "≥ 500 DM")).order
     ('< 100 DM', '100 to 500 DM', '≥ 500 DM')
+    >>> levels(("100 € or more", "< 100 €", "no savings")).order
+    ('no savings', '< 100 €', '100 € or more')
     >>> levels(("high", "low", "medium")).order, levels(("rent", "own"))
     (('low', 'medium', 'high'), None)
     """
@@ -57,12 +59,14 @@ COUNTED = word_set(
     "hour minute time person people child room bedroom bed star point percent level grade dollar "
     "euro"
 )
-ZERO = word_set("none never no zero nil")
+ZERO = word_set("none never no zero nil nothing")
 LEAST = frozenset(("unemployed", "not employed", "never worked", "jobless"))
 UNTOLD = word_set(
     "unknown unspecified undisclosed unstated undefined missing refused n/a na ? known stated "
-    "available applicable specified answer disclosed reported provided given not no or none"
+    "available applicable specified answer disclosed reported provided given not no or none "
+    "information info data response"
 )
+UNKNOWN = word_set("unknown n/a")  # whatever stands beside them
 SIGNS = word_set("< > = + - – — .. … ( ) [ ] , % $ € £ ¥ / : ≤ ≥")
 BELOW = re.compile(r"<|≤|\b(under|below|less|up to|at most|fewer|bis|unter)\b")
 ABOVE = re.compile(r">|≥|\d\s*\w*\s*\+|\b(over|above|more|at least|from|and up|plus|ab|über)\b")
@@ -103,8 +107,10 @@ def _by_numbers(texts: Sequence[str]) -> Levels | None:
     found = _apart({text: read.counted(unit) for text, read in spans.items()})
     if found is None:
         return None
-    above = spans[found[0]].span[0] > 0
-    lowest = [each for each in others if _plain(each) in LEAST or (above and _plain(each) in ZERO)]
+    low, high = spans[found[0]].span
+    words = LEAST | ZERO if low > 0 else LEAST
+    amounts = not unit and (low >= 0 or (low == -INF and high > 0))
+    lowest = [each for each in others if _plain(each) in words or (amounts and _nothing(each))]
     without = [each for each in others if each not in lowest]
     if len(lowest) > 1 or not all(map(_untold, without)):
         return None
@@ -161,10 +167,16 @@ def _plain(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).lower().replace("_", " ").split())
 
 
+def _nothing(text: str) -> bool:
+    """Whether a word says that there is nothing: "none", "no savings", but not "no answer"."""
+    line = _plain(text)
+    return line in ZERO or (line.startswith("no ") and not _untold(text))
+
+
 def _untold(text: str) -> bool:
     """Whether a word says that nothing is known."""
-    words = re.findall(r"n/a|[^\W\d_]+|\?", text.lower())
-    return bool(words) and {*words} <= UNTOLD
+    words = {*re.findall(r"n/a|[^\W\d_]+|\?", text.lower())}
+    return bool(words & UNKNOWN) or (bool(words) and words <= UNTOLD)
 
 
 # ---------------------------------------------------------------- by words

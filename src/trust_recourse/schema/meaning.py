@@ -170,6 +170,19 @@ YEAR = _words("year yr jahr annee ano anno")
 YEARS = (1900, 2100)
 NAMING = _words("id ids uuid guid index idx key ref ssn iban rowid custid customerid userid")
 MEASURES = _words("score fico rating bureau bmi glucose pressure height weight cholesterol pulse")
+OWED = _words(
+    "bal balance balances debt debts due instalment instalments installment installments liability "
+    "liabilities loan loans mortgage mortgages outstanding overdraft owed owing payment payments "
+    "repayment repayments schuld schulden deuda deudas dette dettes"
+)
+NO_SUM = _words(  # beside them it is no sum of money
+    "age apr category class code count date day days delay duration flag frequency grade history "
+    "id income index interest late length level limit method missed month months no nr num number "
+    "past pct percent plan purpose rank rate rates rating ratio risk score share since status "
+    "tenure term terms time times to type utilisation utilization week weeks year years"
+)
+ASKED_FOR = _words("loan amount amt applied for new of requested size sum the")
+PER = re.compile(r"\b(a|each|every|per) (day|month|week|year)\b")
 SEVERAL = 1000  # codes of an attribute at most; what has more is measured
 
 
@@ -303,6 +316,16 @@ def measured(name: str) -> bool:
     (True, False)
     """
     return bool({*words_of(name)} & MEASURES)
+
+
+def owed(name: str) -> bool:
+    """Whether a name says that its values are sums that are owed or paid, which may be 0.
+
+    >>> owed("card_debt"), owed("MonthlyPayment"), owed("loan_term"), owed("loan_amount")
+    (True, True, False, False)
+    """
+    words = {*PER.sub("", " ".join(words_of(name))).split()}
+    return bool(words & OWED) and not words & NO_SUM and not words <= ASKED_FOR
 
 
 def names_rows(name: str) -> bool:

@@ -11,11 +11,11 @@ import pandas as pd
 
 from trust_recourse.schema.feature import Feature
 from trust_recourse.schema.levels import levels
-from trust_recourse.schema.meaning import measured, rises
+from trust_recourse.schema.meaning import measured, owed, rises
 from trust_recourse.schema.scalars import Floats
 from trust_recourse.schema.sentinels import sentinels
 from trust_recourse.schema.table import Schema
-from trust_recourse.wording import percent
+from trust_recourse.wording import percent, written
 
 ROUND = (10_000, 5000, 1000, 500, 100, 50, 10)
 NEARLY_ALL = 0.99  # of the values other than 0
@@ -40,8 +40,8 @@ def proposals(schema: Schema, X: pd.DataFrame) -> tuple[Proposal, ...]:
 
     Words are ordered where the numbers in them say how, or where they are known, as low, medium
     and high are. A number whose values are nearly all multiples of 10, 50, 100 and so on has that
-    as its step. Time that passes and schooling only rise. Nothing is changed by it: `proposed` is
-    the schema with them.
+    as its step. What is owed or paid, by its name, may fall to 0. Time that passes and schooling
+    only rise. Nothing is changed by it: `proposed` is the schema with them.
 
     >>> X = pd.DataFrame({"job_years": [2, 7], "savings": ["< 100", "100+"]})
     >>> for each in proposals(Schema.infer(X), X):
@@ -66,6 +66,8 @@ def _of(feature: Feature, column: Floats) -> Iterator[Proposal]:
         feature = replace(feature, **order.fields)
     if step := _round(feature, column):
         yield step
+    if nothing := _to_zero(feature, column):
+        yield nothing
     if feature.direction is None and (why := rises(feature)):
         yield Proposal(feature.name, {"direction": "increase"}, f"only rises: {why}")
 
@@ -86,8 +88,8 @@ def _ordered(feature: Feature) -> Proposal | None:
 def _round(feature: Feature, column: Floats) -> Proposal | None:
     if not feature.numeric or feature.step != 1.0:
         return None
-    codes = sentinels(column, positive=measured(feature.name))
-    known = column[~np.isnan(column) & ~np.isin(column, [0.0, *codes])]
+    known = _known(feature, column)
+    known = known[known != 0.0]
     for step in ROUND if len(known) >= FEWEST else ():
         share = float((known % step == 0).mean())
         if share >= NEARLY_ALL:
@@ -95,3 +97,18 @@ def _round(feature: Feature, column: Floats) -> Proposal | None:
             reason = f"steps of {step}: {many} of its values are multiples"
             return Proposal(feature.name, {"step": float(step)}, reason)
     return None
+
+
+def _to_zero(feature: Feature, column: Floats) -> Proposal | None:
+    """What is owed or paid may be nothing, also where nobody in the table has come so far."""
+    known = _known(feature, column) if feature.numeric and owed(feature.name) else column[:0]
+    if not len(known) or known.min() <= 0:
+        return None
+    reason = f"may fall to 0, as what is owed or paid may: its least here is {written(known.min())}"
+    return Proposal(feature.name, {"lower": 0}, reason)
+
+
+def _known(feature: Feature, column: Floats) -> Floats:
+    """The values that are neither missing nor codes for it."""
+    codes = sentinels(column, positive=measured(feature.name))
+    return column[~np.isnan(column) & ~np.isin(column, codes)]
