@@ -15,7 +15,7 @@ from trust_recourse.schema.meaning import measured, rises
 from trust_recourse.schema.scalars import Floats
 from trust_recourse.schema.sentinels import sentinels
 from trust_recourse.schema.table import Schema
-from trust_recourse.wording import percent
+from trust_recourse.wording import percent, written
 
 ROUND = (10_000, 5000, 1000, 500, 100, 50, 10)
 NEARLY_ALL = 0.99  # of the values other than 0
@@ -28,6 +28,19 @@ class Proposal(NamedTuple):
     column: str
     fields: dict[str, Any]
     reason: str
+
+    @property
+    def order(self) -> str:
+        """The order that is proposed, from low to high, and what is taken as missing; "" if none.
+
+        >>> Proposal("pay", {"values": ("low", "high"), "missing": (None, "?")}, "").order
+        "pay: low | high; missing: a blank, '?'"
+        """
+        if "values" not in self.fields:
+            return ""
+        codes = ["a blank" if code is None else repr(code) for code in self.fields["missing"]]
+        missing = f"; missing: {', '.join(codes)}" if codes else ""
+        return f"{self.column}: {' | '.join(map(str, self.fields['values']))}{missing}"
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON can hold it."""
@@ -71,7 +84,7 @@ def _of(feature: Feature, column: Floats) -> Iterator[Proposal]:
 
 
 def _ordered(feature: Feature) -> Proposal | None:
-    found = levels(feature.values) if feature.kind == "category" else None
+    found = levels(feature.values, feature.name) if feature.kind == "category" else None
     if found is None:
         return None
     fields = {
@@ -86,12 +99,13 @@ def _ordered(feature: Feature) -> Proposal | None:
 def _round(feature: Feature, column: Floats) -> Proposal | None:
     if not feature.numeric or feature.step != 1.0:
         return None
-    codes = sentinels(column, positive=measured(feature.name))
+    codes = [code for code in sentinels(column, positive=measured(feature.name)) if code]
     known = column[~np.isnan(column) & ~np.isin(column, [0.0, *codes])]
+    but = f", but for {' and '.join(map(written, codes))}" if codes else ""
     for step in ROUND if len(known) >= FEWEST else ():
         share = float((known % step == 0).mean())
         if share >= NEARLY_ALL:
             many = "all" if share == 1 else percent(share)
-            reason = f"steps of {step}: {many} of its values are multiples"
+            reason = f"steps of {step}: {many} of its values are multiples{but}"
             return Proposal(feature.name, {"step": float(step)}, reason)
     return None
