@@ -203,7 +203,8 @@ def about(lines):
     commits = sorted({line["commit"] for line in lines if line["engine"] == "portfolio"})
     told = surroundings("numpy", "scikit-learn", "optuna", "bayesian-optimization")
     versions = ", ".join(f"{name} {number}" for name, number in told["versions"].items())
-    mixed = f" Its rows were measured at several commits: {', '.join(commits)}." if len(commits) > 1 else ""
+    several = f" Its rows were measured at several commits: {', '.join(commits)}."
+    mixed = several if len(commits) > 1 else ""
     return f"{told['machine']}; Python {told['python']}; {versions}.{mixed}"
 
 

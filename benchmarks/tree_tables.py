@@ -270,7 +270,8 @@ def about(lines):
     if limits:
         said.append(f"At most {' or '.join(f'{limit:g}' for limit in limits)} s a question.")
     commits = sorted({line["commit"] for line in lines})
-    said += [f"Its rows were measured at several commits: {', '.join(commits)}."] if len(commits) > 1 else []
+    if len(commits) > 1:
+        said.append(f"Its rows were measured at several commits: {', '.join(commits)}.")
     return " ".join(said)
 
 

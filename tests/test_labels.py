@@ -118,6 +118,55 @@ def test_labels_that_could_be_taken_for_others_are_refused(kind, labels):
         Feature("a", kind, values=values, labels=labels)
 
 
+CONFUSED = [  # labels of an integer in EUR, of which -9 is missing; and why they are refused
+    ({1: "owns", 2: "owns "}, "blanks at their ends"),
+    ({1: " owns"}, "blanks at their ends"),
+    ({1: "  "}, "blanks at their ends"),
+    ({1: "owns", 2: "ow\u200bns"}, "invisible signs"),
+    ({1: "ow\u00adns"}, "invisible signs"),
+    ({1: "owns\na flat"}, "line breaks"),
+    ({1: "owns\u2028a flat"}, "line breaks"),
+    ({1: "caf\u00e9", 2: "cafe\u0301"}, "more than capital letters"),
+    ({1: "Owns", 2: "owns"}, "more than capital letters"),
+    ({1: "Stra\u00dfe", 2: "STRASSE"}, "more than capital letters"),
+    ({1: "5 EUR"}, "stands for two values"),
+    ({1: "5 eur"}, "stands for two values"),
+    ({1: "2 (rents)", 2: "rents"}, "stands for two values"),
+    ({1: "-9"}, "stands for two values"),
+    ({1: "missing (-9)"}, "mean a missing value"),
+    ({1: "Missing"}, "mean a missing value"),
+    ({1: "NA"}, "mean a missing value"),
+    ({1: "none"}, "mean a missing value"),
+    ({1: "?"}, "mean a missing value"),
+    ({1: "a", "1": "b"}, "each value once"),
+    ({1: "a", 1.5: "b"}, "a word for each"),
+]
+
+
+@pytest.mark.parametrize(("labels", "why"), CONFUSED, ids=lambda each: repr(each))
+def test_a_label_that_a_reader_could_take_for_something_else_is_refused(labels, why):
+    with pytest.raises(SchemaError, match=f"feature 'a', field 'labels': given .*{why}"):
+        Feature("a", "integer", unit="EUR", missing=(-9,), labels=labels)
+
+
+def test_labels_are_compared_with_values_in_any_capitals():
+    with pytest.raises(SchemaError, match="stands for two values"):
+        Feature("a", "category", values=("own", "rent"), labels={"rent": "OWN"})
+    with pytest.raises(SchemaError, match="stands for two values"):
+        Feature("a", "category", values=("Own", "rent"), labels={"rent": "own"})
+    with pytest.raises(SchemaError, match="mean a missing value"):
+        Feature("a", "ordinal", values=(0, 1), labels={0: "none"})
+
+
+def test_labels_that_say_one_thing_are_kept():
+    assert Feature("a", "integer", unit="EUR", labels={5: "5 EUR"}).read("5 EUR") == 5
+    assert Feature("a", "category", values=("x", "y"), labels={"x": "none"}).read("none") == "x"
+    cafe = Feature("a", "integer", labels={1: "cafe\u0301"})
+    assert cafe.describe(1) == "caf\u00e9"
+    assert cafe.read("cafe\u0301") == cafe.read("caf\u00e9") == 1
+    assert Feature("a", "integer", labels={1: "no", 2: "more than 5"}).read("more than 5") == 2
+
+
 def test_an_edge_shows_its_number_too():
     home = Feature("home", "integer", labels={1: "rents", 2: "owns"})
     assert home.describe_code(2.0) == "2 (owns)"

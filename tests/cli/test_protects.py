@@ -27,7 +27,7 @@ PROPOSED = {
     "job": "ordered by the numbers in its words: < 1 year | 1-4 years | 4+ years; "
            "only rises: time passes (job years)",
     "health": "ordered by a known scale (grades): bad | fair | good",
-    "tenure": "only rises: time passes (tenure)",
+    "customer_tenure": "only rises: time passes (customer tenure)",
 }  # fmt: skip
 STAYS = {
     "number": "400 values in 400 rows, and the name of an id",
@@ -61,7 +61,8 @@ def folder(tmp_path_factory):
         "score": np.where(rng.random(ROWS) < 0.1, 999, rng.integers(300, 851, ROWS)),
         "savings": rng.choice(["100 to 500 €", "< 100 €", "> 500 €", "unknown"], ROWS),
         "job": rng.choice(["1-4 years", "4+ years", "< 1 year"], ROWS),
-        "health": rng.choice(["bad", "fair", "good"], ROWS), "tenure": rng.integers(0, 90, ROWS),
+        "health": rng.choice(["bad", "fair", "good"], ROWS),
+        "customer_tenure": rng.integers(0, 90, ROWS),
         "town": rng.choice(["Ulm", "Bonn"], ROWS),
         "collected": np.where(granted == 1, 0, rng.integers(1, 9, ROWS)), "granted": granted,
     }  # fmt: skip
@@ -113,7 +114,7 @@ def test_schema_proposes_order_steps_and_directions_and_says_why(folder):
     levels = ("< 100 €", "100 to 500 €", "> 500 €")
     assert schema["savings"] == Feature("savings", "ordinal", levels, scale=2, missing=("unknown",))
     assert [f.name for f in schema if f.kind == "ordinal"] == ["savings", "job", "health"]
-    assert [f.name for f in schema if f.direction] == ["age", "job", "tenure"]
+    assert [f.name for f in schema if f.direction] == ["age", "job", "customer_tenure"]
     assert {f.name for f in schema if f.step and f.step > 1} == {"income", "last payment"}
     assert (schema["town"].kind, schema["town"].direction) == ("category", None)
     told = json.loads(run(*line, "--force", "--json").stdout)
@@ -190,7 +191,13 @@ def test_fit_says_what_is_unsaid_and_how_to_say_it(folder):
     assert who in done.flat
     assert f"Suspicion: collected: {STAYS['collected']}." in done.flat
     assert "Taken savings, job, health as ordered words; income, last payment in" in done.stderr
-    assert "in round steps; job, tenure as only rising." in done.stderr
+    assert "in round steps; job, customer_tenure as only rising." in done.stderr
+    orders = [line for line in done.stderr.splitlines() if " | " in line]
+    assert orders == [
+        "savings: < 100 € | 100 to 500 € | > 500 €; missing: 'unknown'",
+        "job: < 1 year | 1-4 years | 4+ years",
+        "health: bad | fair | good",
+    ]
     assert "Suspicion: points: 999 in " in done.flat
     assert "Suspicion: score: 999 in " in done.flat
     assert "learn again with --id collected --id number." in done.flat
@@ -232,7 +239,7 @@ def test_what_is_protected_is_not_learnt_moved_or_written_to_anyone(folder, prot
     assert "Question" not in done.flat
     assert "The model does not use sex, which is protected: its value changes no" in done.flat
     learnt = "income, last payment, months late in April, points, score, savings, job, health,"
-    assert f"rows of {learnt} tenure, town." in done.flat
+    assert f"rows of {learnt} customer_tenure, town." in done.flat
     row = str(done.flat.split("--row ")[1].split()[0])
     person = ("--data", folder / "t.csv", "--row", row)
     found = run("find", model, *person, "--confidence", "0.6", "--save", answers)

@@ -22,9 +22,6 @@ ORDERED = [  # each from low to high, as tables have them
     ("0-10k", "10k-20k", ">20k"),
     ("(18.0, 25.0]", "(25.0, 40.0]", "(40.0, 99.0]"),
     ("none", "1-2", "3 or more"),
-    ("none", "< 500 €", "500 to 2000 €", "> 2000 €"),
-    ("no savings", "0 to 100", "100+"),
-    ("nothing", "up to $1,000", "more than $1,000"),
     ("< -5 %", "-5 to 0 %", "> 0 %"),
     ("not more than 5", "6-10", ">10"),
     ("low", "medium", "high"),
@@ -52,10 +49,65 @@ ORDERED = [  # each from low to high, as tables have them
         "Prof-school",
         "Doctorate",
     ),
-    ("primary", "secondary", "tertiary"),
+    ("none", "little", "moderate", "rich"),
+    ("none", "low", "medium", "high"),
+    ("No savings", "Little savings", "Moderate savings", "Rich savings"),
+    ("None reported", "1 accident", "2 or more accidents"),
+    ("no accidents", "1 accident", "2+ accidents"),
+    ("nothing", "1-2", "3 or more"),
+    ("none", "< 100 DM", "100 to 500 DM", "≥ 500 DM"),
+    ("within 24 hours", "1-3 days", "> 3 days"),
+    ("24-48 hours", "3-5 days"),
+    ("< 30 minutes", "30 minutes - 2 hours", "> 2 hours"),
+    ("< 1 000 €", "1 000 – 5 000 €", "5 000 – 10 000 €", "> 10 000 €"),
+    ("< 1\u00a0000", "1\u00a0000 – 5\u00a0000", "> 5\u202f000"),
+    ("1-2 million", "3-5 million"),
+    ("1.5k-2.5k", "2.5k-10k", ">10k"),
+    ("(18.999, 25.0]", "(25.0, 40.0]", "(40.0, 99.0]"),
+    ("0.125-0.250", "0.250-1.500"),
+    ("minor", "major", "critical"),
+    ("junior", "mid", "senior"),
     ("High School", "Bachelor's degree", "Master's degree", "PhD"),
 ]
+NAMED = {  # words with other meanings, in columns whose names tell which
+    "education": ("none", "primary", "secondary", "tertiary"),
+    "Schooling": ("none", "primary", "secondary"),
+    "Education": ("Not Graduate", "Graduate"),
+    "highest_degree": ("Associate", "Professional"),
+    "school": ("College", "University"),
+    "damage": ("Minor", "Major"),
+    "experience": ("Junior", "Senior"),
+}
 WITHOUT = [
+    ("100 - 499 €", "500 - 999 €", "1.000 - 4.999 €"),  # a dot of thousands
+    ("1.000-2.000", "2.000-3.000", ">3.000"),
+    ("100k-500k", "500k-900k", "1M-5M"),
+    ("100-500", "1.5k-2.5k"),
+    ("500-1k", "1k-2k"),
+    ("50000-90000", "1-2 lakh"),
+    ("100-900", "1-2 million"),
+    ("1-5", "6-9 rooms"),
+    ("0 - 100", "100 - 500 €"),
+    ("1-5", "5-10 years"),
+    ("6 months to 9", "10 months to 11"),
+    ("30-60 min", "1-2 hours"),  # minutes, or at least
+    ("0,500-1,500", "2-3"),
+    ("< 1,2", "> 3,4"),
+    ("none", "< 0 DM", "0 to 200 DM", "≥ 200 DM"),  # below 0 there is less than none
+    ("none", "0-10", "10-20"),
+    ("no idea", "1-2", "3 or more"),
+    ("none", "bad", "good"),
+    ("available", "bad", "good"),
+    ("refused", "1-2", "3 or more"),
+    ("given", "1-2", "3 or more"),
+    ("not available", "< 5", "5-10"),
+    ("Primary residence", "Secondary residence"),
+    ("Primary", "Secondary"),  # roles
+    ("primary", "secondary", "tertiary"),  # sectors
+    ("Associate", "Professional"),  # jobs
+    ("Major", "Minor"),
+    ("College", "University"),
+    ("Junior", "Senior"),  # debts
     ("rent", "own", "free"),
     ("A11", "A12", "A13"),
     ("zone 1", "zone 2", "zone 3"),
@@ -63,7 +115,6 @@ WITHOUT = [
     ("737-800", "747-400"),
     ("1-5", "3-8"),  # they overlap
     ("< 5", "5-10", "car"),
-    ("1-12 months", "12+ months", "no delinquency"),  # that is no short time
     ("1-2 rooms", "3-4 floors"),
     ("yes", "no"),
     ("S", "M"),  # single, married
@@ -91,13 +142,24 @@ def test_other_words_have_no_order(words):
     assert levels(words) is None
 
 
-UNKNOWN = (
-    "unknown", "unknown or none", "unknown/ no savings account", "n/a", "?", "not stated",
-    "not known", "no answer", "no information",
-)  # fmt: skip
+@pytest.mark.parametrize("name", NAMED)
+def test_words_with_other_meanings_are_ordered_where_the_name_tells(name):
+    found = levels([*reversed(NAMED[name])], name)
+    assert found is not None
+    assert (found.order, found.without) == (NAMED[name], ())
+    assert levels(NAMED[name], "role") is None
 
 
-@pytest.mark.parametrize("word", UNKNOWN)
+@pytest.mark.parametrize("name", ["residence", "role", "job", "sector", "programme"])
+def test_a_name_of_something_else_gives_no_order(name):
+    for words in (("Primary residence", "Secondary residence"), ("Associate", "Professional")):
+        assert levels(words, name) is None
+
+
+UNTOLD = "unknown;unknown or none;unknown/ no savings account;n/a;?;not stated;not known;no answer"
+
+
+@pytest.mark.parametrize("word", UNTOLD.split(";"))
 def test_what_is_not_known_is_no_level(word):
     for order in (("< 100 DM", "100 to 500 DM", "≥ 500 DM"), ("bad", "good")):
         found = levels((word, *order))
@@ -105,21 +167,10 @@ def test_what_is_not_known_is_no_level(word):
         assert (found.order, found.without) == (order, (word,))
 
 
-@pytest.mark.parametrize(
-    "order",
-    [("< 0 DM", "0 to 200 DM"), ("< 12 months", "12-24 months"), ("bad", "good")],
-    ids=["below 0", "time", "words"],
-)
-def test_none_is_the_lowest_of_amounts_alone(order):
-    found = levels(("none", *order))
-    assert found is not None
-    assert (found.order, found.without) == (order, ("none",))
-
-
-def test_both_none_and_unknown_of_an_amount_are_told_apart():
-    found = levels(("unknown", "none", ">= 500", "< 500"))
-    assert found is not None
-    assert (found.order, found.without) == (("none", "< 500", ">= 500"), ("unknown",))
+def test_nothing_of_what_a_column_is_called_is_the_lowest():
+    words = ("no savings", "< 100 DM", "≥ 100 DM")
+    assert levels(words, "savings").order == words
+    assert levels(words, "purpose") is None
 
 
 def test_numbers_and_booleans_are_not_read():

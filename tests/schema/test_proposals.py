@@ -7,18 +7,31 @@ import pandas as pd
 import pytest
 
 from trust_recourse import Feature, Schema, german_credit, german_credit_schema, haberman
+from trust_recourse.report.suspicions import uncontradicted
 from trust_recourse.schema import proposals, proposed
 from trust_recourse.schema.meaning import owed, past, rises
 
 RISING = (
-    "age;AGEP;tenure;years_at_address;YearsAtCompany;YearsInCurrentRole;months since last contact;"
+    "age;AGEP;customer_tenure;company_tenure_years;years_at_address;YearsAtCompany;"
+    "YearsInCurrentRole;months since last contact;"
     "MSinceOldestTradeOpen;emp_length;length_of_service;employment_duration;history_len;"
     "years of experience;account_age;AgeOfOldestAccount;time_on_books;education-num;"
-    "years_of_education;residence_since;SCHL"
+    "years_of_education;residence_since;SCHL;TotalWorkingYears;person_emp_length;job_years;"
+    "cb_person_cred_hist_length;Months_on_book;employment_length_in_months;YearsWithCurrManager"
 )
 STEADY = (
     "income;duration;loan_term;hours_per_week;credit_duration;age_of_car;late_fee;time_of_day;"
-    "working_hours;job;home;history;EDUCATION;education_cost;amount;account;workload;year;customer"
+    "working_hours;job;home;history;EDUCATION;education_cost;amount;account;workload;year;customer;"
+    "tenure;seniority;loan_tenure;debt_seniority;number_of_education_loans;education_loan_amount;"
+    "income_from_work_year;cost_of_service_years;spend_on_home_months;service_calls_customer_month;"
+    "days_working_capital;remaining_job_months;notice_period_job_months;avg_age_of_accounts;"
+    "min_age_of_account;late_payments_account_12_months;prev_job_years;account_12_months;"
+    "age_under_25;working_days;time_at_home;home_length;member_months;deposit_tenure_months"
+)
+HAPPENED = (
+    "late_payments_account_12_months;delinquencies_account_24_months;missed_payments_customer_year;"
+    "arrears_history_months;bankruptcy_seniority;prev_job_years;previous_employment_months;"
+    "months_since_last_delinq;months_since_bankruptcy;days_since_missed_payment;years_since_arrest"
 )
 
 
@@ -35,6 +48,51 @@ def test_time_and_schooling_only_rise(name):
 @pytest.mark.parametrize("name", STEADY.split(";"))
 def test_other_numbers_may_fall(name):
     assert rises(whole(name)) is None
+
+
+@pytest.mark.parametrize("name", HAPPENED.split(";"))
+def test_what_went_wrong_stays_whatever_time_passes(name):
+    assert past(whole(name, direction="increase"))
+
+
+def test_below_zero_nothing_is_known_to_rise():
+    assert rises(Feature("DAYS_EMPLOYED", "integer", lower=0, upper=900))
+    assert rises(Feature("DAYS_EMPLOYED", "integer", lower=-900, upper=-3)) is None
+    assert rises(Feature("account_age", lower=-0.5, upper=3)) is None
+
+
+@pytest.mark.parametrize("name", ["education_cost", "education_loan_amount"])
+def test_what_schooling_costs_may_fall(name):
+    for values in (("< 100", "100-500", "> 500"), ("low", "high")):
+        assert rises(Feature(name, "ordinal", values=values)) is None
+
+
+def test_schooling_is_told_by_name_and_levels():
+    words = ("High school", "Bachelor", "PhD")
+    for name in ("NAME_EDUCATION_TYPE", "highest_degree", "education level"):
+        assert rises(Feature(name, "ordinal", values=words)) == "schooling is not lost"
+    assert rises(Feature("course", "ordinal", values=words)) is None
+
+
+def test_a_direction_that_the_table_contradicts_is_not_proposed():
+    rng = np.random.default_rng(0)
+    years = rng.integers(0, 30, 400)
+    for paid, kept in ((years < 15, []), (years >= 15, ["job_years"])):
+        X = pd.DataFrame({"job_years": years, "income": rng.integers(9, 99, 400)})
+        found = Schema.infer(X)
+        ours = proposals(found, X)
+        assert [each.column for each in ours] == ["job_years"]
+        y = paid.astype(int)
+        assert [each.column for each in uncontradicted(found, ours, X, y)] == kept
+
+
+def test_codes_that_were_left_out_are_told_with_the_step():
+    X = pd.DataFrame({"amount": [*range(10, 200, 10)] + [999] * 4})
+    (step,) = proposals(Schema.infer(X), X)
+    assert step.reason == "steps of 10: all of its values are multiples, but for 999"
+    X = pd.DataFrame({"amount": range(10, 200, 10)})
+    (step,) = proposals(Schema.infer(X), X)
+    assert step.reason == "steps of 10: all of its values are multiples"
 
 
 def test_a_year_does_not_rise_and_words_do_where_they_count_time():
@@ -129,9 +187,10 @@ def test_german_credit_gets_the_order_that_its_own_schema_has():
     words = X.astype({name: object for name in X if X[name].dtype == "category"})
     found, own = Schema.infer(words), german_credit_schema()
     schema = proposed(found, proposals(found, words))
-    for name in ("checking", "savings", "employment"):
+    for name in ("savings", "employment"):
         for field in ("kind", "values", "missing"):
             assert getattr(schema[name], field) == getattr(own[name], field)
     assert schema["employment"].direction == "increase"
     assert schema["job"].kind == "category"
+    assert schema["checking"].kind == "category"  # "none" beside "< 0 DM" is for a person to say
     schema.encode(words)

@@ -226,6 +226,8 @@ def learnt_from(
         schema, doubts, ours = guessed(rows, labels, {}, ())
         if told := taken(schema, ours):
             page.say(f"{told}.", err=True)
+        for order in filter(None, (each.order for each in ours)):
+            page.say(order, err=True)
         if stays := [feature.name for feature in schema if not feature.mutable]:
             page.say(
                 f"Nobody will be told to change {', '.join(stays)}; `trust-recourse schema` says "

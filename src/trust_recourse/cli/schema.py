@@ -203,6 +203,7 @@ def guessed(
     """
     from trust_recourse import Schema
     from trust_recourse.report import check_table
+    from trust_recourse.report.suspicions import uncontradicted
     from trust_recourse.schema import proposals, proposed
 
     blank = {str(name): (float("nan"),) for name in rows if rows[name].isna().any()}
@@ -210,13 +211,12 @@ def guessed(
     found = Schema.infer(rows, missing=missing, scale="robust")
     for name in protected:
         found = found.update(name, protected=True)
-    ours = proposals(found, rows)
+    ours = uncontradicted(found, proposals(found, rows), rows, labels)
     found = proposed(found, ours)
-    # a direction that is only proposed is not yet anyone's word that the table could contradict
     doubts = tuple(
         each
         for each in check_table(rows, labels, found)
-        if each.kind != "direction" and not (each.codes and each.column in genuine)
+        if not (each.codes and each.column in genuine)
     )
     for each in doubts:
         if each.codes:

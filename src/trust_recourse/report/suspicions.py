@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -14,7 +14,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.tree import DecisionTreeClassifier
 
 from trust_recourse.report.baselines import NUMBERS, regression
-from trust_recourse.schema import Feature, Schema
+from trust_recourse.schema import Feature, Proposal, Schema, proposed
 from trust_recourse.schema.meaning import attribute, measured, names_rows, past
 from trust_recourse.schema.scalars import plain
 from trust_recourse.schema.sentinels import sentinels
@@ -99,6 +99,19 @@ def check_table(
         raise ValueError(f"y has shape {labels.shape} and X {len(codes)} rows; expected one a row")
     label = plain(classes[-1] if wanted is None else wanted)
     return tuple(suspicions(codes, labels, schema, label))
+
+
+def uncontradicted(
+    schema: Schema, found: Sequence[Proposal], X: Any, y: Any
+) -> tuple[Proposal, ...]:
+    """The proposals for a schema, but for directions in which the greater label becomes rarer."""
+    labels = np.asarray(y)
+    came = (labels == np.unique(labels)[-1]).astype(np.intp)
+    if not FEWEST <= came.sum() <= len(came) - FEWEST:
+        return tuple(found)
+    with_all = proposed(schema, tuple(found))
+    against = {e.column for e in _directions(with_all.encode(X), came, with_all, None)}
+    return tuple(e for e in found if "direction" not in e.fields or e.column not in against)
 
 
 def suspicions(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
+import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -48,6 +50,11 @@ _MEANINGLESS: dict[str, tuple[str, ...]] = {
 _NUMBERS_HELD = ("integer", "floating", "mixed-integer-float", "decimal", "boolean", "empty")
 ANY = "*"  # stands for any value of a forbidden move
 _SCALARS = frozenset((str, int, float, bool, np.int64, np.float64, np.bool_))
+
+
+def _folded(text: str) -> str:
+    """A text as it is compared with others that people may take for it."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
 
 
 @dataclass(frozen=True)
@@ -189,19 +196,43 @@ class Feature:
         given = self.labels
         pairs = [*given.items()] if isinstance(given, Mapping) else given
         try:
-            found = {self._value_in(str(plain(value))): plain(word) for value, word in pairs}
+            found = [(self._value_in(str(plain(value))), plain(word)) for value, word in pairs]
         except (TypeError, ValueError) as error:
             self._fault("labels", f"a word for each of some values ({error})")
-        words = [*found.values()]
-        if None in found or not all(isinstance(word, str) and word.strip() for word in words):
+        if not all(value is not None and isinstance(word, str) for value, word in found):
             self._fault("labels", "a word for each of some values")
-        if len(set(words)) < len(words) or any(self._another(*each) for each in found.items()):
-            self._fault("labels", "words of which none stands for two values")
-        known = [*(self.values or sorted({*found} - {*self.missing})), *self.missing]
-        self._set("labels", tuple((value, found[value]) for value in known if value in found))
+        words = {value: unicodedata.normalize("NFC", word) for value, word in found}
+        if len(words) < len(found):
+            self._fault("labels", "each value once: 1 and '1' are the same")
+        for value, word in words.items():
+            self._settle_label(value, word)
+        if len(set(map(_folded, words.values()))) < len(words):
+            self._fault("labels", "words that differ in more than capital letters")
+        known = [*(self.values or sorted({*words} - {*self.missing})), *self.missing]
+        self._set("labels", tuple((value, words[value]) for value in known if value in words))
+
+    def _settle_label(self, value: Value, word: str) -> None:
+        """Refuse a word that cannot be typed, or that is how something else is written."""
+        folded = _folded(word)
+        if not word.strip() or word != word.strip() or not word.isprintable():
+            self._fault(
+                "labels",
+                f"words without blanks at their ends, line breaks or invisible signs: not {word!r}",
+            )
+        texts = isinstance(self.values[0], str) if self.values else False
+        if re.fullmatch(r"missing( \(.*\))?", folded) or (folded in BLANKS and not texts):
+            self._fault("labels", f"words that do not mean a missing value: not {word!r}")
+        bare = folded.removesuffix(_folded(self.unit)).rstrip()
+        ways = {word, folded, bare}
+        if self.numeric:  # as `describe_code` writes it
+            ways |= {re.sub(r" \(.*\)$", "", way) for way in ways}
+        if any(self._another(value, way) for way in ways):
+            self._fault("labels", f"words of which none stands for two values: not {word!r}")
 
     def _another(self, value: Value, word: str) -> bool:
         """Whether a word is how another value is written."""
+        if any(_folded(text) == word and known != value for text, known in self._by_text.items()):
+            return True
         try:
             return self._value_in(word) not in (value, None)
         except SchemaError:
@@ -585,7 +616,7 @@ class Feature:
         >>> Feature("employed", "boolean").read("Yes")
         True
         """
-        word = text.strip()
+        word = unicodedata.normalize("NFC", text.strip())
         labelled = [value for value, label in self.words.items() if label == word]
         return labelled[0] if labelled else self._value_in(text)
 

@@ -29,92 +29,117 @@ class Levels(NamedTuple):
     of: str  # the unit of time that they count, or the name of their scale; "" for other numbers
 
 
-def levels(words: Sequence[object]) -> Levels | None:
-    """The order of all these words, or None where it cannot be read.
+def levels(words: Sequence[object], name: str = "") -> Levels | None:
+    """The order of all these words in a column of this name, or None where it cannot be read.
 
-    Words such as "unknown" are no level. "none" is the lowest of amounts, which are not below 0.
+    What says that nothing is known, as "unknown" does, is no level. "None" is the lowest.
 
     >>> levels(("100 to 500 DM", "< 100 DM", "unknown", "≥ 500 DM")).order
     ('< 100 DM', '100 to 500 DM', '≥ 500 DM')
-    >>> levels(("100 € or more", "< 100 €", "no savings")).order
-    ('no savings', '< 100 €', '100 € or more')
-    >>> levels(("high", "low", "medium")).order, levels(("rent", "own"))
-    (('low', 'medium', 'high'), None)
+    >>> levels(("high", "none", "low")).order, levels(("rent", "own"))
+    (('none', 'low', 'high'), None)
     """
     texts = [word for word in words if isinstance(word, str)]
     if len(texts) < len(words) or not 2 <= len(texts) <= MOST:
         return None
-    return _by_numbers(texts) or _by_words(texts)
+    return _by_numbers(texts, name) or _by_words(texts, name)
+
+
+UNTOLD = re.compile(
+    r"\b(unknown|unspecified|undisclosed|unstated|undefined|n/a)\b|^(na|missing|\?+)$"
+    r"|\bnot (known|stated|specified|disclosed|reported|provided|recorded|answered)\b"
+    r"|\bno (answer|response|data|information|info)\b"
+)
+
+
+def untold(text: str) -> bool:
+    """Whether a word says that something is not known.
+
+    >>> untold("unknown/ no savings account"), untold("not stated"), untold("none reported")
+    (True, True, False)
+    """
+    return bool(UNTOLD.search(_plain(text)))
 
 
 # ---------------------------------------------------------------- by numbers
 
-TIME_UNITS = {"day": 1 / 365.25, "week": 7 / 365.25, "month": 1 / 12, "year": 1.0}
+TIME_UNITS = {
+    "minute": 1 / 525_960, "hour": 1 / 8766, "day": 1 / 365.25, "week": 7 / 365.25,
+    "month": 1 / 12, "year": 1.0,
+}  # fmt: skip
 TIMES = {
-    "days": "day", "wk": "week", "wks": "week", "weeks": "week", "mo": "month",
-    "mos": "month", "mth": "month", "mths": "month", "months": "month", "y": "year", "yr": "year",
-    "yrs": "year", "years": "year", "jahr": "year", "jahre": "year", "monate": "month",
+    "mins": "minute", "minutes": "minute", "h": "hour", "hr": "hour", "hrs": "hour",
+    "hours": "hour", "stunden": "hour", "days": "day", "tage": "day", "wk": "week", "wks": "week",
+    "weeks": "week", "mo": "month", "mos": "month", "mth": "month", "mths": "month",
+    "months": "month", "y": "year", "yr": "year", "yrs": "year", "years": "year", "jahr": "year",
+    "jahre": "year", "monate": "month",
 }  # fmt: skip
 COUNTED = word_set(
-    "hour minute time person people child room bedroom bed star point percent level grade dollar "
-    "euro"
+    "time person people child room bedroom bed star point percent level grade dollar euro"
 )
-ZERO = word_set("none never no zero nil nothing")
+NOTHING = word_set("none never no nothing zero nil")
 LEAST = frozenset(("unemployed", "not employed", "never worked", "jobless"))
-UNTOLD = word_set(
-    "unknown unspecified undisclosed unstated undefined missing refused n/a na ? known stated "
-    "available applicable specified answer disclosed reported provided given not no or none "
-    "information info data response"
-)
-UNKNOWN = word_set("unknown n/a")  # whatever stands beside them
-SIGNS = word_set("< > = + - – — .. … ( ) [ ] , % $ € £ ¥ / : ≤ ≥")
-BELOW = re.compile(r"<|≤|\b(under|below|less|up to|at most|fewer|bis|unter)\b")
+SIGNS = word_set("< > = + - – — .. … ( ) [ ] , / : ≤ ≥")
+BELOW = re.compile(r"<|≤|\b(under|below|less|up to|at most|fewer|within|bis|unter)\b")
 ABOVE = re.compile(r">|≥|\d\s*\w*\s*\+|\b(over|above|more|at least|from|and up|plus|ab|über)\b")
-BETWEEN = re.compile(r"\bbetween\b|\d[^\d]*(-|–|—|\bto\b|\band\b|\bbis\b|\.\.|…|,|<|≤)[^\d]*\d")
+BETWEEN = re.compile(r"\bbetween\b|\d[^\d]*(-|–|—|\bto\b|\band\b|\bbis\b|\.\.|…|, |<|≤)[^\d]*\d")
 PART = re.compile(r"(?P<number>(?:(?<![\w)\]%.])-)?(?:\d+\.?\d*|\.\d+))|(?P<word>[^\W\d]+|\S)")
 SAID = word_set(
     "under below less than up to at most fewer over above more least from and plus between or bis "
-    "unter ab über x st nd rd th equal equals"
+    "unter ab über within x st nd rd th equal equals"
 )
+GROUPED = re.compile(r"(?<![\d.,(\[])[1-9]\d{0,2}([,' ])\d{3}(\1\d{3})*(?!\d|,\d)")  # 1 000
+DOTTED = re.compile(r"(?<![\d.])[1-9]\d{0,2}\.\d{3}(?!\d)")  # 1.500: a thousand, or one and a half
+POINTED = re.compile(r"\d\.(\d{1,2}|\d{4,})(?!\d)|\d{4,}\.\d|(?<!\d)0?\.\d")
 
 
 class _Read(NamedTuple):
-    """What a word says: from which number to which, of what, in which unit of time."""
+    """What a word says: from which number to which, in years if of time, of what."""
 
     span: Span
     rest: frozenset[str]
     unit: str
-    ranged: bool
 
-    def counted(self, unit: str) -> Span:
-        """Its span in years, by this unit where it has none of its own."""
-        years = 1.0 if self.unit else TIME_UNITS.get(unit, 1.0)
-        return self.span[0] * years, self.span[1] * years
+    @property
+    def ranged(self) -> bool:
+        return self.span[0] < self.span[1]
 
 
-def _by_numbers(texts: Sequence[str]) -> Levels | None:
+def _by_numbers(texts: Sequence[str], name: str) -> Levels | None:
     told = {text: _read(text) for text in texts}
     spans = {text: read for text, read in told.items() if read}
     others = [text for text, read in told.items() if read is None]
     things = {read.rest for read in spans.values()}
     units = {read.unit for read in spans.values()}
-    ranged = any(read.ranged for read in spans.values())
-    if len(spans) < 2 or len(things - {frozenset()}) > 1 or ("" in units and len(units) > 2):
+    if len(spans) < 2 or len(things) > 1 or ("" in units and len(units) > 1):
         return None
-    if not ranged and not (units <= {*TIME_UNITS} or all(thing & COUNTED for thing in things)):
+    if any(map(DOTTED.search, spans)) and not any(map(POINTED.search, spans)):
         return None
-    unit = min(units - {""}, default="")
-    found = _apart({text: read.counted(unit) for text, read in spans.items()})
+    thing, timed = next(iter(things)), units <= {*TIME_UNITS}
+    if not (timed or thing & COUNTED or any(read.ranged for read in spans.values())):
+        return None
+    found = _apart({text: read.span for text, read in spans.items()})
     if found is None:
         return None
     low, high = spans[found[0]].span
-    words = LEAST | ZERO if low > 0 else LEAST
-    amounts = not unit and (low >= 0 or (low == -INF and high > 0))
-    lowest = [each for each in others if _plain(each) in words or (amounts and _nothing(each))]
+    about = thing | {"reported", *map(_single, re.findall(r"[^\W\d_]+", name.lower()))}
+    counts = low > 0 or (low == -INF and high > 0)  # from nothing on
+    lowest = [e for e in others if _plain(e) in LEAST or (counts and _nothing(e, about))]
     without = [each for each in others if each not in lowest]
-    if len(lowest) > 1 or not all(map(_untold, without)):
+    if len(lowest) > 1 or not all(map(untold, without)):
         return None
+    unit = min(units, key=lambda each: TIME_UNITS.get(each, 0.0))
     return Levels((*lowest, *found), tuple(without), "by the numbers in its words", unit)
+
+
+def _nothing(text: str, about: frozenset[str]) -> bool:
+    """Whether a word says that there is nothing of what the others count."""
+    first, *rest = _plain(text).split() or [""]
+    return first in NOTHING and {*map(_single, rest)} <= about and not untold(text)
+
+
+def _single(word: str) -> str:
+    return word if word in COUNTED else word.removesuffix("s")
 
 
 def _apart(spans: dict[str, Span]) -> list[str] | None:
@@ -125,11 +150,13 @@ def _apart(spans: dict[str, Span]) -> list[str] | None:
 
 
 def _read(text: str) -> _Read | None:
-    line = re.sub(r"(?<=\d)[,'\u00a0](?=\d{3}\b)", "", _plain(text))
-    line = re.sub(r"(?<=\d)\s?k\b", "000", line)
+    """Of a scale, as k and million are, nothing is made: it stays a word that all must share."""
+    line = GROUPED.sub(lambda each: re.sub(r"\D", "", each[0]), _plain(text))
     line = re.sub(r"\bnot? (more|over|above)( than)?\b", "at most", line)
     line = re.sub(r"\bnot? (less|under|below)( than)?\b", "at least", line)
-    numbers, units, rest = [], [], set()
+    numbers: list[float] = []
+    units: list[str] = []
+    rest: set[str] = set()
     for each in PART.finditer(line):
         if each["number"]:
             numbers.append(float(each["number"]))
@@ -139,17 +166,12 @@ def _read(text: str) -> _Read | None:
         if word in TIME_UNITS and units:
             units = [unit or word for unit in units]
         elif word not in SIGNS and word not in SAID:
-            rest.add(word if word in COUNTED else word.removesuffix("s"))
-    if not 1 <= len(numbers) <= 2 or len({*units}) > 2:
+            rest.add(_single(word))
+    if not 1 <= len(numbers) <= 2 or ("" in units and any(units)):
         return None
-    last = units[-1]
-    counted = [
-        n * TIME_UNITS.get(unit or last, 1.0) for n, unit in zip(numbers, units, strict=True)
-    ]
-    span = _span(line, counted)
-    if span is None:
-        return None
-    return _Read(span, frozenset(rest), last, ranged=span[0] < span[1])
+    pairs = zip(numbers, units, strict=True)
+    span = _span(line, [number * TIME_UNITS.get(unit, 1.0) for number, unit in pairs])
+    return span and _Read(span, frozenset(rest), units[-1])
 
 
 def _span(line: str, numbers: list[float]) -> Span | None:
@@ -167,30 +189,18 @@ def _plain(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).lower().replace("_", " ").split())
 
 
-def _nothing(text: str) -> bool:
-    """Whether a word says that there is nothing: "none", "no savings", but not "no answer"."""
-    line = _plain(text)
-    return line in ZERO or (line.startswith("no ") and not _untold(text))
-
-
-def _untold(text: str) -> bool:
-    """Whether a word says that nothing is known."""
-    words = {*re.findall(r"n/a|[^\W\d_]+|\?", text.lower())}
-    return bool(words & UNKNOWN) or (bool(words) and words <= UNTOLD)
-
-
 # ---------------------------------------------------------------- by words
 
 # each from low to high, its levels apart by "<"; words for the same level have commas between them
 VOCABULARY = """
-amounts: none, no < very low, lowest < low < below average < medium, moderate, mid, middle, average,
-    normal, intermediate < above average < high < very high, highest < extreme
+amounts: none, no, nothing < very low, lowest < low < below average < medium, moderate, mid, middle,
+    average, normal, intermediate < above average < high < very high, highest < extreme
 sizes: xxs < xs, tiny, extra small < s, small < m, medium < l, large, big < xl, extra large,
     very large, huge < xxl
-means: little, poor < moderate < quite rich < rich < very rich
+means: none, no, nothing < little, poor < moderate < quite rich < rich < very rich
 grades: terrible, very bad, very poor < bad, poor < fair, average, acceptable, ok, okay,
     satisfactory, sufficient < good < very good < excellent, outstanding
-severities: none, no < minimal < mild, minor, slight < moderate < severe, major, serious
+severities: none, no, nothing < minimal < mild, minor, slight < moderate < severe, major, serious
     < critical, very severe
 frequencies: never < rarely, seldom, hardly ever < sometimes, occasionally < often, frequently
     < very often, usually, mostly < always
@@ -201,7 +211,8 @@ satisfaction: very dissatisfied, very unsatisfied < dissatisfied, unsatisfied < 
 skills: unskilled < semi skilled, semiskilled < skilled < highly skilled
 experience: novice, beginner, entry, trainee < junior < intermediate, mid < advanced, senior
     < expert, lead, principal
-education: illiterate, uneducated, no schooling < preschool, nursery, kindergarten < 1st 4th,
+education: none, no schooling, no education, no formal education, illiterate, uneducated
+    < preschool, nursery, kindergarten < 1st 4th,
     basic 4y < 5th 6th, basic 6y, primary, primary school, elementary, elementary school < 7th 8th,
     middle school, junior high, lower secondary < 9th, basic 9y < 10th < 11th < 12th < hs grad,
     high school, highschool, high school graduate, secondary, secondary school, upper secondary,
@@ -212,6 +223,16 @@ education: illiterate, uneducated, no schooling < preschool, nursery, kindergart
     doctoral, academic degree
 """
 EDUCATION = "education"
+# words that mean something else too: a residence, a role, a debt, a debate, a bedroom
+EQUIVOCAL = word_set(
+    "primary secondary tertiary elementary college university associate associates professional "
+    "graduate master academic major minor junior senior lead principal none no nothing"
+)
+NAMED = {  # how columns are called in which they mean this
+    EDUCATION: re.compile(r"educ|school|degree|qualif|diploma|\bedu\b"),
+    "severities": re.compile(r"sever|damage|injur|symptom|pain|incident|accident"),
+    "experience": re.compile(r"experience|seniority|career|skill"),
+}
 
 
 def _scales() -> dict[str, dict[str, int]]:
@@ -226,16 +247,25 @@ def _scales() -> dict[str, dict[str, int]]:
 SCALES = _scales()
 
 
-def _by_words(texts: Sequence[str]) -> Levels | None:
-    for name, scale in SCALES.items():
-        without = [text for text in texts if _untold(text) and _spelt(text) not in scale]
+def _by_words(texts: Sequence[str], name: str) -> Levels | None:
+    for kind, scale in SCALES.items():
+        without = [text for text in texts if untold(text) and _spelt(text) not in scale]
         rest = _shortened([text for text in texts if text not in without])
         order = sorted(rest, key=lambda text: scale.get(rest[text], -1))
         at = [scale.get(rest[text], -1) for text in order]
-        letters = any(len(word) == 1 for word in rest.values())
-        if -1 not in at and len({*at}) == len(at) >= (3 if letters else 2):
-            return Levels(tuple(order), tuple(without), f"by a known scale ({name})", name)
+        if -1 not in at and len({*at}) == len(at) >= 2 and _meant({*rest.values()}, kind, name):
+            return Levels(tuple(order), tuple(without), f"by a known scale ({kind})", kind)
     return None
+
+
+def _meant(words: set[str], kind: str, name: str) -> bool:
+    """Whether words mean this scale: one of three at least does, or the column is called so."""
+    if kind in NAMED and NAMED[kind].search(_plain(name)):
+        return True
+    several = len(words) >= 3
+    letters = any(len(word) == 1 for word in words)  # S, M and L; but S and M are marital states
+    doubtful = words & EQUIVOCAL
+    return (several or not letters) and (not doubtful or (several and doubtful < words))
 
 
 def _shortened(texts: Sequence[str]) -> dict[str, str]:

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from trust_recourse.schema.feature import Feature
-from trust_recourse.schema.levels import EDUCATION, TIME_UNITS, levels
+from trust_recourse.schema.levels import EDUCATION, TIME_UNITS, Levels, levels, untold
 from trust_recourse.schema.levels import word_set as _words
 
 
@@ -137,7 +137,7 @@ COLOURS = _words("white black caucasian")
 ORIGINS = _words("asian hispanic latino latina islander eskimo indian native african multiracial")
 BELIEFS = _words("christian catholic protestant muslim islam jewish hindu buddhist sikh atheist")
 LETTERS = frozenset("mf")  # if there are no others
-UNTOLD = _words("other unknown u x o n a na none not stated diverse d")
+OTHER = _words("other none u x o n a diverse d")  # beside them
 
 PAST = re.compile(
     r"\b(delinq\w*|delq|arrears?|overdue|bankrupt\w*|foreclos\w*|derog\w*|convict\w*|arrest(s|ed)?"
@@ -149,23 +149,39 @@ PAST = re.compile(
 DEFAULTED = _words("default defaults defaulted")
 PAID_IN = re.compile(r"pay_?\d+", re.IGNORECASE)  # so many months late with the n-th payment
 MONTHS_LATE = (-2, 12)
+PASSING = frozenset(("since", "history", "hist"))  # of the past, and time goes on from it
+# the whole of a name, but for whom, which and in what unit: of a loan's tenure none of it is true
+_TIME, _NOW = "(years|yrs|months|mths|mos)", "((the|this|current|curr|present) )*"
 RISING = re.compile(
-    r"\b(tenure|seniority|(m|mo|mths?|months?|d|days?|weeks?|y|yrs?|years?|time) since"
-    r"|(len|length|duration|years?|yrs?|months?|mths?|time) of (employment|service|residence|work"
-    r"|experience|membership|relationship|credit history)"
-    r"|(employment|emp|employed|job|work|working|service|residence|residency|address|home|account"
-    r"|acct|membership|member|relationship|customer|client|history|hist|experience)( since)? "
-    r"(len|length|tenure|years?|yrs?|months?|mths?)"
-    r"|(employment|employed|job|service|residence) duration"
-    r"|(employment|employed|job|residence|address|customer|client|member) since"
-    r"|(years?|yrs?|months?|mths?|days|time) (employed|worked|working|resident|experience"
-    r"|on (the )?books?|(at|in|with) (the |this )?(current |curr |present )?"
-    r"(address|residence|home|job|work|employer|employment|company|bank|position|role|business"
-    r"|post|service|manager))"
-    r"|(account|acct|relationship) age|age of (\w+ )?(accounts?|accts?|relationship))\b"
+    "((num|number|nr|count|total|of|the|current|curr|present|cb|person|applicant|borrower|employee"
+    "|cust|customer|client) )*"
+    "((m|mo|mths?|months?|d|days?|weeks?|y|yrs?|years?|time) since .+|(employment|residence) since"
+    "|(employment|emp|job|company|employee|customer|client|member|membership) tenure"
+    "|(employment|service|company|customer) seniority"
+    f"|tenure (at|with|in) {_NOW}(company|employer|job|bank)"
+    f"|(len|length|duration|{_TIME}) of (employment|service|residence|(work )?experience"
+    "|membership|relationship|(credit )?history)"
+    "|(emp|employment|service|residence|residency|relationship) (len|length)"
+    "|(employment|residence|relationship) duration"
+    f"|((credit|cred|cr) )?(history|hist) (len|length|{_TIME})"
+    "|(employment|emp|job|residence|residency|address|home|account|acct|relationship|customer"
+    f"|client|(work )?experience) {_TIME}"
+    "|(work|working|service|member|membership) (years|yrs)|(years|yrs) (of work|worked|working)"
+    f"|(days|{_TIME}|time) employed|{_TIME} (resident|(work )?experience)"
+    f"|({_TIME}|time) on (the )?books?"
+    f"|{_TIME} (at|in|with) {_NOW}(home|work|business|service|manager)"
+    f"|({_TIME}|time) (at|in|with) {_NOW}(address|residence|job|employer|employment|company|bank"
+    "|position|role)"
+    "|(account|acct|relationship) age|age of (the )?(oldest )?(account|acct|relationship)"
+    ")( in)?( (years|yrs|months|mths|mos|weeks|days))?"
 )
-SCHOOLING = _words("education educational educ schooling edu qualification")
+AGED = _words(
+    "age agep in years yrs of the at current person applicant borrower client customer employee "
+    "patient driver insured group band range bracket category"
+)
+SCHOOLING = _words("education educational educ schooling edu")
 SCHOOLED = _words("years yrs num number")  # beside them a number rises with it; codes may fall
+SCHOOLS = SCHOOLING | _words("school degree diploma qualification academic highest completed")
 YEAR = _words("year yr jahr annee ano anno")
 YEARS = (1900, 2100)
 NAMING = _words("id ids uuid guid index idx key ref ssn iban rowid custid customerid userid")
@@ -218,7 +234,8 @@ def attribute(feature: Feature) -> str | None:
 def past(feature: Feature) -> str | None:
     """What a column tells of what has happened, in words; None if its name does not say so.
 
-    Time since something has happened passes, so a schema that lets it rise is right.
+    Time since something has happened passes, and so does that of a history: a schema that lets it
+    rise is right, unless something went wrong, as with months since an arrest.
 
     >>> past(Feature("months late in April", "integer"))
     'what has happened, by its name (late)'
@@ -226,9 +243,10 @@ def past(feature: Feature) -> str | None:
     ('what has happened, by its name (months late with a payment)', None)
     """
     words = words_of(feature.name)
-    if feature.direction == "increase" and rises(feature):
+    found = [each[0] for each in PAST.finditer(" ".join(words))]
+    if {*found} <= PASSING and feature.direction == "increase" and rises(feature):
         return None
-    if found := PAST.search(" ".join(words)):
+    if found:
         return f"what has happened, by its name ({found[0]})"
     if len({*words} & DEFAULTED) == 1 and {*words} <= DEFAULTED | FILLER:
         return "what has happened, by its name (default)"
@@ -247,20 +265,35 @@ def rises(feature: Feature) -> str | None:
     >>> rises(Feature("education", "ordinal", values=("primary", "secondary")))
     'schooling is not lost'
     """
-    order = levels(feature.values) if feature.kind == "ordinal" else None
-    if feature.kind in ("category", "boolean") or _within(feature, *YEARS):
+    if feature.kind in ("category", "boolean") or _within(feature, *YEARS) or _below_zero(feature):
         return None
+    order = None if feature.numeric else levels(feature.values, feature.name)
     words = words_of(feature.name)
     counts = f" {order.of}s" if order and order.of in TIME_UNITS else ""
     measured = feature.numeric or bool(counts)
-    if measured and (found := RISING.search(" ".join(words) + counts)):
-        return f"time passes ({found[0]})"
-    if measured and {*words} & {"age", "agep"} and attribute(feature):
+    limited = "since" not in words and re.search(r"\d", feature.name)  # to the last 12 months, say
+    line = " ".join(words) + counts
+    if measured and not limited and RISING.fullmatch(line):
+        return f"time passes ({line})"
+    if measured and {*words} & {"age", "agep"} and {*words} <= AGED and attribute(feature):
         return "time passes (age)"
-    taught = {*words} & SCHOOLING and (bool(order) or bool({*words} & SCHOOLED))
-    if taught or (order and order.of == EDUCATION) or (words == ["schl"] and _codes(feature, 24)):
+    if words == ["schl"] and _codes(feature, 24):
         return "schooling is not lost"
-    return None
+    return "schooling is not lost" if _taught({*words}, order) else None
+
+
+def _taught(words: set[str], order: Levels | None) -> bool:
+    """Whether levels are of schooling, or a number counts its years: not what it cost."""
+    if order is None:
+        both = bool(words & SCHOOLING) and bool(words & SCHOOLED)
+        return both and words <= SCHOOLING | SCHOOLED | {"of", "in"}
+    if not words & SCHOOLS or not words <= SCHOOLS | FILLER:
+        return False
+    return order.of == EDUCATION or (bool(words & SCHOOLING) and order.of != "")
+
+
+def _below_zero(feature: Feature) -> bool:
+    return feature.numeric and feature.lower is not None and feature.bounds[0] < 0
 
 
 def _by_name(feature: Feature) -> Iterator[str]:
@@ -276,10 +309,10 @@ def _by_name(feature: Feature) -> Iterator[str]:
 
 
 def _by_values(feature: Feature) -> Iterator[str]:
-    values = [words_of(str(value)) for value in feature.values]
+    values = [words_of(str(value)) for value in feature.values if not untold(str(value))]
     words = frozenset(word for each in values for word in each)
     alone = frozenset(each[0] for each in values if len(each) == 1)
-    if (words & MEN and words & WOMEN) or (alone - UNTOLD == LETTERS and words <= alone):
+    if (words & MEN and words & WOMEN) or (alone - OTHER == LETTERS and words <= alone):
         yield "sex"
     if len(words & MARITAL) > 1 or (words & MARITAL and "single" in words):
         yield "marital status"

@@ -29,6 +29,19 @@ class Proposal(NamedTuple):
     fields: dict[str, Any]
     reason: str
 
+    @property
+    def order(self) -> str:
+        """The order that is proposed, from low to high, and what is taken as missing; "" if none.
+
+        >>> Proposal("pay", {"values": ("low", "high"), "missing": (None, "?")}, "").order
+        "pay: low | high; missing: a blank, '?'"
+        """
+        if "values" not in self.fields:
+            return ""
+        codes = ["a blank" if code is None else repr(code) for code in self.fields["missing"]]
+        missing = f"; missing: {', '.join(codes)}" if codes else ""
+        return f"{self.column}: {' | '.join(map(str, self.fields['values']))}{missing}"
+
     def to_dict(self) -> dict[str, Any]:
         """As JSON can hold it."""
         fields = {k: list(v) if isinstance(v, tuple) else v for k, v in self.fields.items()}
@@ -73,7 +86,7 @@ def _of(feature: Feature, column: Floats) -> Iterator[Proposal]:
 
 
 def _ordered(feature: Feature) -> Proposal | None:
-    found = levels(feature.values) if feature.kind == "category" else None
+    found = levels(feature.values, feature.name) if feature.kind == "category" else None
     if found is None:
         return None
     fields = {
@@ -88,27 +101,31 @@ def _ordered(feature: Feature) -> Proposal | None:
 def _round(feature: Feature, column: Floats) -> Proposal | None:
     if not feature.numeric or feature.step != 1.0:
         return None
-    known = _known(feature, column)
+    known, codes = _known(feature, column)
     known = known[known != 0.0]
+    codes = [code for code in codes if code]
+    but = f", but for {' and '.join(map(written, codes))}" if codes else ""
     for step in ROUND if len(known) >= FEWEST else ():
         share = float((known % step == 0).mean())
         if share >= NEARLY_ALL:
             many = "all" if share == 1 else percent(share)
-            reason = f"steps of {step}: {many} of its values are multiples"
+            reason = f"steps of {step}: {many} of its values are multiples{but}"
             return Proposal(feature.name, {"step": float(step)}, reason)
     return None
 
 
 def _to_zero(feature: Feature, column: Floats) -> Proposal | None:
     """What is owed or paid may be nothing, also where nobody in the table has come so far."""
-    known = _known(feature, column) if feature.numeric and owed(feature.name) else column[:0]
+    if not feature.numeric or not owed(feature.name):
+        return None
+    known, _ = _known(feature, column)
     if not len(known) or known.min() <= 0:
         return None
     reason = f"may fall to 0, as what is owed or paid may: its least here is {written(known.min())}"
     return Proposal(feature.name, {"lower": 0}, reason)
 
 
-def _known(feature: Feature, column: Floats) -> Floats:
-    """The values that are neither missing nor codes for it."""
+def _known(feature: Feature, column: Floats) -> tuple[Floats, list[float]]:
+    """The values that are neither missing nor codes for it, and the codes."""
     codes = sentinels(column, positive=measured(feature.name))
-    return column[~np.isnan(column) & ~np.isin(column, codes)]
+    return column[~np.isnan(column) & ~np.isin(column, codes)], codes
