@@ -437,6 +437,20 @@ def test_a_letter_tells_of_a_promise_that_was_made_and_of_no_other(asked):
     assert "is withdrawn" in told(asked.post("/v1/letter", json=question), 409)["detail"]
 
 
+def test_a_letter_of_a_promise_offers_no_other_option(asked):
+    two = {"confidence": [0.55, 0.7]}
+    made = promised(asked, "one of two", **two, option=1)["promise"]
+    words = {"person": PATIENT, "organisation": "A clinic", "contact": "Ann", "format": "text"}
+    sent = asked.post(
+        "/v1/letter",
+        json={**words, **two, "valid_until": UNTIL, "promise": made["id"]},
+    )
+    assert sent.status_code == 200, sent.text
+    assert "option 2" not in sent.text
+    _, event = told(asked.get(f"/v1/ledger/promises/{made['id']}"))["events"]
+    assert event["letter"]["options"] == [made["option"]]
+
+
 def test_a_promise_is_computed_here_and_kept(asked, recourse):
     (option,) = recourse.find(PATIENT, 0.6).options
     made = promised(asked, "customer 1", certificate=True)

@@ -21,6 +21,7 @@ from trust_recourse.tables import read
 
 if TYPE_CHECKING:
     from trust_recourse import Evidence, Letter, Result
+    from trust_recourse.ledger import Promise
     from trust_recourse.report import ModelReport
 
 Paper = TypeVar("Paper", "Letter", "Evidence")
@@ -142,7 +143,13 @@ def letter(
         given["late"] = True
     if ledger and not promise:
         raise ValueError("--ledger records a letter under its promise; give --promise ID too")
+    if promise and not ledger:
+        raise ValueError(
+            f"--promise {promise}: whether there is such a promise, and of what, the ledger knows; "
+            "give --ledger too"
+        )
     book = Book(ledger, key_file) if ledger else None
+    kept = _kept(book, promise) if book is not None else None
 
     def made(answers: Result) -> Letter:
         schema = answers.recourse.schema
@@ -152,7 +159,7 @@ def letter(
         )  # fmt: skip
         try:
             note = house.letter(
-                answers, profile, given, promise=promise, reasons=reasons, language=language,
+                answers, profile, given, promise=kept or "", reasons=reasons, language=language,
                 dated=dated, protected_reviewed=protected_reviewed or (), reviewed_by=reviewed_by,
             )  # fmt: skip
         except ProtectedReasonError as error:
@@ -164,8 +171,11 @@ def letter(
             rows = ", and rows by --reference" if "reference" in error.names else ""
             how = f"give fields by --field NAME=VALUE, or in a file by --fields{rows}"
             raise ValueError(f"{error}; {how}") from None
-        if book is not None:
-            _check(book, promise, note)
+        if kept is not None:
+            kept.check_letter(note.record(), datetime.now(UTC))
+            if (more := len(answers.options) - 1) > 0:
+                others = "the other option" if more == 1 else f"the {more} other options"
+                say(f"The letter offers what promise {promise} holds, and not {others}.", err=True)
         return note
 
     written = _write(made, model, result, out, force)
@@ -179,13 +189,13 @@ def letter(
         say(f"{name} is not among the reasons: the letter does not name it.", err=True)
 
 
-def _check(book: Book, promise: str, note: Letter) -> None:
-    """Refuse to write of a promise what it does not say."""
+def _kept(book: Book, promise: str) -> Promise:
+    """The promise of which a letter is to be written and recorded."""
     from trust_recourse.ledger.pseudonyms import Key
 
     Key.given(None, book.key_file)  # or a letter would be written, and not recorded
     with book.opened() as opened:
-        opened.read(promise).check_letter(note.record(), datetime.now(UTC))
+        return opened.read(promise)
 
 
 def _record(book: Book, promise: str, written: Letter, out: Path) -> None:

@@ -54,9 +54,11 @@ class LetterFacts:
         method: Method = "best-value",
         reference: Any = None,
         codes: ReasonCodes | None = None,
+        ranges: bool = True,
     ) -> None:
         result = titled(result, lambda title: cut(language.label(title)))
         self.result, self.time_limit, self.language = result, time_limit, language
+        self.wide = ranges
         self.recourse, self.schema = result.recourse, result.recourse.schema
         self.confidence, self.decision = result.confidence, result.decision
         self.wins = self.decision.mode == "wins"
@@ -120,7 +122,7 @@ class LetterFacts:
                 apart = {"low": code > own[f], "high": code < own[f]}.get(side, code != own[f])
                 told = self.described(feature.name, usual) if apart else ""
             score = float(beside.scores[f])
-            found.append(Reason(feature, "", score, "", side=side, typical=told))
+            found.append(Reason(feature, "", score, "", side=side, typical=told, usual=usual))
         return found
 
     def _named(self) -> list[Feature]:
@@ -420,7 +422,8 @@ class LetterFacts:
         whole = self.result.decision.mode == "wins" or (
             option.target.interval[0] >= self.decision.interval[0]
         )
-        if not (self.recourse.exact and whole and option in self.result.options) or self.extra:
+        proved = self.recourse.exact and whole and option in self.result.options
+        if not (self.wide and proved) or self.extra:
             return {}
         at = self.result.options.index(option)
         rows = self.result.ranges(at).itertuples(index=False)

@@ -28,6 +28,7 @@ from trust_recourse.wording import some
 if TYPE_CHECKING:
     import pandas as pd
 
+    from trust_recourse.ledger import Promise
     from trust_recourse.result import Result
     from trust_recourse.schema import Feature, Schema
 
@@ -82,7 +83,7 @@ class Letter(Printed):
     profile: Profile
     promise: str
     factual: Mapping[str, Any]  # the person's values
-    options: tuple[Mapping[str, Any], ...]  # the values of every option of the result
+    options: tuple[Mapping[str, Any], ...]  # the values of every option it is written from
     shortfall: Shortfall | None = None  # what the reasons are taken from, beside other applicants
     reviewed_by: str = ""
     reviewed_beside: tuple[str, ...] = ()
@@ -99,6 +100,7 @@ class Letter(Printed):
             "profile": self.profile.name,
             "language": self.document.language.code,
             "dated": self.document.dated.isoformat(),
+            **self.profile.timing(self.document.dated),
             "valid_until": self.valid_until.isoformat(),
             "accepted": self.accepted,
             "method": self.method,
@@ -109,6 +111,7 @@ class Letter(Printed):
                 {
                     "features": [each.feature.name for each in (reason, *reason.others)],
                     "weights": [each.weight for each in (reason, *reason.others)],
+                    "usual": [plain(each.usual) for each in (reason, *reason.others)],
                     "code": reason.code,
                 }
                 for reason in self.reasons
@@ -118,6 +121,7 @@ class Letter(Printed):
             "reviewed_by": self.reviewed_by,
             "factual": dict(self.factual),
             "options": [dict(option) for option in self.options],
+            "ranges": any(offer.ranges for offer in self.offers),
             "sha256": hashlib.sha256(self.text().encode()).hexdigest(),  # of the letter as text
         }
 
@@ -130,7 +134,7 @@ def letter(
     valid_until: datetime.date | str,
     person: str = "",
     decision: str | None = None,
-    promise: str = "",
+    promise: str | Promise = "",
     protected_reviewed: Collection[str] = (),
     reviewed_by: str = "",
     profile: Profile | None = None,
@@ -152,7 +156,9 @@ def letter(
     valid_until : the last day on which the offer holds, such as "2027-01-31".
     person : the name above the letter.
     decision : what was decided on, in the words of a sentence; "your application" if None.
-    promise : the id of the promise that the ledger keeps of an offer.
+    promise : the promise that the ledger keeps of an offer, `ledger.read(id)`: the letter offers
+        that option alone, and ranges of values only if those were promised. Of an id it takes
+        the words alone; the ledger then refuses a letter that offers more.
     protected_reviewed : protected features, by name or label, whose part in this decision somebody
         has reviewed. The letter says so of those among its reasons; where one is among them that
         is not named here, no letter is written: `ProtectedReasonError`.
@@ -185,6 +191,10 @@ def letter(
 
     """
     profile, spoken = profile or Profile(), language_of(language, catalogues)
+    wide = True
+    if not isinstance(promise, str):
+        result, wide = promise.alone(result), promise.ranges is not None
+        promise = promise.id
     given = {
         "person": person, "organisation": organisation, "contact": contact, "promise": promise,
         "decision": decision, "reviewed_by": reviewed_by,
@@ -201,7 +211,7 @@ def letter(
     schema = result.recourse.schema
     reviewed = _reviewed(protected_reviewed, schema)
     told = LetterFacts(
-        result, spoken, time_limit, reference=reference,
+        result, spoken, time_limit, reference=reference, ranges=wide,
         method=method_of(reasons, reference, profile.by_shortfall),
         codes=None if reason_codes is None else ReasonCodes.read(reason_codes, schema),
     )  # fmt: skip

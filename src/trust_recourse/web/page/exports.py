@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from trust_recourse import Feature, Letter, Result
+    from trust_recourse.ledger import Promise
     from trust_recourse.web.page.session import Session
 
     Written = tuple[bytes, str, Letter | None]  # a file, its name, and the letter if it is one
@@ -153,10 +154,15 @@ class Exports:
         given = self.profile.given | {name: _said(field) for name, field in fields.items()}
         return self.session.state.institution.letter(
             result, self.profile.profile.value, given, language=self.profile.language.value,
-            promise=_said(self.number),
+            promise=self._promised(),
             protected_reviewed=[name for name, box in self.reviewed.items() if box.value],
             reviewed_by="" if self.reviewer is None else _said(self.reviewer),
         )  # fmt: skip
+
+    def _promised(self) -> Promise | str:
+        """The promise of the letter as the ledger has it, of which the letter offers no more."""
+        ledger, number = self.session.state.ledger, _said(self.number)
+        return ledger.read(number) if ledger is not None and number else number
 
     def _evidence(self, result: Result) -> Written:
         reference = self.session.state.institution.reference
