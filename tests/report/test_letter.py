@@ -235,7 +235,7 @@ def test_what_may_not_change_can_be_a_reason_but_is_never_suggested(model, patie
     X, _ = patients
     schema = Schema.infer(X).update("nodes", protected=True).lock("age")
     result = Recourse(model, schema).find(REFUSED, 0.5)
-    made = letter(result, **GIVEN, protected_reviewed=["nodes"])
+    made = letter(result, **GIVEN, protected_reviewed=["nodes"], reviewed_by="Jo Doe")
     first = made.reasons[0]
     assert first.feature.name == "nodes"
     assert first.better == ""
@@ -397,7 +397,7 @@ def test_missing_values_categories_and_units_are_written_as_the_schema_does(mixe
     missing = X[X["income"] == -9.0]
     x = missing.iloc[int(free.confidences(schema.encode(missing)).argmin())]
     made = letter(free.find(x, [0.5, 0.7]), **GIVEN)
-    assert "monthly income: missing (-9)" in flat(made)
+    assert "monthly income: missing;" in flat(made)
     assert made.offers
     for offer in made.offers:
         assert free.confidence(offer.row) >= offer.confidence / 100

@@ -117,7 +117,7 @@ def written(profile, language="en", **more):
 ITEMS = {
     "us": {
         "action": "We are unable to approve your application.",
-        "creditor": "Meadow Bank, 1 Main Street, Springfield, IL 62701 15 November 2026",
+        "creditor": "Meadow Bank, 1 Main Street, Springfield, IL 62701 November 15, 2026",
         "notice": "The Federal Equal Credit Opportunity Act prohibits creditors from "
         "discriminating against credit applicants on the basis of race, color, religion, national "
         "origin, sex, marital status, age (provided the applicant has the capacity to enter into "
@@ -126,17 +126,17 @@ ITEMS = {
         "right under the Consumer Credit Protection Act.",
         "agency": "The Federal agency that administers compliance with this law concerning this "
         "creditor is Federal Trade Commission, Washington, DC 20580.",
-        "reasons": "1. debts by income: 2.5. Usual among them: 1.3. 2. yearly income: 70,000 NT$. "
-        "Usual among them: 100,000 NT$.",
+        "reasons": "1. debts by income: 2.5. Usual among them: 1.3. 2. yearly income: NT$70,000. "
+        "Usual among them: NT$100,000.",
         "compared": "We compared you with the 100 applicants whom the model accepts with the least "
         "to spare.",
-        "dates": "We received your completed application on 1 November 2026; this notice is dated "
-        "15 November 2026.",
+        "dates": "We received your completed application on November 1, 2026; this notice is dated "
+        "November 15, 2026.",
         "score": "We used a credit score, which Example Bureau gave us: 612.",
         "range": "Scores of this kind range from 300 to 850.",
         "factors": "The key factors that lowered it: 1. Amounts owed are high 2. Short history of "
         "credit",
-        "created": "It was created on 2 November 2026.",
+        "created": "It was created on November 2, 2026.",
         "source": "which Example Bureau gave us",
         "bureau": "Our decision rests in whole or in part on a report from this consumer reporting "
         "agency: Example Bureau, PO Box 1, Anytown, TX 75013, telephone 1-800-555-0100.",
@@ -159,7 +159,7 @@ ITEMS = {
         "say yes",
         "consequences": "WHAT FOLLOWS FROM THE DECISION No loan is made; you may apply again at "
         "any time.",
-        "values": "age: 40 years; yearly income: 70,000 NT$; debts by income: 2.5; housing: rent; "
+        "values": "age: 40 years; yearly income: NT$70,000; debts by income: 2.5; housing: rent; "
         "time in the job: 1 year.",
         "sources": "Where the values come from: Example Bureau.",
         "review": "You may ask that a person with us look at the decision again: Ann Lee, "
@@ -388,9 +388,7 @@ def test_reasons_by_the_institution_s_own_list(ending, tmp_path):
         pd.DataFrame(lines, columns=["feature", "when", "code", "text"]).to_csv(path, index=False)
     made = letter_by(USProfile(**US), reason_codes=path)
     assert (made.reasons[0].code, made.reasons[0].others[0].feature.name) == ("R1", "income")
-    told = (
-        "1. Obligations too high for the income (R1). debts by income: 2.5; yearly income: 70,000"
-    )
+    told = "1. Obligations too high for the income (R1). debts by income: 2.5; yearly income: NT$70,000"
     assert told in flat(made)
     assert "Length of employment (R3). time in the job: 1 year." in flat(made)
     assert "Type of housing (R2)" in flat(made)
@@ -443,6 +441,27 @@ def test_a_protected_reason_is_neither_dropped_nor_sent_but_decided_and_recorded
             assert entry.told()["reviewed_by"] == "Jo Doe"
             assert ledger.verify().holds
             assert ledger.read(promise.id).closed == ""
+
+
+def test_in_the_us_a_column_that_tells_what_the_law_protects_stops_the_letter():
+    recourse, X, result = world()
+    schema = recourse.schema.update("age", protected=False)
+    young = Recourse(Additive(schema, [[50], [], [], [], [], []],
+                              [[-2, 2], [0], [0], [0, 0], [0], [0]], base=0), schema)  # fmt: skip
+    found = young.find(result.factual, 0.5)
+    how = {**GIVEN, "reference": X.assign(age=60)}
+    assert letter(found, **how, profile=EUProfile(**EU)).reasons[0].feature.name == "age"
+    with pytest.raises(ProtectedReasonError) as stopped:
+        letter(found, **how, profile=USProfile(**US))
+    assert stopped.value.names == ["age"]
+    assert "age is a person's age, by its name, which the law protects, and the schema does" in str(
+        stopped.value
+    )
+    made = letter(
+        found, **how, profile=USProfile(**US), protected_reviewed=["age"], reviewed_by="Jo Doe"
+    )
+    assert "A protected characteristic is among these: age." in flat(made)
+    assert made.record()["protected_reviewed"] == ["age"]
 
 
 def test_a_ledger_records_no_letter_that_says_otherwise_than_its_promise(tmp_path):
@@ -587,6 +606,10 @@ def test_the_command_from_a_file_of_fields_to_the_ledger(tmp_path, monkeypatch):
     assert not Path("n.txt").exists()
     assert "give --promise ID too" in run(*ask, *book).output
     ask += ("--protected-reviewed", "home")
+    unsigned = " ".join(run(*ask).output.split())
+    assert "by whom; give --reviewed-by NAME" in unsigned
+    assert not Path("n.txt").exists()
+    ask += ("--reviewed-by", "Jo Doe")
     alone = run(*ask)
     assert "no ledger has it" in alone.output
     ask += ("--valid-until", NOW["valid_until"])
@@ -596,10 +619,7 @@ def test_the_command_from_a_file_of_fields_to_the_ledger(tmp_path, monkeypatch):
     other = ("other.json" if word == "result.json" else word for word in ask)
     assert "is of other values" in run(*other, "--promise", promise, *book).output
     ask = tuple("d.txt" if word == "n.txt" else word for word in ask)
-    unsigned = run(*ask, "--promise", promise, *book)
-    assert "home was reviewed, and the letter does not say by whom" in unsigned.output
-    assert not Path("d.txt").exists()
-    ask += ("--reviewed-by", "Jo Doe", "--protected-reviewed", "age")
+    ask += ("--protected-reviewed", "age")
     sent = run(*ask, "--promise", promise, *book, "--language", "de")
     assert sent.exit_code == 0, sent.output
     assert "Ihr Antrag" in Path("d.txt").read_text()

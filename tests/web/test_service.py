@@ -328,7 +328,7 @@ def notice(client, **more):
 
 
 def test_a_server_writes_by_every_profile_and_language(notices):
-    reviewed = {"protected_reviewed": ["year"]}
+    reviewed = {"protected_reviewed": ["year"], "reviewed_by": "Jo Doe"}
     us = {"profile": "us", "fields": {"received": TODAY.isoformat()}, **reviewed}
     words = " ".join(notice(notices, **us).text.split())
     assert "We are unable to approve your application." in words
@@ -402,7 +402,7 @@ def test_a_server_takes_the_file_of_the_command_and_refuses_a_wrong_one_at_once(
 def test_what_was_reviewed_and_is_no_reason_is_said(notices):
     accepted = {"age": 30, "year": 60, "nodes": 0}  # who has no reasons
     for person, told_beside in ((accepted, '["year"]'), (PATIENT, None)):
-        sent = notice(notices, person=person, protected_reviewed=["year"])
+        sent = notice(notices, person=person, protected_reviewed=["year"], reviewed_by="Jo Doe")
         assert sent.status_code == 200, sent.text
         assert sent.headers.get("Trust-Reviewed-Beside") == told_beside
 

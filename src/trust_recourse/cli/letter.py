@@ -91,7 +91,7 @@ def letter(
         ),
     ] = None,
     reviewed_by: Annotated[
-        str, option("Who has reviewed that; --ledger keeps the name, the letter does not.")
+        str, option("Who has reviewed that; the ledger keeps the name, the letter does not.")
     ] = "",
     force: Force = False,
 ) -> None:
@@ -117,8 +117,12 @@ def letter(
     missing, a value, or nothing for any), code, text.
 
     Where a protected feature would be among the reasons, no letter is written until it is named by
-    --protected-reviewed; the letter then says that it was reviewed, and so does the --ledger, with
-    the name of --reviewed-by.
+    --protected-reviewed, with --reviewed-by; the letter then says that it was reviewed, and so does
+    the --ledger, with that name. In the profile `us` a column that tells by its name or values what
+    the law protects, such as age, counts as protected, marked in the schema or not.
+
+    **Promises.** Under the --promise of a --ledger the letter offers that option alone, and it is
+    recorded there.
 
     It ends with 2 if something given is not there or not what it should be.
 
@@ -129,6 +133,7 @@ def letter(
     """
     from trust_recourse import ProtectedReasonError
     from trust_recourse.report.institution import Institution
+    from trust_recourse.report.letter import UnsignedReviewError
     from trust_recourse.report.profiles import LateLetterError, MissingFieldsError
 
     flags = {
@@ -165,6 +170,8 @@ def letter(
         except ProtectedReasonError as error:
             named = shlex.join(f"--protected-reviewed={name}" for name in error.names)
             raise ValueError(f"{error.sentence}: {named}") from None
+        except UnsignedReviewError as error:
+            raise ValueError(f"{error.sentence}; give --reviewed-by NAME") from None
         except LateLetterError as error:
             raise ValueError(f"{error.sentence}: --late") from None
         except MissingFieldsError as error:

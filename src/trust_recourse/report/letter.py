@@ -11,7 +11,7 @@ import datetime
 import hashlib
 import os
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from trust_recourse.report.confidence import out_of_100
@@ -22,6 +22,7 @@ from trust_recourse.report.profiles import Profile, date
 from trust_recourse.report.reason_codes import ReasonCodes
 from trust_recourse.report.reasons import Reason
 from trust_recourse.report.shortfall import Method, Shortfall, method_of
+from trust_recourse.schema.meaning import attribute
 from trust_recourse.schema.scalars import plain
 from trust_recourse.wording import some
 
@@ -51,8 +52,9 @@ class ProtectedReasonError(ValueError):
         one = len(self.features) == 1
         self.sentence = (
             f"the letter would name {'a protected feature' if one else 'protected features'} among "
-            f"the reasons, {ENGLISH.joined(each.title for each in self.features)}; review "
-            f"{'its' if one else 'their'} part in the decision, then say so"
+            f"the reasons, {ENGLISH.joined(each.title for each in self.features)}; "
+            f"{''.join(map(_unmarked, self.features))}review {'its' if one else 'their'} part in "
+            "the decision, then say so"
         )
         super().__init__(f"{self.sentence}: protected_reviewed={self.names}")
 
@@ -60,6 +62,27 @@ class ProtectedReasonError(ValueError):
     def names(self) -> list[str]:
         """What to give as reviewed."""
         return [feature.name for feature in self.features]
+
+
+class UnsignedReviewError(ValueError):
+    """A review has no name; `sentence` says so, without what to do."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        were = "was" if len(names) == 1 else "were"
+        self.sentence = (
+            f"{ENGLISH.joined(names)} {were} reviewed, and the letter does not say by whom"
+        )
+        super().__init__(f"{self.sentence}; give reviewed_by")
+
+
+def _unmarked(feature: Feature) -> str:
+    """Why a feature counts as protected that the schema does not mark so."""
+    if feature.protected:
+        return ""
+    return (
+        f"{feature.title} is {attribute(feature)}, which the law protects, and the schema does not "
+        "say `protected: true`; "
+    )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -161,9 +184,10 @@ def letter(
         the words alone; the ledger then refuses a letter that offers more.
     protected_reviewed : protected features, by name or label, whose part in this decision somebody
         has reviewed. The letter says so of those among its reasons; where one is among them that
-        is not named here, no letter is written: `ProtectedReasonError`.
-    reviewed_by : who reviewed it. It is kept in the letter's record, not in its words; a ledger
-        records no review without it.
+        is not named here, no letter is written: `ProtectedReasonError`. In the profile us a column
+        that tells by its name or values what the law protects, such as age, counts as protected.
+    reviewed_by : who reviewed it, which every review needs. It is kept in the letter's record, not
+        in its words.
     profile : what the law of a place asks for: `USProfile(...)` or `EUProfile(...)` with its
         fields; a plain letter if None.
     reference : other applicants, a table with the schema's columns, such as the one that the model
@@ -191,6 +215,7 @@ def letter(
 
     """
     profile, spoken = profile or Profile(), language_of(language, catalogues)
+    spoken = replace(spoken, month_first=profile.name == "us" and spoken.code == "en")
     wide = True
     if not isinstance(promise, str):
         result, wide = promise.alone(result), promise.ranges is not None
@@ -209,9 +234,11 @@ def letter(
         )
     profile.check(not result.refused, written)
     schema = result.recourse.schema
-    reviewed = _reviewed(protected_reviewed, schema)
+    reviewed = _reviewed(protected_reviewed, schema, profile)
+    if reviewed and not words["reviewed_by"]:
+        raise UnsignedReviewError([name for name in schema.names if name in reviewed])
     told = LetterFacts(
-        result, spoken, time_limit, reference=reference, ranges=wide,
+        result, spoken, time_limit, reference=reference, ranges=wide, guards=profile.guards,
         method=method_of(reasons, reference, profile.by_shortfall),
         codes=None if reason_codes is None else ReasonCodes.read(reason_codes, schema),
     )  # fmt: skip
@@ -278,13 +305,13 @@ def _row(row: pd.Series[Any]) -> dict[str, Any]:
     return {str(name): plain(value) for name, value in row.items()}
 
 
-def _reviewed(given: Collection[str], schema: Schema) -> set[str]:
+def _reviewed(given: Collection[str], schema: Schema, profile: Profile) -> set[str]:
     """The names of protected features that are meant."""
     if isinstance(given, str):
         raise ValueError(f"protected_reviewed={given!r}; expected a list of features: [{given!r}]")
     names = {schema.name_of(each): each for each in given}
-    if others := [each for name, each in names.items() if not schema[name].protected]:
-        known = some([feature.name for feature in schema if feature.protected]) or "none"
+    if others := [each for name, each in names.items() if not profile.guards(schema[name])]:
+        known = some([feature.name for feature in schema if profile.guards(feature)]) or "none"
         raise ValueError(
             f"protected_reviewed: {others[0]!r} is not protected; the schema's protected features "
             f"are {known}"

@@ -13,6 +13,8 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 from trust_recourse.report.content import clean
+from trust_recourse.schema import Feature
+from trust_recourse.schema.meaning import attribute
 from trust_recourse.wording import near, some
 
 DAYS = 30  # 12 CFR 1002.9(a)(1)(i): from a completed application to the notice
@@ -69,6 +71,10 @@ class Profile:
 
     def check(self, accepted: bool, dated: datetime.date) -> None:
         """Refuse a letter that this profile is not for."""
+
+    def guards(self, feature: Feature) -> bool:
+        """Whether a feature is a reason only once somebody has reviewed its part."""
+        return feature.protected
 
     def timing(self, dated: datetime.date) -> dict[str, Any]:  # noqa: ARG002
         """By what a record shows whether a letter of this day was in time, if that is asked."""
@@ -188,6 +194,10 @@ class USProfile(Profile):
             raise ValueError(f"decided={self.decided} is before received={received}")
         if (dated - received).days > DAYS and not self.late:
             raise LateLetterError(received, dated)
+
+    def guards(self, feature: Feature) -> bool:
+        """What the law protects, too, by a column's name or values, marked in the schema or not."""
+        return super().guards(feature) or attribute(feature) is not None
 
     def timing(self, dated: datetime.date) -> dict[str, Any]:
         """When the application was complete and decided, and the days from then to the notice."""

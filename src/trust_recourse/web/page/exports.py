@@ -10,7 +10,7 @@ from nicegui import ui
 
 from trust_recourse.question import option_name
 from trust_recourse.report.evidence import evidence
-from trust_recourse.report.letter import ProtectedReasonError
+from trust_recourse.report.letter import ProtectedReasonError, UnsignedReviewError
 from trust_recourse.report.profiles import LateLetterError, MissingFieldsError
 from trust_recourse.web.page.latest import Latest
 from trust_recourse.web.page.parts import heading, note, press, status_line
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     Writer = Callable[[Result], Written]
 
 DAYS = 90
+REVIEWER = "Who reviewed it"
 
 
 class Exports:
@@ -98,6 +99,8 @@ class Exports:
         except ProtectedReasonError as error:
             self._ask_for_review(error.features)
             raise ValueError(f"{error.sentence[:1].upper()}{error.sentence[1:]} here:") from None
+        except UnsignedReviewError as error:
+            raise ValueError(f"{error.sentence}; fill in “{REVIEWER}”.") from None
         except MissingFieldsError as error:
             named = tuple(FIELDS.get(name, name) for name in error.names)
             raise MissingFieldsError(error.profile, named) from None
@@ -123,7 +126,7 @@ class Exports:
         """A box for each feature that would be a reason; those that are there already stay."""
         with self.review:
             if self.reviewer is None:
-                self.reviewer = _text("Who reviewed it", empty="The ledger keeps the name.")
+                self.reviewer = _text(REVIEWER, empty="The ledger keeps the name.")
                 self.reviewer.on_value_change(self._show_letter)
             for feature in features:
                 if feature.name not in self.reviewed:
