@@ -461,13 +461,13 @@ def test_the_table_shows_just_what_each_option_changes(names, labels, weights):
     made = letter(result, **GIVEN)
     table = next(b for b in made.document.blocks if isinstance(b, content.TableBlock))
     used = next(b for b in made.document.blocks if isinstance(b, content.Text) and b.small)
-    titles = [each.removesuffix(": 1 €") for each in used.text.removesuffix(".").split("; ")]
+    titles = [each.removesuffix(": €1") for each in used.text.removesuffix(".").split("; ")]
     named = dict(zip(titles, names, strict=True))
     assert sorted(row[0] for row in table.rows[:-1]) == sorted(named)
     options = sorted(options, key=lambda option: option.cost)
     for at, (option, offer) in enumerate(zip(options, made.offers, strict=True)):
         shown = {named[r[0]]: r[2 + at] for r in table.rows[:-1] if r[2 + at] != "as now"}
-        assert shown == {name: f"{new} €" for name, (_, new) in option.changes.items()}
+        assert shown == {name: f"€{new}" for name, (_, new) in option.changes.items()}
         assert shown == {name: new for name, (_, new) in offer.changes.items()}
         asked = x | {name: int(text.removesuffix(" €")) for name, text in shown.items()}
         assert table.rows[-1][2 + at] == f"{out_of_100(steep.confidence(asked), [0.5])} out of 100"
@@ -906,10 +906,12 @@ def test_the_dossier_says_what_goes_together(kept, more, message):
     assert message in done.output
 
 
-def test_the_promise_stands_in_the_letter(kept):
-    assert run("letter", kept, *ASKED, "--promise", "7f3a", out="p.txt").exit_code == 0
-    told = " ".join((kept / "p.txt").read_text().split())
-    assert "Your promise has the number 7f3a; name it when you come back." in told
+def test_a_promise_that_no_ledger_was_asked_for_stands_in_no_letter(kept):
+    done = run("letter", kept, *ASKED, "--promise", "7f3a", out="p.txt")
+    assert done.exit_code == 2
+    assert "--promise 7f3a: " in done.output
+    assert "give --ledger too" in " ".join(done.output.split())
+    assert not (kept / "p.txt").exists()
 
 
 def test_the_command_ends_with_1_if_a_proof_is_refused(kept, monkeypatch):
