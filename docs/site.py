@@ -28,6 +28,7 @@ BESIDE = {  # pages beside docs, and their names on the site
     "SECURITY.md": "security.md",
     "LICENSE": "licence.txt",
     "NOTICE": "notice.txt",
+    "constraints.txt": "constraints.txt",
 }
 HIDDEN = {HOME: ["navigation"], "comparison.md": ["navigation", "toc"]}  # to make room
 RESULTS = ("results/*.md", "results/*.png", "benchmarks/results/*.png")

@@ -85,7 +85,7 @@ def asked(family):
 @every
 def test_a_letter(family, tmp_path):
     result = asked(family)
-    written = letter(result, **GIVEN, protected_reviewed=["age"])
+    written = letter(result, **GIVEN, protected_reviewed=["age"], reviewed_by="Jo Doe")
     assert not written.accepted
     assert written.offers
     assert "It is proved that no smaller change" in " ".join(written.text().split())
@@ -261,7 +261,7 @@ def test_the_service(family):
         assert both["sentence"] == result.compare(0, 1).sentence
         assert post("frontier", cost="l1").json()["complete"]
         asks = {"confidence": [0.5], "cost": "l1", "valid_until": GIVEN["valid_until"]}
-        pdf = post("letter", **asks, protected_reviewed=["age"], format="pdf")
+        pdf = post("letter", **asks, protected_reviewed=["age"], reviewed_by="Jo Doe", format="pdf")
         assert pdf.content.startswith(b"%PDF")
 
 

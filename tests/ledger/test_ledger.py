@@ -870,5 +870,10 @@ def test_a_certificate_of_something_else_is_refused(ledger, asked, tmp_path):
     other = Recourse(asked[0].model, asked[0].schema, "l0").find(first.factual, 0.7)
     with pytest.raises(LedgerError, match="another cost"):
         ledger.promise(first, 1, subject="person", certificate=other.certificate())
+    told = json.loads((tmp_path / "proof.json").read_text())
+    told["answer"]["confidence"] = 0.99
+    (tmp_path / "false.json").write_text(json.dumps(told))
+    with pytest.raises(LedgerError, match="this certificate is refused: .*confidence"):
+        ledger.promise(first, 1, subject="person", certificate=tmp_path / "false.json")
     ledger.promise(first, 1, subject="person", certificate=tmp_path / "proof.json")
     assert ledger.head().number == 1

@@ -64,6 +64,9 @@ EU = {
     "authority": "Berliner Beauftragte für Datenschutz, 10555 Berlin",
     "sources": "Example Bureau",
 }
+TODAY = datetime.date.today()
+NOW = {"dated": TODAY, "valid_until": TODAY + datetime.timedelta(30)}
+ASKED = {**US, "received": TODAY, "score_date": TODAY}  # today
 SCORE = [name for name in US if name.startswith("score")]
 
 
@@ -114,7 +117,7 @@ def written(profile, language="en", **more):
 ITEMS = {
     "us": {
         "action": "We are unable to approve your application.",
-        "creditor": "Meadow Bank, 1 Main Street, Springfield, IL 62701 15 November 2026",
+        "creditor": "Meadow Bank, 1 Main Street, Springfield, IL 62701 November 15, 2026",
         "notice": "The Federal Equal Credit Opportunity Act prohibits creditors from "
         "discriminating against credit applicants on the basis of race, color, religion, national "
         "origin, sex, marital status, age (provided the applicant has the capacity to enter into "
@@ -123,17 +126,17 @@ ITEMS = {
         "right under the Consumer Credit Protection Act.",
         "agency": "The Federal agency that administers compliance with this law concerning this "
         "creditor is Federal Trade Commission, Washington, DC 20580.",
-        "reasons": "1. debts by income: 2.5. Usual among them: 1.3. 2. yearly income: 70,000 NT$. "
-        "Usual among them: 100,000 NT$.",
+        "reasons": "1. debts by income: 2.5. Usual among them: 1.3. 2. yearly income: NT$70,000. "
+        "Usual among them: NT$100,000.",
         "compared": "We compared you with the 100 applicants whom the model accepts with the least "
         "to spare.",
-        "dates": "We received your completed application on 1 November 2026; this notice is dated "
-        "15 November 2026.",
+        "dates": "We received your completed application on November 1, 2026; this notice is dated "
+        "November 15, 2026.",
         "score": "We used a credit score, which Example Bureau gave us: 612.",
         "range": "Scores of this kind range from 300 to 850.",
         "factors": "The key factors that lowered it: 1. Amounts owed are high 2. Short history of "
         "credit",
-        "created": "It was created on 2 November 2026.",
+        "created": "It was created on November 2, 2026.",
         "source": "which Example Bureau gave us",
         "bureau": "Our decision rests in whole or in part on a report from this consumer reporting "
         "agency: Example Bureau, PO Box 1, Anytown, TX 75013, telephone 1-800-555-0100.",
@@ -156,7 +159,7 @@ ITEMS = {
         "say yes",
         "consequences": "WHAT FOLLOWS FROM THE DECISION No loan is made; you may apply again at "
         "any time.",
-        "values": "age: 40 years; yearly income: 70,000 NT$; debts by income: 2.5; housing: rent; "
+        "values": "age: 40 years; yearly income: NT$70,000; debts by income: 2.5; housing: rent; "
         "time in the job: 1 year.",
         "sources": "Where the values come from: Example Bureau.",
         "review": "You may ask that a person with us look at the decision again: Ann Lee, "
@@ -385,9 +388,8 @@ def test_reasons_by_the_institution_s_own_list(ending, tmp_path):
         pd.DataFrame(lines, columns=["feature", "when", "code", "text"]).to_csv(path, index=False)
     made = letter_by(USProfile(**US), reason_codes=path)
     assert (made.reasons[0].code, made.reasons[0].others[0].feature.name) == ("R1", "income")
-    told = (
-        "1. Obligations too high for the income (R1). debts by income: 2.5; yearly income: 70,000"
-    )
+    told = "1. Obligations too high for the income (R1). debts by income: 2.5; "
+        "yearly income: NT$70,000"
     assert told in flat(made)
     assert "Length of employment (R3). time in the job: 1 year." in flat(made)
     assert "Type of housing (R2)" in flat(made)
@@ -420,15 +422,16 @@ def guarded():
 
 def test_a_protected_reason_is_neither_dropped_nor_sent_but_decided_and_recorded(tmp_path):
     result, X = guarded()
-    for profile in (USProfile(**US), EUProfile(**EU)):
+    given = {**GIVEN, **NOW, "reference": X}
+    for profile in (USProfile(**ASKED), EUProfile(**EU)):
         with pytest.raises(ProtectedReasonError) as stopped:
-            letter(result, **GIVEN, reference=X, profile=profile)
+            letter(result, **given, profile=profile)
         assert stopped.value.names == ["home"]
         with Ledger(tmp_path / f"{profile.name}.db", key="a long secret for a test") as ledger:
             promise = ledger.promise(result, subject="1", days=90)
             made = letter(
-                result, **GIVEN, reference=X, profile=profile, protected_reviewed=["housing"],
-                promise=promise.id, reviewed_by="Jo Doe",
+                result, **given, profile=profile, protected_reviewed=["housing"],
+                promise=promise, reviewed_by="Jo Doe",
             )  # fmt: skip
             assert made.protected_reviewed == ("home",)
             assert "home" in {reason.feature.name for reason in made.reasons}
@@ -441,22 +444,48 @@ def test_a_protected_reason_is_neither_dropped_nor_sent_but_decided_and_recorded
             assert ledger.read(promise.id).closed == ""
 
 
+def test_in_the_us_a_column_that_tells_what_the_law_protects_stops_the_letter():
+    recourse, X, result = world()
+    schema = recourse.schema.update("age", protected=False)
+    young = Recourse(Additive(schema, [[50], [], [], [], [], []],
+                              [[-2, 2], [0], [0], [0, 0], [0], [0]], base=0), schema)  # fmt: skip
+    found = young.find(result.factual, 0.5)
+    how = {**GIVEN, "reference": X.assign(age=60)}
+    assert letter(found, **how, profile=EUProfile(**EU)).reasons[0].feature.name == "age"
+    with pytest.raises(ProtectedReasonError) as stopped:
+        letter(found, **how, profile=USProfile(**US))
+    assert stopped.value.names == ["age"]
+    assert "age is a person's age, by its name, which the law protects, and the schema does" in str(
+        stopped.value
+    )
+    made = letter(
+        found, **how, profile=USProfile(**US), protected_reviewed=["age"], reviewed_by="Jo Doe"
+    )
+    assert "A protected characteristic is among these: age." in flat(made)
+    assert made.record()["protected_reviewed"] == ["age"]
+
+
 def test_a_ledger_records_no_letter_that_says_otherwise_than_its_promise(tmp_path):
     result, X = guarded()
     how = {"reference": X, "profile": EUProfile(**EU), "protected_reviewed": ["home"]}
     other = result.recourse.find({**result.factual, "job": 2}, 0.5)
     with Ledger(tmp_path / "promises.db", key="a long secret for a test") as ledger:
         promise = ledger.promise(result, subject="1", days=60)
-        signed = {**GIVEN, **how, "reviewed_by": "Jo Doe", "valid_until": "2026-12-01"}
+        signed = {**GIVEN, **NOW, **how, "reviewed_by": "Jo Doe"}
+        day = datetime.timedelta(2)
         for answers, change, said in (
             (result, {"valid_until": "2099-01-31"}, "holds until .* only"),
+            (result, {"dated": TODAY + day}, "that day is to come, it is"),
+            (result, {"dated": TODAY - day}, "was made on .*, after that"),
             (other, {}, "is of other values"),
-            (result, {"reviewed_by": ""}, "home was reviewed, .* by whom"),
+            (result, {}, "offers ranges of values, which promise .* does not hold"),
         ):
             record = letter(answers, **{**signed, **change}).record()
             with pytest.raises(LedgerError, match=said):
                 ledger.record_letter(promise.id, record)
-        made = letter(result, **signed)
+        made = letter(result, **signed, promise=promise)
+        with pytest.raises(LedgerError, match=r"home was reviewed, .* by whom"):
+            ledger.record_letter(promise.id, {**made.record(), "reviewed_by": ""})
         record = {name: part for name, part in made.record().items() if name != "factual"}
         with pytest.raises(LedgerError, match="lacks factual; expected what Letter.record"):
             ledger.record_letter(promise.id, record)
@@ -469,6 +498,55 @@ def test_a_ledger_records_no_letter_that_says_otherwise_than_its_promise(tmp_pat
         ledger.withdraw(promise.id, "a test")
         with pytest.raises(PromiseClosedError, match="is withdrawn"):
             ledger.record_letter(promise.id, made.record())
+
+
+def test_a_letter_under_a_promise_offers_that_option_alone(tmp_path):
+    _, _, result = world()
+    assert len(result.options) == 2
+    both = letter(result, **{**GIVEN, **NOW})
+    assert len(both.offers) == 2
+    with Ledger(tmp_path / "promises.db", key="a long secret for a test") as ledger:
+        for option in (0, 1):
+            promise = ledger.promise(result, option, subject="1", days=60)
+            with pytest.raises(LedgerError, match="offers other options, which promise"):
+                ledger.record_letter(promise.id, both.record())
+            made = letter(result, **{**GIVEN, **NOW}, promise=promise)
+            (offer,) = made.offers
+            assert {*offer.changes} == {*promise.option.changes}
+            assert not offer.ranges
+            ledger.record_letter(promise.id, made.record())
+            assert ledger.redeem(promise.id, offer.row, result.recourse.model).due
+        wide = ledger.promise(result, 0, subject="1", days=60, ranges=True)
+        made = letter(result, **{**GIVEN, **NOW}, promise=wide)
+        assert made.offers[0].ranges
+        assert ledger.record_letter(wide.id, made.record()).told()["ranges"] is True
+        other = result.recourse.find({**result.factual, "job": 2}, 0.5)
+        with pytest.raises(LedgerError, match="the result has no such option"):
+            letter(other, **{**GIVEN, **NOW}, promise=wide)
+
+
+def test_the_record_says_whether_it_was_in_time():
+    dated = datetime.date(2026, 12, 19)
+    late = letter_by(USProfile(**US, decided="2026-12-01", late=True), dated=dated).record()
+    assert [late[name] for name in ("received", "decided", "days", "late")] == [
+        "2026-11-01", "2026-12-01", 48, True,
+    ]  # fmt: skip
+    soon = letter_by(USProfile(**US, late=True), dated="2026-12-01").record()
+    assert (soon["decided"], soon["days"], soon["late"]) == ("2026-12-01", 30, False)
+    assert "days" not in letter_by(EUProfile(**EU)).record()
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"score_date": "2026-11-16"}, "score_date=2026-11-16 is after the letter's own day"),
+        ({"decided": "2026-11-16"}, "decided=2026-11-16 is after the letter's own day"),
+        ({"decided": "2026-10-31"}, "decided=2026-10-31 is before received=2026-11-01"),
+    ],
+)
+def test_a_day_that_cannot_be_is_refused(change, said):
+    with pytest.raises(ValueError, match=said):
+        letter_by(USProfile(**{**US, **change}))
 
 
 def test_a_file_of_facts_serves_every_profile_and_no_other_word(tmp_path):
@@ -520,36 +598,48 @@ def test_the_command_from_a_file_of_fields_to_the_ledger(tmp_path, monkeypatch):
         "reference, address, agency, received, consumer_report; give fields by --field "
         "NAME=VALUE, or in a file by --fields, and rows by --reference"
     )
-    ask += ("--fields", "bank.yaml", "--field", "received=2026-11-01", "--field",
+    long = TODAY - datetime.timedelta(48)
+    ask += ("--fields", "bank.yaml", "--field", f"received={long}", "--field",
             "consumer_report=no", "--reference", "applicants.csv")  # fmt: skip
-    assert "say so: --late" in run(*ask, "--dated", "2026-12-24").output
-    ask += ("--dated", "2026-11-15", "--reason-codes", "codes.yaml")
+    assert "say so: --late" in run(*ask).output
+    ask += ("--late", "--reason-codes", "codes.yaml")
     assert "say so: --protected-reviewed=home" in run(*ask).output
     assert not Path("n.txt").exists()
     assert "give --promise ID too" in run(*ask, *book).output
     ask += ("--protected-reviewed", "home")
+    unsigned = " ".join(run(*ask).output.split())
+    assert "by whom; give --reviewed-by NAME" in unsigned
+    assert not Path("n.txt").exists()
+    ask += ("--reviewed-by", "Jo Doe")
     alone = run(*ask)
     assert "no ledger has it" in alone.output
-    ask += ("--valid-until", "2026-12-31")
+    ask += ("--valid-until", NOW["valid_until"])
     late = run(*ask, "--valid-until", "2998-01-31", "--promise", promise, *book)
     assert re.search("promise .* holds until .* only", " ".join(late.output.split()))
     guarded()[0].recourse.find({**result.factual, "job": 2}, 0.5).save("other.json")
     other = ("other.json" if word == "result.json" else word for word in ask)
     assert "is of other values" in run(*other, "--promise", promise, *book).output
     ask = tuple("d.txt" if word == "n.txt" else word for word in ask)
-    unsigned = run(*ask, "--promise", promise, *book)
-    assert "home was reviewed, and the letter does not say by whom" in unsigned.output
-    assert not Path("d.txt").exists()
-    ask += ("--reviewed-by", "Jo Doe", "--protected-reviewed", "age")
+    ask += ("--protected-reviewed", "age")
     sent = run(*ask, "--promise", promise, *book, "--language", "de")
     assert sent.exit_code == 0, sent.output
     assert "Ihr Antrag" in Path("d.txt").read_text()
     assert promise in Path("d.txt").read_text()
     shown = " ".join(run("ledger", "show", promise, *book).output.split())
-    told = (
-        "letter of 2026-11-15, profile us, in de; reasons by just-passed: debts by income, yearly"
-    )
-    assert told in shown
+    told = f"letter of {TODAY}, profile us, in de; 48 days, late: application complete on {long}"
+    assert f"{told}, decided on {TODAY}; 4 reasons by just-passed" in shown
+    assert re.search(r"reason: debts by income 2\.5; usual 1\.3; weight 0\.\d+ \(R1\)", shown)
+    assert "The seal was not tried with the key" not in shown
+    bare = run("ledger", "show", promise, "--ledger", "promises.db")
+    assert "The seal was not tried with the key" in bare.output
+    files = ("--file", "d.txt", "--file", "bank.yaml")
+    held = run("ledger", "show", promise, *book, *files[:2])
+    assert held.exit_code == 0
+    assert f"d.txt: its letter of {TODAY}, SHA-256" in " ".join(held.output.split())
+    held = run("ledger", "show", promise, *book, *files, "--json")
+    assert held.exit_code == 1
+    told = [each["recorded"] for each in json.loads(held.output)["files"]]
+    assert told == [f"its letter of {TODAY}", None]
     digest = hashlib.sha256(Path("d.txt").read_bytes()).hexdigest()
     assert (
         f"protected, and reviewed by Jo Doe: housing; reviewed by Jo Doe, and no reason: age; "
@@ -569,3 +659,31 @@ def test_the_command_from_a_file_of_fields_to_the_ledger(tmp_path, monkeypatch):
     assert "time in the job 1 year 3 years" in shown
     kept = json.loads(run("ledger", "show", promise, *book, "--json").output)
     assert kept["events"][0]["reasons"][0]["code"] == "R1"
+
+
+def test_the_command_says_which_options_a_promise_leaves_out(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    recourse, _, result = world()
+    recourse.model.save("model.safetensors")
+    result.save("result.json")
+    monkeypatch.setenv("TRUST_LEDGER_KEY", "a long secret for a test")
+
+    def run(*words):
+        return CliRunner().invoke(app, [str(word) for word in words])
+
+    book = ("--ledger", "promises.db")
+    ask = ("model.safetensors", "result.json")
+    made = run("ledger", "promise", *ask, "--subject", 1, "--option", 2, *book)
+    promise = re.search("Promise ([0-9a-f]+)", made.output)[1]
+    ask = ("letter", *ask, "--out", "n.txt", "--organisation", "Meadow Bank", "--contact", "Ann",
+           "--valid-until", NOW["valid_until"], "--promise", promise)  # fmt: skip
+    unknown = run(*ask)
+    assert unknown.exit_code == 2
+    assert "give --ledger too" in " ".join(unknown.output.split())
+    sent = run(*ask, *book)
+    assert sent.exit_code == 0, sent.output
+    said = f"The letter offers what promise {promise} holds, and not the other option."
+    assert said in " ".join(sent.stderr.split())
+    assert "option 2" not in Path("n.txt").read_text()
+    kept = json.loads(run("ledger", "show", promise, *book, "--json").output)
+    assert kept["events"][0]["options"] == [kept["option"]]

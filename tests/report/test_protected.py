@@ -34,7 +34,12 @@ from trust_recourse.schema import SchemaError
 from trust_recourse.web.state import AppState, Limits
 from worlds import LINKS, paper_machine, random_machine
 
-GIVEN = {"organisation": "A clinic", "contact": "Ann Lee", "valid_until": "2999-01-31"}
+GIVEN = {
+    "organisation": "A clinic",
+    "contact": "Ann Lee",
+    "valid_until": "2999-01-31",
+    "reviewed_by": "Jo Doe",
+}
 REFUSED = {"age": 60, "year": 62, "nodes": 30}
 RECORDED = "before we wrote to you"
 MODELS = {

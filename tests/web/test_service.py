@@ -328,7 +328,7 @@ def notice(client, **more):
 
 
 def test_a_server_writes_by_every_profile_and_language(notices):
-    reviewed = {"protected_reviewed": ["year"]}
+    reviewed = {"protected_reviewed": ["year"], "reviewed_by": "Jo Doe"}
     us = {"profile": "us", "fields": {"received": TODAY.isoformat()}, **reviewed}
     words = " ".join(notice(notices, **us).text.split())
     assert "We are unable to approve your application." in words
@@ -402,7 +402,7 @@ def test_a_server_takes_the_file_of_the_command_and_refuses_a_wrong_one_at_once(
 def test_what_was_reviewed_and_is_no_reason_is_said(notices):
     accepted = {"age": 30, "year": 60, "nodes": 0}  # who has no reasons
     for person, told_beside in ((accepted, '["year"]'), (PATIENT, None)):
-        sent = notice(notices, person=person, protected_reviewed=["year"])
+        sent = notice(notices, person=person, protected_reviewed=["year"], reviewed_by="Jo Doe")
         assert sent.status_code == 200, sent.text
         assert sent.headers.get("Trust-Reviewed-Beside") == told_beside
 
@@ -435,6 +435,20 @@ def test_a_letter_tells_of_a_promise_that_was_made_and_of_no_other(asked):
     gone = asked.post(f"/v1/ledger/promises/{made['id']}/withdraw", json={"reason": "a test"})
     assert gone.status_code == 200
     assert "is withdrawn" in told(asked.post("/v1/letter", json=question), 409)["detail"]
+
+
+def test_a_letter_of_a_promise_offers_no_other_option(asked):
+    two = {"confidence": [0.55, 0.7]}
+    made = promised(asked, "one of two", **two, option=1)["promise"]
+    words = {"person": PATIENT, "organisation": "A clinic", "contact": "Ann", "format": "text"}
+    sent = asked.post(
+        "/v1/letter",
+        json={**words, **two, "valid_until": UNTIL, "promise": made["id"]},
+    )
+    assert sent.status_code == 200, sent.text
+    assert "option 2" not in sent.text
+    _, event = told(asked.get(f"/v1/ledger/promises/{made['id']}"))["events"]
+    assert event["letter"]["options"] == [made["option"]]
 
 
 def test_a_promise_is_computed_here_and_kept(asked, recourse):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -162,21 +163,59 @@ def list_(
 def show(
     promise: Annotated[str, typer.Argument(metavar="ID", help="The promise's id.")],
     book: Book,
+    file: Annotated[
+        list[Path] | None, option("Is this letter or certificate one of it? Repeatable.", "FILE")
+    ] = None,
     as_json: question.Json = False,
 ) -> None:
     """Show one promise and all that happened to it: letters with their reasons, returns, its end.
 
     The promise with what was asked for, its confidence, cost and certificate, and the person's
-    values before and as promised.
+    values before and as promised; of a letter each reason with the person's value, what is usual
+    among those compared with, and its weight, and whether it was in time. Of each --file it says as
+    what its SHA-256 was recorded here.
 
-    Example: `trust-recourse ledger show 5b0c4d1e8f7a2936`
+    It ends with 1 if a file was not recorded, and with 2 if there is no such promise or file.
+
+    Examples: `trust-recourse ledger show 5b0c4d1e8f7a2936`, `trust-recourse ledger show
+    5b0c4d1e8f7a2936 --file letter.pdf --file proof.json`
     """
+    from trust_recourse.ledger.pseudonyms import Key
+
     with book.opened() as opened:
         made, (_, *events) = opened.read(promise), opened.history(promise)
     told = [{"kind": each.kind, "at": each.at, **each.told()} for each in events]
+    files = _files(file or (), made, told)
     if as_json:
-        page.say_json({**made.to_dict(), "state": made.state(datetime.now(UTC)), "events": told})
-        return
+        state = made.state(datetime.now(UTC))
+        page.say_json({**made.to_dict(), "state": state, "events": told, "files": files})
+    else:
+        _show(made, told)
+        for each in files:
+            known = each["recorded"] or "not recorded under this promise"
+            page.say(f"{each['file']}: {known}, SHA-256 {each['sha256']}")
+    if Key.found(None, book.key_file) is None:
+        page.say(UNPROVEN, err=True)
+    if not all(each["recorded"] for each in files):
+        raise typer.Exit(1)
+
+
+def _files(
+    paths: Iterable[Path], made: Promise, told: list[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """As what the SHA-256 of each file is in the ledger, if it is."""
+    known = {made.certificate: "its certificate"} if made.certificate else {}
+    for each in told:
+        if "file_sha256" in each:
+            known[each["file_sha256"]] = f"its letter of {each['dated']}"
+    hashes = [(path, hashlib.sha256(path.read_bytes()).hexdigest()) for path in paths]
+    return [
+        {"file": str(path), "sha256": digest, "recorded": known.get(digest)}
+        for path, digest in hashes
+    ]
+
+
+def _show(made: Promise, told: list[dict[str, Any]]) -> None:
     until = f"until {made.valid_until:%Y-%m-%d %H:%M} UTC"
     page.say(f"Promise {made.id}: {made.words or 'as they are'}, {until}; model {made.model}")
     console = page.console()
@@ -184,6 +223,8 @@ def show(
     console.print(_values_of(made))
     for event in told:
         page.say(f"{event['at'][:16]}  {_event(event, made)}")
+        for line in _reasons(event, made):
+            page.say(f"    {line}")
 
 
 def _facts(made: Promise) -> Table:
@@ -214,17 +255,39 @@ def _event(told: dict[str, Any], made: Promise) -> str:
     """What happened, in a line."""
     if told["kind"] != "letter":
         return f"{told['kind']}: {told['reason']}" if told.get("reason") else str(told["kind"])
-    named = [made.schema[name].title for each in told["reasons"] for name in each["features"]]
     titles = [made.schema[name].title for name in told["protected_reviewed"]]
     beside = [made.schema[name].title for name in told.get("reviewed_beside", ())]
     by = f" by {told['reviewed_by']}" if told.get("reviewed_by") else ""
+    many = sum(len(each["features"]) for each in told["reasons"])
     return (
-        f"letter of {told['dated']}, profile {told['profile']}, in {told['language']}; reasons by "
-        f"{told['method']}: {', '.join(named) or 'none'}"
+        f"letter of {told['dated']}, profile {told['profile']}, in {told['language']}"
+        + (f"; {_timing(told)}" if "days" in told else "")
+        + f"; {many or 'no'} reason{'s' * (many != 1)} by {told['method']}"
         + (f"; protected, and reviewed{by}: {', '.join(titles)}" if titles else "")
         + (f"; reviewed{by}, and no reason: {', '.join(beside)}" if beside else "")
         + (f"; SHA-256 of its file {told['file_sha256']}" if "file_sha256" in told else "")
     )
+
+
+def _timing(told: dict[str, Any]) -> str:
+    """Whether a letter was in time."""
+    late = "late" if told["late"] else "in time"
+    return (
+        f"{told['days']} days, {late}: application complete on {told['received']}, decided on "
+        f"{told['decided']}"
+    )
+
+
+def _reasons(told: dict[str, Any], made: Promise) -> Iterator[str]:
+    """Each reason of a letter in a line; what earlier versions did not record is left out."""
+    for each in told.get("reasons", ()):
+        usual = each.get("usual", [None] * len(each["features"]))
+        code = f" ({each['code']})" if each["code"] else ""
+        for name, weight, theirs in zip(each["features"], each["weights"], usual, strict=True):
+            feature = made.schema[name]
+            beside = "" if theirs is None else f"; usual {feature.describe(theirs)}"
+            own = feature.describe(told["factual"][name])
+            yield f"reason: {feature.title} {own}{beside}; weight {weight:.3g}{code}"
 
 
 @question.command(ledger)

@@ -21,6 +21,7 @@ from trust_recourse.tables import read
 
 if TYPE_CHECKING:
     from trust_recourse import Evidence, Letter, Result
+    from trust_recourse.ledger import Promise
     from trust_recourse.report import ModelReport
 
 Paper = TypeVar("Paper", "Letter", "Evidence")
@@ -90,7 +91,7 @@ def letter(
         ),
     ] = None,
     reviewed_by: Annotated[
-        str, option("Who has reviewed that; --ledger keeps the name, the letter does not.")
+        str, option("Who has reviewed that; the ledger keeps the name, the letter does not.")
     ] = "",
     force: Force = False,
 ) -> None:
@@ -116,8 +117,12 @@ def letter(
     missing, a value, or nothing for any), code, text.
 
     Where a protected feature would be among the reasons, no letter is written until it is named by
-    --protected-reviewed; the letter then says that it was reviewed, and so does the --ledger, with
-    the name of --reviewed-by.
+    --protected-reviewed, with --reviewed-by; the letter then says that it was reviewed, and so does
+    the --ledger, with that name. In the profile `us` a column that tells by its name or values what
+    the law protects, such as age, counts as protected, marked in the schema or not.
+
+    **Promises.** Under the --promise of a --ledger the letter offers that option alone, and it is
+    recorded there.
 
     It ends with 2 if something given is not there or not what it should be.
 
@@ -128,6 +133,7 @@ def letter(
     """
     from trust_recourse import ProtectedReasonError
     from trust_recourse.report.institution import Institution
+    from trust_recourse.report.letter import UnsignedReviewError
     from trust_recourse.report.profiles import LateLetterError, MissingFieldsError
 
     flags = {
@@ -142,7 +148,13 @@ def letter(
         given["late"] = True
     if ledger and not promise:
         raise ValueError("--ledger records a letter under its promise; give --promise ID too")
+    if promise and not ledger:
+        raise ValueError(
+            f"--promise {promise}: whether there is such a promise, and of what, the ledger knows; "
+            "give --ledger too"
+        )
     book = Book(ledger, key_file) if ledger else None
+    kept = _kept(book, promise) if book is not None else None
 
     def made(answers: Result) -> Letter:
         schema = answers.recourse.schema
@@ -152,20 +164,25 @@ def letter(
         )  # fmt: skip
         try:
             note = house.letter(
-                answers, profile, given, promise=promise, reasons=reasons, language=language,
+                answers, profile, given, promise=kept or "", reasons=reasons, language=language,
                 dated=dated, protected_reviewed=protected_reviewed or (), reviewed_by=reviewed_by,
             )  # fmt: skip
         except ProtectedReasonError as error:
             named = shlex.join(f"--protected-reviewed={name}" for name in error.names)
             raise ValueError(f"{error.sentence}: {named}") from None
+        except UnsignedReviewError as error:
+            raise ValueError(f"{error.sentence}; give --reviewed-by NAME") from None
         except LateLetterError as error:
             raise ValueError(f"{error.sentence}: --late") from None
         except MissingFieldsError as error:
             rows = ", and rows by --reference" if "reference" in error.names else ""
             how = f"give fields by --field NAME=VALUE, or in a file by --fields{rows}"
             raise ValueError(f"{error}; {how}") from None
-        if book is not None:
-            _check(book, promise, note)
+        if kept is not None:
+            kept.check_letter(note.record(), datetime.now(UTC))
+            if (more := len(answers.options) - 1) > 0:
+                others = "the other option" if more == 1 else f"the {more} other options"
+                say(f"The letter offers what promise {promise} holds, and not {others}.", err=True)
         return note
 
     written = _write(made, model, result, out, force)
@@ -179,13 +196,13 @@ def letter(
         say(f"{name} is not among the reasons: the letter does not name it.", err=True)
 
 
-def _check(book: Book, promise: str, note: Letter) -> None:
-    """Refuse to write of a promise what it does not say."""
+def _kept(book: Book, promise: str) -> Promise:
+    """The promise of which a letter is to be written and recorded."""
     from trust_recourse.ledger.pseudonyms import Key
 
     Key.given(None, book.key_file)  # or a letter would be written, and not recorded
     with book.opened() as opened:
-        opened.read(promise).check_letter(note.record(), datetime.now(UTC))
+        return opened.read(promise)
 
 
 def _record(book: Book, promise: str, written: Letter, out: Path) -> None:

@@ -116,7 +116,8 @@ class Ledger:
         subject : the person's id; stored as a keyed hash alone.
         days, valid_until : how long it holds; a time with its zone, or a date (to the end of that
             day, UTC), goes before the number of days.
-        certificate : this option's certificate, or its file, whose hash is stored.
+        certificate : this option's certificate, or its file, whose hash is stored once the
+            checker has confirmed it on the model.
         fingerprint : names a model that has no fingerprint of its own, such as by the hash of its
             file.
         ranges : promise all values within the option's ranges, `result.ranges(option)`: the person

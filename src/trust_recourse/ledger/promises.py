@@ -6,7 +6,7 @@ import hashlib
 import math
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from enum import StrEnum
 from pathlib import Path
@@ -14,7 +14,13 @@ from typing import Any
 
 import pandas as pd
 
-from trust_recourse.certificate import Certificate, asked, cost_parts
+from trust_recourse.certificate import (
+    Certificate,
+    CertificateError,
+    asked,
+    check,
+    cost_parts,
+)
 from trust_recourse.cost import Cost
 from trust_recourse.ledger.entries import (
     Entry,
@@ -32,7 +38,7 @@ from trust_recourse.search.ranges import Range
 from trust_recourse.wording import floored
 
 # what the record of a letter is judged by
-LETTER = ("valid_until", "factual", "options", "protected_reviewed", "reviewed_by")
+LETTER = ("dated", "valid_until", "factual", "options", "protected_reviewed", "reviewed_by")
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,19 +129,45 @@ class Promise:
             )
         if (state := self.state(at)) != "outstanding":
             raise PromiseClosedError(f"promise {self.id} is {state}")
-        until, last = str(record["valid_until"]), self.valid_until.date()
-        if date.fromisoformat(until) > last:
-            raise LedgerError(f"valid_until={until}: promise {self.id} holds until {last} only")
+        self._check_days(record, at)
         told = [self._codes(row) for row in (record["factual"], *record["options"])]
         own, then = self._codes(values(self.factual)), self._codes(values(self.option.x))
         if told[0] != own or then not in told[1:]:
-            words = self.words or "none changed"
-            raise LedgerError(f"promise {self.id} is of other values: {words}")
+            raise LedgerError(self._of_others)
+        beside = "other options" if len(told) > 2 else "ranges of values"
+        if len(told) > 2 or (record.get("ranges") and self.ranges is None):
+            raise LedgerError(
+                f"the letter offers {beside}, which promise {self.id} does not hold: it is of "
+                f"{self.words or 'the values as they are'}; write the letter under it, "
+                "letter(..., promise=ledger.read(id))"
+            )
         if (named := record["protected_reviewed"]) and not record["reviewed_by"]:
             raise LedgerError(
                 f"{', '.join(named)} was reviewed, and the letter does not say by whom; give "
                 "reviewed_by"
             )
+
+    def _check_days(self, record: Mapping[str, Any], at: datetime) -> None:
+        """Refuse a letter that holds too long, is dated ahead, or before there was a promise."""
+        dated, until = (date.fromisoformat(str(record[name])) for name in ("dated", "valid_until"))
+        if until > (last := self.valid_until.date()):
+            raise LedgerError(f"valid_until={until}: promise {self.id} holds until {last} only")
+        if dated > (today := max(_days(at))):
+            raise LedgerError(f"dated={dated}: that day is to come, it is {today}")
+        if dated < (made := min(_days(self.issued_at))):
+            raise LedgerError(f"dated={dated}: promise {self.id} was made on {made}, after that")
+
+    @property
+    def _of_others(self) -> str:
+        return f"promise {self.id} is of other values: {self.words or 'none changed'}"
+
+    def alone(self, result: Result) -> Result:
+        """A result with the promised option and no other, which is all that a letter may offer."""
+        pair = self._codes(values(self.factual)), self._codes(values(self.option.x))
+        for option in result.options:
+            if pair == (self._codes(values(result.factual)), self._codes(values(option.x))):
+                return replace(result, options=(option,))
+        raise LedgerError(f"{self._of_others}; the result has no such option")
 
     def _codes(self, row: Mapping[str, Any]) -> bytes | None:
         """Values as the schema reads them; None if it cannot."""
@@ -387,6 +419,11 @@ def words(schema: Schema, changes: Mapping[str, tuple[Any, Any]]) -> str:
     )
 
 
+def _days(when: datetime) -> tuple[date, date]:
+    """Which day it was, UTC and here."""
+    return when.astimezone(UTC).date(), when.astimezone().date()
+
+
 def stamp(when: datetime) -> str:
     """A time as it is stored: UTC, to the microsecond."""
     return when.astimezone(UTC).isoformat(timespec="microseconds")
@@ -417,7 +454,7 @@ def deadline(issued: datetime, days: float, until: datetime | date | None) -> da
 def certificate_hash(
     given: Certificate | str | os.PathLike[str], result: Result, option: Option
 ) -> str:
-    """The SHA-256 of a certificate's file, once it is seen to be about this very answer."""
+    """The SHA-256 of a certificate's file, once it is about this very answer, and true."""
     if isinstance(given, Certificate):
         path, proof, text = Path("certificate"), given, given.to_json().encode()
     else:
@@ -438,6 +475,13 @@ def certificate_hash(
         raise LedgerError(
             f"{path}: this certificate is about another {other[0]}; give that of this option"
         )
+    try:
+        check(
+            proof, by.model, schema=schema, cost=by.cost, x=result.factual, target=option.target,
+            wanted=by.wanted,
+        )  # fmt: skip
+    except CertificateError as error:
+        raise LedgerError(f"{path}: this certificate is refused: {error}") from None
     return hashlib.sha256(text).hexdigest()
 
 

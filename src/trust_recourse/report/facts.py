@@ -7,8 +7,9 @@ that are shown, so none is promised that the model does not give.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from trust_recourse.explain import depends, explainable
@@ -54,9 +55,12 @@ class LetterFacts:
         method: Method = "best-value",
         reference: Any = None,
         codes: ReasonCodes | None = None,
+        ranges: bool = True,
+        guards: Callable[[Feature], bool] = attrgetter("protected"),
     ) -> None:
         result = titled(result, lambda title: cut(language.label(title)))
         self.result, self.time_limit, self.language = result, time_limit, language
+        self.wide = ranges
         self.recourse, self.schema = result.recourse, result.recourse.schema
         self.confidence, self.decision = result.confidence, result.decision
         self.wins = self.decision.mode == "wins"
@@ -73,6 +77,9 @@ class LetterFacts:
             for f, counts in zip(self.schema, used, strict=True)
             if counts
         ]
+        idle = {f.name for f, counts in zip(self.schema, used, strict=True) if not counts}
+        self.idle = [title for name, title in self.stay.items() if name in idle]
+        self.held = [title for name, title in self.stay.items() if name not in idle]
         self.accepted = not result.refused
         self.chosen = self._chosen(result.options)
         self.furthest: Reach | None = None
@@ -84,7 +91,7 @@ class LetterFacts:
             else shortfall(result, reference, method)
         )
         self.reasons = () if self.accepted else self._reasons(codes)
-        self.protected = [each for each in self._named() if each.protected]
+        self.protected = [each for each in self._named() if guards(each)]
         self.offers = tuple(map(self._offer, self.chosen[:MOST_OFFERS]))
 
     # ------------------------------------------------------------ reasons
@@ -120,12 +127,29 @@ class LetterFacts:
                 apart = {"low": code > own[f], "high": code < own[f]}.get(side, code != own[f])
                 told = self.described(feature.name, usual) if apart else ""
             score = float(beside.scores[f])
-            found.append(Reason(feature, "", score, "", side=side, typical=told))
+            found.append(Reason(feature, "", score, "", side=side, typical=told, usual=usual))
         return found
 
     def _named(self) -> list[Feature]:
         """The features that the reasons name."""
         return [each.feature for reason in self.reasons for each in (reason, *reason.others)]
+
+    def as_usual(self, reason: Reason) -> bool:
+        """Whether the person's value is the one that is usual among those compared with."""
+        if reason.usual is None:
+            return False
+        own = self.result.factual[reason.feature.name]
+        return reason.feature.code_of(reason.usual) == reason.feature.code_of(own)
+
+    @property
+    def spared(self) -> list[str]:
+        """What the first reason names, where no offer changes any of it."""
+        if not (self.reasons and self.offers):
+            return []
+        first = self.reasons[0]
+        named = [each.feature for each in (first, *first.others)]
+        changed = {name for offer in self.offers for name in offer.changes}
+        return [] if changed & {each.name for each in named} else [each.title for each in named]
 
     def which(self, reason: Reason) -> str:
         """The values that a reason is about, as a sentence."""
@@ -420,7 +444,8 @@ class LetterFacts:
         whole = self.result.decision.mode == "wins" or (
             option.target.interval[0] >= self.decision.interval[0]
         )
-        if not (self.recourse.exact and whole and option in self.result.options) or self.extra:
+        proved = self.recourse.exact and whole and option in self.result.options
+        if not (self.wide and proved) or self.extra:
             return {}
         at = self.result.options.index(option)
         rows = self.result.ranges(at).itertuples(index=False)

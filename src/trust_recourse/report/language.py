@@ -12,6 +12,7 @@ import datetime
 import gettext
 import math
 import os
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -26,6 +27,7 @@ from trust_recourse.wording import brief, near, punctuated, singular, some, writ
 
 TEMPLATE = "letter.pot"
 YEARS = 1000, 2999  # whole numbers that may be years, which have no mark of thousands
+CURRENCY = re.compile("[A-Z]{0,3}[$£€¥]")  # signs, such as US$
 MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September",
     "October", "November", "December",
@@ -38,6 +40,7 @@ class Language:
 
     code: str = "en"
     catalogue: gettext.NullTranslations = field(default_factory=gettext.NullTranslations)
+    month_first: bool = False  # in a date, as in the United States
 
     def gettext(self, message: str, /, **values: object) -> str:
         """A message in this language, with values for its names; however its lines are broken."""
@@ -49,8 +52,9 @@ class Language:
         return found % {"num": num, **values}
 
     def label(self, title: str) -> str:
-        """A column's title, as the catalogue has it."""
-        return self.catalogue.pgettext("label", title)
+        """A column's title, as the catalogue has it; else as it is, without underscores."""
+        told = self.catalogue.pgettext("label", title)
+        return told if told != title else title.replace("_", " ").strip() or title
 
     def day(self, date: datetime.date) -> str:
         """A date in words.
@@ -59,6 +63,8 @@ class Language:
         '31 January 2027'
         """
         month = self.catalogue.gettext(MONTHS[date.month - 1])
+        if self.month_first:
+            return f"{month} {date.day}, {date.year}"
         return self.gettext("%(day)d %(month)s %(year)d", day=date.day, month=month, year=date.year)
 
     def number(self, text: str) -> str:
@@ -78,10 +84,8 @@ class Language:
     def describe(self, feature: Feature, value: object) -> str:
         """A value as this language writes it, with its unit; a number keeps all its digits."""
         value = plain(value)
-        if value is None:
+        if value is None or value in feature.missing:
             return self.gettext("missing")
-        if value in feature.missing:
-            return self.gettext("missing (%(code)s)", code=self._value(feature, value))
         if value in feature.words:
             return self._value(feature, value)
         if feature.kind == "boolean":
@@ -92,6 +96,11 @@ class Language:
         number = float(str(value))
         text = written(number, feature.step)
         shown = text if _is_year(feature, number) else self.number(text)
+        if CURRENCY.fullmatch(feature.unit or ""):
+            form = self.catalogue.pgettext("amount of money", "%(minus)s%(sign)s%(number)s")
+            amount = shown.lstrip("-−")
+            minus = shown.removesuffix(amount)
+            return form % {"minus": minus, "sign": feature.unit, "number": amount}
         return f"{shown} {self.unit(feature, number)}".rstrip()
 
     def _value(self, feature: Feature, value: Any) -> str:

@@ -11,7 +11,7 @@ import datetime
 import hashlib
 import os
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from trust_recourse.report.confidence import out_of_100
@@ -22,12 +22,14 @@ from trust_recourse.report.profiles import Profile, date
 from trust_recourse.report.reason_codes import ReasonCodes
 from trust_recourse.report.reasons import Reason
 from trust_recourse.report.shortfall import Method, Shortfall, method_of
+from trust_recourse.schema.meaning import attribute
 from trust_recourse.schema.scalars import plain
 from trust_recourse.wording import some
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from trust_recourse.ledger import Promise
     from trust_recourse.result import Result
     from trust_recourse.schema import Feature, Schema
 
@@ -50,8 +52,9 @@ class ProtectedReasonError(ValueError):
         one = len(self.features) == 1
         self.sentence = (
             f"the letter would name {'a protected feature' if one else 'protected features'} among "
-            f"the reasons, {ENGLISH.joined(each.title for each in self.features)}; review "
-            f"{'its' if one else 'their'} part in the decision, then say so"
+            f"the reasons, {ENGLISH.joined(each.title for each in self.features)}; "
+            f"{''.join(map(_unmarked, self.features))}review {'its' if one else 'their'} part in "
+            "the decision, then say so"
         )
         super().__init__(f"{self.sentence}: protected_reviewed={self.names}")
 
@@ -59,6 +62,27 @@ class ProtectedReasonError(ValueError):
     def names(self) -> list[str]:
         """What to give as reviewed."""
         return [feature.name for feature in self.features]
+
+
+class UnsignedReviewError(ValueError):
+    """A review has no name; `sentence` says so, without what to do."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        were = "was" if len(names) == 1 else "were"
+        self.sentence = (
+            f"{ENGLISH.joined(names)} {were} reviewed, and the letter does not say by whom"
+        )
+        super().__init__(f"{self.sentence}; give reviewed_by")
+
+
+def _unmarked(feature: Feature) -> str:
+    """Why a feature counts as protected that the schema does not mark so."""
+    if feature.protected:
+        return ""
+    return (
+        f"{feature.title} is {attribute(feature)}, which the law protects, and the schema does not "
+        "say `protected: true`; "
+    )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -82,7 +106,7 @@ class Letter(Printed):
     profile: Profile
     promise: str
     factual: Mapping[str, Any]  # the person's values
-    options: tuple[Mapping[str, Any], ...]  # the values of every option of the result
+    options: tuple[Mapping[str, Any], ...]  # the values of every option it is written from
     shortfall: Shortfall | None = None  # what the reasons are taken from, beside other applicants
     reviewed_by: str = ""
     reviewed_beside: tuple[str, ...] = ()
@@ -99,6 +123,7 @@ class Letter(Printed):
             "profile": self.profile.name,
             "language": self.document.language.code,
             "dated": self.document.dated.isoformat(),
+            **self.profile.timing(self.document.dated),
             "valid_until": self.valid_until.isoformat(),
             "accepted": self.accepted,
             "method": self.method,
@@ -109,6 +134,7 @@ class Letter(Printed):
                 {
                     "features": [each.feature.name for each in (reason, *reason.others)],
                     "weights": [each.weight for each in (reason, *reason.others)],
+                    "usual": [plain(each.usual) for each in (reason, *reason.others)],
                     "code": reason.code,
                 }
                 for reason in self.reasons
@@ -118,6 +144,7 @@ class Letter(Printed):
             "reviewed_by": self.reviewed_by,
             "factual": dict(self.factual),
             "options": [dict(option) for option in self.options],
+            "ranges": any(offer.ranges for offer in self.offers),
             "sha256": hashlib.sha256(self.text().encode()).hexdigest(),  # of the letter as text
         }
 
@@ -130,7 +157,7 @@ def letter(
     valid_until: datetime.date | str,
     person: str = "",
     decision: str | None = None,
-    promise: str = "",
+    promise: str | Promise = "",
     protected_reviewed: Collection[str] = (),
     reviewed_by: str = "",
     profile: Profile | None = None,
@@ -152,12 +179,15 @@ def letter(
     valid_until : the last day on which the offer holds, such as "2027-01-31".
     person : the name above the letter.
     decision : what was decided on, in the words of a sentence; "your application" if None.
-    promise : the id of the promise that the ledger keeps of an offer.
+    promise : the promise that the ledger keeps of an offer, `ledger.read(id)`: the letter offers
+        that option alone, and ranges of values only if those were promised. Of an id it takes
+        the words alone; the ledger then refuses a letter that offers more.
     protected_reviewed : protected features, by name or label, whose part in this decision somebody
         has reviewed. The letter says so of those among its reasons; where one is among them that
-        is not named here, no letter is written: `ProtectedReasonError`.
-    reviewed_by : who reviewed it. It is kept in the letter's record, not in its words; a ledger
-        records no review without it.
+        is not named here, no letter is written: `ProtectedReasonError`. In the profile us a column
+        that tells by its name or values what the law protects, such as age, counts as protected.
+    reviewed_by : who reviewed it, which every review needs. It is kept in the letter's record, not
+        in its words.
     profile : what the law of a place asks for: `USProfile(...)` or `EUProfile(...)` with its
         fields; a plain letter if None.
     reference : other applicants, a table with the schema's columns, such as the one that the model
@@ -185,6 +215,11 @@ def letter(
 
     """
     profile, spoken = profile or Profile(), language_of(language, catalogues)
+    spoken = replace(spoken, month_first=profile.name == "us" and spoken.code == "en")
+    wide = True
+    if not isinstance(promise, str):
+        result, wide = promise.alone(result), promise.ranges is not None
+        promise = promise.id
     given = {
         "person": person, "organisation": organisation, "contact": contact, "promise": promise,
         "decision": decision, "reviewed_by": reviewed_by,
@@ -199,9 +234,11 @@ def letter(
         )
     profile.check(not result.refused, written)
     schema = result.recourse.schema
-    reviewed = _reviewed(protected_reviewed, schema)
+    reviewed = _reviewed(protected_reviewed, schema, profile)
+    if reviewed and not words["reviewed_by"]:
+        raise UnsignedReviewError([name for name in schema.names if name in reviewed])
     told = LetterFacts(
-        result, spoken, time_limit, reference=reference,
+        result, spoken, time_limit, reference=reference, ranges=wide, guards=profile.guards,
         method=method_of(reasons, reference, profile.by_shortfall),
         codes=None if reason_codes is None else ReasonCodes.read(reason_codes, schema),
     )  # fmt: skip
@@ -268,13 +305,13 @@ def _row(row: pd.Series[Any]) -> dict[str, Any]:
     return {str(name): plain(value) for name, value in row.items()}
 
 
-def _reviewed(given: Collection[str], schema: Schema) -> set[str]:
+def _reviewed(given: Collection[str], schema: Schema, profile: Profile) -> set[str]:
     """The names of protected features that are meant."""
     if isinstance(given, str):
         raise ValueError(f"protected_reviewed={given!r}; expected a list of features: [{given!r}]")
     names = {schema.name_of(each): each for each in given}
-    if others := [each for name, each in names.items() if not schema[name].protected]:
-        known = some([feature.name for feature in schema if feature.protected]) or "none"
+    if others := [each for name, each in names.items() if not profile.guards(schema[name])]:
+        known = some([feature.name for feature in schema if profile.guards(feature)]) or "none"
         raise ValueError(
             f"protected_reviewed: {others[0]!r} is not protected; the schema's protected features "
             f"are {known}"

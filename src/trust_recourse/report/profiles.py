@@ -13,10 +13,13 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 from trust_recourse.report.content import clean
+from trust_recourse.schema import Feature
+from trust_recourse.schema.meaning import attribute
 from trust_recourse.wording import near, some
 
 DAYS = 30  # 12 CFR 1002.9(a)(1)(i): from a completed application to the notice
 MOST_FACTORS = 4  # 15 U.S.C. 1681g(f)(1)(C); one more where it is inquiries, (f)(9)
+DATES = ("received", "decided", "score_date")  # none of them after the letter's own day
 NONE = "none"  # said where there is no such thing, so that nothing is left out by mistake
 LONGEST = 600  # letters of a field
 YES = {"yes": True, "true": True, "no": False, "false": False}
@@ -69,6 +72,14 @@ class Profile:
     def check(self, accepted: bool, dated: datetime.date) -> None:
         """Refuse a letter that this profile is not for."""
 
+    def guards(self, feature: Feature) -> bool:
+        """Whether a feature is a reason only once somebody has reviewed its part."""
+        return feature.protected
+
+    def timing(self, dated: datetime.date) -> dict[str, Any]:  # noqa: ARG002
+        """By what a record shows whether a letter of this day was in time, if that is asked."""
+        return {}
+
 
 @dataclass(frozen=True)
 class USProfile(Profile):
@@ -92,6 +103,7 @@ class USProfile(Profile):
         score_source       who gave it; the bureau, if left out
         score_factors      what lowered it most: up to four, a fifth only if it is inquiries
         inquiries          whether inquiries are the fifth of them
+        decided            the day of the decision; that of the letter, if left out
         late               write it though the 30 days have passed
     """
 
@@ -113,11 +125,12 @@ class USProfile(Profile):
     score_source: str = ""
     score_factors: tuple[str, ...] = ()
     inquiries: bool | str = False
+    decided: datetime.date | str = ""
     late: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("received", "score_date"):
+        for name in DATES:
             if getattr(self, name) != "":
                 object.__setattr__(self, name, date(name, getattr(self, name)))
         for name in ("consumer_report", "inquiries"):
@@ -174,14 +187,27 @@ class USProfile(Profile):
                 "take the profile plain"
             )
         received = date("received", self.received)
-        days = (dated - received).days
-        if days < 0:
-            raise ValueError(
-                f"received={received.isoformat()} is after the letter's own day, "
-                f"{dated.isoformat()}"
-            )
-        if days > DAYS and not self.late:
+        for name in DATES:
+            if (given := getattr(self, name)) != "" and given > dated:
+                raise ValueError(f"{name}={given} is after the letter's own day, {dated}")
+        if self.decided != "" and date("decided", self.decided) < received:
+            raise ValueError(f"decided={self.decided} is before received={received}")
+        if (dated - received).days > DAYS and not self.late:
             raise LateLetterError(received, dated)
+
+    def guards(self, feature: Feature) -> bool:
+        """What the law protects, too, by a column's name or values, marked in the schema or not."""
+        return super().guards(feature) or attribute(feature) is not None
+
+    def timing(self, dated: datetime.date) -> dict[str, Any]:
+        """When the application was complete and decided, and the days from then to the notice."""
+        received = date("received", self.received)
+        days = (dated - received).days
+        decided = dated if self.decided == "" else date("decided", self.decided)
+        return {
+            "received": received.isoformat(), "decided": decided.isoformat(), "days": days,
+            "late": days > DAYS,
+        }  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -47,6 +47,7 @@ class Reason(NamedTuple):
     side: str = ""  # beside the best, or other applicants: low, high, missing or other
     best: Any = None  # the best value that was looked at
     typical: str = ""  # what is usual among them, for people
+    usual: Any = None  # the same as it is; None if there are none, or it is mostly missing
     raw: str = ""  # the person's own value as the schema writes it
     code: str = ""  # in the institution's own list
     text: str = ""  # its words there

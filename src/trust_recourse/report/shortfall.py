@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 Method = Literal["best-value", "just-passed", "all-applicants"]
 METHODS: tuple[Method, ...] = ("best-value", "just-passed", "all-applicants")
 PASSED = 100  # of the accepted, the nearest above the threshold
-LEAST = 0.01  # of all that a person falls short by: what is less is no principal reason
+LEAST = 0.05  # of all that a person falls short by: what is less is no principal reason
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +62,8 @@ class Shortfall:
         """The features of which there is something to tell, the greatest shortfall first."""
         least = LEAST * float(self.scores.clip(min=0.0).sum())
         order = np.argsort(-self.scores, kind="stable").tolist()
-        return [f for f in order if self.scores[f] > 0 and self.scores[f] >= least]
+        short = [f for f in order if self.scores[f] > 0]
+        return [f for f in short if self.scores[f] >= least] or short[:1]
 
 
 def shortfall(result: Result, reference: Any, method: Method) -> Shortfall:

@@ -22,7 +22,7 @@ from trust_recourse.ledger import (
     NoPromiseError,
     PromiseClosedError,
 )
-from trust_recourse.report.letter import ProtectedReasonError
+from trust_recourse.report.letter import ProtectedReasonError, UnsignedReviewError
 from trust_recourse.report.profiles import LateLetterError, MissingFieldsError
 from trust_recourse.schema.errors import SchemaError
 from trust_recourse.web.state import Busy, TooLong
@@ -126,7 +126,7 @@ def problem_of(error: Exception) -> Problem | None:
             return Problem("not-valid", str(error), missing=list(names))
         case LateLetterError(sentence=sentence):
             return Problem("not-valid", f'{sentence}: {{"late": true}}')
-        case LedgerError() | SchemaError() | CertificateError():
+        case UnsignedReviewError() | LedgerError() | SchemaError() | CertificateError():
             return Problem("not-valid", str(error))
         case ValueError() if type(error) is ValueError and meant_for_people(error):
             return Problem("not-valid", str(error))

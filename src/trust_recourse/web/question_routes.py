@@ -208,7 +208,7 @@ def _paper(state: AppState, asked: bodies.Writing, kept: Promise | None) -> tupl
         "late": asked.late or None,
     }  # fmt: skip
     note = state.institution.letter(
-        put(state, asked), asked.profile, given, promise=asked.promise, reasons=asked.reasons,
+        put(state, asked), asked.profile, given, promise=kept or "", reasons=asked.reasons,
         language=asked.language, dated=asked.dated, protected_reviewed=asked.protected_reviewed,
         reviewed_by=asked.reviewed_by, time_limit=EACH,
     )  # fmt: skip

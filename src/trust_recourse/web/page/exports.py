@@ -10,7 +10,7 @@ from nicegui import ui
 
 from trust_recourse.question import option_name
 from trust_recourse.report.evidence import evidence
-from trust_recourse.report.letter import ProtectedReasonError
+from trust_recourse.report.letter import ProtectedReasonError, UnsignedReviewError
 from trust_recourse.report.profiles import LateLetterError, MissingFieldsError
 from trust_recourse.web.page.latest import Latest
 from trust_recourse.web.page.parts import heading, note, press, status_line
@@ -20,12 +20,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from trust_recourse import Feature, Letter, Result
+    from trust_recourse.ledger import Promise
     from trust_recourse.web.page.session import Session
 
     Written = tuple[bytes, str, Letter | None]  # a file, its name, and the letter if it is one
     Writer = Callable[[Result], Written]
 
 DAYS = 90
+REVIEWER = "Who reviewed it"
 
 
 class Exports:
@@ -97,6 +99,8 @@ class Exports:
         except ProtectedReasonError as error:
             self._ask_for_review(error.features)
             raise ValueError(f"{error.sentence[:1].upper()}{error.sentence[1:]} here:") from None
+        except UnsignedReviewError as error:
+            raise ValueError(f"{error.sentence}; fill in “{REVIEWER}”.") from None
         except MissingFieldsError as error:
             named = tuple(FIELDS.get(name, name) for name in error.names)
             raise MissingFieldsError(error.profile, named) from None
@@ -122,7 +126,7 @@ class Exports:
         """A box for each feature that would be a reason; those that are there already stay."""
         with self.review:
             if self.reviewer is None:
-                self.reviewer = _text("Who reviewed it", empty="The ledger keeps the name.")
+                self.reviewer = _text(REVIEWER, empty="The ledger keeps the name.")
                 self.reviewer.on_value_change(self._show_letter)
             for feature in features:
                 if feature.name not in self.reviewed:
@@ -153,10 +157,15 @@ class Exports:
         given = self.profile.given | {name: _said(field) for name, field in fields.items()}
         return self.session.state.institution.letter(
             result, self.profile.profile.value, given, language=self.profile.language.value,
-            promise=_said(self.number),
+            promise=self._promised(),
             protected_reviewed=[name for name, box in self.reviewed.items() if box.value],
             reviewed_by="" if self.reviewer is None else _said(self.reviewer),
         )  # fmt: skip
+
+    def _promised(self) -> Promise | str:
+        """The promise of the letter as the ledger has it, of which the letter offers no more."""
+        ledger, number = self.session.state.ledger, _said(self.number)
+        return ledger.read(number) if ledger is not None and number else number
 
     def _evidence(self, result: Result) -> Written:
         reference = self.session.state.institution.reference

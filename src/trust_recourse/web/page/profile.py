@@ -25,6 +25,7 @@ FIELDS = {
     "address": "Address of who writes",
     "agency": "Federal agency, with its address",
     "received": "Completed application received on",
+    "decided": "Decided on, if not today",
     "consumer_report": "Does it rest on a consumer report?",
     "bureau": "Consumer reporting agency",
     "bureau_address": "Address of the agency",
@@ -48,7 +49,7 @@ CHOICES = {
     "inquiries": {"": "", "no": "No", "yes": "Yes"},
     "role": {"": "", "decides": "It decides", "advises": "A person decides"},
 }
-DAYS = ("received", "score_date")
+DAYS = ("received", "decided", "score_date")
 REPORT = ("bureau", "score", "inquiries")  # how the fields of a consumer report begin
 
 
