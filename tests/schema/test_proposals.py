@@ -12,8 +12,8 @@ from trust_recourse.schema import proposals, proposed
 from trust_recourse.schema.meaning import owed, past, rises
 
 RISING = (
-    "age;AGEP;customer_tenure;company_tenure_years;years_at_address;YearsAtCompany;"
-    "YearsInCurrentRole;months since last contact;"
+    "age;AGEP;customer_tenure;company_tenure_years;years_at_address;"
+    "YearsAtCompany;YearsInCurrentRole;months since last contact;"
     "MSinceOldestTradeOpen;emp_length;length_of_service;employment_duration;history_len;"
     "years of experience;account_age;AgeOfOldestAccount;time_on_books;education-num;"
     "years_of_education;residence_since;SCHL;TotalWorkingYears;person_emp_length;job_years;"
