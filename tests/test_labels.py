@@ -238,3 +238,29 @@ def test_a_ledger_says_words_and_a_proof_still_holds(answer, tmp_path):
         assert (
             verify(certificate, answer.recourse.model, schema=each).question == certificate.question
         )
+
+
+@pytest.mark.parametrize(
+    ("feature", "ends", "words", "german"),
+    [
+        (Feature("home", "integer", labels=WORDS["home"]), (1, 3), "rents or owns or lives free",
+         "„rents“ oder „owns“ oder „lives free“"),
+        (Feature("home", "integer", labels=WORDS["home"]), (2, math.inf), "owns or lives free",
+         "„owns“ oder „lives free“"),
+        (Feature("home", "integer", labels=WORDS["home"], missing=(3,)), (-math.inf, 2),
+         "rents or owns", "„rents“ oder „owns“"),
+        (Feature("cars", "integer", lower=0, upper=9, labels={0: "no car"}), (0, 1200), "0 to 1200",
+         "0 bis 1.200"),
+        (Feature("cars", labels={0: "no car"}), (0, 2.5), "0 to 2.5", "0 bis 2,5"),
+        (Feature("job", "ordinal", values=("none", "part, or so", "full")), ("none", "full"),
+         "none or part, or so or full", "„none“ oder „part, or so“ oder „full“"),
+    ],
+)  # fmt: skip
+def test_a_range_of_words_is_said_word_by_word(feature, ends, words, german):
+    assert feature.span(*ends) == words
+    assert language_of("de").span(feature, *ends) == german
+
+
+def test_a_range_of_words_names_none_that_cannot_be_gone_to():
+    job = Feature("job", "ordinal", values=("none", "part", "full"), forbidden=("none -> part",))
+    assert job.span("none", "full", job.actions(0.0)) == "none or full"

@@ -213,7 +213,8 @@ class Result:
     def range_words(self, option: int = 0) -> dict[str, str]:
         """The ranges of an option in words, by feature."""
         rows = self.ranges(option).itertuples(index=False)
-        return {name: self.recourse.schema[name].span(low, high) for name, low, high in rows}
+        schema, actions = self.recourse.schema, self.recourse.schema.action_set(self.factual)
+        return {name: schema[name].span(low, high, actions[name]) for name, low, high in rows}
 
     def _ranges(self, at: int, feature: str | None) -> list[Range]:
         recourse, option = self.recourse, self._option(at)

@@ -172,3 +172,28 @@ def test_entries_are_read_as_gettext_writes_them():
         '#, fuzzy\nmsgid "guess"\nmsgstr "x"\n'
     )
     assert [(m.key, m.texts) for m in messages(text)] == [("c\x04one line", ('a"b',))]
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("en", "Income 3,600 to 3,950 €; job “full time”; home “owns” or “lives free”."),
+        ("de", "Income 3.600 bis 3.950 €; Beruf „full time“; home „owns“ oder „lives free“."),
+    ],
+)
+def test_the_list_of_ranges_names_all_that_an_option_changes(code, words):
+    homes = {1: "rents", 2: "owns", 3: "lives free"}
+    schema = Schema(
+        (
+            Feature("income", "integer", lower=0, upper=3950, step=50, unit="€"),
+            Feature("job", "category", values=("part time", "full time")),
+            Feature("home", "integer", lower=1, upper=3, labels=homes),
+        )
+    )
+    edges, points = [[3599], [], [1]], [[-1.0, 1.0], [1.0, -1.0], [-1.0, 1.0]]
+    recourse = Recourse(Additive(schema, edges, points, base=-2.5), schema)
+    person = {"income": 3000, "job": "part time", "home": 1}
+    (only,) = letter(recourse.find(person, 0.5), **GIVEN, language=code).offers
+    assert only.changes.keys() == {"income", "job", "home"}
+    told = letter(recourse.find(person, 0.5), **GIVEN, language=code).text()
+    assert words in " ".join(told.split())

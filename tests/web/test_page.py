@@ -401,6 +401,68 @@ def test_fields_say_what_is_missing_until_it_is_there(session):
 
 
 @needs_browser
+def test_nothing_is_made_of_values_that_are_no_longer_typed(session):
+    page = session("/trees")
+    pick(page)
+    tab(page, "Letter and promise")
+    made = [
+        page.get_by_role("button", name=name) for name in ("Letter as PDF", "Evidence", "Issue")
+    ]
+    page.locator(".by-hand summary").click()
+    for label, right, wrong, why in (
+        ("Income (€)", "1500", "", "Still to fill: Income."),
+        ("children", "2", "2.5", "Cannot be read: children."),
+    ):
+        field = page.locator(".by-hand").get_by_label(label)
+        field.fill(wrong)
+        expect(page.locator(".tools .warning").locator("visible=true")).to_contain_text(said)
+        expect(page.locator(".panel > .warning").first).to_contain_text(said)
+        for button in made:
+            expect(button).to_be_disabled()
+        for part in (".decision", ".answer.cards", ".chart"):
+            expect(page.locator(part)).to_have_css("opacity", "0.45")
+        field.fill(right)
+        expect(page.locator(".warning").locator("visible=true")).to_have_count(0)
+        for button in made:
+            expect(button).to_be_enabled()
+    field.fill("")
+    expect(made[0]).to_be_disabled()
+    pick(page, 1)
+    expect(made[0]).to_be_enabled()
+    expect(page.locator(".decision")).to_have_css("opacity", "1")
+
+
+@needs_browser
+def test_a_form_that_is_not_whole_keeps_its_bar(session):
+    page = session("/loans")
+    pick(page)
+    tab(page, "Try values")
+    page.locator(".trying").get_by_label("Income (€)").fill("")
+    expect(page.locator(".trying .verdict")).to_have_text(re.compile("Still to fill: Income"))
+
+
+@needs_browser
+def test_a_tap_on_the_stairs_leaves_their_line_and_no_words_over_them(session):
+    page = session(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    pick(page)
+    dots = page.locator(".chart svg path[fill='var(--card)']")
+    line = page.locator(".chart svg path[stroke='var(--muted)'][fill='none']")
+    before = line.evaluate_all("all => all.map(e => e.getBoundingClientRect().width > 1)")
+    asked = page.locator(".tau").inner_text()
+    for at in range(1, dots.count()):
+        dots.nth(at).tap(force=True)
+        page.wait_for_timeout(300)
+        if page.locator(".tau").inner_text() != asked:
+            break
+    assert page.locator(".tau").inner_text() != asked
+    page.wait_for_timeout(1000)
+    assert line.evaluate_all("all => all.map(e => e.getBoundingClientRect().width > 1)") == before
+    assert any(before)
+    words = page.locator(".chart div", has_text=re.compile(r"cost [\d.]+, confidence"))
+    expect(words.locator("visible=true")).to_have_count(0)
+
+
+@needs_browser
 def test_a_doubtful_number_is_asked_about_and_locks_say_what_stays_out_of_reach(session):
     page = session("/loans")
     pick(page)

@@ -167,10 +167,29 @@ def test_where_the_class_is_to_win_the_tab_decides_by_that():
     session.state.close()
 
 
-@pytest.mark.parametrize(("complete", "words"), [(True, "No allowed change"), (False, "limit")])
-def test_stairs_that_a_limit_ended_are_not_said_to_be_all(asking, complete, words):
-    chart = SimpleNamespace(session=asking, stairs=[(0.0, 0.1)], complete=complete)
-    assert words in FrontierChart._words(chart)
+@pytest.mark.parametrize(
+    ("complete", "resolution", "words"),
+    [
+        (True, None, "No allowed change gives more confidence than 99.2 %."),
+        (True, 0.01, "No allowed change adds a point to 99.2 %; every step shows smaller gains."),
+        (False, 0.01, "The time limit ended the search before it found a step."),
+    ],
+)
+def test_of_one_step_no_more_is_said_than_is_known(asking, complete, resolution, words):
+    chart = SimpleNamespace(
+        session=asking, stairs=[(0.0, 0.992)], complete=complete, resolution=resolution
+    )
+    assert FrontierChart._words(chart) == words
+
+
+def test_values_that_are_not_whole_are_noted_until_they_are(asking):
+    told = []
+    asking.on(lambda: told.append(asking.gap), "gap")
+    asking.leave("Still to fill: income.")
+    asking.correct("Bo", asking.question.person)
+    asking.meet("", None)
+    asking.leave("Still to fill: income.")
+    assert told == ["Still to fill: income.", "", ""]
 
 
 def test_the_first_search_of_a_server_is_limited(asking, monkeypatch):

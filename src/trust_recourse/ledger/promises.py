@@ -85,8 +85,9 @@ class Promise:
     def words(self) -> str:
         """What was to change, for people."""
         told = words(self.schema, self.option.changes)
+        actions = self.schema.action_set(self.factual)
         wide = [
-            f"{self.schema[name].heading} {self.schema[name].span(*ends)}"
+            f"{self.schema[name].heading} {self.schema[name].span(*ends, actions[name])}"
             for name, ends in (self.ranges or {}).items()
             if ends[0] != ends[1]
         ]

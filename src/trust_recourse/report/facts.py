@@ -449,23 +449,34 @@ class LetterFacts:
             return {}
         at = self.result.options.index(option)
         rows = self.result.ranges(at).itertuples(index=False)
-        span = self.language.span
+        span, actions = self.language.span, self.schema.action_set(self.result.factual)
         return {
-            name: clean(span(self.schema[name], low, high))
+            name: clean(span(self.schema[name], low, high, actions[name]))
             for name, low, high in rows
             if low != high
         }
 
     @property
     def rooms(self) -> list[str]:
-        """What else each offer holds for, in words, if anything."""
-        found = []
-        for at, offer in enumerate(self.offers, 1):
-            each = (f"{self._heading(name)} {span}" for name, span in offer.ranges.items())
-            if words := "; ".join(each):
-                option = self.language.gettext("option %(n)d", n=at)
-                found.append(f"{option}: {words}" if len(self.offers) > 1 else words)
-        return found
+        """All that each offer asks for, with the room that it leaves, if one leaves any."""
+        if not any(offer.ranges for offer in self.offers):
+            return []
+        found = [self._room(offer) for offer in self.offers]
+        if len(found) == 1:
+            return found
+        option = self.language.gettext
+        return [f"{option('option %(n)d', n=at)}: {words}" for at, words in enumerate(found, 1)]
+
+    def _room(self, offer: Offer) -> str:
+        """The values that an offer asks for; what follows from others is computed from these."""
+        asked = (name for name in offer.changes if not self.schema[name].derived)
+        return "; ".join(
+            f"{self._heading(name)} {offer.ranges.get(name) or self._said(name, offer.row[name])}"
+            for name in asked
+        )
+
+    def _said(self, name: str, value: object) -> str:
+        return clean(self.language.said(self.schema[name], value))
 
 
 def cut(text: str, most: int = KEPT) -> str:

@@ -14,14 +14,14 @@ import math
 import os
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
 
 from trust_recourse.report.catalogue import Message, read, translations
-from trust_recourse.schema import Feature
+from trust_recourse.schema import Feature, FeatureActions
 from trust_recourse.schema.scalars import plain
 from trust_recourse.wording import brief, near, punctuated, singular, some, written
 
@@ -85,7 +85,8 @@ class Language:
         """A value as this language writes it, with its unit; a number keeps all its digits."""
         value = plain(value)
         if value is None or value in feature.missing:
-            return self.gettext("missing")
+            told = self.gettext("missing")  # a code says nothing to whoever is written to
+            return f"{told} ({self._value(feature, value)})" if value in feature.words else told
         if value in feature.words:
             return self._value(feature, value)
         if feature.kind == "boolean":
@@ -118,8 +119,23 @@ class Language:
         many = 1 if abs(number) == 1 else 2
         return self.catalogue.ngettext(singular(feature.unit), feature.unit, many)
 
-    def span(self, feature: Feature, low: Any, high: Any) -> str:
-        """A range of values, rounded inwards; infinite is no end."""
+    def said(self, feature: Feature, value: object) -> str:
+        """A value within a sentence: as it is written, in quotation marks if it is words."""
+        told = self.describe(feature, value)
+        number = feature.numeric and plain(value) not in feature.words
+        return told if number else self.gettext("“%(value)s”", value=told)
+
+    def span(
+        self, feature: Feature, low: Any, high: Any, actions: FeatureActions | None = None
+    ) -> str:
+        """A range of values, rounded inwards; infinite is no end, and words are all said."""
+        if named := feature.among(low, high, actions):
+            first, *others = (self.said(feature, value) for value in named)
+            for each in others:
+                first = self.gettext("%(first)s or %(other)s", first=first, other=each)
+            return first
+        if feature.words and low != high:
+            return self.span(replace(feature, labels=()), low, high)
         low, high = _inwards(low, high)
         open_low, open_high = (isinstance(end, float) and math.isinf(end) for end in (low, high))
         if open_low and open_high:
@@ -131,8 +147,6 @@ class Language:
         first, last = self.describe(feature, low), self.describe(feature, high)
         if low == high:
             return first
-        if feature.kind == "ordinal":
-            return self.gettext("%(low)s up to %(high)s", low=first, high=last)
         unit = self.unit(feature, float(low)) if feature.numeric else ""
         first = first.removesuffix(f" {unit}" if unit else "")
         return self.gettext("%(low)s to %(high)s", low=first, high=last)

@@ -7,7 +7,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal, NoReturn, TypeAlias, get_args
@@ -378,12 +378,18 @@ class Feature:
         """
         return dict(self.labels)
 
-    def span(self, low: Any, high: Any) -> str:
-        """Write a range of values for people; infinite is no end.
+    def span(self, low: Any, high: Any, actions: FeatureActions | None = None) -> str:
+        """Write a range of values for people; infinite is no end, and words are all said.
 
         >>> Feature("pay", unit="€").span(3500, math.inf)
         'at least 3500 €'
+        >>> Feature("home", "integer", labels={1: "rents", 2: "owns"}).span(1, 2)
+        'rents or owns'
         """
+        if named := self.among(low, high, actions):
+            return " or ".join(map(self.describe, named))
+        if self.words and low != high:
+            return replace(self, labels=()).span(low, high)
         open_low, open_high = (isinstance(end, float) and math.isinf(end) for end in (low, high))
         if open_low and open_high:
             return "any"
@@ -393,10 +399,48 @@ class Feature:
             return f"at most {self.describe(high)}"
         if low == high:
             return self.describe(low)
-        if self.kind == "ordinal":
-            return f"{self.describe(low)} up to {self.describe(high)}"
         unit = f" {unit_of(low, self.unit) if self.numeric else self.unit}"
         return f"{self.describe(low).removesuffix(unit.rstrip())} to {self.describe(high)}"
+
+    def among(
+        self, low: Any, high: Any, actions: FeatureActions | None = None
+    ) -> tuple[Value, ...]:
+        """The values of a range that may be gone to, where each has a word of its own; else none.
+
+        Beyond the bounds, or the labels if there are none, nothing has a meaning.
+
+        >>> Feature("home", "integer", labels={1: "rents", 2: "owns"}).among(2, math.inf)
+        (2,)
+        """
+        codes = self._worded
+        ends = (
+            e if isinstance(e, float) and math.isinf(e) else self.code_of(e) for e in (low, high)
+        )
+        first, last = map(float, ends)
+        if not codes or (self.numeric and not self._all_worded(first, last)):
+            return ()
+        return tuple(
+            self.value_of(code)
+            for code in codes
+            if first <= code <= last and (actions is None or actions.allows(code))
+        )
+
+    @property
+    def _worded(self) -> list[float]:
+        """The codes that are shown as words: levels, or numbers with labels."""
+        if self.kind == "ordinal":
+            return [float(code) for code in range(self._size)]
+        words = self.words if self.numeric else ()
+        return sorted(float(code) for code in words if code not in self.missing)
+
+    def _all_worded(self, low: float, high: float) -> bool:
+        """Whether every number of a range has a word."""
+        step = self.step or (1.0 if self.kind == "integer" else 0.0)
+        codes = self._worded
+        low, high = max(low, self.bounds[0]), min(high, self.bounds[1])
+        low, high = (codes[0] if low == -INF else low), (codes[-1] if high == INF else high)
+        within = sum(low <= code <= high for code in codes)
+        return step > 0.0 and math.floor(high / step) - math.ceil(low / step) + 1 == within > 0
 
     def describe_code(self, code: float) -> str:
         """Write an encoded value for people; of a number, which may be an edge, it is shown too.

@@ -40,7 +40,9 @@ class ByHand:
     def _changed(self) -> None:
         self.form.compute()
         values = self.form.values()
-        if values is not None:
+        if values is None:
+            self.session.leave(self.form.gap)
+        else:
             name = self.session.name.removesuffix(EDITED)
             name = f"{name}{EDITED}" if name and name != "This person" else "This person"
             self._mine = True
@@ -58,7 +60,5 @@ class ByHand:
             follows = f"follows from others: {feature.derived}" if feature.derived else ""
             told = asked or follows or meanings(feature) or blank
             self.form.hint(name, told, doubted=bool(asked))
-        gaps = self.form.empty
-        shown = ", ".join(gaps[:4]) + (f" and {len(gaps) - 4} more" if len(gaps) > 4 else "")
-        self.said.text = f"Still to fill: {shown}." if gaps else ""
-        self.said.visible = bool(gaps)
+        self.said.text = self.form.gap
+        self.said.visible = bool(self.form.gap)

@@ -23,9 +23,20 @@ class Decision:
 
     def __init__(self, session: Session) -> None:
         self.session = session
+        self.gap = ui.label().classes("warning")
+        self.gap.props["role"] = "status"
         self.place = ui.element("div").classes("decision")
         session.on(self._show, "person", "decision")
+        session.on(self._gap, "gap")
         self._show()
+        self._gap()
+
+    def _gap(self) -> None:
+        gap = self.session.gap
+        self.gap.text = (
+            f"{gap} What stands here is of the values before, and nothing is made of it."
+        )
+        self.gap.visible = bool(gap)
 
     def _show(self) -> None:
         session, recourse = self.session, self.session.state.recourse

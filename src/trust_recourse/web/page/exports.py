@@ -39,7 +39,7 @@ class Exports:
             "The letter tells the person the decision, the reasons and the options; the evidence "
             "report has the proof and the model’s part, for whoever answers for it."
         )
-        self.why_not = note("")
+        self.why_not = ui.label().classes("warning")
         with ui.element("div").classes("split"):
             with ui.element("div").classes("stack"):
                 self._letter()
@@ -48,6 +48,7 @@ class Exports:
         session.on(self._another, "meeting")
         session.on(self._unreviewed, "person")
         session.on(self._show, "person", "question", "answer")
+        session.on(self._say, "gap")
         self._show()
 
     # ------------------------------------------------------------ letter and evidence report
@@ -90,7 +91,7 @@ class Exports:
 
     def _make(self, write: Writer) -> None:
         result = self.session.result
-        if result is not None:
+        if result is not None and not self._why_not:
             self.writing.ask(lambda: self._download(write, result))
 
     async def _download(self, write: Writer, result: Result) -> None:
@@ -204,7 +205,7 @@ class Exports:
 
     def _issued(self) -> None:
         result, wish = self.session.result, self._wish
-        if result is not None:
+        if result is not None and not self._why_not:
             self.promised = wish
             self._show_promise()
             self.promising.ask(lambda: self._write(result, *wish))
@@ -243,9 +244,7 @@ class Exports:
     def _show(self) -> None:
         result = self.session.result
         self.number.value = ""
-        self.why_not.text = self._why_not
-        self.why_not.visible = bool(self._why_not)
-        self._show_letter()
+        self._say()
         if self.session.state.ledger is not None:
             names = {
                 at: option_name(at).capitalize()
@@ -254,6 +253,14 @@ class Exports:
             }
             self.promised = None
             self.option.set_options(names, value=next(iter(names), None))
+            self._show_promise()
+
+    def _say(self) -> None:
+        """Say why nothing can be made, if so, and let nothing be made."""
+        self.why_not.text = self._why_not
+        self.why_not.visible = bool(self._why_not)
+        self._show_letter()
+        if self.session.state.ledger is not None:
             self._show_promise()
 
     def _show_letter(self) -> None:
@@ -277,6 +284,8 @@ class Exports:
         """Why nothing can be made, if so."""
         if self.session.question is None:
             return "Pick a person first."
+        if self.session.gap:
+            return f"{self.session.gap} No letter or promise is made of the values before."
         if self.session.question.freed:
             return "Something is free that the rules lock: no letter or promise is made of this."
         return "There is no answer yet." if self.session.result is None else ""

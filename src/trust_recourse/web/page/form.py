@@ -105,13 +105,17 @@ class Form:
         return read
 
     @property
-    def empty(self) -> list[str]:
-        """The features whose field is empty and may not be."""
-        return [
-            self.features[name].title
-            for name, field in self.fields.items()
-            if field.value in (None, "") and None not in self.features[name].missing
-        ]
+    def gap(self) -> str:
+        """Why the values are not whole: which fields are still to fill, or cannot be read."""
+        read = self.read()
+        unread = [name for name in self.fields if name not in read]
+        typed = [name for name in unread if not _computed(self.features[name])] or unread
+        empty = [name for name in typed if self.fields[name].value in (None, "")]
+        shown = [self.features[name].title for name in empty or typed]
+        if not shown:
+            return ""
+        told = ", ".join(shown[:4]) + (f" and {len(shown) - 4} more" if len(shown) > 4 else "")
+        return f"Still to fill: {told}." if empty else f"Cannot be read: {told}."
 
     @staticmethod
     def _read(feature: Feature, given: Any) -> Any:

@@ -123,7 +123,10 @@ class FrontierChart:
         if len(self.stairs) == 1 and not self.complete:
             return "The time limit ended the search before it found a step."
         if len(self.stairs) == 1:
-            return "No allowed change gives more confidence."
+            most = percent(self.stairs[0][1])
+            if self.resolution is None:
+                return f"No allowed change gives more confidence than {most}."
+            return f"No allowed change adds a point to {most}; every step shows smaller gains."
         thinned = f", of which {len(self.stairs)} are drawn" if len(self.stairs) < self.all else ""
         ends = " to ".join(map(percent, self.ends))
         cut = "" if self.complete else f" The time limit ended it: it is complete from {ends}."
@@ -135,6 +138,7 @@ class FrontierChart:
 
     def _clicked(self, event: EChartPointClickEventArguments) -> None:
         place: Any = event.value  # cost and confidence
+        self.chart.run_chart_method("dispatchAction", {"type": "hideTip"})  # no finger moves away
         self.session.ask(confidence=float(place[1]))
 
     def _walk(self, way: int) -> None:
@@ -194,7 +198,7 @@ def picture(
                 "type": "line", "step": "end", "data": drawn, "symbol": "circle", "symbolSize": 9,
                 "showAllSymbol": True, "lineStyle": {"color": muted, "width": 2},
                 "itemStyle": {"color": "var(--card)", "borderColor": muted, "borderWidth": 2},
-                "emphasis": {"scale": 1.6}, "cursor": "pointer",
+                "emphasis": {"disabled": True}, "cursor": "pointer",
                 "markLine": {
                     "silent": True, "symbol": "none", "animation": False,
                     "data": levels,
@@ -203,6 +207,7 @@ def picture(
             {
                 "type": "scatter", "data": [list(option) for option in options], "symbolSize": 18,
                 "itemStyle": {"color": "var(--accent)"}, "cursor": "pointer", "z": 5,
+                "emphasis": {"disabled": True},
                 "label": {"show": True, "color": "var(--card)", "fontSize": 11,
                           "fontWeight": 700, ":formatter": "p => String(p.dataIndex + 1)"},
             },

@@ -56,9 +56,14 @@ class Screen:
                 if session.people is not None:
                     Picker(session, session.people)
                 ByHand(session)
-            with ui.element("div").classes("body") as body:
+            with ui.element("div").classes("body") as self.answer:
                 self._body()
-        ui.skip_link("Skip to the answer", target=body)
+        session.on(self._gap, "gap")
+        ui.skip_link("Skip to the answer", target=self.answer)
+
+    def _gap(self) -> None:
+        """Grey what answers earlier values than those that are typed."""
+        self.answer.classes(**{"add" if self.session.gap else "remove": "stale"})
 
     def _top(self) -> None:
         with ui.element("h1"):

@@ -21,14 +21,17 @@ if TYPE_CHECKING:
 
 MOST = 1 - 1e-9  # a target lies below 1
 
-Event = Literal["meeting", "person", "locks", "decision", "question", "answer", "kept", "aside"]
+Event = Literal[
+    "meeting", "person", "gap", "locks", "decision", "question", "answer", "kept", "aside"
+]  # fmt: skip
 
 
 class Session:
     """What one tab asks and was told; tabs share the app state and the people, nothing else.
 
     Parts of the page listen to what happens: a "meeting" (another person, or none), a "person"
-    (that, or other values of the person at hand), "locks" (what may change is another), a
+    (that, or other values of the person at hand), a "gap" (what is typed of them is no whole set of
+    values, or is one again: `gap` says why not), "locks" (what may change is another), a
     "decision" (others are refused), a "question" (anything asked changed; the answer is not there
     yet), an "answer", "kept" (another option is kept), "aside" (somebody is set aside, to be
     compared with others, or no longer). `result` answers the question that stands, or is None:
@@ -37,7 +40,7 @@ class Session:
 
     def __init__(self, state: AppState, people: PeopleTable | None) -> None:
         self.state, self.people = state, people
-        self.name = self.id = ""
+        self.name = self.id = self.gap = ""
         self.question: PersonQuestion | None = None
         self.level = min(max(state.recourse.decision_threshold + 0.2, 0.5), 0.95)
         many = min(3, state.limits.options)
@@ -84,6 +87,7 @@ class Session:
         self.question = None
         if person is not None:
             self.question = PersonQuestion(person, self.settings)
+        self._close()
         self._tell("meeting", "person", "question")
 
     def correct(self, name: str, person: pd.Series[Any]) -> None:
@@ -93,7 +97,21 @@ class Session:
             return
         self.name, self.result, self.kept = name, None, ()
         self.question = replace(self.question, person=person)
+        self._close()
         self._tell("person", "question")
+
+    def leave(self, why: str) -> None:
+        """Note why what is typed of the person at hand is no whole set of values.
+
+        The answer stays, to earlier values, and nothing is made of it.
+        """
+        if self.question is not None:
+            self.gap = why
+            self._tell("gap")
+
+    def _close(self) -> None:
+        self.gap = ""
+        self._tell("gap")
 
     def ask(self, confidence: float | None = None, **parts: Any) -> None:
         """Ask otherwise: for another confidence, or with other parts of the question.

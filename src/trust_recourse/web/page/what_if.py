@@ -78,8 +78,7 @@ class WhatIf:
         if values is None:
             self.place.clear()
             with self.place:
-                gaps = ", ".join(self.form.empty)
-                note(f"Still to fill: {gaps}." if gaps else "One of the values cannot be read.")
+                bar("help", "muted", f"No answer yet. {self.form.gap}")
             return
         decision = self.session.decision
         found = await self.session.state.work(
@@ -92,9 +91,7 @@ class WhatIf:
 
     def _show(self, found: Trial) -> None:
         good = found.accepted and not found.broken
-        with ui.element("div").classes("verdict"):
-            ui.icon("check_circle" if good else "cancel").classes("yes" if good else "no")
-            heading(verdict(found), 3)
+        bar(*(("check_circle", "yes") if good else ("cancel", "no")), verdict(found))
         if found.broken:
             with ui.element("ul").classes("broken"):
                 for sentence in found.broken:
@@ -113,6 +110,13 @@ class WhatIf:
             note(f"Computed from these values: {'; '.join(told)}.")
         if found.why is not None and found.cost:
             movers(found.why)
+
+
+def bar(icon: str, kind: str, words: str) -> None:
+    """What is said of the values, where it can always be seen."""
+    with ui.element("div").classes("verdict"):
+        ui.icon(icon).classes(kind).props["aria-hidden"] = "true"
+        heading(words, 3)
 
 
 def verdict(found: Trial) -> str:
