@@ -686,3 +686,52 @@ def test_the_command_says_which_options_a_promise_leaves_out(tmp_path, monkeypat
     assert "option 2" not in Path("n.txt").read_text()
     kept = json.loads(run("ledger", "show", promise, *book, "--json").output)
     assert kept["events"][0]["options"] == [kept["option"]]
+
+
+@pytest.mark.parametrize(
+    ("profile", "field", "wrong"),
+    [
+        ("plain", "address", 5), ("us", "agency", True), ("eu", "dpo", ["Jo"]),
+        ("us", "bureau_telephone", 18005550100), ("us", "score", True), ("us", "score", [612]),
+        ("us", "received", 5), ("us", "consumer_report", 2), ("us", "score_factors", [1, 2]),
+        ("us", "score_factors", 7), ("us", "late", "perhaps"), ("us", "late", 1),
+    ],
+)  # fmt: skip
+def test_a_field_of_another_type_is_refused_in_a_sentence(profile, field, wrong):
+    with pytest.raises(ValueError, match=rf"{field}=.*; expected "):
+        profile_of(profile, {**{"plain": {}, "us": US, "eu": EU}[profile], field: wrong})
+
+
+@pytest.mark.parametrize(("said", "late"), [("no", False), ("false", False), ("yes", True)])
+def test_late_is_what_is_said(said, late):
+    assert profile_of("us", {**US, "late": said}).late is late
+
+
+@pytest.mark.parametrize("name", ["person", "received", "late", "consumer_report", "score"])
+def test_a_server_has_no_facts_of_one_person(name, tmp_path):
+    recourse, _, _ = world()
+    recourse.model.save(tmp_path / "model.safetensors")
+    facts = {name: {**US, "person": "Maria", "late": False}[name]}
+    (tmp_path / "bank.yaml").write_text(json.dumps(SHARED | facts))
+    command = [
+        "serve",
+        str(tmp_path / "model.safetensors"),
+        "--fields",
+        str(tmp_path / "bank.yaml"),
+    ]
+    made = CliRunner().invoke(app, [*command, "--wanted", "1", "--port", "0"])
+    assert made.exit_code == 2
+    assert f"bank.yaml: {name}: of one person" in " ".join(made.output.split())
+
+
+def test_what_all_letters_share_is_read_as_what_it_is(tmp_path):
+    path = tmp_path / "bank.yaml"
+    path.write_text("valid_until: 2027-01-31\naddress:\n")
+    house = Institution.read(path)
+    house.refuse_one_person(path)
+    assert house.facts["valid_until"] == datetime.date(2027, 1, 31)
+    for wrong, words in (("organisation: 5", "organisation=5; expected text"),
+                         ("valid_until: soon", "valid_until='soon'; expected a date")):  # fmt: skip
+        path.write_text(wrong)
+        with pytest.raises(ValueError, match=words):
+            Institution.read(path)

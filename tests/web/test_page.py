@@ -409,14 +409,14 @@ def test_nothing_is_made_of_values_that_are_no_longer_typed(session):
         page.get_by_role("button", name=name) for name in ("Letter as PDF", "Evidence", "Issue")
     ]
     page.locator(".by-hand summary").click()
-    for label, right, wrong, why in (
+    for label, right, wrong, words in (
         ("Income (€)", "1500", "", "Still to fill: Income."),
         ("children", "2", "2.5", "Cannot be read: children."),
     ):
         field = page.locator(".by-hand").get_by_label(label)
         field.fill(wrong)
-        expect(page.locator(".tools .warning").locator("visible=true")).to_contain_text(said)
-        expect(page.locator(".panel > .warning").first).to_contain_text(said)
+        expect(page.locator(".tools .warning").locator("visible=true")).to_contain_text(words)
+        expect(page.locator(".panel > .warning").first).to_contain_text(words)
         for button in made:
             expect(button).to_be_disabled()
         for part in (".decision", ".answer.cards", ".chart"):

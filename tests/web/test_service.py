@@ -327,6 +327,22 @@ def notice(client, **more):
     return client.post("/v1/letter", json={**question, **more})
 
 
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"address": 5}, "address=5; expected text"),
+        ({"agency": True}, "agency=True; expected text"),
+        ({"address": ["a"]}, "address=['a']; expected text"),
+        ({"valid_until": UNTIL}, "valid_until stands beside it"),
+        ({"person": "Jo"}, "give 'name' in the request"),
+        ({"late": "no"}, "give 'late' in the request"),
+    ],
+)
+def test_fields_of_another_type_or_place_are_refused_in_words(notices, fields, words):
+    answer = notice(notices, profile="us", fields={"received": TODAY.isoformat(), **fields})
+    assert words in json.dumps(told(answer, 422), ensure_ascii=False)
+
+
 def test_a_server_writes_by_every_profile_and_language(notices):
     reviewed = {"protected_reviewed": ["year"], "reviewed_by": "Jo Doe"}
     us = {"profile": "us", "fields": {"received": TODAY.isoformat()}, **reviewed}

@@ -50,7 +50,10 @@ class Service(question.Rules):
     contact: Annotated[str, option("Whom a letter tells to ask.")] = ""
     fields: Annotated[
         Path | None,
-        option("What letters by a profile need: the file of `letter --fields`.", "FILE.yaml"),
+        option(
+            "What all letters share: the file of `letter --fields`, with nothing of one person.",
+            "FILE.yaml",
+        ),
     ] = None
     reference: Annotated[
         Path | None, option("Other applicants, with whom letters compare the person.", "ROWS")
@@ -119,11 +122,13 @@ class Service(question.Rules):
                 "nobody can be compared; leave it out"
             )
         language_of("en", self.catalogues)
-        return Institution.read(
+        house = Institution.read(
             self.fields, catalogues=self.catalogues,
             reference=None if rows is None else read(rows).read_by(schema),
             reason_codes=None if codes is None else ReasonCodes.read(codes, schema),
         )  # fmt: skip
+        house.refuse_one_person(f"--fields {self.fields}")
+        return house
 
     def promised_by(self) -> dict[str, Any]:
         """The models that promised before, by fingerprint."""

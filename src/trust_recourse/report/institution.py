@@ -14,7 +14,7 @@ import yaml
 
 from trust_recourse.files import read_whole
 from trust_recourse.report.letter import Letter, letter
-from trust_recourse.report.profiles import PROFILES, MissingFieldsError, Profile, profile_of
+from trust_recourse.report.profiles import PROFILES, MissingFieldsError, Profile, date, profile_of
 from trust_recourse.wording import near
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 NEEDED = ("organisation", "contact", "valid_until")  # by every letter
 SHARED = (*NEEDED, "person", "decision")
+OF_ONE = ("person", *(name for kind in PROFILES.values() for name in kind.of_one))  # of one letter
 MOST_BYTES = 1 << 20  # of a file of facts
 
 
@@ -49,7 +50,20 @@ class Institution:
         for name in facts:
             if name not in known:
                 raise ValueError(f"{path}: no profile has a field {name!r}{near(name, known)}")
+        for name in SHARED:
+            if name != "valid_until" and not isinstance(facts.get(name, ""), str):
+                raise ValueError(f"{path}: {name}={facts[name]!r}; expected text")
+        if "valid_until" in facts:
+            facts["valid_until"] = date(f"{path}: valid_until", facts["valid_until"])
         return cls(facts, **more)
+
+    def refuse_one_person(self, path: object) -> None:
+        """Refuse facts of one person where every letter would have them."""
+        if found := [name for name in self.facts if name in OF_ONE]:
+            raise ValueError(
+                f"{path}: {', '.join(found)}: of one person, and every letter of this server would "
+                "say it; take it out of the file, and give it with each letter"
+            )
 
     def letter(
         self, result: Result, profile: str = "plain", given: Mapping[str, Any] | None = None,
@@ -70,7 +84,7 @@ class Institution:
 
     def _profile(self, name: str, given: Mapping[str, Any], absent: Iterable[str]) -> Profile:
         kind = PROFILES.get(name, Profile)
-        own = {each: self.facts[each] for each in names_of(kind) if each in self.facts}
+        own = {each: told for each in names_of(kind) if (told := self.facts.get(each)) is not None}
         missing = [*absent, *["reference"] * (kind.by_shortfall and self.reference is None)]
         try:
             made = profile_of(name, {**own, **given})

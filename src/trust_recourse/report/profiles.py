@@ -8,8 +8,9 @@ and there is no letter. What each field is for, by paragraph of its rule, is in
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
+from numbers import Real
 from typing import Any, ClassVar
 
 from trust_recourse.report.content import clean
@@ -54,14 +55,14 @@ class Profile:
     template: ClassVar[str] = "letter.jinja"
     one_page: ClassVar[bool] = True
     by_shortfall: ClassVar[bool] = False  # whether reasons must be by a method of the commentary
+    of_one: ClassVar[tuple[str, ...]] = ()  # the fields of one letter; others are the institution's
 
     address: str = ""
 
     def __post_init__(self) -> None:
         for each in fields(self):
-            value = getattr(self, each.name)
-            if isinstance(value, str):
-                object.__setattr__(self, each.name, _text(each.name, value))
+            read = READ[str(each.type)]
+            object.__setattr__(self, each.name, read(each.name, getattr(self, each.name)))
         if absent := tuple(self._missing()):
             raise MissingFieldsError(self.name, absent)
 
@@ -111,6 +112,10 @@ class USProfile(Profile):
     template: ClassVar[str] = "letter_us.jinja"
     one_page: ClassVar[bool] = False
     by_shortfall: ClassVar[bool] = True
+    of_one: ClassVar[tuple[str, ...]] = (
+        "received", "decided", "consumer_report", "score", "score_date", "score_factors", "inquiries",
+        "late",
+    )  # fmt: skip
 
     agency: str = ""
     received: datetime.date | str = ""
@@ -130,17 +135,11 @@ class USProfile(Profile):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in DATES:
-            if getattr(self, name) != "":
-                object.__setattr__(self, name, date(name, getattr(self, name)))
-        for name in ("consumer_report", "inquiries"):
-            object.__setattr__(self, name, _truth(name, getattr(self, name)))
-        object.__setattr__(self, "score_factors", _listed("score_factors", self.score_factors))
         self._check_score()
 
     def _missing(self) -> Iterator[str]:
         needed = ["address", "agency", "received", "consumer_report"]
-        if self.consumer_report != "" and _truth("consumer_report", self.consumer_report):
+        if self.consumer_report:
             needed += ["bureau", "bureau_address", "bureau_telephone", "score"]
         if self.score not in ("", NONE):
             needed += ["score_low", "score_high", "score_date", "score_factors"]
@@ -282,7 +281,9 @@ def date(name: str, given: Any) -> datetime.date:
         raise ValueError(f"{name}={given!r}; {expected}") from None
 
 
-def _text(name: str, given: str) -> str:
+def _text(name: str, given: Any) -> str:
+    if not isinstance(given, str):
+        raise ValueError(f"{name}={given!r}; expected text, in quotation marks")
     text = clean(given)
     if len(text) > LONGEST:
         raise ValueError(f"{name}: given {len(text)} letters, expected at most {LONGEST}")
@@ -297,6 +298,14 @@ def _truth(name: str, given: Any) -> bool:
     return YES[str(given).lower()]
 
 
+def _amount(name: str, given: Any) -> Any:
+    if isinstance(given, str):
+        return _text(name, given)
+    if isinstance(given, bool) or not isinstance(given, Real):
+        raise ValueError(f"{name}={given!r}; expected a number")
+    return given
+
+
 def _number(name: str, given: Any) -> float:
     try:
         return float(given)
@@ -308,6 +317,20 @@ def _listed(name: str, given: Any) -> tuple[str, ...]:
     """A list of texts; one text has them between semicolons."""
     items = given.split(";") if isinstance(given, str) else given
     try:
-        return tuple(text for each in items if (text := _text(name, str(each))))
+        return tuple(text for each in items if (text := _text(name, each)))
     except TypeError:
         raise ValueError(f"{name}={given!r}; expected a list of texts") from None
+
+
+def _unless_empty(read: Callable[[str, Any], Any]) -> Callable[[str, Any], Any]:
+    return lambda name, given: "" if isinstance(given, str) and not given else read(name, given)
+
+
+READ: dict[str, Callable[[str, Any], Any]] = {  # a field, by its type
+    "str": _text,
+    "float | str": _amount,
+    "datetime.date | str": _unless_empty(date),
+    "bool | str": _unless_empty(_truth),
+    "bool": _truth,
+    "tuple[str, ...]": _listed,
+}

@@ -22,6 +22,7 @@ from pydantic import (
 )
 
 from trust_recourse import question
+from trust_recourse.report.institution import SHARED
 from trust_recourse.report.shortfall import Method
 from trust_recourse.search.engines import Anywhere
 from trust_recourse.vocabulary import HELP, Mode, PlausibleBy, outside
@@ -256,6 +257,14 @@ class Writing(Question):
     organisation: Words | None = Field(None, description="Who writes; the server's if null.")
     contact: Words | None = Field(None, description="Whom to ask; the server's if null.")
     format: Literal["html", "text", "pdf"] = "html"
+
+    @model_validator(mode="after")
+    def _beside(self) -> Writing:
+        for name in (*SHARED, "late"):
+            if name in self.fields:
+                place = "name" if name == "person" else name
+                raise ValueError(f"fields: {name} stands beside it; give {place!r} in the request")
+        return self
 
 
 Subject = Annotated[str, Field(min_length=1, max_length=1000)]

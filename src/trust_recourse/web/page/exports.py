@@ -67,7 +67,7 @@ class Exports:
             empty="Once there is one."
             + (" The letter is then recorded in the ledger." if state.ledger else ""),
         )
-        self.until = _day("The offer holds until")
+        self.until = _day("The offer holds until", state.institution.facts.get("valid_until"))
         with ui.element("div").classes("line-up"):
             self.letters = [
                 press(text, partial(self._make, write), icon="download", main=main)
@@ -190,7 +190,8 @@ class Exports:
         self.promised: tuple[Any, str, str] | None = None
         self.subject = _text("Id of the person", empty="Say to whom it is promised.")
         self.option = ui.select({}, label="Option").props("outlined dense")
-        self.last_day = _day("Valid until")
+        until = self.session.state.institution.facts.get("valid_until")
+        self.last_day = _day("Valid until", until)
         self.issue = press("Issue the promise", self._issued, icon="handshake", main=True)
         self.promising = Latest(*status_line("Writing to the ledger…"))
         self.made = ui.element("div").classes("stack")
@@ -307,8 +308,8 @@ def _text(label: str, value: str = "", empty: str = "") -> ui.input:
     return field
 
 
-def _day(label: str) -> ui.input:
-    last = datetime.date.today() + datetime.timedelta(days=DAYS)
+def _day(label: str, last: datetime.date | None) -> ui.input:
+    last = last or datetime.date.today() + datetime.timedelta(days=DAYS)
     field = ui.input(label, value=last.isoformat(), validation=not_to_come)
     return field.props("outlined dense hide-bottom-space type=date stack-label")
 
