@@ -113,8 +113,8 @@ class USProfile(Profile):
     one_page: ClassVar[bool] = False
     by_shortfall: ClassVar[bool] = True
     of_one: ClassVar[tuple[str, ...]] = (
-        "received", "decided", "consumer_report", "score", "score_date", "score_factors", "inquiries",
-        "late",
+        "received", "decided", "consumer_report", "score", "score_date", "score_factors",
+        "inquiries", "late",
     )  # fmt: skip
 
     agency: str = ""
