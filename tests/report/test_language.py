@@ -177,7 +177,7 @@ def test_entries_are_read_as_gettext_writes_them():
 @pytest.mark.parametrize(
     ("code", "words"),
     [
-        ("en", "Income 3,600 to 3,950 €; job “full time”; home “owns” or “lives free”."),
+        ("en", "Income €3,600 to €3,950; job “full time”; home “owns” or “lives free”."),
         ("de", "Income 3.600 bis 3.950 €; Beruf „full time“; home „owns“ oder „lives free“."),
     ],
 )

@@ -6,10 +6,12 @@ import datetime
 import hashlib
 import json
 import re
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import httpx
+import numpy as np
 import pandas as pd
 import pytest
 from pypdf import PdfReader
@@ -29,7 +31,9 @@ from trust_recourse import (
 from trust_recourse.cli import app
 from trust_recourse.ledger import LedgerError, PromiseClosedError
 from trust_recourse.report.institution import Institution
+from trust_recourse.report.language import ENGLISH
 from trust_recourse.report.profiles import MissingFieldsError, profile_of
+from trust_recourse.report.shortfall import shortfall
 from trust_recourse.sums import Additive
 from trust_recourse.web.state import AppState
 from trust_recourse.wording import floored
@@ -735,3 +739,23 @@ def test_what_all_letters_share_is_read_as_what_it_is(tmp_path):
         path.write_text(wrong)
         with pytest.raises(ValueError, match=words):
             Institution.read(path)
+
+
+def test_names_have_no_underscores_and_a_small_shortfall_is_no_principal_reason():
+    assert ENGLISH.label("late_payments") == "late payments"
+    beside = shortfall(world()[2], world()[1], "just-passed")
+    for scores, kept in (
+        ([0.96, 0.04], [0]),
+        ([0.94, 0.06], [0, 1]),
+        ([0.04] * 25, [0]),
+    ):
+        assert replace(beside, scores=np.array(scores)).principal() == kept
+
+
+def test_what_the_offer_leaves_alone_and_the_model_does_not_use_is_said():
+    told = flat(written("us"))
+    assert "The model does not use calls." in told
+    home = letter(guarded()[0], **GIVEN, protected_reviewed=["home"], reviewed_by="Jo Doe")
+    first = home.reasons[0].feature
+    spared = first.name not in {name for offer in home.offers for name in offer.changes}
+    assert ("not need another value of" in flat(home)) == spared

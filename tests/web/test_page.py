@@ -273,6 +273,7 @@ def test_what_is_protected_is_a_reason_in_a_letter_only_once_it_is_said_to_be_re
     box.click()
     page.get_by_role("slider").fill("60")  # another question about the same decision
     expect(page.locator(".cards[data-asked='0.6000']")).to_be_visible()
+    page.get_by_label("Who reviewed it").fill("Jo Doe")
     for button, found in (("Letter as HTML", b"We reviewed its part"), ("Letter as PDF", b"%PDF")):
         with page.expect_download() as download:
             page.get_by_role("button", name=button).click()
