@@ -893,6 +893,16 @@ def test_the_dossier_is_written_with_its_proofs_and_calibration(kept, patients, 
         assert verify(Certificate.load(path), model)
 
 
+def test_evidence_on_labels_of_another_name_says_so(kept, patients):
+    X, y = patients
+    X.assign(survived=np.where(y == 1, "yes", "no")).to_csv(kept / "words.csv", index=False)
+    done = run("evidence", kept, "--data", str(kept / "words.csv"), "--target", "survived")
+    assert done.exit_code == 2
+    assert "has the labels no and yes, the model the classes 0 and 1" in " ".join(
+        done.output.split()
+    )
+
+
 @pytest.mark.parametrize(
     ("more", "message"),
     [

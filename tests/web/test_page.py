@@ -250,7 +250,7 @@ def test_what_the_rules_lock_may_be_freed_but_not_promised(session):
     page = session()
     pick(page)
     page.get_by_role("switch", name="age may change").click()
-    expect(page.locator(".warning")).to_contain_text("The rules lock age")
+    expect(page.locator(".warning:visible")).to_contain_text("The rules lock age")
     tab(page, "Letter and promise")
     expect(page.get_by_role("button", name="Letter as PDF")).to_be_disabled()
 

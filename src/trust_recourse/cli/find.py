@@ -101,7 +101,10 @@ def find(
         if ranges:
             _show_ranges(console, result)
         if proved is not None:
-            check = shlex.join(["trust-recourse", "verify", str(proved), str(person.model)])
+            schema = [] if person.schema is None else ["--schema", str(person.schema)]
+            check = shlex.join(
+                ["trust-recourse", "verify", str(proved), str(person.model), *schema]
+            )
             console.print(f"{proved}: the proof. To check it: {check}", soft_wrap=True)
             console.print(f"The fingerprint of its question: {proof.question}", soft_wrap=True)
         elif certificate is not None:

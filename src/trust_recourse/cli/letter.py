@@ -304,6 +304,12 @@ def _judged(
     fitted = load(model)
     rows, labels, schema = learnt_from(read(data), target, fitted.schema_, [])
     asked = answers.recourse
+    if asked.wanted not in labels.tolist():
+        has, own = (" and ".join(map(str, each)) for each in (sorted({*labels}), fitted.classes_))
+        raise ValueError(
+            f"--target {target} has the labels {has}, the model the classes {own}; expected the "
+            "same: write the column as the model calls its classes, or import it with --classes"
+        )
     return model_report(
         quiet(fitted), rows, labels, wanted=asked.wanted, schema=schema,
         decision_threshold=asked.decision_threshold,
