@@ -489,6 +489,13 @@ def test_a_ledger_records_no_letter_that_says_otherwise_than_its_promise(tmp_pat
         made = letter(result, **signed, promise=promise)
         with pytest.raises(LedgerError, match=r"home was reviewed, .* by whom"):
             ledger.record_letter(promise.id, {**made.record(), "reviewed_by": ""})
+        for name, said in (
+            ("promise", "is of promise 0a1b, not of"),
+            ("model", "by the model 0a1b…"),
+        ):
+            with pytest.raises(LedgerError, match=said):
+                ledger.record_letter(promise.id, {**made.record(), name: "0a1b"})
+        assert made.record()["model"] == promise.model
         record = {name: part for name, part in made.record().items() if name != "factual"}
         with pytest.raises(LedgerError, match="lacks factual; expected what Letter.record"):
             ledger.record_letter(promise.id, record)

@@ -38,7 +38,10 @@ from trust_recourse.search.ranges import Range
 from trust_recourse.wording import floored
 
 # what the record of a letter is judged by
-LETTER = ("dated", "valid_until", "factual", "options", "protected_reviewed", "reviewed_by")
+LETTER = (
+    "dated", "valid_until", "factual", "options", "protected_reviewed", "reviewed_by", "model",
+    "promise",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,6 +134,11 @@ class Promise:
         if (state := self.state(at)) != "outstanding":
             raise PromiseClosedError(f"promise {self.id} is {state}")
         self._check_days(record, at)
+        if record["promise"] not in ("", self.id):
+            raise LedgerError(f"the letter is of promise {record['promise']}, not of {self.id}")
+        if record["model"] not in ("", self.model):
+            own, other = self.model[:12], str(record["model"])[:12]
+            raise LedgerError(f"the letter is by the model {other}…, promise {self.id} by {own}…")
         told = [self._codes(row) for row in (record["factual"], *record["options"])]
         own, then = self._codes(values(self.factual)), self._codes(values(self.option.x))
         if told[0] != own or then not in told[1:]:

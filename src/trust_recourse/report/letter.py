@@ -110,6 +110,7 @@ class Letter(Printed):
     shortfall: Shortfall | None = None  # what the reasons are taken from, beside other applicants
     reviewed_by: str = ""
     reviewed_beside: tuple[str, ...] = ()
+    model: str = ""  # its fingerprint, if it has one
 
     @property
     def method(self) -> Method:
@@ -125,6 +126,8 @@ class Letter(Printed):
             "dated": self.document.dated.isoformat(),
             **self.profile.timing(self.document.dated),
             "valid_until": self.valid_until.isoformat(),
+            "promise": self.promise,
+            "model": self.model,
             "accepted": self.accepted,
             "method": self.method,
             "reference_rows": None if beside is None else beside.rows,
@@ -256,6 +259,7 @@ def letter(
         named, profile, words["promise"], _row(result.factual),
         tuple(_row(option.x) for option in result.options), told.shortfall, words["reviewed_by"],
         tuple(name for name in schema.names if name in reviewed and name not in named),
+        getattr(result.recourse.model, "fingerprint_", ""),
     )  # fmt: skip
 
 
