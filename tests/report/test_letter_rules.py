@@ -633,6 +633,9 @@ def test_the_command_from_a_file_of_fields_to_the_ledger(tmp_path, monkeypatch):
     ask += ("--protected-reviewed", "age")
     sent = run(*ask, "--promise", promise, *book, "--language", "de")
     assert sent.exit_code == 0, sent.output
+    said = " ".join(sent.stderr.split())
+    assert "Not in the language de, so as the schema has them: " in said
+    assert "values of housing" in said
     assert "Ihr Antrag" in Path("d.txt").read_text()
     assert promise in Path("d.txt").read_text()
     shown = " ".join(run("ledger", "show", promise, *book).output.split())

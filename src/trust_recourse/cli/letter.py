@@ -178,6 +178,11 @@ def letter(
             rows = ", and rows by --reference" if "reference" in error.names else ""
             how = f"give fields by --field NAME=VALUE, or in a file by --fields{rows}"
             raise ValueError(f"{error}; {how}") from None
+        if untold := note.document.language.untold(schema):
+            say(
+                f"Not in the language {language}, so as the schema has them: {', '.join(untold)}. "
+                f"A file {language}.po in --catalogues may have words for them.", err=True,
+            )  # fmt: skip
         if kept is not None:
             kept.check_letter(note.record(), datetime.now(UTC))
             if (more := len(answers.options) - 1) > 0:

@@ -56,6 +56,24 @@ class Language:
         told = self.catalogue.pgettext("label", title)
         return told if told != title else title.replace("_", " ").strip() or title
 
+    def untold(self, features: Iterable[Feature]) -> list[str]:
+        """Titles of columns, and columns with values, that a letter says as the schema has them.
+
+        >>> language_of("de").untold([Feature("age"), Feature("home", "category", ("own", "rent"))])
+        ['home', 'values of home']
+        """
+        if self.code == ENGLISH.code:
+            return []
+        found = []
+        for feature in features:
+            if self.catalogue.pgettext("label", feature.title) == feature.title:
+                found.append(feature.title)
+            values = () if feature.kind == "boolean" else (*feature.values, *feature.words)
+            words = {value: feature.words.get(value, value) for value in values}
+            if any(isinstance(w, str) and self._value(feature, v) == w for v, w in words.items()):
+                found.append(f"values of {feature.title}")
+        return found
+
     def day(self, date: datetime.date) -> str:
         """A date in words.
 
