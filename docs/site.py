@@ -30,7 +30,11 @@ BESIDE = {  # pages beside docs, and their names on the site
     "NOTICE": "notice.txt",
     "constraints.txt": "constraints.txt",
 }
-HIDDEN = {HOME: ["navigation"], "comparison.md": ["navigation", "toc"]}  # to make room
+HIDDEN = {  # to make room
+    HOME: ["navigation"],
+    "comparison.md": ["navigation", "toc"],
+    "letter-rules.md": ["navigation", "toc"],
+}
 RESULTS = ("results/*.md", "results/*.png", "benchmarks/results/*.png")
 FILE = r"\[(?:docs/)?([\w/-]+?)(?:\.md)?\]\("  # a link that is named by a file, as in a repository
 ELSEWHERE = re.compile(  # what a browser would fetch by itself: links to follow are not among it
