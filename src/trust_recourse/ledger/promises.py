@@ -137,8 +137,8 @@ class Promise:
         if record["promise"] not in ("", self.id):
             raise LedgerError(f"the letter is of promise {record['promise']}, not of {self.id}")
         if record["model"] not in ("", self.model):
-            own, other = self.model[:12], str(record["model"])[:12]
-            raise LedgerError(f"the letter is by the model {other}…, promise {self.id} by {own}…")
+            other, ours = str(record["model"])[:12], self.model[:12]
+            raise LedgerError(f"the letter is by the model {other}…, promise {self.id} by {ours}…")
         told = [self._codes(row) for row in (record["factual"], *record["options"])]
         own, then = self._codes(values(self.factual)), self._codes(values(self.option.x))
         if told[0] != own or then not in told[1:]:
