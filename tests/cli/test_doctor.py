@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from threading import Thread
 
 import pytest
 from typer.testing import CliRunner
@@ -77,3 +79,25 @@ def test_an_address_that_is_none_ends_with_2(url):
     done = CliRunner().invoke(app, ["doctor", "--service", url])
     assert done.exit_code == 2
     assert "Traceback" not in done.output
+
+
+@pytest.mark.parametrize(("answers", "well"), [([503, 503, 200], True), ([503] * 20, False)])
+def test_a_service_that_is_still_starting_is_asked_again(answers, well, monkeypatch):
+    monkeypatch.setattr(doctor, "READY", 0.3)
+    monkeypatch.setattr(doctor, "AGAIN", 0.05)
+    left = iter(answers)
+
+    class Starting(BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(next(left))
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Starting) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        found = told("--service", f"http://127.0.0.1:{server.server_port}")
+        server.shutdown()
+    assert (found[0], found[1]["service"]["state"]) == (well, "ok" if well else "fault")
+    assert well or "503" in found[1]["service"]["words"]

@@ -6,6 +6,7 @@ import os
 import platform
 import re
 import tempfile
+import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from enum import StrEnum
@@ -23,7 +24,9 @@ from trust_recourse.cli.root import option
 
 OURS = {"all", "bench", "dev", "docs", "release", "reproduce"}  # extras of those who change it
 REQUIREMENT = re.compile(r"([\w.-]+)(?:\[([\w,]+)\])?[^;]*(?:;.*extra == ['\"]([\w-]+)['\"])?")
-WAIT = 5.0  # seconds that a service may take to answer
+ANSWER = 5.0  # seconds that a service may take to answer
+READY = 30.0  # seconds in which it must be ready: each of its workers does a first search
+AGAIN = 0.5  # seconds between two questions to one that is not
 
 
 class State(StrEnum):
@@ -62,8 +65,8 @@ def doctor(
 
     Alone it looks at this installation: its packages, extra by extra, the compiled code that is
     kept between runs, and the folders that are written to. A model, a ledger and a service are
-    looked at where they are named. A ledger of an older version is brought up to date, as by every
-    command that opens it.
+    looked at where they are named. A service that is still starting is asked again for half a
+    minute. A ledger of an older version is brought up to date, as by every command that opens it.
 
     It ends with 0 if all is well; with 1 if something is not: a package that is always needed is
     absent, a folder cannot be written, or what was named cannot be reached; and with 2 if something
@@ -210,14 +213,19 @@ def _ledger(where: str) -> Finding:
 
 
 def _service(url: str) -> Finding:
-    from urllib.error import URLError
+    from urllib.error import HTTPError, URLError
     from urllib.request import urlopen
 
     if not url.startswith(("http://", "https://")):
         raise InputError(f"--service {url}: expected an address such as http://127.0.0.1:8000")
     address = f"{url.rstrip('/')}/ready"
-    try:
-        with urlopen(address, timeout=WAIT) as answer:
-            return Finding("reachable", "service", State.ok, f"{address}: {answer.status}")
-    except (URLError, TimeoutError) as error:
-        return Finding("reachable", "service", State.fault, f"{address}: {error}")
+    end = time.monotonic() + READY
+    while True:
+        try:
+            with urlopen(address, timeout=ANSWER) as answer:
+                return Finding("reachable", "service", State.ok, f"{address}: {answer.status}")
+        except (URLError, TimeoutError) as error:
+            starts = isinstance(error, HTTPError) and error.code == 503
+            if not starts or time.monotonic() > end:
+                return Finding("reachable", "service", State.fault, f"{address}: {error}")
+        time.sleep(AGAIN)
