@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 
 import numpy as np
 import pandas as pd
@@ -190,7 +191,7 @@ def test_an_answer_says_words_and_holds_codes(answer, plain):
 def test_a_letter_says_words_and_a_catalogue_comes_first(answer, tmp_path):
     text = letter(answer, **GIVEN).text()
     assert "home: rents." in text
-    assert "rather see “owns”" in text
+    assert re.search("home +rents +owns", text)
     own = 'msgid ""\nmsgstr ""\n'
     own += '\nmsgctxt "home"\nmsgid "1"\nmsgstr "in lodgings"\n'  # by the code
     own += '\nmsgctxt "home"\nmsgid "owns"\nmsgstr "has a house"\n'  # or by the word

@@ -197,3 +197,10 @@ def test_the_list_of_ranges_names_all_that_an_option_changes(code, words):
     assert only.changes.keys() == {"income", "job", "home"}
     told = letter(recourse.find(person, 0.5), **GIVEN, language=code).text()
     assert words in " ".join(told.split())
+
+
+def test_a_column_of_anybody_is_not_translated_by_a_guess():
+    german = language_of("de")
+    for title in ("property", "nodes"):  # what these are, only their table knows
+        assert german.label(title) == title
+        assert german.untold([Feature(title)]) == [title]

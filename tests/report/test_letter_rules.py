@@ -112,7 +112,9 @@ def written(profile, language="en", **more):
     _, X, result = world()
     fields = {"us": US, "eu": EU}.get(profile, {})
     made = profile_of(profile, {**fields, **more})
-    compared = {} if profile == "plain" else {"reference": X}
+    compared = {"reference": X}
+    if profile == "plain":
+        compared = {"protected_reviewed": ["age"], "reviewed_by": "Jo Doe"}
     return letter(result, **GIVEN, **compared, profile=made, language=language)
 
 
@@ -361,12 +363,16 @@ def test_a_person_who_decides_is_told_of():
         EUProfile(**{**EU, "role": "helps"})
 
 
-def test_the_profile_us_takes_reasons_by_the_commentary_alone():
+def test_a_law_s_profile_takes_reasons_by_the_commentary_alone():
     _, X, result = world()
-    with pytest.raises(ValueError, match="the profile us compares with other applicants"):
-        letter(result, **GIVEN, profile=USProfile(**US))
-    with pytest.raises(ValueError, match="no method for the profile us"):
-        letter(result, **GIVEN, profile=USProfile(**US), reference=X, reasons="best-value")
+    for profile in (USProfile(**US), EUProfile(**EU)):
+        name = profile.name
+        with pytest.raises(ValueError, match=f"the profile {name} compares with other applicants"):
+            letter(result, **GIVEN, profile=profile)
+        with pytest.raises(ValueError, match=f"no method for the profile {name}"):
+            letter(result, **GIVEN, profile=profile, reference=X, reasons="nearest-yes")
+    accepted = result.recourse.find(result.options[0].x, 0.5)
+    assert letter(accepted, **GIVEN, profile=EUProfile(**EU)).accepted, "no reasons, no reference"
     average = letter_by(USProfile(**US), reasons="all-applicants")
     assert f"with the average of all {len(X)} applicants" in flat(average)
 
@@ -511,28 +517,29 @@ def test_a_ledger_records_no_letter_that_says_otherwise_than_its_promise(tmp_pat
 
 
 def test_a_letter_under_a_promise_offers_that_option_alone(tmp_path):
-    _, _, result = world()
+    _, X, result = world()
     assert len(result.options) == 2
-    both = letter(result, **{**GIVEN, **NOW})
+    how = {**GIVEN, **NOW, "reference": X}
+    both = letter(result, **how)
     assert len(both.offers) == 2
     with Ledger(tmp_path / "promises.db", key="a long secret for a test") as ledger:
         for option in (0, 1):
             promise = ledger.promise(result, option, subject="1", days=60)
             with pytest.raises(LedgerError, match="offers other options, which promise"):
                 ledger.record_letter(promise.id, both.record())
-            made = letter(result, **{**GIVEN, **NOW}, promise=promise)
+            made = letter(result, **how, promise=promise)
             (offer,) = made.offers
             assert {*offer.changes} == {*promise.option.changes}
             assert not offer.ranges
             ledger.record_letter(promise.id, made.record())
             assert ledger.redeem(promise.id, offer.row, result.recourse.model).due
         wide = ledger.promise(result, 0, subject="1", days=60, ranges=True)
-        made = letter(result, **{**GIVEN, **NOW}, promise=wide)
+        made = letter(result, **how, promise=wide)
         assert made.offers[0].ranges
         assert ledger.record_letter(wide.id, made.record()).told()["ranges"] is True
         other = result.recourse.find({**result.factual, "job": 2}, 0.5)
         with pytest.raises(LedgerError, match="the result has no such option"):
-            letter(other, **{**GIVEN, **NOW}, promise=wide)
+            letter(other, **how, promise=wide)
 
 
 def test_the_record_says_whether_it_was_in_time():
@@ -689,7 +696,8 @@ def test_the_command_says_which_options_a_promise_leaves_out(tmp_path, monkeypat
     made = run("ledger", "promise", *ask, "--subject", 1, "--option", 2, *book)
     promise = re.search("Promise ([0-9a-f]+)", made.output)[1]
     ask = ("letter", *ask, "--out", "n.txt", "--organisation", "Meadow Bank", "--contact", "Ann",
-           "--valid-until", NOW["valid_until"], "--promise", promise)  # fmt: skip
+           "--valid-until", NOW["valid_until"], "--promise", promise,
+           "--protected-reviewed", "age", "--reviewed-by", "Jo Doe")  # fmt: skip
     unknown = run(*ask)
     assert unknown.exit_code == 2
     assert "give --ledger too" in " ".join(unknown.output.split())
@@ -765,7 +773,51 @@ def test_names_have_no_underscores_and_a_small_shortfall_is_no_principal_reason(
 def test_what_the_offer_leaves_alone_and_the_model_does_not_use_is_said():
     told = flat(written("us"))
     assert "The model does not use calls." in told
-    home = letter(guarded()[0], **GIVEN, protected_reviewed=["home"], reviewed_by="Jo Doe")
+    result, X = guarded()
+    how = {**GIVEN, "protected_reviewed": ["home"], "reviewed_by": "Jo Doe"}
+    home = letter(result, **how, reference=X)
     first = home.reasons[0].feature
     spared = first.name not in {name for offer in home.offers for name in offer.changes}
     assert ("not need another value of" in flat(home)) == spared
+
+
+def test_a_fact_is_told_in_the_language_of_the_letter(tmp_path):
+    _, X, result = world()
+    facts = {**GIVEN, **EU, "valid_until": "2999-01-31"}
+    facts["consequences"] = {"en": "No loan is made.", "de": "Es kommt kein Kredit zustande."}
+    facts.pop("dated", None)
+    path = tmp_path / "bank.yaml"
+    path.write_text(json.dumps(facts))
+    house = Institution.read(path, reference=X)
+    for language, words in facts["consequences"].items():
+        assert words in flat(house.letter(result, "eu", language=language))
+    assert "Nothing." in flat(house.letter(result, "eu", {"consequences": "Nothing."}))
+    path.write_text(json.dumps({**facts, "consequences": {"de": "Nichts."}}))
+    house = Institution.read(path, reference=X)
+    with pytest.raises(ValueError, match="consequences is told in 'de', and the letter is in 'en'"):
+        house.letter(result, "eu")
+    assert letter(result, **GIVEN, reference=X), "a plain letter has no need of it"
+    for wrong in ({"consequences": {"en": 5}}, {"organisation": {"en": "Bank"}}):
+        path.write_text(json.dumps({**facts, **wrong}))
+        with pytest.raises(ValueError, match="expected text"):
+            Institution.read(path)
+
+
+def test_a_letter_ends_no_later_in_the_day_than_its_promise(tmp_path):
+    _, X, result = world()
+    noon = datetime.datetime.combine(
+        datetime.date.today() + datetime.timedelta(days=9), datetime.time(12), datetime.UTC
+    )
+    with Ledger(tmp_path / "promises.db", key="a long secret for a test") as ledger:
+        for end, last in ((noon, noon.date() - datetime.timedelta(days=1)), (noon.date(),) * 2):
+            promise = ledger.promise(result, subject="1", valid_until=end)
+            for days, ok in ((0, True), (1, False)):
+                until = last + datetime.timedelta(days=days)
+                made = letter(
+                    result, **{**GIVEN, **NOW, "valid_until": until}, reference=X, promise=promise
+                )
+                if ok:
+                    ledger.record_letter(promise.id, made.record())
+                else:
+                    with pytest.raises(LedgerError, match="UTC only; give a day that ends before"):
+                        ledger.record_letter(promise.id, made.record())

@@ -247,4 +247,5 @@ def test_the_evidence_report_has_the_reasons_of_the_letter():
         assert places == sorted(places)
         assert all(f"{reason.weight:.3f}" in told for reason in made.reasons)
         alone = " ".join(evidence(result, **how).text().split())
-        assert "By the method best-value, which is used where no other applicants" in alone
+        assert "By the method nearest-yes: the person is compared with the nearest yes" in alone
+        assert "so a value that may not change is not among the reasons" in alone

@@ -260,10 +260,10 @@ def test_what_is_protected_is_a_reason_in_a_letter_only_once_it_is_said_to_be_re
     page = session("/guarded", accept_downloads=True)
     pick(page)
     tab(page, "Letter and promise")
-    boxes, refused = page.get_by_role("checkbox"), page.get_by_text("would name a protected")
+    boxes, refused = page.get_by_role("checkbox"), page.get_by_text("uses a protected")
     for button in ("Letter as PDF", "Letter as HTML"):
         page.get_by_role("button", name=button).click()
-        expect(refused).to_contain_text("Lymph nodes; review its part")
+        expect(refused).to_contain_text("or review its part")
         expect(boxes).to_have_count(1)
         page.get_by_label("Whom to ask").fill(f"Ann, for the {button}")
         expect(refused).to_be_hidden()

@@ -444,7 +444,7 @@ def test_a_letter_tells_of_a_promise_that_was_made_and_of_no_other(asked):
     assert f"number {made['id']}" in " ".join(written.text.split())
     for changed, status, words in (
         ({"promise": "5b0c4d1e8f7a2936"}, 404, "there is no promise '5b0c4d1e8f7a2936'"),
-        ({"valid_until": "2099-12-31"}, 422, f"holds until {last} only"),
+        ({"valid_until": "2099-12-31"}, 422, f"holds until {last} 23:59 UTC only"),
         ({"confidence": 0.7}, 422, "is of other values"),
     ):
         problem = told(asked.post("/v1/letter", json={**question, **changed}), status)

@@ -28,7 +28,7 @@ Paper = TypeVar("Paper", "Letter", "Evidence")
 
 ENDINGS = (".pdf", ".html", ".txt")
 Name = Literal["plain", "us", "eu"]
-Method = Literal["just-passed", "all-applicants", "best-value"]
+Method = Literal["just-passed", "all-applicants", "nearest-yes"]
 
 Model = Annotated[
     Path, typer.Argument(metavar="MODEL.safetensors", help="Written by `fit` or `import`.")
@@ -105,19 +105,21 @@ def letter(
     --reference, and the fields address, agency, received (a day), consumer_report (yes or no); with
     yes also bureau, bureau_address, bureau_telephone and score (or none); with a score also
     score_low, score_high, score_date, score_factors (between semicolons). `eu` (GDPR, AI Act) needs
-    the fields address, role (decides or advises), consequences, review, dpo (or none), authority,
-    sources (or none: it does not say). What is missing is named in one sentence, and no letter is
-    written. A file of --fields may hold organisation, contact, valid_until and decision, too, and
-    what other profiles need; `serve` takes the same file.
+    --reference, and the fields address, role (decides or advises), consequences, review, dpo (or
+    none), authority, sources (or none: it does not say). What is missing is named in one sentence,
+    and no letter is written. A file of --fields may hold organisation, contact, valid_until and
+    decision, too, and what other profiles need; `serve` takes the same file.
 
     **Reasons.** `just-passed`: by which values the person falls short of the 100 accepted rows of
-    --reference nearest to the threshold; `all-applicants`: of all its rows; `best-value`: by what
-    the best value within the schema's bounds would gain alone. How far the confidence of those
-    100 reaches is said beside. The list of --reason-codes has the columns feature, when (low, high,
-    missing, a value, or nothing for any), code, text.
+    --reference nearest to the threshold; `all-applicants`: of all its rows; `nearest-yes`, if there
+    is no --reference: of what the first offer would make of them, so what may not change is never
+    among them. How far the confidence of those 100 reaches is said beside. The list of
+    --reason-codes has the columns feature, when (low, high, missing, a value, or nothing for any),
+    code, text.
 
     Where a protected feature would be among the reasons, no letter is written until it is named by
-    --protected-reviewed, with --reviewed-by; the letter then says that it was reviewed, and so does
+    --protected-reviewed, with --reviewed-by; so it is of every one that the model uses, if there is
+    no --reference. The letter then says that it was reviewed, and so does
     the --ledger, with that name. In the profile `us` a column that tells by its name or values what
     the law protects, such as age, counts as protected, marked in the schema or not.
 
@@ -195,6 +197,11 @@ def letter(
         _record(book, promise, written, out)
     if written.shortfall is not None:
         say(f"Compared with {written.shortfall.words}.", err=True)
+    if not written.accepted and written.method == "nearest-yes":
+        say(
+            "The reasons are among what can change: whether anything else counts more shows beside "
+            "other applicants (--reference ROWS).", err=True,
+        )  # fmt: skip
     for name in () if book is not None else written.protected_reviewed:
         say(f"That {name} was reviewed stands in the letter; no ledger has it.", err=True)
     for name in written.reviewed_beside:

@@ -114,8 +114,8 @@ class Ledger:
         Parameters
         ----------
         subject : the person's id; stored as a keyed hash alone.
-        days, valid_until : how long it holds; a time with its zone, or a date (to the end of that
-            day, UTC), goes before the number of days.
+        days, valid_until : how long it holds; a time with its zone, or a date, goes before the
+            number of days. It holds to the end of the last day, UTC, unless a time is given.
         certificate : this option's certificate, or its file, whose hash is stored once the
             checker has confirmed it on the model.
         fingerprint : names a model that has no fingerprint of its own, such as by the hash of its

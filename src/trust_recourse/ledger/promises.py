@@ -159,8 +159,11 @@ class Promise:
     def _check_days(self, record: Mapping[str, Any], at: datetime) -> None:
         """Refuse a letter that holds too long, is dated ahead, or before there was a promise."""
         dated, until = (date.fromisoformat(str(record[name])) for name in ("dated", "valid_until"))
-        if until > (last := self.valid_until.date()):
-            raise LedgerError(f"valid_until={until}: promise {self.id} holds until {last} only")
+        if moment("valid_until", until) > self.valid_until:
+            raise LedgerError(
+                f"valid_until={until}: promise {self.id} holds until "
+                f"{self.valid_until:%Y-%m-%d %H:%M} UTC only; give a day that ends before"
+            )
         if dated > (today := max(_days(at))):
             raise LedgerError(f"dated={dated}: that day is to come, it is {today}")
         if dated < (made := min(_days(self.issued_at))):
@@ -450,10 +453,10 @@ def moment(name: str, given: datetime | date) -> datetime:
 
 
 def deadline(issued: datetime, days: float, until: datetime | date | None) -> datetime:
-    """Until when a promise holds, which lies after it was made."""
+    """Until when a promise holds, which lies after it was made: days, to the end of the last."""
     if until is None and not (isinstance(days, (int, float)) and 0 < days < 36_525):
         raise LedgerError(f"days={days!r}; expected a number above 0, and below a hundred years")
-    end = issued + timedelta(days=days) if until is None else moment("valid_until", until)
+    end = moment("valid_until", (issued + timedelta(days=days)).date() if until is None else until)
     if end <= issued:
         now = issued if isinstance(until, datetime) else issued.date()
         raise LedgerError(f"valid until {until}: that is over, it is {now} (UTC); give a later day")

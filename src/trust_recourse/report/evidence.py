@@ -9,8 +9,9 @@ from __future__ import annotations
 import datetime
 import hashlib
 import importlib.util
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, cast
 
 from trust_recourse import __version__
@@ -19,8 +20,9 @@ from trust_recourse.explain import explainable
 from trust_recourse.question import Option, Status, Target, option_name
 from trust_recourse.report.content import Document, PictureBlock, Printed, blocks, clean
 from trust_recourse.report.protected import uses
-from trust_recourse.report.reasons import MOST, Reason, reasons
-from trust_recourse.report.shortfall import Method, Shortfall, method_of, shortfall
+from trust_recourse.report.reasons import MOST, Reason
+from trust_recourse.report.reasons import reasons as principal
+from trust_recourse.report.shortfall import Method, Shortfall, method_of
 from trust_recourse.report.titles import titled
 from trust_recourse.vocabulary import HELP, SPAN, outside
 from trust_recourse.wording import distance, floored, percent
@@ -84,10 +86,8 @@ def evidence(
     """
     proofs = _Proofs(result, certificates, verify)
     result = titled(result, clean)
-    beside = None
-    if result.refused and (method := method_of(reasons, reference, False)) != "best-value":
-        beside = shortfall(result, reference, method)
-    told = _EvidenceFacts(result, sigma, time_limit, beside)
+    method = method_of(reasons, reference)
+    told = _EvidenceFacts(result, sigma, time_limit, method, reference)
     recourse = result.recourse
     said = blocks(
         "evidence.jinja", told=told, result=result, recourse=recourse, model=recourse.model,
@@ -110,12 +110,15 @@ class _EvidenceFacts:
     """What takes some working out, in the order of the report."""
 
     def __init__(
-        self, result: Result, sigma: float, time_limit: float, beside: Shortfall | None
+        self, result: Result, sigma: float, time_limit: float, method: Method, reference: Any
     ) -> None:
         self.result, self.sigma, self.time_limit = result, sigma, time_limit
-        self.shortfall = beside
         self.recourse = result.recourse
-        self.reasons = tuple(self._reasons()) if result.refused else ()
+        self.shortfall: Shortfall | None = None
+        self.reasons: tuple[Reason, ...] = ()
+        if result.refused:
+            self.shortfall, found = principal(result, method, reference, self._way())
+            self.reasons = tuple(map(self._worded, found[:MOST]))
         model = self.recourse.model
         changed = [at for at, option in enumerate(result.options) if option.changes]
         self.explained = {at: result.explain(at) for at in changed if explainable(model)}
@@ -124,19 +127,22 @@ class _EvidenceFacts:
         kinds = [type(model).__name__ * learns, self.parts.kind if self.parts else ""]
         self.kind = ": ".join(filter(None, kinds))
 
-    def _reasons(self) -> Iterable[Reason]:
-        """The reasons of the refusal: beside other applicants, or by the best value of each."""
-        beside, schema = self.shortfall, self.recourse.schema
-        if beside is None:
-            return reasons(self.result, way=next(iter(self.result.options), None))
-        return [
-            Reason(
-                schema[f], schema[f].describe(self.result.factual[schema[f].name]),
-                float(beside.scores[f]), "", side=beside.sides[f],
-                typical="" if (usual := beside.typical[f]) is None else schema[f].describe(usual),
-            )
-            for f in beside.principal()[:MOST]
-        ]  # fmt: skip
+    def _way(self) -> Option | None:
+        """The cheapest option that is a yes."""
+        schema, decision = self.recourse.schema, self.result.decision
+        yes = (
+            option
+            for option in self.result.options
+            if self.recourse.accepts(schema.action_set(option.x).own, decision)
+        )
+        return min(yes, key=attrgetter("cost"), default=None)
+
+    def _worded(self, reason: Reason) -> Reason:
+        feature, usual = reason.feature, reason.usual
+        return reason._replace(
+            value=feature.describe(self.result.factual[feature.name]),
+            typical="" if usual is None else feature.describe(usual),
+        )
 
     def _parts(self, model: Any) -> Any:
         return model.parts_of(self.recourse.wanted_at).worded(self.recourse.schema)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import compress
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -18,8 +19,8 @@ from trust_recourse.report.confidence import level, out_of_100
 from trust_recourse.report.content import clean
 from trust_recourse.report.language import Language
 from trust_recourse.report.reason_codes import ReasonCodes
-from trust_recourse.report.reasons import HIGHER, LOWER, MOST, Reason, reasons
-from trust_recourse.report.shortfall import Method, Shortfall, shortfall
+from trust_recourse.report.reasons import MOST, Reason, reasons
+from trust_recourse.report.shortfall import Method, Shortfall
 from trust_recourse.report.titles import titled
 from trust_recourse.wording import brief
 
@@ -52,7 +53,7 @@ class LetterFacts:
         language: Language,
         time_limit: float,
         *,
-        method: Method = "best-value",
+        method: Method = "nearest-yes",
         reference: Any = None,
         codes: ReasonCodes | None = None,
         ranges: bool = True,
@@ -85,50 +86,40 @@ class LetterFacts:
         self.furthest: Reach | None = None
         if not (self.accepted or self.chosen or self.extra):
             self._look_further()
-        self.shortfall = (
-            None
-            if self.accepted or method == "best-value"
-            else shortfall(result, reference, method)
-        )
-        self.reasons = () if self.accepted else self._reasons(codes)
-        self.protected = [each for each in self._named() if guards(each)]
+        self.compared = method != "nearest-yes"  # with other applicants
+        self.shortfall: Shortfall | None = None
+        self.reasons: tuple[Reason, ...] = ()
+        self.protected: list[Feature] = []  # that need a review
+        if not self.accepted:
+            # the furthest within reach may lie on a bound, so it is not what to compare with
+            way = next((each for each in self.chosen if each is not self.furthest), None)
+            self.shortfall, found = reasons(result, method, reference, way)
+            told = [self._worded(each) for each in found]
+            self.reasons = tuple(told[:MOST]) if codes is None else codes.coded(told, MOST)
+            named = self._named() if self.compared else [*compress(self.schema, used)]
+            self.protected = [each for each in named if guards(each)]
         self.offers = tuple(map(self._offer, self.chosen[:MOST_OFFERS]))
 
     # ------------------------------------------------------------ reasons
 
-    def _reasons(self, codes: ReasonCodes | None) -> tuple[Reason, ...]:
-        way = next(iter(self.chosen), self.furthest)
-        found = (
-            reasons(self.result, most=len(self.schema), way=way)
-            if self.shortfall is None
-            else self._short_of(self.shortfall)
-        )
-        told = [self._worded(each) for each in found]
-        return tuple(told[:MOST]) if codes is None else codes.coded(told, MOST)
-
     def _worded(self, reason: Reason) -> Reason:
-        """The same with the person's value, for people and as the schema writes it."""
+        """The same with values for people, and the person's own as the schema writes it."""
         feature = reason.feature
         value = self.result.factual[feature.name]
         told = self.described(feature.name, self.now[feature.name])
         if math.isnan(feature.code_of(value)):
             told = self.language.gettext("missing")
-        return reason._replace(value=told, raw=replace(feature, labels=()).describe(value))
+        raw = replace(feature, labels=()).describe(value)
+        return reason._replace(value=told, raw=raw, typical=self._typical(reason))
 
-    def _short_of(self, beside: Shortfall) -> list[Reason]:
-        """The reasons of a comparison with others, the greatest shortfall first."""
-        own = self.schema.action_set(self.result.factual).own.tolist()
-        found = []
-        for f in beside.principal():
-            feature, side, usual = self.schema[f], beside.sides[f], beside.typical[f]
-            told = ""
-            if usual is not None:
-                code = feature.code_of(usual)
-                apart = {"low": code > own[f], "high": code < own[f]}.get(side, code != own[f])
-                told = self.described(feature.name, usual) if apart else ""
-            score = float(beside.scores[f])
-            found.append(Reason(feature, "", score, "", side=side, typical=told, usual=usual))
-        return found
+    def _typical(self, reason: Reason) -> str:
+        """What is usual among those compared with, if it lies where they are said to lie."""
+        feature = reason.feature
+        if reason.usual is None:
+            return ""
+        code, own = map(feature.code_of, (reason.usual, self.result.factual[feature.name]))
+        apart = {"low": code > own, "high": code < own}.get(reason.side, code != own)
+        return self.described(feature.name, reason.usual) if apart else ""
 
     def _named(self) -> list[Feature]:
         """The features that the reasons name."""
@@ -167,15 +158,6 @@ class LetterFacts:
         if feature.formula.shape == "moves":
             return self.language.gettext(", which moves with %(names)s", names=names)
         return self.language.gettext(", which follows from %(names)s", names=names)
-
-    def better(self, reason: Reason) -> str:
-        """What the model would rather see."""
-        say = self.language.gettext
-        if reason.better == HIGHER:
-            return say("a higher value")
-        if reason.better == LOWER:
-            return say("a lower value")
-        return say("“%(value)s”", value=self.described(reason.feature.name, reason.best))
 
     # ------------------------------------------------------------ words
 

@@ -1,12 +1,13 @@
 """What all letters of an institution share, and how a letter is written from it.
 
-A file of facts may serve every profile: a letter takes from it what its own profile asks for.
+A file of facts may serve every profile: a letter takes from it what its own profile asks for. A
+fact may be told in several languages, by their codes: `consequences: {en: …, de: …}`.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
@@ -15,13 +16,14 @@ import yaml
 from trust_recourse.files import read_whole
 from trust_recourse.report.letter import Letter, letter
 from trust_recourse.report.profiles import PROFILES, MissingFieldsError, Profile, date, profile_of
-from trust_recourse.wording import near
+from trust_recourse.wording import near, some
 
 if TYPE_CHECKING:
     from trust_recourse.result import Result
 
 NEEDED = ("organisation", "contact", "valid_until")  # by every letter
 SHARED = (*NEEDED, "person", "decision")
+NAMES = ("organisation", "contact", "person")  # the same in every language
 OF_ONE = ("person", *(name for kind in PROFILES.values() for name in kind.of_one))  # of one letter
 MOST_BYTES = 1 << 20  # of a file of facts
 
@@ -50,9 +52,12 @@ class Institution:
         for name in facts:
             if name not in known:
                 raise ValueError(f"{path}: no profile has a field {name!r}{near(name, known)}")
-        for name in SHARED:
-            if name != "valid_until" and not isinstance(facts.get(name, ""), str):
-                raise ValueError(f"{path}: {name}={facts[name]!r}; expected text")
+        for name, told in facts.items():
+            several = isinstance(told, dict) and name not in NAMES
+            texts = [*told, *told.values()] if several else [told] * (name in (*NAMES, "decision"))
+            if not all(isinstance(each, str) for each in texts):
+                several_too = "" if name in NAMES else ", or texts by language, such as en"
+                raise ValueError(f"{path}: {name}={told!r}; expected text{several_too}")
         if "valid_until" in facts:
             facts["valid_until"] = date(f"{path}: valid_until", facts["valid_until"])
         return cls(facts, **more)
@@ -67,32 +72,47 @@ class Institution:
 
     def letter(
         self, result: Result, profile: str = "plain", given: Mapping[str, Any] | None = None,
-        **more: Any,
+        *, language: str = "en", **more: Any,
     ) -> Letter:  # fmt: skip
         """Write a letter by a profile; what is given goes before the institution's own facts.
 
         All that is missing is said at once; the rest is as `letter` takes it.
         """
         given = {name: value for name, value in (given or {}).items() if value not in ("", None)}
-        shared = {name: given.pop(name, self.facts.get(name, "")) for name in SHARED}
-        law = self._profile(profile, given, [name for name in NEEDED if shared[name] in ("", None)])
+        kind = PROFILES.get(profile, Profile)
+        for name in (*SHARED, *names_of(kind)):
+            if name not in given and self.facts.get(name) is not None:
+                given[name] = _said(name, self.facts[name], language)
+        shared = {name: given.pop(name, "") for name in SHARED}
+        absent = [name for name in NEEDED if shared[name] in ("", None)]
+        if result.refused and kind.compares and self.reference is None:
+            absent.append("reference")
         return letter(
-            result, **{**shared, "decision": shared["decision"] or None}, profile=law,
-            reference=self.reference, reason_codes=self.reason_codes, catalogues=self.catalogues,
-            **more,
+            result, **{**shared, "decision": shared["decision"] or None},
+            profile=_profile(profile, given, absent), reference=self.reference,
+            reason_codes=self.reason_codes, catalogues=self.catalogues, language=language, **more,
         )  # fmt: skip
 
-    def _profile(self, name: str, given: Mapping[str, Any], absent: Iterable[str]) -> Profile:
-        kind = PROFILES.get(name, Profile)
-        own = {each: told for each in names_of(kind) if (told := self.facts.get(each)) is not None}
-        missing = [*absent, *["reference"] * (kind.by_shortfall and self.reference is None)]
-        try:
-            made = profile_of(name, {**own, **given})
-        except MissingFieldsError as error:
-            missing += error.names
-        if missing:
-            raise MissingFieldsError(name, tuple(missing))
-        return made
+
+def _said(name: str, told: Any, language: str) -> Any:
+    if not isinstance(told, dict):
+        return told
+    if language not in told:
+        raise ValueError(
+            f"{name} is told in {some([*told])}, and the letter is in {language!r}; add its words "
+            f"in that language, or give {name} with the letter"
+        )
+    return told[language]
+
+
+def _profile(name: str, given: Mapping[str, Any], absent: list[str]) -> Profile:
+    try:
+        made = profile_of(name, given)
+    except MissingFieldsError as error:
+        absent = [*absent, *error.names]
+    if absent:
+        raise MissingFieldsError(name, tuple(absent))
+    return made
 
 
 def names_of(kind: type[Profile]) -> list[str]:

@@ -44,19 +44,29 @@ OPEN = ("person", "promise", "reviewed_by")  # may be left out
 class ProtectedReasonError(ValueError):
     """A letter would name protected features as reasons, and nobody said that this was reviewed.
 
-    `features` are these. `sentence` says what to do, without the words in which to say it.
+    `features` are these; without other applicants to compare with, all that the model uses, as each
+    may be one. `sentence` says what to do, without the words in which to say it.
     """
 
-    def __init__(self, features: Sequence[Feature]) -> None:
+    def __init__(self, features: Sequence[Feature], compared: bool = True) -> None:
         self.features = tuple(features)
         one = len(self.features) == 1
+        which, names = "a protected feature" if one else "protected features", self._titles()
+        found = (
+            f"the letter would name {which} among the reasons, {names}"
+            if compared
+            else f"the model uses {which}, {names}, and whether the refusal rests on "
+            f"{'it' if one else 'them'} shows only beside other applicants; give them (reference), "
+            "or"
+        )
         self.sentence = (
-            f"the letter would name {'a protected feature' if one else 'protected features'} among "
-            f"the reasons, {ENGLISH.joined(each.title for each in self.features)}; "
-            f"{''.join(map(_unmarked, self.features))}review {'its' if one else 'their'} part in "
-            "the decision, then say so"
+            f"{found}{';' * compared} {''.join(map(_unmarked, self.features))}review "
+            f"{'its' if one else 'their'} part in the decision, then say so"
         )
         super().__init__(f"{self.sentence}: protected_reviewed={self.names}")
+
+    def _titles(self) -> str:
+        return ENGLISH.joined(each.title for each in self.features)
 
     @property
     def names(self) -> list[str]:
@@ -107,7 +117,7 @@ class Letter(Printed):
     promise: str
     factual: Mapping[str, Any]  # the person's values
     options: tuple[Mapping[str, Any], ...]  # the values of every option it is written from
-    shortfall: Shortfall | None = None  # what the reasons are taken from, beside other applicants
+    shortfall: Shortfall | None = None  # what the reasons are taken from, if there is one
     reviewed_by: str = ""
     reviewed_beside: tuple[str, ...] = ()
     model: str = ""  # its fingerprint, if it has one
@@ -115,11 +125,12 @@ class Letter(Printed):
     @property
     def method(self) -> Method:
         """How the reasons were found."""
-        return "best-value" if self.shortfall is None else self.shortfall.method
+        return "nearest-yes" if self.shortfall is None else self.shortfall.method
 
     def record(self) -> dict[str, Any]:
         """What to keep of it, as JSON can hold it; a ledger can (`Ledger.record_letter`)."""
         beside = self.shortfall
+        others = beside if self.method != "nearest-yes" else None
         return {
             "profile": self.profile.name,
             "language": self.document.language.code,
@@ -130,8 +141,8 @@ class Letter(Printed):
             "model": self.model,
             "accepted": self.accepted,
             "method": self.method,
-            "reference_rows": None if beside is None else beside.rows,
-            "reference_confidence": None if beside is None else list(beside.reach),
+            "reference_rows": None if others is None else others.rows,
+            "reference_confidence": None if others is None else list(others.reach),
             "gap": None if beside is None else beside.gap,
             "reasons": [
                 {
@@ -187,18 +198,19 @@ def letter(
         the words alone; the ledger then refuses a letter that offers more.
     protected_reviewed : protected features, by name or label, whose part in this decision somebody
         has reviewed. The letter says so of those among its reasons; where one is among them that
-        is not named here, no letter is written: `ProtectedReasonError`. In the profile us a column
+        is not named here, no letter is written: `ProtectedReasonError`. Without a reference that
+        holds of every protected feature that the model uses. In the profile us a column
         that tells by its name or values what the law protects, such as age, counts as protected.
     reviewed_by : who reviewed it, which every review needs. It is kept in the letter's record, not
         in its words.
     profile : what the law of a place asks for: `USProfile(...)` or `EUProfile(...)` with its
         fields; a plain letter if None.
     reference : other applicants, a table with the schema's columns, such as the one that the model
-        has learnt from. The profile us needs it.
+        has learnt from. The profiles us and eu need it for a refusal.
     reasons : how they are found. "just-passed": by what the person falls short of the 100 accepted
         reference applicants nearest to the threshold; "all-applicants": of all of them;
-        "best-value": by what the best value within the schema's bounds would gain alone. The first
-        if there is a reference, else the last.
+        "nearest-yes": of what the first offer would make of them, so only values that can change
+        are among them. The first if there is a reference, else the last.
     reason_codes : the institution's own list of reasons: a YAML or CSV file, or its lines, each
         with feature, when (low, high, missing, a value, or nothing for any), code and text.
     language, catalogues : "en", "de", or the name of a catalogue `CODE.po` in this folder.
@@ -242,11 +254,11 @@ def letter(
         raise UnsignedReviewError([name for name in schema.names if name in reviewed])
     told = LetterFacts(
         result, spoken, time_limit, reference=reference, ranges=wide, guards=profile.guards,
-        method=method_of(reasons, reference, profile.by_shortfall),
+        method=method_of(reasons, reference, profile.name * (profile.compares and result.refused)),
         codes=None if reason_codes is None else ReasonCodes.read(reason_codes, schema),
     )  # fmt: skip
     if new := [each for each in told.protected if each.name not in reviewed]:
-        raise ProtectedReasonError(new)
+        raise ProtectedReasonError(new, told.compared)
     named = tuple(feature.name for feature in told.protected)
     return Letter(
         Document(

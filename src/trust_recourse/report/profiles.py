@@ -54,7 +54,7 @@ class Profile:
     name: ClassVar[str] = "plain"
     template: ClassVar[str] = "letter.jinja"
     one_page: ClassVar[bool] = True
-    by_shortfall: ClassVar[bool] = False  # whether reasons must be by a method of the commentary
+    compares: ClassVar[bool] = False  # whether reasons need other applicants to compare with
     of_one: ClassVar[tuple[str, ...]] = ()  # the fields of one letter; others are the institution's
 
     address: str = ""
@@ -111,7 +111,7 @@ class USProfile(Profile):
     name: ClassVar[str] = "us"
     template: ClassVar[str] = "letter_us.jinja"
     one_page: ClassVar[bool] = False
-    by_shortfall: ClassVar[bool] = True
+    compares: ClassVar[bool] = True
     of_one: ClassVar[tuple[str, ...]] = (
         "received", "decided", "consumer_report", "score", "score_date", "score_factors",
         "inquiries", "late",
@@ -230,6 +230,7 @@ class EUProfile(Profile):
     name: ClassVar[str] = "eu"
     template: ClassVar[str] = "letter_eu.jinja"
     one_page: ClassVar[bool] = False
+    compares: ClassVar[bool] = True
 
     role: str = ""
     consequences: str = ""

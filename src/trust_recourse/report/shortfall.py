@@ -6,7 +6,12 @@ of those **just passed**, or below the average of **all applicants**. What a fac
 applicant is not a number of its own where factors act together, so the difference is split: the
 score of factor f is its exact share (`explain.feature_shares`) in the change of the model's score
 from the applicant to a reference applicant, averaged over these. The scores of all factors add up
-to the mean difference. Nobody is measured by the bounds of a schema.
+to the mean difference.
+
+Where there are no other applicants, the person is compared with the **nearest yes**: with the
+values of the cheapest change that was found to be a yes. Then only values that can change are
+reasons, and of a model that does not tell shares all that the change replaces. Nobody is measured
+by the bounds of a schema.
 """
 
 from __future__ import annotations
@@ -22,18 +27,19 @@ from trust_recourse.question import Floats
 from trust_recourse.wording import floored, near, some
 
 if TYPE_CHECKING:
+    from trust_recourse.question import Option
     from trust_recourse.result import Result
     from trust_recourse.schema import Feature
 
-Method = Literal["best-value", "just-passed", "all-applicants"]
-METHODS: tuple[Method, ...] = ("best-value", "just-passed", "all-applicants")
+Method = Literal["nearest-yes", "just-passed", "all-applicants"]
+METHODS: tuple[Method, ...] = ("nearest-yes", "just-passed", "all-applicants")
 PASSED = 100  # of the accepted, the nearest above the threshold
 LEAST = 0.05  # of all that a person falls short by: what is less is no principal reason
 
 
 @dataclass(frozen=True, eq=False)
 class Shortfall:
-    """What each feature takes a person below the applicants they are compared with.
+    """What each feature takes a person below those they are compared with.
 
     The `scores`, in the schema's order, add up to `gap`: by how much the mean score of the `rows`
     reference applicants is above the person's own. `sides` says how the person's value lies beside
@@ -52,10 +58,12 @@ class Shortfall:
     @property
     def words(self) -> str:
         """With whom the person is compared, and how far these reach."""
+        low, high = map(floored, self.reach)
+        if self.method == "nearest-yes":
+            return f"the nearest yes that was found, whose confidence is {low}"
         who = f"the average of all {self.rows:,} applicants"
         if self.method == "just-passed":
             who = f"the {self.rows:,} accepted applicants nearest above the threshold"
-        low, high = map(floored, self.reach)
         return f"{who}, whose confidence is from {low} to {high}"
 
     def principal(self) -> list[int]:
@@ -73,9 +81,8 @@ def shortfall(result: Result, reference: Any, method: Method) -> Shortfall:
         raise ValueError(
             f"reasons={method!r}: a {type(recourse.model).__name__} does not say what its answer "
             "is made of, so no value has an exact share in it; expected a machine or a sum of "
-            "terms, such as trees, or reasons='best-value'"
+            "terms, such as trees, or reasons='nearest-yes'"
         )
-    own = recourse.schema.action_set(result.factual).own
     codes = recourse.schema.encode(reference)
     if method == "just-passed":
         codes = _just_passed(result, codes)
@@ -85,6 +92,19 @@ def shortfall(result: Result, reference: Any, method: Method) -> Shortfall:
             f"reference: no row {which}; expected applicants to compare with, such as the rows "
             "that the model has learnt from"
         )
+    return _against(result, codes, method)
+
+
+def nearest_yes(result: Result, way: Option) -> Shortfall | None:
+    """Compare a person with what a change makes of them; None if the model tells no shares."""
+    if not explainable(result.recourse.model):
+        return None
+    return _against(result, result.recourse.schema.action_set(way.x).own[None], "nearest-yes")
+
+
+def _against(result: Result, codes: Floats, method: Method) -> Shortfall:
+    recourse = result.recourse
+    own = recourse.schema.action_set(result.factual).own
     shares = feature_shares(recourse.model, recourse.wanted_at, own, codes)
     scores = shares.mean(axis=0)
     judged = recourse.confidences(codes)
@@ -106,13 +126,16 @@ def _just_passed(result: Result, codes: Floats) -> Floats:
 
 def _side(feature: Feature, own: float, column: Floats, shares: Floats) -> str:
     """On which side of theirs a value lies, by those who make most of the shortfall."""
-    if math.isnan(own):
-        return "missing"
-    if feature.kind == "category":
-        return "other"
     with np.errstate(invalid="ignore"):
         above, below = (float(shares[side].sum()) for side in (column > own, column < own))
-    return "low" if above >= below else "high"
+    return side_of(feature, own, above >= below)
+
+
+def side_of(feature: Feature, own: float, below: bool) -> str:
+    """On which side a value lies that is, or is not, below what it is compared with."""
+    if math.isnan(own):
+        return "missing"
+    return "other" if feature.kind == "category" else "low" if below else "high"
 
 
 def _typical(feature: Feature, column: Floats) -> Any:
@@ -126,23 +149,23 @@ def _typical(feature: Feature, column: Floats) -> Any:
     return feature.value_of(float(known[(len(known) - 1) // 2]))  # one that somebody has
 
 
-def method_of(given: str | None, reference: Any, needed: bool) -> Method:
-    """How reasons are found, from what is given; `needed` asks for a method of the commentary."""
+def method_of(given: str | None, reference: Any, profile: str = "") -> Method:
+    """How reasons are found, from what is given; of a `profile` that compares with others."""
     if given is not None and given not in METHODS:
         raise ValueError(
             f"reasons={given!r}; expected one of {some(METHODS)}{near(given, METHODS)}"
         )
     if reference is None:
-        if needed or given in METHODS[1:]:
-            why = f"reasons={given!r}" if given in METHODS[1:] else "the profile us"
+        if profile or given in METHODS[1:]:
+            why = f"reasons={given!r}" if given in METHODS[1:] else f"the profile {profile}"
             raise ValueError(
                 f"{why} compares with other applicants, and there is no reference: give rows with "
                 "the columns of the schema, such as those that the model has learnt from"
             )
-        return "best-value"
-    if needed and given == "best-value":
+        return "nearest-yes"
+    if profile and given == "nearest-yes":
         raise ValueError(
-            "reasons='best-value' measures to the best value within the bounds of the schema, "
-            "which is no method for the profile us; expected 'just-passed' or 'all-applicants'"
+            "reasons='nearest-yes' compares with no other applicants, which is no method for the "
+            f"profile {profile}; expected 'just-passed' or 'all-applicants'"
         )
     return "just-passed" if given is None else next(each for each in METHODS if each == given)

@@ -235,7 +235,9 @@ class Writing(Question):
     )
     late: bool = Field(False, description="Write a notice of the profile us after its 30 days.")
     reasons: Method | None = Field(
-        None, description="How reasons are found; just-passed if the server has other applicants."
+        None,
+        description="How reasons are found: just-passed if the server has other applicants, else "
+        "nearest-yes.",
     )
     valid_until: Annotated[datetime.date, Field(strict=False)] | None = Field(
         None, description="The last day on which the offer holds; the server's if null."
