@@ -22,7 +22,7 @@ from experiments import data
 from measured import RESULTS, surroundings, timed
 from record import write_between
 from trust_recourse import PTMClassifier, Recourse
-from trust_recourse.report.reasons import MOST, reasons
+from trust_recourse.report.reasons import MOST, principal, reasons
 from trust_recourse.report.shortfall import METHODS
 
 PEOPLE = 100  # refused, of each model
@@ -116,7 +116,7 @@ def named(result, reference, method):
         return best_values(result)
     way = next(iter(result.options), None)
     _, found = reasons(result, method, reference, way)
-    return [reason.feature.name for reason in found[:MOST]]
+    return [reason.feature.name for reason in principal(found)]
 
 
 def best_values(result):

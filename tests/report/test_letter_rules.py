@@ -6,12 +6,10 @@ import datetime
 import hashlib
 import json
 import re
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import httpx
-import numpy as np
 import pandas as pd
 import pytest
 from pypdf import PdfReader
@@ -33,7 +31,8 @@ from trust_recourse.ledger import LedgerError, PromiseClosedError
 from trust_recourse.report.institution import Institution
 from trust_recourse.report.language import ENGLISH
 from trust_recourse.report.profiles import MissingFieldsError, profile_of
-from trust_recourse.report.shortfall import shortfall
+from trust_recourse.report.reason_codes import ReasonCodes
+from trust_recourse.report.reasons import Reason, principal
 from trust_recourse.sums import Additive
 from trust_recourse.web.state import AppState
 from trust_recourse.wording import floored
@@ -761,13 +760,28 @@ def test_what_all_letters_share_is_read_as_what_it_is(tmp_path):
 
 def test_names_have_no_underscores_and_a_small_shortfall_is_no_principal_reason():
     assert ENGLISH.label("late_payments") == "late payments"
-    beside = shortfall(world()[2], world()[1], "just-passed")
-    for scores, kept in (
-        ([0.96, 0.04], [0]),
-        ([0.94, 0.06], [0, 1]),
-        ([0.04] * 25, [0]),
-    ):
-        assert replace(beside, scores=np.array(scores)).principal() == kept
+    for weights, kept in (([0.96, 0.04], 1), ([0.94, 0.06], 2), ([0.04] * 25, 1), ([0.2] * 5, 4)):
+        found = [Reason(Feature(f"x{at}"), weight=each) for at, each in enumerate(weights)]
+        assert principal(found) == tuple(found[:kept])
+
+
+def test_small_shortfalls_of_one_code_count_together():
+    schema = Schema(tuple(Feature(f"x{at}") for at in range(5)))
+    found = [
+        Reason(feature, weight=weight, side="low")
+        for feature, weight in zip(schema, (0.8, 0.08, 0.04, 0.04, 0.04), strict=True)
+    ]
+    lines = [{"feature": f"x{at}", "code": "AB"[at > 1], "text": "t"} for at in range(5)]
+    lines[1]["code"] = "C"
+    codes = ReasonCodes.read(lines, schema)
+    told = principal(codes.coded(found))
+    assert [(each.code, round(each.total, 9)) for each in told] == [
+        ("A", 0.8), ("B", 0.12), ("C", 0.08),
+    ]  # fmt: skip
+    assert [each.feature.name for each in told[1].others] == ["x3", "x4"]
+    codes = ReasonCodes.read(lines[1:], schema)
+    with pytest.raises(ValueError, match=re.escape("no reason code for x0 (low), which")):
+        codes.check(principal(codes.coded(found)))
 
 
 def test_what_the_offer_leaves_alone_and_the_model_does_not_use_is_said():

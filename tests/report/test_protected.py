@@ -30,8 +30,8 @@ from trust_recourse import (
 from trust_recourse.cli import app
 from trust_recourse.report.institution import Institution
 from trust_recourse.report.protected import Use, uses
-from trust_recourse.report.reasons import MOST
-from trust_recourse.report.shortfall import shortfall
+from trust_recourse.report.reasons import principal
+from trust_recourse.report.reasons import reasons as reasons_of
 from trust_recourse.schema import SchemaError
 from trust_recourse.web.state import AppState, Limits
 from worlds import LINKS, paper_machine, random_machine
@@ -55,8 +55,8 @@ MODELS = {
 
 def reasons(result, X):
     """The features that a letter beside these applicants names."""
-    found = shortfall(result, X, "just-passed").principal()[:MOST]
-    return [result.recourse.schema[f] for f in found]
+    _, found = reasons_of(result, "just-passed", X, None)
+    return [each.feature for each in principal(found)]
 
 
 def flat(text):

@@ -15,8 +15,8 @@ from threadpoolctl import threadpool_limits
 
 import reference
 from trust_recourse import Recourse, Schema, evidence, haberman, letter
-from trust_recourse.report.reasons import MOST
-from trust_recourse.report.shortfall import LEAST, PASSED, shortfall
+from trust_recourse.report.reasons import LEAST, MOST
+from trust_recourse.report.shortfall import PASSED, shortfall
 from worlds import paper_machine
 
 GIVEN = {

@@ -20,8 +20,8 @@ from trust_recourse.explain import explainable
 from trust_recourse.question import Option, Status, Target, option_name
 from trust_recourse.report.content import Document, PictureBlock, Printed, blocks, clean
 from trust_recourse.report.protected import uses
-from trust_recourse.report.reasons import MOST, Reason
-from trust_recourse.report.reasons import reasons as principal
+from trust_recourse.report.reasons import Reason, principal
+from trust_recourse.report.reasons import reasons as found_by
 from trust_recourse.report.shortfall import Method, Shortfall, method_of
 from trust_recourse.report.titles import titled
 from trust_recourse.vocabulary import HELP, SPAN, outside
@@ -117,8 +117,8 @@ class _EvidenceFacts:
         self.shortfall: Shortfall | None = None
         self.reasons: tuple[Reason, ...] = ()
         if result.refused:
-            self.shortfall, found = principal(result, method, reference, self._way())
-            self.reasons = tuple(map(self._worded, found[:MOST]))
+            self.shortfall, found = found_by(result, method, reference, self._way())
+            self.reasons = tuple(map(self._worded, principal(found)))
         model = self.recourse.model
         changed = [at for at, option in enumerate(result.options) if option.changes]
         self.explained = {at: result.explain(at) for at in changed if explainable(model)}

@@ -19,7 +19,7 @@ from trust_recourse.report.confidence import level, out_of_100
 from trust_recourse.report.content import clean
 from trust_recourse.report.language import Language
 from trust_recourse.report.reason_codes import ReasonCodes
-from trust_recourse.report.reasons import MOST, Reason, reasons
+from trust_recourse.report.reasons import Reason, principal, reasons
 from trust_recourse.report.shortfall import Method, Shortfall
 from trust_recourse.report.titles import titled
 from trust_recourse.wording import brief
@@ -95,7 +95,9 @@ class LetterFacts:
             way = next((each for each in self.chosen if each is not self.furthest), None)
             self.shortfall, found = reasons(result, method, reference, way)
             told = [self._worded(each) for each in found]
-            self.reasons = tuple(told[:MOST]) if codes is None else codes.coded(told, MOST)
+            self.reasons = principal(told if codes is None else codes.coded(told))
+            if codes is not None:
+                codes.check(self.reasons)
             named = self._named() if self.compared else [*compress(self.schema, used)]
             self.protected = [each for each in named if guards(each)]
         self.offers = tuple(map(self._offer, self.chosen[:MOST_OFFERS]))

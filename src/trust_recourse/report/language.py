@@ -22,11 +22,13 @@ from typing import Any
 
 from trust_recourse.report.catalogue import Message, read, translations
 from trust_recourse.schema import Feature, FeatureActions
+from trust_recourse.schema.meaning import words_of
 from trust_recourse.schema.scalars import plain
 from trust_recourse.wording import brief, near, punctuated, singular, some, written
 
 TEMPLATE = "letter.pot"
 YEARS = 1000, 2999  # whole numbers that may be years, which have no mark of thousands
+CODES = frozenset({"code", "id", "plz", "postcode", "sic", "zip"})  # in the name of a column
 CURRENCY = re.compile("[A-Z]{0,3}[$£€¥]")  # signs, such as US$
 MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September",
@@ -114,7 +116,7 @@ class Language:
             return f"{words} {feature.unit}" if feature.unit else words
         number = float(str(value))
         text = written(number, feature.step)
-        shown = text if _is_year(feature, number) else self.number(text)
+        shown = text if _unmarked(feature, number) else self.number(text)
         if CURRENCY.fullmatch(feature.unit or ""):
             form = self.catalogue.pgettext("amount of money", "%(minus)s%(sign)s%(number)s")
             amount = shown.lstrip("-−")
@@ -170,11 +172,15 @@ class Language:
         return self.gettext("%(low)s to %(high)s", low=first, high=last)
 
 
-def _is_year(feature: Feature, number: float) -> bool:
-    """Whether a number may be a calendar year: whole, without a unit, and so are its bounds."""
+def _unmarked(feature: Feature, number: float) -> bool:
+    """Whether a number has no mark of thousands: one whole, without a unit, that counts nothing.
+
+    A calendar year, as its bounds are, too, or a code, by the name of its column.
+    """
     ends = (number, *(end for end in (feature.lower, feature.upper) if end is not None))
-    years = all(YEARS[0] <= float(end) <= YEARS[1] for end in ends)
-    return years and not feature.unit and number.is_integer()
+    year = all(YEARS[0] <= float(end) <= YEARS[1] for end in ends)
+    code = not CODES.isdisjoint(words_of(feature.title))
+    return (year or code) and not feature.unit and number.is_integer()
 
 
 def _inwards(low: Any, high: Any) -> tuple[Any, Any]:

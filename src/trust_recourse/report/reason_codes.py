@@ -61,27 +61,35 @@ class ReasonCodes:
                     return line
         return None
 
-    def coded(self, reasons: Iterable[Reason], most: int) -> tuple[Reason, ...]:
-        """The same reasons by the list, several values of one code as one; no more than `most`."""
-        found: dict[tuple[str, str], Reason] = {}
-        absent = []
+    def coded(self, reasons: Iterable[Reason]) -> list[Reason]:
+        """The same reasons by the list, several values of one code as one, the weightiest first.
+
+        One that has no line in it stays as it is.
+        """
+        found: dict[tuple[str, ...], Reason] = {}
         for reason in reasons:
             line = self.of(reason.feature, reason.side, reason.raw)
             if line is None:
-                if len(found) < most:
-                    when = reason.raw if reason.side == "other" else reason.side
-                    absent.append(f"{reason.feature.name} ({when})")
+                found[reason.feature.name,] = reason
             elif (key := (line.code, line.text)) in found:
                 first = found[key]
                 found[key] = first._replace(others=(*first.others, reason))
-            elif len(found) < most:
+            else:
                 found[key] = reason._replace(code=line.code, text=line.text)
+        return sorted(found.values(), key=lambda reason: -reason.total)
+
+    def check(self, told: Iterable[Reason]) -> None:
+        """Refuse reasons that the list has no words for."""
+        absent = [
+            f"{reason.feature.name} ({reason.raw if reason.side == 'other' else reason.side})"
+            for reason in told
+            if not reason.text
+        ]
         if absent:
             raise ValueError(
                 f"no reason code for {', '.join(absent)}, which would be among the reasons; add a "
                 f"line for each to the list, with {', '.join(FIELDS)}"
             )
-        return tuple(found.values())
 
 
 def _rows(path: Path) -> Any:

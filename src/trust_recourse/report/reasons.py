@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from trust_recourse.report.shortfall import Method, Shortfall, nearest_yes, shortfall, side_of
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from trust_recourse.result import Result
 
 MOST = 4  # reasons, at most
+LEAST = 0.05  # of all that a person falls short by: what is less is no principal reason
 
 
 class Reason(NamedTuple):
@@ -28,11 +30,16 @@ class Reason(NamedTuple):
     text: str = ""  # its words there
     others: tuple[Any, ...] = ()  # further reasons of the same code
 
+    @property
+    def total(self) -> float:
+        """The weight of all that it tells of."""
+        return self.weight + sum(each.weight for each in self.others)
+
 
 def reasons(
     result: Result, method: Method, reference: Any, way: Option | None
 ) -> tuple[Shortfall | None, list[Reason]]:
-    """What a person falls short by, and its principal reasons, the weightiest first.
+    """What a person falls short by, and every reason for it, the weightiest first.
 
     `way` is the nearest yes that was found, if any: what the person is compared with where that is
     the method.
@@ -47,9 +54,16 @@ def reasons(
                 result.recourse.schema[f], weight=float(beside.scores[f]), side=beside.sides[f],
                 usual=beside.typical[f],
             )
-            for f in beside.principal()
+            for f in beside.short
         ]  # fmt: skip
     return None, [] if way is None else [_replaced(result, way, name) for name in way.changes]
+
+
+def principal(found: Sequence[Reason]) -> tuple[Reason, ...]:
+    """Those of all reasons that weigh enough to be told, in their order: one at least."""
+    least = LEAST * sum(each.total for each in found)
+    told = [each for each in found if each.total >= least] or found[:1]
+    return tuple(told[:MOST])
 
 
 def _replaced(result: Result, way: Option, name: str) -> Reason:

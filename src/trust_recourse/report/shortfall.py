@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 Method = Literal["nearest-yes", "just-passed", "all-applicants"]
 METHODS: tuple[Method, ...] = ("nearest-yes", "just-passed", "all-applicants")
 PASSED = 100  # of the accepted, the nearest above the threshold
-LEAST = 0.05  # of all that a person falls short by: what is less is no principal reason
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,12 +65,11 @@ class Shortfall:
             who = f"the {self.rows:,} accepted applicants nearest above the threshold"
         return f"{who}, whose confidence is from {low} to {high}"
 
-    def principal(self) -> list[int]:
-        """The features of which there is something to tell, the greatest shortfall first."""
-        least = LEAST * float(self.scores.clip(min=0.0).sum())
+    @property
+    def short(self) -> list[int]:
+        """The features in which the person falls short, the greatest shortfall first."""
         order = np.argsort(-self.scores, kind="stable").tolist()
-        short = [f for f in order if self.scores[f] > 0]
-        return [f for f in short if self.scores[f] >= least] or short[:1]
+        return [f for f in order if self.scores[f] > 0]
 
 
 def shortfall(result: Result, reference: Any, method: Method) -> Shortfall:
