@@ -33,7 +33,7 @@ class Reason(NamedTuple):
     @property
     def total(self) -> float:
         """The weight of all that it tells of."""
-        return self.weight + sum(each.weight for each in self.others)
+        return float(self.weight + sum(each.weight for each in self.others))
 
 
 def reasons(
