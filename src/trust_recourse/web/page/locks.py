@@ -1,4 +1,4 @@
-"""What may change: a switch for each feature, and what turning it does to the cost."""
+"""What may change and how far: a switch and two ends for each feature, and the price of a turn."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from nicegui import ui
 
 from trust_recourse.web.page.latest import Latest
+from trust_recourse.web.page.limits import LimitFields, has_limits
 from trust_recourse.web.page.parts import note, status_line
 from trust_recourse.web.page.question import Price, price
-from trust_recourse.web.page.words import cost, limits
+from trust_recourse.web.page.words import conditions, cost, follows, limits
 
 if TYPE_CHECKING:
     from trust_recourse import Feature
@@ -28,13 +29,12 @@ class Locks:
         self.notes: dict[str, ui.label] = {}
         self.prices: dict[str, ui.label] = {}
         note(
-            "Switch off what this person cannot or does not want to change. Beside each is what "
-            "the cheapest answer would cost with that switch turned. What follows from others has "
-            "no switch: lock what it follows from."
+            "Switch off what this person cannot or does not want to change, or say from where to "
+            "where it may go if it does not stay. Beside each is what the cheapest answer would "
+            "cost with that switch turned. What follows from others has no switch: lock what it "
+            "follows from. Locks and limits are of this person alone."
         )
         self.latest = Latest(*status_line("Pricing the locks…"))
-        self.freed = ui.label().classes("warning")
-        self.freed.visible = False
         with ui.element("ul").classes("locks") as self.list:
             for feature in session.state.recourse.schema:
                 self._row(feature)
@@ -55,6 +55,8 @@ class Locks:
                 with ui.element("div"):
                     ui.label(feature.title).classes("what")
                     self.notes[feature.name] = note("")
+            if has_limits(feature):
+                LimitFields(self.session, feature)
             self.prices[feature.name] = ui.label().classes("numbers price")
 
     def _turned(self, feature: Feature) -> None:
@@ -81,15 +83,14 @@ class Locks:
                 switch.value = feature.movable if question is None else question.may_change(feature)
                 switch.set_enabled(question is not None and not question.fixed(feature))
             person = None if question is None else question.person
-            self.notes[feature.name].text = limits(feature, person)
+            freed = question is not None and feature.name in question.freed
+            says = (
+                follows(feature, self.session.state.recourse.schema),
+                limits(feature, person),
+                "freed by you" * freed,
+            )
+            self.notes[feature.name].text = "; ".join(filter(None, says))
         self._quiet = False
-        freed = question.freed if question is not None else frozenset[str]()
-        titles = [f.title for f in self.session.state.recourse.schema if f.name in freed]
-        self.freed.visible = bool(titles)
-        self.freed.text = (
-            f"The rules lock {', '.join(titles)}; you freed it to see the price. No letter and no "
-            "promise is made of such an answer."
-        )
 
     def _price(self) -> None:
         if self.open and self.session.result is not None:
@@ -113,6 +114,40 @@ class Locks:
                     )
                 )
                 self.prices[feature.name].text = price_words(found, question.may_change(feature))
+
+
+class Conditions:
+    """What holds for the person at hand beside the rules."""
+
+    def __init__(self, session: Session) -> None:
+        self.session, self.said = session, note("")
+        session.on(self._show, "person", "locks")
+        self._show()
+
+    def _show(self) -> None:
+        question, schema = self.session.question, self.session.state.recourse.schema
+        holds = "" if question is None else conditions(question, schema)
+        self.said.text, self.said.visible = f"For this person: {holds}.", bool(holds)
+
+
+class Freed:
+    """A warning of what is freed that the rules lock."""
+
+    def __init__(self, session: Session) -> None:
+        self.session, self.said = session, ui.label().classes("warning")
+        session.on(self._show, "person", "locks")
+        self._show()
+
+    def _show(self) -> None:
+        question, schema = self.session.question, self.session.state.recourse.schema
+        freed = frozenset[str]() if question is None else question.freed
+        titles = " and ".join(feature.title for feature in schema if feature.name in freed)
+        them = "them" if len(freed) > 1 else "it"
+        self.said.text, self.said.visible = (
+            f"The rules lock {titles}; you freed {them} to see the price. No letter and no promise "
+            "is made of such an answer.",
+            bool(freed),
+        )
 
 
 def price_words(found: Price, free: bool) -> str:
