@@ -1,4 +1,4 @@
-"""From where to where a feature may go: two fields beside its switch, in the person's units."""
+"""How far a feature may go, as it is typed: read, doubted or refused; nothing here draws."""
 
 from __future__ import annotations
 
@@ -8,16 +8,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nicegui import ui
-
 from trust_recourse.schema import Schema
-from trust_recourse.web.page.words import STANDS, span
-from trust_recourse.wording import written
+from trust_recourse.web.page.words import span
 
 if TYPE_CHECKING:
     from trust_recourse import Feature
     from trust_recourse.question import Limit
-    from trust_recourse.web.page.session import Session
 
 ENDS = ("from", "to")
 _THOUSANDS = re.compile(r"-?[1-9]\d{0,2}(?:[.,'’\s]\d{3})+")
@@ -107,77 +103,3 @@ def _unmarked(typed: Any) -> str:
     """A number without the marks between its thousands; empty if there are none."""
     text = str(typed or "").strip()
     return re.sub(r"[.,'’\s]", "", text) if _THOUSANDS.fullmatch(text) else ""
-
-
-class LimitFields:
-    """The two fields of a feature, and what is wrong with them; what they say is asked at once."""
-
-    def __init__(self, session: Session, feature: Feature) -> None:
-        self.session, self.feature, self._quiet = session, feature, False
-        with ui.element("div").classes("ends") as self.place:
-            self.fields = {end: self._field(end) for end in ENDS}
-            self.said = ui.label().classes("note doubt")
-            self.said.props["role"] = "status"
-        session.on(self._meet, "meeting")
-        session.on(self._show, "person", "locks")
-        self._show()
-
-    def _field(self, end: str) -> ui.input | ui.select:
-        feature = self.feature
-        field: ui.input | ui.select
-        if feature.numeric:
-            field = ui.input(end).props("inputmode=decimal debounce=400")
-            bound = feature.bounds[ENDS.index(end)]
-            field.props["placeholder"] = (
-                written(bound, feature.step) if math.isfinite(bound) else ""
-            )
-            field.props["suffix"] = feature.unit
-        else:
-            low, high = map(int, feature.bounds)
-            levels = feature.values[low : high + 1]
-            field = ui.select({level: feature.describe(level) for level in levels}, label=end)
-            field.props("clearable")
-        field.props("outlined dense stack-label hide-bottom-space").without_auto_validation()
-        field.props["aria-label"] = f"{feature.title}, {end}"
-        field.on_value_change(self._ask)
-        return field
-
-    def _meet(self) -> None:
-        """No limit of one person holds for the next."""
-        self._quiet = True
-        for field in self.fields.values():
-            field.value = "" if self.feature.numeric else None
-        self._quiet = False
-
-    def _show(self) -> None:
-        """The fields where a limit matters, and what is to be said of them."""
-        question, feature = self.session.question, self.feature
-        self.place.visible = question is not None and (
-            (feature.movable and bool(feature.derived)) or question.may_change(feature)
-        )
-        if question is not None:
-            self._say(self._judged())
-
-    def _judged(self) -> Judged:
-        assert self.session.question is not None
-        own = self.feature.code_of(self.session.question.person[self.feature.name])
-        low, high = (field.value for field in self.fields.values())
-        return judged(self.feature, own, (low, high))
-
-    def _say(self, found: Judged) -> None:
-        said = found.said if found.said.endswith("?") else f"{found.said}."
-        self.said.text = f"{said} {STANDS}" if found.limit is None else said
-        self.said.visible = bool(found.said)
-        for end, field in self.fields.items():
-            field.props["error"] = end in found.at
-
-    def _ask(self) -> None:
-        if self._quiet or self.session.question is None:
-            return
-        found = self._judged()
-        try:
-            if found.limit is not None:
-                self.session.limit(self.feature, found.limit)
-        except ValueError as error:
-            found = Judged(None, f"{self.feature.title}: {error}", ENDS)
-        self._say(found)
