@@ -69,7 +69,8 @@ def mortgages() -> tuple[pd.DataFrame, Recourse]:
     X = pd.DataFrame({"loan": [70, 80, 95, 60] * 20, "price": [100, 100, 100, 90] * 20})
     X["ratio"] = X["loan"] / X["price"]
     model = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, X["ratio"] < 0.75)
-    schema = Schema.infer(X).update("ratio", derived="loan / price", label="Loan to value")
+    schema = Schema.infer(X).update("price", label="Price of the house")
+    schema = schema.update("ratio", derived="loan / price", label="Loan to value")
     return X, Recourse(model, schema)
 
 

@@ -20,6 +20,7 @@ from trust_recourse.cli import app
 from trust_recourse.question import Question
 from trust_recourse.retraining import save_all
 from trust_recourse.vocabulary import HELP, outside
+from trust_recourse.web.page.limits import judged
 from trust_recourse.web.page.session import Session
 from trust_recourse.web.page.settings import FIELDS, parts
 from trust_recourse.web.state import AppState
@@ -170,6 +171,10 @@ def by_page(asked, state, **_):
     )
     session.ask(**parts(state, {part: written(asked, part) for part in FIELDS}))
     session.meet("Bo", state.recourse.schema.row(person(asked)))
+    for name, (low, high) in asked.limits.items():
+        feature, own = state.recourse.schema[name], float(person(asked)[name])
+        typed = ("" if end is None else str(end) for end in (low, high))
+        session.limit(feature, judged(feature, own, tuple(typed)).limit)
     for name in asked.lock:
         session.turn(state.recourse.schema[name])
     asyncio.run(session.answer())
@@ -181,9 +186,6 @@ def written(asked, part):
     value = asked.to_dict().get(outside(part), "")
     if part == "cost" and value:
         return ",".join(f"{name}={share}" for name, share in value.items())
-    if part == "limits" and value:
-        ends = {name: ["" if end is None else end for end in each] for name, each in value.items()}
-        return "; ".join(f"{name}={low}..{high}" for name, (low, high) in ends.items())
     return str(value)
 
 

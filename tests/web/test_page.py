@@ -18,20 +18,23 @@ from typer.testing import CliRunner
 from browsing import CHROMIUM, NO_BROWSER, chromium, served
 from docs import shots
 from page_server import HOSTILE, TEMPLATE, loans, patients
-from trust_recourse import Feature, Ledger, Recourse
+from trust_recourse import Feature, Ledger, Recourse, Schema
 from trust_recourse.cli import app
 from trust_recourse.cli.serve import Service
 from trust_recourse.question import Question, Target
 from trust_recourse.web.page.exports import not_to_come
 from trust_recourse.web.page.frontier_chart import WIDE, label_place, picture
 from trust_recourse.web.page.latest import said
+from trust_recourse.web.page.limits import judged
 from trust_recourse.web.page.locks import price_words
 from trust_recourse.web.page.people import A_PAGE, PeopleTable
+from trust_recourse.web.page.picker import nobody
 from trust_recourse.web.page.question import (
     PersonQuestion,
     Price,
     difference,
     find,
+    next_level,
     price,
     side_of,
     tried,
@@ -39,7 +42,14 @@ from trust_recourse.web.page.question import (
 )
 from trust_recourse.web.page.two_people import beside
 from trust_recourse.web.page.what_if import verdict
-from trust_recourse.web.page.words import badge, doubt, limits, percent
+from trust_recourse.web.page.words import (
+    badge,
+    conditions,
+    doubt,
+    follows,
+    limits,
+    percent,
+)
 from trust_recourse.web.state import Busy, Limits
 from worlds import paper_machine
 
@@ -108,13 +118,15 @@ def width_beyond(page):
     return page.evaluate(f"{page_is}.scrollWidth - {page_is}.clientWidth")
 
 
-def too_small(page):
-    """What can be pressed and is smaller than 24 pixels; the skip link is there for keys alone."""
+def too_small(page, least=24):
+    """What can be pressed and has fewer pixels; the skip link is there for keys alone."""
     return page.locator(
-        "button, summary, [role=switch], [role=tab], .q-field, .slider"
+        "button, summary, [role=switch], [role=tab], [role=checkbox], .q-field, .slider, "
+        ".q-field__focusable-action"
     ).evaluate_all(
-        "all => all.map(e => [e.innerText, e.getBoundingClientRect()])"
-        ".filter(([_, r]) => r.width && Math.min(r.width, r.height) < 24).map(([text]) => text)"
+        "(all, least) => all.map(e => [e.innerText || e.className, e.getBoundingClientRect()])"
+        ".filter(([_, r]) => r.width && Math.min(r.width, r.height) < least).map(([text]) => text)",
+        least,
     )
 
 
@@ -250,8 +262,9 @@ def test_what_the_rules_lock_may_be_freed_but_not_promised(session):
     page = session()
     pick(page)
     page.get_by_role("switch", name="age may change").click()
-    expect(page.locator(".warning:visible")).to_contain_text("The rules lock age")
+    expect(page.locator(".panel", has=page.get_by_role("slider"))).to_contain_text("age freed")
     tab(page, "Letter and promise")
+    expect(page.locator(".tools > .warning")).to_contain_text("The rules lock age; you freed")
     expect(page.get_by_role("button", name="Letter as PDF")).to_be_disabled()
 
 
@@ -480,6 +493,54 @@ def test_a_doubtful_number_is_asked_about_and_locks_say_what_stays_out_of_reach(
 
 
 @needs_browser
+def test_limits_stand_beside_their_switch_and_say_what_is_wrong_with_them(session):
+    page = session("/trees")
+    pick(page, 1)
+    card, asked = page.locator("article.card").first, page.get_by_text("For this person:")
+    expect(card.locator(".changes")).to_contain_text("2310 €")
+    row = page.locator(".locks li", has=page.get_by_role("switch", name="Income may change"))
+    low, high = row.get_by_label("Income, from"), row.get_by_label("Income, to")
+    for field, wrong, words in (
+        (high, "abc", "Income, to: given 'abc', expected a number"),
+        (high, "2,400", "is 2400 meant?"),
+        (low, "7000", "Income, from: given '7000', expected 0 € to 6000 €"),
+    ):
+        field.fill(wrong)
+        expect(row.locator(".doubt")).to_contain_text(words)
+        expect(row.locator(".doubt")).to_contain_text("the question stands as it was")
+        expect(row.locator(".q-field--error")).to_have_count(1)
+        expect(asked).to_be_hidden()
+        field.fill("")
+        expect(row.locator(".doubt")).to_be_hidden()
+    high.fill("2.300")
+    expect(row.locator(".doubt")).to_contain_text("this is 2.3 €; is 2300 € meant?")
+    high.fill("2300")
+    expect(row.locator(".doubt")).to_be_hidden()
+    expect(asked).to_have_text("For this person: Income at most 2300 €.")
+    expect(card.locator(".changes")).not_to_contain_text("2310 €")
+    page.locator(".locks").get_by_label("school, to").click()
+    page.get_by_role("option", name="college", exact=True).click()
+    expect(asked).to_contain_text("Income at most 2300 €; school none or school or college.")
+    page.get_by_role("switch", name="Income may change").click()
+    expect(high).to_be_hidden()  # what is locked needs no limit
+    page.locator("button.person").nth(2).click()
+    expect(asked).to_be_hidden()
+    expect(high).to_have_value("")  # no limit of one person holds for the next
+
+
+@needs_browser
+def test_a_search_that_finds_the_accepted_alone_says_so(session):
+    page = session()
+    X, recourse = patients()
+    accepted = next(at for at, x in X.iterrows() if recourse.confidence(x) >= 0.5)
+    words = f"age {X['age'][accepted]} nodes {X['nodes'][accepted]} row {accepted}"
+    page.get_by_label("Search a name or a value").fill(words)
+    expect(page.locator(".people")).to_contain_text("accepted: switch off “Refused only”")
+    page.get_by_role("switch", name="Refused only").click()
+    expect(page.locator("button.person").first).to_contain_text("accepted")
+
+
+@needs_browser
 def test_a_search_says_that_it_runs_and_why_it_ended(session):
     page = session("/endless")
     page.locator("button.person").first.click()
@@ -563,19 +624,22 @@ def test_a_phone_needs_no_sideways_scrolling_and_has_room_for_fingers(session):
     page = session("/loans", viewport={"width": 360, "height": 780}, has_touch=True)
     page.locator("button.person").first.wait_for()
     assert width_beyond(page) == 0
+    assert page.evaluate("matchMedia('(pointer: coarse)').matches")
+    page.get_by_label("Search a name or a value").fill("rent")  # with a sign to clear it
+    expect(page.locator(".q-field__focusable-action")).to_be_visible()
     pick(page)
     names = ("What may change", "Try values", "Compare", "Letter and promise", "Settings")
     for name in ("Two people", *names):
         tab(page, name)
         assert width_beyond(page) == 0
-        assert too_small(page) == []
+        assert too_small(page, 44) == []
 
 
 @needs_browser
 def test_two_people_stand_side_by_side_and_what_follows_is_computed(session):
     page = session("/mortgages", viewport={"width": 390, "height": 844}, has_touch=True)
     pick(page)
-    expect(page.locator(".locks")).to_contain_text("follows from others: loan / price")
+    expect(page.locator(".locks")).to_contain_text("follows from others: loan / Price of the house")
     assert page.locator(".locks").get_by_role("switch").count() == 2
     tab(page, "Try values")
     form = page.locator(".trying")
@@ -644,10 +708,10 @@ def test_without_a_table_the_form_is_filled(session):
     form = page.locator(".by-hand")
     form.get_by_label("Income (€)").fill("1000")
     form.get_by_label("children").fill("2.5")
+    expect(form).to_contain_text("expected a whole number")
     for label, choice in (("school", "school"), ("employed", "no"), (HOSTILE, "rent")):
         form.get_by_label(label, exact=True).click()
         page.get_by_role("option", name=choice, exact=True).click()
-    expect(form).to_contain_text("expected a whole number")
     expect(page.get_by_role("heading", name="Nobody is chosen yet")).to_be_visible()
     form.get_by_label("children").fill("2")
     expect(page.locator(".verdict").first).to_contain_text("This person: refused")
@@ -692,7 +756,22 @@ def test_a_search_finds_whom_a_plain_loop_finds(lending):
 
 def test_an_empty_table_is_searched_too(lending):
     recourse, X = lending
-    assert PeopleTable(recourse, X.iloc[:0]).search("anyone").listed == []
+    found = PeopleTable(recourse, X.iloc[:0]).search("anyone", refused=True)
+    assert found.listed == []
+    assert nobody(found) == "Nobody fits this search."
+
+
+def test_those_who_are_accepted_are_counted_where_the_refused_are_sought(lending):
+    recourse, X = lending
+    people, yes = (
+        PeopleTable(recourse, X),
+        X[recourse.confidences(recourse.schema.encode(X)) >= 0.5],
+    )
+    assert people.search("rent", refused=True).left_out == (yes[HOSTILE] == "rent").sum() > 1
+    assert people.search("rent").left_out == 0
+    found = PeopleTable(recourse, yes).search(refused=True)
+    assert nobody(found).startswith(f"{len(yes)} fit, all accepted: switch off")
+    assert nobody(found._replace(left_out=1)).startswith("1 fits, and is accepted: switch off")
 
 
 def test_a_lock_costs_what_the_search_with_it_says(lending):
@@ -850,6 +929,76 @@ def test_limits_are_those_from_the_persons_own_value(feature, value, words):
 def test_a_number_outside_the_bounds_is_doubted(value, words):
     assert doubt(SAVINGS, value).startswith(words)
     assert bool(doubt(SAVINGS, value)) == bool(words)
+
+
+LOAN = Feature("l", "integer", lower=1000, upper=9000, step=100, unit="€", label="loan")
+FREE = Feature("pay", unit="€", missing=(-9,))
+LEVEL = Feature("job", "ordinal", values=("none", "some", "full"), direction="increase")
+
+
+@pytest.mark.parametrize(
+    ("feature", "own", "given", "limit", "words", "at"),
+    [
+        (LOAN, 8000, ("", ""), (None, None), "", ()),
+        (LOAN, 8000, ("", "5000"), (None, 5000), "", ()),
+        (LOAN, 8000, ("2000", "5000"), (2000, 5000), "", ()),
+        (LOAN, 8000, (None, "5e3"), (None, 5000), "", ()),
+        (LOAN, 8000, ("", "x"), None, "loan, to: given 'x', expected a whole number", ("to",)),
+        (LOAN, 8000, ("", "8,000"), None, "loan, to: given '8,000', expected a whole number; "
+         "is 8000 meant?", ("to",)),
+        (LOAN, 8000, ("", "8.000"), None, "loan, to: given '8.000', expected 1000 € to 9000 €; "
+         "is 8000 € meant?", ("to",)),
+        (LOAN, 8000, ("40000", ""), None, "loan, from: given '40000', expected", ("from",)),
+        (LOAN, 8000, ("9000", "2000"), None, "loan: from 9000 € to 2000 €", ("from", "to")),
+        (LOAN, 8000, ("10", ""), (10, None), "loan, from: expected 1000 €", ("from",)),
+        (LOAN, 8000, ("", "99999"), (None, 99999), "loan, to: expected 1000 €", ("to",)),
+        (LOAN, 8000, ("8000", "8050"), (8000, 8050), "loan: no change is left", ("from", "to")),
+        (FREE, 8000, ("", "8.000"), (None, 8.0), "pay, to: this is 8 €; is 8000 € meant?", ("to",)),
+        (FREE, 7.5, ("", "8.000"), (None, 8.0), "", ()),
+        (FREE, math.nan, ("", "8.000"), (None, 8.0), "pay, to: this is 8 €; is 8000", ("to",)),
+        (FREE, 8.0, ("-9", ""), None, "pay, from: given '-9', which means missing", ("from",)),
+        (FREE, 8.0, ("1e999", ""), None, "pay, from: given inf", ("from",)),
+        (LEVEL, 1, (None, "full"), (None, "full"), "", ()),
+        (LEVEL, 1, ("full", "none"), None, "job: from full to none is nothing", ("from", "to")),
+        (LEVEL, 1, (None, "none"), (None, "none"), "job: no change is left, so it", ("to",)),
+    ],
+)  # fmt: skip
+def test_limits_are_taken_doubted_or_refused_at_their_fields(feature, own, given, limit, words, at):
+    found = judged(feature, float(own), given)
+    assert found.limit == limit
+    assert found.said.startswith(words)
+    assert bool(found.said) == bool(words)
+    assert found.at == at
+    if limit is not None:
+        Question(limits={feature.name: limit}).narrowed(Schema((feature,)))
+
+
+def test_what_holds_for_a_person_is_said_by_titles():
+    schema = Schema((
+        LOAN, replace(FREE, label="net pay", mutable=False), LEVEL,
+        Feature("rate", derived="(l - 5) / pay", label="the rate"),
+    ))  # fmt: skip
+    person = schema.row({"l": 8000, "pay": 4000.0, "job": "some", "rate": 2.0})
+    asked = PersonQuestion(person, Question(0.6, lock=("job",))).turned(schema["pay"])
+    for name, ends in {"l": (None, 5000), "pay": (1.0, None), "rate": (0, 2)}.items():
+        asked = asked.limited(schema[name], ends)
+    assert conditions(asked, schema) == (
+        "loan at most 5000 €; net pay at least 1 €; net pay freed, which the rules lock; "
+        "job locked; the rate 0 to 2"
+    )
+    assert follows(schema["rate"], schema) == "follows from others: (loan - 5) / net pay"
+    assert asked.limited(schema["l"], (None, None)).question.limits.keys() == {"pay", "rate"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "answered", "up", "down"),
+    [(0.6, 0.7, 0.9, 0.4), (0.7, 0.7, 0.9, 0.4), (0.8, 0.9, None, 0.7), (0.3, 0.4, 0.7, None),
+     (0.65, 0.68, 0.7, 0.4)],
+)  # fmt: skip
+def test_the_next_step_is_not_the_one_that_is_shown(asked, answered, up, down):
+    stairs = [(0.0, 0.4), (1.0, 0.7), (2.0, 0.9)]
+    assert next_level(stairs, asked, answered, 1) == up
+    assert next_level(stairs, asked, answered, -1) == down
 
 
 @pytest.mark.parametrize(

@@ -89,8 +89,7 @@ def test_what_is_shown_in_the_fields_is_asked_whole_or_not_at_all(asking):
     assert (asking.settings.min_radius, asking.settings.gap) == (0.01, 0.1)
     before = asking.settings
     for mistake, words in (
-        ({"limits": "income=9..1"}, "income"),
-        ({"limits": "", "time_limit": "11"}, "time_limit: given 11, expected at most 10"),
+        ({"time_limit": "11"}, "time_limit: given 11, expected at most 10"),
         ({"time_limit": "", "n_trials": "9"}, "n_trials with engine 'exact'"),
         ({"n_trials": "", "min_distance": "far"}, "Distance of options: given 'far', expected a"),
         ({"min_distance": "", "node_limit": "1.5"}, "Boxes to open: .*expected a whole number"),
@@ -103,6 +102,27 @@ def test_what_is_shown_in_the_fields_is_asked_whole_or_not_at_all(asking):
         asking.ask(n_options=11)
     with pytest.raises(ValueError, match="trials: given 301, expected at most 300"):
         edited(floor="", min_radius="", engine="tpe", n_trials="301")
+
+
+def test_limits_are_of_the_person_and_stay_while_other_things_are_asked(asking):
+    schema, person = asking.state.recourse.schema, asking.question.person
+    asking.keep(asking.result.options[0])
+    asking.limit(schema["income"], (None, 1500))
+    assert (asking.result, asking.kept) == (None, ())
+    asking.ask(confidence=0.6, max_changes=2)
+    asking.correct("Bo", person)
+    assert asking.question.question.limits == {"income": (None, 1500)}
+    asyncio.run(asking.answer())
+    assert all(o.x["income"] in (person["income"], *range(1501)) for o in asking.result.options)
+    asking.set_aside()
+    result = asking.result
+    asking.limit(schema["income"], (None, 1500))  # no other question
+    assert asking.result is result
+    with pytest.raises(ValueError, match="'income', field 'lower'"):
+        asking.limit(schema["income"], (9, 1))
+    asking.meet("Al", person)
+    assert asking.question.question.limits == {}
+    assert asking.aside[1].question.limits == {"income": (None, 1500)}
 
 
 def test_a_search_by_trial_ends_with_the_servers_limit(lending, monkeypatch):

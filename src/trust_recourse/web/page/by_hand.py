@@ -27,6 +27,7 @@ class ByHand:
         with place:
             with ui.element("summary"):
                 heading("Values" if session.people is None else "Values: see, correct or enter", 3)
+            note("What is typed here is asked about at once; the table keeps what it has.")
             self.said = note("")
             self.form = Form(session.state.recourse.schema, self._changed)
         session.on(self._person, "person")
@@ -57,8 +58,7 @@ class ByHand:
         for name, feature in self.form.features.items():
             asked = doubt(feature, read[name]) if name in read else ""
             blank = "may be left blank" if None in feature.missing else ""
-            follows = f"follows from others: {feature.derived}" if feature.derived else ""
-            told = asked or follows or meanings(feature) or blank
+            told = asked or meanings(feature) or blank
             self.form.hint(name, told, doubted=bool(asked))
         self.said.text = self.form.gap
         self.said.visible = bool(self.form.gap)

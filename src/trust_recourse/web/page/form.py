@@ -10,6 +10,7 @@ import numpy as np
 from nicegui import ui
 
 from trust_recourse.schema.scalars import plain
+from trust_recourse.web.page.words import follows
 from trust_recourse.wording import written
 
 if TYPE_CHECKING:
@@ -43,9 +44,9 @@ class Form:
             field = ui.input(f"{feature.title}{unit}").props("type=number debounce=200")
             field.props["step"] = written(feature.step) if feature.step else "any"
             field.props["hint"] = meanings(feature)
-        field.props("outlined dense hide-bottom-space")
+        field.props("outlined dense hide-bottom-space").without_auto_validation()
         if _computed(feature):
-            field.props("readonly").props["hint"] = f"follows from others: {feature.derived}"
+            field.props("readonly")
         field.on_value_change(self._changed)
         return field
 
@@ -82,8 +83,9 @@ class Form:
         self.fill(computed)
 
     def hint(self, name: str, text: str, *, doubted: bool = False) -> None:
-        """Say something under a field; a doubt stands out."""
-        self.fields[name].props["hint"] = text
+        """Say something under a field, after what it follows from; a doubt stands out."""
+        says = (follows(self.features[name], self.schema), text)
+        self.fields[name].props["hint"] = "; ".join(filter(None, says))
         self.fields[name].classes(**{"add" if doubted else "remove": "doubted"})
 
     def values(self) -> dict[str, Any] | None:

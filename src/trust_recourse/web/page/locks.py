@@ -1,4 +1,4 @@
-"""What may change: a switch for each feature, and what turning it does to the cost."""
+"""What may change and how far: a switch and two ends for each feature, and the price of a turn."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 from nicegui import ui
 
 from trust_recourse.web.page.latest import Latest
+from trust_recourse.web.page.limits import ENDS, Judged, has_limits, judged
 from trust_recourse.web.page.parts import note, status_line
 from trust_recourse.web.page.question import Price, price
-from trust_recourse.web.page.words import cost, limits
+from trust_recourse.web.page.words import STANDS, conditions, cost, follows, limits
+from trust_recourse.wording import written
 
 if TYPE_CHECKING:
     from trust_recourse import Feature
@@ -28,13 +30,12 @@ class Locks:
         self.notes: dict[str, ui.label] = {}
         self.prices: dict[str, ui.label] = {}
         note(
-            "Switch off what this person cannot or does not want to change. Beside each is what "
-            "the cheapest answer would cost with that switch turned. What follows from others has "
-            "no switch: lock what it follows from."
+            "Switch off what this person cannot or does not want to change, or say from where to "
+            "where it may go if it does not stay. Beside each is what the cheapest answer would "
+            "cost with that switch turned. What follows from others has no switch: lock what it "
+            "follows from. Locks and limits are of this person alone."
         )
         self.latest = Latest(*status_line("Pricing the locks…"))
-        self.freed = ui.label().classes("warning")
-        self.freed.visible = False
         with ui.element("ul").classes("locks") as self.list:
             for feature in session.state.recourse.schema:
                 self._row(feature)
@@ -55,6 +56,8 @@ class Locks:
                 with ui.element("div"):
                     ui.label(feature.title).classes("what")
                     self.notes[feature.name] = note("")
+            if has_limits(feature):
+                LimitFields(self.session, feature)
             self.prices[feature.name] = ui.label().classes("numbers price")
 
     def _turned(self, feature: Feature) -> None:
@@ -81,15 +84,14 @@ class Locks:
                 switch.value = feature.movable if question is None else question.may_change(feature)
                 switch.set_enabled(question is not None and not question.fixed(feature))
             person = None if question is None else question.person
-            self.notes[feature.name].text = limits(feature, person)
+            freed = question is not None and feature.name in question.freed
+            says = (
+                follows(feature, self.session.state.recourse.schema),
+                limits(feature, person),
+                "freed by you" * freed,
+            )
+            self.notes[feature.name].text = "; ".join(filter(None, says))
         self._quiet = False
-        freed = question.freed if question is not None else frozenset[str]()
-        titles = [f.title for f in self.session.state.recourse.schema if f.name in freed]
-        self.freed.visible = bool(titles)
-        self.freed.text = (
-            f"The rules lock {', '.join(titles)}; you freed it to see the price. No letter and no "
-            "promise is made of such an answer."
-        )
 
     def _price(self) -> None:
         if self.open and self.session.result is not None:
@@ -113,6 +115,114 @@ class Locks:
                     )
                 )
                 self.prices[feature.name].text = price_words(found, question.may_change(feature))
+
+
+class LimitFields:
+    """The two fields of a feature, and what is wrong with them; what they say is asked at once."""
+
+    def __init__(self, session: Session, feature: Feature) -> None:
+        self.session, self.feature, self._quiet = session, feature, False
+        with ui.element("div").classes("ends") as self.place:
+            self.fields = {end: self._field(end) for end in ENDS}
+            self.said = ui.label().classes("note doubt")
+            self.said.props["role"] = "status"
+        session.on(self._meet, "meeting")
+        session.on(self._show, "person", "locks")
+        self._show()
+
+    def _field(self, end: str) -> ui.input | ui.select:
+        feature = self.feature
+        field: ui.input | ui.select
+        if feature.numeric:
+            field = ui.input(end).props("inputmode=decimal debounce=400")
+            bound = feature.bounds[ENDS.index(end)]
+            field.props["placeholder"] = (
+                written(bound, feature.step) if math.isfinite(bound) else ""
+            )
+            field.props["suffix"] = feature.unit
+        else:
+            low, high = map(int, feature.bounds)
+            levels = feature.values[low : high + 1]
+            field = ui.select({level: feature.describe(level) for level in levels}, label=end)
+            field.props("clearable")
+        field.props("outlined dense stack-label hide-bottom-space").without_auto_validation()
+        field.props["aria-label"] = f"{feature.title}, {end}"
+        field.on_value_change(self._ask)
+        return field
+
+    def _meet(self) -> None:
+        """No limit of one person holds for the next."""
+        self._quiet = True
+        for field in self.fields.values():
+            field.value = "" if self.feature.numeric else None
+        self._quiet = False
+
+    def _show(self) -> None:
+        """The fields where a limit matters, and what is to be said of them."""
+        question, feature = self.session.question, self.feature
+        self.place.visible = question is not None and (
+            (feature.movable and bool(feature.derived)) or question.may_change(feature)
+        )
+        if question is not None:
+            self._say(self._judged())
+
+    def _judged(self) -> Judged:
+        assert self.session.question is not None
+        own = self.feature.code_of(self.session.question.person[self.feature.name])
+        low, high = (field.value for field in self.fields.values())
+        return judged(self.feature, own, (low, high))
+
+    def _say(self, found: Judged) -> None:
+        said = found.said if found.said.endswith("?") else f"{found.said}."
+        self.said.text = f"{said} {STANDS}" if found.limit is None else said
+        self.said.visible = bool(found.said)
+        for end, field in self.fields.items():
+            field.props["error"] = end in found.at
+
+    def _ask(self) -> None:
+        if self._quiet or self.session.question is None:
+            return
+        found = self._judged()
+        try:
+            if found.limit is not None:
+                self.session.limit(self.feature, found.limit)
+        except ValueError as error:
+            found = Judged(None, f"{self.feature.title}: {error}", ENDS)
+        self._say(found)
+
+
+class Conditions:
+    """What holds for the person at hand beside the rules."""
+
+    def __init__(self, session: Session) -> None:
+        self.session, self.said = session, note("")
+        session.on(self._show, "person", "locks")
+        self._show()
+
+    def _show(self) -> None:
+        question, schema = self.session.question, self.session.state.recourse.schema
+        holds = "" if question is None else conditions(question, schema)
+        self.said.text, self.said.visible = f"For this person: {holds}.", bool(holds)
+
+
+class Freed:
+    """A warning of what is freed that the rules lock."""
+
+    def __init__(self, session: Session) -> None:
+        self.session, self.said = session, ui.label().classes("warning")
+        session.on(self._show, "person", "locks")
+        self._show()
+
+    def _show(self) -> None:
+        question, schema = self.session.question, self.session.state.recourse.schema
+        freed = frozenset[str]() if question is None else question.freed
+        titles = " and ".join(feature.title for feature in schema if feature.name in freed)
+        them = "them" if len(freed) > 1 else "it"
+        self.said.text, self.said.visible = (
+            f"The rules lock {titles}; you freed {them} to see the price. No letter and no promise "
+            "is made of such an answer.",
+            bool(freed),
+        )
 
 
 def price_words(found: Price, free: bool) -> str:

@@ -36,6 +36,7 @@ class FoundPage(NamedTuple):
     total: int
     page: int
     pages: int
+    left_out: int  # who fit too, but are accepted where only the refused are sought
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,10 +107,11 @@ class PeopleTable:
         decision = decision or Target(self.recourse.decision_threshold)
         judged = self._beside if decision.mode == "wins" else self.confidences
         said_no = judged < decision.confidence
-        fits = said_no.copy() if refused else np.ones(len(self.table), dtype=bool)
+        fits = np.ones(len(self.table), dtype=bool)
         for word in text.casefold().split():
             fits &= self._sought.str.contains(word, regex=False).to_numpy(dtype=bool)
-        at = np.flatnonzero(fits)
+        left_out = int((fits & ~said_no).sum()) if refused else 0
+        at = np.flatnonzero(fits & said_no if refused else fits)
         at = at[np.argsort(~said_no[at], kind="stable")]
         pages = max(-(-len(at) // A_PAGE), 1)
         page = min(max(page, 0), pages - 1)
@@ -120,4 +122,4 @@ class PeopleTable:
             )
             for i in chosen
         ]
-        return FoundPage(listed, len(at), page, pages)
+        return FoundPage(listed, len(at), page, pages, left_out)

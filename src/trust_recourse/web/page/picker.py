@@ -26,6 +26,7 @@ class Picker:
         self.text.props("outlined dense clearable debounce=150").classes("wide")
         self.said = note("")
         self.refused = ui.switch("Refused only", value=True, on_change=self._again)
+        note("Off, those whom the model accepts are listed too.")
         self.list = ui.element("ul").classes("people")
         with ui.element("nav").classes("pager") as self.pager:
             self.pager.props["aria-label"] = "Pages of people"
@@ -74,13 +75,9 @@ class Picker:
             for each in found.listed:
                 self._person(each)
             if not found.listed:
-                none = (
-                    "Nobody fits this search."
-                    if self.text.value
-                    else "The model refuses nobody here."
-                )
-                note(none)
-        self.where.text = f"{found.page + 1} of {found.pages} · {found.total:,} people"
+                note(nobody(found))
+        people = "person" if found.total == 1 else "people"
+        self.where.text = f"{found.page + 1} of {found.pages} · {found.total:,} {people}"
         self.back.set_enabled(found.page > 0)
         self.on.set_enabled(found.page + 1 < found.pages)
         self._mark()
@@ -110,3 +107,11 @@ class Picker:
                 chosen = button.props.get("data-name") == self.session.name
                 button.props["aria-pressed"] = "true" if chosen else "false"
                 button.update()
+
+
+def nobody(found: FoundPage) -> str:
+    """Why a page of people is empty."""
+    if not found.left_out:
+        return "Nobody fits this search."
+    fit = "1 fits, and is" if found.left_out == 1 else f"{found.left_out:,} fit, all"
+    return f"{fit} accepted: switch off “Refused only” to see them."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from trust_recourse import Feature, Option, Result
+    from trust_recourse.question import Limit
     from trust_recourse.web.state import Limits
 
+SAME = 1e-9  # of confidence
 EACH = 2.0  # seconds, at most, for each limit that is lifted to see what it holds back
 
 
@@ -63,6 +65,17 @@ class PersonQuestion:
             locked = self.locked | name if feature.mutable else self.locked
             return self._with(locked, self.freed - name)
         return self._with(self.locked - name, self.freed if feature.mutable else self.freed | name)
+
+    def limited(self, feature: Feature, ends: Limit) -> PersonQuestion:
+        """The same question with one feature going so far at most; ends of None are no limit."""
+        limits = {**self.question.limits, feature.name: ends}
+        kept = {name: each for name, each in limits.items() if each != (None, None)}
+        return replace(self, question=replace(self.question, limits=kept))
+
+    def asking(self, settings: Question) -> PersonQuestion:
+        """What is asked of everybody, under this person's locks and limits."""
+        own = replace(settings, lock=self.question.lock, limits=self.question.limits)
+        return replace(self, question=own)
 
     def _with(self, locked: frozenset[str], freed: frozenset[str]) -> PersonQuestion:
         asked = replace(self.question, lock=tuple(sorted(locked)))
@@ -210,3 +223,18 @@ def steps(frontier: pd.DataFrame, most: int) -> Iterator[tuple[float, float]]:
     for at, row in enumerate(zip(frontier["cost"], frontier["confidence"], strict=True)):
         if at % stride == 0 or at == last:
             yield float(row[0]), float(row[1])
+
+
+def next_level(
+    stairs: Sequence[tuple[float, float]], asked: float, answered: float, way: int
+) -> float | None:
+    """The confidence to ask for, to be shown the next of the stairs up (1) or down (-1); or None.
+
+    What is answered may be surer than what is asked: the step that it stands on is no next one.
+
+    >>> next_level([(0, 0.4), (1, 0.7), (2, 0.9)], asked=0.6, answered=0.7, way=1)
+    0.9
+    """
+    now = max(asked, answered) if way > 0 else asked
+    beyond = [level for _, level in stairs if (level - now) * way > SAME]
+    return min(beyond, key=lambda level: abs(level - now), default=None)

@@ -13,7 +13,7 @@ from trust_recourse.web.page.compare import Compare
 from trust_recourse.web.page.decision import AskingPanel, Decision
 from trust_recourse.web.page.exports import Exports
 from trust_recourse.web.page.frontier_chart import FrontierChart
-from trust_recourse.web.page.locks import Locks
+from trust_recourse.web.page.locks import Conditions, Freed, Locks
 from trust_recourse.web.page.people import PeopleTable
 from trust_recourse.web.page.picker import Picker
 from trust_recourse.web.page.session import Session
@@ -81,6 +81,7 @@ class Screen:
         with ui.element("section").classes("panel"):
             Decision(session)
             AskingPanel(session)
+            Conditions(session)
         with ui.element("section").classes("answers"):
             Cards(session, self._try)
         with ui.element("section").classes("panel"):
@@ -94,6 +95,7 @@ class Screen:
             "What may change", "Try values", "Compare", "Two people", "Letter and promise",
             "Settings",
         )  # fmt: skip
+        Freed(session)
         with ui.tabs().props("no-caps inline-label align=left active-color=primary") as tabs:
             self.tabs = tabs
             locks, trying, sides, people, papers, settings = (ui.tab(name) for name in names)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from trust_recourse import Feature, Option, Recourse, Result
+    from trust_recourse.question import Limit
     from trust_recourse.web.page.people import PeopleTable
     from trust_recourse.web.state import AppState
 
@@ -31,10 +32,10 @@ class Session:
 
     Parts of the page listen to what happens: a "meeting" (another person, or none), a "person"
     (that, or other values of the person at hand), a "gap" (what is typed of them is no whole set of
-    values, or is one again: `gap` says why not), "locks" (what may change is another), a
-    "decision" (others are refused), a "question" (anything asked changed; the answer is not there
-    yet), an "answer", "kept" (another option is kept), "aside" (somebody is set aside, to be
-    compared with others, or no longer). `result` answers the question that stands, or is None:
+    values, or is one again: `gap` says why not), "locks" (what may change, or how far, is
+    another), a "decision" (others are refused), a "question" (anything asked changed; the answer is
+    not there yet), an "answer", "kept" (another option is kept), "aside" (somebody is set aside, to
+    be compared with others, or no longer). `result` answers the question that stands, or is None:
     nothing is made of an answer to an earlier one.
     """
 
@@ -82,7 +83,7 @@ class Session:
         return ours if self.question is None else self.question.of(ours)
 
     def meet(self, name: str, person: pd.Series[Any] | None, id: str = "") -> None:  # noqa: A002
-        """Turn to another person, or to none; locks and options that were kept go."""
+        """Turn to another person, or to none; locks, limits and options that were kept go."""
         self.name, self.id, self.result, self.kept = name, id, None, ()
         self.question = None
         if person is not None:
@@ -91,7 +92,7 @@ class Session:
         self._tell("meeting", "person", "question")
 
     def correct(self, name: str, person: pd.Series[Any]) -> None:
-        """Take other values for the person at hand; locks stay."""
+        """Take other values for the person at hand; locks and limits stay."""
         if self.question is None:
             self.meet(name, person)
             return
@@ -134,8 +135,7 @@ class Session:
             self._tell("decision")
         if self.question is not None:
             self.result = None
-            asked = replace(settings, lock=self.question.question.lock)
-            self.question = replace(self.question, question=asked)
+            self.question = self.question.asking(settings)
         self._tell("question")
 
     def _checked(self, settings: Question) -> Question:
@@ -157,18 +157,28 @@ class Session:
     def turn(self, feature: Feature) -> None:
         """Lock a feature that may change, or free one that may not."""
         if self.question is not None:
-            self.question = self.question.turned(feature)
-            self.result, self.kept = None, ()  # what was kept may be out of reach now
-            self._tell("locks", "question")
+            self._hold(self.question.turned(feature))
+
+    def limit(self, feature: Feature, ends: Limit) -> None:
+        """Let a feature go so far at most; what leaves it no value is refused as `ask` does."""
+        if self.question is not None:
+            limited = self.question.limited(feature, ends)
+            if limited.question.limits != self.question.question.limits:
+                self._checked(limited.question)
+                self._hold(limited)
+
+    def _hold(self, question: PersonQuestion) -> None:
+        self.question = question
+        self.result, self.kept = None, ()  # what was kept may be out of reach now
+        self._tell("locks", "question")
 
     @property
     def aside(self) -> tuple[str, PersonQuestion] | None:
-        """Who is set aside, and what is asked now, under their own locks."""
+        """Who is set aside, and what is asked now, under their own locks and limits."""
         if self._aside is None:
             return None
         name, before = self._aside
-        asked = replace(self.settings, lock=before.question.lock)
-        return name, replace(before, question=asked)
+        return name, before.asking(self.settings)
 
     def set_aside(self, aside: bool = True) -> None:
         """Set the person at hand aside, to compare others with; or let go of who is."""

@@ -1,4 +1,4 @@
-"""All that can be asked beside the confidence, the options and the locks."""
+"""All that can be asked beside the confidence, the options, the locks and the limits."""
 
 from __future__ import annotations
 
@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 from nicegui import ui
 
 from trust_recourse.cost import Cost
-from trust_recourse.question import Question, read_limit
+from trust_recourse.question import Question
 from trust_recourse.search.engines import Anywhere
-from trust_recourse.vocabulary import HELP, SPAN, outside, reworded
+from trust_recourse.vocabulary import HELP, outside, reworded
 from trust_recourse.web.page.parts import note, status_line
+from trust_recourse.web.page.words import STANDS
 
 if TYPE_CHECKING:
     from trust_recourse.web.page.session import Session
     from trust_recourse.web.state import AppState
-
-STANDS = "Until that is put right, the question stands as it was."
 
 
 def _number(_: AppState, text: str) -> float:
@@ -32,11 +31,6 @@ def _whole(_: AppState, text: str) -> int:
         return int(text)
     except ValueError:
         raise ValueError(f"given {text!r}, expected a whole number") from None
-
-
-def _limits(state: AppState, text: str) -> dict[str, Any]:
-    given = filter(None, map(str.strip, text.split(";")))
-    return dict(read_limit(each, state.recourse.schema) for each in given)
 
 
 class Field(NamedTuple):
@@ -76,7 +70,6 @@ FIELDS = {
     "node_limit": Field("Boxes to open", _whole),
     "n_trials": Field("Trials", _whole),
     "random_state": Field("Seed", _whole),
-    "limits": Field("Limits", _limits, example="such as loan=..5000; age=18..65"),
 }
 
 
@@ -104,13 +97,7 @@ def also(asked: Question) -> str:
     for part, field in FIELDS.items():
         if part != "mode" and outside(part) in given:
             value = given[outside(part)]
-            if part == "limits":
-                ends = (
-                    (name, ("" if end is None else f"{end}" for end in span))
-                    for name, span in value.items()
-                )
-                value = ", ".join(f"{name} {SPAN.join(span)}" for name, span in ends)
-            elif asked.cost is not None and part == "cost":
+            if asked.cost is not None and part == "cost":
                 value = asked.cost.words
             said.append(f"{field.label.lower()} {field.choices.get(str(value), value)}")
     return "; ".join(said)

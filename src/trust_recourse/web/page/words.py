@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from trust_recourse import Status, wording
@@ -11,12 +12,15 @@ from trust_recourse.web.page.question import must_stay_missing
 if TYPE_CHECKING:
     import pandas as pd
 
-    from trust_recourse import Feature, Result
+    from trust_recourse import Feature, Result, Schema
+    from trust_recourse.web.page.question import PersonQuestion
 
 ABOUT = (
     "All of this is about the model, not about the world: it says what the model would answer, not "
     "that a change is possible, easy or good, or that one thing causes another."
 )
+
+STANDS = "Until that is put right, the question stands as it was."
 
 
 def percent(confidence: float) -> str:
@@ -65,7 +69,7 @@ def limits(feature: Feature, person: pd.Series[Any] | None = None) -> str:
     if not feature.mutable:
         return "locked by the rules"
     if feature.derived:
-        return f"follows from others: {feature.derived}"
+        return span(feature)
     parts = []
     if person is not None and math.isnan(feature.code_of(person[feature.name])):
         if must_stay_missing(feature, person[feature.name]):
@@ -82,6 +86,38 @@ def limits(feature: Feature, person: pd.Series[Any] | None = None) -> str:
     if feature.forbidden:
         parts.append(f"never {', '.join(feature.forbidden)}")
     return ", ".join(parts) or "may change"
+
+
+def follows(feature: Feature, schema: Schema) -> str:
+    """What a feature follows from, by the titles of those; empty if it does not.
+
+    >>> from trust_recourse import Feature, Schema
+    >>> rate = Feature("rate", derived="loan / (pay + 1)")
+    >>> follows(rate, Schema((Feature("loan", label="the loan"), Feature("pay"), rate)))
+    'follows from others: the loan / (pay + 1)'
+    """
+    if feature.formula is None:
+        return ""
+    parts = tuple(
+        replace(part, terms=tuple((schema[name].title, weight) for name, weight in part.terms))
+        for part in feature.formula.parts
+    )
+    return f"follows from others: {replace(feature.formula, parts=parts)}".replace("`", "")
+
+
+def conditions(asked: PersonQuestion, schema: Schema) -> str:
+    """What holds for one person beside the rules: limits, locks, and what is freed of theirs."""
+    said = []
+    for feature in schema:
+        low, high = asked.question.limits.get(feature.name, (None, None))
+        if (low, high) != (None, None):
+            ends = (-math.inf if low is None else low, math.inf if high is None else high)
+            said.append(f"{feature.title} {feature.span(*ends)}")
+        if feature.name in asked.locked:
+            said.append(f"{feature.title} locked")
+        if feature.name in asked.freed:
+            said.append(f"{feature.title} freed, which the rules lock")
+    return "; ".join(said)
 
 
 def span(feature: Feature) -> str:
