@@ -23,7 +23,7 @@ from trust_recourse.cli import app
 from trust_recourse.cli.serve import Service
 from trust_recourse.question import Question, Target
 from trust_recourse.web.page.exports import not_to_come
-from trust_recourse.web.page.frontier_chart import WIDE, label_place, picture
+from trust_recourse.web.page.frontier_chart import picture
 from trust_recourse.web.page.latest import said
 from trust_recourse.web.page.locks import price_words
 from trust_recourse.web.page.people import A_PAGE, PeopleTable
@@ -442,25 +442,65 @@ def test_a_form_that_is_not_whole_keeps_its_bar(session):
     expect(page.locator(".trying .verdict")).to_have_text(re.compile("Still to fill: Income"))
 
 
+PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+SCREENS = [PHONE, {"viewport": {"width": 1280, "height": 900}}]
+LINES = """all => all.map(e => [e.getAttribute('d'), e.getAttribute('stroke')])"""
+BOXES = """all => all.map(e => e.getBoundingClientRect()).map(r => [r.left, r.top, r.right, r.bottom])"""
+
+
+def drawn(page):
+    """The chart's own lines, without those of the levels: the shape and the colour of each."""
+    return page.locator(".chart svg path[fill=none]").evaluate_all(
+        f"all => ({LINES})(all.filter(e => !/^var\\(--(accent|no|line)\\)$/"
+        ".test(e.getAttribute('stroke'))))"
+    )
+
+
 @needs_browser
-def test_a_tap_on_the_stairs_leaves_their_line_and_no_words_over_them(session):
-    page = session(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+def test_a_tap_on_the_stairs_leaves_their_lines_and_no_words_over_them(session):
+    page = session(**PHONE)
     pick(page)
-    dots = page.locator(".chart svg path[fill='var(--card)']")
-    line = page.locator(".chart svg path[stroke='var(--muted)'][fill='none']")
-    before = line.evaluate_all("all => all.map(e => e.getBoundingClientRect().width > 1)")
-    asked = page.locator(".tau").inner_text()
+    page.locator(".chart svg").wait_for()
+    dots, asked = page.locator(".chart svg path[fill='var(--card)']"), page.locator(".tau")
+    words = page.locator(".chart div", has_text=re.compile(r"^cost [\d.]+, confidence"))
+    before, moved = drawn(page), 0
+    assert {colour for _, colour in before} == {"var(--muted)"}
+    assert len(before) == 2, "the stairs, and how they lead on"
     for at in range(1, dots.count()):
+        level = asked.inner_text()
         dots.nth(at).tap(force=True)
+        page.wait_for_timeout(600)
+        if asked.inner_text() != level:
+            moved += 1
+            page.locator(".cards[data-asked]").wait_for()
+            page.wait_for_timeout(600)
+            assert drawn(page) == before
+            expect(words.locator("visible=true")).to_have_count(0)
+    assert moved
+
+
+@needs_browser
+@pytest.mark.parametrize("screen", SCREENS, ids=["phone", "desk"])
+def test_no_words_of_the_chart_touch_a_dot(session, screen):
+    page = session(**screen)
+    pick(page)
+    page.locator(".chart svg").wait_for()
+    for percent in (5, 30, 50, 52, 70, 80):
+        page.get_by_role("slider").fill(str(percent))
+        expect(page.locator(f".cards[data-asked='{percent / 100:.4f}']")).to_be_visible()
+        expect(page.locator(".level.asked")).to_have_text(f"asked for {percent}.0 %")
         page.wait_for_timeout(300)
-        if page.locator(".tau").inner_text() != asked:
-            break
-    assert page.locator(".tau").inner_text() != asked
-    page.wait_for_timeout(1000)
-    assert line.evaluate_all("all => all.map(e => e.getBoundingClientRect().width > 1)") == before
-    assert any(before)
-    words = page.locator(".chart div", has_text=re.compile(r"cost [\d.]+, confidence"))
-    expect(words.locator("visible=true")).to_have_count(0)
+        fills = "[fill='var(--card)'], [fill='var(--accent)']"
+        dots = page.locator(f".chart svg path:is({fills})").evaluate_all(BOXES)
+        words = page.locator(".chart svg text:not([fill='var(--card)'])").evaluate_all(BOXES)
+        assert len(dots) > 3
+        assert len(words) > 8
+        shared = [
+            (word, dot) for word in words for dot in dots
+            if all(word[k] < dot[k + 2] and dot[k] < word[k + 2] for k in (0, 1))
+        ]  # fmt: skip
+        assert not shared
+    expect(page.locator(".level.threshold")).to_have_text("decision threshold 50.0 %")
 
 
 @needs_browser
@@ -871,22 +911,6 @@ def test_stairs_lead_on_level_if_no_more_can_be_bought(complete):
     series = picture([(0.0, 0.1), (0.2, 0.3)], [(1.0, 0.9)], 0.7, 0.5, complete=complete)["series"]
     ends = [max(x for x, _ in each["data"]) for each in series if each["type"] == "line"]
     assert (max(ends) > 0.2) is complete
-
-
-@pytest.mark.parametrize(("asked", "side"), [(0.7, "Top"), (0.2, "Bottom")])
-def test_what_was_asked_for_is_written_where_the_stairs_do_not_run(asked, side):
-    stairs = picture([(0.0, 0.1), (0.2, 0.3), (1.0, 0.9)], [], asked, 0.5)["series"][0]
-    told = {each["label"]["formatter"]: each["label"] for each in stairs["markLine"]["data"]}
-    assert told["asked for"]["position"] == f"insideMiddle{side}"
-
-
-@pytest.mark.parametrize("asked", np.linspace(0.15, 0.85, 15).tolist())
-@pytest.mark.parametrize("at", [0.1, 0.3, 0.45, 0.5, 0.6, 0.9])
-def test_what_was_asked_for_touches_no_dot_of_an_option(asked, at):
-    stairs = [(0.0, 0.1), (at, asked + 0.01), (1.0, 0.9)]
-    place = label_place(asked, 0.5, stairs, [(at, asked + 0.01)], 1.0)
-    along = {"M": 0.5, "S": WIDE, "E": 1.0 - WIDE}[place[0]]
-    assert abs(at - along) > WIDE
 
 
 def test_what_is_accepted_but_not_allowed_says_both(lending):
