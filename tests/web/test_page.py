@@ -444,8 +444,9 @@ def test_a_form_that_is_not_whole_keeps_its_bar(session):
 
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 SCREENS = [PHONE, {"viewport": {"width": 1280, "height": 900}}]
-LINES = """all => all.map(e => [e.getAttribute('d'), e.getAttribute('stroke')])"""
-BOXES = """all => all.map(e => e.getBoundingClientRect()).map(r => [r.left, r.top, r.right, r.bottom])"""
+LINES = "all => all.map(e => [e.getAttribute('d'), e.getAttribute('stroke')])"
+BOX = "[r.left, r.top, r.right, r.bottom]"
+BOXES = f"all => all.map(e => e.getBoundingClientRect()).map(r => {BOX})"
 
 
 def drawn(page):
@@ -485,10 +486,10 @@ def test_no_words_of_the_chart_touch_a_dot(session, screen):
     page = session(**screen)
     pick(page)
     page.locator(".chart svg").wait_for()
-    for percent in (5, 30, 50, 52, 70, 80):
-        page.get_by_role("slider").fill(str(percent))
-        expect(page.locator(f".cards[data-asked='{percent / 100:.4f}']")).to_be_visible()
-        expect(page.locator(".level.asked")).to_have_text(f"asked for {percent}.0 %")
+    for level in (5, 30, 50, 52, 70, 80):
+        page.get_by_role("slider").fill(str(level))
+        expect(page.locator(f".cards[data-asked='{level / 100:.4f}']")).to_be_visible()
+        expect(page.locator(".level.asked")).to_have_text(f"asked for {level}.0 %")
         page.wait_for_timeout(300)
         fills = "[fill='var(--card)'], [fill='var(--accent)']"
         dots = page.locator(f".chart svg path:is({fills})").evaluate_all(BOXES)

@@ -209,7 +209,7 @@ def picture(
                 },
             },
             {
-                "type": "scatter", "data": [list(option) for option in options], "symbolSize": OPTION,
+                "type": "scatter", "data": [list(each) for each in options], "symbolSize": OPTION,
                 "itemStyle": {"color": "var(--accent)"}, "cursor": "pointer", "z": 5,
                 "emphasis": {"disabled": True},
                 "label": {"show": True, "color": "var(--card)", "fontSize": 11,
