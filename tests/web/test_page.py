@@ -22,6 +22,7 @@ from trust_recourse import Feature, Ledger, Recourse
 from trust_recourse.cli import app
 from trust_recourse.cli.serve import Service
 from trust_recourse.question import Question, Target
+from trust_recourse.web.page.compare import AS_CARDS
 from trust_recourse.web.page.exports import not_to_come
 from trust_recourse.web.page.frontier_chart import picture
 from trust_recourse.web.page.latest import said
@@ -205,7 +206,14 @@ def test_the_whole_story(session, folder):
     slider.fill("70")
     expect(page.locator(".tau")).to_have_text("at least 70.0 %")
     tab(page, "Compare")
-    expect(page.locator(".tools .grid").first).to_contain_text("certified radius")
+    table, card = page.locator(".tools .grid").first, page.locator("article.card").first
+    expect(card.locator(".facts")).not_to_contain_text("…")
+    facts = zip(
+        *(card.locator(f".facts {tag}").all_inner_texts() for tag in ("dt", "dd")), strict=True
+    )
+    for name, value in list(facts)[:4]:
+        row = table.locator("tr", has_text=name.lower())
+        expect(row.locator("td").nth(1)).to_have_text(value)
     page.locator("details.rule summary").first.click()
     expect(page.locator("details.rule .grid").first).to_contain_text("belongs")
 
@@ -905,6 +913,18 @@ def test_a_number_outside_the_bounds_is_doubted(value, words):
 )
 def test_the_price_of_a_lock_in_words(found, free, words):
     assert price_words(found, free) == words
+
+
+def test_what_the_dearer_option_buys_is_said_in_the_words_and_forms_of_the_cards(lending):
+    recourse, X = lending
+    x = next(x for _, x in X.iterrows() if recourse.confidence(x) < 0.5)
+    cheap, dear = recourse.find(x, [0.55, 0.9]).options
+    found = recourse.find(x, [0.55, 0.9]).compare(0, 1)
+    told = replace(found, writing=AS_CARDS).sentence
+    assert f"more confidence ({percent(cheap.confidence)} → {percent(dear.confidence)})" in told
+    assert f"costs {dear.cost - cheap.cost:.3g} more (+" in told
+    assert not re.search(r"\d%|0\.\d{3} → 0\.\d{3}\).*noise|safety", told)
+    assert "0." in found.sentence  # as the commands have it
 
 
 @pytest.mark.parametrize("complete", [True, False])
