@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import datetime
 import hashlib
 import math
 import re
 import threading
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -22,12 +24,14 @@ from trust_recourse import Feature, Ledger, Recourse
 from trust_recourse.cli import app
 from trust_recourse.cli.serve import Service
 from trust_recourse.question import Question, Target
+from trust_recourse.report.profiles import PROFILES
 from trust_recourse.web.page.compare import AS_CARDS
-from trust_recourse.web.page.exports import not_to_come
+from trust_recourse.web.page.exports import file_name, not_to_come
 from trust_recourse.web.page.frontier_chart import picture
 from trust_recourse.web.page.latest import said
 from trust_recourse.web.page.locks import price_words
 from trust_recourse.web.page.people import A_PAGE, PeopleTable
+from trust_recourse.web.page.profile import LABELS, entries
 from trust_recourse.web.page.question import (
     PersonQuestion,
     Price,
@@ -219,9 +223,10 @@ def test_the_whole_story(session, folder):
 
     # letter and evidence report
     tab(page, "Letter and promise")
+    today = datetime.date.today().isoformat()
     for button, ending, start in (
-        ("Letter as PDF", "letter.pdf", b"%PDF"),
-        ("Letter as HTML", "letter.html", b"<!doctype html>"),
+        ("Letter as PDF", f"letter-{today}-plain-en.pdf", b"%PDF"),
+        ("Letter as HTML", f"letter-{today}-plain-en.html", b"<!doctype html>"),
         ("Evidence report for the risk officer", "evidence.html", b"<!doctype html>"),
     ):
         with page.expect_download() as download:
@@ -251,6 +256,64 @@ def test_the_whole_story(session, folder):
     with page.expect_download() as download:
         page.get_by_role("button", name="Letter as HTML").click()
     assert promise.id in Path(download.value.path()).read_text()
+
+
+@needs_browser
+def test_a_letter_of_a_promise_is_named_by_it_and_recorded_once_and_a_preview_never(
+    session, folder
+):
+    page = session(accept_downloads=True)
+    pick(page, 2)
+    tab(page, "Letter and promise")
+    page.get_by_label("Id of the person").fill("customer 77")
+    page.get_by_role("button", name="Issue the promise").click()
+    promise = page.locator(".promise").inner_text().removeprefix("Promise ")
+    tools, preview = page.locator(".tools"), page.locator(".preview")
+
+    def letters():
+        with Ledger(folder / "promises.db", key="a key for the tests alone") as ledger:
+            return [each for each in ledger.history(promise) if each.kind == "letter"]
+
+    page.get_by_role("button", name="Preview").click()
+    expect(preview).to_contain_text(promise)
+    assert letters() == []
+    for button, ending in (("PDF", "pdf"), ("HTML", "html"), ("PDF", "pdf")):
+        with page.expect_download() as download:
+            page.get_by_role("button", name=f"Letter as {button}").click()
+        assert download.value.suggested_filename == f"letter-{promise}-plain-en.{ending}"
+        expect(preview).to_be_hidden()
+        (kept,) = letters()
+        expect(tools).to_contain_text(f"entry {kept.number}, under promise {promise}.")
+    expect(tools).to_contain_text("In the ledger already, entry")
+    page.get_by_label("Name of the person").fill("Bo Lind")  # another letter
+    with page.expect_download():
+        page.get_by_role("button", name="Letter as PDF").click()
+    expect(tools).to_contain_text("Recorded in the ledger, entry")
+    assert len(letters()) == 2
+
+
+@needs_browser
+def test_what_a_language_has_no_words_for_is_said_beside_the_download(session):
+    page = session("/loans")
+    pick(page)
+    tab(page, "Letter and promise")
+    said = page.get_by_text("Not in the language de, so as the schema has them: Income, <img")
+    expect(said).to_have_count(0)
+    choose(page, "Language", "Deutsch")
+    expect(said).to_contain_text("values of school")
+    choose(page, "Language", "English")
+    expect(said).to_have_count(0)
+    page.get_by_role("button", name="Preview").click()
+    expect(page.locator(".preview")).to_contain_text("Bank <img")  # as text
+
+
+@needs_browser
+def test_without_a_ledger_no_letter_names_a_promise(session):
+    page = session("/loans")
+    pick(page)
+    tab(page, "Letter and promise")
+    expect(page.get_by_text("No ledger is kept here")).to_contain_text("no letter names one")
+    expect(page.get_by_label("Number of the promise")).to_be_hidden()
 
 
 @needs_browser
@@ -913,6 +976,47 @@ def test_a_number_outside_the_bounds_is_doubted(value, words):
 )
 def test_the_price_of_a_lock_in_words(found, free, words):
     assert price_words(found, free) == words
+
+
+def test_every_fact_of_every_profile_is_asked_for_by_a_label_of_its_own():
+    for kind in PROFILES.values():
+        names = [each.name for each in fields(kind) if each.name != "late"]
+        assert [each.name for each in entries(kind, ())] == names
+        assert [each.label for each in entries(kind, ())] == [LABELS[name] for name in names]
+    assert LABELS.keys() == {each.name for kind in PROFILES.values() for each in entries(kind, ())}
+    assert not entries(PROFILES["plain"], {"address": "1 Main Street"})
+
+
+def test_a_new_fact_of_a_profile_is_asked_for_or_refused():
+    @dataclass(frozen=True)
+    class Later(PROFILES["us"]):
+        ombudsman_since: datetime.date | str = ""
+
+    *_, new = entries(Later, ())
+    assert new == ("ombudsman_since", "Ombudsman since", True, {})
+
+    @dataclass(frozen=True)
+    class Odd(PROFILES["eu"]):
+        sides: complex = 0j
+
+    with pytest.raises(TypeError, match=r"Odd\.sides: no field of the page is for complex"):
+        entries(Odd, ())
+
+
+@pytest.mark.parametrize(
+    ("promise", "language", "name"),
+    [
+        ("", "en", "letter-2026-11-15-us-en.pdf"),
+        ("AB-12", "de", "letter-AB-12-us-de.pdf"),
+        ("../../etc/passwd\n", "zh-Häns", "letter-etc-passwd-us-zh-H-ns.pdf"),
+    ],
+)
+def test_a_letters_file_is_named_by_plain_signs(promise, language, name):
+    document = SimpleNamespace(
+        dated=datetime.date(2026, 11, 15), language=SimpleNamespace(code=language)
+    )
+    made = SimpleNamespace(promise=promise, profile=SimpleNamespace(name="us"), document=document)
+    assert file_name(made, "pdf") == name
 
 
 def test_what_the_dearer_option_buys_is_said_in_the_words_and_forms_of_the_cards(lending):
