@@ -275,7 +275,7 @@ def test_a_letter_of_a_promise_is_named_by_it_and_recorded_once_and_a_preview_ne
             return [each for each in ledger.history(promise) if each.kind == "letter"]
 
     page.get_by_role("button", name="Preview").click()
-    expect(preview).to_contain_text(promise)
+    expect(preview.content_frame.locator("body")).to_contain_text(promise)
     assert letters() == []
     for button, ending in (("PDF", "pdf"), ("HTML", "html"), ("PDF", "pdf")):
         with page.expect_download() as download:
@@ -304,7 +304,9 @@ def test_what_a_language_has_no_words_for_is_said_beside_the_download(session):
     choose(page, "Language", "English")
     expect(said).to_have_count(0)
     page.get_by_role("button", name="Preview").click()
-    expect(page.locator(".preview")).to_contain_text("Bank <img")  # as text
+    shown = page.frame_locator(".preview").locator("body")
+    expect(shown).to_contain_text("Bank <img")  # as text
+    assert width_beyond(page) == 0
 
 
 @needs_browser

@@ -48,7 +48,7 @@ _MEANINGLESS: dict[str, tuple[str, ...]] = {
     "boolean": ("values", "lower", "upper", "step", "max_change", "min_change"),
 }
 _NUMBERS_HELD = ("integer", "floating", "mixed-integer-float", "decimal", "boolean", "empty")
-COMPARISONS = ("<", ">", "≤", "≥", "=", "≠")  # signs with which a condition compares
+COMPARISONS = ("<", ">", "≤", "≥", "=", "≠")  # a word that begins so is quoted: x > “< 500 €”
 ANY = "*"  # stands for any value of a forbidden move
 _SCALARS = frozenset((str, int, float, bool, np.int64, np.float64, np.bool_))
 
@@ -444,10 +444,7 @@ class Feature:
         return step > 0.0 and math.floor(high / step) - math.ceil(low / step) + 1 == within > 0
 
     def describe_code(self, code: float) -> str:
-        """Write an encoded value for people, within a condition: `savings > “< 500 €”`.
-
-        Of a number, which may be an edge, it is shown too; words that begin as a condition does
-        stand in quotation marks.
+        """Write an encoded value for people; of a number, which may be an edge, it is shown too.
 
         >>> Feature("home", "integer", labels={1: "rents", 2: "owns"}).describe_code(2.0)
         '2 (owns)'

@@ -17,6 +17,7 @@ from trust_recourse.report.profiles import LateLetterError, MissingFieldsError
 from trust_recourse.web.page.latest import Latest
 from trust_recourse.web.page.parts import heading, note, press, status_line
 from trust_recourse.web.page.profile import ProfileFields, label
+from trust_recourse.wording import unbroken
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -87,8 +88,9 @@ class Exports:
         self.writing = Latest(*status_line("Writing…"))
         self.recorded = note("")
         self.recorded.props["role"] = "status"
-        self.preview = ui.label().classes("preview")
-        self.preview.props["aria-live"] = "polite"
+        self.preview = ui.element("iframe").classes("preview")
+        self.preview.props["sandbox"] = ""  # nothing in it runs, whatever a value may hold
+        self.preview.props["title"] = "Preview of the letter"
         self.review = ui.element("div").classes("stack")
         self.reviewed: dict[str, ui.checkbox] = {}
         self.reviewer: ui.input | None = None
@@ -142,8 +144,8 @@ class Exports:
 
     async def _preview(self, result: Result) -> None:
         """Show what a letter would say, which nobody has yet: nothing is recorded."""
-        made = await self._made(lambda: self._written(result).text())
-        self.preview.text, self.preview.visible = made, True
+        made = await self._made(lambda: self._written(result).html())
+        self.preview.props["srcdoc"], self.preview.visible = made, True
 
     async def _evidence(self, result: Result) -> None:
         def make() -> bytes:
@@ -244,9 +246,8 @@ class Exports:
             with ui.element("div").classes("verdict"):
                 ui.icon("check_circle").classes("yes")
                 ui.label(f"Promise {promise.id}").classes("strong promise")
-            ui.label(
-                f"{promise.words or 'As they are'}, until {promise.valid_until:%Y-%m-%d %H:%M} UTC"
-            )
+            until = f"until {promise.valid_until:%Y-%m-%d %H:%M} UTC"
+            ui.label(unbroken(f"{promise.words or 'As they are'}, {until}"))
 
     # ------------------------------------------------------------ what can be done
 

@@ -173,7 +173,7 @@ def picture(
     """
     ink, muted, line = "var(--ink)", "var(--muted)", "var(--line)"
     end = max([cost for cost, _ in [*stairs, *options]], default=1.0) * 1.06 or 1.0
-    axis = {
+    axis: dict[str, Any] = {
         "nameTextStyle": {"color": muted, "fontSize": 12},
         "axisLabel": {"color": muted, "margin": CLEAR},
         "axisLine": {"lineStyle": {"color": line}},
