@@ -24,7 +24,7 @@ UNITS = {
     "children": "child", "dollars": "dollar", "euros": "euro",
 }  # fmt: skip
 
-_BEFORE_SIGN = re.compile(r"(?<=\d) (?=[%‰°$¢£¥₠-⃀])")
+_BESIDE_SIGN = re.compile(r"(?<=\d) (?=[%‰°$¢£¥₠-⃀])|(?<=[<>≤≥]) (?=\d)")
 
 TINY = 1e-9  # a radius below it is rounding's
 SMALL = 1e-6  # one below it protects from nothing that anyone measures
@@ -161,10 +161,10 @@ def distance(radius: float | None) -> str:
 def unbroken(text: str) -> str:
     """The same, in which no line ends between a number and its currency or other sign.
 
-    >>> unbroken("debt 11300 €, rate 4 %, 5 years").count("\N{NO-BREAK SPACE}")
-    2
+    >>> unbroken("debt ≥ 11300 €, rate 4 %, 5 years").count("\N{NO-BREAK SPACE}")
+    3
     """
-    return _BEFORE_SIGN.sub("\N{NO-BREAK SPACE}", text)
+    return _BESIDE_SIGN.sub("\N{NO-BREAK SPACE}", text)
 
 
 def signed(value: float, digits: int = 3) -> str:

@@ -1269,6 +1269,10 @@ def test_codes_are_described_as_the_values_they_stand_for():
     level = Feature("x", "ordinal", values=("low", "high"), missing=(-9,))
     assert [level.describe_code(code) for code in (1.0, NAN)] == ["high", "missing"]
     assert Feature("x", "boolean").describe_code(1.0) == "yes"
+    savings = Feature("savings", "ordinal", values=("< 500 €", "500 to 2000 €", "≥ 2000 €"))
+    told = [savings.describe_code(code) for code in (0.0, 1.0, 2.0)]
+    assert told == ["“< 500 €”", "500 to 2000 €", "“≥ 2000 €”"]  # in `savings > “< 500 €”`
+    assert savings.describe("< 500 €") == "< 500 €"
     assert Feature("x", "category", values=(20, 10)).describe_code(0.0) == "10"
     assert Feature("x", "integer", unit="years").describe_code(2.5) == "2.5 years"
 

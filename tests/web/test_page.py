@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import datetime
 import hashlib
 import math
 import re
 import threading
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -22,13 +24,16 @@ from trust_recourse import Feature, Ledger, Recourse, Schema
 from trust_recourse.cli import app
 from trust_recourse.cli.serve import Service
 from trust_recourse.question import Question, Target
-from trust_recourse.web.page.exports import not_to_come
-from trust_recourse.web.page.frontier_chart import WIDE, label_place, picture
+from trust_recourse.report.profiles import PROFILES
+from trust_recourse.web.page.compare import AS_CARDS
+from trust_recourse.web.page.exports import file_name, not_to_come
+from trust_recourse.web.page.frontier_chart import picture
 from trust_recourse.web.page.latest import said
 from trust_recourse.web.page.limits import judged
 from trust_recourse.web.page.locks import price_words
 from trust_recourse.web.page.people import A_PAGE, PeopleTable
 from trust_recourse.web.page.picker import nobody
+from trust_recourse.web.page.profile import LABELS, entries
 from trust_recourse.web.page.question import (
     PersonQuestion,
     Price,
@@ -217,15 +222,23 @@ def test_the_whole_story(session, folder):
     slider.fill("70")
     expect(page.locator(".tau")).to_have_text("at least 70.0 %")
     tab(page, "Compare")
-    expect(page.locator(".tools .grid").first).to_contain_text("certified radius")
+    table, card = page.locator(".tools .grid").first, page.locator("article.card").first
+    expect(card.locator(".facts")).not_to_contain_text("…")
+    facts = zip(
+        *(card.locator(f".facts {tag}").all_inner_texts() for tag in ("dt", "dd")), strict=True
+    )
+    for name, value in list(facts)[:4]:
+        row = table.locator("tr", has_text=name.lower())
+        expect(row.locator("td").nth(1)).to_have_text(value)
     page.locator("details.rule summary").first.click()
     expect(page.locator("details.rule .grid").first).to_contain_text("belongs")
 
     # letter and evidence report
     tab(page, "Letter and promise")
+    today = datetime.date.today().isoformat()
     for button, ending, start in (
-        ("Letter as PDF", "letter.pdf", b"%PDF"),
-        ("Letter as HTML", "letter.html", b"<!doctype html>"),
+        ("Letter as PDF", f"letter-{today}-plain-en.pdf", b"%PDF"),
+        ("Letter as HTML", f"letter-{today}-plain-en.html", b"<!doctype html>"),
         ("Evidence report for the risk officer", "evidence.html", b"<!doctype html>"),
     ):
         with page.expect_download() as download:
@@ -255,6 +268,66 @@ def test_the_whole_story(session, folder):
     with page.expect_download() as download:
         page.get_by_role("button", name="Letter as HTML").click()
     assert promise.id in Path(download.value.path()).read_text()
+
+
+@needs_browser
+def test_a_letter_of_a_promise_is_named_by_it_and_recorded_once_and_a_preview_never(
+    session, folder
+):
+    page = session(accept_downloads=True)
+    pick(page, 2)
+    tab(page, "Letter and promise")
+    page.get_by_label("Id of the person").fill("customer 77")
+    page.get_by_role("button", name="Issue the promise").click()
+    promise = page.locator(".promise").inner_text().removeprefix("Promise ")
+    tools, preview = page.locator(".tools"), page.locator(".preview")
+
+    def letters():
+        with Ledger(folder / "promises.db", key="a key for the tests alone") as ledger:
+            return [each for each in ledger.history(promise) if each.kind == "letter"]
+
+    page.get_by_role("button", name="Preview").click()
+    expect(preview.content_frame.locator("body")).to_contain_text(promise)
+    assert letters() == []
+    for button, ending in (("PDF", "pdf"), ("HTML", "html"), ("PDF", "pdf")):
+        with page.expect_download() as download:
+            page.get_by_role("button", name=f"Letter as {button}").click()
+        assert download.value.suggested_filename == f"letter-{promise}-plain-en.{ending}"
+        expect(preview).to_be_hidden()
+        (kept,) = letters()
+        expect(tools).to_contain_text(f"entry {kept.number}, under promise {promise}.")
+    expect(tools).to_contain_text("In the ledger already, entry")
+    page.get_by_label("Name of the person").fill("Bo Lind")  # another letter
+    with page.expect_download():
+        page.get_by_role("button", name="Letter as PDF").click()
+    expect(tools).to_contain_text("Recorded in the ledger, entry")
+    assert len(letters()) == 2
+
+
+@needs_browser
+def test_what_a_language_has_no_words_for_is_said_beside_the_download(session):
+    page = session("/loans")
+    pick(page)
+    tab(page, "Letter and promise")
+    said = page.get_by_text("Not in the language de, so as the schema has them: Income, <img")
+    expect(said).to_have_count(0)
+    choose(page, "Language", "Deutsch")
+    expect(said).to_contain_text("values of school")
+    choose(page, "Language", "English")
+    expect(said).to_have_count(0)
+    page.get_by_role("button", name="Preview").click()
+    shown = page.frame_locator(".preview").locator("body")
+    expect(shown).to_contain_text("Bank <img")  # as text
+    assert width_beyond(page) == 0
+
+
+@needs_browser
+def test_without_a_ledger_no_letter_names_a_promise(session):
+    page = session("/loans")
+    pick(page)
+    tab(page, "Letter and promise")
+    expect(page.get_by_text("No ledger is kept here")).to_contain_text("no letter names one")
+    expect(page.get_by_label("Number of the promise")).to_be_hidden()
 
 
 @needs_browser
@@ -455,25 +528,66 @@ def test_a_form_that_is_not_whole_keeps_its_bar(session):
     expect(page.locator(".trying .verdict")).to_have_text(re.compile("Still to fill: Income"))
 
 
+PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+SCREENS = [PHONE, {"viewport": {"width": 1280, "height": 900}}]
+LINES = "all => all.map(e => [e.getAttribute('d'), e.getAttribute('stroke')])"
+BOX = "[r.left, r.top, r.right, r.bottom]"
+BOXES = f"all => all.map(e => e.getBoundingClientRect()).map(r => {BOX})"
+
+
+def drawn(page):
+    """The chart's own lines, without those of the levels: the shape and the colour of each."""
+    return page.locator(".chart svg path[fill=none]").evaluate_all(
+        f"all => ({LINES})(all.filter(e => !/^var\\(--(accent|no|line)\\)$/"
+        ".test(e.getAttribute('stroke'))))"
+    )
+
+
 @needs_browser
-def test_a_tap_on_the_stairs_leaves_their_line_and_no_words_over_them(session):
-    page = session(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+def test_a_tap_on_the_stairs_leaves_their_lines_and_no_words_over_them(session):
+    page = session(**PHONE)
     pick(page)
-    dots = page.locator(".chart svg path[fill='var(--card)']")
-    line = page.locator(".chart svg path[stroke='var(--muted)'][fill='none']")
-    before = line.evaluate_all("all => all.map(e => e.getBoundingClientRect().width > 1)")
-    asked = page.locator(".tau").inner_text()
+    page.locator(".chart svg").wait_for()
+    dots, asked = page.locator(".chart svg path[fill='var(--card)']"), page.locator(".tau")
+    words = page.locator(".chart div", has_text=re.compile(r"^cost [\d.]+, confidence"))
+    before, moved = drawn(page), 0
+    assert {colour for _, colour in before} == {"var(--muted)"}
+    assert len(before) == 2, "the stairs, and how they lead on"
     for at in range(1, dots.count()):
+        level = asked.inner_text()
         dots.nth(at).tap(force=True)
+        page.wait_for_timeout(600)
+        if asked.inner_text() != level:
+            moved += 1
+            page.locator(".cards[data-asked]").wait_for()
+            page.wait_for_timeout(600)
+            assert drawn(page) == before
+            expect(words.locator("visible=true")).to_have_count(0)
+    assert moved
+
+
+@needs_browser
+@pytest.mark.parametrize("screen", SCREENS, ids=["phone", "desk"])
+def test_no_words_of_the_chart_touch_a_dot(session, screen):
+    page = session(**screen)
+    pick(page)
+    page.locator(".chart svg").wait_for()
+    for level in (5, 30, 50, 52, 70, 80):
+        page.get_by_role("slider").fill(str(level))
+        expect(page.locator(f".cards[data-asked='{level / 100:.4f}']")).to_be_visible()
+        expect(page.locator(".level.asked")).to_have_text(f"asked for {level}.0 %")
         page.wait_for_timeout(300)
-        if page.locator(".tau").inner_text() != asked:
-            break
-    assert page.locator(".tau").inner_text() != asked
-    page.wait_for_timeout(1000)
-    assert line.evaluate_all("all => all.map(e => e.getBoundingClientRect().width > 1)") == before
-    assert any(before)
-    words = page.locator(".chart div", has_text=re.compile(r"cost [\d.]+, confidence"))
-    expect(words.locator("visible=true")).to_have_count(0)
+        fills = "[fill='var(--card)'], [fill='var(--accent)']"
+        dots = page.locator(f".chart svg path:is({fills})").evaluate_all(BOXES)
+        words = page.locator(".chart svg text:not([fill='var(--card)'])").evaluate_all(BOXES)
+        assert len(dots) > 3
+        assert len(words) > 8
+        shared = [
+            (word, dot) for word in words for dot in dots
+            if all(word[k] < dot[k + 2] and dot[k] < word[k + 2] for k in (0, 1))
+        ]  # fmt: skip
+        assert not shared
+    expect(page.locator(".level.threshold")).to_have_text("decision threshold 50.0 %")
 
 
 @needs_browser
@@ -1015,27 +1129,64 @@ def test_the_price_of_a_lock_in_words(found, free, words):
     assert price_words(found, free) == words
 
 
+def test_every_fact_of_every_profile_is_asked_for_by_a_label_of_its_own():
+    for kind in PROFILES.values():
+        names = [each.name for each in fields(kind) if each.name != "late"]
+        assert [each.name for each in entries(kind, ())] == names
+        assert [each.label for each in entries(kind, ())] == [LABELS[name] for name in names]
+    assert LABELS.keys() == {each.name for kind in PROFILES.values() for each in entries(kind, ())}
+    assert not entries(PROFILES["plain"], {"address": "1 Main Street"})
+
+
+def test_a_new_fact_of_a_profile_is_asked_for_or_refused():
+    @dataclass(frozen=True)
+    class Later(PROFILES["us"]):
+        ombudsman_since: datetime.date | str = ""
+
+    *_, new = entries(Later, ())
+    assert new == ("ombudsman_since", "Ombudsman since", True, {})
+
+    @dataclass(frozen=True)
+    class Odd(PROFILES["eu"]):
+        sides: complex = 0j
+
+    with pytest.raises(TypeError, match=r"Odd\.sides: no field of the page is for complex"):
+        entries(Odd, ())
+
+
+@pytest.mark.parametrize(
+    ("promise", "language", "name"),
+    [
+        ("", "en", "letter-2026-11-15-us-en.pdf"),
+        ("AB-12", "de", "letter-AB-12-us-de.pdf"),
+        ("../../etc/passwd\n", "zh-Häns", "letter-etc-passwd-us-zh-H-ns.pdf"),
+    ],
+)
+def test_a_letters_file_is_named_by_plain_signs(promise, language, name):
+    document = SimpleNamespace(
+        dated=datetime.date(2026, 11, 15), language=SimpleNamespace(code=language)
+    )
+    made = SimpleNamespace(promise=promise, profile=SimpleNamespace(name="us"), document=document)
+    assert file_name(made, "pdf") == name
+
+
+def test_what_the_dearer_option_buys_is_said_in_the_words_and_forms_of_the_cards(lending):
+    recourse, X = lending
+    x = next(x for _, x in X.iterrows() if recourse.confidence(x) < 0.5)
+    cheap, dear = recourse.find(x, [0.55, 0.9]).options
+    found = recourse.find(x, [0.55, 0.9]).compare(0, 1)
+    told = replace(found, writing=AS_CARDS).sentence
+    assert f"more confidence ({percent(cheap.confidence)} → {percent(dear.confidence)})" in told
+    assert f"costs {dear.cost - cheap.cost:.3g} more (+" in told
+    assert not re.search(r"\d%|0\.\d{3} → 0\.\d{3}\).*noise|safety", told)
+    assert "0." in found.sentence  # as the commands have it
+
+
 @pytest.mark.parametrize("complete", [True, False])
 def test_stairs_lead_on_level_if_no_more_can_be_bought(complete):
     series = picture([(0.0, 0.1), (0.2, 0.3)], [(1.0, 0.9)], 0.7, 0.5, complete=complete)["series"]
     ends = [max(x for x, _ in each["data"]) for each in series if each["type"] == "line"]
     assert (max(ends) > 0.2) is complete
-
-
-@pytest.mark.parametrize(("asked", "side"), [(0.7, "Top"), (0.2, "Bottom")])
-def test_what_was_asked_for_is_written_where_the_stairs_do_not_run(asked, side):
-    stairs = picture([(0.0, 0.1), (0.2, 0.3), (1.0, 0.9)], [], asked, 0.5)["series"][0]
-    told = {each["label"]["formatter"]: each["label"] for each in stairs["markLine"]["data"]}
-    assert told["asked for"]["position"] == f"insideMiddle{side}"
-
-
-@pytest.mark.parametrize("asked", np.linspace(0.15, 0.85, 15).tolist())
-@pytest.mark.parametrize("at", [0.1, 0.3, 0.45, 0.5, 0.6, 0.9])
-def test_what_was_asked_for_touches_no_dot_of_an_option(asked, at):
-    stairs = [(0.0, 0.1), (at, asked + 0.01), (1.0, 0.9)]
-    place = label_place(asked, 0.5, stairs, [(at, asked + 0.01)], 1.0)
-    along = {"M": 0.5, "S": WIDE, "E": 1.0 - WIDE}[place[0]]
-    assert abs(at - along) > WIDE
 
 
 def test_what_is_accepted_but_not_allowed_says_both(lending):

@@ -305,6 +305,7 @@ FACTS = {
     "role": "advises", "consequences": "No loan is made.", "review": "Ann Lee", "dpo": "none",
     "authority": "the authority of Berlin",
 }  # fmt: skip
+WHO = {name: FACTS[name] for name in ("organisation", "contact")}
 
 
 @pytest.fixture(scope="module")
@@ -422,6 +423,18 @@ def test_what_was_reviewed_and_is_no_reason_is_said(notices):
         sent = notice(notices, person=person, protected_reviewed=["year"], reviewed_by="Jo Doe")
         assert sent.status_code == 200, sent.text
         assert sent.headers.get("Trust-Reviewed-Beside") == told_beside
+
+
+def test_what_a_letters_language_has_no_words_for_is_said(recourse):
+    schema = recourse.schema.update("nodes", label="Knoten §")
+    with (
+        running(AppState(Recourse(recourse.model, schema), **WHO)) as url,
+        httpx.Client(base_url=url, timeout=60) as client,
+    ):
+        for language, lacks in (("en", None), ("de", ["Knoten §"])):
+            sent = notice(client, language=language)
+            assert sent.status_code == 200, sent.text
+            assert json.loads(sent.headers.get("Trust-Language-Lacks", "null")) == lacks
 
 
 # ---------------------------------------------------------------- the ledger

@@ -12,9 +12,28 @@ import pandas as pd
 
 from trust_recourse import markup
 from trust_recourse.explain.explanation import Explanation
-from trust_recourse.wording import distance, floored, percent
+from trust_recourse.question import formatted
+from trust_recourse.wording import distance, percent
 
 SAME = 1e-9  # costs and distances this near are equal
+
+
+def _noise(kept: float, error: float) -> str:
+    return f"{percent(kept, 2)}{f' ± {error:.2%}' if error >= 5e-5 else ''}"
+
+
+class Writing(NamedTuple):
+    """How a surface writes what is compared; if nothing is said, as the commands do."""
+
+    cost: Callable[[float], str] = "{:.4g}".format
+    rise: Callable[[float], str] = "+{:.0%}".format  # of the cost, as a share of it
+    confidence: Callable[..., str] = formatted  # beside it the threshold and the target, if any
+    kept: Callable[[float, float], str] = _noise  # robustness under noise, and its error
+    safety: Callable[[float], str] = percent  # the same within the sentence
+    safe: str = "safety under noise"  # what that is called there
+
+
+COMMANDS = Writing()
 
 
 class Measured(NamedTuple):
@@ -47,6 +66,7 @@ class Comparison:
     explanation: Explanation  # from the first to the second
     measured: tuple[Measured, Measured]
     sigma: float
+    writing: Writing = COMMANDS
 
     @property
     def names(self) -> tuple[str, str]:
@@ -62,9 +82,10 @@ class Comparison:
         if cheaper.changes == dearer.changes:
             return f"{cheap} and {dear} are the same change."
         more = dearer.cost - cheaper.cost
-        share = f" (+{more / cheaper.cost:.0%})" if cheaper.cost > 0 else ""
-        better, worse = _gains(cheaper, dearer)
-        costs = "costs the same as" if more < SAME else f"costs {more:.4g} more{share} than"
+        share = f" ({self.writing.rise(more / cheaper.cost)})" if cheaper.cost > 0 else ""
+        better, worse = _gains(cheaper, dearer, self.writing)
+        dear_by = f"costs {self.writing.cost(more)} more{share} than"
+        costs = "costs the same as" if more < SAME else dear_by
         against = f"; against it speaks {_and(worse)}" if worse else ""
         if better:
             none = "" if worse else ", and is worse in nothing measured here"
@@ -82,17 +103,22 @@ class Comparison:
 
     def words(self) -> pd.DataFrame:
         """The same as `to_frame`, written for people: a row for each feature that changes."""
-        why = self.explanation
+        why, form = self.explanation, self.writing
         features = dict.fromkeys(name for each in self.measured for name in each.changes)
         rows = {
-            "cost": [f"{each.cost:.4g}" for each in self.measured],
+            "cost": [form.cost(each.cost) for each in self.measured],
             **{
                 name: [each.changes.get(name, "as it is") for each in self.measured]
                 for name in features
             },
-            "confidence": [place.formatted(why.threshold) for place in (why.start, why.end)],
+            "confidence": [
+                form.confidence(place.confidence, why.threshold, place.target)
+                for place in (why.start, why.end)
+            ],
             "certified radius": [distance(each.radius) for each in self.measured],
-            f"robustness under noise {self.sigma:g}": [_noise(each) for each in self.measured],
+            f"robustness under noise {self.sigma:g}": [
+                form.kept(each.noise, each.noise_error) for each in self.measured
+            ],
         }
         if silences := [each.silence for each in self.measured if each.silence is not None]:
             rows |= {
@@ -131,16 +157,16 @@ class Comparison:
         return json.dumps(self.to_dict(), ensure_ascii=False, indent=1)
 
 
-def _gains(cheaper: Measured, dearer: Measured) -> tuple[list[str], list[str]]:
+def _gains(cheaper: Measured, dearer: Measured, writing: Writing) -> tuple[list[str], list[str]]:
     """Where the dearer option is better, and where it is worse, beyond what is shown as equal."""
     unsure = cheaper.noise_error + dearer.noise_error
     silence = [each.silence or 0.0 for each in (cheaper, dearer)]
     counts: tuple[
         tuple[str, str, float, float, float, Callable[[Any], str]], ...
     ] = (  # wanted: more or less of it; the two; what counts as equal; how it is written
-        ("more", "confidence", cheaper.confidence, dearer.confidence, 5e-4, floored),
+        ("more", "confidence", cheaper.confidence, dearer.confidence, 5e-4, writing.confidence),
         ("more", "certified radius", cheaper.radius, dearer.radius, SAME, distance),
-        ("more", "safety under noise", cheaper.noise, dearer.noise, max(5e-4, unsure), percent),
+        ("more", writing.safe, cheaper.noise, dearer.noise, max(5e-4, unsure), writing.safety),
         ("more", "rules that carry it firmly", cheaper.firm, dearer.firm, 0, str),
         ("less", "fragile rules", len(cheaper.fragile), len(dearer.fragile), 0, str),
         ("less", "chance that no rule fires", silence[0], silence[1], 5e-4, "{:.3f}".format),
@@ -157,11 +183,6 @@ def _gains(cheaper: Measured, dearer: Measured) -> tuple[list[str], list[str]]:
 
 def _listed(numbers: Any) -> str:
     return ", ".join(str(int(j)) for j in numbers) or "none"
-
-
-def _noise(each: Measured) -> str:
-    error = f" ± {each.noise_error:.2%}" if each.noise_error >= 5e-5 else ""
-    return f"{percent(each.noise, 2)}{error}"
 
 
 def _and(parts: list[str]) -> str:

@@ -48,6 +48,7 @@ _MEANINGLESS: dict[str, tuple[str, ...]] = {
     "boolean": ("values", "lower", "upper", "step", "max_change", "min_change"),
 }
 _NUMBERS_HELD = ("integer", "floating", "mixed-integer-float", "decimal", "boolean", "empty")
+COMPARISONS = ("<", ">", "≤", "≥", "=", "≠")  # a word that begins so is quoted: x > “< 500 €”
 ANY = "*"  # stands for any value of a forbidden move
 _SCALARS = frozenset((str, int, float, bool, np.int64, np.float64, np.bool_))
 
@@ -452,7 +453,8 @@ class Feature:
             return f"{written(code, self.step)} ({self.words[code]})"
         if self.numeric or math.isnan(code):
             return self.describe(code)
-        return self.describe(self.value_of(code))
+        told = self.describe(self.value_of(code))
+        return f"“{told}”" if told.startswith(COMPARISONS) else told
 
     def amount(self, change: float) -> str:
         """Write the size of a change for people: `2 years`, `1 level`."""

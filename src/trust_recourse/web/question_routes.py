@@ -36,6 +36,7 @@ from trust_recourse.web.state import AppState
 Done = TypeVar("Done")
 
 EACH = 0.5  # seconds to find out what one constraint keeps a person from
+UNTOLD = 50  # names in a header, which has little room
 MEDIA = {"html": "text/html", "text": "text/plain", "pdf": "application/pdf"}
 
 
@@ -122,7 +123,9 @@ def question_routes(state: AppState) -> APIRouter:
         """A letter to the person: the decision, the reasons, what to change, until when.
 
         Under a promise it is recorded in the ledger before it is sent, by the entry that the header
-        Trust-Ledger-Entry names. Trust-Reviewed-Beside lists what was reviewed and is no reason.
+        Trust-Ledger-Entry names. Trust-Reviewed-Beside lists what was reviewed and is no reason,
+        Trust-Language-Lacks what stands in the schema's words as the letter's language has none,
+        or the first fifty of that.
         """
         within(limits, asked)
         at_most("protected_reviewed", len(asked.protected_reviewed), limits.rows)
@@ -141,6 +144,8 @@ def question_routes(state: AppState) -> APIRouter:
             headers["Trust-Ledger-Entry"] = str(entry.number)
         if note.reviewed_beside:
             headers["Trust-Reviewed-Beside"] = json.dumps(note.reviewed_beside)
+        if untold := note.document.language.untold(state.recourse.schema):
+            headers["Trust-Language-Lacks"] = json.dumps(untold[:UNTOLD])
         return Response(paper, media_type=MEDIA[asked.format], headers=headers)
 
     return routes

@@ -28,8 +28,8 @@ GLOSSARY = {
     "Cost": "adds up how far each value moves, in units of its scale.",
     "Robustness under noise": "how likely a yes stays one if every number is off by chance, by "
     f"{SIGMA:.0%} of its scale or so. Whole numbers move as a whole.",
-    "Safe radius": "a yes stays a yes while every number is off by less than that share of its "
-    "scale. Whole numbers move as a whole.",
+    "Certified radius": "a yes stays a yes while every number is off by less than that share of "
+    "its scale. Whole numbers move as a whole.",
     "Holds for": "within these ranges every value will do, in any combination.",
     "Try": "puts an option’s values into a form to play with.",
     "Keep": "holds an option to be compared with later answers.",
@@ -117,7 +117,7 @@ class Cards:
                 _fact("Confidence", percent(option.confidence))
                 _fact("Cost", cost(option.cost))
                 kept = _fact("Robustness under noise", "…")
-                radius = _fact("Safe radius", "…")
+                radius = _fact("Certified radius", "…")
                 room = _fact("Holds for", "…")
             self.safety[at] = (radius, kept, room)
             ui.label(known.sentence).classes("muted note")
@@ -160,13 +160,12 @@ class Cards:
                 found = await self.session.state.work(lambda at=at: result.range_words(at))  # type: ignore[misc]
                 schema = result.recourse.schema
                 said = "; ".join(f"{schema[name].heading} {span}" for name, span in found.items())
-            self.safety[at][2].text = said
+            self.safety[at][2].text = unbroken(said)
 
     def _safe(self, at: int, found: Safety) -> None:
         radius, kept, _ = self.safety[at]
         radius.text = distance(found.radius)
-        error = f" ± {found.error:.1%}" if found.error >= 5e-4 else ""
-        kept.text = f"{percent(found.kept)}{error}"
+        kept.text = kept_words(found.kept, found.error)
 
     def _unsafe(self, why: str) -> None:
         for labels in self.safety.values():
@@ -227,6 +226,11 @@ class Cards:
                 f"The search ended after {seconds:g} seconds. Ask for less confidence or fewer "
                 "options, or have the server started with more time."
             )
+
+
+def kept_words(kept: float, error: float) -> str:
+    """Robustness under noise, and how far off it may be where that shows."""
+    return f"{percent(kept)}{f' ± {100 * error:.1f} %' if error >= 5e-4 else ''}"
 
 
 def _target(result: Result) -> str:

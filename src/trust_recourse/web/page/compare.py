@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nicegui import ui
 
 from trust_recourse.explain import Mover, RuleExplanation, explainable
+from trust_recourse.explain.comparison import Writing
 from trust_recourse.question import option_name
 from trust_recourse.report.answers import SIGMA
+from trust_recourse.web.page.cards import kept_words
 from trust_recourse.web.page.latest import Latest
 from trust_recourse.web.page.parts import grid, note, status_line
 from trust_recourse.web.page.question import with_kept
 from trust_recourse.web.page.what_if import STILL, movers, share_of
-from trust_recourse.web.page.words import percent
+from trust_recourse.web.page.words import cost, percent
 
 if TYPE_CHECKING:
     from trust_recourse import Result
@@ -22,6 +25,15 @@ if TYPE_CHECKING:
 
 RULES = 8  # told one by one, with their literals
 LIKELY = 0.05  # literals less likely to belong to a rule are not listed
+
+AS_CARDS = Writing(
+    cost=cost,
+    rise=lambda share: f"+{100 * share:.0f} %",
+    confidence=lambda confidence, *_: percent(confidence),
+    kept=kept_words,
+    safety=percent,
+    safe="robustness under noise",
+)
 
 
 class Compare:
@@ -100,6 +112,7 @@ class Compare:
             self._told(found)
 
     def _told(self, found: Comparison) -> None:
+        found = replace(found, writing=AS_CARDS)
         ui.label(found.sentence[:1].upper() + found.sentence[1:]).classes("strong")
         table = found.words()
         names = [name.capitalize() for name in found.names]

@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import datetime
+import re
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from nicegui import ui
 
 from trust_recourse.question import option_name
 from trust_recourse.report.evidence import evidence
+from trust_recourse.report.language import language_of
 from trust_recourse.report.letter import ProtectedReasonError, UnsignedReviewError
 from trust_recourse.report.profiles import LateLetterError, MissingFieldsError
 from trust_recourse.web.page.latest import Latest
 from trust_recourse.web.page.parts import heading, note, press, status_line
-from trust_recourse.web.page.profile import FIELDS, ProfileFields
+from trust_recourse.web.page.profile import ProfileFields, label
+from trust_recourse.wording import unbroken
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
-    from trust_recourse import Feature, Letter, Result
-    from trust_recourse.ledger import Promise
+    from trust_recourse import Feature, Ledger, Letter, Result
+    from trust_recourse.ledger import Entry, Promise
     from trust_recourse.web.page.session import Session
 
-    Written = tuple[bytes, str, Letter | None]  # a file, its name, and the letter if it is one
-    Writer = Callable[[Result], Written]
+Made = TypeVar("Made")
 
 DAYS = 90
 REVIEWER = "Who reviewed it"
@@ -64,16 +66,18 @@ class Exports:
         )
         self.number = _text(
             "Number of the promise",
-            empty="Once there is one."
-            + (" The letter is then recorded in the ledger." if state.ledger else ""),
+            empty="Once there is one. The letter is then recorded in the ledger.",
         )
+        self.number.visible = state.ledger is not None  # nobody else knows what was promised
         self.until = _day("The offer holds until", state.institution.facts.get("valid_until"))
+        self.untold = note("")
         with ui.element("div").classes("line-up"):
             self.letters = [
-                press(text, partial(self._make, write), icon="download", main=main)
-                for text, write, main in (
-                    ("Letter as PDF", self._letter_pdf, True),
-                    ("Letter as HTML", self._letter_html, False),
+                press(text, then, icon=icon, main=main)
+                for text, then, icon, main in (
+                    ("Letter as PDF", partial(self._make, self._pdf), "download", True),
+                    ("Letter as HTML", partial(self._make, self._html), "download", False),
+                    ("Preview", partial(self._make, self._preview), "visibility", False),
                 )
             ]
             self.evidence = press(
@@ -83,45 +87,73 @@ class Exports:
             )
         self.writing = Latest(*status_line("Writing…"))
         self.recorded = note("")
+        self.recorded.props["role"] = "status"
+        self.preview = ui.element("iframe").classes("preview")
+        self.preview.props["sandbox"] = ""  # nothing in it runs, whatever a value may hold
+        self.preview.props["title"] = "Preview of the letter"
         self.review = ui.element("div").classes("stack")
         self.reviewed: dict[str, ui.checkbox] = {}
         self.reviewer: ui.input | None = None
         for field in (self.person, self.organisation, self.contact, self.until, self.number):
             field.on_value_change(self._show_letter)
 
-    def _make(self, write: Writer) -> None:
+    def _make(self, work: Callable[[Result], Awaitable[None]]) -> None:
         result = self.session.result
         if result is not None and not self._why_not:
-            self.writing.ask(lambda: self._download(write, result))
+            self._clear()
+            self.writing.ask(lambda: work(result))
 
-    async def _download(self, write: Writer, result: Result) -> None:
+    async def _made(self, make: Callable[[], Made]) -> Made:
+        """What is made, or an error in the words of the page."""
         try:
-            content, name, made = await self.session.state.work(lambda: write(result))
+            return await self.session.state.work(make)
         except ProtectedReasonError as error:
             self._ask_for_review(error.features)
             raise ValueError(f"{error.sentence[:1].upper()}{error.sentence[1:]} here:") from None
         except UnsignedReviewError as error:
             raise ValueError(f"{error.sentence}; fill in “{REVIEWER}”.") from None
         except MissingFieldsError as error:
-            named = tuple(FIELDS.get(name, name) for name in error.names)
-            raise MissingFieldsError(error.profile, named) from None
+            raise MissingFieldsError(error.profile, tuple(map(label, error.names))) from None
         except LateLetterError as error:
             self.profile.ask_late()
             raise ValueError(f"{error.sentence[:1].upper()}{error.sentence[1:]} above.") from None
-        if made is not None:
-            await self._record(made, content)
-        ui.download.content(content, name)
 
-    async def _record(self, made: Letter, content: bytes) -> None:
-        """Keep in the ledger what a letter says of a promise, before anybody has it."""
+    async def _html(self, result: Result) -> None:
+        await self._send(result, "html", lambda made: made.html().encode())
+
+    async def _pdf(self, result: Result) -> None:
+        from trust_recourse.report.pdf import pdf
+
+        await self._send(result, "pdf", lambda made: pdf(made.document))
+
+    async def _send(self, result: Result, ending: str, file: Callable[[Letter], bytes]) -> None:
+        """Hand a letter out; one of a promise is kept in the ledger before anybody has it."""
+
+        def make() -> tuple[Letter, bytes]:
+            made = self._written(result)
+            return made, file(made)
+
+        made, content = await self._made(make)
         ledger = self.session.state.ledger
-        if ledger is None or not made.promise:
-            return
-        entry = await self.session.state.record(
-            lambda: ledger.record_letter(made.promise, made.record(), file=content)
-        )
-        self.recorded.text = f"Recorded in the ledger, entry {entry.number}."
-        self.recorded.visible = True
+        if ledger is not None and made.promise:
+            kept, new = await self.session.state.record(lambda: record_once(ledger, made, content))
+            when = "Recorded in the ledger" if new else "In the ledger already"
+            self.recorded.text = f"{when}, entry {kept.number}, under promise {made.promise}."
+            self.recorded.visible = True
+        ui.download.content(content, file_name(made, ending))
+
+    async def _preview(self, result: Result) -> None:
+        """Show what a letter would say, which nobody has yet: nothing is recorded."""
+        made = await self._made(lambda: self._written(result).html())
+        self.preview.props["srcdoc"], self.preview.visible = made, True
+
+    async def _evidence(self, result: Result) -> None:
+        def make() -> bytes:
+            reference = self.session.state.institution.reference
+            made = evidence(result, organisation=_said(self.organisation), reference=reference)
+            return made.html().encode()
+
+        ui.download.content(await self._made(make), "evidence.html")
 
     def _ask_for_review(self, features: Sequence[Feature]) -> None:
         """A box for each feature that would be a reason; those that are there already stay."""
@@ -139,16 +171,6 @@ class Exports:
         self.writing.stop()
         self.review.clear()
         self.reviewed, self.reviewer = {}, None
-
-    def _letter_html(self, result: Result) -> Written:
-        made = self._written(result)
-        return made.html().encode(), "letter.html", made
-
-    def _letter_pdf(self, result: Result) -> Written:
-        from trust_recourse.report.pdf import pdf
-
-        made = self._written(result)
-        return pdf(made.document), "letter.pdf", made
 
     def _written(self, result: Result) -> Letter:
         fields = {
@@ -168,19 +190,14 @@ class Exports:
         ledger, number = self.session.state.ledger, _said(self.number)
         return ledger.read(number) if ledger is not None and number else number
 
-    def _evidence(self, result: Result) -> Written:
-        reference = self.session.state.institution.reference
-        made = evidence(result, organisation=_said(self.organisation), reference=reference)
-        return made.html().encode(), "evidence.html", None
-
     # ------------------------------------------------------------ promise
 
     def _promise(self) -> None:
         heading("Promise", 3)
         if self.session.state.ledger is None:
             note(
-                "No ledger is kept here, so no promise can be made. Start the server with "
-                "--ledger promises.db to keep one."
+                "No ledger is kept here, so no promise can be made, and no letter names one. Start "
+                "the server with --ledger promises.db to keep one."
             )
             return
         note(
@@ -229,9 +246,8 @@ class Exports:
             with ui.element("div").classes("verdict"):
                 ui.icon("check_circle").classes("yes")
                 ui.label(f"Promise {promise.id}").classes("strong promise")
-            ui.label(
-                f"{promise.words or 'As they are'}, until {promise.valid_until:%Y-%m-%d %H:%M} UTC"
-            )
+            until = f"until {promise.valid_until:%Y-%m-%d %H:%M} UTC"
+            ui.label(unbroken(f"{promise.words or 'As they are'}, {until}"))
 
     # ------------------------------------------------------------ what can be done
 
@@ -266,11 +282,31 @@ class Exports:
 
     def _show_letter(self) -> None:
         self.writing.forget()
-        self.recorded.visible = False
+        self._clear()
+        self.untold.text = self._lacks()
+        self.untold.visible = bool(self.untold.text)
         filled = _said(self.organisation) and _said(self.contact) and self.until.validate()
         for button in self.letters:
             button.set_enabled(bool(filled) and not self._why_not)
         self.evidence.set_enabled(not self._why_not)
+
+    def _clear(self) -> None:
+        """Take back what was said of an earlier letter."""
+        self.recorded.visible = self.preview.visible = False
+
+    def _lacks(self) -> str:
+        """What the language of a letter has no words for, if there is any."""
+        code, state = self.profile.language.value, self.session.state
+        try:
+            language = language_of(code, state.institution.catalogues)
+        except ValueError:  # of a catalogue that is not whole: whoever writes a letter is told
+            return ""
+        if untold := language.untold(state.recourse.schema):
+            return (
+                f"Not in the language {code}, so as the schema has them: {', '.join(untold)}. A "
+                f"file {code}.po in the folder of --catalogues may have words for them."
+            )
+        return ""
 
     def _show_promise(self) -> None:
         self.promising.forget()
@@ -290,6 +326,23 @@ class Exports:
         if self.session.question.freed:
             return "Something is free that the rules lock: no letter or promise is made of this."
         return "There is no answer yet." if self.session.result is None else ""
+
+
+def file_name(made: Letter, ending: str) -> str:
+    """What a letter's file is called, in letters, digits and dashes."""
+    about = made.promise or made.document.dated.isoformat()
+    parts = about, made.profile.name, made.document.language.code
+    safe = (re.sub(r"[^A-Za-z0-9]+", "-", part).strip("-") for part in parts)
+    return f"{'-'.join(('letter', *filter(None, safe)))}.{ending}"
+
+
+def record_once(ledger: Ledger, made: Letter, content: bytes) -> tuple[Entry, bool]:
+    """The entry that keeps a letter, and whether it is a new one: the same is kept once."""
+    record = made.record()
+    for entry in ledger.history(made.promise):
+        if entry.kind == "letter" and {**entry.told(), **record} == entry.told():
+            return entry, False
+    return ledger.record_letter(made.promise, record, file=content), True
 
 
 def _said(field: ui.input) -> str:

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from trust_recourse.web.page.session import Session
 
 RESOLUTION = 0.01  # of confidence between neighbours
-WIDE, TALL, DOT = 0.16, 0.11, 0.04  # half of a label, its height, and half a dot, of the picture
+OPTION = 18  # pixels across the dot of an option
+CLEAR = OPTION // 2 + 3  # pixels from an axis to its numbers, that a dot on it does not reach
 DRAWN = 200  # steps at most; a longer staircase is thinned
 NUMBERS_ONLY = "p => 'cost ' + p.value[0].toPrecision(3) + ', confidence ' + (Math.floor(p.value[1] * 1000) / 10).toFixed(1) + ' %'"  # noqa: E501
 
@@ -34,6 +35,9 @@ class FrontierChart:
         heading("What each cost buys")
         self.said = note("")
         self.latest = Latest(*status_line("Working out the stairs…"))
+        with ui.element("div").classes("line-up levels") as self.key:  # in the chart, dots hide it
+            self.asked = ui.label().classes("level asked")
+            self.threshold = ui.label().classes("level threshold")
         self.chart = ui.echart(
             picture([], [], 0.5, 0.5), on_point_click=self._clicked, renderer="svg"
         ).classes("chart")
@@ -94,12 +98,17 @@ class FrontierChart:
         known = bool(self.stairs)
         self.chart.visible = self.buttons.visible = known
         self.said.text = self._words()
+        asked, threshold = self._levels
+        self.key.visible = known and asked is not None
+        if asked is not None and threshold is not None:
+            self.asked.text = f"asked for {percent(asked)}"
+            self.threshold.text = f"decision threshold {percent(threshold)}"
         if known:
             self.chart.options.clear()
             options = session.result.options if session.result is not None else ()
             self.chart.options.update(
                 picture(
-                    self.stairs, [(o.cost, o.confidence) for o in options], *self._levels,
+                    self.stairs, [(o.cost, o.confidence) for o in options], asked, threshold,
                     complete=self.complete,
                 )
             )  # fmt: skip
@@ -160,38 +169,33 @@ def picture(
     """The chart for ECharts; colours are names of the style sheet, so that they follow the dark.
 
     A level line leads on from the last step if it is known that no more can be bought; what is
-    asked for and the decision have one where they are levels of confidence.
+    asked for and the decision have one where they are levels of confidence; words stand outside.
     """
     ink, muted, line = "var(--ink)", "var(--muted)", "var(--line)"
     end = max([cost for cost, _ in [*stairs, *options]], default=1.0) * 1.06 or 1.0
-    axis = {
+    axis: dict[str, Any] = {
         "nameTextStyle": {"color": muted, "fontSize": 12},
-        "axisLabel": {"color": muted},
+        "axisLabel": {"color": muted, "margin": CLEAR},
         "axisLine": {"lineStyle": {"color": line}},
         "splitLine": {"lineStyle": {"color": line}},
     }
-    levels = []
-    if asked is not None:
-        place = label_place(asked, threshold, stairs, options, end)
-        levels.append(_level(asked, "asked for", "var(--accent)", "solid", place))
-    if threshold is not None:
-        words = "decision threshold"
-        levels.append(_level(threshold, words, "var(--no)", "dashed", "EndBottom"))
+    lines = (asked, "var(--accent)", "solid"), (threshold, "var(--no)", "dashed")
+    levels = [_level(at, colour, dashes) for at, colour, dashes in lines if at is not None]
     drawn = [list(step) for step in stairs]
     last = [[end, stairs[-1][1]]] if stairs and complete else []
     return {
         "animation": False,
         "textStyle": {"fontFamily": "inherit"},
-        "grid": {"left": 52, "right": 24, "top": 30, "bottom": 44},
+        "grid": {"left": 56, "right": 24, "top": 36, "bottom": 52},
         "tooltip": {"trigger": "item", ":formatter": NUMBERS_ONLY},
         "xAxis": {
-            "type": "value", "name": "cost", "nameLocation": "middle", "nameGap": 26, "min": 0,
-            "max": end, **axis, "axisLabel": {"color": muted, "showMaxLabel": False,
+            "type": "value", "name": "cost", "nameLocation": "middle", "nameGap": 32, "min": 0,
+            "max": end, **axis, "axisLabel": {**axis["axisLabel"], "showMaxLabel": False,
             ":formatter": "v => Number(v.toPrecision(3)).toString()"},
         },
         "yAxis": {
-            "type": "value", "name": "confidence", "min": 0, "max": 1, **axis,
-            "axisLabel": {"color": muted, ":formatter": "v => Math.round(v * 100) + ' %'"},
+            "type": "value", "name": "confidence", "nameGap": 18, "min": 0, "max": 1, **axis,
+            "axisLabel": {**axis["axisLabel"], ":formatter": "v => Math.round(v * 100) + ' %'"},
         },
         "series": [
             {
@@ -205,7 +209,7 @@ def picture(
                 },
             },
             {
-                "type": "scatter", "data": [list(option) for option in options], "symbolSize": 18,
+                "type": "scatter", "data": [list(each) for each in options], "symbolSize": OPTION,
                 "itemStyle": {"color": "var(--accent)"}, "cursor": "pointer", "z": 5,
                 "emphasis": {"disabled": True},
                 "label": {"show": True, "color": "var(--card)", "fontSize": 11,
@@ -220,35 +224,9 @@ def picture(
     }  # fmt: skip
 
 
-def label_place(
-    asked: float,
-    threshold: float | None,
-    stairs: list[tuple[float, float]],
-    options: list[tuple[float, float]],
-    end: float,
-) -> str:
-    """Where along the line of what is asked for its words touch no dot, no step, no other words."""
-
-    def hidden(along: float, up: int) -> int:
-        low, high = (along - WIDE) * end, (along + WIDE) * end
-        dots = [level for cost, level in (*stairs, *options) if low <= cost <= high]
-        begins = [level for cost, level in stairs if cost <= low][-1:]
-        return sum(-DOT < up * (level - asked) < TALL for level in dots + begins)
-
-    crowded = threshold is not None and abs(asked - threshold) < 2 * TALL
-    places = [
-        (hidden(along, up) + (crowded and name == "End"), f"{name}{side}")
-        for name, along in (("Middle", 0.5), ("Start", WIDE), ("End", 1.0 - WIDE))
-        for side, up in (("Top", 1), ("Bottom", -1))
-    ]
-    return min(places, key=lambda each: each[0])[1]
-
-
-def _level(at: float, words: str, colour: str, dashes: str, end: str) -> dict[str, Any]:
+def _level(at: float, colour: str, dashes: str) -> dict[str, Any]:
     return {
         "yAxis": at,
         "lineStyle": {"color": colour, "type": dashes, "width": 1.5},
-        "label": {
-            "formatter": words, "position": f"inside{end}", "color": colour, "fontSize": 12,
-        },
-    }  # fmt: skip
+        "label": {"show": False},
+    }

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nicegui import ui
 
-from trust_recourse.report.institution import names_of
 from trust_recourse.report.language import languages
-from trust_recourse.report.profiles import PROFILES
+from trust_recourse.report.profiles import PROFILES, Profile
 from trust_recourse.web.page.parts import note
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ KINDS = {
     "eu": "European Union: explanation of a decision",
 }
 LANGUAGES = {"en": "English", "de": "Deutsch"}
-FIELDS = {
+LABELS = {
     "address": "Address of who writes",
     "agency": "Federal agency, with its address",
     "received": "Completed application received on",
@@ -44,12 +44,47 @@ FIELDS = {
     "authority": "Supervisory authority",
     "sources": "Where the values come from, or none",
 }
-CHOICES = {
-    "consumer_report": {"": "", "no": "No", "yes": "Yes"},
-    "inquiries": {"": "", "no": "No", "yes": "Yes"},
-    "role": {"": "", "decides": "It decides", "advises": "A person decides"},
+YES_OR_NO = {"": "", "no": "No", "yes": "Yes"}
+ROLES = {"": "", "decides": "It decides", "advises": "A person decides"}
+LATE = "late"  # asked only where a letter would be
+
+
+class Entry(NamedTuple):
+    """How a fact of a letter is asked for: a text, a day, or one of a few choices."""
+
+    name: str
+    label: str
+    day: bool = False
+    choices: Mapping[str, str] = {}
+
+
+ASKED: dict[str, dict[str, Any]] = {  # how, by the type of a profile's field
+    "str": {},
+    "float | str": {},
+    "tuple[str, ...]": {},
+    "datetime.date | str": {"day": True},
+    "bool | str": {"choices": YES_OR_NO},
 }
-DAYS = ("received", "decided", "score_date")
+
+
+def label(name: str) -> str:
+    """What a fact of a letter is called on the page."""
+    return LABELS.get(name, name.replace("_", " ").capitalize())
+
+
+def entries(kind: type[Profile], known: Collection[str]) -> list[Entry]:
+    """Every fact of a profile that is not known yet, in its order."""
+    found = []
+    for each in fields(kind):
+        if each.name in known or each.name == LATE:
+            continue
+        if str(each.type) not in ASKED:
+            raise TypeError(f"{kind.__name__}.{each.name}: no field of the page is for {each.type}")
+        how = {"choices": ROLES} if each.name == "role" else ASKED[str(each.type)]
+        found.append(Entry(each.name, label(each.name), **how))
+    return found
+
+
 REPORT = ("bureau", "score", "inquiries")  # how the fields of a consumer report begin
 
 
@@ -60,19 +95,21 @@ class ProfileFields:
         self.institution, self.changed = institution, changed
         known = languages(institution.catalogues)
         names = {code: LANGUAGES.get(code, code) for code in known}
-        self.profile = ui.select(KINDS, label="Profile", value="plain").props("outlined dense")
+        kinds = {name: KINDS.get(name, name) for name in PROFILES}
+        self.profile = ui.select(kinds, label="Profile", value="plain").props("outlined dense")
         self.language = ui.select(names, label="Language", value="en").props("outlined dense")
         self.open = ui.element("div").classes("stack")
         self.inputs: dict[str, ui.input | ui.select] = {}
         self.late: ui.checkbox | None = None
         self.profile.on_value_change(self._another)
         self.language.on_value_change(changed)
+        self._ask()
 
     @property
     def given(self) -> dict[str, Any]:
         """What was filled in, by the names of the fields."""
         told = {name: field.value for name, field in self.inputs.items() if field.visible}
-        return {**told, "late": True} if self.late is not None and self.late.value else told
+        return {**told, LATE: True} if self.late is not None and self.late.value else told
 
     def forget(self) -> None:
         """Nothing that was typed of one person is said of the next."""
@@ -86,26 +123,27 @@ class ProfileFields:
                 self.late = ui.checkbox(words, on_change=self.changed)
 
     def _another(self) -> None:
+        self._ask()
+        self._show()
+
+    def _ask(self) -> None:
         self.open.clear()
         self.inputs, self.late = {}, None
-        facts, kind = self.institution.facts, self.profile.value
-        names = [name for name in names_of(PROFILES[kind]) if name in FIELDS and name not in facts]
+        kind = PROFILES[self.profile.value]
         with self.open:
-            if kind == "us" and self.institution.reference is None:
+            if kind.by_shortfall and self.institution.reference is None:
                 note("It compares with other applicants: start the server with --reference.")
-            for name in names if kind != "plain" else ():
-                self.inputs[name] = self._field(name)
-        self._show()
-        self.changed()
+            for entry in entries(kind, self.institution.facts):
+                self.inputs[entry.name] = self._field(entry)
 
-    def _field(self, name: str) -> ui.input | ui.select:
+    def _field(self, entry: Entry) -> ui.input | ui.select:
         made: ui.input | ui.select
-        if name in CHOICES:
-            made = ui.select(CHOICES[name], label=FIELDS[name], value="")
+        if entry.choices:
+            made = ui.select(dict(entry.choices), label=entry.label, value="")
         else:
-            made = ui.input(FIELDS[name])
+            made = ui.input(entry.label)
         made.props("outlined dense hide-bottom-space")
-        if name in DAYS:
+        if entry.day:
             made.props("type=date stack-label")
         made.on_value_change(self._show)
         return made
