@@ -544,6 +544,26 @@ def drawn(page):
 
 
 @needs_browser
+def test_each_step_up_shows_another_option_until_there_is_none(session):
+    page = session()
+    pick(page)
+    up, cards = page.get_by_role("button", name="A step up"), page.locator(".cards.answer")
+    seen = []
+    for _ in range(60):
+        expect(cards.locator(".facts").first).not_to_contain_text("…")
+        expect(up).to_be_visible()
+        page.wait_for_timeout(400)  # the stairs lead through what is asked
+        seen.append(cards.locator("article").first.locator(".changes").inner_text())
+        if up.is_disabled():
+            break
+        before = cards.get_attribute("data-asked")
+        up.click()
+        expect(cards).not_to_have_attribute("data-asked", before)
+    assert up.is_disabled()
+    assert len(set(seen)) == len(seen) > 2
+
+
+@needs_browser
 def test_a_tap_on_the_stairs_leaves_their_lines_and_no_words_over_them(session):
     page = session(**PHONE)
     pick(page)

@@ -8,7 +8,7 @@ from nicegui import ui
 
 from trust_recourse.web.page.latest import Latest
 from trust_recourse.web.page.parts import heading, note, press, status_line
-from trust_recourse.web.page.question import steps
+from trust_recourse.web.page.question import next_level, steps
 from trust_recourse.web.page.words import percent
 
 if TYPE_CHECKING:
@@ -43,8 +43,10 @@ class FrontierChart:
         ).classes("chart")
         self.chart.props["role"] = "img"
         with ui.element("div").classes("line-up") as self.buttons:
-            press("A step down", lambda: self._walk(-1), icon="south_west")
-            press("A step up", lambda: self._walk(1), icon="north_east")
+            self.walks = {
+                -1: press("A step down", lambda: self._walk(-1), icon="south_west"),
+                1: press("A step up", lambda: self._walk(1), icon="north_east"),
+            }
             press("Every step", self._every, icon="stairs")
             note("Up and down ask for the next step; every step draws the smallest, too.")
         session.on(self._empty, "person")
@@ -103,6 +105,8 @@ class FrontierChart:
         if asked is not None and threshold is not None:
             self.asked.text = f"asked for {percent(asked)}"
             self.threshold.text = f"decision threshold {percent(threshold)}"
+        for way, button in self.walks.items():
+            button.set_enabled(self._next(way) is not None)
         if known:
             self.chart.options.clear()
             options = session.result.options if session.result is not None else ()
@@ -150,12 +154,16 @@ class FrontierChart:
         self.chart.run_chart_method("dispatchAction", {"type": "hideTip"})  # no finger moves away
         self.session.ask(confidence=float(place[1]))
 
+    def _next(self, way: int) -> float | None:
+        """The confidence of the next step up or down from what is asked for and answered."""
+        asked, result = self.session.confidence, self.session.result
+        shown = result.options[0].confidence if result is not None and result.options else asked
+        return next_level(self.stairs, asked, shown, way)
+
     def _walk(self, way: int) -> None:
-        """Ask for the confidence of the next step up or down from what is asked for."""
-        now = self.session.confidence
-        beyond = [c for _, c in self.stairs if (c - now) * way > 1e-9]
-        if beyond:
-            self.session.ask(confidence=min(beyond) if way > 0 else max(beyond))
+        """Ask for it."""
+        if (level := self._next(way)) is not None:
+            self.session.ask(confidence=level)
 
 
 def picture(
