@@ -131,7 +131,7 @@ class ProfileFields:
         self.inputs, self.late = {}, None
         kind = PROFILES[self.profile.value]
         with self.open:
-            if kind.by_shortfall and self.institution.reference is None:
+            if kind.compares and self.institution.reference is None:
                 note("It compares with other applicants: start the server with --reference.")
             for entry in entries(kind, self.institution.facts):
                 self.inputs[entry.name] = self._field(entry)
