@@ -710,6 +710,22 @@ def test_settings_are_asked_whole_or_not_at_all(session):
 
 
 @needs_browser
+def test_values_by_hand_follow_the_settings(session):
+    page = session("/loans")
+    pick(page)
+    tab(page, "Try values")
+    for name in ("Income (€)", "savings"):
+        page.locator(".trying").get_by_label(name).fill("3000")
+    told = page.locator(".trying .answer")
+    expect(told).to_contain_text("Every limit is kept.")
+    tab(page, "Settings")
+    page.get_by_label("Changes at most").fill("1")
+    tab(page, "Try values")
+    expect(told).to_contain_text("at most 1 of")
+    expect(told).not_to_contain_text("Every limit is kept.")
+
+
+@needs_browser
 def test_tabs_have_their_own_person_and_question(session):
     one, other = session(), session()
     pick(one)

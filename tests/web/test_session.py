@@ -125,6 +125,17 @@ def test_limits_are_of_the_person_and_stay_while_other_things_are_asked(asking):
     assert asking.aside[1].question.limits == {"income": (None, 1500)}
 
 
+def test_who_is_set_aside_keeps_the_locks_they_get_while_still_at_hand(asking):
+    schema, person = asking.state.recourse.schema, asking.question.person
+    asking.set_aside()
+    asking.turn(schema["income"])
+    asking.limit(schema["savings"], (None, 900))
+    asking.meet("Al", person.copy())
+    asking.turn(schema["savings"])
+    aside = asking.aside[1].question
+    assert (aside.lock, aside.limits) == (("income",), {"savings": (None, 900)})
+
+
 def test_a_search_by_trial_ends_with_the_servers_limit(lending, monkeypatch):
     recourse, X = lending
     session = Session(AppState(recourse, limits=Limits(trials=20)), None)

@@ -170,6 +170,8 @@ class Session:
     def _hold(self, question: PersonQuestion) -> None:
         self.question = question
         self.result, self.kept = None, ()  # what was kept may be out of reach now
+        if self._aside is not None and self._aside[1].person is question.person:
+            self.set_aside()  # still at hand: their locks and limits hold aside, too
         self._tell("locks", "question")
 
     @property

@@ -38,7 +38,7 @@ class WhatIf:
                 self.place = ui.element("div").classes("stack answer")
                 self.place.props["aria-live"] = "polite"
         session.on(self._restart, "person")
-        session.on(self._ask, "locks", "decision")
+        session.on(self._ask, "question")
         self._restart()
 
     def start(self, option: Option) -> None:
