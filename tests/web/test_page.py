@@ -316,6 +316,9 @@ def test_what_a_language_has_no_words_for_is_said_beside_the_download(session):
     choose(page, "Language", "English")
     expect(said).to_have_count(0)
     page.get_by_role("button", name="Preview").click()
+    page.get_by_text("I have reviewed the part of children").click()
+    page.get_by_label("Who reviewed it").fill("Jo Doe")
+    page.get_by_role("button", name="Preview").click()
     shown = page.frame_locator(".preview").locator("body")
     expect(shown).to_contain_text("Bank <img")  # as text
     assert width_beyond(page) == 0
