@@ -41,6 +41,8 @@ def test_every_page_is_on_the_site_and_the_home_has_the_picture_and_the_commands
     assert "docs/installing" not in shown
     assert ">installing</a>" in home
     assert (built / "results" / "digits.png").exists()
+    subjects = {path.stem for path in (DOCS / "reference").glob("*.md")} - {"README"} | {"index"}
+    assert subjects == {path.stem for path in (built / "reference").glob("*.html")}
 
 
 @pytest.mark.parametrize(
