@@ -45,7 +45,7 @@ def faults(page, axe):
 
 def quiet(path, site):
     """Tables of numbers as their scripts write them: no prose to judge, and minutes to walk."""
-    return path.parent == site / "results" or path.name == "reference.html"
+    return path.parent in (site / "results", site / "reference")
 
 
 def look(site, browser, pictures=None):

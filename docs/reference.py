@@ -1,12 +1,14 @@
-"""Write docs/reference.md from the docstrings of the public names: `python docs/reference.py`.
+"""Write docs/reference/ from the docstrings of the public names: `python docs/reference.py`.
 
-A test fails when the page is not what this gives.
+A page for each subject, and one with the commands and all names. A test fails when a page is not
+what this gives, or when a public name has none.
 """
 
 import inspect
 import re
 from enum import Enum
 from pathlib import Path
+from typing import NamedTuple
 
 import typer
 
@@ -14,38 +16,122 @@ import trust_recourse
 from trust_recourse import cells, plot, schema, sums, testing
 from trust_recourse.cli import app
 
-PAGE = Path(__file__).parent / "reference.md"
+FOLDER = Path(__file__).parent / "reference"
+INDEX = "README.md"
 HEAD = """\
 # Reference
 
-The public names, from their docstrings. `python docs/reference.py` writes this page, and a test
-keeps it current.
+The public names, from their docstrings. `python docs/reference.py` writes these pages, and a test
+keeps them current. What may change is in [stability.md](../stability.md).
 """
+
+
+class Subject(NamedTuple):
+    """A page: its file, its title, and names by the module that they are imported from."""
+
+    file: str
+    title: str
+    names: dict
+
+
+def _without_prefix(name):
+    return name.removeprefix("draw_").removesuffix("_info"), name.startswith("draw_")
+
+
+DRAWN = sorted(
+    (name for name in dir(plot) if name.endswith("_info") or name.startswith("draw_")),
+    key=_without_prefix,
+)
+SUBJECTS = (
+    Subject(
+        "machines.md", "Machines and data",
+        {trust_recourse: ("PTMClassifier", "TMClassifier", "load", "german_credit",
+                          "german_credit_schema", "haberman")},
+    ),
+    Subject(
+        "schema.md", "The schema",
+        {trust_recourse: ("Schema", "Feature", "AtMost", "Implication")},
+    ),
+    Subject(
+        "question.md", "The question",
+        {trust_recourse: ("Question", "Target", "Cost", "EachRow", "Isolation", "NearNeighbours")},
+    ),
+    Subject(
+        "recourse.md", "Asking a model",
+        {trust_recourse: ("Recourse", "adopt", "bootstraps", "Retrained")},
+    ),
+    Subject(
+        "answers.md", "Answers and proofs",
+        {trust_recourse: ("Result", "Option", "Status", "Certificate", "CertificateError",
+                          "verify")},
+    ),
+    Subject(
+        "pictures.md", "Pictures",
+        {plot: DRAWN},
+    ),
+    Subject(
+        "letters.md", "Letters and reports",
+        {trust_recourse: ("letter", "Letter", "USProfile", "EUProfile", "ProtectedReasonError",
+                          "evidence", "Evidence", "model_report")},
+    ),
+    Subject(
+        "ledger.md", "Ledger and audit",
+        {trust_recourse: ("Ledger", "Audit")},
+    ),
+    Subject(
+        "own.md", "Models and relations of your own",
+        {sums: ("Additive", "SumModel"),
+         cells: ("Grid", "Kernel", "Score", "CellModel"), testing: ("check_cell_model",),
+         schema: ("Relation",)},
+    ),
+)  # fmt: skip
 SCIKIT_LEARN = (
     "**Of scikit-learn**: `fit(X, y)`, `predict(X)`, `score(X, y)`, `get_params`, `set_params`."
 )
 
 
-def page():
-    """The whole page."""
-    parts = [HEAD, "## Commands", commands(), "## `trust_recourse`"]
-    public = [name for name in trust_recourse.__all__ if not name.startswith("_")]
-    parts += [entry(name, getattr(trust_recourse, name)) for name in sorted(public, key=str.lower)]
-    parts += ["## `trust_recourse.plot`", inspect.getdoc(plot)]
-    drawn = [name for name in dir(plot) if name.endswith("_info") or name.startswith("draw_")]
-    parts += [entry(name, getattr(plot, name)) for name in sorted(drawn, key=_without_prefix)]
-    parts += ["## For relations of your own: `schema`", entry("Relation", schema.Relation)]
-    parts += ["## For models of your own: `cells`, `sums` and `testing`"]
-    parts += [
-        entry(name, getattr(cells, name)) for name in ("Grid", "Kernel", "Score", "CellModel")
-    ]
-    parts += [entry("Additive", sums.Additive), entry("SumModel", sums.SumModel)]
-    parts += [entry("check_cell_model", testing.check_cell_model)]
+def pages():
+    """Every page by its file: the index, and one for each subject."""
+    return {INDEX: index()} | {subject.file: page(subject) for subject in SUBJECTS}
+
+
+def page(subject):
+    """One subject: each of its names, and how it is imported."""
+    head = f"A page of the [reference]({INDEX})."
+    if [*subject.names] == [trust_recourse]:
+        head += " Its names are imported from `trust_recourse`."
+    parts = [f"# {subject.title}", head]
+    seen = {}
+    for module, names in subject.names.items():
+        if [*subject.names] != [trust_recourse]:
+            parts.append(f"## `{module.__name__}`")
+        if module is plot:
+            parts.append(inspect.getdoc(plot))
+        parts += [entry(name, getattr(module, name), seen) for name in names]
+    return _joined(parts)
+
+
+def index():
+    """The commands, and every name with its page and what it is."""
+    rows = ["| name | what it is |", "|---|---|"]
+    for subject in SUBJECTS:
+        rows.append(f"| **[{subject.title}]({subject.file})** | |")
+        for module, names in subject.names.items():
+            rows += [
+                f"| [`{name}`]({subject.file}#{name.lower()}) | {_first(getattr(module, name))} |"
+                for name in names
+            ]
+    return _joined([HEAD, "## Commands", commands(), "## Names", "\n".join(rows)])
+
+
+def _first(thing):
+    """The first sentence of a docstring, as a cell of a table."""
+    text = " ".join((inspect.getdoc(thing) or "").partition("\n\n")[0].split())
+    return re.split(r"(?<=[.])\s", text)[0].replace("|", "\\|")
+
+
+def _joined(parts):
     return "\n\n".join(part.strip() for part in parts) + "\n"
-
-
-def _without_prefix(name):
-    return name.removeprefix("draw_").removesuffix("_info"), name
 
 
 def commands():
@@ -65,14 +151,25 @@ def _commands(group, before):
             yield before + name, " ".join(command.help.partition("\n\n")[0].split())
 
 
-def entry(name, thing):
-    """One name: how it is called, what it is, and for a class its methods."""
+def entry(name, thing, seen):
+    """One name: how it is called, what it is, and for a class its methods.
+
+    Methods that a class before it on the page has too are named, not told again; `seen` grows.
+    """
     parts = [f"### {name}", "", f"`{signature(name, thing)}`", "", markdown(thing)]
     if inspect.isclass(thing) and not issubclass(thing, (Enum, Exception)):
         if hasattr(thing, "get_params"):
             parts += ["", SCIKIT_LEARN]
+        same = {}
         for each, found in methods(thing):
-            parts += ["", f"**`.{signature(each, found)}`** {_flat(markdown(found))}"]
+            key = getattr(found, "__func__", found)
+            if owner := seen.get(key):
+                same.setdefault(owner, []).append(f"`.{signature(each, found)}`")
+            else:
+                parts += ["", f"**`.{signature(each, found)}`** {_flat(markdown(found))}"]
+                seen[key] = name
+        for owner, told in same.items():
+            parts += ["", f"**As of [{owner}](#{owner.lower()})**: {', '.join(told)}."]
     if inspect.isclass(thing) and issubclass(thing, Enum):
         parts += ["", *(f"- `{member.value}`: {member.sentence}" for member in thing)]
     return "\n".join(parts)
@@ -152,4 +249,6 @@ def _flat(text):
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")
+    FOLDER.mkdir(exist_ok=True)
+    for each, text in pages().items():
+        (FOLDER / each).write_text(text, encoding="utf-8")

@@ -58,6 +58,8 @@ def on_page_markdown(markdown, page, config, files):
     name = page.file.src_uri
     if Path(name).parent.name == "gallery":
         return _played(markdown, page, config, files)
+    if name.startswith("reference/"):
+        return markdown
     if name.startswith("results/"):
         return f"# Results: {Path(name).stem}\n\n{markdown}"
     page.meta["hide"] = HIDDEN.get(name, [])
