@@ -224,8 +224,11 @@ def _service(url: str) -> Finding:
         try:
             with urlopen(address, timeout=ANSWER) as answer:
                 return Finding("reachable", "service", State.ok, f"{address}: {answer.status}")
+        except HTTPError as error:
+            error.close()
+            words, starts = str(error), error.code == 503
         except (URLError, TimeoutError) as error:
-            starts = isinstance(error, HTTPError) and error.code == 503
-            if not starts or time.monotonic() > end:
-                return Finding("reachable", "service", State.fault, f"{address}: {error}")
+            words, starts = str(error), False
+        if not starts or time.monotonic() > end:
+            return Finding("reachable", "service", State.fault, f"{address}: {words}")
         time.sleep(AGAIN)
