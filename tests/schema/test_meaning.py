@@ -121,6 +121,9 @@ def test_ids_are_known_by_their_name():
         ([*range(100), 1_700_000], 90),  # one outlier changes nothing
         ([0] * 60 + [*range(100, 140)], 137),  # of those who have any, from 0
         ([0] * 60 + [-5] * 40, 5),
+        ([20] * 575 + [*range(100, 400, 13)] + [1_700_000], 366),  # from 20
+        ([20] * 60 + [0] * 40, 20),
+        ([600] * 98 + [500, 650], 50),
         ([0, 1] * 20, 1),
         ([7] * 9, 1),
         ([1, 5], 4),
@@ -129,6 +132,12 @@ def test_ids_are_known_by_their_name():
 def test_a_robust_scale_is_that_of_the_usual_values(values, scale):
     assert spread("x", np.array(values, dtype=float), "robust") == scale
     assert Schema.infer(np.array([values]).T, scale="robust")["x0"].scale == scale
+
+
+def test_quantiles_that_are_the_same_are_those_of_the_others():
+    paid = np.array([20.0] * 575 + [*range(100, 400, 13)] + [1_700_000])
+    assert spread("x", paid, "quantile") == spread("x", paid, "robust")
+    assert spread("x", paid, "range") == 1_699_980
 
 
 def test_notes_stand_above_their_feature_and_say_nothing_to_who_reads_the_file(tmp_path):

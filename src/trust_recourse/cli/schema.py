@@ -33,7 +33,7 @@ FEW = 10  # rows in which values may all differ by chance
 PARTS = 10  # of a scale, about: a change that is worth pricing
 COSTS = (
     "costs: what a change of so much costs by itself. A number is divided by its scale: the range "
-    "of the middle 90 % of its values, or, if half of them are 0, how far the others lie from 0."
+    "of the middle 90 % of its values, or, if half of them are alike, how far the others are off."
 )
 
 Data = Annotated[Path, typer.Argument(metavar="DATA", help="A CSV or Parquet file.")]
