@@ -104,6 +104,10 @@ def test_of_several_classes_each_is_looked_at(table):
         ("bureau score", (0,), (0,)),  # as no score is
         ("bureau score", (950,), ()),
         ("share", (-1,), (-1,)),
+        ("term", (-1, 999), (-1, 999)),  # at both ends
+        ("term", (-9, -400, 5000), (-400, -9, 5000)),
+        ("bureau score", (0, 999), (0, 999)),
+        ("bureau score", (-1, 0, 999), (-1, 0, 999)),
         ("income", (999,), ()),  # an income like others
     ],
 )

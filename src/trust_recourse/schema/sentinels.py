@@ -22,16 +22,27 @@ def sentinels(column: Floats, *, positive: bool = False) -> list[float]:
     """The numbers of a column that may mean missing: the usual codes below 0, or far from others.
 
     Nines may lie nearer, where a gap parts them from the others. So may 0 in a column whose values
-    are `positive` by their meaning, as a score is.
+    are `positive` by their meaning, as a score is. What is left is looked at again, until there is
+    nothing more: codes may stand at both ends.
 
     >>> sentinels(np.array([*range(10, 58), 999.0, 999.0])), sentinels(np.array([-9.0, 0, 1, 2]))
     ([999.0], [-9.0])
     >>> sentinels(np.array([*range(12), 96.0, 98, 98, 98]))
     [96.0, 98.0]
-    >>> sentinels(np.array([*range(300, 850, 5), 999.0, 999, 999]))
-    [999.0]
+    >>> sentinels(np.array([-1.0, *range(300, 850, 5), 999.0, 999, 999]))
+    [-1.0, 999.0]
     """
     values, counts = np.unique(column[~np.isnan(column)], return_counts=True)
+    found: list[float] = []
+    while more := _at_one_end(values, counts, positive):
+        found += more
+        rest = ~np.isin(values, more)
+        values, counts = values[rest], counts[rest]
+    return sorted(found)
+
+
+def _at_one_end(values: Floats, counts: Ints, positive: bool) -> list[float]:
+    """What may be codes at one end of these values; [] if nothing is."""
     below = [-value for value in _apart(-values[::-1], counts[::-1])]
     far = _below_zero(values) or _apart(values, counts) or sorted(below)
     return far or _nines(values, counts) or (_zero(values, counts) if positive else [])
