@@ -131,7 +131,7 @@ def test_a_year_does_not_rise_and_words_do_where_they_count_time():
         ([0.05, 0.1, 0.35, 0.6] * 9, 0.05),
         ([0.1, 0.3, 0.4, 0.7] * 9, 0.1),
         ([0.01 * n for n in range(900)], 0.01),
-        ([*range(0, 90_000, 100)] + [4711.5], 100),  # one of many is odd
+        ([*range(0, 90_000, 100), 4711.5], 100),  # one of many is odd
         ([*np.linspace(0.0, 1.0, 40) ** 2], 1e-4),
     ],
 )

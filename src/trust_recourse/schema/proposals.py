@@ -54,8 +54,9 @@ def proposals(schema: Schema, X: pd.DataFrame) -> tuple[Proposal, ...]:
 
     Words are ordered where the numbers in them say how, or where they are known, as low, medium
     and high are. A number whose values are nearly all multiples of 5, 10, 25, 100 and so on, or of
-    0.5 and the like, has that as its step. What is owed or paid, by its name, may fall to 0. Time that passes and schooling
-    only rise. Nothing is changed by it: `proposed` is the schema with them.
+    0.5 and the like, has that as its step. What is owed or paid, by its name, may fall to 0. Time
+    that passes and schooling only rise. Nothing is changed by it: `proposed` is the schema with
+    them.
 
     >>> X = pd.DataFrame({"job_years": [2, 7], "savings": ["< 100", "100+"]})
     >>> for each in proposals(Schema.infer(X), X):
