@@ -139,6 +139,42 @@ def test_a_debt_can_be_paid_off_though_nobody_in_the_table_did(tmp_path):
     assert "in round steps; card_debt down to 0." in fitted.stderr
 
 
+@pytest.fixture(scope="module")
+def wordy(tmp_path_factory):
+    """Words of which some say that nothing is known, and some may."""
+    rng = np.random.default_rng(0)
+    income = rng.integers(10, 60, 200) * 100
+    table = {
+        "income": income, "job": rng.choice(["clerk", "self", "unknown"], 200),
+        "work": rng.choice(["public", "private", "XNA", "who, knows", "-9"], 200),
+        "good": (income + rng.normal(0, 900, 200) > 3000) * 1,
+    }  # fmt: skip
+    place = tmp_path_factory.mktemp("words") / "t.csv"
+    pd.DataFrame(table).to_csv(place, index=False)
+    return place
+
+
+def test_nobody_is_led_to_a_word_that_says_nothing(wordy):
+    line, out = (wordy, "--target", "good"), wordy.parent / "s.yaml"
+    done = run("schema", *line, "--out", out)
+    schema, text = Schema.from_yaml(out), out.read_text()
+    assert schema["job"] == Feature("job", "category", ("clerk", "self"), missing=("unknown",))
+    assert "job 'unknown' says that nothing is known: missing" in done.flat
+    assert "# 'unknown' says that nothing is known: missing\n" in text
+    assert not schema["work"].mutable
+    named = sorted(("'XNA'", "'-9'"), key=text.index)
+    assert f"whether {' or '.join(named)} mean missing" in done.flat
+    assert f"missing: [{', '.join(named)}]; either way take mutable out" in text
+    fitted = run("fit", *line, "--out", wordy.parent / "m.st", "--holdout", "0", *SMALL)
+    assert "job: missing: 'unknown'\n" in fitted.stderr
+    assert "Nobody will be told to change work;" in fitted.stderr
+    assert "--missing work=XNA" in fitted.flat
+    said = ("--missing", "work=XNA", "--missing", "work=-9", "--missing", "work=who, knows")
+    run("schema", *line, "--out", out, "--force", *said)
+    freed = Schema.from_yaml(out)["work"]
+    assert (freed.mutable, {*freed.missing}) == (True, {"XNA", "-9", "who, knows"})
+
+
 def test_the_table_of_a_schema_has_a_line_for_each_column(folder):
     line = ("schema", folder / "t.csv", "--target", "granted", "--out", folder / "lines.yaml")
     done = CliRunner().invoke(app, [*map(str, line)], env={"COLUMNS": "80"})

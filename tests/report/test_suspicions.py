@@ -45,7 +45,9 @@ def kinds(X, y, schema=None, **how):
 def test_nothing_is_suspected_where_nothing_is_wrong(table):
     assert kinds(*table) == set()
     X, y = german_credit()
-    assert {kind for _, kind in kinds(X, y)} == {"protected", "past"}
+    assert {kind for _, kind in kinds(X, y)} == {"protected", "past", "sentinel"}
+    half = {(name, "sentinel") for name in ("savings", "property")}  # 'unknown or none'
+    assert {each for each in kinds(X, y) if each[1] == "sentinel"} == half
     unsaid = {("age", "protected"), ("dependants", "protected")}
     assert kinds(X, y, german_credit_schema()) == unsaid
     assert kinds(X, y, german_credit_schema(), wanted=0) <= unsaid | {(n, "direction") for n in X}
@@ -121,6 +123,35 @@ def test_codes_that_may_mean_missing_are_named(table, column, codes, found):
     if found:
         assert kinds(X, y, Schema.infer(X, missing={column: codes})) == set()
         assert "missing: [" in told[0].advice
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        (("unknown", "?", "clerk", "self"), ("unknown", "?")),
+        (("n/a", "NA", "XNA", "cash"), ("n/a", "NA", "XNA")),
+        (("-9", "A11", "A12"), ("-9",)),
+        (("999", "north", "south"), ("999",)),
+        (("01", "02", "-9"), ("-9",)),
+        (("Not specified", "keine Angabe", "Ulm"), ("Not specified", "keine Angabe")),
+        (("unknown or none", "house", "car"), ("unknown or none",)),
+        (("-", "credit", "cash"), ("-",)),
+        (("none", "other", "bank"), ()),  # which is an answer
+        (("no", "yes", "no internet service"), ()),
+        (("+", "-"), ()),
+        (("01234", "99999", "02345"), ()),  # places
+        (("free", "own", "rent"), ()),
+        (("unknown", "?"), ()),  # nothing else is there
+    ],
+)
+def test_words_that_may_say_nothing_are_named(table, words, found):
+    X, y = table
+    X = X.assign(word=np.resize(words, ROWS))
+    [*told] = [each for each in check_table(X, y) if each.kind == "sentinel"]
+    assert [{*each.codes} for each in told] == ([{*found}] if found else [])
+    if found:
+        assert all(repr(word) in told[0].sentence for word in found)
+        assert kinds(X, y, Schema.infer(X, missing={"word": found})) == set()
 
 
 def test_one_outlier_is_no_code(table):

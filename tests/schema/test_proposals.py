@@ -197,6 +197,21 @@ def test_nothing_is_proposed_where_nothing_is_to_be_read():
     assert [each.column for each in proposals(Schema.infer(X), X)] == ["age"]
 
 
+def test_of_words_without_an_order_what_is_unknown_is_missing():
+    words = ["clerk", "self", "unknown", "?", "none", "NA", "unknown or none", None] * 3
+    X = pd.DataFrame({"job": words, "gone": ["unknown", "?"] * 12})
+    found = Schema.infer(X, missing={"job": float("nan")})
+    [why] = proposals(found, X)
+    assert why.reason == "'?' and 'unknown' say that nothing is known: missing"
+    assert why.order == "job: missing: a blank, '?', 'unknown'"
+    ours = proposed(found, (why,))["job"]
+    words = ("NA", "clerk", "none", "self", "unknown or none")
+    assert ours == Feature("job", "category", words, missing=(None, "?", "unknown"))
+    own = ours.actions(ours.code_of("clerk"))
+    assert own.allows(ours.code_of("self"))
+    assert not own.allows(ours.code_of("unknown"))
+
+
 def test_german_credit_gets_the_order_that_its_own_schema_has():
     X = german_credit()[0]
     words = X.astype({name: object for name in X if X[name].dtype == "category"})

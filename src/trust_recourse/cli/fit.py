@@ -20,7 +20,16 @@ from trust_recourse.cli.question import (
     unordered,
 )
 from trust_recourse.cli.root import option
-from trust_recourse.cli.schema import Data, Ids, Target, features, guessed, left_out, taken
+from trust_recourse.cli.schema import (
+    Data,
+    Ids,
+    Target,
+    as_missing,
+    features,
+    guessed,
+    left_out,
+    taken,
+)
 from trust_recourse.tables import Table, read
 
 if TYPE_CHECKING:
@@ -379,12 +388,10 @@ def _left_out(doubts: Sequence[Suspicion]) -> list[str]:
 
 def _said(doubts: Sequence[Suspicion]) -> list[str]:
     """How to tell `trust-recourse schema` what is protected, and codes that mean missing."""
-    from trust_recourse.wording import written
-
     told = []
     for each in doubts:
         if each.kind == "protected":
             told += ["--protect", each.column]
         elif each.codes:
-            told += ["--missing", f"{each.column}={','.join(map(written, each.codes))}"]
+            told += as_missing(each)
     return told

@@ -219,7 +219,7 @@ def guessed(
         if not (each.codes and each.column in genuine)
     )
     for each in doubts:
-        if each.codes:
+        if each.codes and found[each.column].numeric:
             own = (*missing.get(each.column, ()), *each.codes)
             rest = Schema.infer(rows[[each.column]], missing={each.column: own}, scale="robust")[0]
             ends = {"lower": rest.lower, "upper": rest.upper, "scale": rest.scale}
@@ -231,13 +231,13 @@ def guessed(
 def taken(found: Schema, ours: Sequence[Proposal]) -> str:
     """Which columns are proposed to be more than their type says, in words; "" if none."""
     by = {
-        "kind": "as ordered words", "step": "in round steps", "lower": "down to 0",
+        "ordinal": "as ordered words", "step": "in round steps", "lower": "down to 0",
         "direction": "as only rising",
     }  # fmt: skip
     told = []
     for field, how in by.items():
-        each = [p.column for p in ours if field in p.fields]
-        if names := [name for name in each if field == "kind" or found[name].movable]:
+        each = [p.column for p in ours if field in (*p.fields, p.fields.get("kind"))]
+        if names := [name for name in each if field == "ordinal" or found[name].movable]:
             told.append(f"{', '.join(names)} {how}")
     return f"Taken {'; '.join(told)}" if told else ""
 
@@ -273,7 +273,7 @@ def _codes(column: pd.Series[Any], text: str) -> tuple[Any, ...]:
 
     words = tuple(word.strip() for word in text.split(","))
     if column.dtype.kind not in "iuf":
-        return words
+        return (text,) if text in set(column) else words
     if odd := [word for word in words if not NUMBER.fullmatch(word)]:
         raise InputError(
             f"--missing {column.name}={text}: given {odd[0]!r}, but the column holds numbers; "
@@ -363,20 +363,18 @@ def _reasons(feature: Feature, ours: Sequence[Proposal]) -> Iterator[str]:
     from trust_recourse.cost import Cost
 
     for each in ours:
-        if "kind" in each.fields:
+        if each.fields.get("kind") == "ordinal":
             how, also, without = each.reason.partition("; ")
             yield f"{how}: {' | '.join(map(feature.describe, feature.values))}{also}{without}"
         elif "step" in each.fields and feature.movable:
             price = Cost.named("l1").change(feature, 0.0, each.fields["step"])
             yield f"{each.reason}; a step costs {price:.2g}"
-        elif feature.movable:
+        elif feature.movable or "missing" in each.fields:
             yield each.reason
 
 
 def _notes(feature: Feature, column: pd.Series[Any], doubts: Sequence[Suspicion]) -> Iterator[str]:
     """What a person should look at before believing the guess."""
-    from trust_recourse.wording import written
-
     kinds = {each.kind: each for each in doubts}
     if gone := int((column.isna() | column.isin(feature.missing)).sum()):
         yield f"{gone} missing"
@@ -393,28 +391,36 @@ def _notes(feature: Feature, column: pd.Series[Any], doubts: Sequence[Suspicion]
     elif feature.kind == "integer" and set(values) == {0, 1}:
         yield "only 0 and 1: a boolean?"
     if "sentinel" in kinds:
-        each = ",".join(map(written, kinds["sentinel"].codes))
-        code = shlex.join(["--missing", f"{feature.name}={each}"])
-        waits = f"{kinds['sentinel'].until}: {code}"
-        yield waits if _waits(doubts) else f"{each}: missing? then {code}"
+        each = kinds["sentinel"]
+        code = shlex.join(as_missing(each))
+        waits = f"{each.until}: {code}"
+        yield waits if _waits(doubts) else f"{', '.join(each.named)}: missing? then {code}"
     if feature.kind == "category":
         yield from _nearly_numbers(known)
 
 
 def _comments(notes: Sequence[str], doubts: Sequence[Suspicion]) -> Iterator[str]:
     """The notes for whoever edits the file, with what to write there."""
-    from trust_recourse.wording import written
-
     for each in doubts:
         advice = "If it can be changed, take mutable out" if each.kind == "past" else each.advice
         if each.codes and _waits(doubts):
-            then = f"missing: [{', '.join(map(written, each.codes))}]"
+            then = f"missing: [{', '.join(each.named)}]"
             yield f"{each.until}: {then}; either way take mutable out. Seen: {each.seen}."
         else:
             stays = each.stays and not each.codes
             yield f"{'stays: ' if stays else ''}{each.seen}. {advice}."
     told = ("to leave it out", "always the same") if doubts else ()
     yield from (note for note in notes if not note.startswith(told) and "--missing" not in note)
+
+
+def as_missing(doubt: Suspicion) -> list[str]:
+    """How to say at the command that the codes of a column mean missing: each word by itself."""
+    from trust_recourse.wording import written
+
+    words = [code for code in doubt.codes if isinstance(code, str)]
+    numbers = ",".join(written(code) for code in doubt.codes if not isinstance(code, str))
+    said = [*words, *([numbers] if numbers else [])]
+    return [part for code in said for part in ("--missing", f"{doubt.column}={code}")]
 
 
 def _waits(doubts: Sequence[Suspicion]) -> bool:

@@ -16,8 +16,8 @@ from sklearn.tree import DecisionTreeClassifier
 from trust_recourse.report.baselines import NUMBERS, regression
 from trust_recourse.schema import Feature, Proposal, Schema, proposed
 from trust_recourse.schema.meaning import attribute, measured, names_rows, past
-from trust_recourse.schema.scalars import plain
-from trust_recourse.schema.sentinels import sentinels
+from trust_recourse.schema.scalars import Value, plain
+from trust_recourse.schema.sentinels import doubtful, sentinels, unsaid
 from trust_recourse.wording import written
 
 Floats = NDArray[np.float64]
@@ -42,7 +42,7 @@ class Suspicion:
     kind: Kind
     seen: str
     advice: str
-    codes: tuple[float, ...] = ()  # of kind "sentinel": the values that may mean missing
+    codes: tuple[Value, ...] = ()  # of kind "sentinel": the values that may mean missing
 
     @property
     def stays(self) -> bool:
@@ -50,9 +50,14 @@ class Suspicion:
         return self.kind in STAYS
 
     @property
+    def named(self) -> tuple[str, ...]:
+        """Of kind "sentinel": its codes as a schema has them, texts in quotation marks."""
+        return tuple(map(_as_written, self.codes))
+
+    @property
     def until(self) -> str:
         """Of kind "sentinel": until when it stays, in words; else ""."""
-        named = " or ".join(map(written, self.codes))
+        named = " or ".join(self.named)
         means = "means" if len(self.codes) == 1 else "mean"
         return f"stays until you say whether {named} {means} missing" if self.codes else ""
 
@@ -77,7 +82,8 @@ def check_table(
     What is protected: who a person is (sex, age, origin, …), by name and values, where the schema
     does not say so. What is past, by its name, where the schema lets it change. A leak: one column
     that alone tells a class with an AUC of 0.99 or more, on rows held out. A sentinel: a number far
-    from all others, again and again, the usual codes below 0, nines beyond a gap, 0 as a score. An
+    from all others, again and again, the usual codes below 0, nines beyond a gap, 0 as a score; a
+    word that may say that nothing is known, as unknown, XNA and -9 among words. An
     id: another number in each row, in its order, or all numbers of a range, or called so. A column
     that is nearly constant. A direction: the schema lets a feature only rise (or fall), and in the
     data that lowers the share of `wanted`, the greater label if None, alone and beside all other
@@ -130,8 +136,7 @@ def suspicions(
         yield from _person(feature)
         yield from _leak(feature, column, judged)
         yield from _id(feature, column)
-        if feature.kind in NUMBERS:
-            yield from _sentinel(feature, column)
+        yield from _sentinel(feature, column)
     if wanted in judged:
         yield from _directions(codes, came, schema, wanted)
 
@@ -227,20 +232,34 @@ def _id(feature: Feature, column: Floats) -> Iterator[Suspicion]:
 
 
 def _sentinel(feature: Feature, column: Floats) -> Iterator[Suspicion]:
-    own = sentinels(column, positive=measured(feature.name))
+    """Numbers or words that may mean missing."""
+    if feature.kind in NUMBERS:
+        own, where = _numbers(feature, column)
+    else:
+        codes = [*unsaid(feature.values), *doubtful(feature.values)]
+        own, where = codes, "which may say that nothing is known"
     if not own:
         return
-    values, counts = np.unique(column[~np.isnan(column)], return_counts=True)
-    rest, many = values[~np.isin(values, own)], int(counts[np.isin(values, own)].sum())
-    named = ", ".join(map(written, own))
+    many = int(np.isin(column, [feature.code_of(each) for each in own]).sum())
+    named = ", ".join(map(_as_written, own))
     yield Suspicion(
-        feature.name, "sentinel",
-        f"{named} in {many} of {len(column)} rows, where all others are from "
-        f"{written(rest[0])} to {written(rest[-1])}",
+        feature.name, "sentinel", f"{named} in {many} of {len(column)} rows, {where}",
         f"If {'it means' if len(own) == 1 else 'they mean'} missing, say so in the schema: "
         f"missing: [{named}]",
         tuple(own),
     )  # fmt: skip
+
+
+def _numbers(feature: Feature, column: Floats) -> tuple[Sequence[Value], str]:
+    """The codes among numbers, and where the others are."""
+    own = sentinels(column, positive=measured(feature.name))
+    rest = column[~np.isnan(column) & ~np.isin(column, own)]
+    ends = f"{written(rest.min())} to {written(rest.max())}" if own else ""
+    return own, f"where all others are from {ends}"
+
+
+def _as_written(code: Value) -> str:
+    return repr(code) if isinstance(code, str) else written(code)
 
 
 # ---------------------------------------------------------------- beside the schema

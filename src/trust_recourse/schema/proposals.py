@@ -13,7 +13,7 @@ from trust_recourse.schema.feature import Feature
 from trust_recourse.schema.levels import levels
 from trust_recourse.schema.meaning import measured, owed, rises
 from trust_recourse.schema.scalars import Floats
-from trust_recourse.schema.sentinels import sentinels
+from trust_recourse.schema.sentinels import sentinels, unsaid
 from trust_recourse.schema.table import Schema
 from trust_recourse.wording import percent, written
 
@@ -40,8 +40,9 @@ class Proposal(NamedTuple):
         if "values" not in self.fields:
             return ""
         codes = ["a blank" if code is None else repr(code) for code in self.fields["missing"]]
-        missing = f"; missing: {', '.join(codes)}" if codes else ""
-        return f"{self.column}: {' | '.join(map(str, self.fields['values']))}{missing}"
+        words = self.fields["values"] if self.fields.get("kind", "ordinal") == "ordinal" else ()
+        parts = (" | ".join(map(str, words)), f"missing: {', '.join(codes)}" if codes else "")
+        return f"{self.column}: {'; '.join(filter(None, parts))}"
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON can hold it."""
@@ -53,10 +54,10 @@ def proposals(schema: Schema, X: pd.DataFrame) -> tuple[Proposal, ...]:
     """What the names and values of a table suggest beyond the schema inferred from it.
 
     Words are ordered where the numbers in them say how, or where they are known, as low, medium
-    and high are. A number whose values are nearly all multiples of 5, 10, 25, 100 and so on, or of
-    0.5 and the like, has that as its step. What is owed or paid, by its name, may fall to 0. Time
-    that passes and schooling only rise. Nothing is changed by it: `proposed` is the schema with
-    them.
+    and high are; what says that nothing is known, as "unknown" does, is missing. A number whose
+    values are nearly all multiples of 5, 10, 25, 100 and so on, or of 0.5 and the like, has that as
+    its step. What is owed or paid, by its name, may fall to 0. Time that passes and schooling only
+    rise. Nothing is changed by it: `proposed` is the schema with them.
 
     >>> X = pd.DataFrame({"job_years": [2, 7], "savings": ["< 100", "100+"]})
     >>> for each in proposals(Schema.infer(X), X):
@@ -76,9 +77,9 @@ def proposed(schema: Schema, found: tuple[Proposal, ...]) -> Schema:
 
 
 def _of(feature: Feature, column: Floats) -> Iterator[Proposal]:
-    if order := _ordered(feature):
-        yield order
-        feature = replace(feature, **order.fields)
+    if words := _ordered(feature) or _unsaid(feature):
+        yield words
+        feature = replace(feature, **words.fields)
     if step := _round(feature, column):
         yield step
     if nothing := _to_zero(feature, column):
@@ -98,6 +99,21 @@ def _ordered(feature: Feature) -> Proposal | None:
     told = " and ".join(map(repr, found.without))
     no_level = f"; {told} {'is no level' if len(found.without) == 1 else 'are no levels'}: missing"
     return Proposal(feature.name, fields, f"ordered {found.known}{no_level if told else ''}")
+
+
+def _unsaid(feature: Feature) -> Proposal | None:
+    """Of words without an order too, what says that nothing is known is nothing to become."""
+    words = feature.values  # noqa: PD011 - a feature's, not a table's
+    gone = unsaid(words) if feature.kind == "category" else []
+    if not gone:
+        return None
+    fields = {
+        "kind": "category", "values": tuple(word for word in words if word not in gone),
+        "missing": (*feature.missing, *gone),
+    }  # fmt: skip
+    told = " and ".join(map(repr, gone))
+    says = "says" if len(gone) == 1 else "say"
+    return Proposal(feature.name, fields, f"{told} {says} that nothing is known: missing")
 
 
 def _round(feature: Feature, column: Floats) -> Proposal | None:
