@@ -175,6 +175,30 @@ def test_nobody_is_led_to_a_word_that_says_nothing(wordy):
     assert (freed.mutable, {*freed.missing}) == (True, {"XNA", "-9", "who, knows"})
 
 
+def test_who_hardly_differs_stays_and_is_asked_about(tmp_path):
+    rng = np.random.default_rng(0)
+    few, income = np.arange(400) < 3, rng.integers(10, 60, 400) * 100
+    table = {
+        "sex": np.where(few, "male", "female"), "tax_liens": few * 1, "rare": few * 2,
+        "income": income, "good": (income + rng.normal(0, 900, 400) > 3000) * 1,
+    }  # fmt: skip
+    pd.DataFrame(table).to_csv(tmp_path / "t.csv", index=False)
+    line, out = (tmp_path / "t.csv", "--target", "good"), tmp_path / "s.yaml"
+    done = run("schema", *line, "--out", out)
+    schema, text = Schema.from_yaml(out), out.read_text()
+    assert {f.name for f in schema if not f.mutable} == {"sex", "tax_liens"}
+    assert "Does a law protect sex where" in done.flat
+    assert "stays: a person's sex, by its name and values; female in all but 3 of 400" in done.flat
+    assert "rare 0 in all but 3 of 400 rows: it can tell little" in done.flat
+    told = "0 in all but 3 of 400 rows"
+    assert f"# {told}. It can tell little: leave it out.\n- name: rare" in text
+    assert text.count(told) == 2
+    fitted = run("fit", *line, "--out", tmp_path / "m.st", "--holdout", "0", *SMALL)
+    way = fitted.flat.rpartition("trust-recourse ")[2].split()
+    assert run(*way, "--out", tmp_path / "said.yaml").exit_code == 0
+    assert Schema.from_yaml(tmp_path / "said.yaml")["sex"].protected
+
+
 def test_the_table_of_a_schema_has_a_line_for_each_column(folder):
     line = ("schema", folder / "t.csv", "--target", "granted", "--out", folder / "lines.yaml")
     done = CliRunner().invoke(app, [*map(str, line)], env={"COLUMNS": "80"})

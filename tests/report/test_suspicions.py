@@ -183,6 +183,19 @@ def test_what_hardly_differs_is_named(table):
     assert told["nearly"] == f"0 in all but 2 of {ROWS} rows"
 
 
+def test_what_hardly_differs_is_looked_at_as_all_else_is(table):
+    X, y = table
+    few = np.arange(ROWS) < 3
+    X = X.assign(
+        sex=np.where(few, "male", "female"), bankruptcies=few * 1, owned=np.where(few, "XNA", "a")
+    )
+    both = {("sex", "protected"), ("bankruptcies", "past"), ("owned", "sentinel")}
+    assert kinds(X, y) == both | {(name, "constant") for name, _ in both}
+    rare = (np.arange(2000) < 15) * 1
+    found = kinds(pd.DataFrame({"trace": rare, "n": np.arange(2000) % 99}), rare)
+    assert found == {("trace", "leak"), ("trace", "constant")}
+
+
 def test_an_effect_against_the_schema_is_named(table):
     X, y = table
     schema = (

@@ -382,16 +382,18 @@ def _again(
 
 
 def _left_out(doubts: Sequence[Suspicion]) -> list[str]:
-    left = {each.column for each in doubts if each.kind in ("leak", "id", "constant")}
+    """The columns to leave out; what a law may protect is rather kept, to be audited by."""
+    who = {each.column for each in doubts if each.kind == "protected"}
+    left = {each.column for each in doubts if each.kind in ("leak", "id", "constant")} - who
     return [part for name in sorted(left) for part in ("--id", name)]
 
 
 def _said(doubts: Sequence[Suspicion]) -> list[str]:
     """How to tell `trust-recourse schema` what is protected, and codes that mean missing."""
-    told = []
+    told, left = [], _left_out(doubts)
     for each in doubts:
         if each.kind == "protected":
             told += ["--protect", each.column]
-        elif each.codes:
+        elif each.codes and each.column not in left:
             told += as_missing(each)
     return told

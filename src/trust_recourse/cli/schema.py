@@ -382,6 +382,8 @@ def _notes(feature: Feature, column: pd.Series[Any], doubts: Sequence[Suspicion]
     values = known.unique().tolist()
     if len(values) == 1:
         yield "always the same: it can tell nothing"
+    elif "constant" in kinds:
+        yield f"{kinds['constant'].seen}: it can tell little"
     elif "id" in kinds:
         yield f"to leave it out: {shlex.join(['--id', feature.name])}"
     elif feature.kind in ("integer", "category") and names_rows(known):
@@ -410,6 +412,7 @@ def _comments(notes: Sequence[str], doubts: Sequence[Suspicion]) -> Iterator[str
             stays = each.stays and not each.codes
             yield f"{'stays: ' if stays else ''}{each.seen}. {advice}."
     told = ("to leave it out", "always the same") if doubts else ()
+    told = (*told, *(each.seen for each in doubts))
     yield from (note for note in notes if not note.startswith(told) and "--missing" not in note)
 
 

@@ -130,13 +130,11 @@ def suspicions(
     judged = {wanted: came} if len(several) == 2 else several
     judged = {label: of for label, of in judged.items() if FEWEST <= of.sum() <= len(of) - FEWEST}
     for feature, column in zip(schema, codes.T, strict=True):
-        if constant := _constant(feature, column):
-            yield constant
-            continue
         yield from _person(feature)
         yield from _leak(feature, column, judged)
         yield from _id(feature, column)
         yield from _sentinel(feature, column)
+        yield from _constant(feature, column)
     if wanted in judged:
         yield from _directions(codes, came, schema, wanted)
 
@@ -144,15 +142,15 @@ def suspicions(
 # ---------------------------------------------------------------- one column
 
 
-def _constant(feature: Feature, column: Floats) -> Suspicion | None:
+def _constant(feature: Feature, column: Floats) -> Iterator[Suspicion]:
     values, counts = np.unique(column, return_counts=True)
     others = int(len(column) - counts.max())
     if others >= min(OTHERS[0] * len(column), OTHERS[1]):
-        return None
+        return
     value = feature.describe_code(values[counts.argmax()])
     seen = f"{value} in {'all' if not others else f'all but {others} of'} {len(column)} rows"
     advice = "It can tell nothing" if not others else "It can tell little"
-    return Suspicion(feature.name, "constant", seen, f"{advice}: leave it out")
+    yield Suspicion(feature.name, "constant", seen, f"{advice}: leave it out")
 
 
 def _person(feature: Feature) -> Iterator[Suspicion]:
