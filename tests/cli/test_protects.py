@@ -199,6 +199,27 @@ def test_who_hardly_differs_stays_and_is_asked_about(tmp_path):
     assert Schema.from_yaml(tmp_path / "said.yaml")["sex"].protected
 
 
+def test_time_passes_whatever_the_target_is_called(tmp_path):
+    rng = np.random.default_rng(0)
+    months = rng.integers(0, 240, 400)
+    table = {"months_employed": months, "default": (months + rng.normal(0, 40, 400) < 90) * 1}
+    pd.DataFrame(table).to_csv(tmp_path / "t.csv", index=False)
+    line, out = (tmp_path / "t.csv", "--target", "default"), tmp_path / "s.yaml"
+    done = run("schema", *line, "--out", out)
+    assert Schema.from_yaml(out)["months_employed"].direction == "increase"
+    note = "but the higher it is, the fewer rows are of class 1"
+    assert note in done.flat
+    assert "beside the other columns: is that class hoped for?" in done.flat
+    assert note in out.read_text()
+    fit = ("fit", *line, "--out", tmp_path / "m.st", "--force", "--holdout", "0", *SMALL)
+    for wanted, direction in (((), "increase"), (("--wanted", "0"), "increase")):
+        done = run(*fit, *wanted)
+        assert load(tmp_path / "m.st").schema_["months_employed"].direction == direction
+        assert (note in done.flat) == (not wanted)
+    run(*fit, "--wanted", "1")
+    assert load(tmp_path / "m.st").schema_["months_employed"].direction is None
+
+
 def test_the_table_of_a_schema_has_a_line_for_each_column(folder):
     line = ("schema", folder / "t.csv", "--target", "granted", "--out", folder / "lines.yaml")
     done = CliRunner().invoke(app, [*map(str, line)], env={"COLUMNS": "80"})

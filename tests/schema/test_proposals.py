@@ -74,16 +74,21 @@ def test_schooling_is_told_by_name_and_levels():
     assert rises(Feature("course", "ordinal", values=words)) is None
 
 
-def test_a_direction_that_the_table_contradicts_is_not_proposed():
+@pytest.mark.parametrize(
+    ("wanted", "kept"), [(None, True), (1, True), (0, False), ("yes", True), ("no", False)]
+)
+def test_a_direction_that_the_class_wanted_contradicts_is_not_proposed(wanted, kept):
     rng = np.random.default_rng(0)
     years = rng.integers(0, 30, 400)
-    for paid, kept in ((years < 15, []), (years >= 15, ["job_years"])):
-        X = pd.DataFrame({"job_years": years, "income": rng.integers(9, 99, 400)})
-        found = Schema.infer(X)
-        ours = proposals(found, X)
-        assert [each.column for each in ours] == ["job_years"]
-        y = paid.astype(int)
-        assert [each.column for each in uncontradicted(found, ours, X, y)] == kept
+    X = pd.DataFrame({"job_years": years, "income": rng.integers(9, 99, 400)})
+    found = Schema.infer(X)
+    ours = proposals(found, X)
+    assert [each.column for each in ours] == ["job_years"]
+    y = (years >= 15).astype(int)
+    words = np.where(y, "yes", "no")
+    left = uncontradicted(found, ours, X, words if isinstance(wanted, str) else y, wanted)
+    assert left == (ours if kept else ())
+    assert uncontradicted(found, ours, X, 1 - y) == ours  # time passes, whatever is called 1
 
 
 def test_codes_that_were_left_out_are_told_with_the_step():

@@ -16,6 +16,7 @@ from trust_recourse.cli.question import (
     anew_beside,
     command,
     either,
+    label_of,
     target_class,
     unordered,
 )
@@ -144,7 +145,7 @@ def fit(
     can_be_written(out, data, schema, force=force)
     Question(decision_threshold=threshold)  # refused before anything is learnt
     given = None if schema is None else Schema.from_yaml(schema)
-    rows, labels, known = learnt_from(read(data), target, given, id or [])
+    rows, labels, known = learnt_from(read(data), target, given, id or [], wanted)
     known.check_rows(rows, groups=True)
     machine = PTMClassifier(
         clauses, s=s, T=t, epochs=epochs, thresholds=_thresholds(thresholds), link=link,
@@ -224,7 +225,7 @@ def refused(machine: Any, rows: Any, yes: Any) -> list[int]:
 
 
 def learnt_from(
-    table: Table, target: str, schema: Schema | None, ids: list[str]
+    table: Table, target: str, schema: Schema | None, ids: list[str], wanted: str | None = None
 ) -> tuple[pd.DataFrame, NDArray[Any], Schema]:
     """The rows of a table as a schema reads them (guessed if there is none), and their classes."""
     labels = table.labels(target)
@@ -232,7 +233,8 @@ def learnt_from(
         rows, unused = features(table, target, ids)
         if unused:
             page.say(left_out(unused), err=True)
-        schema, doubts, ours = guessed(rows, labels, {}, ())
+        said = None if wanted is None else label_of(wanted, sorted(set(labels.tolist())))
+        schema, doubts, ours = guessed(rows, labels, {}, (), wanted=said)
         if told := taken(schema, ours):
             page.say(f"{told}.", err=True)
         for order in filter(None, (each.order for each in ours)):

@@ -194,12 +194,13 @@ def left_out(unused: list[str]) -> str:
 
 def guessed(
     rows: pd.DataFrame, labels: NDArray[Any], codes: Codes, protected: Sequence[str],
-    genuine: Sequence[str] = (),
+    genuine: Sequence[str] = (), wanted: Any = None,
 ) -> tuple[Schema, tuple[Suspicion, ...], tuple[Proposal, ...]]:  # fmt: skip
     """The schema of rows, in which stays what nobody can change, what looks odd, and proposals.
 
     Blanks are missing where there are any, and these codes. A column with others that may be codes
-    stays, unless its values are said to be genuine; bounds and scales are those of the rest.
+    stays, unless its values are said to be genuine; bounds and scales are those of the rest. What
+    only rises does, unless the class said to be `wanted` becomes rarer with it.
     """
     from trust_recourse import Schema
     from trust_recourse.report import check_table
@@ -211,11 +212,11 @@ def guessed(
     found = Schema.infer(rows, missing=missing, scale="robust")
     for name in protected:
         found = found.update(name, protected=True)
-    ours = uncontradicted(found, proposals(found, rows), rows, labels)
+    ours = uncontradicted(found, proposals(found, rows), rows, labels, wanted)
     found = proposed(found, ours)
     doubts = tuple(
         each
-        for each in check_table(rows, labels, found)
+        for each in check_table(rows, labels, found, wanted=wanted)
         if not (each.codes and each.column in genuine)
     )
     for each in doubts:
@@ -392,6 +393,8 @@ def _notes(feature: Feature, column: pd.Series[Any], doubts: Sequence[Suspicion]
         yield f"{len(values)} values: can they be grouped?"
     elif feature.kind == "integer" and set(values) == {0, 1}:
         yield "only 0 and 1: a boolean?"
+    if "direction" in kinds:
+        yield f"{kinds['direction'].seen}: is that class hoped for?"
     if "sentinel" in kinds:
         each = kinds["sentinel"]
         code = shlex.join(as_missing(each))

@@ -108,15 +108,18 @@ def check_table(
 
 
 def uncontradicted(
-    schema: Schema, found: Sequence[Proposal], X: Any, y: Any
+    schema: Schema, found: Sequence[Proposal], X: Any, y: Any, wanted: Any = None
 ) -> tuple[Proposal, ...]:
-    """The proposals for a schema, but for directions in which the greater label becomes rarer."""
+    """The proposals for a schema, but for directions in which the class `wanted` becomes rarer.
+
+    Where nobody says which is wanted, none is contradicted: time passes whatever a class is called.
+    """
     labels = np.asarray(y)
-    came = (labels == np.unique(labels)[-1]).astype(np.intp)
-    if not FEWEST <= came.sum() <= len(came) - FEWEST:
+    came = (labels == wanted).astype(np.intp)
+    if wanted is None or not FEWEST <= came.sum() <= len(came) - FEWEST:
         return tuple(found)
     with_all = proposed(schema, tuple(found))
-    against = {e.column for e in _directions(with_all.encode(X), came, with_all, None)}
+    against = {e.column for e in _directions(with_all.encode(X), came, with_all, wanted)}
     return tuple(e for e in found if "direction" not in e.fields or e.column not in against)
 
 
@@ -283,7 +286,8 @@ def _directions(codes: Floats, came: Ints, schema: Schema, label: Any) -> Iterat
             feature.name, "direction",
             f"{rule}, but the {more} it is, the fewer rows are of class {label}: AUC {auc:.2f} "
             "alone, and no better beside the other columns",
-            f"Is it coded the other way round? As it is, nobody gains when it {fewer}",
+            "Is it coded the other way round, or is another class hoped for? If not, nobody gains "
+            f"when it {fewer}",
         )  # fmt: skip
 
 
