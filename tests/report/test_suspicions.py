@@ -171,6 +171,11 @@ def test_what_names_the_rows_is_named(table):
         "account": [f"K-{at}" for at in range(ROWS)],
     }
     assert kinds(X.assign(**names), y) == {(name, "id") for name in names}
+    four = np.repeat(rng.permutation(10**6)[: ROWS // 4], 4)
+    named = {"customer_id": four, "Vertragsnr": four, "policy_id": [f"P{n}" for n in four]}
+    assert kinds(X.assign(**named), y) == {(name, "id") for name in named}
+    few = {"branch_id": four % 9, "loans_number": four % 90, "price_index": four % 90}
+    assert kinds(X.assign(**few), y) == set()
     by_income = X.sort_values("income")  # sorted, but with ties: a table may be
     assert kinds(by_income, y[by_income.index]) == set()
 

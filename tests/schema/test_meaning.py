@@ -136,9 +136,24 @@ def test_what_has_happened_is_known_by_its_name():
     assert past(Feature("salary_year", "integer", lower=9000, upper=90000)) is None
 
 
-def test_ids_are_known_by_their_name():
-    assert all(map(names_rows, ("ID", "customerID", "loan_number", "SK_ID_CURR", "row index")))
-    assert not any(map(names_rows, ("paid", "number_of_loans", "kidney", "valid")))
+IDS = (
+    "ID;customerID;policy_id;loan_number;SK_ID_CURR;row index;index;application_no;Serial No.;"
+    "Kundennummer;Kunden Nr.;Vertragsnr;Matrikelnummer;Kontonr;Unnamed: 0;customer_key;address_no"
+)
+NO_IDS = (
+    "paid;number_of_loans;kidney;valid;price_index;body_mass_index;loans_number;accounts_no;"
+    "Anzahl;num_claims;income;numerus"
+)
+
+
+@pytest.mark.parametrize("name", IDS.split(";"))
+def test_ids_are_known_by_their_name(name):
+    assert names_rows(name)
+
+
+@pytest.mark.parametrize("name", NO_IDS.split(";"))
+def test_counts_and_measures_are_no_ids(name):
+    assert not names_rows(name)
 
 
 @pytest.mark.parametrize(

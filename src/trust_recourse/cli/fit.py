@@ -30,6 +30,7 @@ from trust_recourse.cli.schema import (
     guessed,
     left_out,
     taken,
+    unnamed,
 )
 from trust_recourse.tables import Table, read
 
@@ -248,6 +249,9 @@ def learnt_from(
         for each in doubts:
             if each.codes:
                 page.say(f"{each.column} {each.until}.", err=True)
+        for name in unnamed(schema, rows):
+            way = shlex.join(["--id", name])
+            page.say(f"{name}: another in each row: does it only name it? then {way}.", err=True)
     for name, what in ((target, "target"), *((each, "id") for each in ids)):
         if name in schema:
             raise InputError(f"the schema has the {what} {name!r} as a feature; take it out there")

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from trust_recourse.report import Suspicion
     from trust_recourse.schema import Proposal
 
+    LeftOut = dict[str, str]
     Codes = dict[str, tuple[Any, ...]]
     About = TypeVar("About", Suspicion, Proposal)
 
@@ -35,6 +36,14 @@ COSTS = (
     "costs: what a change of so much costs by itself. A number is divided by its scale: the range "
     "of the middle 90 % of its values, or, if half of them are alike, how far the others are off."
 )
+
+TOO_GREAT = 2.0**53  # from here on floats skip whole numbers
+OWN_TEXTS = (
+    "most rows hold a text of their own there, as names, dates and notes are. To use what it says, "
+    "make a number or a few categories of it"
+)
+BLANK = "no row has a value there"
+TOO_LONG = "whole numbers from 2**53 on name something, such as an account, and count nothing"
 
 Data = Annotated[Path, typer.Argument(metavar="DATA", help="A CSV or Parquet file.")]
 Target = Annotated[str, option("The column to predict, of two or more values.", "COLUMN")]
@@ -104,7 +113,7 @@ def schema(
     found.to_yaml(out, comments)
     counts = Counter(labels.tolist())
     if json:
-        told = {"file": str(out), "target": target, "rows": len(table), "left_out": unused}
+        told = {"file": str(out), "target": target, "rows": len(table), "left_out": [*unused]}
         told["classes"] = [{"label": label, "rows": n} for label, n in counts.items()]
         told["suspicions"] = [each.to_dict() | {"stays": each.stays} for each in doubts]
         told["proposals"] = [each.to_dict() for each in proposed]
@@ -161,13 +170,40 @@ def _ask(
     return said
 
 
-def features(table: Table, target: str, ids: list[str]) -> tuple[pd.DataFrame, list[str]]:
-    """The columns to learn from, and the names of those left out whose texts are no categories."""
+def features(table: Table, target: str, ids: list[str]) -> tuple[pd.DataFrame, LeftOut]:
+    """The columns to learn from, and those left out of which no feature can be made, with why."""
     if target in ids:
         raise InputError(f"--id {target}: that is the target; give a column that names the rows")
     rows = table.features(target, *ids)
-    unused = [str(name) for name in rows if rows[name].dtype == object and _no_category(rows[name])]
+    told = ((str(name), _no_feature(rows[name])) for name in rows)
+    unused = {name: why for name, why in told if why}
     return table.features(target, *ids, *unused), unused
+
+
+def _no_feature(column: pd.Series[Any]) -> str:
+    """Why no feature can be made of a column; "" if one can."""
+    if column.isna().all():
+        return BLANK
+    if _too_long(column):
+        return TOO_LONG
+    return OWN_TEXTS if column.dtype == object and _no_category(column) else ""
+
+
+def _too_long(column: pd.Series[Any]) -> bool:
+    """Whether most are whole numbers that no float tells; if only some numbers are, say so."""
+    known = column.dropna()
+    if column.dtype.kind == "O":
+        known = known[known.astype(str).str.fullmatch(r"[-+]?\d+")]
+    elif column.dtype.kind not in "iu":
+        return False
+    great = known[known.astype(float).abs() >= TOO_GREAT]
+    most = 2 * len(great) > column.notna().sum()
+    if len(great) and not most and column.dtype.kind != "O":
+        raise InputError(
+            f"column {column.name!r}: given {great.iloc[0]}, expected whole numbers below 2**53; "
+            f"mend the cell, or leave the column out: {shlex.join(['--id', str(column.name)])}"
+        )
+    return bool(most)
 
 
 def names_rows(column: pd.Series[Any]) -> bool:
@@ -182,14 +218,19 @@ def _no_category(column: pd.Series[Any]) -> bool:
     return names_rows(column) or known.nunique() > max(MANY, len(known) / 2)
 
 
-def left_out(unused: list[str]) -> str:
+def left_out(unused: LeftOut) -> str:
     """That columns were left out, and why."""
     from trust_recourse.wording import some
 
-    return (
-        f"Left out {some(unused)}: most rows hold a text of their own there, as names, dates and "
-        "notes are. To use what it says, make a number or a few categories of it."
-    )
+    reasons = dict.fromkeys(unused.values())
+    each = ((some([n for n, its in unused.items() if its == why]), why) for why in reasons)
+    return " ".join(f"Left out {names}: {why}." for names, why in each)
+
+
+def unnamed(found: Schema, rows: pd.DataFrame) -> list[str]:
+    """The columns that may change and hold another whole number or word in each row."""
+    kinds = ("integer", "category")
+    return [f.name for f in found if f.movable and f.kind in kinds and names_rows(rows[f.name])]
 
 
 def guessed(

@@ -28,6 +28,7 @@ LEAK = 0.99  # AUC of a column alone
 FEWEST = 10  # rows of the smaller class, for a column to be judged by
 LOOKED_AT = 20_000  # rows, of many
 FEW = 20  # rows whose values may all differ by chance
+REPEATED = 10  # rows of one id, on average, at most: of one customer, say
 OTHERS = (0.01, 100)  # the share, and the rows, of a column that is not nearly constant
 CONTRARY, CLEAR = 0.05, 3.29  # how far an AUC is on the wrong side of ½, also in its deviations
 ORDERED = (*NUMBERS, "ordinal", "boolean")
@@ -213,8 +214,9 @@ def _id(feature: Feature, column: Floats) -> Iterator[Suspicion]:
         return
     advice = "If it only names the rows, leave it out"
     whole = feature.kind in NUMBERS and (known % 1 == 0).all()
-    called = whole and names_rows(feature.name)
-    if (feature.kind == "category" or called) and values > rows / 2:
+    words = feature.kind == "category"
+    called = (whole or words) and names_rows(feature.name)
+    if (words and values > rows / 2) or (called and values > max(FEW, rows / REPEATED)):
         seen = f"{values} values in {rows} rows{', and the name of an id' if called else ''}"
         yield Suspicion(feature.name, "id", seen, advice)
         return

@@ -240,7 +240,13 @@ SCHOOLED = _words("years yrs num number")  # beside them a number rises with it;
 SCHOOLS = SCHOOLING | _words("school degree diploma qualification academic highest completed")
 YEAR = _words("year yr jahr annee ano anno")
 YEARS = (1900, 2100)
-NAMING = _words("id ids uuid guid index idx key ref ssn iban rowid custid customerid userid")
+NAMING = _words(
+    "id ids uuid guid key ref ssn iban rowid custid customerid userid loanid unnamed matrikel"
+)
+INDEX = _words("index idx")
+ROWS = _words("case data line record row sample table")
+NUMBERS = (["no"], ["nr"], ["num"], ["number"], ["nummer"])
+NUMBERED = re.compile(r"\w+(nummer|nr)")  # of languages that join words
 MEASURES = _words("score fico rating bureau bmi glucose pressure height weight cholesterol pulse")
 OWED = _words(
     "bal balance balances debt debts due instalment instalments installment installments liability "
@@ -440,10 +446,17 @@ def owed(name: str) -> bool:
 
 
 def names_rows(name: str) -> bool:
-    """Whether a name says that a column only names the rows.
+    """Whether a name says that a column only names the rows, or who they are of.
 
     >>> names_rows("Customer_ID"), names_rows("loan number"), names_rows("number of loans")
     (True, True, False)
+    >>> names_rows("Kundennummer"), names_rows("row index"), names_rows("price_index")
+    (True, True, False)
     """
     words = words_of(name)
-    return bool({*words} & NAMING) or words[-1:] in (["no"], ["nr"], ["num"], ["number"])
+    if {*words} & NAMING or any(map(NUMBERED.fullmatch, words)):
+        return True
+    if {*words} & INDEX:
+        return {*words} <= INDEX | ROWS | FILLER
+    several = len(words) > 1 and words[-2].endswith("s") and not words[-2].endswith(("ss", "us"))
+    return words[-1:] in NUMBERS and not several
