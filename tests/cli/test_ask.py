@@ -268,7 +268,7 @@ def test_what_is_written_is_read_back(tmp_path_factory, rows, separator, bom):
         ),
         (b"a,y\n1,0\n2,1\n3,\n", "1 of 3 rows have no class"),
         (b"y\n1\n0\n", "no column is left beside y"),
-        (b"a,y\n,0\n,1\n", "column 'a': every value is missing"),
+        (b"a,y\n,0\n,1\n", "learn from beside y. Left out 'a': no row has a value there."),
     ],
 )
 def test_a_file_that_is_no_table_is_refused_in_a_sentence(tmp_path, content, words):

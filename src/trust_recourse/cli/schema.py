@@ -177,6 +177,10 @@ def features(table: Table, target: str, ids: list[str]) -> tuple[pd.DataFrame, L
     rows = table.features(target, *ids)
     told = ((str(name), _no_feature(rows[name])) for name in rows)
     unused = {name: why for name, why in told if why}
+    if len(unused) == len(rows.columns):
+        raise InputError(
+            f"{table.path}: no column is left to learn from beside {target}. {left_out(unused)}"
+        )
     return table.features(target, *ids, *unused), unused
 
 
