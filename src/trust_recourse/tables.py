@@ -126,7 +126,8 @@ class Table:
 def guessed(column: pd.Series[Any], separator: str = ",") -> pd.Series[Any]:
     """Numbers or booleans where every cell that is not blank is one, else text; blanks are NaN.
 
-    Whole numbers with a leading zero are names, of a place or an account, and stay text.
+    Whole numbers with a leading zero are names, of a place or an account, and stay text; so are
+    those of a column where most are from 2**53 on, and no float is that exact.
     """
     from trust_recourse.schema.scalars import BLANKS, NUMBER, YES
 
@@ -135,10 +136,13 @@ def guessed(column: pd.Series[Any], separator: str = ",") -> pd.Series[Any]:
     known = {word for word in words if word.lower() not in BLANKS}
     if known and all(map(NUMBER.fullmatch, known)) and not any(map(_zero_led, known)):
         whole = all(word.lstrip("+-").isdigit() for word in known)
-        if whole and abs(float(largest := max(known, key=lambda word: abs(float(word))))) >= 2**63:
+        great = {word for word in known if whole and abs(float(word)) >= 2**53}
+        if great and 2 * points.isin(great).sum() > points.isin(known).sum():
+            return _series(column, [word if word in known else None for word in points])
+        if any(abs(float(largest := word)) >= 2**63 for word in great):
             raise ValueError(
                 f"column {column.name!r}: given {largest}, expected whole numbers below 2**53; "
-                "leave the column out, or begin each of its cells with a letter if it holds names"
+                "mend the cell, or leave the column out (--id)"
             )
         read = int if whole else float
         values = _series(column, [read(word) if word in known else None for word in points])

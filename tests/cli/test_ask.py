@@ -268,7 +268,7 @@ def test_what_is_written_is_read_back(tmp_path_factory, rows, separator, bom):
         ),
         (b"a,y\n1,0\n2,1\n3,\n", "1 of 3 rows have no class"),
         (b"y\n1\n0\n", "no column is left beside y"),
-        (b"a,y\n,0\n,1\n", "column 'a': every value is missing"),
+        (b"a,y\n,0\n,1\n", "learn from beside y. Left out 'a': no row has a value there."),
     ],
 )
 def test_a_file_that_is_no_table_is_refused_in_a_sentence(tmp_path, content, words):
@@ -517,6 +517,32 @@ def test_what_names_the_rows_is_not_learnt(loans):
     line = f"fit {folder}/numbered.csv --target Entscheidung --epochs 1 --out {folder}/n.st"
     assert "learn again with --id 'Kunden Nr.'" in flat(ask(line).stdout)
     assert "Kunden Nr." not in told(f"{line} --force --id 'Kunden Nr.'")["features"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_columns_of_which_no_feature_can_be_made_are_left_out(ending, tmp_path):
+    rng, path = np.random.default_rng(0), tmp_path / f"t.{ending}"
+    account = np.repeat(10**17 + rng.integers(0, 10**9, 50), 2)
+    table = {"x": rng.integers(0, 50, 100), "account": account, "gone": [None] * 100}
+    table |= {"thing": rng.permutation(100) * 1700, "y": np.arange(100) % 2}
+
+    def save(**more):
+        frame = pd.DataFrame(table | more)
+        frame.to_csv(path, index=False) if ending == "csv" else frame.to_parquet(path)
+
+    save()
+    line = f"fit {path} --target y --epochs 1 --holdout 0 --out {tmp_path}/m.st"
+    done = ask(line)
+    assert done.exit_code == 0, done.output
+    assert "Left out 'account': whole numbers from 2**53 on name" in flat(done.stderr)
+    assert "Left out 'gone': no row has a value there." in flat(done.stderr)
+    assert "thing: another in each row: does it only name it? then --id thing." in done.stderr
+    assert load(tmp_path / "m.st").schema_.names == ("x", "thing")
+    line = f"schema {path} --target y --out {tmp_path}/s.yaml"
+    assert told(line)["left_out"] == ["account", "gone"]
+    save(account=[*range(99), 2**60])
+    why = "column 'account': given 1152921504606846976, expected whole numbers below 2**53; mend "
+    refused(f"{line} --force", f"{why}the cell, or leave the column out: --id account")
 
 
 def test_classes_may_be_words_and_calibration_is_kept(messy):

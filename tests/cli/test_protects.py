@@ -139,6 +139,87 @@ def test_a_debt_can_be_paid_off_though_nobody_in_the_table_did(tmp_path):
     assert "in round steps; card_debt down to 0." in fitted.stderr
 
 
+@pytest.fixture(scope="module")
+def wordy(tmp_path_factory):
+    """Words of which some say that nothing is known, and some may."""
+    rng = np.random.default_rng(0)
+    income = rng.integers(10, 60, 200) * 100
+    table = {
+        "income": income, "job": rng.choice(["clerk", "self", "unknown"], 200),
+        "work": rng.choice(["public", "private", "XNA", "who, knows", "-9"], 200),
+        "good": (income + rng.normal(0, 900, 200) > 3000) * 1,
+    }  # fmt: skip
+    place = tmp_path_factory.mktemp("words") / "t.csv"
+    pd.DataFrame(table).to_csv(place, index=False)
+    return place
+
+
+def test_nobody_is_led_to_a_word_that_says_nothing(wordy):
+    line, out = (wordy, "--target", "good"), wordy.parent / "s.yaml"
+    done = run("schema", *line, "--out", out)
+    schema, text = Schema.from_yaml(out), out.read_text()
+    assert schema["job"] == Feature("job", "category", ("clerk", "self"), missing=("unknown",))
+    assert "job 'unknown' says that nothing is known: missing" in done.flat
+    assert "# 'unknown' says that nothing is known: missing\n" in text
+    assert not schema["work"].mutable
+    named = sorted(("'XNA'", "'-9'"), key=text.index)
+    assert f"whether {' or '.join(named)} mean missing" in done.flat
+    assert f"missing: [{', '.join(named)}]; either way take mutable out" in text
+    fitted = run("fit", *line, "--out", wordy.parent / "m.st", "--holdout", "0", *SMALL)
+    assert "job: missing: 'unknown'\n" in fitted.stderr
+    assert "Nobody will be told to change work;" in fitted.stderr
+    assert "--missing work=XNA" in fitted.flat
+    said = ("--missing", "work=XNA", "--missing", "work=-9", "--missing", "work=who, knows")
+    run("schema", *line, "--out", out, "--force", *said)
+    freed = Schema.from_yaml(out)["work"]
+    assert (freed.mutable, {*freed.missing}) == (True, {"XNA", "-9", "who, knows"})
+
+
+def test_who_hardly_differs_stays_and_is_asked_about(tmp_path):
+    rng = np.random.default_rng(0)
+    few, income = np.arange(400) < 3, rng.integers(10, 60, 400) * 100
+    table = {
+        "sex": np.where(few, "male", "female"), "tax_liens": few * 1, "rare": few * 2,
+        "income": income, "good": (income + rng.normal(0, 900, 400) > 3000) * 1,
+    }  # fmt: skip
+    pd.DataFrame(table).to_csv(tmp_path / "t.csv", index=False)
+    line, out = (tmp_path / "t.csv", "--target", "good"), tmp_path / "s.yaml"
+    done = run("schema", *line, "--out", out)
+    schema, text = Schema.from_yaml(out), out.read_text()
+    assert {f.name for f in schema if not f.mutable} == {"sex", "tax_liens"}
+    assert "Does a law protect sex where" in done.flat
+    assert "stays: a person's sex, by its name and values; female in all but 3 of 400" in done.flat
+    assert "rare 0 in all but 3 of 400 rows: it can tell little" in done.flat
+    told = "0 in all but 3 of 400 rows"
+    assert f"# {told}. It can tell little: leave it out.\n- name: rare" in text
+    assert text.count(told) == 2
+    fitted = run("fit", *line, "--out", tmp_path / "m.st", "--holdout", "0", *SMALL)
+    way = fitted.flat.rpartition("trust-recourse ")[2].split()
+    assert run(*way, "--out", tmp_path / "said.yaml").exit_code == 0
+    assert Schema.from_yaml(tmp_path / "said.yaml")["sex"].protected
+
+
+def test_time_passes_whatever_the_target_is_called(tmp_path):
+    rng = np.random.default_rng(0)
+    months = rng.integers(0, 240, 400)
+    table = {"months_employed": months, "default": (months + rng.normal(0, 40, 400) < 90) * 1}
+    pd.DataFrame(table).to_csv(tmp_path / "t.csv", index=False)
+    line, out = (tmp_path / "t.csv", "--target", "default"), tmp_path / "s.yaml"
+    done = run("schema", *line, "--out", out)
+    assert Schema.from_yaml(out)["months_employed"].direction == "increase"
+    note = "but the higher it is, the fewer rows are of class 1"
+    assert note in done.flat
+    assert "beside the other columns: is that class hoped for?" in done.flat
+    assert note in out.read_text()
+    fit = ("fit", *line, "--out", tmp_path / "m.st", "--force", "--holdout", "0", *SMALL)
+    for wanted, direction in (((), "increase"), (("--wanted", "0"), "increase")):
+        done = run(*fit, *wanted)
+        assert load(tmp_path / "m.st").schema_["months_employed"].direction == direction
+        assert (note in done.flat) == (not wanted)
+    run(*fit, "--wanted", "1")
+    assert load(tmp_path / "m.st").schema_["months_employed"].direction is None
+
+
 def test_the_table_of_a_schema_has_a_line_for_each_column(folder):
     line = ("schema", folder / "t.csv", "--target", "granted", "--out", folder / "lines.yaml")
     done = CliRunner().invoke(app, [*map(str, line)], env={"COLUMNS": "80"})

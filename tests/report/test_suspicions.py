@@ -45,7 +45,9 @@ def kinds(X, y, schema=None, **how):
 def test_nothing_is_suspected_where_nothing_is_wrong(table):
     assert kinds(*table) == set()
     X, y = german_credit()
-    assert {kind for _, kind in kinds(X, y)} == {"protected", "past"}
+    assert {kind for _, kind in kinds(X, y)} == {"protected", "past", "sentinel"}
+    half = {(name, "sentinel") for name in ("savings", "property")}  # 'unknown or none'
+    assert {each for each in kinds(X, y) if each[1] == "sentinel"} == half
     unsaid = {("age", "protected"), ("dependants", "protected")}
     assert kinds(X, y, german_credit_schema()) == unsaid
     assert kinds(X, y, german_credit_schema(), wanted=0) <= unsaid | {(n, "direction") for n in X}
@@ -104,6 +106,10 @@ def test_of_several_classes_each_is_looked_at(table):
         ("bureau score", (0,), (0,)),  # as no score is
         ("bureau score", (950,), ()),
         ("share", (-1,), (-1,)),
+        ("term", (-1, 999), (-1, 999)),  # at both ends
+        ("term", (-9, -400, 5000), (-400, -9, 5000)),
+        ("bureau score", (0, 999), (0, 999)),
+        ("bureau score", (-1, 0, 999), (-1, 0, 999)),
         ("income", (999,), ()),  # an income like others
     ],
 )
@@ -117,6 +123,35 @@ def test_codes_that_may_mean_missing_are_named(table, column, codes, found):
     if found:
         assert kinds(X, y, Schema.infer(X, missing={column: codes})) == set()
         assert "missing: [" in told[0].advice
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        (("unknown", "?", "clerk", "self"), ("unknown", "?")),
+        (("n/a", "NA", "XNA", "cash"), ("n/a", "NA", "XNA")),
+        (("-9", "A11", "A12"), ("-9",)),
+        (("999", "north", "south"), ("999",)),
+        (("01", "02", "-9"), ("-9",)),
+        (("Not specified", "keine Angabe", "Ulm"), ("Not specified", "keine Angabe")),
+        (("unknown or none", "house", "car"), ("unknown or none",)),
+        (("-", "credit", "cash"), ("-",)),
+        (("none", "other", "bank"), ()),  # which is an answer
+        (("no", "yes", "no internet service"), ()),
+        (("+", "-"), ()),
+        (("01234", "99999", "02345"), ()),  # places
+        (("free", "own", "rent"), ()),
+        (("unknown", "?"), ()),  # nothing else is there
+    ],
+)
+def test_words_that_may_say_nothing_are_named(table, words, found):
+    X, y = table
+    X = X.assign(word=np.resize(words, ROWS))
+    [*told] = [each for each in check_table(X, y) if each.kind == "sentinel"]
+    assert [{*each.codes} for each in told] == ([{*found}] if found else [])
+    if found:
+        assert all(repr(word) in told[0].sentence for word in found)
+        assert kinds(X, y, Schema.infer(X, missing={"word": found})) == set()
 
 
 def test_one_outlier_is_no_code(table):
@@ -136,6 +171,11 @@ def test_what_names_the_rows_is_named(table):
         "account": [f"K-{at}" for at in range(ROWS)],
     }
     assert kinds(X.assign(**names), y) == {(name, "id") for name in names}
+    four = np.repeat(rng.permutation(10**6)[: ROWS // 4], 4)
+    named = {"customer_id": four, "Vertragsnr": four, "policy_id": [f"P{n}" for n in four]}
+    assert kinds(X.assign(**named), y) == {(name, "id") for name in named}
+    few = {"branch_id": four % 9, "loans_number": four % 90, "price_index": four % 90}
+    assert kinds(X.assign(**few), y) == set()
     by_income = X.sort_values("income")  # sorted, but with ties: a table may be
     assert kinds(by_income, y[by_income.index]) == set()
 
@@ -146,6 +186,19 @@ def test_what_hardly_differs_is_named(table):
     assert kinds(X, y) == {(name, "constant") for name in ("same", "nearly", "word")}
     told = {each.column: each.seen for each in check_table(X, y)}
     assert told["nearly"] == f"0 in all but 2 of {ROWS} rows"
+
+
+def test_what_hardly_differs_is_looked_at_as_all_else_is(table):
+    X, y = table
+    few = np.arange(ROWS) < 3
+    X = X.assign(
+        sex=np.where(few, "male", "female"), bankruptcies=few * 1, owned=np.where(few, "XNA", "a")
+    )
+    both = {("sex", "protected"), ("bankruptcies", "past"), ("owned", "sentinel")}
+    assert kinds(X, y) == both | {(name, "constant") for name, _ in both}
+    rare = (np.arange(2000) < 15) * 1
+    found = kinds(pd.DataFrame({"trace": rare, "n": np.arange(2000) % 99}), rare)
+    assert found == {("trace", "leak"), ("trace", "constant")}
 
 
 def test_an_effect_against_the_schema_is_named(table):

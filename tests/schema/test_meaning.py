@@ -9,25 +9,57 @@ from trust_recourse import Feature, Schema
 from trust_recourse.schema.meaning import attribute, names_rows, past
 from trust_recourse.schema.scale import spread
 
-NAMED = {  # as real tables name them: UCI's, Home Credit's, LendingClub's, the census' and others
-    "sex": "sex SEX CODE_GENDER gender_male isFemale Geschlecht sexo status_and_sex",
-    "age": "age AGE_CLIENT age-group AgeInYears Âge DAYS_BIRTH dob birthYear SeniorCitizen AGEP",
-    "marital status": "marital-status MARRIAGE NAME_FAMILY_STATUS Familienstand estado_civil",
-    "race or ethnic origin": "race ethnicity RAC1P skin_color",
-    "nationality or origin": "nationality native-country foreign_worker country_of_birth Citizen",
-    "religion or belief": "religion RELIGIOUS_AFFILIATION",
-    "disability": "disability has_disability handicapped",
-    "pregnancy or maternity": "pregnant Pregnancies",
-    "children or dependants": "NumberOfDependents CNT_CHILDREN",
-    "trade-union membership": "union_member",
-    "public assistance": "public_assistance",
+NAMED = {  # as real tables name them: UCI's, Home Credit's, LendingClub's, HMDA's and others
+    "sex": "sex SEX CODE_GENDER gender_male isFemale Geschlecht sexo status_and_sex GESCHL anrede "
+    "applicant_sex co_applicant_sex Sex_male gender_index Geschlecht_Kunde",
+    "age": "age AGE_CLIENT age-group AgeInYears Âge DAYS_BIRTH dob birthYear SeniorCitizen AGEP "
+    "Age_at_enrollment age_at_loan Age_at_issue AgeAtEntry age_at_application agegrp AgeBand "
+    "DrivAge drivage driver_age Alter Alter_Antragsteller alter_jahre Alter_bei_Antrag Lebensalter "
+    "Geburtsjahr AltersGruppe card_holder_age CUST_AGE Age_yrs",
+    "marital status": "marital-status MARRIAGE NAME_FAMILY_STATUS Familienstand estado_civil "
+    "mar_status zivilstand Zivilstand_Kunde Personenstand married single marriage_status",
+    "race or ethnic origin": "race ethnicity RAC1P skin_color derived_race race_white race_Black "
+    "race_Asian-Pac-Islander applicant_race_1 minority ethnische_Herkunft",
+    "nationality or origin": "nationality native-country foreign_worker country_of_birth Citizen "
+    "Nacionality Staatsang. staatsangehoerigkeit Staatsangehörigkeit Staatsbürgerschaft "
+    "nationalitaet Nationalität Migrationshintergrund migrationshintergrund Ausländer "
+    "International visa_status Muttersprache immigration_status",
+    "religion or belief": "religion RELIGIOUS_AFFILIATION religionszugehoerigkeit Konfession",
+    "disability": "disability has_disability handicapped Educational_special_needs handicap "
+    "Behinderungsgrad Grad_der_Behinderung schwerbehindert Schwerbehinderung",
+    "pregnancy or maternity": "pregnant Pregnancies Schwangerschaft",
+    "children or dependants": "NumberOfDependents CNT_CHILDREN kinder_anzahl anzahl_kinder "
+    "Kinderzahl num_kids people_liable CNT_FAM_MEMBERS single_parent alleinerziehend",
+    "trade-union membership": "union_member unionized Gewerkschaftsmitglied",
+    "public assistance": "public_assistance welfare_recipient Sozialhilfe Bürgergeld",
 }
+HAPPENED = (
+    "months late in April;delinq_2yrs;num_late_payments;NumberOfTimes90DaysLate;credit_history;"
+    "mths_since_last_delinq;NumInqLast6M;pub_rec_bankruptcies;priors_count;default;previous;PAY_0;"
+    "PAY_6;Mahnungen;year;accidents;at_fault_accidents;accident_count;num_claims;ClaimNb;"
+    "claims_last_5y;prior_claims;no_claim_years;violations;traffic_violations;speeding_tickets;dui;"
+    "DUIS;felony;felonies;criminal_record;Vorstrafen;vorbestraft;judgments;num_judgements;tax_liens;"
+    "tax_lien;Schufa_Eintrag;schufa_eintraege;SchufaEintrag;failures;defaulted_before;has_defaulted;"
+    "ever_default;evictions;insolvency;Insolvenzen;Zahlungsverzug;Rückstände;rueckstaende;"
+    "Pfaendungen;Unfälle;failed_payments"
+)
 OTHERS = (
     "age_of_car OWN_CAR_AGE account_age AgeOfOldestAccount building_age page wage mileage mortgage "
     "average_usage stage sextant race_time male_share manager country foreign_transactions union "
     "account_disabled political_risk single_premium status income PAY_AMT1 BILL_AMT2 plate "
     "default_currency income_per_year relationship late_fee LateFees late_night_orders history_len "
-    "credit_history_length"
+    "credit_history_length gender_pay_gap marriage_loan handicap_golf golf_handicap "
+    "immigration_fee sex_offences_in_area refugee_share VehAge veh_age house_age_at_sale "
+    "age_on_book alter_ego altersvorsorge geschlossen "
+    "international_plan Auslandserfahrung household_income "
+    "household_debt family_income white black race_track_distance children_policy house_age "
+    "foreign_currency_loan union_rate native wife_income disabled_account support_tickets "
+    "ticket_price ticket lien_status tax crime_rate accident_insurance accident_coverage "
+    "claim_limit claims_ratio claims_handling judgment_score schufa_score fault_code "
+    "fail_rate semesters absences studytime credits duration term savings debt_ratio employees "
+    "branch region zip language education job seniority tenure deductible premium bonus_malus "
+    "density power annual_mileage bmi height_cm weight smoker coverage gpa sat_math attendance "
+    "major research lunch address nodes proline magnesium alcohol malic_acid Flavanoids hue"
 )
 
 
@@ -97,21 +129,31 @@ def test_a_share_of_people_is_nobodys_sex():
 
 
 def test_what_has_happened_is_known_by_its_name():
-    names = (
-        "months late in April;delinq_2yrs;num_late_payments;NumberOfTimes90DaysLate;credit_history;"
-        "mths_since_last_delinq;NumInqLast6M;pub_rec_bankruptcies;priors_count;default;previous;"
-        "PAY_0;PAY_6;Mahnungen;year"
-    )
-    for name in names.split(";"):
+    for name in HAPPENED.split(";"):
         assert past(coded(name)), name
     assert past(Feature("PAY_1", "integer", lower=0, upper=900)) is None  # an amount
     assert past(Feature("model_year", "integer", lower=1998, upper=2024))
     assert past(Feature("salary_year", "integer", lower=9000, upper=90000)) is None
 
 
-def test_ids_are_known_by_their_name():
-    assert all(map(names_rows, ("ID", "customerID", "loan_number", "SK_ID_CURR", "row index")))
-    assert not any(map(names_rows, ("paid", "number_of_loans", "kidney", "valid")))
+IDS = (
+    "ID;customerID;policy_id;loan_number;SK_ID_CURR;row index;index;application_no;Serial No.;"
+    "Kundennummer;Kunden Nr.;Vertragsnr;Matrikelnummer;Kontonr;Unnamed: 0;customer_key;address_no"
+)
+NO_IDS = (
+    "paid;number_of_loans;kidney;valid;price_index;body_mass_index;loans_number;accounts_no;"
+    "Anzahl;num_claims;income;numerus"
+)
+
+
+@pytest.mark.parametrize("name", IDS.split(";"))
+def test_ids_are_known_by_their_name(name):
+    assert names_rows(name)
+
+
+@pytest.mark.parametrize("name", NO_IDS.split(";"))
+def test_counts_and_measures_are_no_ids(name):
+    assert not names_rows(name)
 
 
 @pytest.mark.parametrize(
@@ -121,6 +163,9 @@ def test_ids_are_known_by_their_name():
         ([*range(100), 1_700_000], 90),  # one outlier changes nothing
         ([0] * 60 + [*range(100, 140)], 137),  # of those who have any, from 0
         ([0] * 60 + [-5] * 40, 5),
+        ([20] * 575 + [*range(100, 400, 13)] + [1_700_000], 366),  # from 20
+        ([20] * 60 + [0] * 40, 20),
+        ([600] * 98 + [500, 650], 50),
         ([0, 1] * 20, 1),
         ([7] * 9, 1),
         ([1, 5], 4),
@@ -129,6 +174,12 @@ def test_ids_are_known_by_their_name():
 def test_a_robust_scale_is_that_of_the_usual_values(values, scale):
     assert spread("x", np.array(values, dtype=float), "robust") == scale
     assert Schema.infer(np.array([values]).T, scale="robust")["x0"].scale == scale
+
+
+def test_quantiles_that_are_the_same_are_those_of_the_others():
+    paid = np.array([20.0] * 575 + [*range(100, 400, 13)] + [1_700_000])
+    assert spread("x", paid, "quantile") == spread("x", paid, "robust")
+    assert spread("x", paid, "range") == 1_699_980
 
 
 def test_notes_stand_above_their_feature_and_say_nothing_to_who_reads_the_file(tmp_path):

@@ -74,16 +74,21 @@ def test_schooling_is_told_by_name_and_levels():
     assert rises(Feature("course", "ordinal", values=words)) is None
 
 
-def test_a_direction_that_the_table_contradicts_is_not_proposed():
+@pytest.mark.parametrize(
+    ("wanted", "kept"), [(None, True), (1, True), (0, False), ("yes", True), ("no", False)]
+)
+def test_a_direction_that_the_class_wanted_contradicts_is_not_proposed(wanted, kept):
     rng = np.random.default_rng(0)
     years = rng.integers(0, 30, 400)
-    for paid, kept in ((years < 15, []), (years >= 15, ["job_years"])):
-        X = pd.DataFrame({"job_years": years, "income": rng.integers(9, 99, 400)})
-        found = Schema.infer(X)
-        ours = proposals(found, X)
-        assert [each.column for each in ours] == ["job_years"]
-        y = paid.astype(int)
-        assert [each.column for each in uncontradicted(found, ours, X, y)] == kept
+    X = pd.DataFrame({"job_years": years, "income": rng.integers(9, 99, 400)})
+    found = Schema.infer(X)
+    ours = proposals(found, X)
+    assert [each.column for each in ours] == ["job_years"]
+    y = (years >= 15).astype(int)
+    words = np.where(y, "yes", "no")
+    left = uncontradicted(found, ours, X, words if isinstance(wanted, str) else y, wanted)
+    assert left == (ours if kept else ())
+    assert uncontradicted(found, ours, X, 1 - y) == ours  # time passes, whatever is called 1
 
 
 def test_codes_that_were_left_out_are_told_with_the_step():
@@ -118,6 +123,21 @@ def test_a_year_does_not_rise_and_words_do_where_they_count_time():
         ([0] * 99, 1),
         ([100, 200], 1),  # too few to tell
         ([*range(50)], 1),
+        ([250, 500, 1000] * 9, 250),
+        ([*range(250, 90_000, 250)], 250),
+        ([*range(2500, 90_000, 2500)], 2500),
+        ([*range(25, 900, 25)], 25),
+        ([*range(20, 900, 20)], 20),
+        ([10, 15, 20, 25, 30] * 9, 5),  # years of a loan: nobody is told 17
+        ([12, 24, 36, 48, 60] * 9, 1),
+        ([1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5, 5] * 9, 0.5),
+        ([0.25, 0.5, 1.75, 3] * 9, 0.25),
+        ([0.2, 0.4, 0.6, 1.8] * 9, 0.2),
+        ([0.05, 0.1, 0.35, 0.6] * 9, 0.05),
+        ([0.1, 0.3, 0.4, 0.7] * 9, 0.1),
+        ([0.01 * n for n in range(900)], 0.01),
+        ([*range(0, 90_000, 100), 4711.5], 100),  # one of many is odd
+        ([*np.linspace(0.0, 1.0, 40) ** 2], 1e-4),
     ],
 )
 def test_round_amounts_have_round_steps(values, step):
@@ -180,6 +200,21 @@ def test_nothing_is_proposed_where_nothing_is_to_be_read():
     assert proposals(Schema.infer(X), X) == ()
     X = haberman()[0]
     assert [each.column for each in proposals(Schema.infer(X), X)] == ["age"]
+
+
+def test_of_words_without_an_order_what_is_unknown_is_missing():
+    words = ["clerk", "self", "unknown", "?", "none", "NA", "unknown or none", None] * 3
+    X = pd.DataFrame({"job": words, "gone": ["unknown", "?"] * 12})
+    found = Schema.infer(X, missing={"job": float("nan")})
+    [why] = proposals(found, X)
+    assert why.reason == "'?' and 'unknown' say that nothing is known: missing"
+    assert why.order == "job: missing: a blank, '?', 'unknown'"
+    ours = proposed(found, (why,))["job"]
+    words = ("NA", "clerk", "none", "self", "unknown or none")
+    assert ours == Feature("job", "category", words, missing=(None, "?", "unknown"))
+    own = ours.actions(ours.code_of("clerk"))
+    assert own.allows(ours.code_of("self"))
+    assert not own.allows(ours.code_of("unknown"))
 
 
 def test_german_credit_gets_the_order_that_its_own_schema_has():

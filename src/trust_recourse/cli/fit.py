@@ -16,11 +16,22 @@ from trust_recourse.cli.question import (
     anew_beside,
     command,
     either,
+    label_of,
     target_class,
     unordered,
 )
 from trust_recourse.cli.root import option
-from trust_recourse.cli.schema import Data, Ids, Target, features, guessed, left_out, taken
+from trust_recourse.cli.schema import (
+    Data,
+    Ids,
+    Target,
+    as_missing,
+    features,
+    guessed,
+    left_out,
+    taken,
+    unnamed,
+)
 from trust_recourse.tables import Table, read
 
 if TYPE_CHECKING:
@@ -135,7 +146,7 @@ def fit(
     can_be_written(out, data, schema, force=force)
     Question(decision_threshold=threshold)  # refused before anything is learnt
     given = None if schema is None else Schema.from_yaml(schema)
-    rows, labels, known = learnt_from(read(data), target, given, id or [])
+    rows, labels, known = learnt_from(read(data), target, given, id or [], wanted)
     known.check_rows(rows, groups=True)
     machine = PTMClassifier(
         clauses, s=s, T=t, epochs=epochs, thresholds=_thresholds(thresholds), link=link,
@@ -215,7 +226,7 @@ def refused(machine: Any, rows: Any, yes: Any) -> list[int]:
 
 
 def learnt_from(
-    table: Table, target: str, schema: Schema | None, ids: list[str]
+    table: Table, target: str, schema: Schema | None, ids: list[str], wanted: str | None = None
 ) -> tuple[pd.DataFrame, NDArray[Any], Schema]:
     """The rows of a table as a schema reads them (guessed if there is none), and their classes."""
     labels = table.labels(target)
@@ -223,7 +234,8 @@ def learnt_from(
         rows, unused = features(table, target, ids)
         if unused:
             page.say(left_out(unused), err=True)
-        schema, doubts, ours = guessed(rows, labels, {}, ())
+        said = None if wanted is None else label_of(wanted, sorted(set(labels.tolist())))
+        schema, doubts, ours = guessed(rows, labels, {}, (), wanted=said)
         if told := taken(schema, ours):
             page.say(f"{told}.", err=True)
         for order in filter(None, (each.order for each in ours)):
@@ -237,6 +249,9 @@ def learnt_from(
         for each in doubts:
             if each.codes:
                 page.say(f"{each.column} {each.until}.", err=True)
+        for name in unnamed(schema, rows):
+            way = shlex.join(["--id", name])
+            page.say(f"{name}: another in each row: does it only name it? then {way}.", err=True)
     for name, what in ((target, "target"), *((each, "id") for each in ids)):
         if name in schema:
             raise InputError(f"the schema has the {what} {name!r} as a feature; take it out there")
@@ -373,18 +388,18 @@ def _again(
 
 
 def _left_out(doubts: Sequence[Suspicion]) -> list[str]:
-    left = {each.column for each in doubts if each.kind in ("leak", "id", "constant")}
+    """The columns to leave out; what a law may protect is rather kept, to be audited by."""
+    who = {each.column for each in doubts if each.kind == "protected"}
+    left = {each.column for each in doubts if each.kind in ("leak", "id", "constant")} - who
     return [part for name in sorted(left) for part in ("--id", name)]
 
 
 def _said(doubts: Sequence[Suspicion]) -> list[str]:
     """How to tell `trust-recourse schema` what is protected, and codes that mean missing."""
-    from trust_recourse.wording import written
-
-    told = []
+    told, left = [], _left_out(doubts)
     for each in doubts:
         if each.kind == "protected":
             told += ["--protect", each.column]
-        elif each.codes:
-            told += ["--missing", f"{each.column}={','.join(map(written, each.codes))}"]
+        elif each.codes and each.column not in left:
+            told += as_missing(each)
     return told

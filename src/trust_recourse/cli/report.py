@@ -82,7 +82,7 @@ def report(
         known = machine.schema_
     if schema is not None:
         known = Schema.from_yaml(schema)
-    rows, labels, known = learnt_from(read(data), target, known, id or [])
+    rows, labels, known = learnt_from(read(data), target, known, id or [], wanted)
     classes, own = sorted(set(labels.tolist())), getattr(machine, "wanted_", None)
     label = target_class(wanted, classes, own if own in classes else None)
     with page.waiting(f"Judging in {folds} parts, each by a model that learns without it"):

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from trust_recourse.report import Suspicion
     from trust_recourse.schema import Proposal
 
+    LeftOut = dict[str, str]
     Codes = dict[str, tuple[Any, ...]]
     About = TypeVar("About", Suspicion, Proposal)
 
@@ -33,8 +34,16 @@ FEW = 10  # rows in which values may all differ by chance
 PARTS = 10  # of a scale, about: a change that is worth pricing
 COSTS = (
     "costs: what a change of so much costs by itself. A number is divided by its scale: the range "
-    "of the middle 90 % of its values, or, if half of them are 0, how far the others lie from 0."
+    "of the middle 90 % of its values, or, if half of them are alike, how far the others are off."
 )
+
+TOO_GREAT = 2.0**53  # from here on floats skip whole numbers
+OWN_TEXTS = (
+    "most rows hold a text of their own there, as names, dates and notes are. To use what it says, "
+    "make a number or a few categories of it"
+)
+BLANK = "no row has a value there"
+TOO_LONG = "whole numbers from 2**53 on name something, such as an account, and count nothing"
 
 Data = Annotated[Path, typer.Argument(metavar="DATA", help="A CSV or Parquet file.")]
 Target = Annotated[str, option("The column to predict, of two or more values.", "COLUMN")]
@@ -104,7 +113,7 @@ def schema(
     found.to_yaml(out, comments)
     counts = Counter(labels.tolist())
     if json:
-        told = {"file": str(out), "target": target, "rows": len(table), "left_out": unused}
+        told = {"file": str(out), "target": target, "rows": len(table), "left_out": [*unused]}
         told["classes"] = [{"label": label, "rows": n} for label, n in counts.items()]
         told["suspicions"] = [each.to_dict() | {"stays": each.stays} for each in doubts]
         told["proposals"] = [each.to_dict() for each in proposed]
@@ -161,13 +170,44 @@ def _ask(
     return said
 
 
-def features(table: Table, target: str, ids: list[str]) -> tuple[pd.DataFrame, list[str]]:
-    """The columns to learn from, and the names of those left out whose texts are no categories."""
+def features(table: Table, target: str, ids: list[str]) -> tuple[pd.DataFrame, LeftOut]:
+    """The columns to learn from, and those left out of which no feature can be made, with why."""
     if target in ids:
         raise InputError(f"--id {target}: that is the target; give a column that names the rows")
     rows = table.features(target, *ids)
-    unused = [str(name) for name in rows if rows[name].dtype == object and _no_category(rows[name])]
+    told = ((str(name), _no_feature(rows[name])) for name in rows)
+    unused = {name: why for name, why in told if why}
+    if len(unused) == len(rows.columns):
+        raise InputError(
+            f"{table.path}: no column is left to learn from beside {target}. {left_out(unused)}"
+        )
     return table.features(target, *ids, *unused), unused
+
+
+def _no_feature(column: pd.Series[Any]) -> str:
+    """Why no feature can be made of a column; "" if one can."""
+    if column.isna().all():
+        return BLANK
+    if _too_long(column):
+        return TOO_LONG
+    return OWN_TEXTS if column.dtype == object and _no_category(column) else ""
+
+
+def _too_long(column: pd.Series[Any]) -> bool:
+    """Whether most are whole numbers that no float tells; if only some numbers are, say so."""
+    known = column.dropna()
+    if column.dtype.kind == "O":
+        known = known[known.astype(str).str.fullmatch(r"[-+]?\d+")]
+    elif column.dtype.kind not in "iu":
+        return False
+    great = known[known.astype(float).abs() >= TOO_GREAT]
+    most = 2 * len(great) > column.notna().sum()
+    if len(great) and not most and column.dtype.kind != "O":
+        raise InputError(
+            f"column {column.name!r}: given {great.iloc[0]}, expected whole numbers below 2**53; "
+            f"mend the cell, or leave the column out: {shlex.join(['--id', str(column.name)])}"
+        )
+    return bool(most)
 
 
 def names_rows(column: pd.Series[Any]) -> bool:
@@ -182,24 +222,30 @@ def _no_category(column: pd.Series[Any]) -> bool:
     return names_rows(column) or known.nunique() > max(MANY, len(known) / 2)
 
 
-def left_out(unused: list[str]) -> str:
+def left_out(unused: LeftOut) -> str:
     """That columns were left out, and why."""
     from trust_recourse.wording import some
 
-    return (
-        f"Left out {some(unused)}: most rows hold a text of their own there, as names, dates and "
-        "notes are. To use what it says, make a number or a few categories of it."
-    )
+    reasons = dict.fromkeys(unused.values())
+    each = ((some([n for n, its in unused.items() if its == why]), why) for why in reasons)
+    return " ".join(f"Left out {names}: {why}." for names, why in each)
+
+
+def unnamed(found: Schema, rows: pd.DataFrame) -> list[str]:
+    """The columns that may change and hold another whole number or word in each row."""
+    kinds = ("integer", "category")
+    return [f.name for f in found if f.movable and f.kind in kinds and names_rows(rows[f.name])]
 
 
 def guessed(
     rows: pd.DataFrame, labels: NDArray[Any], codes: Codes, protected: Sequence[str],
-    genuine: Sequence[str] = (),
+    genuine: Sequence[str] = (), wanted: Any = None,
 ) -> tuple[Schema, tuple[Suspicion, ...], tuple[Proposal, ...]]:  # fmt: skip
     """The schema of rows, in which stays what nobody can change, what looks odd, and proposals.
 
     Blanks are missing where there are any, and these codes. A column with others that may be codes
-    stays, unless its values are said to be genuine; bounds and scales are those of the rest.
+    stays, unless its values are said to be genuine; bounds and scales are those of the rest. What
+    only rises does, unless the class said to be `wanted` becomes rarer with it.
     """
     from trust_recourse import Schema
     from trust_recourse.report import check_table
@@ -211,15 +257,15 @@ def guessed(
     found = Schema.infer(rows, missing=missing, scale="robust")
     for name in protected:
         found = found.update(name, protected=True)
-    ours = uncontradicted(found, proposals(found, rows), rows, labels)
+    ours = uncontradicted(found, proposals(found, rows), rows, labels, wanted)
     found = proposed(found, ours)
     doubts = tuple(
         each
-        for each in check_table(rows, labels, found)
+        for each in check_table(rows, labels, found, wanted=wanted)
         if not (each.codes and each.column in genuine)
     )
     for each in doubts:
-        if each.codes:
+        if each.codes and found[each.column].numeric:
             own = (*missing.get(each.column, ()), *each.codes)
             rest = Schema.infer(rows[[each.column]], missing={each.column: own}, scale="robust")[0]
             ends = {"lower": rest.lower, "upper": rest.upper, "scale": rest.scale}
@@ -231,13 +277,13 @@ def guessed(
 def taken(found: Schema, ours: Sequence[Proposal]) -> str:
     """Which columns are proposed to be more than their type says, in words; "" if none."""
     by = {
-        "kind": "as ordered words", "step": "in round steps", "lower": "down to 0",
+        "ordinal": "as ordered words", "step": "in round steps", "lower": "down to 0",
         "direction": "as only rising",
     }  # fmt: skip
     told = []
     for field, how in by.items():
-        each = [p.column for p in ours if field in p.fields]
-        if names := [name for name in each if field == "kind" or found[name].movable]:
+        each = [p.column for p in ours if field in (*p.fields, p.fields.get("kind"))]
+        if names := [name for name in each if field == "ordinal" or found[name].movable]:
             told.append(f"{', '.join(names)} {how}")
     return f"Taken {'; '.join(told)}" if told else ""
 
@@ -273,7 +319,7 @@ def _codes(column: pd.Series[Any], text: str) -> tuple[Any, ...]:
 
     words = tuple(word.strip() for word in text.split(","))
     if column.dtype.kind not in "iuf":
-        return words
+        return (text,) if text in set(column) else words
     if odd := [word for word in words if not NUMBER.fullmatch(word)]:
         raise InputError(
             f"--missing {column.name}={text}: given {odd[0]!r}, but the column holds numbers; "
@@ -363,20 +409,18 @@ def _reasons(feature: Feature, ours: Sequence[Proposal]) -> Iterator[str]:
     from trust_recourse.cost import Cost
 
     for each in ours:
-        if "kind" in each.fields:
+        if each.fields.get("kind") == "ordinal":
             how, also, without = each.reason.partition("; ")
             yield f"{how}: {' | '.join(map(feature.describe, feature.values))}{also}{without}"
         elif "step" in each.fields and feature.movable:
             price = Cost.named("l1").change(feature, 0.0, each.fields["step"])
             yield f"{each.reason}; a step costs {price:.2g}"
-        elif feature.movable:
+        elif feature.movable or "missing" in each.fields:
             yield each.reason
 
 
 def _notes(feature: Feature, column: pd.Series[Any], doubts: Sequence[Suspicion]) -> Iterator[str]:
     """What a person should look at before believing the guess."""
-    from trust_recourse.wording import written
-
     kinds = {each.kind: each for each in doubts}
     if gone := int((column.isna() | column.isin(feature.missing)).sum()):
         yield f"{gone} missing"
@@ -384,6 +428,8 @@ def _notes(feature: Feature, column: pd.Series[Any], doubts: Sequence[Suspicion]
     values = known.unique().tolist()
     if len(values) == 1:
         yield "always the same: it can tell nothing"
+    elif "constant" in kinds:
+        yield f"{kinds['constant'].seen}: it can tell little"
     elif "id" in kinds:
         yield f"to leave it out: {shlex.join(['--id', feature.name])}"
     elif feature.kind in ("integer", "category") and names_rows(known):
@@ -392,29 +438,40 @@ def _notes(feature: Feature, column: pd.Series[Any], doubts: Sequence[Suspicion]
         yield f"{len(values)} values: can they be grouped?"
     elif feature.kind == "integer" and set(values) == {0, 1}:
         yield "only 0 and 1: a boolean?"
+    if "direction" in kinds:
+        yield f"{kinds['direction'].seen}: is that class hoped for?"
     if "sentinel" in kinds:
-        each = ",".join(map(written, kinds["sentinel"].codes))
-        code = shlex.join(["--missing", f"{feature.name}={each}"])
-        waits = f"{kinds['sentinel'].until}: {code}"
-        yield waits if _waits(doubts) else f"{each}: missing? then {code}"
+        each = kinds["sentinel"]
+        code = shlex.join(as_missing(each))
+        waits = f"{each.until}: {code}"
+        yield waits if _waits(doubts) else f"{', '.join(each.named)}: missing? then {code}"
     if feature.kind == "category":
         yield from _nearly_numbers(known)
 
 
 def _comments(notes: Sequence[str], doubts: Sequence[Suspicion]) -> Iterator[str]:
     """The notes for whoever edits the file, with what to write there."""
-    from trust_recourse.wording import written
-
     for each in doubts:
         advice = "If it can be changed, take mutable out" if each.kind == "past" else each.advice
         if each.codes and _waits(doubts):
-            then = f"missing: [{', '.join(map(written, each.codes))}]"
+            then = f"missing: [{', '.join(each.named)}]"
             yield f"{each.until}: {then}; either way take mutable out. Seen: {each.seen}."
         else:
             stays = each.stays and not each.codes
             yield f"{'stays: ' if stays else ''}{each.seen}. {advice}."
     told = ("to leave it out", "always the same") if doubts else ()
+    told = (*told, *(each.seen for each in doubts))
     yield from (note for note in notes if not note.startswith(told) and "--missing" not in note)
+
+
+def as_missing(doubt: Suspicion) -> list[str]:
+    """How to say at the command that the codes of a column mean missing: each word by itself."""
+    from trust_recourse.wording import written
+
+    words = [code for code in doubt.codes if isinstance(code, str)]
+    numbers = ",".join(written(code) for code in doubt.codes if not isinstance(code, str))
+    said = [*words, *([numbers] if numbers else [])]
+    return [part for code in said for part in ("--missing", f"{doubt.column}={code}")]
 
 
 def _waits(doubts: Sequence[Suspicion]) -> bool:

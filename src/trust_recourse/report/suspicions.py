@@ -16,8 +16,8 @@ from sklearn.tree import DecisionTreeClassifier
 from trust_recourse.report.baselines import NUMBERS, regression
 from trust_recourse.schema import Feature, Proposal, Schema, proposed
 from trust_recourse.schema.meaning import attribute, measured, names_rows, past
-from trust_recourse.schema.scalars import plain
-from trust_recourse.schema.sentinels import sentinels
+from trust_recourse.schema.scalars import Value, plain
+from trust_recourse.schema.sentinels import doubtful, sentinels, unsaid
 from trust_recourse.wording import written
 
 Floats = NDArray[np.float64]
@@ -28,6 +28,7 @@ LEAK = 0.99  # AUC of a column alone
 FEWEST = 10  # rows of the smaller class, for a column to be judged by
 LOOKED_AT = 20_000  # rows, of many
 FEW = 20  # rows whose values may all differ by chance
+REPEATED = 10  # rows of one id, on average, at most: of one customer, say
 OTHERS = (0.01, 100)  # the share, and the rows, of a column that is not nearly constant
 CONTRARY, CLEAR = 0.05, 3.29  # how far an AUC is on the wrong side of ½, also in its deviations
 ORDERED = (*NUMBERS, "ordinal", "boolean")
@@ -42,7 +43,7 @@ class Suspicion:
     kind: Kind
     seen: str
     advice: str
-    codes: tuple[float, ...] = ()  # of kind "sentinel": the values that may mean missing
+    codes: tuple[Value, ...] = ()  # of kind "sentinel": the values that may mean missing
 
     @property
     def stays(self) -> bool:
@@ -50,9 +51,14 @@ class Suspicion:
         return self.kind in STAYS
 
     @property
+    def named(self) -> tuple[str, ...]:
+        """Of kind "sentinel": its codes as a schema has them, texts in quotation marks."""
+        return tuple(map(_as_written, self.codes))
+
+    @property
     def until(self) -> str:
         """Of kind "sentinel": until when it stays, in words; else ""."""
-        named = " or ".join(map(written, self.codes))
+        named = " or ".join(self.named)
         means = "means" if len(self.codes) == 1 else "mean"
         return f"stays until you say whether {named} {means} missing" if self.codes else ""
 
@@ -77,7 +83,8 @@ def check_table(
     What is protected: who a person is (sex, age, origin, …), by name and values, where the schema
     does not say so. What is past, by its name, where the schema lets it change. A leak: one column
     that alone tells a class with an AUC of 0.99 or more, on rows held out. A sentinel: a number far
-    from all others, again and again, the usual codes below 0, nines beyond a gap, 0 as a score. An
+    from all others, again and again, the usual codes below 0, nines beyond a gap, 0 as a score; a
+    word that may say that nothing is known, as unknown, XNA and -9 among words. An
     id: another number in each row, in its order, or all numbers of a range, or called so. A column
     that is nearly constant. A direction: the schema lets a feature only rise (or fall), and in the
     data that lowers the share of `wanted`, the greater label if None, alone and beside all other
@@ -102,15 +109,18 @@ def check_table(
 
 
 def uncontradicted(
-    schema: Schema, found: Sequence[Proposal], X: Any, y: Any
+    schema: Schema, found: Sequence[Proposal], X: Any, y: Any, wanted: Any = None
 ) -> tuple[Proposal, ...]:
-    """The proposals for a schema, but for directions in which the greater label becomes rarer."""
+    """The proposals for a schema, but for directions in which the class `wanted` becomes rarer.
+
+    Where nobody says which is wanted, none is contradicted: time passes whatever a class is called.
+    """
     labels = np.asarray(y)
-    came = (labels == np.unique(labels)[-1]).astype(np.intp)
-    if not FEWEST <= came.sum() <= len(came) - FEWEST:
+    came = (labels == wanted).astype(np.intp)
+    if wanted is None or not FEWEST <= came.sum() <= len(came) - FEWEST:
         return tuple(found)
     with_all = proposed(schema, tuple(found))
-    against = {e.column for e in _directions(with_all.encode(X), came, with_all, None)}
+    against = {e.column for e in _directions(with_all.encode(X), came, with_all, wanted)}
     return tuple(e for e in found if "direction" not in e.fields or e.column not in against)
 
 
@@ -124,14 +134,11 @@ def suspicions(
     judged = {wanted: came} if len(several) == 2 else several
     judged = {label: of for label, of in judged.items() if FEWEST <= of.sum() <= len(of) - FEWEST}
     for feature, column in zip(schema, codes.T, strict=True):
-        if constant := _constant(feature, column):
-            yield constant
-            continue
         yield from _person(feature)
         yield from _leak(feature, column, judged)
         yield from _id(feature, column)
-        if feature.kind in NUMBERS:
-            yield from _sentinel(feature, column)
+        yield from _sentinel(feature, column)
+        yield from _constant(feature, column)
     if wanted in judged:
         yield from _directions(codes, came, schema, wanted)
 
@@ -139,15 +146,15 @@ def suspicions(
 # ---------------------------------------------------------------- one column
 
 
-def _constant(feature: Feature, column: Floats) -> Suspicion | None:
+def _constant(feature: Feature, column: Floats) -> Iterator[Suspicion]:
     values, counts = np.unique(column, return_counts=True)
     others = int(len(column) - counts.max())
     if others >= min(OTHERS[0] * len(column), OTHERS[1]):
-        return None
+        return
     value = feature.describe_code(values[counts.argmax()])
     seen = f"{value} in {'all' if not others else f'all but {others} of'} {len(column)} rows"
     advice = "It can tell nothing" if not others else "It can tell little"
-    return Suspicion(feature.name, "constant", seen, f"{advice}: leave it out")
+    yield Suspicion(feature.name, "constant", seen, f"{advice}: leave it out")
 
 
 def _person(feature: Feature) -> Iterator[Suspicion]:
@@ -207,8 +214,9 @@ def _id(feature: Feature, column: Floats) -> Iterator[Suspicion]:
         return
     advice = "If it only names the rows, leave it out"
     whole = feature.kind in NUMBERS and (known % 1 == 0).all()
-    called = whole and names_rows(feature.name)
-    if (feature.kind == "category" or called) and values > rows / 2:
+    words = feature.kind == "category"
+    called = (whole or words) and names_rows(feature.name)
+    if (words and values > rows / 2) or (called and values > max(FEW, rows / REPEATED)):
         seen = f"{values} values in {rows} rows{', and the name of an id' if called else ''}"
         yield Suspicion(feature.name, "id", seen, advice)
         return
@@ -227,20 +235,34 @@ def _id(feature: Feature, column: Floats) -> Iterator[Suspicion]:
 
 
 def _sentinel(feature: Feature, column: Floats) -> Iterator[Suspicion]:
-    own = sentinels(column, positive=measured(feature.name))
+    """Numbers or words that may mean missing."""
+    if feature.kind in NUMBERS:
+        own, where = _numbers(feature, column)
+    else:
+        codes = [*unsaid(feature.values), *doubtful(feature.values)]
+        own, where = codes, "which may say that nothing is known"
     if not own:
         return
-    values, counts = np.unique(column[~np.isnan(column)], return_counts=True)
-    rest, many = values[~np.isin(values, own)], int(counts[np.isin(values, own)].sum())
-    named = ", ".join(map(written, own))
+    many = int(np.isin(column, [feature.code_of(each) for each in own]).sum())
+    named = ", ".join(map(_as_written, own))
     yield Suspicion(
-        feature.name, "sentinel",
-        f"{named} in {many} of {len(column)} rows, where all others are from "
-        f"{written(rest[0])} to {written(rest[-1])}",
+        feature.name, "sentinel", f"{named} in {many} of {len(column)} rows, {where}",
         f"If {'it means' if len(own) == 1 else 'they mean'} missing, say so in the schema: "
         f"missing: [{named}]",
         tuple(own),
     )  # fmt: skip
+
+
+def _numbers(feature: Feature, column: Floats) -> tuple[Sequence[Value], str]:
+    """The codes among numbers, and where the others are."""
+    own = sentinels(column, positive=measured(feature.name))
+    rest = column[~np.isnan(column) & ~np.isin(column, own)]
+    ends = f"{written(rest.min())} to {written(rest.max())}" if own else ""
+    return own, f"where all others are from {ends}"
+
+
+def _as_written(code: Value) -> str:
+    return repr(code) if isinstance(code, str) else written(code)
 
 
 # ---------------------------------------------------------------- beside the schema
@@ -266,7 +288,8 @@ def _directions(codes: Floats, came: Ints, schema: Schema, label: Any) -> Iterat
             feature.name, "direction",
             f"{rule}, but the {more} it is, the fewer rows are of class {label}: AUC {auc:.2f} "
             "alone, and no better beside the other columns",
-            f"Is it coded the other way round? As it is, nobody gains when it {fewer}",
+            "Is it coded the other way round, or is another class hoped for? If not, nobody gains "
+            f"when it {fewer}",
         )  # fmt: skip
 
 

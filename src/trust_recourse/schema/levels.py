@@ -46,9 +46,10 @@ def levels(words: Sequence[object], name: str = "") -> Levels | None:
 
 
 UNTOLD = re.compile(
-    r"\b(unknown|unspecified|undisclosed|unstated|undefined|n/a)\b|^(na|missing|\?+)$"
+    r"\b(unknown|unspecified|undisclosed|unstated|undefined|n/a|unbekannt|inconnu|desconocid[ao])\b"
+    r"|^(na|nan|missing|\?+)$|\bkeine angaben?\b|\bprefer not to (say|answer|state)\b"
     r"|\bnot (known|stated|specified|disclosed|reported|provided|recorded|answered)\b"
-    r"|\bno (answer|response|data|information|info)\b"
+    r"|\bno (answer|response|data|information|info)\b|\b(do not|don['’]?t) know\b"
 )
 
 
@@ -59,6 +60,15 @@ def untold(text: str) -> bool:
     (True, True, False)
     """
     return bool(UNTOLD.search(_plain(text)))
+
+
+def only_untold(text: str) -> bool:
+    """Whether a word says that something is not known, and nothing else.
+
+    >>> only_untold("Unknown"), only_untold("unknown or none")
+    (True, False)
+    """
+    return bool(UNTOLD.fullmatch(_plain(text)))
 
 
 # ---------------------------------------------------------------- by numbers

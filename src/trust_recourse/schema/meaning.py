@@ -23,73 +23,105 @@ class Attribute(NamedTuple):
     """What a law protects, and the words by which columns are named for it."""
 
     title: str
-    sure: frozenset[str]  # whatever stands beside them
+    sure: frozenset[str]  # whatever stands beside them, but for OTHERWISE
     bare: frozenset[str] = frozenset()  # if what stands beside them says nothing else
     phrases: tuple[str, ...] = ()
     names: Mapping[str, int] = MappingProxyType({})  # whole, of known tables: the greatest code
+    stems: tuple[str, ...] = ()  # how sure words begin, of languages that join them
+    groups: frozenset[str] = frozenset()  # which of them; alone they may mean something else
 
 
 # beside a word they say nothing else: of whom, in which unit, how coded
 FILLER = _words(
-    "a above an appl applicant applicants application at band below bin borrower bracket bucket by "
-    "cat category cd class client cnt code coded count current cust customer day days demographic "
-    "driver employee encoded entry field flag grade group grp has head holder id in ind indicator "
-    "insured interval is less level main max member min month months more name no now num number "
-    "of old over own owner patient person personal range reported respondent self status std "
-    "student subject than the type under user val value var worker x year years yr yrs"
+    "a above an antragsteller antragstellers anzahl appl applicant applicants application at band "
+    "before below bin borrower bracket bucket by cardholder cat category cd class client cnt co "
+    "coapplicant code coded count current cust customer day days demographic derived driv driver "
+    "employee encoded entry ever field flag grade group grp gruppe has head holder hohe id in ind "
+    "indicator insured interval is jahr jahre jahren kunde kunden kundin less level main max "
+    "member min monate month months more name no now num number observed of old over own owner "
+    "patient person personal policyholder policyholders primary range receives recipient "
+    "recipients reported respondent self status std student subject than the type under user val "
+    "value var versicherter versicherungsnehmer worker x year years yr yrs zahl"
+)
+# beside a sure word they say that something else is named for it: a fee, a ratio, an offence
+OTHERWISE = _words(
+    "balance blind cost costs crime crimes equality equity fee fees fraction gap inequality kosten "
+    "neutral offence offences offense offenses parity percent percentage price prices proportion "
+    "quota rate ratio share"
 )
 
 ATTRIBUTES = (
     Attribute(
         "sex",
-        _words("sex gender gndr geschlecht sexe sexo sesso genero kjonn"),
-        _words("male female man woman men women"),
+        _words("sex gender gndr geschl sexe sexo sesso genero kjonn"),
+        _words("male female man woman men women anrede salutation"),
         ("gender identity",),
+        stems=("geschlecht",),
     ),
     Attribute(
         "marital status",
-        _words("marital maritalstatus marriage marstat familienstand"),
-        _words("married unmarried divorced widowed spouse husband wife verheiratet mstatus"),
-        ("civil status", "family status", "etat civil", "estado civil", "stato civile", "mar stat"),
+        _words("marital maritalstatus marstat"),
+        _words(
+            "marriage married unmarried single divorced widowed spouse husband wife ledig mstatus"
+        ),
+        (
+            "civil status", "family status", "etat civil", "estado civil", "stato civile",
+            "mar stat", "mar status", "in a relationship",
+        ),
         {"mar": 5, "marhm": 2},
+        ("familienstand", "zivilstand", "personenstand", "verheiratet", "geschieden", "verwitwet"),
     ),
     Attribute(
         "race or ethnic origin",
-        _words("ethnicity ethnic ethnie racial"),
-        _words("race rasse raza caste hispanic latino latina ethn"),
+        _words("ethnicity ethnic racial"),
+        _words("race rasse raza caste hispanic latino latina ethn minority"),
         ("skin color", "skin colour"),
         {"rac1p": 9, "rac2p": 68, "rac3p": 100, "hisp": 24, "anc": 8, "anc1p": 999},
+        ("ethnie", "ethnisch"),
+        _words(
+            "white black asian hispanic latino latina native indian islander pacific pac african "
+            "american amer alaska alaskan eskimo hawaiian caucasian mixed biracial multiracial or "
+            "other two"
+        ),
     ),
     Attribute(
         "nationality or origin",
         _words(
-            "nationality nationalitat nationalitaet nationalite nacionalidad nazionalita "
-            "nacionalidade citizenship staatsangehorigkeit foreigner immigrant immigration "
-            "birthplace birthcountry refugee"
+            "nationality nacionality nationalite nacionalidad nazionalita nacionalidade "
+            "citizenship foreigner immigrant birthplace birthcountry refugee "
+            "muttersprache"
         ),
-        _words("citizen foreign migrant nativity alien"),
+        _words("citizen foreign immigration migrant nativity alien international"),
         (
             "national origin", "native country", "country of birth", "birth country",
             "place of birth", "birth place", "foreign worker", "foreign born", "native language",
-            "mother tongue", "migration background",
+            "mother tongue", "first language", "primary language", "migration background",
+            "visa status", "residence permit", "international student",
         ),
         {"pobp": 999, "cit": 5},
+        (
+            "nationalitat", "staatsang", "staatsburger", "migrationshinter", "auslander",
+            "geburtsland", "geburtsort", "aufenthaltstitel",
+        ),
     ),
     Attribute(
-        "religion or belief", _words("religion religious konfession"), _words("faith denomination")
+        "religion or belief",
+        _words("religious"),
+        _words("faith denomination"),
+        stems=("religion", "konfession", "kirchensteuer", "glaubens"),
     ),
     Attribute(
         "disability",
-        _words(
-            "disability disabilities handicap handicapped behinderung schwerbehinderung "
-            "discapacidad deficiencia"
-        ),
-        _words("disabled"),
-        names={"dis": 2, "dear": 2, "deye": 2, "drem": 2, "dphy": 2, "dout": 2, "ddrs": 2},
+        _words("disability disabilities handicapped discapacidad deficiencia"),
+        _words("disabled handicap"),
+        ("special needs",),
+        {"dis": 2, "dear": 2, "deye": 2, "drem": 2, "dphy": 2, "dout": 2, "ddrs": 2},
+        ("behinderung", "schwerbehinder"),
     ),
     Attribute(
         "pregnancy or maternity",
-        _words("pregnant pregnancy pregnancies maternity schwanger schwangerschaft embarazo"),
+        _words("pregnant pregnancy pregnancies maternity embarazo"),
+        stems=("schwanger", "mutterschutz"),
     ),
     Attribute(
         "sexual orientation", _words("lgbt lgbtq transgender"), phrases=("sexual orientation",)
@@ -97,8 +129,12 @@ ATTRIBUTES = (
     Attribute(
         "children or dependants",
         _words("dependents dependants"),
-        _words("children kids kinder"),
-        ("familial status",),
+        _words("children kids kinder famsize"),
+        (
+            "familial status", "parental status", "single parent", "people liable",
+            "family size", "family members", "fam members", "household size",
+        ),
+        stems=("kinderanzahl", "kinderzahl", "alleinerziehend", "unterhaltspflicht"),
     ),
     Attribute(
         "political opinion",
@@ -109,22 +145,34 @@ ATTRIBUTES = (
     Attribute(
         "trade-union membership",
         frozenset(),
-        phrases=("trade union", "union member", "union membership"),
+        _words("unionized unionised"),
+        ("trade union", "union member", "union membership"),
+        stems=("gewerkschaft",),
     ),
     Attribute(
         "public assistance",
         frozenset(),
-        _words("welfare sozialhilfe"),
-        ("public assistance", "social assistance", "food stamps"),
+        _words("welfare burgergeld grundsicherung wohngeld"),
+        ("public assistance", "social assistance", "food stamps", "welfare benefits"),
+        stems=("sozialhilfe",),
     ),
     Attribute(
         "age",
-        _words("dob yob birthday birthdate birthyear geburtsdatum geburtsjahr geburtstag"),
-        _words("age aged alter edad idade leeftijd alder birth"),
-        ("senior citizen", "date of birth", "year of birth", "birth date", "birth year"),
+        _words("dob yob birthday birthdate birthyear"),
+        _words(
+            "age aged agegrp agegroup ageband agecat agerange agebin ageyears drivage alter alters "
+            "edad idade leeftijd alder birth"
+        ),
+        (
+            "senior citizen", "date of birth", "year of birth", "birth date", "birth year",
+            "card holder age", "policy holder age", "account holder age",
+        ),
         {"agep": 120},
+        ("geburtsdatum", "geburtsjahr", "geburtstag", "lebensalter", "altersgrupp", "altersklass"),
     ),
 )  # fmt: skip
+# when somebody was so old: as they applied, borrowed or enrolled
+AGE_AT = re.compile(rf"(({'|'.join(sorted(FILLER))}) )*(age|alter) (at|when|bei) .+")
 
 # values that tell by themselves: words of two sets together, or two words of one
 MEN = _words("male man mr herr husband mannlich maennlich homme hombre masculino masculin uomo")
@@ -144,7 +192,15 @@ PAST = re.compile(
     r"|late(?! (fees?|charges?|penalty|penalties|night|stage|shift|start))|dpd|missed"
     r"|(history|hist)(?! (len|length|months|years))|historical|previous|prev|priors?|past|inq"
     r"|inquir(y|ies)|enquir(y|ies)|earliest|since|collections|charge ?offs?|charged off"
-    r"|write ?offs?|pub rec|public records?|verzug|mahnung(en)?|ruckstand|atrasos?|impagos?)\b"
+    r"|write ?offs?|pub rec|public records?|defaulted|defaults|failures|failed|repossess\w*"
+    r"|evict(ed|ions?)|insolven\w*|garnish\w*|bounced|judge?ments|tax liens?|liens"
+    r"|accidents?(?! (benefits?|cover|coverage|insurance|forgiveness|limit))|at fault"
+    r"|claims?(?! (adjuster|center|cover|coverage|deductible|handling|limit|ratio|service))"
+    r"|violations?|(speeding|traffic) (tickets?|fines?|offen[cs]es?)|duis?|dwis?|felon(y|ies)"
+    r"|misdemean\w*|criminal|crim(inal)? rec(ord)?s?"
+    r"|verzug|zahlungsverzug|mahnung(en)?|ruckstande?|ruckzahlungsruckstande?|atrasos?|impagos?"
+    r"|vorstrafen?|vorbestraft|schufa (eintrag\w*|negativ\w*)|schufaeintrag\w*|negativmerkmal\w*"
+    r"|inkasso\w*|pfandung\w*|rucklastschrift(en)?|privatinsolvenz|unfalle?|vorschaden)\b"
 )
 DEFAULTED = _words("default defaults defaulted")
 PAID_IN = re.compile(r"pay_?\d+", re.IGNORECASE)  # so many months late with the n-th payment
@@ -184,7 +240,13 @@ SCHOOLED = _words("years yrs num number")  # beside them a number rises with it;
 SCHOOLS = SCHOOLING | _words("school degree diploma qualification academic highest completed")
 YEAR = _words("year yr jahr annee ano anno")
 YEARS = (1900, 2100)
-NAMING = _words("id ids uuid guid index idx key ref ssn iban rowid custid customerid userid")
+NAMING = _words(
+    "id ids uuid guid key ref ssn iban rowid custid customerid userid loanid unnamed matrikel"
+)
+INDEX = _words("index idx")
+ROWS = _words("case data line record row sample table")
+NUMBERS = (["no"], ["nr"], ["num"], ["number"], ["nummer"])
+NUMBERED = re.compile(r"\w+(nummer|nr)")  # of languages that join words
 MEASURES = _words("score fico rating bureau bmi glucose pressure height weight cholesterol pulse")
 OWED = _words(
     "bal balance balances debt debts due instalment instalments installment installments liability "
@@ -212,6 +274,16 @@ def words_of(name: str) -> list[str]:
     plain = "".join(letter for letter in plain if not unicodedata.combining(letter))
     apart = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", plain)
     return re.findall(r"[^\W\d_]+", apart.lower())
+
+
+def _spellings(words: list[str]) -> tuple[list[str], ...]:
+    """Words as they are, and with the umlauts that are spelt in two letters as words_of has them.
+
+    >>> _spellings(["staatsangehoerigkeit"])
+    (['staatsangehoerigkeit'], ['staatsangehorigkeit'])
+    """
+    short = [re.sub("([aou])e", r"\1", word) for word in words]
+    return (words,) if short == words else (words, short)
 
 
 def attribute(feature: Feature) -> str | None:
@@ -243,7 +315,8 @@ def past(feature: Feature) -> str | None:
     ('what has happened, by its name (months late with a payment)', None)
     """
     words = words_of(feature.name)
-    found = [each[0] for each in PAST.finditer(" ".join(words))]
+    lines = [" ".join(spelt) for spelt in _spellings(words)]
+    found = next(filter(None, ([e[0] for e in PAST.finditer(line)] for line in lines)), [])
     if {*found} <= PASSING and feature.direction == "increase" and rises(feature):
         return None
     if found:
@@ -297,15 +370,26 @@ def _below_zero(feature: Feature) -> bool:
 
 
 def _by_name(feature: Feature) -> Iterator[str]:
-    words = words_of(feature.name)
-    whole, line = re.sub(r"\W", "", feature.name.lower()), f" {' '.join(words)} "
+    written = words_of(feature.name)
+    whole = re.sub(r"\W", "", feature.name.lower())
     for each in ATTRIBUTES:
-        ours = {*words} & (each.sure | each.bare)
-        alone = bool(ours) and {*words} <= ours | FILLER
-        said = any(f" {phrase} " in line for phrase in each.phrases)
         known = whole in each.names and _codes(feature, each.names[whole])
-        if alone or said or known or ({*words} & each.sure and _coded(feature)):
+        if known or any(_named(each, words, feature) for words in _spellings(written)):
             yield each.title
+
+
+def _named(about: Attribute, words: list[str], feature: Feature) -> bool:
+    """Whether the words of a name say that a column is about an attribute."""
+    line, told = " ".join(words), {*words}
+    if any(f" {phrase} " in f" {line} " for phrase in about.phrases):
+        return True
+    sure = (told & about.sure) | {word for word in told if word.startswith(about.stems)}
+    ours = sure | (told & about.bare)
+    if ours and told <= ours | about.groups | FILLER:
+        return True
+    if about.title == "age" and AGE_AT.fullmatch(line):
+        return True
+    return bool(sure) and not told & OTHERWISE and _coded(feature)
 
 
 def _by_values(feature: Feature) -> Iterator[str]:
@@ -362,10 +446,17 @@ def owed(name: str) -> bool:
 
 
 def names_rows(name: str) -> bool:
-    """Whether a name says that a column only names the rows.
+    """Whether a name says that a column only names the rows, or who they are of.
 
     >>> names_rows("Customer_ID"), names_rows("loan number"), names_rows("number of loans")
     (True, True, False)
+    >>> names_rows("Kundennummer"), names_rows("row index"), names_rows("price_index")
+    (True, True, False)
     """
     words = words_of(name)
-    return bool({*words} & NAMING) or words[-1:] in (["no"], ["nr"], ["num"], ["number"])
+    if {*words} & NAMING or any(map(NUMBERED.fullmatch, words)):
+        return True
+    if {*words} & INDEX:
+        return {*words} <= INDEX | ROWS | FILLER
+    several = len(words) > 1 and words[-2].endswith("s") and not words[-2].endswith(("ss", "us"))
+    return words[-1:] in NUMBERS and not several

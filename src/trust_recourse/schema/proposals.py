@@ -13,13 +13,14 @@ from trust_recourse.schema.feature import Feature
 from trust_recourse.schema.levels import levels
 from trust_recourse.schema.meaning import measured, owed, rises
 from trust_recourse.schema.scalars import Floats
-from trust_recourse.schema.sentinels import sentinels
+from trust_recourse.schema.sentinels import sentinels, unsaid
 from trust_recourse.schema.table import Schema
 from trust_recourse.wording import percent, written
 
-ROUND = (10_000, 5000, 1000, 500, 100, 50, 10)
+ROUND = (10_000, 5000, 2500, 1000, 500, 250, 100, 50, 25, 20, 10, 5, 0.5, 0.25, 0.2, 0.05)
 NEARLY_ALL = 0.99  # of the values other than 0
 FEWEST = 10  # of them, for a step to be told
+CLOSE = 1e-4  # of a step: what rounding may leave
 
 
 class Proposal(NamedTuple):
@@ -39,8 +40,9 @@ class Proposal(NamedTuple):
         if "values" not in self.fields:
             return ""
         codes = ["a blank" if code is None else repr(code) for code in self.fields["missing"]]
-        missing = f"; missing: {', '.join(codes)}" if codes else ""
-        return f"{self.column}: {' | '.join(map(str, self.fields['values']))}{missing}"
+        words = self.fields["values"] if self.fields.get("kind", "ordinal") == "ordinal" else ()
+        parts = (" | ".join(map(str, words)), f"missing: {', '.join(codes)}" if codes else "")
+        return f"{self.column}: {'; '.join(filter(None, parts))}"
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON can hold it."""
@@ -52,9 +54,10 @@ def proposals(schema: Schema, X: pd.DataFrame) -> tuple[Proposal, ...]:
     """What the names and values of a table suggest beyond the schema inferred from it.
 
     Words are ordered where the numbers in them say how, or where they are known, as low, medium
-    and high are. A number whose values are nearly all multiples of 10, 50, 100 and so on has that
-    as its step. What is owed or paid, by its name, may fall to 0. Time that passes and schooling
-    only rise. Nothing is changed by it: `proposed` is the schema with them.
+    and high are; what says that nothing is known, as "unknown" does, is missing. A number whose
+    values are nearly all multiples of 5, 10, 25, 100 and so on, or of 0.5 and the like, has that as
+    its step. What is owed or paid, by its name, may fall to 0. Time that passes and schooling only
+    rise. Nothing is changed by it: `proposed` is the schema with them.
 
     >>> X = pd.DataFrame({"job_years": [2, 7], "savings": ["< 100", "100+"]})
     >>> for each in proposals(Schema.infer(X), X):
@@ -74,9 +77,9 @@ def proposed(schema: Schema, found: tuple[Proposal, ...]) -> Schema:
 
 
 def _of(feature: Feature, column: Floats) -> Iterator[Proposal]:
-    if order := _ordered(feature):
-        yield order
-        feature = replace(feature, **order.fields)
+    if words := _ordered(feature) or _unsaid(feature):
+        yield words
+        feature = replace(feature, **words.fields)
     if step := _round(feature, column):
         yield step
     if nothing := _to_zero(feature, column):
@@ -98,20 +101,46 @@ def _ordered(feature: Feature) -> Proposal | None:
     return Proposal(feature.name, fields, f"ordered {found.known}{no_level if told else ''}")
 
 
+def _unsaid(feature: Feature) -> Proposal | None:
+    """Of words without an order too, what says that nothing is known is nothing to become."""
+    words = feature.values  # noqa: PD011 - a feature's, not a table's
+    gone = unsaid(words) if feature.kind == "category" else []
+    if not gone:
+        return None
+    fields = {
+        "kind": "category", "values": tuple(word for word in words if word not in gone),
+        "missing": (*feature.missing, *gone),
+    }  # fmt: skip
+    told = " and ".join(map(repr, gone))
+    says = "says" if len(gone) == 1 else "say"
+    return Proposal(feature.name, fields, f"{told} {says} that nothing is known: missing")
+
+
 def _round(feature: Feature, column: Floats) -> Proposal | None:
-    if not feature.numeric or feature.step != 1.0:
+    if not feature.numeric or feature.step is None:
         return None
     known, codes = _known(feature, column)
     known = known[known != 0.0]
     codes = [code for code in codes if code]
     but = f", but for {' and '.join(map(written, codes))}" if codes else ""
     for step in ROUND if len(known) >= FEWEST else ():
-        share = float((known % step == 0).mean())
+        share = _on(known, step, feature.step)
         if share >= NEARLY_ALL:
             many = "all" if share == 1 else percent(share)
-            reason = f"steps of {step}: {many} of its values are multiples{but}"
+            reason = f"steps of {step:g}: {many} of its values are multiples{but}"
             return Proposal(feature.name, {"step": float(step)}, reason)
     return None
+
+
+def _on(known: Floats, step: float, finer: float) -> float:
+    """The share of values that are multiples of a step, if that is several of the finer one."""
+    times = step / finer
+    several = round(times)
+    if several < 2 or abs(times - several) > CLOSE:
+        return 0.0
+    counted = known / finer
+    whole = np.rint(counted)
+    return float(((whole % several == 0) & (abs(counted - whole) <= CLOSE)).mean())
 
 
 def _to_zero(feature: Feature, column: Floats) -> Proposal | None:

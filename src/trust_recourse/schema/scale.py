@@ -30,16 +30,16 @@ def spread(name: str, numbers: Floats, scale: Scale) -> float:
 
     "range" is the greatest less the least. "mad" is the median distance from the median; where
     more than half of the values are alike it would be 0, and the mean distance from the median
-    stands in. "quantile" is the 95 % quantile less the 5 % quantile, or the range where those two
-    are the same. "robust" is that too, of quantiles which are values themselves, so that one value
-    far away has no say even among few; where half of the values or more are 0, it is that of the
-    others, counted from 0 on.
+    stands in. "robust" is the 95 % quantile less the 5 % quantile, both values themselves, so that
+    one value far away has no say even among few; where half of the values or more are alike, it is
+    the 95 % quantile of how far the others are from those. "quantile" is the 95 % quantile less the
+    5 % quantile, or as "robust" where the two are the same.
 
     >>> spread("x", np.array([1.0, 2.0, 3.0, 4.0, 100.0]), "mad")
     1.0
-    >>> paid = np.array([0.0] * 96 + [300, 400, 500, 1_700_000])
+    >>> paid = np.array([20.0] * 96 + [320, 420, 520, 1_700_000])
     >>> [round(spread("x", paid, scale)) for scale in ("range", "quantile", "robust")]
-    [1700000, 1700000, 500]
+    [1699980, 500, 500]
     """
     if not numbers.size:
         raise SchemaError(f"column {name!r}: every value is missing; give rows where some are not")
@@ -54,13 +54,22 @@ def spread(name: str, numbers: Floats, scale: Scale) -> float:
         found = float(np.median(away)) or float(away.mean())
     elif scale == "quantile":
         below, above = np.quantile(numbers, QUANTILES)
-        found = float(above - below)
+        found = float(above - below) or _usual(numbers)
     elif scale == "robust":
-        others = numbers[numbers != 0.0]
-        sparse = 0 < 2 * len(others) <= len(numbers)
-        values = others if sparse else numbers
-        below = np.quantile(values, QUANTILES[0], method="higher")
-        above = np.quantile(values, QUANTILES[1], method="lower")
-        ends = [float(below), float(above), *([0.0] * sparse)]
-        found = plus(max(ends), -min(ends))
+        found = _usual(numbers)
     return found or plus(high, -low) or 1.0
+
+
+def _usual(numbers: Floats) -> float:
+    """How far the usual values are apart, or from the commonest, if half or more are that."""
+    values, counts = np.unique(numbers, return_counts=True)
+    commonest = float(values[counts.argmax()])
+    if 2 * int(counts.max()) < len(numbers):
+        below = np.quantile(numbers, QUANTILES[0], method="higher")
+        above = np.quantile(numbers, QUANTILES[1], method="lower")
+        return plus(float(above), -float(below))
+    others = numbers[numbers != commonest]
+    if not others.size:
+        return 0.0
+    by = np.argsort(np.abs(others - commonest), kind="stable")
+    return abs(plus(float(others[by[int(QUANTILES[1] * (len(by) - 1))]]), -commonest))

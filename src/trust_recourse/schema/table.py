@@ -449,10 +449,10 @@ class Schema:
 
         "range" is the greatest value less the least. "mad" is the median distance from the median,
         or the mean distance where that is 0 (more than half of the values alike). "quantile" is the
-        95 % quantile less the 5 % quantile, or the range where that is 0. "robust" is so too, of
-        quantiles that are values themselves; where half of the values or more are 0, it is that of
-        the others, counted from 0. A column that is constant has scale 1; missing values do not
-        count.
+        95 % quantile less the 5 % quantile, or as "robust" where that is 0. "robust" is so too, of
+        quantiles that are values themselves; where half of the values or more are alike, it is the
+        95 % quantile of how far the others are from those. A column that is constant has scale 1;
+        missing values do not count.
 
         >>> Schema.infer(np.array([[1], [2], [3], [4], [100]])).rescale(
         ...     np.array([[1], [2], [3], [4], [100]]), "mad")["x0"].scale
