@@ -6,6 +6,7 @@ import datetime
 import hashlib
 import json
 import re
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -471,6 +472,73 @@ def test_in_the_us_a_column_that_tells_what_the_law_protects_stops_the_letter():
     )
     assert "A protected characteristic is among these: age." in flat(made)
     assert made.record()["protected_reviewed"] == ["age"]
+
+
+def card(edges, points, *features):
+    """A table of points on such features, and the rows of other applicants."""
+    schema = Schema(features)
+    recourse = Recourse(Additive(schema, edges, points, base=-1), schema)
+    return recourse, pd.DataFrame({feature.name: [60, 55, 50] for feature in features})
+
+
+@pytest.mark.parametrize(
+    ("shown", "catalogue", "said"),
+    [
+        ({"label": "Age"}, {}, "Age is a person's age, by its label, which the law"),
+        ({"labels": {20: "Mr", 60: "Mrs"}}, {}, "x1 is a person's sex, by its values, which"),
+        ({}, {"x1": "Age"}, "Age is a person's age, by its label, which the law protects"),
+        ({"label": "Age"}, {"Age": "Points"}, "Points is a person's age, by its label, which"),
+    ],
+)
+def test_what_a_person_reads_of_a_column_tells_what_the_law_protects(
+    shown, catalogue, said, tmp_path
+):
+    held = Feature("x1", "integer", lower=18, upper=90, mutable=False, **shown)
+    recourse, X = card([[40], []], [[-2, 2], [0]], held, Feature("income", lower=0, upper=90))
+    found = recourse.find({"x1": 20, "income": 20}, 0.5)
+    lines = [f'msgctxt "label"\nmsgid "{a}"\nmsgstr "{b}"\n' for a, b in catalogue.items()]
+    (tmp_path / "en.po").write_text("\n".join(['msgid ""\nmsgstr ""\n', *lines]))
+    how = {**GIVEN, "reference": X, "catalogues": tmp_path}
+    assert letter(found, **how).reasons[0].feature.name == "x1", "a plain letter asks nothing"
+    with pytest.raises(ProtectedReasonError, match=re.escape(said)) as stopped:
+        letter(found, **how, profile=USProfile(**US))
+    assert stopped.value.names == ["x1"]
+    signed = {"protected_reviewed": ["x1"], "reviewed_by": "Jo Doe"}
+    assert letter(found, **how, profile=USProfile(**US), **signed).protected_reviewed == ("x1",)
+
+
+@pytest.mark.parametrize("formula", ["65 - age", "moves by -1 * age"])
+def test_what_follows_from_the_protected_is_guarded_as_it_is(formula):
+    features = (
+        Feature("age", "integer", lower=18, upper=90, protected=True),
+        Feature("left", "integer", lower=-25, upper=47, derived=formula, label="years left"),
+        Feature("twice", lower=0, upper=180, derived="2 * income"),
+        Feature("income", "integer", lower=0, upper=90),
+    )
+    unmarked = (replace(features[0], protected=False), *features[1:])
+    X = pd.DataFrame({"age": [30], "left": [35], "twice": [120], "income": [60]})
+    person = {"age": 64, "left": 1, "twice": 30, "income": 15}
+
+    def refused(at, held):
+        points, edges = ([[-1, 1] if f == at else [0] for f in range(4)],
+                         [[20 * at] if f == at else [] for f in range(4)])  # fmt: skip
+        schema = Schema(held)
+        found = Recourse(Additive(schema, edges, points, base=-0.5), schema)
+        return found.find(person, 0.5, time_limit=2)
+
+    said = "years left follows from what is protected, age; review"
+    us = USProfile(**US)
+    for held, profile, beside in (
+        (features, None, {}), (features, None, {"reference": X}), (unmarked, us, {"reference": X}),
+    ):  # fmt: skip
+        how = {**GIVEN, **beside, "profile": profile}
+        with pytest.raises(ProtectedReasonError, match=said) as stopped:
+            letter(refused(1, held), **how)
+        assert stopped.value.names == ["left"]
+        signed = {"protected_reviewed": ["years left"], "reviewed_by": "Jo Doe"}
+        assert letter(refused(1, held), **how, **signed).protected_reviewed == ("left",)
+    for held, at in ((features, 2), (unmarked, 1)):  # of the income; of an age nobody protects
+        assert letter(refused(at, held), **GIVEN, reference=X).protected_reviewed == ()
 
 
 def test_a_ledger_records_no_letter_that_says_otherwise_than_its_promise(tmp_path):

@@ -7,10 +7,9 @@ that are shown, so none is promised that the model does not give.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import compress
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from trust_recourse.explain import depends, explainable
@@ -21,7 +20,6 @@ from trust_recourse.report.language import Language
 from trust_recourse.report.reason_codes import ReasonCodes
 from trust_recourse.report.reasons import Reason, principal, reasons
 from trust_recourse.report.shortfall import Method, Shortfall
-from trust_recourse.report.titles import titled
 from trust_recourse.wording import brief
 
 if TYPE_CHECKING:
@@ -45,7 +43,7 @@ class Offer(NamedTuple):
 
 
 class LetterFacts:
-    """What there is to tell of a result."""
+    """What there is to tell of a result whose titles are those of the letter."""
 
     def __init__(
         self,
@@ -57,9 +55,8 @@ class LetterFacts:
         reference: Any = None,
         codes: ReasonCodes | None = None,
         ranges: bool = True,
-        guards: Callable[[Feature], bool] = attrgetter("protected"),
+        guarded: Collection[str] = (),
     ) -> None:
-        result = titled(result, lambda title: cut(language.label(title)))
         self.result, self.time_limit, self.language = result, time_limit, language
         self.wide = ranges
         self.recourse, self.schema = result.recourse, result.recourse.schema
@@ -99,7 +96,7 @@ class LetterFacts:
             if codes is not None:
                 codes.check(self.reasons)
             named = self._named() if self.compared else [*compress(self.schema, used)]
-            self.protected = [each for each in named if guards(each)]
+            self.protected = [each for each in named if each.name in guarded]
         self.offers = tuple(map(self._offer, self.chosen[:MOST_OFFERS]))
 
     # ------------------------------------------------------------ reasons

@@ -12,6 +12,7 @@ import hashlib
 import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from trust_recourse.report.confidence import out_of_100
@@ -19,10 +20,11 @@ from trust_recourse.report.content import Document, Printed, blocks, clean
 from trust_recourse.report.facts import LetterFacts, Offer, cut
 from trust_recourse.report.language import ENGLISH, Language, language_of
 from trust_recourse.report.profiles import Profile, date
+from trust_recourse.report.protected import guarded
 from trust_recourse.report.reason_codes import ReasonCodes
 from trust_recourse.report.reasons import Reason
 from trust_recourse.report.shortfall import Method, Shortfall, method_of
-from trust_recourse.schema.meaning import attribute
+from trust_recourse.report.titles import titled
 from trust_recourse.schema.scalars import plain
 from trust_recourse.wording import some
 
@@ -45,11 +47,18 @@ class ProtectedReasonError(ValueError):
     """A letter would name protected features as reasons, and nobody said that this was reviewed.
 
     `features` are these; without other applicants to compare with, all that the model uses, as each
-    may be one. `sentence` says what to do, without the words in which to say it.
+    may be one. `why` says of one that the schema does not mark, by its name, why it counts as
+    protected. `sentence` says what to do, without the words in which to say it.
     """
 
-    def __init__(self, features: Sequence[Feature], compared: bool = True) -> None:
+    def __init__(
+        self,
+        features: Sequence[Feature],
+        compared: bool = True,
+        why: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         self.features = tuple(features)
+        told = "".join(f"{said}; " for name in self.names if (said := why.get(name, "")))
         one = len(self.features) == 1
         which, names = "a protected feature" if one else "protected features", self._titles()
         found = (
@@ -60,7 +69,7 @@ class ProtectedReasonError(ValueError):
             "or"
         )
         self.sentence = (
-            f"{found}{';' * compared} {''.join(map(_unmarked, self.features))}review "
+            f"{found}{';' * compared} {told}review "
             f"{'its' if one else 'their'} part in the decision, then say so"
         )
         super().__init__(f"{self.sentence}: protected_reviewed={self.names}")
@@ -83,16 +92,6 @@ class UnsignedReviewError(ValueError):
             f"{ENGLISH.joined(names)} {were} reviewed, and the letter does not say by whom"
         )
         super().__init__(f"{self.sentence}; give reviewed_by")
-
-
-def _unmarked(feature: Feature) -> str:
-    """Why a feature counts as protected that the schema does not mark so."""
-    if feature.protected:
-        return ""
-    return (
-        f"{feature.title} is {attribute(feature)}, which the law protects, and the schema does not "
-        "say `protected: true`; "
-    )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -199,8 +198,9 @@ def letter(
     protected_reviewed : protected features, by name or label, whose part in this decision somebody
         has reviewed. The letter says so of those among its reasons; where one is among them that
         is not named here, no letter is written: `ProtectedReasonError`. Without a reference that
-        holds of every protected feature that the model uses. In the profile us a column
-        that tells by its name or values what the law protects, such as age, counts as protected.
+        holds of every protected feature that the model uses. In the profile us a column that tells
+        by its name, label or values what the law protects, such as age, counts as protected; in
+        every profile so does a column that follows from a protected one.
     reviewed_by : who reviewed it, which every review needs. It is kept in the letter's record, not
         in its words.
     profile : what the law of a place asks for: `USProfile(...)` or `EUProfile(...)` with its
@@ -248,17 +248,18 @@ def letter(
             f"{written.isoformat()}; expected a day from then on"
         )
     profile.check(not result.refused, written)
-    schema = result.recourse.schema
-    reviewed = _reviewed(protected_reviewed, schema, profile)
+    schema, shown = result.recourse.schema, titled(result, lambda each: cut(spoken.label(each)))
+    guards = guarded(schema, shown.recourse.schema, profile.guards)
+    reviewed = _reviewed(protected_reviewed, schema, guards)
     if reviewed and not words["reviewed_by"]:
         raise UnsignedReviewError([name for name in schema.names if name in reviewed])
     told = LetterFacts(
-        result, spoken, time_limit, reference=reference, ranges=wide, guards=profile.guards,
+        shown, spoken, time_limit, reference=reference, ranges=wide, guarded=guards,
         method=method_of(reasons, reference, profile.name * (profile.compares and result.refused)),
         codes=None if reason_codes is None else ReasonCodes.read(reason_codes, schema),
     )  # fmt: skip
     if new := [each for each in told.protected if each.name not in reviewed]:
-        raise ProtectedReasonError(new, told.compared)
+        raise ProtectedReasonError(new, told.compared, guards)
     named = tuple(feature.name for feature in told.protected)
     return Letter(
         Document(
@@ -321,13 +322,13 @@ def _row(row: pd.Series[Any]) -> dict[str, Any]:
     return {str(name): plain(value) for name, value in row.items()}
 
 
-def _reviewed(given: Collection[str], schema: Schema, profile: Profile) -> set[str]:
+def _reviewed(given: Collection[str], schema: Schema, guards: Collection[str]) -> set[str]:
     """The names of protected features that are meant."""
     if isinstance(given, str):
         raise ValueError(f"protected_reviewed={given!r}; expected a list of features: [{given!r}]")
     names = {schema.name_of(each): each for each in given}
-    if others := [each for name, each in names.items() if not profile.guards(schema[name])]:
-        known = some([feature.name for feature in schema if profile.guards(feature)]) or "none"
+    if others := [each for name, each in names.items() if name not in guards]:
+        known = some([name for name in schema.names if name in guards]) or "none"
         raise ValueError(
             f"protected_reviewed: {others[0]!r} is not protected; the schema's protected features "
             f"are {known}"

@@ -195,7 +195,7 @@ class USProfile(Profile):
             raise LateLetterError(received, dated)
 
     def guards(self, feature: Feature) -> bool:
-        """What the law protects, too, by a column's name or values, marked in the schema or not."""
+        """What the law protects, too, by a column's name, label or values, marked or not."""
         return super().guards(feature) or attribute(feature) is not None
 
     def timing(self, dated: datetime.date) -> dict[str, Any]:
