@@ -377,6 +377,26 @@ def test_a_law_s_profile_takes_reasons_by_the_commentary_alone():
     assert f"with the average of all {len(X)} applicants" in flat(average)
 
 
+def test_a_law_s_profile_goes_out_with_a_reason_or_not_at_all():
+    features = Feature("income", lower=0, upper=90), Feature("debt", lower=0, upper=90)
+    schema = Schema(features)
+    card = Additive(schema, [[20, 40, 60], [50]], [[-2, -1, 0, 2], [0.2, 0]], base=0)
+    high = Recourse(card, schema, decision_threshold=0.8)
+    above = high.find({"income": 50, "debt": 10}, 0.8)  # the average, and below the threshold
+    X = pd.DataFrame({"income": [10.0] * 20 + [70.0] * 5, "debt": 10.0})
+    for profile in (USProfile(**US), EUProfile(**EU)):
+        how = {**GIVEN, "reference": X, "profile": profile}
+        said = f"the profile {profile.name} needs a reason, .* short of the average of all 25 .*"
+        with pytest.raises(ValueError, match=f"{said}take the other method, just-passed"):
+            letter(above, **how, reasons="all-applicants")
+        (reason,) = letter(above, **how, reasons="just-passed").reasons
+        assert reason.feature.name == "income"
+        with pytest.raises(ValueError, match="no row that the model accepts"):
+            letter(above, **{**how, "reference": X.head(20)}, reasons="just-passed")
+    plain = letter(above, **GIVEN, reference=X, reasons="all-applicants")
+    assert "In none of your values do you fall short" in flat(plain)
+
+
 # ---------------------------------------------------------------- codes, and what is protected
 
 CODES = """\

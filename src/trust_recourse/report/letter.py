@@ -23,7 +23,7 @@ from trust_recourse.report.profiles import Profile, date
 from trust_recourse.report.protected import guarded
 from trust_recourse.report.reason_codes import ReasonCodes
 from trust_recourse.report.reasons import Reason
-from trust_recourse.report.shortfall import Method, Shortfall, method_of
+from trust_recourse.report.shortfall import METHODS, Method, Shortfall, method_of
 from trust_recourse.report.titles import titled
 from trust_recourse.schema.scalars import plain
 from trust_recourse.wording import some
@@ -258,6 +258,8 @@ def letter(
         method=method_of(reasons, reference, profile.name * (profile.compares and result.refused)),
         codes=None if reason_codes is None else ReasonCodes.read(reason_codes, schema),
     )  # fmt: skip
+    if profile.compares and told.shortfall is not None and not told.reasons:
+        raise ValueError(_no_reason(profile, told.shortfall))
     if new := [each for each in told.protected if each.name not in reviewed]:
         raise ProtectedReasonError(new, told.compared, guards)
     named = tuple(feature.name for feature in told.protected)
@@ -274,6 +276,16 @@ def letter(
         tuple(name for name in schema.names if name in reviewed and name not in named),
         getattr(result.recourse.model, "fingerprint_", ""),
     )  # fmt: skip
+
+
+def _no_reason(profile: Profile, beside: Shortfall) -> str:
+    """Why there is no letter: a law asks for a reason, and the comparison gives none."""
+    other = next(each for each in METHODS[1:] if each != beside.method)
+    return (
+        f"no letter: the profile {profile.name} needs a reason, and in none of their values does "
+        f"the person fall short of {beside.words}; take the other method, {other} (reasons), or "
+        "give other applicants (reference)"
+    )
 
 
 def _title(told: LetterFacts, profile: Profile, decision: str, spoken: Language) -> str:
