@@ -433,12 +433,55 @@ def test_reasons_by_the_institution_s_own_list(ending, tmp_path):
         ([{"feature": "debt", "when": "hgh", "text": "x"}], "when='hgh'; expected one of 'low'"),
         ([{"feature": "debt", "words": "x"}], "no field 'words'"),
         ([{"feature": "debt", "text": ["x"]}], "text is a list; expected a text"),
+        ([{"feature": "debt", "code": 1.1, "text": "x"}], "code is a float; expected a text"),
+        ([{"feature": "debt", "when": False, "text": "x"}], "when is a bool; expected a text"),
         ({"feature": "debt"}, "expected a list, each line with feature, when, code, text"),
     ],
 )
 def test_a_list_that_cannot_be_used_is_refused(lines, said):
     with pytest.raises(ValueError, match=re.escape(said)):
         letter_by(USProfile(**US), reason_codes=lines)
+
+
+def test_a_list_is_read_as_it_stands(tmp_path):
+    schema = Schema((Feature("owner", "boolean"), Feature("income")))
+    path = tmp_path / "codes.yaml"
+    path.write_text("""\
+- {feature: owner, when: no, code: 014, text: Owns nothing}
+- {feature: income, when: , code: 1.10, text: no}
+- {feature: income, when: ~, code: yes, text: 2026-11-02}
+- {feature: owner, code: 7, text: true}
+""")
+    lines = [(each.when, each.code, each.text) for each in ReasonCodes.read(path, schema).lines]
+    assert lines == [
+        ("no", "014", "Owns nothing"), ("", "1.10", "no"), ("", "yes", "2026-11-02"),
+        ("", "7", "true"),
+    ]  # fmt: skip
+    for wrong, said in (
+        ("- &a {feature: income, text: x}\n- *a", "anchor or alias"),
+        ("- {feature: income, text: !!str x}", "a tag"),
+        ("- {feature: income, text: x, text: y}", "'text' is given twice"),
+        ("[" * 9 + "]" * 9, "nested more than 8 deep"),
+    ):
+        path.write_text(wrong)
+        with pytest.raises(ValueError, match=f"expected YAML, .*{said}"):
+            ReasonCodes.read(path, schema)
+
+
+def test_a_line_for_a_value_is_not_for_the_side_of_that_name():
+    levels = Feature("status", "ordinal", values=("low", "medium", "high"))
+    schema = Schema((levels, Feature("income")))
+    lines = [{"feature": "status", "when": "high", "code": "H", "text": "the highest class"},
+             {"feature": "income", "when": "high", "code": "I", "text": "x"}]  # fmt: skip
+    codes = ReasonCodes.read(lines, schema)
+    found = [Reason(levels, weight=1.0, side="high", raw=raw) for raw in ("medium", "high")]
+    told = codes.coded(found)
+    assert {each.raw: each.code for each in told} == {"medium": "", "high": "H"}
+    with pytest.raises(ValueError, match=re.escape("no reason code for status (medium), which")):
+        codes.check(told)
+    assert codes.of(schema["income"], "high", "7").code == "I"
+    anyhow = ReasonCodes.read([*lines, {"feature": "status", "text": "y"}], schema)
+    assert anyhow.of(levels, "high", "medium").text == "y"
 
 
 @cache
