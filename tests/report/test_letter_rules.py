@@ -25,6 +25,7 @@ from trust_recourse import (
     Recourse,
     Schema,
     USProfile,
+    evidence,
     letter,
 )
 from trust_recourse.cli import app
@@ -269,6 +270,27 @@ def test_every_profile_says_the_same_in_every_form(profile, language, tmp_path):
         if block.kind in ("heading", "text"):
             assert re.sub(r"[\s-]", "", block.text) in shown
             assert block.text in made.html()
+
+
+def single(X):
+    """The same applicants, as a library keeps them in single precision."""
+    return X.assign(debt=X["debt"].astype("float32").astype(float))
+
+
+def test_what_is_usual_has_few_digits_though_a_library_keeps_many():
+    _, X, result = world()
+    made = letter_by(USProfile(**US), reference=single(X))
+    assert made.reasons[0].usual != 1.3
+    assert made.reasons[0].usual == pytest.approx(1.3)
+    assert ITEMS["us"]["reasons"] in flat(made)
+    told = flat(evidence(result, reference=single(X), verify=False, pictures=False))
+    assert "1.3" in told
+    assert "1.2999" not in told
+    same = result.recourse.find({**result.factual, "debt": 1.3}, 0.5)
+    near = single(X.assign(debt=[1.3 if row % 5 < 3 else 0.5 for row in range(len(X))]))
+    (debt,) = (r for r in letter(same, **GIVEN, reference=near).reasons if r.feature.name == "debt")
+    assert debt.usual != 1.3
+    assert debt.typical == "", "it is the person's own, as it is told"
 
 
 # ---------------------------------------------------------------- what is missing, late or not so
@@ -722,7 +744,7 @@ def test_the_command_from_a_file_of_fields_to_the_ledger(tmp_path, monkeypatch):
     result, X = guarded()
     result.recourse.model.save("model.safetensors")
     result.save("result.json")
-    X.to_csv("applicants.csv", index=False)
+    single(X).to_csv("applicants.csv", index=False)
     Path("codes.yaml").write_text(CODES)
     shared = {"organisation": "Meadow Bank", "contact": "Ann", "valid_until": "2999-01-31"}
     fields = {name: US[name] for name in ("address", "agency")} | shared

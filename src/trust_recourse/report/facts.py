@@ -20,7 +20,7 @@ from trust_recourse.report.language import Language
 from trust_recourse.report.reason_codes import ReasonCodes
 from trust_recourse.report.reasons import Reason, principal, reasons
 from trust_recourse.report.shortfall import Method, Shortfall
-from trust_recourse.wording import brief
+from trust_recourse.wording import brief, in_few_digits
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -118,7 +118,9 @@ class LetterFacts:
             return ""
         code, own = map(feature.code_of, (reason.usual, self.result.factual[feature.name]))
         apart = {"low": code > own, "high": code < own}.get(reason.side, code != own)
-        return self.described(feature.name, reason.usual) if apart else ""
+        told = self.described(feature.name, in_few_digits(reason.usual))
+        same = told == self.described(feature.name, self.now[feature.name])
+        return told if apart and not same else ""
 
     def _named(self) -> list[Feature]:
         """The features that the reasons name."""
