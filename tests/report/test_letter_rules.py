@@ -385,6 +385,16 @@ def test_a_person_who_decides_is_told_of():
         EUProfile(**{**EU, "role": "helps"})
 
 
+@pytest.mark.parametrize("none", ["none", "None", "NONE", " none "])
+def test_none_is_none_however_it_is_written(none):
+    told = flat(written("eu", dpo=none, sources=none))
+    assert "Data protection officer" not in told
+    assert "Where the values come from" not in told
+    few = {name: each for name, each in US.items() if name not in SCORE}
+    assert not USProfile(**few, score=none).scored
+    assert "None" in flat(written("eu", review="None")), "a field that is always told"
+
+
 def test_a_law_s_profile_takes_reasons_by_the_commentary_alone():
     _, X, result = world()
     for profile in (USProfile(**US), EUProfile(**EU)):

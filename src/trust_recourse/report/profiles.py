@@ -56,13 +56,16 @@ class Profile:
     one_page: ClassVar[bool] = True
     compares: ClassVar[bool] = False  # whether reasons need other applicants to compare with
     of_one: ClassVar[tuple[str, ...]] = ()  # the fields of one letter; others are the institution's
+    or_none: ClassVar[tuple[str, ...]] = ()  # of which there may be none, in capitals or not
 
     address: str = ""
 
     def __post_init__(self) -> None:
         for each in fields(self):
-            read = READ[str(each.type)]
-            object.__setattr__(self, each.name, read(each.name, getattr(self, each.name)))
+            value = READ[str(each.type)](each.name, getattr(self, each.name))
+            if each.name in self.or_none and str(value).lower() == NONE:
+                value = NONE
+            object.__setattr__(self, each.name, value)
         if absent := tuple(self._missing()):
             raise MissingFieldsError(self.name, absent)
 
@@ -116,6 +119,7 @@ class USProfile(Profile):
         "received", "decided", "consumer_report", "score", "score_date", "score_factors",
         "inquiries", "late",
     )  # fmt: skip
+    or_none: ClassVar[tuple[str, ...]] = ("score",)
 
     agency: str = ""
     received: datetime.date | str = ""
@@ -231,6 +235,7 @@ class EUProfile(Profile):
     template: ClassVar[str] = "letter_eu.jinja"
     one_page: ClassVar[bool] = False
     compares: ClassVar[bool] = True
+    or_none: ClassVar[tuple[str, ...]] = ("dpo", "sources")
 
     role: str = ""
     consequences: str = ""
