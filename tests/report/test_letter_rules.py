@@ -698,10 +698,60 @@ def test_a_letter_under_a_promise_offers_that_option_alone(tmp_path):
         wide = ledger.promise(result, 0, subject="1", days=60, ranges=True)
         made = letter(result, **how, promise=wide)
         assert made.offers[0].ranges
-        assert ledger.record_letter(wide.id, made.record()).told()["ranges"] is True
+        kept = ledger.record_letter(wide.id, made.record()).told()
+        (ranges,) = kept["ranges"]
+        assert ranges == {name: [*ends] for name, ends in wide.ranges.items()}
         other = result.recourse.find({**result.factual, "job": 2}, 0.5)
         with pytest.raises(LedgerError, match="the result has no such option"):
             letter(other, **how, promise=wide)
+
+
+def test_a_letter_of_a_promise_is_by_its_decision(tmp_path):
+    recourse, X, result = world()
+    person, how = dict(result.factual), {**GIVEN, **NOW, "reference": X}
+    other = Recourse(recourse.model, recourse.schema, wanted=0)
+    with Ledger(tmp_path / "promises.db", key="a long secret for a test") as ledger:
+        promise = ledger.promise(result, subject="1", days=60)
+        low = recourse.find(person, 0.5, decision_threshold=0.1)
+        assert not low.refused, "whom the promise refuses, and this letter would accept"
+        no = other.find(result.options[0].x, mode="wins")
+        for answers, said in (
+            (low, "class 1, accepted from 0.1, and promise .* of 1, accepted from 0.5"),
+            (no, "of the class 0, accepted where it has the most"),
+        ):
+            with pytest.raises(LedgerError, match=said):
+                letter(answers, **how, promise=promise)
+            with pytest.raises(LedgerError, match=said):
+                ledger.record_letter(promise.id, letter(answers, **how).record())
+        record = letter(result, **how, promise=promise).record()
+        for wrong in (None, {"mode": "wins"}, {"least": 0.5}):
+            with pytest.raises(LedgerError, match="of the class 1, accepted by another rule"):
+                ledger.record_letter(promise.id, {**record, "decision": wrong})
+        assert ledger.record_letter(promise.id, record).told()["decision"]["confidence"] == 0.5
+
+
+def test_a_letter_offers_no_wider_ranges_than_its_promise(tmp_path):
+    recourse, X, result = world()
+    person, how = dict(result.factual), {**GIVEN, **NOW, "reference": X}
+    narrow = recourse.find(person, 0.5, limits={"job": (1, 10)})
+    wide = recourse.find(person, 0.5)
+    with Ledger(tmp_path / "promises.db", key="a long secret for a test") as ledger:
+        for promised, told, goes in (
+            (wide, wide, True), (narrow, narrow, True), (wide, narrow, True), (narrow, wide, False),
+        ):  # fmt: skip
+            promise = ledger.promise(promised, subject="1", days=60, ranges=True)
+            record = letter(told, **how, promise=promise).record()
+            if goes:
+                ledger.record_letter(promise.id, record)
+                continue
+            with pytest.raises(LedgerError, match="offers wider ranges of values, which promise"):
+                ledger.record_letter(promise.id, record)
+        ranges = record["ranges"][0]
+        for wrong in ({"job": [1, 10]}, {"job": [None, 10]}, {"job": [3, None]}, {"jobs": [3, 10]},
+                      {"calls": [1, 2]}, {"job": 3}, {"job": ["a", "b"]}):  # fmt: skip
+            with pytest.raises(LedgerError, match="wider ranges"):
+                ledger.record_letter(promise.id, {**record, "ranges": [{**ranges, **wrong}]})
+        ledger.record_letter(promise.id, {**record, "ranges": [{"job": [4, 9]}]})
 
 
 def test_the_record_says_whether_it_was_in_time():

@@ -40,6 +40,7 @@ class Offer(NamedTuple):
     changes: Mapping[str, tuple[str, str]]  # by name: from and to, as they are shown
     confidence: int  # out of 100, rounded down
     ranges: Mapping[str, str]  # by name, from where to where the values may go, as it is shown
+    ends: Mapping[str, tuple[Any, Any]]  # the same as values, infinite where there is no end
 
 
 class LetterFacts:
@@ -420,9 +421,15 @@ class LetterFacts:
             name: (self.described(name, self.now[name]), self.described(name, row[name]))
             for name in option.changes
         }
-        return Offer(row, changes, int(out_of_100(confidence)), self._ranges(option))
+        ends = self._ends(option)
+        span, actions = self.language.span, self.schema.action_set(self.result.factual)
+        shown = {
+            name: clean(span(self.schema[name], *pair, actions[name]))
+            for name, pair in ends.items()
+        }
+        return Offer(row, changes, int(out_of_100(confidence)), shown, ends)
 
-    def _ranges(self, option: Option) -> dict[str, str]:
+    def _ends(self, option: Option) -> dict[str, tuple[Any, Any]]:
         """From where to where each value may go that has some room, where all of it is a yes."""
         whole = self.result.decision.mode == "wins" or (
             option.target.interval[0] >= self.decision.interval[0]
@@ -432,12 +439,7 @@ class LetterFacts:
             return {}
         at = self.result.options.index(option)
         rows = self.result.ranges(at).itertuples(index=False)
-        span, actions = self.language.span, self.schema.action_set(self.result.factual)
-        return {
-            name: clean(span(self.schema[name], low, high, actions[name]))
-            for name, low, high in rows
-            if low != high
-        }
+        return {name: (low, high) for name, low, high in rows if low != high}
 
     @property
     def rooms(self) -> list[str]:

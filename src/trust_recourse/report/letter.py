@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime
 import hashlib
+import math
 import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from trust_recourse.ledger import Promise
+    from trust_recourse.question import Target
     from trust_recourse.result import Result
     from trust_recourse.schema import Feature, Schema
 
@@ -116,6 +118,8 @@ class Letter(Printed):
     promise: str
     factual: Mapping[str, Any]  # the person's values
     options: tuple[Mapping[str, Any], ...]  # the values of every option it is written from
+    wanted: Any  # the class that is a yes
+    decision: Target  # from which confidence on it is one
     shortfall: Shortfall | None = None  # what the reasons are taken from, if there is one
     reviewed_by: str = ""
     reviewed_beside: tuple[str, ...] = ()
@@ -138,6 +142,8 @@ class Letter(Printed):
             "valid_until": self.valid_until.isoformat(),
             "promise": self.promise,
             "model": self.model,
+            "wanted": self.wanted,
+            "decision": self.decision.to_dict(),
             "accepted": self.accepted,
             "method": self.method,
             "reference_rows": None if others is None else others.rows,
@@ -157,7 +163,7 @@ class Letter(Printed):
             "reviewed_by": self.reviewed_by,
             "factual": dict(self.factual),
             "options": [dict(option) for option in self.options],
-            "ranges": any(offer.ranges for offer in self.offers),
+            "ranges": [_plain_ends(offer.ends) for offer in self.offers],
             "sha256": hashlib.sha256(self.text().encode()).hexdigest(),  # of the letter as text
         }
 
@@ -272,7 +278,8 @@ def letter(
         ),
         told.accepted, int(out_of_100(result.confidence)), told.reasons, told.offers, until,
         named, profile, words["promise"], _row(result.factual),
-        tuple(_row(option.x) for option in result.options), told.shortfall, words["reviewed_by"],
+        tuple(_row(option.x) for option in result.options), plain(result.recourse.wanted),
+        result.decision, told.shortfall, words["reviewed_by"],
         tuple(name for name in schema.names if name in reviewed and name not in named),
         getattr(result.recourse.model, "fingerprint_", ""),
     )  # fmt: skip
@@ -332,6 +339,14 @@ def _words(name: str, given: Any) -> str:
 def _row(row: pd.Series[Any]) -> dict[str, Any]:
     """Values by name, as JSON can hold them."""
     return {str(name): plain(value) for name, value in row.items()}
+
+
+def _plain_ends(ends: Mapping[str, tuple[Any, Any]]) -> dict[str, list[Any]]:
+    """Ranges by name, as JSON can hold them: null where there is no end."""
+    return {
+        name: [None if end in (-math.inf, math.inf) else plain(end) for end in pair]
+        for name, pair in ends.items()
+    }
 
 
 def _reviewed(given: Collection[str], schema: Schema, guards: Collection[str]) -> set[str]:
