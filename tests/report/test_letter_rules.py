@@ -32,7 +32,7 @@ from trust_recourse.cli import app
 from trust_recourse.ledger import LedgerError, PromiseClosedError
 from trust_recourse.report.institution import Institution
 from trust_recourse.report.language import ENGLISH
-from trust_recourse.report.profiles import MissingFieldsError, profile_of
+from trust_recourse.report.profiles import LateLetterError, MissingFieldsError, profile_of
 from trust_recourse.report.reason_codes import ReasonCodes
 from trust_recourse.report.reasons import Reason, principal
 from trust_recourse.sums import Additive
@@ -41,15 +41,15 @@ from trust_recourse.wording import floored
 
 PAGE = Path(__file__).parents[2] / "docs" / "letter-rules.md"
 GIVEN = {
-    "organisation": "Meadow Bank", "contact": "Ann Lee, 555 0100", "valid_until": "2027-01-31",
-    "dated": "2026-11-15", "person": "Maria Example",
+    "organisation": "Meadow Bank", "contact": "Ann Lee, 555 0100", "valid_until": "2097-01-31",
+    "dated": "2096-11-15", "person": "Maria Example",
 }  # fmt: skip
 SHARED = {name: GIVEN[name] for name in ("organisation", "contact", "valid_until")}
 FILED = {**SHARED, "person": GIVEN["person"]}
 US = {
     "address": "1 Main Street, Springfield, IL 62701",
     "agency": "Federal Trade Commission, Washington, DC 20580",
-    "received": "2026-11-01",
+    "received": "2096-11-01",
     "consumer_report": "yes",
     "bureau": "Example Bureau",
     "bureau_address": "PO Box 1, Anytown, TX 75013",
@@ -57,7 +57,7 @@ US = {
     "score": 612,
     "score_low": 300,
     "score_high": 850,
-    "score_date": "2026-11-02",
+    "score_date": "2096-11-02",
     "score_factors": ("Amounts owed are high", "Short history of credit"),
 }
 EU = {
@@ -124,7 +124,7 @@ def written(profile, language="en", **more):
 ITEMS = {
     "us": {
         "action": "We are unable to approve your application.",
-        "creditor": "Meadow Bank, 1 Main Street, Springfield, IL 62701 November 15, 2026",
+        "creditor": "Meadow Bank, 1 Main Street, Springfield, IL 62701 November 15, 2096",
         "notice": "The Federal Equal Credit Opportunity Act prohibits creditors from "
         "discriminating against credit applicants on the basis of race, color, religion, national "
         "origin, sex, marital status, age (provided the applicant has the capacity to enter into "
@@ -137,13 +137,13 @@ ITEMS = {
         "Usual among them: NT$100,000.",
         "compared": "We compared you with the 100 applicants whom the model accepts with the least "
         "to spare.",
-        "dates": "We received your completed application on November 1, 2026; this notice is dated "
-        "November 15, 2026.",
+        "dates": "We received your completed application on November 1, 2096; this notice is dated "
+        "November 15, 2096.",
         "score": "We used a credit score, which Example Bureau gave us: 612.",
         "range": "Scores of this kind range from 300 to 850.",
         "factors": "The key factors that lowered it: 1. Amounts owed are high 2. Short history of "
         "credit",
-        "created": "It was created on November 2, 2026.",
+        "created": "It was created on November 2, 2096.",
         "source": "which Example Bureau gave us",
         "bureau": "Our decision rests in whole or in part on a report from this consumer reporting "
         "agency: Example Bureau, PO Box 1, Anytown, TX 75013, telephone 1-800-555-0100.",
@@ -331,15 +331,58 @@ def letter_by(profile, **more):
 
 def test_thirty_days_and_not_a_day_more_unless_late_is_said():
     for days, late, goes in ((30, False, True), (31, False, False), (31, True, True)):
-        dated = datetime.date(2026, 11, 1) + datetime.timedelta(days)
+        dated = datetime.date(2096, 11, 1) + datetime.timedelta(days)
         profile = USProfile(**US, late=late)
         if goes:
             assert letter_by(profile, dated=dated).document.dated == dated
         else:
             with pytest.raises(ValueError, match="31 days after the completed application .* late"):
                 letter_by(profile, dated=dated)
-    with pytest.raises(ValueError, match="received=2026-11-01 is after the letter's own day"):
-        letter_by(USProfile(**US), dated="2026-10-31")
+    with pytest.raises(ValueError, match="received=2096-11-01 is after the letter's own day"):
+        letter_by(USProfile(**US), dated="2096-10-31")
+
+
+def test_a_day_of_the_past_on_the_notice_stops_no_clock():
+    def back(days):
+        return TODAY - datetime.timedelta(days)
+
+    until = {"valid_until": NOW["valid_until"]}
+    for received, goes in ((back(31), False), (back(30), True)):
+        fields = {**US, "received": received, "score_date": received}
+        how = {**until, "dated": back(20)}
+        if goes:
+            assert letter_by(USProfile(**fields), **how).record()["days"] == 30
+            continue
+        with pytest.raises(LateLetterError, match=f"go out on {TODAY}, 31 days after"):
+            letter_by(USProfile(**fields), **how)
+        late = letter_by(USProfile(**fields, late=True), **how).record()
+        assert (late["dated"], late["days"], late["late"]) == (str(back(20)), 31, True)
+
+
+def test_a_ledger_records_no_notice_as_in_time_that_is_not(tmp_path):
+    _, X, result = world()
+    soon = {**ASKED, "received": TODAY - datetime.timedelta(29)}
+    with Ledger(tmp_path / "promises.db", key="a long secret for a test") as ledger:
+        promise = ledger.promise(result, subject="1", days=90)
+        how = {**GIVEN, **NOW, "reference": X, "promise": promise}
+        record = letter(result, **how, profile=USProfile(**soon)).record()
+        ledger.record_letter(promise.id, record)
+        noon = datetime.datetime.combine(TODAY, datetime.time(12), datetime.UTC)
+        promise.check_letter(record, noon + datetime.timedelta(1))
+        with pytest.raises(LedgerError, match=r"in time, which it was until .*; write it anew"):
+            promise.check_letter(record, noon + datetime.timedelta(3))
+        late = letter(
+            result, **how, profile=USProfile(**{**soon, "received": "2020-01-02"}, late=True)
+        )
+        promise.check_letter(late.record(), noon + datetime.timedelta(3))
+
+
+def test_no_file_of_facts_makes_every_letter_late(tmp_path):
+    path = tmp_path / "bank.yaml"
+    for late in (True, False, "yes"):
+        path.write_text(json.dumps({**US, **SHARED, "late": late}))
+        with pytest.raises(ValueError, match=r"bank.yaml: late: of one .* say --late with that"):
+            Institution.read(path)
 
 
 def test_a_notice_of_adverse_action_is_for_a_refusal():
@@ -481,12 +524,12 @@ def test_a_list_is_read_as_it_stands(tmp_path):
     path.write_text("""\
 - {feature: owner, when: no, code: 014, text: Owns nothing}
 - {feature: income, when: , code: 1.10, text: no}
-- {feature: income, when: ~, code: yes, text: 2026-11-02}
+- {feature: income, when: ~, code: yes, text: 2096-11-02}
 - {feature: owner, code: 7, text: true}
 """)
     lines = [(each.when, each.code, each.text) for each in ReasonCodes.read(path, schema).lines]
     assert lines == [
-        ("no", "014", "Owns nothing"), ("", "1.10", "no"), ("", "yes", "2026-11-02"),
+        ("no", "014", "Owns nothing"), ("", "1.10", "no"), ("", "yes", "2096-11-02"),
         ("", "7", "true"),
     ]  # fmt: skip
     for wrong, said in (
@@ -755,22 +798,23 @@ def test_a_letter_offers_no_wider_ranges_than_its_promise(tmp_path):
 
 
 def test_the_record_says_whether_it_was_in_time():
-    dated = datetime.date(2026, 12, 19)
-    late = letter_by(USProfile(**US, decided="2026-12-01", late=True), dated=dated).record()
+    dated = datetime.date(2096, 12, 19)
+    late = letter_by(USProfile(**US, decided="2096-12-01", late=True), dated=dated).record()
     assert [late[name] for name in ("received", "decided", "days", "late")] == [
-        "2026-11-01", "2026-12-01", 48, True,
+        "2096-11-01", "2096-12-01", 48, True,
     ]  # fmt: skip
-    soon = letter_by(USProfile(**US, late=True), dated="2026-12-01").record()
-    assert (soon["decided"], soon["days"], soon["late"]) == ("2026-12-01", 30, False)
+    soon = letter_by(USProfile(**US, late=True), dated="2096-12-01").record()
+    assert (soon["decided"], soon["days"], soon["late"]) == (None, 30, False), "nobody gave it"
+    assert soon["in_time_until"] == "2096-12-01"
     assert "days" not in letter_by(EUProfile(**EU)).record()
 
 
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"score_date": "2026-11-16"}, "score_date=2026-11-16 is after the letter's own day"),
-        ({"decided": "2026-11-16"}, "decided=2026-11-16 is after the letter's own day"),
-        ({"decided": "2026-10-31"}, "decided=2026-10-31 is before received=2026-11-01"),
+        ({"score_date": "2096-11-16"}, "score_date=2096-11-16 is after the letter's own day"),
+        ({"decided": "2096-11-16"}, "decided=2096-11-16 is after the letter's own day"),
+        ({"decided": "2096-10-31"}, "decided=2096-10-31 is before received=2096-11-01"),
     ],
 )
 def test_a_day_that_cannot_be_is_refused(change, said):
@@ -784,13 +828,13 @@ def test_a_file_of_facts_serves_every_profile_and_no_other_word(tmp_path):
     path.write_text(json.dumps({**US, **EU, **SHARED}))
     house = Institution.read(path, reference=X)
     for profile in ("plain", "us", "eu"):
-        made = house.letter(result, profile, dated="2026-11-15")
+        made = house.letter(result, profile, dated="2096-11-15")
         assert made.profile.name == profile
         assert "Meadow Bank" in flat(made)
     with pytest.raises(MissingFieldsError, match="us needs this field too: reference"):
         Institution.read(path).letter(result, "us")
     with pytest.raises(ValueError, match="plain has no field 'received'"):
-        house.letter(result, "plain", {"received": "2026-11-01"})
+        house.letter(result, "plain", {"received": "2096-11-01"})
     path.write_text(json.dumps({"adress": "1 Main Street"}))
     with pytest.raises(ValueError, match="no profile has a field 'adress'; did you mean 'address'"):
         Institution.read(path)
@@ -859,7 +903,7 @@ def test_the_command_from_a_file_of_fields_to_the_ledger(tmp_path, monkeypatch):
     assert promise in Path("d.txt").read_text()
     shown = " ".join(run("ledger", "show", promise, *book).output.split())
     told = f"letter of {TODAY}, profile us, in de; 48 days, late: application complete on {long}"
-    assert f"{told}, decided on {TODAY}; 4 reasons by just-passed" in shown
+    assert f"{told}, the day of decision not given; 4 reasons by just-passed" in shown
     assert re.search(r"reason: debts by income 2\.5; usual 1\.3; weight 0\.\d+ \(R1\)", shown)
     assert "The seal was not tried with the key" not in shown
     bare = run("ledger", "show", promise, "--ledger", "promises.db")
@@ -960,10 +1004,10 @@ def test_a_server_has_no_facts_of_one_person(name, tmp_path):
 
 def test_what_all_letters_share_is_read_as_what_it_is(tmp_path):
     path = tmp_path / "bank.yaml"
-    path.write_text("valid_until: 2027-01-31\naddress:\n")
+    path.write_text("valid_until: 2097-01-31\naddress:\n")
     house = Institution.read(path)
     house.refuse_one_person(path)
-    assert house.facts["valid_until"] == datetime.date(2027, 1, 31)
+    assert house.facts["valid_until"] == datetime.date(2097, 1, 31)
     for wrong, words in (("organisation: 5", "organisation=5; expected text"),
                          ("valid_until: soon", "valid_until='soon'; expected a date")):  # fmt: skip
         path.write_text(wrong)

@@ -273,10 +273,10 @@ def _event(told: dict[str, Any], made: Promise) -> str:
 def _timing(told: dict[str, Any]) -> str:
     """Whether a letter was in time."""
     late = "late" if told["late"] else "in time"
-    return (
-        f"{told['days']} days, {late}: application complete on {told['received']}, decided on "
-        f"{told['decided']}"
+    decided = (
+        f"decided on {told['decided']}" if told["decided"] else "the day of decision not given"
     )
+    return f"{told['days']} days, {late}: application complete on {told['received']}, {decided}"
 
 
 def _reasons(told: dict[str, Any], made: Promise) -> Iterator[str]:

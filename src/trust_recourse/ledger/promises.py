@@ -168,6 +168,12 @@ class Promise:
             raise LedgerError(f"dated={dated}: that day is to come, it is {today}")
         if dated < (made := min(_days(self.issued_at))):
             raise LedgerError(f"dated={dated}: promise {self.id} was made on {made}, after that")
+        last = record.get("in_time_until")
+        if last and not record["late"] and min(_days(at)) > date.fromisoformat(str(last)):
+            raise LedgerError(
+                f"the letter says that it is in time, which it was until {last}, and it is "
+                f"{today}; write it anew, as one that is late"
+            )
 
     def _check_decision(self, wanted: Any, decision: Target | None) -> None:
         """Refuse what is answered by another decision: another class, or from another threshold."""

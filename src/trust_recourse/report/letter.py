@@ -120,6 +120,7 @@ class Letter(Printed):
     options: tuple[Mapping[str, Any], ...]  # the values of every option it is written from
     wanted: Any  # the class that is a yes
     decision: Target  # from which confidence on it is one
+    timing: Mapping[str, Any]  # whether it is in time, where the profile asks for that
     shortfall: Shortfall | None = None  # what the reasons are taken from, if there is one
     reviewed_by: str = ""
     reviewed_beside: tuple[str, ...] = ()
@@ -138,7 +139,7 @@ class Letter(Printed):
             "profile": self.profile.name,
             "language": self.document.language.code,
             "dated": self.document.dated.isoformat(),
-            **self.profile.timing(self.document.dated),
+            **self.timing,
             "valid_until": self.valid_until.isoformat(),
             "promise": self.promise,
             "model": self.model,
@@ -246,14 +247,16 @@ def letter(
         "decision": decision, "reviewed_by": reviewed_by,
     }  # fmt: skip
     words = {name: "" if value is None else _words(name, value) for name, value in given.items()}
-    written = datetime.date.today() if dated is None else date("dated", dated)
+    today = datetime.date.today()
+    written = today if dated is None else date("dated", dated)
+    sent = max(written, today)
     until = date("valid_until", valid_until)
     if until < written:
         raise ValueError(
             f"valid_until={until.isoformat()} is before the letter's own day, "
             f"{written.isoformat()}; expected a day from then on"
         )
-    profile.check(not result.refused, written)
+    profile.check(not result.refused, written, sent)
     schema, shown = result.recourse.schema, titled(result, lambda each: cut(spoken.label(each)))
     guards = guarded(schema, shown.recourse.schema, profile.guards)
     reviewed = _reviewed(protected_reviewed, schema, guards)
@@ -279,7 +282,7 @@ def letter(
         told.accepted, int(out_of_100(result.confidence)), told.reasons, told.offers, until,
         named, profile, words["promise"], _row(result.factual),
         tuple(_row(option.x) for option in result.options), plain(result.recourse.wanted),
-        result.decision, told.shortfall, words["reviewed_by"],
+        result.decision, profile.timing(sent), told.shortfall, words["reviewed_by"],
         tuple(name for name in schema.names if name in reviewed and name not in named),
         getattr(result.recourse.model, "fingerprint_", ""),
     )  # fmt: skip
