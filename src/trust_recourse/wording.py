@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Collection, Iterable
 from decimal import ROUND_FLOOR, Decimal
+from typing import Any
 
 MOST_DIGITS = 20  # after which all of a number is written
 
@@ -109,6 +110,15 @@ def brief(edge: float) -> float:
             if abs(shown - edge) <= room * abs(edge):
                 return shown
     return edge
+
+
+def in_few_digits(value: Any) -> Any:
+    """A value that is only told, as a number of few digits if it is one.
+
+    >>> in_few_digits(0.7400000095367432), in_few_digits("rent"), in_few_digits(3)
+    (0.74, 'rent', 3)
+    """
+    return brief(value) if isinstance(value, float) and math.isfinite(value) else value
 
 
 def floored(value: float, levels: Iterable[float] = (), digits: int = 3) -> str:

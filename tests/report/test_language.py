@@ -50,6 +50,48 @@ def test_a_catalogue_of_ours_is_complete_and_loses_no_value(path):
         assert names(entry.texts[-1]) == names(entry.plural or entry.id)
 
 
+CONFIDENCE = "For you the confidence is %(confidence)s."
+OTHERS = 'msgid "%(num)d other"\nmsgid_plural "%(num)d others"\nmsgstr[0] "{}"\nmsgstr[1] "{}"'
+
+
+def entry(message, text):
+    return f'msgid "{message}"\nmsgstr "{text}"'
+
+
+@pytest.mark.parametrize(
+    ("given", "text", "expected"),
+    [
+        (entry(CONFIDENCE, "It is %(confidense)s."), "It is %(confidense)s.", "%(confidence)s"),
+        (entry(CONFIDENCE, "It is low."), "It is low.", "%(confidence)s"),
+        (entry(CONFIDENCE, "It is %(confidence)d."), "It is %(confidence)d.", "%(confidence)s"),
+        (entry(CONFIDENCE, "%(confidence)s, 5%"), "%(confidence)s, 5%", "%(confidence)s"),
+        (entry("Its answer is no.", "100% no"), "100% no", "no value"),
+        (entry("Its answer is no.", "No to %(who)s"), "No to %(who)s", "no value"),
+        (OTHERS.format("another", "others"), "others", "%(num)d"),
+        (f'msgctxt "amount of money"\n{entry("%(minus)s%(sign)s%(number)s", "%(number)s")}',
+         "%(number)s", "%(minus)s, %(sign)s, %(number)s"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("code", ["en", "de"])
+def test_a_translation_has_the_values_of_its_message(code, given, text, expected, tmp_path):
+    whole = "" if code == "en" else (OURS / "de.po").read_text("utf-8")
+    (tmp_path / f"{code}.po").write_text(f'{whole}\n\nmsgid ""\nmsgstr ""\n\n{given}\n')
+    said = f"{code}.po: .* is translated as {text!r}; expected in it {expected}, and %% for"
+    with pytest.raises(ValueError, match=re.escape(said).replace(r"\.\*", ".*")):
+        language_of(code, tmp_path)
+
+
+def test_a_translation_may_turn_and_repeat_what_it_names(tmp_path):
+    kept = [entry(CONFIDENCE, "%(confidence)s, 100%%, %(confidence)s."),
+            OTHERS.format("another", "%(num)s others")]  # fmt: skip
+    (tmp_path / "en.po").write_text("\n\n".join(['msgid ""\nmsgstr ""', *kept]))
+    english = language_of("en", tmp_path)
+    assert english.gettext(CONFIDENCE, confidence="7") == "7, 100%, 7."
+    assert [english.ngettext("%(num)d other", "%(num)d others", n) for n in (1, 2)] == [
+        "another", "2 others",
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("language", "value", "shown"),
     [

@@ -6,6 +6,7 @@ import datetime
 import hashlib
 import json
 import re
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -24,13 +25,14 @@ from trust_recourse import (
     Recourse,
     Schema,
     USProfile,
+    evidence,
     letter,
 )
 from trust_recourse.cli import app
 from trust_recourse.ledger import LedgerError, PromiseClosedError
 from trust_recourse.report.institution import Institution
 from trust_recourse.report.language import ENGLISH
-from trust_recourse.report.profiles import MissingFieldsError, profile_of
+from trust_recourse.report.profiles import LateLetterError, MissingFieldsError, profile_of
 from trust_recourse.report.reason_codes import ReasonCodes
 from trust_recourse.report.reasons import Reason, principal
 from trust_recourse.sums import Additive
@@ -39,15 +41,15 @@ from trust_recourse.wording import floored
 
 PAGE = Path(__file__).parents[2] / "docs" / "letter-rules.md"
 GIVEN = {
-    "organisation": "Meadow Bank", "contact": "Ann Lee, 555 0100", "valid_until": "2027-01-31",
-    "dated": "2026-11-15", "person": "Maria Example",
+    "organisation": "Meadow Bank", "contact": "Ann Lee, 555 0100", "valid_until": "2097-01-31",
+    "dated": "2096-11-15", "person": "Maria Example",
 }  # fmt: skip
 SHARED = {name: GIVEN[name] for name in ("organisation", "contact", "valid_until")}
 FILED = {**SHARED, "person": GIVEN["person"]}
 US = {
     "address": "1 Main Street, Springfield, IL 62701",
     "agency": "Federal Trade Commission, Washington, DC 20580",
-    "received": "2026-11-01",
+    "received": "2096-11-01",
     "consumer_report": "yes",
     "bureau": "Example Bureau",
     "bureau_address": "PO Box 1, Anytown, TX 75013",
@@ -55,7 +57,7 @@ US = {
     "score": 612,
     "score_low": 300,
     "score_high": 850,
-    "score_date": "2026-11-02",
+    "score_date": "2096-11-02",
     "score_factors": ("Amounts owed are high", "Short history of credit"),
 }
 EU = {
@@ -122,7 +124,7 @@ def written(profile, language="en", **more):
 ITEMS = {
     "us": {
         "action": "We are unable to approve your application.",
-        "creditor": "Meadow Bank, 1 Main Street, Springfield, IL 62701 November 15, 2026",
+        "creditor": "Meadow Bank, 1 Main Street, Springfield, IL 62701 November 15, 2096",
         "notice": "The Federal Equal Credit Opportunity Act prohibits creditors from "
         "discriminating against credit applicants on the basis of race, color, religion, national "
         "origin, sex, marital status, age (provided the applicant has the capacity to enter into "
@@ -135,13 +137,13 @@ ITEMS = {
         "Usual among them: NT$100,000.",
         "compared": "We compared you with the 100 applicants whom the model accepts with the least "
         "to spare.",
-        "dates": "We received your completed application on November 1, 2026; this notice is dated "
-        "November 15, 2026.",
+        "dates": "We received your completed application on November 1, 2096; this notice is dated "
+        "November 15, 2096.",
         "score": "We used a credit score, which Example Bureau gave us: 612.",
         "range": "Scores of this kind range from 300 to 850.",
         "factors": "The key factors that lowered it: 1. Amounts owed are high 2. Short history of "
         "credit",
-        "created": "It was created on November 2, 2026.",
+        "created": "It was created on November 2, 2096.",
         "source": "which Example Bureau gave us",
         "bureau": "Our decision rests in whole or in part on a report from this consumer reporting "
         "agency: Example Bureau, PO Box 1, Anytown, TX 75013, telephone 1-800-555-0100.",
@@ -270,6 +272,27 @@ def test_every_profile_says_the_same_in_every_form(profile, language, tmp_path):
             assert block.text in made.html()
 
 
+def single(X):
+    """The same applicants, as a library keeps them in single precision."""
+    return X.assign(debt=X["debt"].astype("float32").astype(float))
+
+
+def test_what_is_usual_has_few_digits_though_a_library_keeps_many():
+    _, X, result = world()
+    made = letter_by(USProfile(**US), reference=single(X))
+    assert made.reasons[0].usual != 1.3
+    assert made.reasons[0].usual == pytest.approx(1.3)
+    assert ITEMS["us"]["reasons"] in flat(made)
+    told = flat(evidence(result, reference=single(X), verify=False, pictures=False))
+    assert "1.3" in told
+    assert "1.2999" not in told
+    same = result.recourse.find({**result.factual, "debt": 1.3}, 0.5)
+    near = single(X.assign(debt=[1.3 if row % 5 < 3 else 0.5 for row in range(len(X))]))
+    (debt,) = (r for r in letter(same, **GIVEN, reference=near).reasons if r.feature.name == "debt")
+    assert debt.usual != 1.3
+    assert debt.typical == "", "it is the person's own, as it is told"
+
+
 # ---------------------------------------------------------------- what is missing, late or not so
 
 
@@ -308,15 +331,58 @@ def letter_by(profile, **more):
 
 def test_thirty_days_and_not_a_day_more_unless_late_is_said():
     for days, late, goes in ((30, False, True), (31, False, False), (31, True, True)):
-        dated = datetime.date(2026, 11, 1) + datetime.timedelta(days)
+        dated = datetime.date(2096, 11, 1) + datetime.timedelta(days)
         profile = USProfile(**US, late=late)
         if goes:
             assert letter_by(profile, dated=dated).document.dated == dated
         else:
             with pytest.raises(ValueError, match="31 days after the completed application .* late"):
                 letter_by(profile, dated=dated)
-    with pytest.raises(ValueError, match="received=2026-11-01 is after the letter's own day"):
-        letter_by(USProfile(**US), dated="2026-10-31")
+    with pytest.raises(ValueError, match="received=2096-11-01 is after the letter's own day"):
+        letter_by(USProfile(**US), dated="2096-10-31")
+
+
+def test_a_day_of_the_past_on_the_notice_stops_no_clock():
+    def back(days):
+        return TODAY - datetime.timedelta(days)
+
+    until = {"valid_until": NOW["valid_until"]}
+    for received, goes in ((back(31), False), (back(30), True)):
+        fields = {**US, "received": received, "score_date": received}
+        how = {**until, "dated": back(20)}
+        if goes:
+            assert letter_by(USProfile(**fields), **how).record()["days"] == 30
+            continue
+        with pytest.raises(LateLetterError, match=f"go out on {TODAY}, 31 days after"):
+            letter_by(USProfile(**fields), **how)
+        late = letter_by(USProfile(**fields, late=True), **how).record()
+        assert (late["dated"], late["days"], late["late"]) == (str(back(20)), 31, True)
+
+
+def test_a_ledger_records_no_notice_as_in_time_that_is_not(tmp_path):
+    _, X, result = world()
+    soon = {**ASKED, "received": TODAY - datetime.timedelta(29)}
+    with Ledger(tmp_path / "promises.db", key="a long secret for a test") as ledger:
+        promise = ledger.promise(result, subject="1", days=90)
+        how = {**GIVEN, **NOW, "reference": X, "promise": promise}
+        record = letter(result, **how, profile=USProfile(**soon)).record()
+        ledger.record_letter(promise.id, record)
+        noon = datetime.datetime.combine(TODAY, datetime.time(12), datetime.UTC)
+        promise.check_letter(record, noon + datetime.timedelta(1))
+        with pytest.raises(LedgerError, match=r"in time, which it was until .*; write it anew"):
+            promise.check_letter(record, noon + datetime.timedelta(3))
+        late = letter(
+            result, **how, profile=USProfile(**{**soon, "received": "2020-01-02"}, late=True)
+        )
+        promise.check_letter(late.record(), noon + datetime.timedelta(3))
+
+
+def test_no_file_of_facts_makes_every_letter_late(tmp_path):
+    path = tmp_path / "bank.yaml"
+    for late in (True, False, "yes"):
+        path.write_text(json.dumps({**US, **SHARED, "late": late}))
+        with pytest.raises(ValueError, match=r"bank.yaml: late: of one .* say --late with that"):
+            Institution.read(path)
 
 
 def test_a_notice_of_adverse_action_is_for_a_refusal():
@@ -362,6 +428,16 @@ def test_a_person_who_decides_is_told_of():
         EUProfile(**{**EU, "role": "helps"})
 
 
+@pytest.mark.parametrize("none", ["none", "None", "NONE", " none "])
+def test_none_is_none_however_it_is_written(none):
+    told = flat(written("eu", dpo=none, sources=none))
+    assert "Data protection officer" not in told
+    assert "Where the values come from" not in told
+    few = {name: each for name, each in US.items() if name not in SCORE}
+    assert not USProfile(**few, score=none).scored
+    assert "None" in flat(written("eu", review="None")), "a field that is always told"
+
+
 def test_a_law_s_profile_takes_reasons_by_the_commentary_alone():
     _, X, result = world()
     for profile in (USProfile(**US), EUProfile(**EU)):
@@ -374,6 +450,26 @@ def test_a_law_s_profile_takes_reasons_by_the_commentary_alone():
     assert letter(accepted, **GIVEN, profile=EUProfile(**EU)).accepted, "no reasons, no reference"
     average = letter_by(USProfile(**US), reasons="all-applicants")
     assert f"with the average of all {len(X)} applicants" in flat(average)
+
+
+def test_a_law_s_profile_goes_out_with_a_reason_or_not_at_all():
+    features = Feature("income", lower=0, upper=90), Feature("debt", lower=0, upper=90)
+    schema = Schema(features)
+    card = Additive(schema, [[20, 40, 60], [50]], [[-2, -1, 0, 2], [0.2, 0]], base=0)
+    high = Recourse(card, schema, decision_threshold=0.8)
+    above = high.find({"income": 50, "debt": 10}, 0.8)  # the average, and below the threshold
+    X = pd.DataFrame({"income": [10.0] * 20 + [70.0] * 5, "debt": 10.0})
+    for profile in (USProfile(**US), EUProfile(**EU)):
+        how = {**GIVEN, "reference": X, "profile": profile}
+        said = f"the profile {profile.name} needs a reason, .* short of the average of all 25 .*"
+        with pytest.raises(ValueError, match=f"{said}take the other method, just-passed"):
+            letter(above, **how, reasons="all-applicants")
+        (reason,) = letter(above, **how, reasons="just-passed").reasons
+        assert reason.feature.name == "income"
+        with pytest.raises(ValueError, match="no row that the model accepts"):
+            letter(above, **{**how, "reference": X.head(20)}, reasons="just-passed")
+    plain = letter(above, **GIVEN, reference=X, reasons="all-applicants")
+    assert "In none of your values do you fall short" in flat(plain)
 
 
 # ---------------------------------------------------------------- codes, and what is protected
@@ -412,12 +508,55 @@ def test_reasons_by_the_institution_s_own_list(ending, tmp_path):
         ([{"feature": "debt", "when": "hgh", "text": "x"}], "when='hgh'; expected one of 'low'"),
         ([{"feature": "debt", "words": "x"}], "no field 'words'"),
         ([{"feature": "debt", "text": ["x"]}], "text is a list; expected a text"),
+        ([{"feature": "debt", "code": 1.1, "text": "x"}], "code is a float; expected a text"),
+        ([{"feature": "debt", "when": False, "text": "x"}], "when is a bool; expected a text"),
         ({"feature": "debt"}, "expected a list, each line with feature, when, code, text"),
     ],
 )
 def test_a_list_that_cannot_be_used_is_refused(lines, said):
     with pytest.raises(ValueError, match=re.escape(said)):
         letter_by(USProfile(**US), reason_codes=lines)
+
+
+def test_a_list_is_read_as_it_stands(tmp_path):
+    schema = Schema((Feature("owner", "boolean"), Feature("income")))
+    path = tmp_path / "codes.yaml"
+    path.write_text("""\
+- {feature: owner, when: no, code: 014, text: Owns nothing}
+- {feature: income, when: , code: 1.10, text: no}
+- {feature: income, when: ~, code: yes, text: 2096-11-02}
+- {feature: owner, code: 7, text: true}
+""")
+    lines = [(each.when, each.code, each.text) for each in ReasonCodes.read(path, schema).lines]
+    assert lines == [
+        ("no", "014", "Owns nothing"), ("", "1.10", "no"), ("", "yes", "2096-11-02"),
+        ("", "7", "true"),
+    ]  # fmt: skip
+    for wrong, said in (
+        ("- &a {feature: income, text: x}\n- *a", "anchor or alias"),
+        ("- {feature: income, text: !!str x}", "a tag"),
+        ("- {feature: income, text: x, text: y}", "'text' is given twice"),
+        ("[" * 9 + "]" * 9, "nested more than 8 deep"),
+    ):
+        path.write_text(wrong)
+        with pytest.raises(ValueError, match=f"expected YAML, .*{said}"):
+            ReasonCodes.read(path, schema)
+
+
+def test_a_line_for_a_value_is_not_for_the_side_of_that_name():
+    levels = Feature("status", "ordinal", values=("low", "medium", "high"))
+    schema = Schema((levels, Feature("income")))
+    lines = [{"feature": "status", "when": "high", "code": "H", "text": "the highest class"},
+             {"feature": "income", "when": "high", "code": "I", "text": "x"}]  # fmt: skip
+    codes = ReasonCodes.read(lines, schema)
+    found = [Reason(levels, weight=1.0, side="high", raw=raw) for raw in ("medium", "high")]
+    told = codes.coded(found)
+    assert {each.raw: each.code for each in told} == {"medium": "", "high": "H"}
+    with pytest.raises(ValueError, match=re.escape("no reason code for status (medium), which")):
+        codes.check(told)
+    assert codes.of(schema["income"], "high", "7").code == "I"
+    anyhow = ReasonCodes.read([*lines, {"feature": "status", "text": "y"}], schema)
+    assert anyhow.of(levels, "high", "medium").text == "y"
 
 
 @cache
@@ -471,6 +610,73 @@ def test_in_the_us_a_column_that_tells_what_the_law_protects_stops_the_letter():
     )
     assert "A protected characteristic is among these: age." in flat(made)
     assert made.record()["protected_reviewed"] == ["age"]
+
+
+def card(edges, points, *features):
+    """A table of points on such features, and the rows of other applicants."""
+    schema = Schema(features)
+    recourse = Recourse(Additive(schema, edges, points, base=-1), schema)
+    return recourse, pd.DataFrame({feature.name: [60, 55, 50] for feature in features})
+
+
+@pytest.mark.parametrize(
+    ("shown", "catalogue", "said"),
+    [
+        ({"label": "Age"}, {}, "Age is a person's age, by its label, which the law"),
+        ({"labels": {20: "Mr", 60: "Mrs"}}, {}, "x1 is a person's sex, by its values, which"),
+        ({}, {"x1": "Age"}, "Age is a person's age, by its label, which the law protects"),
+        ({"label": "Age"}, {"Age": "Points"}, "Points is a person's age, by its label, which"),
+    ],
+)
+def test_what_a_person_reads_of_a_column_tells_what_the_law_protects(
+    shown, catalogue, said, tmp_path
+):
+    held = Feature("x1", "integer", lower=18, upper=90, mutable=False, **shown)
+    recourse, X = card([[40], []], [[-2, 2], [0]], held, Feature("income", lower=0, upper=90))
+    found = recourse.find({"x1": 20, "income": 20}, 0.5)
+    lines = [f'msgctxt "label"\nmsgid "{a}"\nmsgstr "{b}"\n' for a, b in catalogue.items()]
+    (tmp_path / "en.po").write_text("\n".join(['msgid ""\nmsgstr ""\n', *lines]))
+    how = {**GIVEN, "reference": X, "catalogues": tmp_path}
+    assert letter(found, **how).reasons[0].feature.name == "x1", "a plain letter asks nothing"
+    with pytest.raises(ProtectedReasonError, match=re.escape(said)) as stopped:
+        letter(found, **how, profile=USProfile(**US))
+    assert stopped.value.names == ["x1"]
+    signed = {"protected_reviewed": ["x1"], "reviewed_by": "Jo Doe"}
+    assert letter(found, **how, profile=USProfile(**US), **signed).protected_reviewed == ("x1",)
+
+
+@pytest.mark.parametrize("formula", ["65 - age", "moves by -1 * age"])
+def test_what_follows_from_the_protected_is_guarded_as_it_is(formula):
+    features = (
+        Feature("age", "integer", lower=18, upper=90, protected=True),
+        Feature("left", "integer", lower=-25, upper=47, derived=formula, label="years left"),
+        Feature("twice", lower=0, upper=180, derived="2 * income"),
+        Feature("income", "integer", lower=0, upper=90),
+    )
+    unmarked = (replace(features[0], protected=False), *features[1:])
+    X = pd.DataFrame({"age": [30], "left": [35], "twice": [120], "income": [60]})
+    person = {"age": 64, "left": 1, "twice": 30, "income": 15}
+
+    def refused(at, held):
+        points, edges = ([[-1, 1] if f == at else [0] for f in range(4)],
+                         [[20 * at] if f == at else [] for f in range(4)])  # fmt: skip
+        schema = Schema(held)
+        found = Recourse(Additive(schema, edges, points, base=-0.5), schema)
+        return found.find(person, 0.5, time_limit=2)
+
+    said = "years left follows from what is protected, age; review"
+    us = USProfile(**US)
+    for held, profile, beside in (
+        (features, None, {}), (features, None, {"reference": X}), (unmarked, us, {"reference": X}),
+    ):  # fmt: skip
+        how = {**GIVEN, **beside, "profile": profile}
+        with pytest.raises(ProtectedReasonError, match=said) as stopped:
+            letter(refused(1, held), **how)
+        assert stopped.value.names == ["left"]
+        signed = {"protected_reviewed": ["years left"], "reviewed_by": "Jo Doe"}
+        assert letter(refused(1, held), **how, **signed).protected_reviewed == ("left",)
+    for held, at in ((features, 2), (unmarked, 1)):  # of the income; of an age nobody protects
+        assert letter(refused(at, held), **GIVEN, reference=X).protected_reviewed == ()
 
 
 def test_a_ledger_records_no_letter_that_says_otherwise_than_its_promise(tmp_path):
@@ -535,29 +741,80 @@ def test_a_letter_under_a_promise_offers_that_option_alone(tmp_path):
         wide = ledger.promise(result, 0, subject="1", days=60, ranges=True)
         made = letter(result, **how, promise=wide)
         assert made.offers[0].ranges
-        assert ledger.record_letter(wide.id, made.record()).told()["ranges"] is True
+        kept = ledger.record_letter(wide.id, made.record()).told()
+        (ranges,) = kept["ranges"]
+        assert ranges == {name: [*ends] for name, ends in wide.ranges.items()}
         other = result.recourse.find({**result.factual, "job": 2}, 0.5)
         with pytest.raises(LedgerError, match="the result has no such option"):
             letter(other, **how, promise=wide)
 
 
+def test_a_letter_of_a_promise_is_by_its_decision(tmp_path):
+    recourse, X, result = world()
+    person, how = dict(result.factual), {**GIVEN, **NOW, "reference": X}
+    other = Recourse(recourse.model, recourse.schema, wanted=0)
+    with Ledger(tmp_path / "promises.db", key="a long secret for a test") as ledger:
+        promise = ledger.promise(result, subject="1", days=60)
+        low = recourse.find(person, 0.5, decision_threshold=0.1)
+        assert not low.refused, "whom the promise refuses, and this letter would accept"
+        no = other.find(result.options[0].x, mode="wins")
+        for answers, said in (
+            (low, "class 1, accepted from 0.1, and promise .* of 1, accepted from 0.5"),
+            (no, "of the class 0, accepted where it has the most"),
+        ):
+            with pytest.raises(LedgerError, match=said):
+                letter(answers, **how, promise=promise)
+            with pytest.raises(LedgerError, match=said):
+                ledger.record_letter(promise.id, letter(answers, **how).record())
+        record = letter(result, **how, promise=promise).record()
+        for wrong in (None, {"mode": "wins"}, {"least": 0.5}):
+            with pytest.raises(LedgerError, match="of the class 1, accepted by another rule"):
+                ledger.record_letter(promise.id, {**record, "decision": wrong})
+        assert ledger.record_letter(promise.id, record).told()["decision"]["confidence"] == 0.5
+
+
+def test_a_letter_offers_no_wider_ranges_than_its_promise(tmp_path):
+    recourse, X, result = world()
+    person, how = dict(result.factual), {**GIVEN, **NOW, "reference": X}
+    narrow = recourse.find(person, 0.5, limits={"job": (1, 10)})
+    wide = recourse.find(person, 0.5)
+    with Ledger(tmp_path / "promises.db", key="a long secret for a test") as ledger:
+        for promised, told, goes in (
+            (wide, wide, True), (narrow, narrow, True), (wide, narrow, True), (narrow, wide, False),
+        ):  # fmt: skip
+            promise = ledger.promise(promised, subject="1", days=60, ranges=True)
+            record = letter(told, **how, promise=promise).record()
+            if goes:
+                ledger.record_letter(promise.id, record)
+                continue
+            with pytest.raises(LedgerError, match="offers wider ranges of values, which promise"):
+                ledger.record_letter(promise.id, record)
+        ranges = record["ranges"][0]
+        for wrong in ({"job": [1, 10]}, {"job": [None, 10]}, {"job": [3, None]}, {"jobs": [3, 10]},
+                      {"calls": [1, 2]}, {"job": 3}, {"job": ["a", "b"]}):  # fmt: skip
+            with pytest.raises(LedgerError, match="wider ranges"):
+                ledger.record_letter(promise.id, {**record, "ranges": [{**ranges, **wrong}]})
+        ledger.record_letter(promise.id, {**record, "ranges": [{"job": [4, 9]}]})
+
+
 def test_the_record_says_whether_it_was_in_time():
-    dated = datetime.date(2026, 12, 19)
-    late = letter_by(USProfile(**US, decided="2026-12-01", late=True), dated=dated).record()
+    dated = datetime.date(2096, 12, 19)
+    late = letter_by(USProfile(**US, decided="2096-12-01", late=True), dated=dated).record()
     assert [late[name] for name in ("received", "decided", "days", "late")] == [
-        "2026-11-01", "2026-12-01", 48, True,
+        "2096-11-01", "2096-12-01", 48, True,
     ]  # fmt: skip
-    soon = letter_by(USProfile(**US, late=True), dated="2026-12-01").record()
-    assert (soon["decided"], soon["days"], soon["late"]) == ("2026-12-01", 30, False)
+    soon = letter_by(USProfile(**US, late=True), dated="2096-12-01").record()
+    assert (soon["decided"], soon["days"], soon["late"]) == (None, 30, False), "nobody gave it"
+    assert soon["in_time_until"] == "2096-12-01"
     assert "days" not in letter_by(EUProfile(**EU)).record()
 
 
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"score_date": "2026-11-16"}, "score_date=2026-11-16 is after the letter's own day"),
-        ({"decided": "2026-11-16"}, "decided=2026-11-16 is after the letter's own day"),
-        ({"decided": "2026-10-31"}, "decided=2026-10-31 is before received=2026-11-01"),
+        ({"score_date": "2096-11-16"}, "score_date=2096-11-16 is after the letter's own day"),
+        ({"decided": "2096-11-16"}, "decided=2096-11-16 is after the letter's own day"),
+        ({"decided": "2096-10-31"}, "decided=2096-10-31 is before received=2096-11-01"),
     ],
 )
 def test_a_day_that_cannot_be_is_refused(change, said):
@@ -571,13 +828,13 @@ def test_a_file_of_facts_serves_every_profile_and_no_other_word(tmp_path):
     path.write_text(json.dumps({**US, **EU, **SHARED}))
     house = Institution.read(path, reference=X)
     for profile in ("plain", "us", "eu"):
-        made = house.letter(result, profile, dated="2026-11-15")
+        made = house.letter(result, profile, dated="2096-11-15")
         assert made.profile.name == profile
         assert "Meadow Bank" in flat(made)
     with pytest.raises(MissingFieldsError, match="us needs this field too: reference"):
         Institution.read(path).letter(result, "us")
     with pytest.raises(ValueError, match="plain has no field 'received'"):
-        house.letter(result, "plain", {"received": "2026-11-01"})
+        house.letter(result, "plain", {"received": "2096-11-01"})
     path.write_text(json.dumps({"adress": "1 Main Street"}))
     with pytest.raises(ValueError, match="no profile has a field 'adress'; did you mean 'address'"):
         Institution.read(path)
@@ -591,7 +848,7 @@ def test_the_command_from_a_file_of_fields_to_the_ledger(tmp_path, monkeypatch):
     result, X = guarded()
     result.recourse.model.save("model.safetensors")
     result.save("result.json")
-    X.to_csv("applicants.csv", index=False)
+    single(X).to_csv("applicants.csv", index=False)
     Path("codes.yaml").write_text(CODES)
     shared = {"organisation": "Meadow Bank", "contact": "Ann", "valid_until": "2999-01-31"}
     fields = {name: US[name] for name in ("address", "agency")} | shared
@@ -646,7 +903,7 @@ def test_the_command_from_a_file_of_fields_to_the_ledger(tmp_path, monkeypatch):
     assert promise in Path("d.txt").read_text()
     shown = " ".join(run("ledger", "show", promise, *book).output.split())
     told = f"letter of {TODAY}, profile us, in de; 48 days, late: application complete on {long}"
-    assert f"{told}, decided on {TODAY}; 4 reasons by just-passed" in shown
+    assert f"{told}, the day of decision not given; 4 reasons by just-passed" in shown
     assert re.search(r"reason: debts by income 2\.5; usual 1\.3; weight 0\.\d+ \(R1\)", shown)
     assert "The seal was not tried with the key" not in shown
     bare = run("ledger", "show", promise, "--ledger", "promises.db")
@@ -747,10 +1004,10 @@ def test_a_server_has_no_facts_of_one_person(name, tmp_path):
 
 def test_what_all_letters_share_is_read_as_what_it_is(tmp_path):
     path = tmp_path / "bank.yaml"
-    path.write_text("valid_until: 2027-01-31\naddress:\n")
+    path.write_text("valid_until: 2097-01-31\naddress:\n")
     house = Institution.read(path)
     house.refuse_one_person(path)
-    assert house.facts["valid_until"] == datetime.date(2027, 1, 31)
+    assert house.facts["valid_until"] == datetime.date(2097, 1, 31)
     for wrong, words in (("organisation: 5", "organisation=5; expected text"),
                          ("valid_until: soon", "valid_until='soon'; expected a date")):  # fmt: skip
         path.write_text(wrong)

@@ -103,6 +103,18 @@ def test_what_laws_protect_is_known_by_its_values(values, title):
     assert found == (title and f"a person's {title}, by its values")
 
 
+def test_what_laws_protect_is_known_by_what_people_read():
+    for shown, by in (
+        ({"label": "Gender of the applicant"}, "label"),
+        ({"labels": {0: "female", 1: "male"}}, "values"),
+        ({"label": "Gender", "labels": {0: "female", 1: "male"}}, "label and values"),
+    ):
+        feature = Feature("x1", "integer", lower=0, upper=1, **shown)
+        assert attribute(feature) == f"a person's sex, by its {by}"
+    assert attribute(Feature("age", label="Age")) == "a person's age, by its name"
+    assert attribute(Feature("x1", label="Age of the car")) is None
+
+
 @pytest.mark.parametrize(
     ("name", "most", "title"),
     [

@@ -289,19 +289,23 @@ def test_a_letter_of_a_promise_is_named_by_it_and_recorded_once_and_a_preview_ne
     page.get_by_role("button", name="Preview").click()
     expect(preview.content_frame.locator("body")).to_contain_text(promise)
     assert letters() == []
-    for button, ending in (("PDF", "pdf"), ("HTML", "html"), ("PDF", "pdf")):
+    kept_as = {}
+    for button, ending in (("HTML", "html"), ("PDF", "pdf"), ("HTML", "html"), ("PDF", "pdf")):
         with page.expect_download() as download:
             page.get_by_role("button", name=f"Letter as {button}").click()
         assert download.value.suggested_filename == f"letter-{promise}-plain-en.{ending}"
         expect(preview).to_be_hidden()
-        (kept,) = letters()
+        digest = hashlib.sha256(Path(download.value.path()).read_bytes()).hexdigest()
+        (kept,) = (each for each in letters() if each.told()["file_sha256"] == digest)
         expect(tools).to_contain_text(f"entry {kept.number}, under promise {promise}.")
+        assert kept_as.setdefault(ending, kept.number) == kept.number, "a file has one entry"
     expect(tools).to_contain_text("In the ledger already, entry")
+    assert [each.number for each in letters()] == [*kept_as.values()]
     page.get_by_label("Name of the person").fill("Bo Lind")  # another letter
     with page.expect_download():
         page.get_by_role("button", name="Letter as PDF").click()
     expect(tools).to_contain_text("Recorded in the ledger, entry")
-    assert len(letters()) == 2
+    assert len(letters()) == 3
 
 
 @needs_browser

@@ -459,6 +459,7 @@ def test_a_letter_tells_of_a_promise_that_was_made_and_of_no_other(asked):
         ({"promise": "5b0c4d1e8f7a2936"}, 404, "there is no promise '5b0c4d1e8f7a2936'"),
         ({"valid_until": "2099-12-31"}, 422, f"holds until {last} 23:59 UTC only"),
         ({"confidence": 0.7}, 422, "is of other values"),
+        ({"threshold": 0.2}, 422, "ask by the decision that was promised"),
     ):
         problem = told(asked.post("/v1/letter", json={**question, **changed}), status)
         assert words in problem["detail"]
@@ -479,6 +480,17 @@ def test_a_letter_of_a_promise_offers_no_other_option(asked):
     assert "option 2" not in sent.text
     _, event = told(asked.get(f"/v1/ledger/promises/{made['id']}"))["events"]
     assert event["letter"]["options"] == [made["option"]]
+
+
+def test_a_letter_of_a_promise_offers_no_wider_ranges(asked):
+    narrow = {"confidence": 0.6, "limits": {"nodes": [2, None]}, "ranges": True}
+    made = promised(asked, "one with limits", **narrow)["promise"]
+    sent = {"person": PATIENT, "confidence": 0.6, "organisation": "A clinic", "contact": "Ann",
+            "format": "text", "valid_until": UNTIL, "promise": made["id"]}  # fmt: skip
+    problem = told(asked.post("/v1/letter", json=sent), 422)
+    assert "offers wider ranges of values, which promise" in problem["detail"]
+    again = asked.post("/v1/letter", json={**sent, "limits": narrow["limits"]})
+    assert again.status_code == 200, again.text
 
 
 def test_a_promise_is_computed_here_and_kept(asked, recourse):

@@ -19,6 +19,7 @@ from rich.table import Table
 from trust_recourse.cli import page, question
 from trust_recourse.cli.errors import InputError
 from trust_recourse.cli.root import app, option
+from trust_recourse.wording import in_few_digits
 
 if TYPE_CHECKING:
     from trust_recourse import Ledger
@@ -272,10 +273,10 @@ def _event(told: dict[str, Any], made: Promise) -> str:
 def _timing(told: dict[str, Any]) -> str:
     """Whether a letter was in time."""
     late = "late" if told["late"] else "in time"
-    return (
-        f"{told['days']} days, {late}: application complete on {told['received']}, decided on "
-        f"{told['decided']}"
+    decided = (
+        f"decided on {told['decided']}" if told["decided"] else "the day of decision not given"
     )
+    return f"{told['days']} days, {late}: application complete on {told['received']}, {decided}"
 
 
 def _reasons(told: dict[str, Any], made: Promise) -> Iterator[str]:
@@ -285,7 +286,7 @@ def _reasons(told: dict[str, Any], made: Promise) -> Iterator[str]:
         code = f" ({each['code']})" if each["code"] else ""
         for name, weight, theirs in zip(each["features"], each["weights"], usual, strict=True):
             feature = made.schema[name]
-            beside = "" if theirs is None else f"; usual {feature.describe(theirs)}"
+            beside = "" if theirs is None else f"; usual {feature.describe(in_few_digits(theirs))}"
             own = feature.describe(told["factual"][name])
             yield f"reason: {feature.title} {own}{beside}; weight {weight:.3g}{code}"
 

@@ -120,8 +120,9 @@ def letter(
     Where a protected feature would be among the reasons, no letter is written until it is named by
     --protected-reviewed, with --reviewed-by; so it is of every one that the model uses, if there is
     no --reference. The letter then says that it was reviewed, and so does
-    the --ledger, with that name. In the profile `us` a column that tells by its name or values what
-    the law protects, such as age, counts as protected, marked in the schema or not.
+    the --ledger, with that name. In the profile `us` a column that tells by its name, label or
+    values what the law protects, such as age, counts as protected, marked in the schema or not; in
+    every profile so does a column that follows from a protected one.
 
     **Promises.** Under the --promise of a --ledger the letter offers that option alone, and it is
     recorded there.

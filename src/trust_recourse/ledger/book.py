@@ -244,8 +244,9 @@ class Ledger:
         """Keep what a letter said of a promise: its reasons, and what was reviewed for it by whom.
 
         The record is that of `Letter.record()`; the letter's own words are not in it. Refused is
-        a letter of other values, one that holds longer than the promise, one of a promise that is
-        not outstanding, and a review that nobody signs.
+        a letter of other values, by another decision, or with more than was promised, one that
+        holds longer than the promise, one of a promise that is not outstanding, and a review that
+        nobody signs.
 
         Parameters
         ----------

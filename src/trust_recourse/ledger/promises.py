@@ -39,8 +39,8 @@ from trust_recourse.wording import floored
 
 # what the record of a letter is judged by
 LETTER = (
-    "dated", "valid_until", "factual", "options", "protected_reviewed", "reviewed_by", "model",
-    "promise",
+    "dated", "valid_until", "factual", "options", "ranges", "protected_reviewed", "reviewed_by",
+    "model", "wanted", "decision", "promise",
 )  # fmt: skip
 
 
@@ -139,16 +139,16 @@ class Promise:
         if record["model"] not in ("", self.model):
             other, ours = str(record["model"])[:12], self.model[:12]
             raise LedgerError(f"the letter is by the model {other}…, promise {self.id} by {ours}…")
+        self._check_decision(record["wanted"], _target(record["decision"]))
         told = [self._codes(row) for row in (record["factual"], *record["options"])]
         own, then = self._codes(values(self.factual)), self._codes(values(self.option.x))
         if told[0] != own or then not in told[1:]:
             raise LedgerError(self._of_others)
-        beside = "other options" if len(told) > 2 else "ranges of values"
-        if len(told) > 2 or (record.get("ranges") and self.ranges is None):
+        if beside := self._beside(len(record["options"]), record["ranges"]):
             raise LedgerError(
                 f"the letter offers {beside}, which promise {self.id} does not hold: it is of "
                 f"{self.words or 'the values as they are'}; write the letter under it, "
-                "letter(..., promise=ledger.read(id))"
+                "letter(..., promise=ledger.read(id)), from the question that was promised"
             )
         if (named := record["protected_reviewed"]) and not record["reviewed_by"]:
             raise LedgerError(
@@ -168,6 +168,45 @@ class Promise:
             raise LedgerError(f"dated={dated}: that day is to come, it is {today}")
         if dated < (made := min(_days(self.issued_at))):
             raise LedgerError(f"dated={dated}: promise {self.id} was made on {made}, after that")
+        last = record.get("in_time_until")
+        if last and not record["late"] and min(_days(at)) > date.fromisoformat(str(last)):
+            raise LedgerError(
+                f"the letter says that it is in time, which it was until {last}, and it is "
+                f"{today}; write it anew, as one that is late"
+            )
+
+    def _check_decision(self, wanted: Any, decision: Target | None) -> None:
+        """Refuse what is answered by another decision: another class, or from another threshold."""
+        ours = self.target.decision(self.threshold)
+        if (wanted, decision) != (plain(self.wanted), ours):
+            other = "by another rule" if decision is None else decision.rule
+            raise LedgerError(
+                f"the answer is of the class {wanted}, accepted {other}, and promise {self.id} of "
+                f"{self.wanted}, accepted {ours.rule}; ask by the decision that was promised"
+            )
+
+    def _beside(self, options: int, ranges: Any) -> str:
+        """What a letter offers beside the promise, in words; '' if nothing."""
+        if options > 1:
+            return "other options"
+        wide = [each for each in ranges if each]
+        if wide and self.ranges is None:
+            return "ranges of values"
+        return "" if all(map(self._holds_all, wide)) else "wider ranges of values"
+
+    def _holds_all(self, told: dict[str, Any]) -> bool:
+        """Whether ranges lie within those that were promised."""
+        ours = {each.feature: each for each in self.spans}
+        try:
+            theirs = replace(self, ranges=_ranges(told)).spans
+        except (LookupError, TypeError, ValueError):
+            return False
+        return all(
+            each.feature in ours
+            and ours[each.feature].low <= each.low
+            and each.high <= ours[each.feature].high
+            for each in theirs
+        )
 
     @property
     def _of_others(self) -> str:
@@ -175,6 +214,7 @@ class Promise:
 
     def alone(self, result: Result) -> Result:
         """A result with the promised option and no other, which is all that a letter may offer."""
+        self._check_decision(plain(result.recourse.wanted), result.decision)
         pair = self._codes(values(self.factual)), self._codes(values(self.option.x))
         for option in result.options:
             if pair == (self._codes(values(result.factual)), self._codes(values(option.x))):
@@ -261,6 +301,14 @@ class Promise:
             "certificate": self.certificate,
             "ranges": _plain_ranges(self.ranges),
         }
+
+
+def _target(told: Any) -> Target | None:
+    """A decision as a letter records it; None if it is none."""
+    try:
+        return Target(**told)
+    except (TypeError, ValueError):
+        return None
 
 
 def _ranges(told: dict[str, Any] | None) -> dict[str, tuple[Any, Any]] | None:

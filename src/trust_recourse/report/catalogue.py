@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import gettext
 import io
+import re
 import struct
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,8 @@ from trust_recourse.files import read_whole
 
 MAGIC = 0x950412DE
 MOST_BYTES = 1 << 20  # of a catalogue
+PLACE = re.compile(r"%\((\w+)\)([sd])")  # of a value in a message, by its name
+COUNT = "num"  # what a text for one need not say
 
 
 class Message(NamedTuple):
@@ -33,6 +36,30 @@ class Message(NamedTuple):
     def complete(self) -> bool:
         """Whether every form of it is translated."""
         return bool(self.texts) and all(self.texts)
+
+    @property
+    def values(self) -> dict[str, str]:
+        """The values that it names, and whether each is a text (s) or a number (d)."""
+        return dict(PLACE.findall(f"{self.id} {self.plural or ''}"))
+
+    def unlike(self, texts: tuple[str, ...]) -> str | None:
+        """The first translation that does not name just the values of this message, if any.
+
+        Every value can be told as a text; that for one need not say how many.
+
+        >>> Message(None, "From %(low)s on.", None, ()).unlike(("Ab %(low)s, 100 %%.", "Ab jetzt."))
+        'Ab jetzt.'
+        """
+        spared = {COUNT} if self.plural and len(texts) > 1 else set()
+        told = ((text, spared if form == 0 else set()) for form, text in enumerate(texts))
+        return next((text for text, spared in told if not self._told(text, spared)), None)
+
+    def _told(self, text: str, spared: set[str]) -> bool:
+        plain = text.replace("%%", "")
+        named = {*PLACE.findall(plain)}
+        known = named <= {(name, how) for name, kind in self.values.items() for how in ("s", kind)}
+        whole = self.values.keys() - spared <= {name for name, _ in named}
+        return known and whole and "%" not in PLACE.sub("", plain)
 
 
 def messages(text: str, where: str = "the catalogue") -> list[Message]:

@@ -25,7 +25,7 @@ from trust_recourse.report.reasons import reasons as found_by
 from trust_recourse.report.shortfall import Method, Shortfall, method_of
 from trust_recourse.report.titles import titled
 from trust_recourse.vocabulary import HELP, SPAN, outside
-from trust_recourse.wording import distance, floored, percent
+from trust_recourse.wording import distance, floored, in_few_digits, percent
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -141,7 +141,7 @@ class _EvidenceFacts:
         feature, usual = reason.feature, reason.usual
         return reason._replace(
             value=feature.describe(self.result.factual[feature.name]),
-            typical="" if usual is None else feature.describe(usual),
+            typical="" if usual is None else feature.describe(in_few_digits(usual)),
         )
 
     def _parts(self, model: Any) -> Any:

@@ -7,10 +7,9 @@ that are shown, so none is promised that the model does not give.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import compress
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from trust_recourse.explain import depends, explainable
@@ -21,8 +20,7 @@ from trust_recourse.report.language import Language
 from trust_recourse.report.reason_codes import ReasonCodes
 from trust_recourse.report.reasons import Reason, principal, reasons
 from trust_recourse.report.shortfall import Method, Shortfall
-from trust_recourse.report.titles import titled
-from trust_recourse.wording import brief
+from trust_recourse.wording import brief, in_few_digits
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,10 +40,11 @@ class Offer(NamedTuple):
     changes: Mapping[str, tuple[str, str]]  # by name: from and to, as they are shown
     confidence: int  # out of 100, rounded down
     ranges: Mapping[str, str]  # by name, from where to where the values may go, as it is shown
+    ends: Mapping[str, tuple[Any, Any]]  # the same as values, infinite where there is no end
 
 
 class LetterFacts:
-    """What there is to tell of a result."""
+    """What there is to tell of a result whose titles are those of the letter."""
 
     def __init__(
         self,
@@ -57,9 +56,8 @@ class LetterFacts:
         reference: Any = None,
         codes: ReasonCodes | None = None,
         ranges: bool = True,
-        guards: Callable[[Feature], bool] = attrgetter("protected"),
+        guarded: Collection[str] = (),
     ) -> None:
-        result = titled(result, lambda title: cut(language.label(title)))
         self.result, self.time_limit, self.language = result, time_limit, language
         self.wide = ranges
         self.recourse, self.schema = result.recourse, result.recourse.schema
@@ -99,7 +97,7 @@ class LetterFacts:
             if codes is not None:
                 codes.check(self.reasons)
             named = self._named() if self.compared else [*compress(self.schema, used)]
-            self.protected = [each for each in named if guards(each)]
+            self.protected = [each for each in named if each.name in guarded]
         self.offers = tuple(map(self._offer, self.chosen[:MOST_OFFERS]))
 
     # ------------------------------------------------------------ reasons
@@ -121,7 +119,9 @@ class LetterFacts:
             return ""
         code, own = map(feature.code_of, (reason.usual, self.result.factual[feature.name]))
         apart = {"low": code > own, "high": code < own}.get(reason.side, code != own)
-        return self.described(feature.name, reason.usual) if apart else ""
+        told = self.described(feature.name, in_few_digits(reason.usual))
+        same = told == self.described(feature.name, self.now[feature.name])
+        return told if apart and not same else ""
 
     def _named(self) -> list[Feature]:
         """The features that the reasons name."""
@@ -421,9 +421,15 @@ class LetterFacts:
             name: (self.described(name, self.now[name]), self.described(name, row[name]))
             for name in option.changes
         }
-        return Offer(row, changes, int(out_of_100(confidence)), self._ranges(option))
+        ends = self._ends(option)
+        span, actions = self.language.span, self.schema.action_set(self.result.factual)
+        shown = {
+            name: clean(span(self.schema[name], *pair, actions[name]))
+            for name, pair in ends.items()
+        }
+        return Offer(row, changes, int(out_of_100(confidence)), shown, ends)
 
-    def _ranges(self, option: Option) -> dict[str, str]:
+    def _ends(self, option: Option) -> dict[str, tuple[Any, Any]]:
         """From where to where each value may go that has some room, where all of it is a yes."""
         whole = self.result.decision.mode == "wins" or (
             option.target.interval[0] >= self.decision.interval[0]
@@ -433,12 +439,7 @@ class LetterFacts:
             return {}
         at = self.result.options.index(option)
         rows = self.result.ranges(at).itertuples(index=False)
-        span, actions = self.language.span, self.schema.action_set(self.result.factual)
-        return {
-            name: clean(span(self.schema[name], low, high, actions[name]))
-            for name, low, high in rows
-            if low != high
-        }
+        return {name: (low, high) for name, low, high in rows if low != high}
 
     @property
     def rooms(self) -> list[str]:

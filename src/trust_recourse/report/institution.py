@@ -25,6 +25,7 @@ NEEDED = ("organisation", "contact", "valid_until")  # by every letter
 SHARED = (*NEEDED, "person", "decision")
 NAMES = ("organisation", "contact", "person")  # the same in every language
 OF_ONE = ("person", *(name for kind in PROFILES.values() for name in kind.of_one))  # of one letter
+WAIVERS = [name for kind in PROFILES.values() for name in kind.waivers]  # of one letter each
 MOST_BYTES = 1 << 20  # of a file of facts
 
 
@@ -58,6 +59,11 @@ class Institution:
             if not all(isinstance(each, str) for each in texts):
                 several_too = "" if name in NAMES else ", or texts by language, such as en"
                 raise ValueError(f"{path}: {name}={told!r}; expected text{several_too}")
+        if found := [name for name in facts if name in WAIVERS]:
+            raise ValueError(
+                f"{path}: {', '.join(found)}: of one person, and every letter by this file would "
+                f"pass where it is refused; take it out, and say --{found[0]} with that letter"
+            )
         if "valid_until" in facts:
             facts["valid_until"] = date(f"{path}: valid_until", facts["valid_until"])
         return cls(facts, **more)

@@ -238,7 +238,21 @@ def _read(code: str, path: Path, changed: int) -> Language:  # noqa: ARG001
             f"{path}: {len(absent)} of the messages in {TEMPLATE} are not translated, the first is "
             f"{absent[0]!r}"
         )
+    _check_values(path, entries)
     return Language(code, translations(entries))
+
+
+def _check_values(path: Path, entries: Iterable[Message]) -> None:
+    """Refuse a translation that loses a value of its message, or names another."""
+    ours = {message.key: message for message in needed()}
+    for entry in entries:
+        message = ours.get(entry.key)
+        if message and entry.complete and (text := message.unlike(entry.texts)) is not None:
+            values = ", ".join(f"%({name}){kind}" for name, kind in message.values.items())
+            raise ValueError(
+                f"{path}: {entry.id!r} is translated as {text!r}; expected in it "
+                f"{values or 'no value'}, and %% for a percent sign"
+            )
 
 
 @lru_cache

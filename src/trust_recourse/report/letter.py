@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import datetime
 import hashlib
+import math
 import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from trust_recourse.report.confidence import out_of_100
@@ -19,10 +21,11 @@ from trust_recourse.report.content import Document, Printed, blocks, clean
 from trust_recourse.report.facts import LetterFacts, Offer, cut
 from trust_recourse.report.language import ENGLISH, Language, language_of
 from trust_recourse.report.profiles import Profile, date
+from trust_recourse.report.protected import guarded
 from trust_recourse.report.reason_codes import ReasonCodes
 from trust_recourse.report.reasons import Reason
-from trust_recourse.report.shortfall import Method, Shortfall, method_of
-from trust_recourse.schema.meaning import attribute
+from trust_recourse.report.shortfall import METHODS, Method, Shortfall, method_of
+from trust_recourse.report.titles import titled
 from trust_recourse.schema.scalars import plain
 from trust_recourse.wording import some
 
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from trust_recourse.ledger import Promise
+    from trust_recourse.question import Target
     from trust_recourse.result import Result
     from trust_recourse.schema import Feature, Schema
 
@@ -45,11 +49,18 @@ class ProtectedReasonError(ValueError):
     """A letter would name protected features as reasons, and nobody said that this was reviewed.
 
     `features` are these; without other applicants to compare with, all that the model uses, as each
-    may be one. `sentence` says what to do, without the words in which to say it.
+    may be one. `why` says of one that the schema does not mark, by its name, why it counts as
+    protected. `sentence` says what to do, without the words in which to say it.
     """
 
-    def __init__(self, features: Sequence[Feature], compared: bool = True) -> None:
+    def __init__(
+        self,
+        features: Sequence[Feature],
+        compared: bool = True,
+        why: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         self.features = tuple(features)
+        told = "".join(f"{said}; " for name in self.names if (said := why.get(name, "")))
         one = len(self.features) == 1
         which, names = "a protected feature" if one else "protected features", self._titles()
         found = (
@@ -60,7 +71,7 @@ class ProtectedReasonError(ValueError):
             "or"
         )
         self.sentence = (
-            f"{found}{';' * compared} {''.join(map(_unmarked, self.features))}review "
+            f"{found}{';' * compared} {told}review "
             f"{'its' if one else 'their'} part in the decision, then say so"
         )
         super().__init__(f"{self.sentence}: protected_reviewed={self.names}")
@@ -85,16 +96,6 @@ class UnsignedReviewError(ValueError):
         super().__init__(f"{self.sentence}; give reviewed_by")
 
 
-def _unmarked(feature: Feature) -> str:
-    """Why a feature counts as protected that the schema does not mark so."""
-    if feature.protected:
-        return ""
-    return (
-        f"{feature.title} is {attribute(feature)}, which the law protects, and the schema does not "
-        "say `protected: true`; "
-    )
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Letter(Printed):
     """What `letter` wrote: `text()`, `html()`, `pdf(path)`, or `save(path)` by the path's ending.
@@ -117,6 +118,9 @@ class Letter(Printed):
     promise: str
     factual: Mapping[str, Any]  # the person's values
     options: tuple[Mapping[str, Any], ...]  # the values of every option it is written from
+    wanted: Any  # the class that is a yes
+    decision: Target  # from which confidence on it is one
+    timing: Mapping[str, Any]  # whether it is in time, where the profile asks for that
     shortfall: Shortfall | None = None  # what the reasons are taken from, if there is one
     reviewed_by: str = ""
     reviewed_beside: tuple[str, ...] = ()
@@ -135,10 +139,12 @@ class Letter(Printed):
             "profile": self.profile.name,
             "language": self.document.language.code,
             "dated": self.document.dated.isoformat(),
-            **self.profile.timing(self.document.dated),
+            **self.timing,
             "valid_until": self.valid_until.isoformat(),
             "promise": self.promise,
             "model": self.model,
+            "wanted": self.wanted,
+            "decision": self.decision.to_dict(),
             "accepted": self.accepted,
             "method": self.method,
             "reference_rows": None if others is None else others.rows,
@@ -158,7 +164,7 @@ class Letter(Printed):
             "reviewed_by": self.reviewed_by,
             "factual": dict(self.factual),
             "options": [dict(option) for option in self.options],
-            "ranges": any(offer.ranges for offer in self.offers),
+            "ranges": [_plain_ends(offer.ends) for offer in self.offers],
             "sha256": hashlib.sha256(self.text().encode()).hexdigest(),  # of the letter as text
         }
 
@@ -199,8 +205,9 @@ def letter(
     protected_reviewed : protected features, by name or label, whose part in this decision somebody
         has reviewed. The letter says so of those among its reasons; where one is among them that
         is not named here, no letter is written: `ProtectedReasonError`. Without a reference that
-        holds of every protected feature that the model uses. In the profile us a column
-        that tells by its name or values what the law protects, such as age, counts as protected.
+        holds of every protected feature that the model uses. In the profile us a column that tells
+        by its name, label or values what the law protects, such as age, counts as protected; in
+        every profile so does a column that follows from a protected one.
     reviewed_by : who reviewed it, which every review needs. It is kept in the letter's record, not
         in its words.
     profile : what the law of a place asks for: `USProfile(...)` or `EUProfile(...)` with its
@@ -240,25 +247,30 @@ def letter(
         "decision": decision, "reviewed_by": reviewed_by,
     }  # fmt: skip
     words = {name: "" if value is None else _words(name, value) for name, value in given.items()}
-    written = datetime.date.today() if dated is None else date("dated", dated)
+    today = datetime.date.today()
+    written = today if dated is None else date("dated", dated)
+    sent = max(written, today)
     until = date("valid_until", valid_until)
     if until < written:
         raise ValueError(
             f"valid_until={until.isoformat()} is before the letter's own day, "
             f"{written.isoformat()}; expected a day from then on"
         )
-    profile.check(not result.refused, written)
-    schema = result.recourse.schema
-    reviewed = _reviewed(protected_reviewed, schema, profile)
+    profile.check(not result.refused, written, sent)
+    schema, shown = result.recourse.schema, titled(result, lambda each: cut(spoken.label(each)))
+    guards = guarded(schema, shown.recourse.schema, profile.guards)
+    reviewed = _reviewed(protected_reviewed, schema, guards)
     if reviewed and not words["reviewed_by"]:
         raise UnsignedReviewError([name for name in schema.names if name in reviewed])
     told = LetterFacts(
-        result, spoken, time_limit, reference=reference, ranges=wide, guards=profile.guards,
+        shown, spoken, time_limit, reference=reference, ranges=wide, guarded=guards,
         method=method_of(reasons, reference, profile.name * (profile.compares and result.refused)),
         codes=None if reason_codes is None else ReasonCodes.read(reason_codes, schema),
     )  # fmt: skip
+    if profile.compares and told.shortfall is not None and not told.reasons:
+        raise ValueError(_no_reason(profile, told.shortfall))
     if new := [each for each in told.protected if each.name not in reviewed]:
-        raise ProtectedReasonError(new, told.compared)
+        raise ProtectedReasonError(new, told.compared, guards)
     named = tuple(feature.name for feature in told.protected)
     return Letter(
         Document(
@@ -269,10 +281,21 @@ def letter(
         ),
         told.accepted, int(out_of_100(result.confidence)), told.reasons, told.offers, until,
         named, profile, words["promise"], _row(result.factual),
-        tuple(_row(option.x) for option in result.options), told.shortfall, words["reviewed_by"],
+        tuple(_row(option.x) for option in result.options), plain(result.recourse.wanted),
+        result.decision, profile.timing(sent), told.shortfall, words["reviewed_by"],
         tuple(name for name in schema.names if name in reviewed and name not in named),
         getattr(result.recourse.model, "fingerprint_", ""),
     )  # fmt: skip
+
+
+def _no_reason(profile: Profile, beside: Shortfall) -> str:
+    """Why there is no letter: a law asks for a reason, and the comparison gives none."""
+    other = next(each for each in METHODS[1:] if each != beside.method)
+    return (
+        f"no letter: the profile {profile.name} needs a reason, and in none of their values does "
+        f"the person fall short of {beside.words}; take the other method, {other} (reasons), or "
+        "give other applicants (reference)"
+    )
 
 
 def _title(told: LetterFacts, profile: Profile, decision: str, spoken: Language) -> str:
@@ -321,13 +344,21 @@ def _row(row: pd.Series[Any]) -> dict[str, Any]:
     return {str(name): plain(value) for name, value in row.items()}
 
 
-def _reviewed(given: Collection[str], schema: Schema, profile: Profile) -> set[str]:
+def _plain_ends(ends: Mapping[str, tuple[Any, Any]]) -> dict[str, list[Any]]:
+    """Ranges by name, as JSON can hold them: null where there is no end."""
+    return {
+        name: [None if end in (-math.inf, math.inf) else plain(end) for end in pair]
+        for name, pair in ends.items()
+    }
+
+
+def _reviewed(given: Collection[str], schema: Schema, guards: Collection[str]) -> set[str]:
     """The names of protected features that are meant."""
     if isinstance(given, str):
         raise ValueError(f"protected_reviewed={given!r}; expected a list of features: [{given!r}]")
     names = {schema.name_of(each): each for each in given}
-    if others := [each for name, each in names.items() if not profile.guards(schema[name])]:
-        known = some([feature.name for feature in schema if profile.guards(feature)]) or "none"
+    if others := [each for name, each in names.items() if name not in guards]:
+        known = some([name for name in schema.names if name in guards]) or "none"
         raise ValueError(
             f"protected_reviewed: {others[0]!r} is not protected; the schema's protected features "
             f"are {known}"

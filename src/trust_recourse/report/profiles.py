@@ -36,11 +36,11 @@ class MissingFieldsError(ValueError):
 
 
 class LateLetterError(ValueError):
-    """A notice would be dated after its time; `sentence` says so, without how to write it still."""
+    """A notice would go out after its time; `sentence` says so, without how to write it still."""
 
-    def __init__(self, received: datetime.date, dated: datetime.date) -> None:
+    def __init__(self, received: datetime.date, sent: datetime.date) -> None:
         self.sentence = (
-            f"no letter: it would be dated {dated.isoformat()}, {(dated - received).days} days "
+            f"no letter: it would go out on {sent.isoformat()}, {(sent - received).days} days "
             f"after the completed application was received ({received.isoformat()}), and 12 CFR "
             f"1002.9(a)(1)(i) gives {DAYS}; if it must go out all the same, say so"
         )
@@ -56,13 +56,17 @@ class Profile:
     one_page: ClassVar[bool] = True
     compares: ClassVar[bool] = False  # whether reasons need other applicants to compare with
     of_one: ClassVar[tuple[str, ...]] = ()  # the fields of one letter; others are the institution's
+    waivers: ClassVar[tuple[str, ...]] = ()  # of these: what lets a letter pass that is refused
+    or_none: ClassVar[tuple[str, ...]] = ()  # of which there may be none, in capitals or not
 
     address: str = ""
 
     def __post_init__(self) -> None:
         for each in fields(self):
-            read = READ[str(each.type)]
-            object.__setattr__(self, each.name, read(each.name, getattr(self, each.name)))
+            value = READ[str(each.type)](each.name, getattr(self, each.name))
+            if each.name in self.or_none and str(value).lower() == NONE:
+                value = NONE
+            object.__setattr__(self, each.name, value)
         if absent := tuple(self._missing()):
             raise MissingFieldsError(self.name, absent)
 
@@ -70,15 +74,15 @@ class Profile:
         """The fields that are needed and not there."""
         yield from ()
 
-    def check(self, accepted: bool, dated: datetime.date) -> None:
-        """Refuse a letter that this profile is not for."""
+    def check(self, accepted: bool, dated: datetime.date, sent: datetime.date) -> None:
+        """Refuse a letter that this profile is not for; `sent` is the first day it can go out."""
 
     def guards(self, feature: Feature) -> bool:
         """Whether a feature is a reason only once somebody has reviewed its part."""
         return feature.protected
 
-    def timing(self, dated: datetime.date) -> dict[str, Any]:  # noqa: ARG002
-        """By what a record shows whether a letter of this day was in time, if that is asked."""
+    def timing(self, sent: datetime.date) -> dict[str, Any]:  # noqa: ARG002
+        """By what a record shows whether a letter sent on this day is in time, if that is asked."""
         return {}
 
 
@@ -104,7 +108,7 @@ class USProfile(Profile):
         score_source       who gave it; the bureau, if left out
         score_factors      what lowered it most: up to four, a fifth only if it is inquiries
         inquiries          whether inquiries are the fifth of them
-        decided            the day of the decision; that of the letter, if left out
+        decided            the day of the decision, for the record; null there, if left out
         late               write it though the 30 days have passed
     """
 
@@ -116,6 +120,8 @@ class USProfile(Profile):
         "received", "decided", "consumer_report", "score", "score_date", "score_factors",
         "inquiries", "late",
     )  # fmt: skip
+    waivers: ClassVar[tuple[str, ...]] = ("late",)
+    or_none: ClassVar[tuple[str, ...]] = ("score",)
 
     agency: str = ""
     received: datetime.date | str = ""
@@ -178,8 +184,8 @@ class USProfile(Profile):
         """Who gave the credit score."""
         return self.score_source or self.bureau
 
-    def check(self, accepted: bool, dated: datetime.date) -> None:
-        """It is for a refusal, and in time."""
+    def check(self, accepted: bool, dated: datetime.date, sent: datetime.date) -> None:
+        """It is for a refusal, and in time: whatever day it bears, it goes out on that of today."""
         if accepted:
             raise ValueError(
                 "the profile us is a notice of adverse action, and the model accepts this person: "
@@ -191,21 +197,21 @@ class USProfile(Profile):
                 raise ValueError(f"{name}={given} is after the letter's own day, {dated}")
         if self.decided != "" and date("decided", self.decided) < received:
             raise ValueError(f"decided={self.decided} is before received={received}")
-        if (dated - received).days > DAYS and not self.late:
-            raise LateLetterError(received, dated)
+        if (sent - received).days > DAYS and not self.late:
+            raise LateLetterError(received, sent)
 
     def guards(self, feature: Feature) -> bool:
-        """What the law protects, too, by a column's name or values, marked in the schema or not."""
+        """What the law protects, too, by a column's name, label or values, marked or not."""
         return super().guards(feature) or attribute(feature) is not None
 
-    def timing(self, dated: datetime.date) -> dict[str, Any]:
+    def timing(self, sent: datetime.date) -> dict[str, Any]:
         """When the application was complete and decided, and the days from then to the notice."""
         received = date("received", self.received)
-        days = (dated - received).days
-        decided = dated if self.decided == "" else date("decided", self.decided)
+        last = received + datetime.timedelta(DAYS)
+        decided = None if self.decided == "" else date("decided", self.decided).isoformat()
         return {
-            "received": received.isoformat(), "decided": decided.isoformat(), "days": days,
-            "late": days > DAYS,
+            "received": received.isoformat(), "decided": decided, "days": (sent - received).days,
+            "in_time_until": last.isoformat(), "late": sent > last,
         }  # fmt: skip
 
 
@@ -231,6 +237,7 @@ class EUProfile(Profile):
     template: ClassVar[str] = "letter_eu.jinja"
     one_page: ClassVar[bool] = False
     compares: ClassVar[bool] = True
+    or_none: ClassVar[tuple[str, ...]] = ("dpo", "sources")
 
     role: str = ""
     consequences: str = ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +12,9 @@ from trust_recourse.cells import Score
 from trust_recourse.explain import depends, explainable
 from trust_recourse.question import Floats
 from trust_recourse.recourse import as_read
+from trust_recourse.report.language import ENGLISH
 from trust_recourse.schema import Feature, Schema
+from trust_recourse.schema.meaning import attribute
 
 
 class Use(NamedTuple):
@@ -42,6 +44,42 @@ class Use(NamedTuple):
             "feature": self.feature.name, "models": self.models, "used": self.used,
             "moved": self.moved, "sentence": self.sentence(),
         }  # fmt: skip
+
+
+def guarded(schema: Schema, shown: Schema, guards: Callable[[Feature], bool]) -> dict[str, str]:
+    """What is a reason only once its part was reviewed, by name, and why, if it is not marked so.
+
+    That is what a profile guards, as the schema has it or as it is `shown` in the letter, and what
+    follows from it: whoever reads 65 - age reads the age.
+    """
+    found = {
+        own.name: _recognised(own, told)
+        for own, told in zip(schema, shown, strict=True)
+        if guards(own) or guards(told)
+    }
+    following = {
+        own.name: f"{shown[own.name].title} follows from what is protected, {of}"
+        for own in schema
+        if own.name not in found and (of := _sources(own, shown, found))
+    }
+    return found | following
+
+
+def _sources(feature: Feature, shown: Schema, found: Container[str]) -> str:
+    """From which of those found a feature follows, in words; '' if from none."""
+    names = () if feature.formula is None else feature.formula.names
+    titles = [shown[name].title for name in names if name in found]
+    return ENGLISH.joined(titles) if titles else ""
+
+
+def _recognised(own: Feature, told: Feature) -> str:
+    """Why a feature is guarded that the schema does not mark as protected."""
+    if own.protected:
+        return ""
+    return (
+        f"{told.title} is {attribute(own) or attribute(told)}, which the law protects, and the "
+        "schema does not say `protected: true`"
+    )
 
 
 def uses(model: Any, schema: Schema, codes: Floats, label: Any = None) -> tuple[Use, ...]:

@@ -7,6 +7,7 @@ import io
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ import yaml
 
 from trust_recourse.files import read_whole
 from trust_recourse.report.content import clean
+from trust_recourse.schema.text import texts_from_yaml
 from trust_recourse.wording import near, some
 
 if TYPE_CHECKING:
@@ -27,7 +29,10 @@ MOST_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class ReasonCode:
-    """A line of the list: `when` is a side (low, high, missing), a value, or '' for any."""
+    """A line of the list: `when` is a side (low, high, missing), a value, or '' for any.
+
+    Where the feature has a value of that name, such as a level "high", it is the value.
+    """
 
     feature: str
     when: str
@@ -55,7 +60,7 @@ class ReasonCodes:
 
     def of(self, feature: Feature, side: str, value: str) -> ReasonCode | None:
         """The line for a value that lies on a side: that of the value before that of the side."""
-        for when in (value, side, ""):
+        for when in (value, _side(feature, side), ""):
             for line in self.lines:
                 if line.feature == feature.name and line.when == when:
                     return line
@@ -81,7 +86,7 @@ class ReasonCodes:
     def check(self, told: Iterable[Reason]) -> None:
         """Refuse reasons that the list has no words for."""
         absent = [
-            f"{reason.feature.name} ({reason.raw if reason.side == 'other' else reason.side})"
+            f"{reason.feature.name} ({_side(reason.feature, reason.side) or reason.raw})"
             for reason in told
             if not reason.text
         ]
@@ -92,12 +97,22 @@ class ReasonCodes:
             )
 
 
+def _side(feature: Feature, side: str) -> str:
+    """A side, if a line may name it: not where the feature has a value of that name."""
+    return side if side in SIDES and side not in feature.values else ""
+
+
+def _textual(given: object) -> bool:
+    """Whether this is a text, or as good as one: 1.10 and False lose what was written."""
+    return given is None or (isinstance(given, (str, Integral)) and not isinstance(given, bool))
+
+
 def _rows(path: Path) -> Any:
     text = read_whole(path, MOST_BYTES).removeprefix("\ufeff")
     try:
         if path.suffix.lower() == ".csv":
             return [*csv.DictReader(io.StringIO(text))]
-        return yaml.safe_load(text)
+        return texts_from_yaml(text)
     except (yaml.YAMLError, csv.Error) as error:
         raise ValueError(f"{path}: expected YAML, or CSV by its ending ({error})") from None
 
@@ -108,8 +123,9 @@ def _line(where: str, row: Mapping[Any, Any], schema: Schema) -> ReasonCode:
             raise ValueError(
                 f"{where}: no field {name!r}{near(name, FIELDS)}; expected {some(FIELDS)}"
             )
-        if isinstance(row[name], (dict, list)):
-            raise ValueError(f"{where}: {name} is a list; expected a text")
+        if not _textual(row[name]):
+            kind = type(row[name]).__name__
+            raise ValueError(f"{where}: {name} is a {kind}; expected a text")
     told = {name: clean("" if row.get(name) is None else row[name]) for name in FIELDS}
     if not told["text"]:
         raise ValueError(f"{where}: no text; expected the reason in words")

@@ -289,18 +289,25 @@ def _spellings(words: list[str]) -> tuple[list[str], ...]:
 def attribute(feature: Feature) -> str | None:
     """What a column tells of who a person is, in words, and how it is known; None if nothing does.
 
+    What people read tells it too: its label, and the words for its values.
+
     >>> attribute(Feature("CODE_GENDER", "integer", lower=0, upper=1))
     "a person's sex, by its name"
+    >>> attribute(Feature("x1", label="Age"))
+    "a person's age, by its label"
     >>> attribute(Feature("title", "category", values=("Mr", "Mrs")))
     "a person's sex, by its values"
     >>> attribute(Feature("age_of_car"))
     """
-    named, held = [*_by_name(feature)], [*_by_values(feature)]
-    if not named and not held:
-        return None
-    titles = dict.fromkeys([*named, *held])
-    known = [word for word, by in (("name", named), ("values", held)) if by]
-    return f"a person's {' and '.join(titles)}, by its {' and '.join(known)}"
+    told: dict[str, str] = {}
+    for title in _by_words(feature, feature.name):
+        told.setdefault(title, "name")
+    for title in _by_words(feature, feature.label):
+        told.setdefault(title, "label")
+    held = [*_by_values(feature)]
+    known = [*dict.fromkeys(told.values()), *["values"] * bool(held)]
+    titles = dict.fromkeys([*told, *held])
+    return f"a person's {' and '.join(titles)}, by its {' and '.join(known)}" if titles else None
 
 
 def past(feature: Feature) -> str | None:
@@ -369,9 +376,10 @@ def _below_zero(feature: Feature) -> bool:
     return feature.numeric and feature.lower is not None and feature.bounds[0] < 0
 
 
-def _by_name(feature: Feature) -> Iterator[str]:
-    written = words_of(feature.name)
-    whole = re.sub(r"\W", "", feature.name.lower())
+def _by_words(feature: Feature, name: str) -> Iterator[str]:
+    """What the name of a column, or its label, says that it holds."""
+    written = words_of(name)
+    whole = re.sub(r"\W", "", name.lower())
     for each in ATTRIBUTES:
         known = whole in each.names and _codes(feature, each.names[whole])
         if known or any(_named(each, words, feature) for words in _spellings(written)):
@@ -393,7 +401,8 @@ def _named(about: Attribute, words: list[str], feature: Feature) -> bool:
 
 
 def _by_values(feature: Feature) -> Iterator[str]:
-    values = [words_of(str(value)) for value in feature.values if not untold(str(value))]
+    shown = map(str, (*feature.values, *feature.words.values()))
+    values = [words_of(value) for value in shown if not untold(value)]
     words = frozenset(word for each in values for word in each)
     alone = frozenset(each[0] for each in values if len(each) == 1)
     if (words & MEN and words & WOMEN) or (alone - OTHER == LETTERS and words <= alone):

@@ -74,8 +74,8 @@ class _Loader(yaml.SafeLoader):
         self._nodes, self._deep = self._nodes + 1, self._deep + 1
         tagged = getattr(event, "tag", None) is not None
         for wrong, found in (
-            (event.anchor is not None, "an anchor or alias, which a schema has no need of"),
-            (tagged, "a tag, which a schema has no need of"),
+            (event.anchor is not None, "an anchor or alias, which is not read here"),
+            (tagged, "a tag, which is not read here"),
             (self._nodes > MOST_NODES, f"more than {MOST_NODES:,} values"),
             (self._deep > MOST_DEEP, f"nested more than {MOST_DEEP} deep"),
         ):
@@ -95,11 +95,16 @@ class _Loader(yaml.SafeLoader):
         return super().construct_mapping(node, deep=deep)
 
 
+class _TextLoader(_Loader):
+    """The same where all that is not left out is the text that stands there: 014, no and 1.10."""
+
+
 _TAG = "tag:yaml.org,2002:"
+_NULL = r"~|null|Null|NULL|"
 _FLOAT = r"[-+]?(\.\d+|\d+\.\d*)([eE][-+]?\d+)?|[-+]?\d+[eE][-+]?\d+|[-+]?\.inf|\.nan|\.NaN"
 _Loader.yaml_implicit_resolvers = {}
 for _type, _pattern, _first in (
-    ("null", r"~|null|Null|NULL|", ["~", "n", "N", ""]),
+    ("null", _NULL, ["~", "n", "N", ""]),
     ("bool", r"true|True|TRUE|false|False|FALSE", list("tTfF")),
     ("int", r"[-+]?(0|[1-9]\d*)", list("-+0123456789")),
     ("float", _FLOAT, list("-+.0123456789")),
@@ -107,6 +112,8 @@ for _type, _pattern, _first in (
     for _side in (_Loader, _Dumper):
         _regexp = re.compile(rf"^(?:{_pattern})$", re.ASCII)
         _side.add_implicit_resolver(_TAG + _type, _regexp, _first)
+_TextLoader.yaml_implicit_resolvers = {}
+_TextLoader.add_implicit_resolver(f"{_TAG}null", re.compile(rf"^(?:{_NULL})$"), ["~", "n", "N", ""])
 # None occurs only as the missing code of a blank; PyYAML loses odd line ends outside quotes.
 _Dumper.add_representer(type(None), lambda d, _: d.represent_scalar(f"{_TAG}float", ".nan"))
 _Dumper.add_representer(
@@ -144,3 +151,12 @@ def _comment(lines: Iterable[str]) -> str:
 def from_yaml(text: str) -> Any:
     """Read YAML as YAML 1.2 does, with nothing executed and nothing larger than the text."""
     return yaml.load(text, Loader=_Loader)  # _Loader is a SafeLoader
+
+
+def texts_from_yaml(text: str) -> Any:
+    """The same with every value as its text, or None; YAML would read 014 as twelve.
+
+    >>> texts_from_yaml("{code: 014, when: no, text:}")
+    {'code': '014', 'when': 'no', 'text': None}
+    """
+    return yaml.load(text, Loader=_TextLoader)  # which is a SafeLoader

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import hashlib
 import re
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -337,12 +338,16 @@ def file_name(made: Letter, ending: str) -> str:
 
 
 def record_once(ledger: Ledger, made: Letter, content: bytes) -> tuple[Entry, bool]:
-    """The entry that keeps a letter, and whether it is a new one: the same is kept once."""
-    record = made.record()
+    """The entry that keeps a letter and the hash of its file, and whether it is a new one.
+
+    The same file is kept once; another of the same letter, such as its PDF, has its own entry, or
+    nobody could tell that it was handed out.
+    """
+    kept = {**made.record(), "file_sha256": hashlib.sha256(content).hexdigest()}
     for entry in ledger.history(made.promise):
-        if entry.kind == "letter" and {**entry.told(), **record} == entry.told():
+        if entry.kind == "letter" and {**entry.told(), **kept} == entry.told():
             return entry, False
-    return ledger.record_letter(made.promise, record, file=content), True
+    return ledger.record_letter(made.promise, made.record(), file=content), True
 
 
 def _said(field: ui.input) -> str:

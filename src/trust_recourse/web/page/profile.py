@@ -25,7 +25,7 @@ LABELS = {
     "address": "Address of who writes",
     "agency": "Federal agency, with its address",
     "received": "Completed application received on",
-    "decided": "Decided on, if not today",
+    "decided": "Decided on, for the record",
     "consumer_report": "Does it rest on a consumer report?",
     "bureau": "Consumer reporting agency",
     "bureau_address": "Address of the agency",
