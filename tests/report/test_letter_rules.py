@@ -966,6 +966,25 @@ def test_the_command_says_which_options_a_promise_leaves_out(tmp_path, monkeypat
     assert kept["events"][0]["options"] == [kept["option"]]
 
 
+def test_the_command_ends_with_a_sentence_where_a_file_is_wrong(tmp_path):
+    recourse, _, result = world()
+    recourse.model.save(tmp_path / "model.safetensors")
+    result.save(tmp_path / "result.json")
+    (tmp_path / "bank.yaml").write_text(json.dumps({**SHARED, "late": True}))
+    (tmp_path / "en.po").write_text('msgid "Its answer is no."\nmsgstr "No, %(who)s."\n')
+    ask = ["letter", *(str(tmp_path / name) for name in ("model.safetensors", "result.json"))]
+    ask += ["--out", str(tmp_path / "n.txt"), "--valid-until", GIVEN["valid_until"]]
+    ask += ["--organisation", "Meadow Bank", "--contact", "Ann"]
+    for more, said in (
+        (["--fields", str(tmp_path / "bank.yaml")], "bank.yaml: late: of one person"),
+        (["--catalogues", str(tmp_path)], "en.po: 'Its answer is no.' is translated as"),
+    ):
+        made = CliRunner().invoke(app, [*ask, *more])
+        assert made.exit_code == 2
+        assert said in " ".join(made.output.split())
+        assert not (tmp_path / "n.txt").exists()
+
+
 @pytest.mark.parametrize(
     ("profile", "field", "wrong"),
     [
