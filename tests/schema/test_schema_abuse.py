@@ -113,7 +113,7 @@ def test_what_has_no_end_is_no_schema(tmp_path, kind):
 def test_a_tag_an_anchor_or_an_alias_is_refused(tmp_path, text, value):
     path = tmp_path / "loan.yaml"
     path.write_text(text.format(value))
-    with pytest.raises(SchemaError, match=r"loan\.yaml: not YAML.*schema has no need of"):
+    with pytest.raises(SchemaError, match=r"loan\.yaml: not YAML.*not read here"):
         Schema.from_yaml(path)
 
 
