@@ -667,6 +667,11 @@ def test_limits_stand_beside_their_switch_and_say_what_is_wrong_with_them(sessio
     page.locator("button.person").nth(2).click()
     expect(asked).to_be_hidden()
     expect(high).to_have_value("")  # no limit of one person holds for the next
+    page.locator("button.person").nth(1).click()
+    expect(page.get_by_text("For this person, as set before:")).to_contain_text("Income locked")
+    page.get_by_role("switch", name="Income may change").click()
+    expect(high).to_have_value("2300")
+    expect(page.locator(".locks li", has_text="school").locator(".ends")).to_contain_text("college")
 
 
 @needs_browser

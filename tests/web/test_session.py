@@ -136,6 +136,29 @@ def test_who_is_set_aside_keeps_the_locks_they_get_while_still_at_hand(asking):
     assert (aside.lock, aside.limits) == (("income",), {"savings": (None, 900)})
 
 
+def test_who_comes_back_finds_their_locks_and_limits(asking):
+    schema, person = asking.state.recourse.schema, asking.question.person
+    asking.meet("Bo", person, at=0)
+    asking.set_aside()
+    asking.meet("Al", person.copy(), at=1)
+    asking.meet("Bo", person.copy(), at=0)
+    assert not asking.before
+    asking.turn(schema["income"])
+    asking.limit(schema["savings"], (None, 900))
+    asking.meet("Al", person.copy(), at=1)
+    assert not asking.question.held
+    asking.ask(confidence=0.6)
+    asking.meet("Bo", person.copy(), at=0)
+    own = asking.question.question
+    assert asking.before
+    assert (own.lock, own.limits, own.confidence) == (("income",), {"savings": (None, 900)}, (0.6,))
+    assert asking.aside[1].question == own
+    asking.turn(schema["income"])
+    assert not asking.before
+    asking.meet("This person", person)  # typed by hand
+    assert not asking.question.held
+
+
 def test_a_search_by_trial_ends_with_the_servers_limit(lending, monkeypatch):
     recourse, X = lending
     session = Session(AppState(recourse, limits=Limits(trials=20)), None)

@@ -33,7 +33,7 @@ class Locks:
             "Switch off what this person cannot or does not want to change, or say from where to "
             "where it may go if it does not stay. Beside each is what the cheapest answer would "
             "cost with that switch turned. What follows from others has no switch: lock what it "
-            "follows from. Locks and limits are of this person alone."
+            "follows from. Locks and limits are of this person alone, and stay until this tab is closed."
         )
         self.latest = Latest(*status_line("Pricing the locks…"))
         with ui.element("ul").classes("locks") as self.list:
@@ -151,10 +151,16 @@ class LimitFields:
         return field
 
     def _meet(self) -> None:
-        """No limit of one person holds for the next."""
+        """No limit of one person holds for the next; who comes back has their own."""
+        question, feature = self.session.question, self.feature
+        held = {} if question is None else question.question.limits
+        ends = held.get(feature.name, (None, None))
         self._quiet = True
-        for field in self.fields.values():
-            field.value = "" if self.feature.numeric else None
+        for field, end in zip(self.fields.values(), ends, strict=True):
+            if feature.numeric:
+                field.value = "" if end is None else written(float(end), feature.step)
+            else:
+                field.value = end
         self._quiet = False
 
     def _show(self) -> None:
@@ -202,7 +208,8 @@ class Conditions:
     def _show(self) -> None:
         question, schema = self.session.question, self.session.state.recourse.schema
         holds = "" if question is None else conditions(question, schema)
-        self.said.text, self.said.visible = f"For this person: {holds}.", bool(holds)
+        since = ", as set before" if self.session.before else ""
+        self.said.text, self.said.visible = f"For this person{since}: {holds}.", bool(holds)
 
 
 class Freed:

@@ -37,6 +37,11 @@ class PersonQuestion:
         """What is locked beside the rules."""
         return frozenset(self.question.lock)
 
+    @property
+    def held(self) -> bool:
+        """Whether anything is locked, limited or freed beside the rules."""
+        return bool(self.question.lock or self.question.limits or self.freed)
+
     def over(self, recourse: Recourse) -> Recourse:
         """The same model, with what is freed."""
         schema = recourse.schema

@@ -43,6 +43,9 @@ class Session:
         self.state, self.people = state, people
         self.name = self.id = self.gap = ""
         self.question: PersonQuestion | None = None
+        self.before = False  # whether the locks and limits that stand are of an earlier meeting
+        self._at: int | None = None
+        self._held: dict[int, PersonQuestion] = {}  # under locks and limits, by the table's row
         self.level = min(max(state.recourse.decision_threshold + 0.2, 0.5), 0.95)
         many = min(3, state.limits.options)
         self.settings = Question((self.level,), n_options=many)  # of everybody
@@ -82,12 +85,29 @@ class Session:
         ours = self.state.recourse
         return ours if self.question is None else self.question.of(ours)
 
-    def meet(self, name: str, person: pd.Series[Any] | None, id: str = "") -> None:  # noqa: A002
-        """Turn to another person, or to none; locks, limits and options that were kept go."""
-        self.name, self.id, self.result, self.kept = name, id, None, ()
+    def meet(
+        self,
+        name: str,
+        person: pd.Series[Any] | None,
+        id: str = "",  # noqa: A002
+        at: int | None = None,
+    ) -> None:
+        """Turn to another person, or to none; options that were kept go.
+
+        Who has a row of the table finds their locks and limits as they left them.
+        """
+        self.name, self.id, self.result, self.kept, self._at = name, id, None, (), at
         self.question = None
+        before = None if at is None else self._held.get(at)
+        self.before = before is not None and before.held
         if person is not None:
             self.question = PersonQuestion(person, self.settings)
+        if person is not None and before is not None:
+            same = before.person.equals(person)  # then it is who may be set aside
+            own = before.person if same else person
+            self.question = replace(before.asking(self.settings), person=own)
+        if at is not None and self.question is not None:
+            self._held[at] = self.question
         self._close()
         self._tell("meeting", "person", "question")
 
@@ -168,7 +188,9 @@ class Session:
                 self._hold(limited)
 
     def _hold(self, question: PersonQuestion) -> None:
-        self.question = question
+        self.question, self.before = question, False
+        if self._at is not None:
+            self._held[self._at] = question
         self.result, self.kept = None, ()  # what was kept may be out of reach now
         if self._aside is not None and self._aside[1].person is question.person:
             self.set_aside()  # still at hand: their locks and limits hold aside, too
